@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: PostgreSQL
+# pgquern: the one interface. `make help` lists the targets with their times.
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DELETE_ON_ERROR:
+MAKEFLAGS += --no-builtin-rules --no-print-directory
+
+BUILD   := build
+VENV    := $(BUILD)/venv
+PY      := $(VENV)/bin/python
+PYTHON  ?= python3
+STEM    ?=
+RESULTS := $(BUILD)/results
+
+export PYTHONPATH := .:csrc/ffi:build/ffi
+export PYTHONDONTWRITEBYTECODE := 1
+
+.DEFAULT_GOAL := main
+
+# ---- set-up: one stamp a need; every rule asks for just what it uses ----------------------------
+APT_python   := python3 python3-venv python3-dev
+APT_c        := gcc g++ libc6-dev clang clang-format llvm libclang-rt-14-dev libbenchmark-dev pkg-config valgrind
+APT_coq      := coq libcoq-stdpp ocaml-nox ocaml-findlib
+APT_java     := default-jre-headless
+APT_maven    := default-jre-headless maven
+APT_postgres := postgresql-15 postgresql-client-15 postgresql-server-dev-15 xz-utils util-linux
+SETUP        := $(BUILD)/setup
+
+$(SETUP)/%.stamp: .ci/apt-need
+	@mkdir -p $(@D)
+	@.ci/apt-need $(APT_$*)
+	@touch $@
+
+$(SETUP)/python.stamp: requirements.lock .ci/apt-need
+	@mkdir -p $(@D)
+	@.ci/apt-need $(APT_python) --have "$(PYTHON) -c 'import venv, ensurepip, sysconfig, os; assert os.path.exists(sysconfig.get_paths()[\"include\"] + \"/Python.h\")'"
+	@echo "set-up: Python environment in $(VENV) from requirements.lock (about 30 s)"
+	@$(PYTHON) -m venv --clear $(VENV)
+	@$(PY) -m pip install --quiet --disable-pip-version-check --require-hashes --only-binary :all: -r requirements.lock \
+	  || { echo "set-up failed: pip could not install requirements.lock; check the network and try 'make setup' again" >&2; exit 1; }
+	@touch $@
+
+include spec/rules.mk proofs/rules.mk csrc/rules.mk tests/rules.mk bench/rules.mk
+
+.PHONY: main setup help clean
+main: model prove differential bench report ## models, proofs, a differential run, benchmarks, then the report (under 10 minutes)
+
+setup: $(addprefix $(SETUP)/,python.stamp c.stamp coq.stamp java.stamp tlc.stamp postgres.stamp servers.stamp) ## install everything, once (about 5 minutes; again: 1 s)
+	@echo "set-up: complete"
+
+help: ## this list (1 s)
+	@awk -F':.*## ' '/^[a-z][a-z-]*:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+clean: ## remove all that was generated, except the set-up (1 s)
+	@find $(BUILD) -mindepth 1 -maxdepth 1 ! -name venv ! -name setup ! -name tools ! -name postgres -exec rm -rf {} +
