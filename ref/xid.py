@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: PostgreSQL
+"""Transaction IDs: points on a ring, with three that lie outside it.
+
+Upstream: src/include/access/transam.h, src/backend/access/transam/transam.c (TransactionIdPrecedes and its three
+sisters) and src/backend/utils/adt/xid.c (xidComparator), as of PostgreSQL 15.18; widen() is
+FullTransactionIdFromAllowableAt of 18.
+
+A XID is an int in [0, ring.size). PostgreSQL's ring has 2^32 points; a smaller one obeys the same laws and can be
+searched whole. A FullTransactionId is an int: epoch * ring.size + xid, and does not wrap.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+INVALID = 0
+BOOTSTRAP = 1
+FROZEN = 2
+FIRST_NORMAL = 3
+
+
+@dataclass(frozen=True)
+class Ring:
+    """The XIDs of `bits` bits (bits >= 3, so that there are normal ones).
+
+    Among normal XIDs "precedes" means: less than half a ring behind. It is a strict total order on any set that lies
+    within half a ring, and no order at all beyond: three XIDs a third of the ring apart precede each other in a circle,
+    and at a distance of exactly half a ring each of two precedes the other.
+    """
+
+    bits: int = 32
+
+    def __post_init__(self) -> None:
+        if self.bits < 3:
+            raise ValueError(f"a ring of {self.bits} bits has no normal XIDs: use at least 3 bits")
+
+    @property
+    def size(self) -> int:
+        return 1 << self.bits
+
+    @property
+    def half(self) -> int:
+        return 1 << (self.bits - 1)
+
+    def is_normal(self, xid: int) -> bool:
+        """Not one of the three permanent XIDs."""
+        return xid >= FIRST_NORMAL
+
+    def difference(self, a: int, b: int) -> int:
+        """a - b as a signed number of `bits` bits: in [-half, half)."""
+        return (a - b + self.half) % self.size - self.half
+
+    def _compare(self, a: int, b: int) -> int:
+        """What the four relations hold against zero. A permanent XID is compared as a plain number."""
+        if self.is_normal(a) and self.is_normal(b):
+            return self.difference(a, b)
+        return a - b
+
+    def precedes(self, a: int, b: int) -> bool:
+        return self._compare(a, b) < 0
+
+    def precedes_or_equals(self, a: int, b: int) -> bool:
+        return self._compare(a, b) <= 0
+
+    def follows(self, a: int, b: int) -> bool:
+        """The negation of precedes_or_equals; so at distance `half` neither of two follows the other."""
+        return self._compare(a, b) > 0
+
+    def follows_or_equals(self, a: int, b: int) -> bool:
+        """The negation of precedes."""
+        return self._compare(a, b) >= 0
+
+    def advance(self, xid: int) -> int:
+        """The next normal XID (macro TransactionIdAdvance)."""
+        return max((xid + 1) % self.size, FIRST_NORMAL)
+
+    def retreat(self, xid: int) -> int:
+        """The normal XID before (macro TransactionIdRetreat): before the first one comes the last of the ring."""
+        return xid - 1 if xid > FIRST_NORMAL else self.size - 1
+
+
+XID = Ring(32)
+
+
+def full(epoch: int, xid: int, ring: Ring = XID) -> int:
+    """FullTransactionIdFromEpochAndXid. epoch >= 0, xid in [0, ring.size)."""
+    return epoch * ring.size + xid
+
+
+def epoch_of(full_xid: int, ring: Ring = XID) -> int:
+    """EpochFromFullTransactionId."""
+    return full_xid // ring.size
+
+
+def xid_of(full_xid: int, ring: Ring = XID) -> int:
+    """XidFromFullTransactionId."""
+    return full_xid % ring.size
+
+
+def full_precedes(a: int, b: int) -> bool:
+    """FullTransactionIdPrecedes: the order of the numbers, total."""
+    return a < b
+
+
+def widen(xid: int, next_full: int, ring: Ring = XID) -> int:
+    """The FullTransactionId of `xid`, known to lie at most a ring behind `next_full` (the next one to be assigned).
+
+    A permanent XID has epoch 0. ValueError: `xid` would lie in an epoch before the first.
+    """
+    if not ring.is_normal(xid):
+        return full(0, xid, ring)
+    epoch = epoch_of(next_full, ring) - (xid > xid_of(next_full, ring))
+    if epoch < 0:
+        raise ValueError(f"XID {xid} lies ahead of next_full {next_full}, in epoch 0: pass a later next_full")
+    return full(epoch, xid, ring)
+
+
+def raw_sorted(xids: Iterable[int]) -> list[int]:
+    """In the order of xidComparator: as unsigned numbers, without regard to the ring."""
+    return sorted(xids)
