@@ -1,1 +1,15 @@
 # SPDX-License-Identifier: PostgreSQL
+# Benchmarks: one binary a stem, all variants compiled with the same flags as the library.
+BENCH_STEMS   := $(if $(STEM),$(STEM),$(patsubst bench/bench_%.cc,%,$(wildcard bench/bench_*.cc)))
+BENCH_BINARIES = $(BENCH_STEMS:%=$(BUILD)/bench/bench_%)
+
+$(BUILD)/bench/bench_%: bench/bench_%.cc csrc/pgquern.h $(BUILD)/lib/libpgquern.a $(SETUP)/c.stamp
+	@mkdir -p $(@D)
+	g++ -std=c++20 -O2 -g -Wall -Wextra -Werror -Icsrc -mclflushopt $< $(BUILD)/lib/libpgquern.a -lbenchmark -lpthread -o $@
+
+.PHONY: bench bench-quick report
+bench: $(BENCH_BINARIES) $(SETUP)/python.stamp ## every configuration against upstream and the limit; STEM=compaction narrows (about 6 minutes a stem)
+	@for stem in $(BENCH_STEMS); do $(PY) -m bench.run $$stem; done
+
+bench-quick: $(BENCH_BINARIES) $(SETUP)/python.stamp ## the main job's selection of the benchmarks (30 s a stem)
+	@for stem in $(BENCH_STEMS); do $(PY) -m bench.run $$stem --quick; done

@@ -1,0 +1,400 @@
+// SPDX-License-Identifier: PostgreSQL
+//
+// How long does the whole PageRepairFragmentation of one heap page take, by each variant?
+//
+// A configuration is (n line pointers, lp_len, live share, order). Its pool holds 4096 distinct pages; a pass takes each page
+// once. Reusing a few pages lets the branch predictor learn them and makes upstream's scan up to three times faster than it is.
+//   L2    64 fresh pages are copied, untimed, into a 512 KiB work area; the 64 calls are timed together.
+//   L1    one page is copied, untimed, and its call timed alone by the time stamp counter; the cost of reading it is subtracted.
+//   cold  1 GiB of pages, in sequential or in random order, each page once a pass; `batch` entries where a variant has one.
+// `limit` moves the bytes that must move, in one memmove (presorted) or two memcpy (random), and sums the line pointer words:
+// no kernel can do less. `pg14-again` is pg14 under another name: its ratio to pg14 is the noise floor (A/A).
+//
+// Dead line pointers are half UNUSED, a quarter DEAD, a quarter REDIRECT, none with storage, at random places.
+#include <benchmark/benchmark.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <numeric>
+#include <random>
+#include <string>
+#include <vector>
+#include <x86intrin.h>
+
+extern "C" {
+#include "pgquern.h"
+}
+
+namespace
+{
+constexpr size_t BLCKSZ = 8192;
+constexpr size_t HEADER = 24;
+constexpr size_t POOL_PAGES = 4096;
+constexpr size_t WORK_PAGES = 64;
+constexpr size_t COLD_PAGES = (size_t{1} << 30) / BLCKSZ;
+
+struct Shape {
+    int n;
+    int len_min, len_max;
+    int live;
+    bool random;
+    auto operator<=>(const Shape &) const = default;
+};
+
+struct FreeDelete {
+    void operator()(void *p) const { std::free(p); }
+};
+using Bytes = std::unique_ptr<uint8_t[], FreeDelete>;
+
+Bytes aligned_pages(size_t count)
+{
+    return Bytes(static_cast<uint8_t *>(std::aligned_alloc(4096, count * BLCKSZ)));
+}
+
+size_t maxalign(size_t len) { return (len + 7) & ~size_t{7}; }
+
+void put16(uint8_t *page, size_t at, size_t value)
+{
+    auto v = static_cast<uint16_t>(value);
+    std::memcpy(page + at, &v, 2);
+}
+
+void put_line_pointer(uint8_t *page, int item, uint32_t off, uint32_t flags, uint32_t len)
+{
+    uint32_t word = off | flags << 15 | len << 17;
+    std::memcpy(page + HEADER + 4 * static_cast<size_t>(item), &word, 4);
+}
+
+// Every tuple ever inserted still has its space; a share of them is dead.
+void make_page(uint8_t *page, const Shape &shape, std::mt19937_64 &random)
+{
+    for (size_t at = 0; at < BLCKSZ; at += 8) {
+        uint64_t word = random();
+        std::memcpy(page + at, &word, 8);
+    }
+    std::memset(page, 0, HEADER);
+    std::vector<int> place(static_cast<size_t>(shape.n)), dead(place.size());
+    std::iota(place.begin(), place.end(), 0);
+    std::iota(dead.begin(), dead.end(), 0);
+    if (shape.random)
+        std::shuffle(place.begin(), place.end(), random);
+    std::shuffle(dead.begin(), dead.end(), random);
+
+    std::uniform_int_distribution<int> length(shape.len_min, shape.len_max);
+    size_t upper = BLCKSZ;
+    for (int item : place) {
+        auto len = static_cast<size_t>(length(random));
+        upper -= maxalign(len);
+        put_line_pointer(page, item, static_cast<uint32_t>(upper), 1, static_cast<uint32_t>(len));
+    }
+    dead.resize(static_cast<size_t>(shape.n * (100 - shape.live) / 100));
+    for (size_t i = 0; i < dead.size(); i++) {
+        static constexpr uint32_t flags[] = {0, 3, 0, 2};
+        put_line_pointer(page, dead[i], flags[i % 4] == 2 ? 1 : 0, flags[i % 4], 0);
+    }
+    put16(page, 12, HEADER + 4 * static_cast<size_t>(shape.n));
+    put16(page, 14, upper);
+    put16(page, 16, BLCKSZ);
+    put16(page, 18, BLCKSZ | 4);
+}
+
+uint32_t line_pointer(const uint8_t *page, size_t item)
+{
+    uint32_t word;
+    std::memcpy(&word, page + HEADER + 4 * item, 4);
+    return word;
+}
+
+// Bytes of live tuples that are not yet where pg14 wants them.
+uint16_t bytes_to_move(const uint8_t *page, const Shape &shape)
+{
+    size_t upper = BLCKSZ, moved = 0;
+    bool in_place = true;
+    for (size_t item = 0; item < static_cast<size_t>(shape.n); item++) {
+        uint32_t word = line_pointer(page, item);
+        if (word >> 17 == 0)
+            continue;
+        size_t len = maxalign(word >> 17);
+        upper -= len;
+        in_place = in_place && (word & 0x7fff) == upper;
+        moved += in_place ? 0 : len;
+    }
+    return static_cast<uint16_t>(moved);
+}
+
+struct Pool {
+    Bytes pages = aligned_pages(POOL_PAGES);
+    std::vector<uint16_t> to_move = std::vector<uint16_t>(POOL_PAGES);
+};
+
+const Pool &pool(const Shape &shape)
+{
+    static std::map<Shape, Pool> pools;
+    auto [at, fresh] = pools.try_emplace(shape);
+    if (fresh) {
+        std::mt19937_64 random(20260101u + static_cast<unsigned>(shape.n * 1000 + shape.len_max));
+        for (size_t i = 0; i < POOL_PAGES; i++) {
+            uint8_t *page = at->second.pages.get() + i * BLCKSZ;
+            make_page(page, shape, random);
+            at->second.to_move[i] = bytes_to_move(page, shape);
+        }
+    }
+    return at->second;
+}
+
+uint8_t *work_area()
+{
+    static Bytes area = aligned_pages(WORK_PAGES);
+    return area.get();
+}
+
+void repair(const pgq_compaction_variant &variant, uint8_t *page, benchmark::State &state)
+{
+    pgq_status status = variant.fn(page, true);
+    if (status.code != PGQ_OK)
+        state.SkipWithError("a kernel refused a sound page");
+}
+
+void move_only(uint8_t *page, size_t bytes, const Shape &shape)
+{
+    static uint8_t scratch[BLCKSZ];
+    uint32_t sum = 0;
+    for (size_t item = 0; item < static_cast<size_t>(shape.n); item++)
+        sum += line_pointer(page, item);
+    benchmark::DoNotOptimize(sum);
+    uint16_t upper;
+    std::memcpy(&upper, page + 14, 2);
+    if (shape.random) {
+        std::memcpy(scratch, page + upper, bytes);
+        benchmark::ClobberMemory();
+        std::memcpy(page + BLCKSZ - bytes, scratch, bytes);
+    } else
+        std::memmove(page + BLCKSZ - bytes, page + upper, bytes);
+}
+
+using Clock = std::chrono::steady_clock;
+
+template <typename Call> void timed_in_l2(benchmark::State &state, const Shape &shape, Call call)
+{
+    const Pool &from = pool(shape);
+    uint8_t *work = work_area();
+    size_t next = 0;
+    for (auto _ : state) {
+        std::memcpy(work, from.pages.get() + next * BLCKSZ, WORK_PAGES * BLCKSZ);
+        benchmark::ClobberMemory();
+        auto start = Clock::now();
+        for (size_t i = 0; i < WORK_PAGES; i++)
+            call(work + i * BLCKSZ, from.to_move[next + i]);
+        benchmark::ClobberMemory();
+        state.SetIterationTime(std::chrono::duration<double>(Clock::now() - start).count() / WORK_PAGES);
+        next = (next + WORK_PAGES) % POOL_PAGES;
+    }
+}
+
+uint64_t ticks()
+{
+    unsigned aux;
+    _mm_lfence();
+    uint64_t now = __rdtscp(&aux);
+    _mm_lfence();
+    return now;
+}
+
+double seconds_per_tick()
+{
+    static const double value = [] {
+        auto start = Clock::now();
+        uint64_t first = ticks();
+        while (Clock::now() - start < std::chrono::milliseconds(50))
+            ;
+        return std::chrono::duration<double>(Clock::now() - start).count() / static_cast<double>(ticks() - first);
+    }();
+    return value;
+}
+
+template <typename Call> void timed_in_l1(benchmark::State &state, const Shape &shape, Call call)
+{
+    const Pool &from = pool(shape);
+    uint8_t *work = work_area();
+    const double scale = seconds_per_tick();
+    size_t next = 0;
+    for (auto _ : state) {
+        uint64_t spent = 0, clock = 0;
+        for (size_t i = 0; i < WORK_PAGES; i++) {
+            std::memcpy(work, from.pages.get() + (next + i) * BLCKSZ, BLCKSZ);
+            benchmark::ClobberMemory();
+            uint64_t start = ticks();
+            uint64_t empty = ticks();
+            call(work, from.to_move[next + i]);
+            benchmark::ClobberMemory();
+            spent += ticks() - empty;
+            clock += empty - start;
+        }
+        state.SetIterationTime(static_cast<double>(spent - std::min(spent, clock)) * scale / WORK_PAGES);
+        next = (next + WORK_PAGES) % POOL_PAGES;
+    }
+}
+
+// The whole gigabyte is written anew before each pass, then its cache lines are given up.
+struct Gigabyte {
+    Bytes pages = aligned_pages(COLD_PAGES);
+    std::vector<void *> order = std::vector<void *>(COLD_PAGES);
+    std::vector<pgq_status> status = std::vector<pgq_status>(COLD_PAGES);
+
+    void refill(const Shape &shape, bool random_order)
+    {
+        const Pool &from = pool(shape);
+        for (size_t i = 0; i < COLD_PAGES; i++) {
+            order[i] = pages.get() + i * BLCKSZ;
+            std::memcpy(order[i], from.pages.get() + i % POOL_PAGES * BLCKSZ, BLCKSZ);
+        }
+        for (size_t at = 0; at < COLD_PAGES * BLCKSZ; at += 64)
+            _mm_clflushopt(pages.get() + at);
+        _mm_sfence();
+        if (random_order)
+            std::shuffle(order.begin(), order.end(), std::mt19937_64(7));
+    }
+};
+
+template <typename Pass> void timed_cold(benchmark::State &state, const Shape &shape, bool random_order, Pass pass)
+{
+    static Gigabyte gigabyte;
+    for (auto _ : state) {
+        gigabyte.refill(shape, random_order);
+        auto start = Clock::now();
+        pass(gigabyte);
+        benchmark::ClobberMemory();
+        state.SetIterationTime(std::chrono::duration<double>(Clock::now() - start).count() / COLD_PAGES);
+    }
+}
+
+void read_pages(const Gigabyte &gigabyte)
+{
+    uint64_t sum = 0;
+    for (const void *page : gigabyte.order)
+        for (size_t at = 0; at < BLCKSZ; at += 64) {
+            uint64_t word;
+            std::memcpy(&word, static_cast<const uint8_t *>(page) + at, 8);
+            sum += word;
+        }
+    benchmark::DoNotOptimize(sum);
+}
+
+// A fast wrong kernel is worth nothing: before timing, every item-order variant must give pg14's bytes.
+void require_equal_results(const Shape &shape)
+{
+    Bytes expected = aligned_pages(1), got = aligned_pages(1);
+    for (size_t p = 0; p < WORK_PAGES; p++) {
+        const uint8_t *page = pool(shape).pages.get() + p * BLCKSZ;
+        std::memcpy(expected.get(), page, BLCKSZ);
+        bool have = false;
+        for (size_t v = 0; v < pgq_compaction_variant_count; v++) {
+            const auto &variant = pgq_compaction_variants[v];
+            if (variant.order != PGQ_ORDER_ITEM || !variant.supported())
+                continue;
+            std::memcpy(got.get(), page, BLCKSZ);
+            if (variant.fn(got.get(), true).code != PGQ_OK ||
+                (have && std::memcmp(got.get(), expected.get(), BLCKSZ) != 0)) {
+                std::fprintf(stderr, "bench_compaction: variant %s gives other bytes than the first one\n", variant.name);
+                std::exit(1);
+            }
+            std::memcpy(expected.get(), got.get(), BLCKSZ);
+            have = true;
+        }
+    }
+}
+
+std::string name_of(const char *regime, const Shape &shape, const std::string &variant)
+{
+    std::string len = std::to_string(shape.len_min);
+    if (shape.len_max != shape.len_min)
+        len += ".." + std::to_string(shape.len_max);
+    return std::string("compaction/regime=") + regime + "/n=" + std::to_string(shape.n) + "/len=" + len +
+           "/live=" + std::to_string(shape.live) + "/order=" + (shape.random ? "random" : "presorted") +
+           "/variant=" + variant;
+}
+
+// `iterations` is fixed so that one repetition is one pass over the pool.
+template <typename Body> void add(const std::string &name, int64_t iterations, Body body)
+{
+    benchmark::RegisterBenchmark(name.c_str(), body)->Iterations(iterations)->UseManualTime()->Unit(
+        benchmark::kNanosecond);
+}
+
+template <typename Call> void add_cached(const Shape &shape, const std::string &variant, Call call)
+{
+    constexpr int64_t PASS = POOL_PAGES / WORK_PAGES;
+    add(name_of("L2", shape, variant), PASS,
+        [=](benchmark::State &state) { timed_in_l2(state, shape, [&](uint8_t *page, size_t bytes) { call(page, bytes, state); }); });
+    add(name_of("L1", shape, variant), PASS,
+        [=](benchmark::State &state) { timed_in_l1(state, shape, [&](uint8_t *page, size_t bytes) { call(page, bytes, state); }); });
+}
+
+void add_shape(const Shape &shape)
+{
+    for (size_t v = 0; v < pgq_compaction_variant_count; v++) {
+        const auto &variant = pgq_compaction_variants[v];
+        if (!variant.supported())
+            continue;
+        auto call = [&variant](uint8_t *page, size_t, benchmark::State &state) { repair(variant, page, state); };
+        add_cached(shape, variant.name, call);
+        if (std::string(variant.name) == "pg14")
+            add_cached(shape, "pg14-again", call);
+    }
+    add_cached(shape, "limit", [shape](uint8_t *page, size_t bytes, benchmark::State &) { move_only(page, bytes, shape); });
+}
+
+void add_cold_shape(const Shape &shape)
+{
+    for (bool random_order : {false, true}) {
+        const char *regime = random_order ? "cold-random" : "cold-sequential";
+        for (size_t v = 0; v < pgq_compaction_variant_count; v++) {
+            const auto &variant = pgq_compaction_variants[v];
+            if (!variant.supported())
+                continue;
+            add(name_of(regime, shape, variant.name), 1, [=, &variant](benchmark::State &state) {
+                timed_cold(state, shape, random_order, [&](Gigabyte &gigabyte) {
+                    for (void *page : gigabyte.order)
+                        repair(variant, static_cast<uint8_t *>(page), state);
+                });
+            });
+        }
+        add(name_of(regime, shape, "batch"), 1, [=](benchmark::State &state) {
+            timed_cold(state, shape, random_order, [&](Gigabyte &gigabyte) {
+                if (pgq_page_repair_fragmentation_batch(gigabyte.order.data(), COLD_PAGES, true, gigabyte.status.data()))
+                    state.SkipWithError("the batch entry refused a sound page");
+            });
+        });
+        add(name_of(regime, shape, "limit"), 1,
+            [=](benchmark::State &state) { timed_cold(state, shape, random_order, read_pages); });
+    }
+}
+} // namespace
+
+int main(int argc, char **argv)
+{
+    // Every (n, lp_len) fills a page or is as small as they come; the two-INT table with fillfactor 85 is (226, 32).
+    static constexpr int sizes[][3] = {{10, 24, 24},   {10, 600, 600}, {50, 24, 24},  {50, 152, 152},
+                                       {95, 76, 76},   {100, 32, 32},  {185, 24, 24}, {185, 40, 40},
+                                       {226, 32, 32},  {291, 24, 24},  {36, 32, 400}};
+    static constexpr int cold_sizes[][3] = {{226, 32, 32}, {95, 76, 76}, {36, 32, 400}};
+    for (auto &[n, len_min, len_max] : sizes)
+        for (int live : {50, 85, 97})
+            for (bool random : {false, true})
+                add_shape({n, len_min, len_max, live, random});
+    for (auto &[n, len_min, len_max] : cold_sizes)
+        for (bool random : {false, true})
+            add_cold_shape({n, len_min, len_max, 85, random});
+    require_equal_results({226, 32, 32, 85, true});
+    require_equal_results({36, 32, 400, 50, false});
+    benchmark::Initialize(&argc, argv);
+    if (benchmark::ReportUnrecognizedArguments(argc, argv))
+        return 1;
+    benchmark::RunSpecifiedBenchmarks();
+    return 0;
+}

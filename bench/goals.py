@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: PostgreSQL
+"""Goals of a stem (`bench/goals/<stem>.toml`), judged against measured configurations.
+
+A configuration is a dict such as {"regime": "L2", "n": "226", "order": "random"}. A selector gives, for some keys,
+a value (`85`, `"random"`), a list of values, a bound (`">=100"`, `"<=12"`) or a range (`"24..40"`, ends included).
+"""
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+Config = Mapping[str, str]
+Times = Mapping[str, Sequence[float]]  # variant -> nanoseconds, one a repetition; equal indices were taken side by side
+
+
+def selects(where: Mapping[str, Any], config: Config) -> bool:
+    """Whether the selector `where` picks `config`."""
+    return all(key in config and _agrees(want, config[key]) for key, want in where.items())
+
+
+def _agrees(want: Any, have: str) -> bool:
+    if isinstance(want, list):
+        return any(_agrees(one, have) for one in want)
+    if isinstance(want, str) and want[:2] in (">=", "<="):
+        return have.isdigit() and (int(have) >= int(want[2:]) if want[0] == ">" else int(have) <= int(want[2:]))
+    if isinstance(want, str) and ".." in want and have.isdigit():
+        low, high = want.split("..")
+        return int(low) <= int(have) <= int(high)
+    return str(want) == have
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """Median of paired ratios, with its 95 % confidence interval."""
+
+    median: float
+    low: float
+    high: float
+
+
+def paired_ratio(numerator: Sequence[float], denominator: Sequence[float]) -> Ratio:
+    """Median of numerator[i] / denominator[i]; its interval is the sign test's, which assumes no distribution."""
+    ratios = np.sort(np.asarray(numerator) / np.asarray(denominator))
+    n = len(ratios)
+    rank = max(0, int(np.floor((n - 1.96 * np.sqrt(n)) / 2)))  # normal approximation of the binomial quantile
+    return Ratio(float(np.median(ratios)), float(ratios[rank]), float(ratios[n - 1 - rank]))
+
+
+@dataclass(frozen=True)
+class Roles:
+    """Who is who in a family of configurations."""
+
+    where: Mapping[str, Any]
+    upstream: Sequence[str]
+    ours: Sequence[str]
+    again: tuple[str, str] | None
+    limit: str | None
+
+    def faster_upstream(self, times: Times) -> str:
+        """The upstream variant with the least median: a claim is a ratio to this one."""
+        return min((v for v in self.upstream if v in times), key=lambda v: float(np.median(times[v])))
+
+
+@dataclass(frozen=True)
+class Goal:
+    """One row of a stem's table: a bound on the ratio to upstream, to the limit, or on the time itself."""
+
+    title: str
+    where: Mapping[str, Any]
+    variant: str
+    against: str  # "upstream", "limit", "ns", or the name of a variant
+    at_least: float | None
+    at_most: float | None
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """How a goal stands: the configurations it holds for, and the worst of them."""
+
+    goal: Goal
+    met: int
+    of: int
+    worst: Ratio | None
+    worst_config: Config | None
+
+    @property
+    def status(self) -> str:
+        if not self.of:
+            return "not measured"
+        return "met" if self.met == self.of else f"missed in {self.of - self.met} of {self.of}"
+
+
+def load(path: Path) -> tuple[list[Roles], list[Goal]]:
+    """Roles and goals of a stem."""
+    table = tomllib.loads(path.read_text())
+    roles = [
+        Roles(r.get("where", {}), r["upstream"], r["ours"], tuple(r["again"]) if "again" in r else None, r.get("limit"))
+        for r in table["roles"]
+    ]
+    goals = [
+        Goal(g["title"], g["where"], g["variant"], g["against"], g.get("at_least"), g.get("at_most"))
+        for g in table["goal"]
+    ]
+    return roles, goals
+
+
+def roles_of(roles: Sequence[Roles], config: Config) -> Roles:
+    """The first entry that picks `config`."""
+    return next(r for r in roles if selects(r.where, config))
+
+
+def judge(goal: Goal, roles: Sequence[Roles], measured: Sequence[tuple[Config, Times]]) -> Verdict:
+    """A goal is met in a configuration when the 95 % bound on the unfavourable side is."""
+    met = of = 0
+    worst: tuple[float, Ratio, Config] | None = None
+    for config, times in measured:
+        if not selects(goal.where, config) or goal.variant not in times:
+            continue
+        mine = times[goal.variant]
+        if goal.against == "ns":
+            ratio = paired_ratio(mine, [1.0] * len(mine))
+        else:
+            who = roles_of(roles, config)
+            other = {"upstream": who.faster_upstream(times), "limit": who.limit or ""}.get(goal.against, goal.against)
+            if other not in times:
+                continue
+            ratio = paired_ratio(times[other], mine) if goal.at_least is not None else paired_ratio(mine, times[other])
+        of += 1
+        if goal.at_least is not None:
+            met += ratio.low >= goal.at_least
+            slack = ratio.low / goal.at_least
+        else:
+            assert goal.at_most is not None
+            met += ratio.high <= goal.at_most
+            slack = goal.at_most / ratio.high
+        if worst is None or slack < worst[0]:
+            worst = (slack, ratio, config)
+    return Verdict(goal, met, of, worst[1] if worst else None, worst[2] if worst else None)

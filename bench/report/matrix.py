@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: PostgreSQL
+"""The matrix of stems and layers: what stands in each cell, read off the tree.
+
+    python -m bench.report.matrix            print it
+    python -m bench.report.matrix --write    put it into README.md, between its markers
+    python -m bench.report.matrix --check    fail when README.md disagrees, or a cell is empty without a reason
+
+A row is begun once its oracle exists. A cell that is empty on purpose has its reason in SOUNDNESS.md, under "Empty cells", in a
+table whose rows are `| stem | layer | reason |`.
+"""
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+
+LAYERS = {
+    "model": "spec/{0}/*.tla",
+    "proof": "proofs/{0}/*.v",
+    "oracle": "ref/{0}.py",
+    "kernel": "csrc/{0}/*.c",
+    "test": "tests/test_{0}.py",
+    "bench": "bench/bench_{0}.*",
+}
+KERNEL_ROWS = ("compaction", "snapbuild", "prefetch", "datfrozenxid")
+COMPONENT_ROWS = ("rangelock", "ioshares", "tiercache", "tornpage")
+BEGIN, END = "<!-- matrix: made by `make matrix` -->", "<!-- /matrix -->"
+
+
+@dataclass(frozen=True)
+class Row:
+    """A stem and, for each layer, the files in its cell."""
+
+    stem: str
+    cells: dict[str, list[str]]
+
+    @property
+    def begun(self) -> bool:
+        return bool(self.cells["oracle"])
+
+
+def rows(top: Path = Path()) -> list[Row]:
+    """Every row of the house, in order."""
+    return [
+        Row(stem, {layer: sorted(p.name for p in top.glob(glob.format(stem))) for layer, glob in LAYERS.items()})
+        for stem in KERNEL_ROWS + COMPONENT_ROWS
+    ]
+
+
+def reasons(soundness: str) -> dict[tuple[str, str], str]:
+    """(stem, layer) -> why the cell is empty, from the text of SOUNDNESS.md."""
+    section = soundness.partition("## Empty cells")[2].partition("\n## ")[0]
+    found = re.findall(r"^\| *`?(\w+)`? *\| *(\w+) *\| *(.+?) *\|$", section, re.MULTILINE)
+    return {(stem, layer): reason for stem, layer, reason in found}
+
+
+def missing(table: list[Row], why: dict[tuple[str, str], str]) -> list[str]:
+    """Cells of begun rows that are empty and have no reason."""
+    return [
+        f"{row.stem}: no {layer} ({LAYERS[layer].format(row.stem)}), and SOUNDNESS.md gives no reason"
+        for row in table
+        if row.begun
+        for layer, files in row.cells.items()
+        if not files and (row.stem, layer) not in why
+    ]
+
+
+def cell_text(layer: str, files: list[str]) -> str:
+    """What stands in a cell, in a few words."""
+    noun = {"model": "module", "proof": "file", "kernel": "file"}.get(layer)
+    if not files:
+        return "–"
+    return files[0] if noun is None or len(files) == 1 else f"{len(files)} {noun}s"
+
+
+def markdown(table: list[Row]) -> str:
+    """The matrix as a Markdown table; rows not begun say so."""
+    lines = ["| stem | " + " | ".join(LAYERS) + " |", "|---" * (len(LAYERS) + 1) + "|"]
+    for row in table:
+        texts = [cell_text(layer, files) for layer, files in row.cells.items()] if row.begun else ["*to come*"] * 6
+        lines.append(f"| `{row.stem}` | " + " | ".join(texts) + " |")
+    return "\n".join(lines)
+
+
+@click.command()
+@click.option("--write", is_flag=True, help="Put the matrix into README.md.")
+@click.option("--check", is_flag=True, help="Fail when README.md disagrees or a cell is missing.")
+def main(write: bool, check: bool) -> None:
+    """Print, write or check the matrix."""
+    table, readme = rows(), Path("README.md")
+    if not (write or check):
+        click.echo(markdown(table))
+        return
+    text = readme.read_text()
+    if BEGIN not in text or END not in text:
+        raise click.ClickException(f"README.md has no lines {BEGIN} and {END}")
+    head, rest = text.split(BEGIN)
+    wanted = f"{head}{BEGIN}\n{markdown(table)}\n{END}{rest.split(END)[1]}"
+    if write:
+        readme.write_text(wanted)
+        return
+    faults = missing(table, reasons(Path("SOUNDNESS.md").read_text()))
+    if wanted != text:
+        faults.append("README.md's matrix is out of date: run `make matrix`")
+    if faults:
+        raise click.ClickException("\n".join(faults))
+    click.echo("matrix: README agrees, no cell is missing")
+
+
+if __name__ == "__main__":
+    main()
