@@ -44,6 +44,7 @@ include spec/rules.mk proofs/rules.mk csrc/rules.mk tests/rules.mk bench/rules.m
 
 .PHONY: main setup help clean
 main: model prove differential bench-quick report ## models, proofs, a differential run, benchmarks, then the report (under 10 minutes)
+	@$(PY) -m bench.report.summary make
 
 setup: $(addprefix $(SETUP)/,python.stamp c.stamp coq.stamp java.stamp tlc.stamp postgres.stamp servers.stamp) ## install everything, once (about 5 minutes; again: 1 s)
 	@echo "set-up: complete"

@@ -26,7 +26,7 @@ COLOURS = {
     "batch": "#2166c4",
 }
 OTHERS = ("#8250c4", "#c43d6b", "#3d9dc4", "#7a8f2a", "#b5651d")
-STYLE = {
+STYLE: dict[Any, Any] = {
     "font.family": "sans-serif",
     "font.size": 10,
     "axes.spines.top": False,
@@ -108,9 +108,12 @@ def times(items: Sequence[Item], variants: Sequence[str], title: str) -> str:
             low, high = np.array(
                 [row[variant]["ns_quartiles"] if variant in row else [np.nan] * 2 for row in rows.values()]
             ).T
-            hatch = {"hatch": "///", "edgecolor": "#b6bbc6", "color": "#eef0f4"} if variant == "limit" else {}
-            fill = {} if hatch else {"color": colour(variant, variants)}
-            axes.bar(x, y, width * 0.92, yerr=[y - low, high - y], ecolor="#444a55", label=variant, **fill, **hatch)
+            bars = axes.bar(x, y, width * 0.92, yerr=[y - low, high - y], ecolor="#444a55", label=variant)
+            for bar in bars:
+                bar.set_facecolor("#eef0f4" if variant == "limit" else colour(variant, variants))
+                if variant == "limit":
+                    bar.set_hatch("///")
+                    bar.set_edgecolor("#b6bbc6")
         axes.set_yscale("log")
         axes.set_ylabel("ns a call")
         names = [label(c, constant).replace("  ", "\n") for c in configs]

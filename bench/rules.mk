@@ -13,3 +13,10 @@ bench: $(BENCH_BINARIES) $(SETUP)/python.stamp ## every configuration against up
 
 bench-quick: $(BENCH_BINARIES) $(SETUP)/python.stamp ## the main job's selection of the benchmarks (30 s a stem)
 	@for stem in $(BENCH_STEMS); do $(PY) -m bench.run $$stem --quick; done
+
+report: $(SETUP)/python.stamp ## one page of all results, build/report/index.html (3 s)
+	@$(PY) -m bench.report
+
+matrix: $(SETUP)/python.stamp ## write the matrix of stems and layers into README.md (1 s)
+	@$(PY) -m bench.report.matrix --write
+.PHONY: matrix

@@ -5,8 +5,8 @@
     python -m bench.report.matrix --write    put it into README.md, between its markers
     python -m bench.report.matrix --check    fail when README.md disagrees, or a cell is empty without a reason
 
-A row is begun once its oracle exists. A cell that is empty on purpose has its reason in SOUNDNESS.md, under "Empty cells", in a
-table whose rows are `| stem | layer | reason |`.
+A row is begun once its oracle exists. A cell that is empty on purpose has its reason in SOUNDNESS.md, under "Empty
+cells", in a table whose rows are `| stem | layer | reason |`.
 """
 
 import re

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: PostgreSQL
 """A heap page as a picture: 8192 bytes in 64 rows of 128, each tuple in the colour of its line pointer.
 
-Drawn from bytes alone: header and line pointer array in grey, tuples by item, all else (hole, and space of dead tuples) hatched.
+Drawn from bytes alone: header and line pointers in grey, tuples by item, all else (hole, space of dead tuples) hatched.
 """
 
 import colorsys

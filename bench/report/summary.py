@@ -3,7 +3,7 @@
 
     python -m bench.report.summary make|ci
 
-Exits 1 when something failed or went over its budget (`bench/budget.toml`). `failed` counts come from the layers themselves.
+Exits 1 when something failed or went over its budget (`bench/budget.toml`); the layers themselves count failures.
 """
 
 import tomllib

@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: PostgreSQL
+"""Renders build/report/index.html from build/results/: one self-contained page.
+
+python -m bench.report
+"""
+
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import click
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from bench import environment, plots
+from bench.report import matrix, page_picture, results
+
+PAGE = Path("build/report/index.html")
+REAL_PAGE = results.RESULTS / "real-page.json"
+
+
+def pictures() -> dict[str, Any] | None:
+    """The three pictures of one real page, from the bytes that real servers gave."""
+    if not REAL_PAGE.exists():
+        return None
+    data = json.loads(REAL_PAGE.read_text())
+    drawn = {
+        name: Markup(page_picture.svg(bytes.fromhex(data[name]), f"the page, {name}"))
+        for name in ("before", "after_pg13", "after_pg14")
+    }
+    return drawn | {"source": data.get("source", "")}
+
+
+def bench_plots(result: dict[str, Any]) -> list[Markup]:
+    """Plots of one stem's benchmarks: a family is the configurations that share their keys (a kind, a regime)."""
+    families: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    for item in result["items"]:
+        families.setdefault((item["config"].get("kind", ""), item["config"].get("regime", "")), []).append(item)
+    drawn = []
+    for (kind, regime), items in families.items():
+        upstream = list(dict.fromkeys(item["upstream"] for item in items))
+        variants = list(dict.fromkeys(item["variant"] for item in items))
+        ours = [v for v in variants if v not in upstream and v not in ("pg13", "pg14", "limit") and "again" not in v]
+        title = " ".join(filter(None, [next(iter(result["stems"])), kind, regime]))
+        drawn.append(Markup(plots.speedups(items, ours, f"{title}: speed-up over the faster upstream algorithm")))
+        configs = list(dict.fromkeys(item["name"] for item in items))
+        if len(configs) <= 12:
+            drawn.append(Markup(plots.times(items, variants, f"{title}: time of a call")))
+    return drawn
+
+
+def grouped(found: list[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
+    """Results by layer."""
+    layers: dict[str, list[dict[str, Any]]] = {}
+    for result in found:
+        layers.setdefault(result["layer"], []).append(result)
+    return layers
+
+
+@click.command()
+def main() -> None:
+    """Write the report (2 s)."""
+    found = results.load()
+    if not found:
+        raise click.ClickException(f"{results.RESULTS} holds no results; run `make` first")
+    template = Environment(
+        loader=FileSystemLoader(Path(__file__).parent / "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    ).get_template("index.html")
+    cells = results.cells(found)
+    tools: dict[str, str] = {}
+    for result in found:
+        tools |= result.get("tools", {})
+    PAGE.parent.mkdir(parents=True, exist_ok=True)
+    PAGE.write_text(
+        template.render(
+            layers=grouped(found),
+            cells={(c.stem, c.layer): c for c in cells},
+            totals={layer: [c for c in cells if c.layer == layer] for layer in {c.layer for c in cells}},
+            rows=matrix.rows(),
+            matrix_layers=list(matrix.LAYERS),
+            cell_text=matrix.cell_text,
+            reasons=matrix.reasons(Path("SOUNDNESS.md").read_text()),
+            pictures=pictures(),
+            bench_plots=bench_plots,
+            tools=tools,
+            cpu=environment.cpu(),
+            commit=environment.commit(),
+            now=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
+        )
+    )
+    click.echo(f"report: {PAGE}")
+
+
+if __name__ == "__main__":
+    main()
