@@ -41,7 +41,8 @@ typedef enum pgq_code {
     PGQ_XID_PERMANENT = 20, /* an XID below 3 where a normal one is needed */
     PGQ_UNSORTED = 21,      /* an array that must be sorted is not */
     PGQ_CAPACITY = 22,      /* the result would not fit into the array */
-    PGQ_DUPLICATE = 23      /* an array that must be free of duplicates is not */
+    PGQ_DUPLICATE = 23,     /* an array that must be free of duplicates is not */
+    PGQ_MEMORY = 24         /* a variant that needs workspace could not allocate it */
 } pgq_code;
 
 /* index: the 1-based line pointer, or array element, at which the fault was found; 0 if it belongs to none. */

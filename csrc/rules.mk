@@ -1,1 +1,74 @@
 # SPDX-License-Identifier: PostgreSQL
+# Kernels, libraries and bindings. A stem adds itself by its folder: csrc/<stem>/*.c. A file whose name ends in avx2.c or
+# avx512.c is compiled for that instruction set (and only run where the CPU has it); all else is the same for all.
+KERNEL_SOURCES := $(wildcard csrc/*.c csrc/*/*.c)
+KERNEL_HEADERS := $(wildcard csrc/*.h csrc/*/*.h)
+
+CFLAGS_COMMON := -std=c11 -g -fPIC -fvisibility=hidden -Wall -Wextra -Werror -Icsrc
+CFLAGS_KERNEL := -O2 $(CFLAGS_COMMON)
+CFLAGS_ASAN   := -O1 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all $(CFLAGS_COMMON)
+
+# The flags that a source file needs beyond the common ones: $(call isa_flags,FILE)
+ISA_avx2   := -mavx2 -mbmi -mbmi2 -mlzcnt -mpopcnt
+ISA_avx512 := $(ISA_avx2) -mavx512f -mavx512bw -mavx512vl -mavx512dq -mavx512vbmi -mavx512vbmi2
+isa_flags   = $(if $(filter %avx512.c,$1),$(ISA_avx512),$(if $(filter %avx2.c,$1),$(ISA_avx2)))
+
+OBJECTS      := $(KERNEL_SOURCES:csrc/%.c=$(BUILD)/obj/%.o)
+OBJECTS_ASAN := $(KERNEL_SOURCES:csrc/%.c=$(BUILD)/obj-asan/%.o)
+
+$(BUILD)/obj/%.o: csrc/%.c $(SETUP)/c.stamp
+	@mkdir -p $(@D)
+	@echo "gcc $<"
+	@gcc $(CFLAGS_KERNEL) $(call isa_flags,$<) -MMD -MP -c $< -o $@
+
+$(BUILD)/obj-asan/%.o: csrc/%.c $(SETUP)/c.stamp
+	@mkdir -p $(@D)
+	@echo "gcc -fsanitize=address,undefined $<"
+	@gcc $(CFLAGS_ASAN) $(call isa_flags,$<) -MMD -MP -c $< -o $@
+
+-include $(OBJECTS:.o=.d) $(OBJECTS_ASAN:.o=.d)
+
+$(BUILD)/lib/libpgquern.a: $(OBJECTS)
+	@mkdir -p $(@D)
+	@rm -f $@
+	@ar rcs $@ $^
+
+$(BUILD)/lib/libpgquern.so: $(OBJECTS)
+	@mkdir -p $(@D)
+	@gcc -shared -Wl,-z,defs $^ -o $@
+
+# The Python binding: cffi writes C from pgquern.h, and the limited API makes one file serve every Python 3.
+FFI := _pgquern.abi3.so
+
+$(BUILD)/ffi-src/_pgquern.c: csrc/ffi/generate.py csrc/pgquern.h $(SETUP)/python.stamp
+	@mkdir -p $(@D)
+	@$(PY) csrc/ffi/generate.py csrc/pgquern.h $@
+
+python_include = $(shell $(PY) -c 'import sysconfig; print(sysconfig.get_paths()["include"])')
+
+$(BUILD)/ffi-src/_pgquern.o: $(BUILD)/ffi-src/_pgquern.c $(SETUP)/c.stamp
+	@gcc -O2 -g -fPIC -fvisibility=hidden -Icsrc -I$(python_include) -c $< -o $@
+
+$(BUILD)/ffi/$(FFI): $(BUILD)/ffi-src/_pgquern.o $(BUILD)/lib/libpgquern.a
+	@mkdir -p $(@D)
+	@gcc -shared $^ -o $@
+
+$(BUILD)/ffi-asan/$(FFI): $(BUILD)/ffi-src/_pgquern.o $(OBJECTS_ASAN)
+	@mkdir -p $(@D)
+	@gcc -shared -fsanitize=address,undefined $^ -o $@
+
+.PHONY: kernels kernels-asan lint-c
+kernels: $(BUILD)/lib/libpgquern.a $(BUILD)/lib/libpgquern.so $(BUILD)/ffi/$(FFI) ## the C library and its Python binding (5 s)
+
+kernels-asan: $(BUILD)/ffi-asan/$(FFI) ## the binding's twin under ASan and UBSan (10 s)
+
+LINT_SOURCES := $(KERNEL_SOURCES) $(KERNEL_HEADERS) $(wildcard tests/*/*.c bench/*.cc bench/*/*.c)
+LINT_CLANG   := $(KERNEL_SOURCES:csrc/%.c=$(BUILD)/lint/%.o)
+
+# The second compiler's opinion; the first one's is the build itself.
+$(BUILD)/lint/%.o: csrc/%.c $(KERNEL_HEADERS) $(SETUP)/c.stamp
+	@mkdir -p $(@D)
+	@clang $(CFLAGS_KERNEL) $(call isa_flags,$<) -c $< -o $@
+
+lint-c: $(OBJECTS) $(LINT_CLANG) ## C sources: format, and no warning from gcc or clang (10 s)
+	clang-format --dry-run -Werror $(LINT_SOURCES)

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: PostgreSQL */
+/*
+ * Upstream's algorithm up to PostgreSQL 13: sort the tuples by falling lp_off, then move each to the end of the tuple
+ * area in that order, so that they keep their physical order. Rewritten from the description of compactify_tuples in
+ * src/backend/storage/page/bufpage.c before commit 19c60ad6.
+ *
+ * What differs: baseline.h; and tuples that overlap on a page that is not presorted, which upstream would smash, are
+ * copied through scratch, equal lp_off in order of line pointers. Finding them takes one compare a tuple.
+ */
+#include "compaction/baseline.h"
+
+static int by_falling_offset(const item *a, const item *b)
+{
+    return (int)b->off - (int)a->off;
+}
+
+static int by_falling_offset_then_index(const item *a, const item *b)
+{
+    return a->off != b->off ? (int)b->off - (int)a->off : (int)a->index - (int)b->index;
+}
+
+static bool any_overlap(const item *items, uint32_t n)
+{
+    bool overlap = false;
+
+    for (uint32_t i = 1; i < n; i++)
+        overlap |= item_end(&items[i]) > items[i - 1].off;
+    return overlap;
+}
+
+/* from: the bytes as they were before the first move, or the page itself if no move overwrites what is still to be moved. */
+static void move_down_from_special(uint8_t *page, const uint8_t *from, const scan *s, uint32_t special)
+{
+    uint32_t upper = special;
+
+    for (uint32_t i = 0; i < s->nitems; i++) {
+        const item *it = &s->items[i];
+
+        upper -= it->len;
+        memmove(page + upper, from + it->off, it->len);
+        set_lp_off(page, it->index, upper);
+    }
+}
+
+pgq_status pgq_compaction_pg13(void *page_, bool truncate)
+{
+    uint8_t *page = page_, scratch[BLCKSZ];
+    bounds b;
+    scan s;
+
+    if (page == NULL)
+        return (pgq_status){PGQ_NULL, 0};
+    if (!read_bounds(page, &b) || !scan_line_pointers(page, &b, truncate, &s))
+        return pgq_compaction_check(page);
+
+    pgq_sort_items(s.items, s.nitems, by_falling_offset);
+    if (__builtin_expect(!any_overlap(s.items, s.nitems), 1)) {
+        move_down_from_special(page, page, &s, b.special);
+    } else {
+        pgq_sort_items(s.items, s.nitems, by_falling_offset_then_index);
+        memcpy(scratch + b.upper, page + b.upper, b.special - b.upper);
+        move_down_from_special(page, scratch, &s, b.special);
+    }
+    finish(page, &b, &s);
+    return PGQ_ACCEPTED;
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: PostgreSQL */
+#include "compaction/page.h"
+#include "dispatch.h"
+
+const pgq_compaction_variant pgq_compaction_variants[] = {
+    {"pg13", "PostgreSQL 13's algorithm: sort by offset, then move each tuple", PGQ_ORDER_OFFSET, pgq_cpu_any,
+     pgq_compaction_pg13},
+    {"pg14", "PostgreSQL 14's algorithm: item order, in place if presorted, else through scratch",
+     PGQ_ORDER_ITEM, pgq_cpu_any, pgq_compaction_pg14},
+    {"scalar", "pgquern in plain C: scan without branches, small tuples by fixed windows", PGQ_ORDER_ITEM,
+     pgq_cpu_any, pgq_compaction_scalar},
+};
+const size_t pgq_compaction_variant_count =
+    sizeof pgq_compaction_variants / sizeof pgq_compaction_variants[0];
+
+PGQ_KIND(compaction, pgq_compaction_variants, pgq_compaction_variant);
+
+const pgq_compaction_variant *pgq_compaction_dispatched(void)
+{
+    static pgq_choice memo;
+    int i = pgq_choose(&compaction, &memo);
+
+    return i < 0 ? NULL : &pgq_compaction_variants[i];
+}
+
+pgq_status pgq_page_repair_fragmentation(void *page, bool truncate)
+{
+    const pgq_compaction_variant *variant = pgq_compaction_dispatched();
+
+    return variant == NULL ? (pgq_status){PGQ_VARIANT, 0} : variant->fn(page, truncate);
+}

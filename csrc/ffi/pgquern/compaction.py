@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: PostgreSQL
+"""Heap page compaction (PageRepairFragmentation) by any of the C library's variants."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+from mmap import mmap
+from typing import TYPE_CHECKING, Any
+
+from _pgquern import ffi, lib
+
+from pgquern.errors import PgquernError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    type_of_page = bytearray | memoryview | mmap | NDArray[Any]
+
+BLCKSZ = 8192
+
+
+class Order(IntEnum):
+    """Where the tuples come to lie, from pd_special downwards."""
+
+    OFFSET = lib.PGQ_ORDER_OFFSET
+    """As they lay before, by falling lp_off: PostgreSQL 13 and earlier."""
+    ITEM = lib.PGQ_ORDER_ITEM
+    """By rising line pointer number: PostgreSQL 14 and later."""
+
+
+@dataclass(frozen=True)
+class Variant:
+    """A row of the library's table. supported: this CPU can run it."""
+
+    name: str
+    description: str
+    order: Order
+    supported: bool
+
+
+def _row(row: Any) -> Variant:
+    return Variant(
+        name=ffi.string(row.name).decode("ascii"),
+        description=ffi.string(row.description).decode("ascii"),
+        order=Order(row.order),
+        supported=bool(row.supported()),
+    )
+
+
+def variants() -> list[Variant]:
+    """All variants, upstream's first and the fastest last, those that this CPU cannot run included."""
+    return [_row(lib.pgq_compaction_variants[i]) for i in range(lib.pgq_compaction_variant_count)]
+
+
+def dispatched() -> Variant:
+    """The variant that runs when none is named; PgquernError (VARIANT) if PGQUERN_VARIANT cannot be followed."""
+    row = lib.pgq_compaction_dispatched()
+    if row == ffi.NULL:
+        raise PgquernError(lib.PGQ_VARIANT)
+    return _row(row)
+
+
+def _function(variant: str) -> Any:
+    for i, row in enumerate(variants()):
+        if row.name == variant:
+            if not row.supported:
+                raise ValueError(f"variant {variant!r} needs a CPU that has it; see variants() for those that run here")
+            return lib.pgq_compaction_variants[i].fn
+    raise ValueError(f"no variant {variant!r}; there are {', '.join(row.name for row in variants())}")
+
+
+def page_repair_fragmentation(page: "type_of_page", *, truncate: bool, variant: str | None = None) -> None:
+    """Compacts a page in place.
+
+    page: a writable, contiguous buffer of 8192 bytes. truncate: whether trailing unused line pointers are cut off
+    (PostgreSQL 15 and later). variant: a name from variants(); None is the dispatched one. PgquernError: the page is
+    refused, and unchanged. ValueError: no such variant here. TypeError, BufferError: not a writable buffer.
+    """
+    run = lib.pgq_page_repair_fragmentation if variant is None else _function(variant)
+    with ffi.from_buffer(page, require_writable=True) as buffer:
+        if len(buffer) != BLCKSZ:
+            raise PgquernError(lib.PGQ_BLOCK_SIZE)
+        status = run(buffer, truncate)
+    if status.code != lib.PGQ_OK:
+        raise PgquernError(status.code, status.index)
+
+
+def batch(pages: Sequence["type_of_page"], *, truncate: bool, variant: str | None = None) -> list[tuple[int, int]]:
+    """Compacts pages in place, each as page_repair_fragmentation does; one GIL release for all.
+
+    Returns (code, index) for each, in order; (0, 0) is an accepted one. A buffer that is not of 8192 bytes gets
+    BLOCK_SIZE and does not stop the others. The pages must not overlap.
+    """
+    buffers = [ffi.from_buffer(page, require_writable=True) for page in pages]
+    pointers = ffi.new("void *[]", [b if len(b) == BLCKSZ else ffi.NULL for b in buffers])
+    statuses = ffi.new("pgq_status[]", len(buffers))
+    if variant is None:
+        lib.pgq_page_repair_fragmentation_batch(pointers, len(buffers), truncate, statuses)
+    else:
+        lib.pgq_compaction_batch(_function(variant), pointers, len(buffers), truncate, statuses)
+    result = [
+        (status.code, status.index) if len(b) == BLCKSZ else (lib.PGQ_BLOCK_SIZE, 0)
+        for status, b in zip(statuses, buffers, strict=True)
+    ]
+    for b in buffers:
+        ffi.release(b)
+    return result

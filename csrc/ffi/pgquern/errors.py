@@ -1,0 +1,21 @@
+# SPDX-License-Identifier: PostgreSQL
+"""A refusal by a kernel, as an exception."""
+
+from _pgquern import ffi, lib
+
+
+def strerror(code: int) -> str:
+    """The library's text for a code: what is wrong and what to do next."""
+    return str(ffi.string(lib.pgq_strerror(code)).decode("ascii"))
+
+
+class PgquernError(ValueError):
+    """A refusal. code: as pgq_code in pgquern.h; index: the 1-based line pointer or array element, 0 if none."""
+
+    def __init__(self, code: int, index: int = 0) -> None:
+        super().__init__(f"line pointer or element {index}: {strerror(code)}" if index else strerror(code))
+        self.code = code
+        self.index = index
+
+    def __reduce__(self) -> tuple[type["PgquernError"], tuple[int, int]]:
+        return (PgquernError, (self.code, self.index))
