@@ -47,7 +47,10 @@ struct Shape {
 };
 
 struct FreeDelete {
-    void operator()(void *p) const { std::free(p); }
+    void operator()(void *p) const
+    {
+        std::free(p);
+    }
 };
 using Bytes = std::unique_ptr<uint8_t[], FreeDelete>;
 
@@ -56,7 +59,10 @@ Bytes aligned_pages(size_t count)
     return Bytes(static_cast<uint8_t *>(std::aligned_alloc(4096, count * BLCKSZ)));
 }
 
-size_t maxalign(size_t len) { return (len + 7) & ~size_t{7}; }
+size_t maxalign(size_t len)
+{
+    return (len + 7) & ~size_t{7};
+}
 
 void put16(uint8_t *page, size_t at, size_t value)
 {
@@ -86,9 +92,17 @@ void make_page(uint8_t *page, const Shape &shape, std::mt19937_64 &random)
     std::shuffle(dead.begin(), dead.end(), random);
 
     std::uniform_int_distribution<int> length(shape.len_min, shape.len_max);
+    std::vector<size_t> lengths(place.size());
+    size_t total;
+    do {
+        total = 0;
+        for (size_t &len : lengths)
+            total += maxalign(len = static_cast<size_t>(length(random)));
+    } while (total > BLCKSZ - HEADER - 4 * place.size());
+
     size_t upper = BLCKSZ;
     for (int item : place) {
-        auto len = static_cast<size_t>(length(random));
+        size_t len = lengths[static_cast<size_t>(item)];
         upper -= maxalign(len);
         put_line_pointer(page, item, static_cast<uint32_t>(upper), 1, static_cast<uint32_t>(len));
     }
@@ -212,7 +226,8 @@ double seconds_per_tick()
         uint64_t first = ticks();
         while (Clock::now() - start < std::chrono::milliseconds(50))
             ;
-        return std::chrono::duration<double>(Clock::now() - start).count() / static_cast<double>(ticks() - first);
+        return std::chrono::duration<double>(Clock::now() - start).count() /
+               static_cast<double>(ticks() - first);
     }();
     return value;
 }
@@ -261,7 +276,8 @@ struct Gigabyte {
     }
 };
 
-template <typename Pass> void timed_cold(benchmark::State &state, const Shape &shape, bool random_order, Pass pass)
+template <typename Pass>
+void timed_cold(benchmark::State &state, const Shape &shape, bool random_order, Pass pass)
 {
     static Gigabyte gigabyte;
     for (auto _ : state) {
@@ -298,9 +314,11 @@ void require_equal_results(const Shape &shape)
             if (variant.order != PGQ_ORDER_ITEM || !variant.supported())
                 continue;
             std::memcpy(got.get(), page, BLCKSZ);
-            if (variant.fn(got.get(), true).code != PGQ_OK ||
-                (have && std::memcmp(got.get(), expected.get(), BLCKSZ) != 0)) {
-                std::fprintf(stderr, "bench_compaction: variant %s gives other bytes than the first one\n", variant.name);
+            pgq_status status = variant.fn(got.get(), true);
+            if (status.code != PGQ_OK || (have && std::memcmp(got.get(), expected.get(), BLCKSZ) != 0)) {
+                std::fprintf(stderr, "bench_compaction: variant %s is wrong: %s\n", variant.name,
+                             status.code == PGQ_OK ? "it gives other bytes than pg14"
+                                                   : pgq_strerror(status.code));
                 std::exit(1);
             }
             std::memcpy(expected.get(), got.get(), BLCKSZ);
@@ -322,17 +340,21 @@ std::string name_of(const char *regime, const Shape &shape, const std::string &v
 // `iterations` is fixed so that one repetition is one pass over the pool.
 template <typename Body> void add(const std::string &name, int64_t iterations, Body body)
 {
-    benchmark::RegisterBenchmark(name.c_str(), body)->Iterations(iterations)->UseManualTime()->Unit(
-        benchmark::kNanosecond);
+    benchmark::RegisterBenchmark(name.c_str(), body)
+        ->Iterations(iterations)
+        ->UseManualTime()
+        ->Unit(benchmark::kNanosecond);
 }
 
 template <typename Call> void add_cached(const Shape &shape, const std::string &variant, Call call)
 {
     constexpr int64_t PASS = POOL_PAGES / WORK_PAGES;
-    add(name_of("L2", shape, variant), PASS,
-        [=](benchmark::State &state) { timed_in_l2(state, shape, [&](uint8_t *page, size_t bytes) { call(page, bytes, state); }); });
-    add(name_of("L1", shape, variant), PASS,
-        [=](benchmark::State &state) { timed_in_l1(state, shape, [&](uint8_t *page, size_t bytes) { call(page, bytes, state); }); });
+    add(name_of("L2", shape, variant), PASS, [=](benchmark::State &state) {
+        timed_in_l2(state, shape, [&](uint8_t *page, size_t bytes) { call(page, bytes, state); });
+    });
+    add(name_of("L1", shape, variant), PASS, [=](benchmark::State &state) {
+        timed_in_l1(state, shape, [&](uint8_t *page, size_t bytes) { call(page, bytes, state); });
+    });
 }
 
 void add_shape(const Shape &shape)
@@ -341,12 +363,15 @@ void add_shape(const Shape &shape)
         const auto &variant = pgq_compaction_variants[v];
         if (!variant.supported())
             continue;
-        auto call = [&variant](uint8_t *page, size_t, benchmark::State &state) { repair(variant, page, state); };
+        auto call = [&variant](uint8_t *page, size_t, benchmark::State &state) {
+            repair(variant, page, state);
+        };
         add_cached(shape, variant.name, call);
         if (std::string(variant.name) == "pg14")
             add_cached(shape, "pg14-again", call);
     }
-    add_cached(shape, "limit", [shape](uint8_t *page, size_t bytes, benchmark::State &) { move_only(page, bytes, shape); });
+    add_cached(shape, "limit",
+               [shape](uint8_t *page, size_t bytes, benchmark::State &) { move_only(page, bytes, shape); });
 }
 
 void add_cold_shape(const Shape &shape)
@@ -366,7 +391,8 @@ void add_cold_shape(const Shape &shape)
         }
         add(name_of(regime, shape, "batch"), 1, [=](benchmark::State &state) {
             timed_cold(state, shape, random_order, [&](Gigabyte &gigabyte) {
-                if (pgq_page_repair_fragmentation_batch(gigabyte.order.data(), COLD_PAGES, true, gigabyte.status.data()))
+                if (pgq_page_repair_fragmentation_batch(gigabyte.order.data(), COLD_PAGES, true,
+                                                        gigabyte.status.data()))
                     state.SkipWithError("the batch entry refused a sound page");
             });
         });
@@ -379,9 +405,9 @@ void add_cold_shape(const Shape &shape)
 int main(int argc, char **argv)
 {
     // Every (n, lp_len) fills a page or is as small as they come; the two-INT table with fillfactor 85 is (226, 32).
-    static constexpr int sizes[][3] = {{10, 24, 24},   {10, 600, 600}, {50, 24, 24},  {50, 152, 152},
-                                       {95, 76, 76},   {100, 32, 32},  {185, 24, 24}, {185, 40, 40},
-                                       {226, 32, 32},  {291, 24, 24},  {36, 32, 400}};
+    static constexpr int sizes[][3] = {{10, 24, 24},  {10, 600, 600}, {50, 24, 24},  {50, 152, 152},
+                                       {95, 76, 76},  {100, 32, 32},  {185, 24, 24}, {185, 40, 40},
+                                       {226, 32, 32}, {291, 24, 24},  {36, 32, 400}};
     static constexpr int cold_sizes[][3] = {{226, 32, 32}, {95, 76, 76}, {36, 32, 400}};
     for (auto &[n, len_min, len_max] : sizes)
         for (int live : {50, 85, 97})

@@ -126,7 +126,8 @@ def main(stem: str, quick: bool, runs: int, repetitions: int, where: tuple[str, 
     verdicts = [v for v in (goals.judge(goal, roles, measured) for goal in goal_list) if v.of]
 
     show_configs(measured, roles)
-    show_goals(verdicts)
+    if verdicts:
+        show_goals(verdicts)
     seconds, met = monotonic() - started, sum(v.status == "met" for v in verdicts)
     says = f"{len(measured)} configurations, {met} of {len(verdicts)} goals met"
     console.print(f"bench {stem}: {says}, {seconds:.0f} s")
