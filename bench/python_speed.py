@@ -3,7 +3,7 @@
 
     python -m bench.python_speed      (5 s)
 
-Says what a differential run can afford; the kernels' own times are in bench_compaction. Writes build/results/speed.json.
+Says what a differential run can afford; the kernels themselves are timed by bench_compaction. Writes speed.json.
 """
 
 import json

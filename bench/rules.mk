@@ -5,14 +5,16 @@ BENCH_BINARIES = $(BENCH_STEMS:%=$(BUILD)/bench/bench_%)
 
 $(BUILD)/bench/bench_%: bench/bench_%.cc csrc/pgquern.h $(BUILD)/lib/libpgquern.a $(SETUP)/c.stamp
 	@mkdir -p $(@D)
+	@echo '$(CFLAGS_KERNEL)' > $(BUILD)/bench/flags.txt
 	g++ -std=c++20 -O2 -g -Wall -Wextra -Werror -Icsrc -mclflushopt $< $(BUILD)/lib/libpgquern.a -lbenchmark -lpthread -o $@
 
 .PHONY: bench bench-quick report
 bench: $(BENCH_BINARIES) $(SETUP)/python.stamp ## every configuration against upstream and the limit; STEM=compaction narrows (about 6 minutes a stem)
-	@for stem in $(BENCH_STEMS); do $(PY) -m bench.run $$stem; done
+	@set -e; for stem in $(BENCH_STEMS); do $(PY) -m bench.run $$stem; done
 
-bench-quick: $(BENCH_BINARIES) $(SETUP)/python.stamp ## the main job's selection of the benchmarks (30 s a stem)
-	@for stem in $(BENCH_STEMS); do $(PY) -m bench.run $$stem --quick; done
+bench-quick: $(BENCH_BINARIES) $(BUILD)/ffi/$(FFI) $(SETUP)/python.stamp ## the main job's selection of the benchmarks (30 s a stem)
+	@set -e; for stem in $(BENCH_STEMS); do $(PY) -m bench.run $$stem --quick; done
+	@$(PY) -m bench.python_speed
 
 report: $(SETUP)/python.stamp ## one page of all results, build/report/index.html (3 s)
 	@$(PY) -m bench.report

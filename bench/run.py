@@ -131,7 +131,7 @@ def main(stem: str, quick: bool, runs: int, repetitions: int, where: tuple[str, 
     seconds, met = monotonic() - started, sum(v.status == "met" for v in verdicts)
     says = f"{len(measured)} configurations, {met} of {len(verdicts)} goals met"
     console.print(f"bench {stem}: {says}, {seconds:.0f} s")
-    flags = BUILD / "lib" / "flags.txt"
+    flags = BUILD / "bench" / "flags.txt"
     result = {
         "layer": "bench",
         "mode": "quick" if quick else "full",
