@@ -110,6 +110,221 @@ size_t pgq_compaction_batch(pgq_compaction_fn fn, void *const pages[], size_t n,
 
 /* ---- snapbuild: arrays of XIDs ---------------------------------------------------------------------------------- */
 
+/*
+ * An XID is a uint32_t: 0, 1, 2 are permanent, all others normal. Among normal ones, a precedes b iff (int32_t)(a - b)
+ * is negative. "Raw-sorted" means by the unsigned number, as upstream's xidComparator orders them.
+ *
+ * What costs O(1) is always checked: NULL pointers, counts past the capacity, the XIDs of a batch. What would cost a
+ * pass over the whole array (permanent XIDs in it, order, duplicates) is checked by the *_check functions: call them
+ * first where the input is not trusted, as the Python binding does. Without them a kernel given such an array still
+ * stays within it, but its answer means nothing. A refusal leaves everything as it was, unless said otherwise.
+ */
+
+/* builder->committed of src/backend/replication/logical/snapbuild.c: XIDs that changed a catalog and have committed. */
+typedef struct pgq_committed {
+    uint32_t *xip;     /* xcnt_space XIDs, of which the first xcnt count; may be NULL if xcnt_space is 0 */
+    size_t xcnt;       /* at most xcnt_space */
+    size_t xcnt_space; /* at most 2^28, as many as upstream can allocate at once */
+    bool sorted; /* raw-sorted and free of duplicates: set by who knows it, kept up by the functions here */
+} pgq_committed;
+
+/*
+ * PGQ_NULL; PGQ_CAPACITY; PGQ_XID_PERMANENT at the first permanent XID; and if sorted is set, PGQ_UNSORTED or
+ * PGQ_DUPLICATE at the first XID that is not above the one before it.
+ */
+pgq_status pgq_committed_check(const pgq_committed *committed);
+
+/*
+ * Kind `purge`: SnapBuildPurgeOlderTxn. Keeps x iff it does not precede xmin, in the order they stand in; sets xcnt. The
+ * XIDs beyond the new xcnt are left undefined. Does nothing if xmin is permanent: the builder has none yet.
+ * PGQ_NULL, PGQ_CAPACITY; PGQ_MEMORY from the variant that allocates.
+ *
+ * Kind `purge_sorted`: the same of a raw-sorted array without duplicates; PGQ_UNSORTED (index 0) if `sorted` is not set.
+ */
+typedef pgq_status (*pgq_purge_fn)(pgq_committed *committed, uint32_t xmin);
+
+typedef struct pgq_purge_variant {
+    const char *name;
+    const char *description;
+    bool (*supported)(void);
+    pgq_purge_fn fn;
+} pgq_purge_variant;
+
+extern const pgq_purge_variant pgq_purge_variants[];
+extern const size_t pgq_purge_variant_count;
+extern const pgq_purge_variant pgq_purge_sorted_variants[];
+extern const size_t pgq_purge_sorted_variant_count;
+
+pgq_status pgq_purge(pgq_committed *committed, uint32_t xmin);
+pgq_status pgq_purge_sorted(pgq_committed *committed, uint32_t xmin);
+
+/*
+ * Kind `insert`: a transaction and its subtransactions have committed (SnapBuildAddCommittedTxn for each of them).
+ *
+ * batch: m normal XIDs in any order, in memory of their own; its contents are undefined afterwards. consistent: the
+ * builder has reached SNAPBUILD_CONSISTENT. After any sequence of inserts and purges the array holds, as a set, what it
+ * held and the batch; whether sorted or with duplicates is the variant's business, and `sorted` tells.
+ * PGQ_NULL, PGQ_XID_PERMANENT (1-based place in the batch), PGQ_CAPACITY: xcnt + m is more than xcnt_space, which is
+ * asked for even if duplicates would make it fit.
+ */
+typedef pgq_status (*pgq_insert_fn)(pgq_committed *committed, uint32_t batch[], size_t m, bool consistent);
+
+typedef struct pgq_insert_variant {
+    const char *name;
+    const char *description;
+    bool (*supported)(void);
+    pgq_insert_fn fn;
+} pgq_insert_variant;
+
+extern const pgq_insert_variant pgq_insert_variants[];
+extern const size_t pgq_insert_variant_count;
+
+pgq_status pgq_insert(pgq_committed *committed, uint32_t batch[], size_t m, bool consistent);
+
+/*
+ * Kind `snapshot`: SnapBuildBuildSnapshot. Writes the XIDs, raw-sorted, to xip, which has space for xip_space of them and
+ * does not overlap the array. PGQ_NULL; PGQ_CAPACITY: xip_space is less than xcnt.
+ */
+typedef pgq_status (*pgq_snapshot_fn)(const pgq_committed *committed, uint32_t xip[], size_t xip_space);
+
+typedef struct pgq_snapshot_variant {
+    const char *name;
+    const char *description;
+    bool (*supported)(void);
+    pgq_snapshot_fn fn;
+} pgq_snapshot_variant;
+
+extern const pgq_snapshot_variant pgq_snapshot_variants[];
+extern const size_t pgq_snapshot_variant_count;
+
+pgq_status pgq_snapshot(const pgq_committed *committed, uint32_t xip[], size_t xip_space);
+
+/* The same array of FullTransactionIds (epoch << 32 | XID), always sorted and free of duplicates, with a moving head. */
+typedef struct pgq_committed_full {
+    uint64_t *fxip;    /* xcnt_space of them; those from head on count */
+    size_t head;       /* what was purged and not yet compacted away */
+    size_t xcnt;       /* head + xcnt is at most xcnt_space */
+    size_t xcnt_space; /* at most 2^27 */
+} pgq_committed_full;
+
+/* As pgq_committed_check. */
+pgq_status pgq_committed_full_check(const pgq_committed_full *committed);
+
+/*
+ * Kind `purge_full`: keeps x iff x >= full_xmin; sets xcnt, and head where the variant moves it. Does nothing if the XID
+ * of full_xmin is permanent. PGQ_NULL, PGQ_CAPACITY; PGQ_MEMORY from the variant that allocates.
+ */
+typedef pgq_status (*pgq_purge_full_fn)(pgq_committed_full *committed, uint64_t full_xmin);
+
+typedef struct pgq_purge_full_variant {
+    const char *name;
+    const char *description;
+    bool (*supported)(void);
+    pgq_purge_full_fn fn;
+} pgq_purge_full_variant;
+
+extern const pgq_purge_full_variant pgq_purge_full_variants[];
+extern const size_t pgq_purge_full_variant_count;
+
+pgq_status pgq_purge_full(pgq_committed_full *committed, uint64_t full_xmin);
+
+/*
+ * Inserts m FullTransactionIds (any order; duplicates fall out; the batch is undefined afterwards). Moves the array to
+ * the front only when there is no space behind it: as long as xcnt_space is at least twice the live count that costs a
+ * constant per inserted XID. PGQ_NULL, PGQ_XID_PERMANENT, PGQ_CAPACITY: xcnt + m is more than xcnt_space.
+ */
+pgq_status pgq_insert_full(pgq_committed_full *committed, uint64_t batch[], size_t m);
+
+/*
+ * As pgq_snapshot, cut down to XIDs and raw-sorted. The array must span less than 2^32: its own order is then a rotation
+ * of the raw one. PGQ_NULL, PGQ_CAPACITY; PGQ_UNSORTED (index 0) if it spans more.
+ */
+pgq_status pgq_snapshot_full(const pgq_committed_full *committed, uint32_t xip[], size_t xip_space);
+
+/*
+ * Kind `known_assigned`: the loop of KnownAssignedXidsCompress (src/backend/storage/ipc/procarray.c). Moves the XIDs of
+ * [tail, head) whose flag is set to the front, in their order, sets the flags of as many entries from 0 on, and returns
+ * their number. What lies beyond is left undefined.
+ */
+typedef size_t (*pgq_compress_fn)(uint32_t xids[], bool valid[], size_t tail, size_t head);
+
+typedef struct pgq_known_assigned_variant {
+    const char *name;
+    const char *description;
+    bool (*supported)(void);
+    pgq_compress_fn fn;
+} pgq_known_assigned_variant;
+
+extern const pgq_known_assigned_variant pgq_known_assigned_variants[];
+extern const size_t pgq_known_assigned_variant_count;
+
+/* Why the array might be compressed: KAXCompressReason of 16 and later. */
+typedef enum pgq_compress_reason {
+    PGQ_COMPRESS_NO_SPACE = 0, /* always */
+    PGQ_COMPRESS_PRUNE = 1,    /* if there is a gap */
+    PGQ_COMPRESS_TRANSACTION_END =
+        2, /* every 128th call that finds a gap, from the first on, if at most half is live */
+    PGQ_COMPRESS_STARTUP_PROCESS_IDLE =
+        3 /* if there is a gap and the last one is 1000 ms ago, or there was none */
+} pgq_compress_reason;
+
+/*
+ * KnownAssignedXids of a standby: XIDs in the order of precedes (so within half the ring), each with a flag that it is
+ * still running. To start, give it two arrays of `capacity`, and zero in all other members.
+ *
+ * One process at a time may change it. Readers (search, get) may run while it appends (add, as long as head plus the
+ * number of XIDs is at most capacity); all else needs the readers kept out, as upstream's ProcArrayLock does.
+ */
+typedef struct pgq_known_assigned {
+    uint32_t *xids;
+    bool *valid;
+    size_t capacity;
+    size_t tail, head;                         /* the used part is [tail, head) */
+    size_t num;                                /* flags set in it */
+    uint32_t transaction_ends;                 /* calls for TRANSACTION_END that found a gap, mod 2^32 */
+    int64_t last_compress;                     /* in ms; 0: never */
+    const pgq_known_assigned_variant *variant; /* NULL: the dispatched one */
+} pgq_known_assigned;
+
+/* PGQ_NULL, PGQ_CAPACITY (head or num out of range), PGQ_XID_PERMANENT, PGQ_UNSORTED or PGQ_DUPLICATE at an element of
+ * the used part that does not follow the one before it. */
+pgq_status pgq_known_assigned_check(const pgq_known_assigned *known);
+
+/*
+ * Adds from_xid to to_xid. PGQ_NULL; PGQ_XID_PERMANENT (1: from_xid, 2: to_xid); PGQ_UNSORTED (2: to_xid precedes
+ * from_xid; 1: from_xid precedes the last entry); PGQ_DUPLICATE (it is the last entry); PGQ_CAPACITY: they don't fit even
+ * after compressing, which has then been done. PGQ_VARIANT. now: in ms, as for all below.
+ */
+pgq_status pgq_known_assigned_add(pgq_known_assigned *known, uint32_t from_xid, uint32_t to_xid, int64_t now);
+
+/* Is xid among them? */
+bool pgq_known_assigned_search(const pgq_known_assigned *known, uint32_t xid);
+
+/* Removes xid: its flag is cleared; at the tail, the tail moves over all that are cleared. False: it was not there. */
+bool pgq_known_assigned_remove(pgq_known_assigned *known, uint32_t xid);
+
+/* Removes xid and its n subtransactions, then compresses for TRANSACTION_END. PGQ_NULL, PGQ_VARIANT. */
+pgq_status pgq_known_assigned_remove_tree(pgq_known_assigned *known, uint32_t xid, const uint32_t subxids[],
+                                          size_t n, int64_t now);
+
+/*
+ * Removes all that precede xid, except the n prepared ones; then compresses for PRUNE. An xid of 0 removes all there
+ * are. PGQ_NULL, PGQ_VARIANT.
+ */
+pgq_status pgq_known_assigned_remove_preceding(pgq_known_assigned *known, uint32_t xid,
+                                               const uint32_t prepared[], size_t n, int64_t now);
+
+/* Compresses, if `reason` finds it worth while; *done, if not NULL, says whether. PGQ_NULL, PGQ_VARIANT. */
+pgq_status pgq_known_assigned_compress(pgq_known_assigned *known, pgq_compress_reason reason, int64_t now,
+                                       bool *done);
+
+/*
+ * Copies the live XIDs to xarray, up to the first that does not precede xmax (0: all); their number to *n. xarray has
+ * space for `space`. PGQ_NULL; PGQ_CAPACITY: there are more, and xarray holds the first `space`.
+ */
+pgq_status pgq_known_assigned_get(const pgq_known_assigned *known, uint32_t xmax, uint32_t xarray[],
+                                  size_t space, size_t *n);
+
 /* ---- end of the kinds ------------------------------------------------------------------------------------------- */
 
 #pragma GCC visibility pop

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: PostgreSQL */
+/* The tables of variants of the kinds on XID arrays, from upstream's to the fastest, and the dispatched entries. */
+#include "dispatch.h"
+#include "full.h"
+#include "insert.h"
+#include "known_assigned.h"
+#include "purge.h"
+#include "snapshot.h"
+
+#define COUNT(table) (sizeof(table) / sizeof((table)[0]))
+
+const pgq_purge_variant pgq_purge_variants[] = {
+    {"upstream", "SnapBuildPurgeOlderTxn: survivors to an allocated workspace and back", pgq_cpu_any,
+     pgq_purge_upstream},
+    {"inplace", "survivors slide down, a branch each", pgq_cpu_any, pgq_purge_inplace},
+    {"scalar", "survivors slide down, branch-free", pgq_cpu_any, pgq_purge_scalar},
+#if defined(__x86_64__)
+    {"avx2", "8 XIDs a step, packed by a looked-up permutation", pgq_cpu_avx2, pgq_purge_avx2},
+    {"avx512", "16 XIDs a step, packed by vpcompressd", pgq_cpu_avx512, pgq_purge_avx512},
+#endif
+};
+const size_t pgq_purge_variant_count = COUNT(pgq_purge_variants);
+
+const pgq_purge_variant pgq_purge_sorted_variants[] = {
+    {"upstream", "SnapBuildPurgeOlderTxn: the filter, blind to the order", pgq_cpu_any,
+     pgq_purge_sorted_upstream},
+    {"scalar", "two borders by binary search, one memmove", pgq_cpu_any, pgq_purge_sorted_scalar},
+};
+const size_t pgq_purge_sorted_variant_count = COUNT(pgq_purge_sorted_variants);
+
+const pgq_purge_full_variant pgq_purge_full_variants[] = {
+    {"upstream", "SnapBuildPurgeOlderTxn: the filter, blind to the order", pgq_cpu_any,
+     pgq_purge_full_upstream},
+    {"memmove", "one lower bound, one memmove", pgq_cpu_any, pgq_purge_full_memmove},
+    {"lazy_head", "one lower bound; the head moves, and insertion compacts", pgq_cpu_any,
+     pgq_purge_full_lazy_head},
+};
+const size_t pgq_purge_full_variant_count = COUNT(pgq_purge_full_variants);
+
+const pgq_insert_variant pgq_insert_variants[] = {
+    {"append", "SnapBuildAddCommittedTxn: at the end, unsorted", pgq_cpu_any, pgq_insert_append},
+    {"batch_merge", "sorted batch, merged from the end by galloping", pgq_cpu_any, pgq_insert_batch_merge},
+    {"sorted_after_consistent", "append before CONSISTENT, batch_merge from then on", pgq_cpu_any,
+     pgq_insert_sorted_after_consistent},
+};
+const size_t pgq_insert_variant_count = COUNT(pgq_insert_variants);
+
+const pgq_snapshot_variant pgq_snapshot_variants[] = {
+    {"upstream", "SnapBuildBuildSnapshot: copy and sort", pgq_cpu_any, pgq_snapshot_upstream},
+    {"sorted", "copy; sort only what is not sorted", pgq_cpu_any, pgq_snapshot_sorted},
+};
+const size_t pgq_snapshot_variant_count = COUNT(pgq_snapshot_variants);
+
+const pgq_known_assigned_variant pgq_known_assigned_variants[] = {
+    {"upstream", "KnownAssignedXidsCompress: a branch each", pgq_cpu_any, pgq_compress_upstream},
+    {"scalar", "branch-free", pgq_cpu_any, pgq_compress_scalar},
+#if defined(__x86_64__)
+    {"avx2", "8 XIDs a step, packed by a looked-up permutation", pgq_cpu_avx2, pgq_compress_avx2},
+    {"avx512", "16 XIDs a step, packed by vpcompressd", pgq_cpu_avx512, pgq_compress_avx512},
+#endif
+};
+const size_t pgq_known_assigned_variant_count = COUNT(pgq_known_assigned_variants);
+
+/* dispatched_<kind>(): the variant to run, NULL if PGQUERN_VARIANT cannot be followed. */
+#define DISPATCHED(kind)                                                                                     \
+    PGQ_KIND(kind, pgq_##kind##_variants, pgq_##kind##_variant_type);                                        \
+                                                                                                             \
+    static const pgq_##kind##_variant_type *dispatched_##kind(void)                                          \
+    {                                                                                                        \
+        static pgq_choice memo;                                                                              \
+        int i = pgq_choose(&kind, &memo);                                                                    \
+                                                                                                             \
+        return i < 0 ? NULL : &pgq_##kind##_variants[i];                                                     \
+    }
+
+typedef pgq_purge_variant pgq_purge_variant_type;
+typedef pgq_purge_variant pgq_purge_sorted_variant_type;
+typedef pgq_purge_full_variant pgq_purge_full_variant_type;
+typedef pgq_insert_variant pgq_insert_variant_type;
+typedef pgq_snapshot_variant pgq_snapshot_variant_type;
+typedef pgq_known_assigned_variant pgq_known_assigned_variant_type;
+
+DISPATCHED(purge)
+DISPATCHED(purge_sorted)
+DISPATCHED(purge_full)
+DISPATCHED(insert)
+DISPATCHED(snapshot)
+DISPATCHED(known_assigned)
+
+pgq_status pgq_purge(pgq_committed *committed, uint32_t xmin)
+{
+    const pgq_purge_variant *variant = dispatched_purge();
+
+    return variant == NULL ? refused(PGQ_VARIANT, 0) : variant->fn(committed, xmin);
+}
+
+pgq_status pgq_purge_sorted(pgq_committed *committed, uint32_t xmin)
+{
+    const pgq_purge_variant *variant = dispatched_purge_sorted();
+
+    return variant == NULL ? refused(PGQ_VARIANT, 0) : variant->fn(committed, xmin);
+}
+
+pgq_status pgq_purge_full(pgq_committed_full *committed, uint64_t full_xmin)
+{
+    const pgq_purge_full_variant *variant = dispatched_purge_full();
+
+    return variant == NULL ? refused(PGQ_VARIANT, 0) : variant->fn(committed, full_xmin);
+}
+
+pgq_status pgq_insert(pgq_committed *committed, uint32_t batch[], size_t m, bool consistent)
+{
+    const pgq_insert_variant *variant = dispatched_insert();
+
+    return variant == NULL ? refused(PGQ_VARIANT, 0) : variant->fn(committed, batch, m, consistent);
+}
+
+pgq_status pgq_snapshot(const pgq_committed *committed, uint32_t xip[], size_t xip_space)
+{
+    const pgq_snapshot_variant *variant = dispatched_snapshot();
+
+    return variant == NULL ? refused(PGQ_VARIANT, 0) : variant->fn(committed, xip, xip_space);
+}
+
+const pgq_known_assigned_variant *pgq_known_assigned_dispatched(void)
+{
+    return dispatched_known_assigned();
+}

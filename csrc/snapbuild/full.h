@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: PostgreSQL */
+/* The variants of the kind purge_full; pgquern.h has the contract. */
+#ifndef PGQUERN_SNAPBUILD_FULL_H
+#define PGQUERN_SNAPBUILD_FULL_H
+
+#include "xid.h"
+
+pgq_status pgq_purge_full_upstream(pgq_committed_full *committed, uint64_t full_xmin);
+pgq_status pgq_purge_full_memmove(pgq_committed_full *committed, uint64_t full_xmin);
+pgq_status pgq_purge_full_lazy_head(pgq_committed_full *committed, uint64_t full_xmin);
+
+#endif

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: PostgreSQL */
+/*
+ * src/backend/replication/logical/snapbuild.c, SnapBuildAddCommittedTxn, for all XIDs of a commit at once. Upstream
+ * appends, and sorts at every snapshot; the other two keep the array sorted, so that a snapshot is a copy.
+ */
+#include "insert.h"
+#include "merge.h"
+#include "qsort.h"
+
+static pgq_status check(const pgq_committed *committed, const uint32_t batch[], size_t m)
+{
+    pgq_code code = committed_fault(committed);
+
+    if (code == PGQ_OK && batch == NULL && m > 0)
+        code = PGQ_NULL;
+    if (code != PGQ_OK)
+        return refused(code, 0);
+    for (size_t i = 0; i < m; i++)
+        if (!xid_is_normal(batch[i]))
+            return refused(PGQ_XID_PERMANENT, i + 1);
+    return refused(m > committed->xcnt_space - committed->xcnt ? PGQ_CAPACITY : PGQ_OK, 0);
+}
+
+static void append(pgq_committed *committed, const uint32_t batch[], size_t m)
+{
+    if (m == 0)
+        return;
+    memcpy(committed->xip + committed->xcnt, batch, m * sizeof(uint32_t));
+    committed->xcnt += m;
+    committed->sorted = false;
+}
+
+static void sort_all(pgq_committed *committed)
+{
+    uint32_t *xip = committed->xip;
+    size_t n = committed->xcnt, kept = n > 0;
+
+    pgq_qsort32(xip, n, pgq_xid_comparator);
+    for (size_t i = 1; i < n; i++)
+        if (xip[i] != xip[kept - 1])
+            xip[kept++] = xip[i];
+    committed->xcnt = kept;
+    committed->sorted = true;
+}
+
+static void merge(pgq_committed *committed, uint32_t batch[], size_t m)
+{
+    if (!committed->sorted)
+        sort_all(committed);
+    m = sort_batch32(batch, m);
+    committed->xcnt = merge_batch32(committed->xip, committed->xcnt, batch, m);
+}
+
+/* Upstream. */
+pgq_status pgq_insert_append(pgq_committed *committed, uint32_t batch[], size_t m, bool consistent)
+{
+    pgq_status status = check(committed, batch, m);
+
+    (void)consistent;
+    if (status.code == PGQ_OK)
+        append(committed, batch, m);
+    return status;
+}
+
+/* Always sorted. */
+pgq_status pgq_insert_batch_merge(pgq_committed *committed, uint32_t batch[], size_t m, bool consistent)
+{
+    pgq_status status = check(committed, batch, m);
+
+    (void)consistent;
+    if (status.code == PGQ_OK)
+        merge(committed, batch, m);
+    return status;
+}
+
+/*
+ * Appends until the builder is consistent: before that every commit may be tracked, for an exported snapshot, and few
+ * snapshots are built, so that merging would cost more than it saves. The first insert afterwards sorts what is there.
+ */
+pgq_status pgq_insert_sorted_after_consistent(pgq_committed *committed, uint32_t batch[], size_t m,
+                                              bool consistent)
+{
+    pgq_status status = check(committed, batch, m);
+
+    if (status.code != PGQ_OK)
+        return status;
+    if (consistent)
+        merge(committed, batch, m);
+    else
+        append(committed, batch, m);
+    return status;
+}

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: PostgreSQL */
+/* The variants of the kind insert; pgquern.h has the contract. */
+#ifndef PGQUERN_SNAPBUILD_INSERT_H
+#define PGQUERN_SNAPBUILD_INSERT_H
+
+#include "xid.h"
+
+pgq_status pgq_insert_append(pgq_committed *committed, uint32_t batch[], size_t m, bool consistent);
+pgq_status pgq_insert_batch_merge(pgq_committed *committed, uint32_t batch[], size_t m, bool consistent);
+pgq_status pgq_insert_sorted_after_consistent(pgq_committed *committed, uint32_t batch[], size_t m,
+                                              bool consistent);
+
+#endif

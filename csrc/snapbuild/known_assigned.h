@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: PostgreSQL */
+/* The variants of the kind known_assigned; pgquern.h has the contract. */
+#ifndef PGQUERN_SNAPBUILD_KNOWN_ASSIGNED_H
+#define PGQUERN_SNAPBUILD_KNOWN_ASSIGNED_H
+
+#include "xid.h"
+
+/* The variant of this kind to run; NULL if PGQUERN_VARIANT cannot be followed. */
+const pgq_known_assigned_variant *pgq_known_assigned_dispatched(void);
+
+size_t pgq_compress_upstream(uint32_t xids[], bool valid[], size_t tail, size_t head);
+size_t pgq_compress_scalar(uint32_t xids[], bool valid[], size_t tail, size_t head);
+size_t pgq_compress_avx2(uint32_t xids[], bool valid[], size_t tail, size_t head);
+size_t pgq_compress_avx512(uint32_t xids[], bool valid[], size_t tail, size_t head);
+
+/*
+ * The live ones of from[0 .. n) slide to to[0 ..), which is `from` or lies below it; their number. No branch on the data.
+ * The flags are left to the caller, who sets as many as there are live ones when all have been read.
+ */
+static inline size_t slide_live(uint32_t *to, const uint32_t *from, const bool *valid, size_t n)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        to[kept] = from[i];
+        kept += valid[i];
+    }
+    return kept;
+}
+
+#endif

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: PostgreSQL */
+/* The variants of the kinds purge and purge_sorted; pgquern.h has the contract. */
+#ifndef PGQUERN_SNAPBUILD_PURGE_H
+#define PGQUERN_SNAPBUILD_PURGE_H
+
+#include "xid.h"
+
+pgq_status pgq_purge_upstream(pgq_committed *committed, uint32_t xmin);
+pgq_status pgq_purge_inplace(pgq_committed *committed, uint32_t xmin);
+pgq_status pgq_purge_scalar(pgq_committed *committed, uint32_t xmin);
+pgq_status pgq_purge_avx2(pgq_committed *committed, uint32_t xmin);
+pgq_status pgq_purge_avx512(pgq_committed *committed, uint32_t xmin);
+
+pgq_status pgq_purge_sorted_upstream(pgq_committed *committed, uint32_t xmin);
+pgq_status pgq_purge_sorted_scalar(pgq_committed *committed, uint32_t xmin);
+
+/*
+ * The survivors of from[0 .. n) slide to to[0 ..), without a branch on the data; their number. `to` may be `from` or lie
+ * below it. What SIMD kernels do with their tails.
+ */
+static inline size_t slide_survivors(uint32_t *to, const uint32_t *from, size_t n, uint32_t xmin)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        uint32_t x = from[i];
+
+        to[kept] = x;
+        kept += !xid_normal_precedes(x, xmin);
+    }
+    return kept;
+}
+
+#endif

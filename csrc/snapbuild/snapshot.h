@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: PostgreSQL */
+/* The variants of the kind snapshot; pgquern.h has the contract. */
+#ifndef PGQUERN_SNAPBUILD_SNAPSHOT_H
+#define PGQUERN_SNAPBUILD_SNAPSHOT_H
+
+#include "xid.h"
+
+pgq_status pgq_snapshot_upstream(const pgq_committed *committed, uint32_t xip[], size_t xip_space);
+pgq_status pgq_snapshot_sorted(const pgq_committed *committed, uint32_t xip[], size_t xip_space);
+
+#endif
