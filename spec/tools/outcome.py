@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: PostgreSQL
+"""What a run of a model checker showed, and the errors of running one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+# success: everything was searched and holds. violation: a property was seen to fail. error: neither can be said.
+Result = Literal["success", "violation", "error", "skipped"]
+
+
+class ToolMissing(RuntimeError):
+    """A model checker or what it needs isn't there; the message says how to get it."""
+
+
+@dataclass
+class Outcome:
+    """One run. Counts are of states; ``depth`` of steps from an initial state, itself 1; ``trace_length`` of states."""
+
+    result: Result = "error"
+    reason: str = ""
+    property: str | None = None
+    distinct: int | None = None
+    total: int | None = None
+    depth: int | None = None
+    trace_length: int | None = None
+    never_taken: list[str] = field(default_factory=list)
+    actions: int = 0
+    tool: str = ""
+    seconds: float = 0.0
+    log: Path | None = None

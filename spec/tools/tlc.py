@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: PostgreSQL
+"""TLC, the explicit-state model checker: how it is started, and how its ``-tool`` output is read.
+
+There every message stands between ``@!@!@STARTMSG code:class @!@!@`` and ``@!@!@ENDMSG code @!@!@``; the codes are those
+of tlc2.output.EC. One worker always: then the depth and the length of a counterexample are the same in every run.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from spec.tools.configs import Config, properties
+from spec.tools.outcome import Outcome, ToolMissing
+
+START = re.compile(r"@!@!@STARTMSG (\d+)(?::(\d+))? @!@!@")
+END = re.compile(r"@!@!@ENDMSG \d+ @!@!@")
+NAMED = re.compile(r"(?:Invariant|Action property) (\S+) is violated")
+COVERED = re.compile(r"<(\w+) line [^>]*>: \d+:(\d+)")
+COUNTS = re.compile(r"([\d,]+) states generated.*?([\d,]+) distinct states found", re.DOTALL)
+DEPTH_IS = re.compile(r"search is ([\d,]+)")
+
+VERSION, SUCCESS, DEPTH, STATS, PROGRESS, COVERAGE_NEXT = 2262, 2193, 2194, 2199, 2200, 2772
+ASSUMPTION_FALSE, DEADLOCK, TEMPORAL = 2104, 2114, 2116
+NAMED_VIOLATIONS = {2107, 2110, 2112}  # an invariant, in an initial state and later; an action property
+STATES = {2217, 2218, 2122}  # a state of a trace; "stuttering"; "back to state n"
+ERROR_CLASS = "1"
+
+
+def find(build: Path) -> tuple[str, Path]:
+    """The commands java and TLC's jar."""
+    java = shutil.which("java")
+    if java is None:
+        raise ToolMissing("java is missing; 'make setup' installs it (Debian: default-jre-headless)")
+    named = os.environ.get("TLA2TOOLS")
+    jar = Path(named) if named else build / "tools" / "tla2tools.jar"
+    if not jar.is_file():
+        raise ToolMissing(
+            f"TLC is missing: TLA2TOOLS={named} is no file"
+            if named
+            else f"TLC is missing: no {jar}; 'rm -f {build}/setup/tlc.stamp; make setup' brings it, "
+            "or set TLA2TOOLS=/path/to/tla2tools.jar"
+        )
+    return java, jar.resolve()
+
+
+def command(config: Config, build: Path) -> tuple[list[str], Path]:
+    """The command line for TLC, and the folder to start it in. Makes an empty folder for TLC's own files."""
+    java, jar = find(build)
+    scratch = (build / "model" / config.stem / config.name).resolve()
+    shutil.rmtree(scratch, ignore_errors=True)
+    scratch.mkdir(parents=True)
+    common = (config.path.parent.parent / "common").resolve()
+    line = [
+        java,
+        "-Xmx4g",
+        "-XX:+UseParallelGC",
+        "-XX:ParallelGCThreads=2",
+        # TLC unpacks its standard modules here; two at once must not share the place.
+        f"-Djava.io.tmpdir={scratch}",
+        f"-DTLA-Library={common}",
+        "-cp",
+        str(jar),
+        "tlc2.TLC",
+        "-tool",
+        "-workers",
+        "1",
+        "-fp",
+        "0",
+        "-metadir",
+        str(scratch),
+    ]
+    if config.kind == "large":
+        line += ["-coverage", "60"]
+    else:
+        line.insert(1, "-XX:TieredStopAtLevel=1")  # a run of a second spends most of it in the JIT compiler otherwise
+    return [*line, "-config", config.path.name, config.module.stem], config.path.parent
+
+
+def messages(lines: Iterable[str]) -> Iterator[tuple[int, str, str]]:
+    """The messages of a ``-tool`` output: (code, class, text). What stands between messages is left out."""
+    code, severity, text = 0, "", None
+    for line in lines:
+        if start := START.search(line):
+            code, severity, text = int(start[1]), start[2] or "0", list[str]()
+        elif END.search(line):
+            if text is not None:
+                yield code, severity, "\n".join(text).strip()
+            text = None
+        elif text is not None:
+            text.append(line.rstrip("\n"))
+
+
+def number(text: str) -> int:
+    """A count as TLC prints it, with or without commas."""
+    return int(text.replace(",", ""))
+
+
+def progress(line: str) -> tuple[int, int] | None:
+    """(total, distinct) states if the line tells of them."""
+    counts = COUNTS.search(line)
+    return (number(counts[1]), number(counts[2])) if counts else None
+
+
+def parse(output: str, exit_code: int, config_text: str) -> Outcome:
+    """Judge a whole output of TLC together with its exit code. A run that isn't plainly over is an error."""
+    seen = Outcome()
+    violated: list[str] = []
+    errors: list[str] = []
+    success = False
+    states = 0
+    taken: dict[str, int] = {}
+    for code, severity, text in messages(output.splitlines()):
+        if code == VERSION:
+            seen.tool = " ".join(text.split()[:3]).replace("TLC2 Version", "TLC")
+        elif code == SUCCESS:
+            success = True
+        elif code == DEPTH and (depth := DEPTH_IS.search(text)):
+            seen.depth = number(depth[1])
+        elif code == STATS and (counts := COUNTS.search(text)):
+            seen.total, seen.distinct = number(counts[1]), number(counts[2])
+        elif code == COVERAGE_NEXT and (action := COVERED.search(text)):
+            # Coverage is printed anew now and then; the last one counts.
+            taken[text.split(">:")[0]] = int(action[2])
+        elif code in NAMED_VIOLATIONS:
+            match = NAMED.search(text)
+            violated.append(match[1] if match else text)
+        elif code == DEADLOCK:
+            violated.append("deadlock")
+        elif code == TEMPORAL:
+            # This TLC doesn't say which one: a configuration that must fail so may have only that property.
+            temporal = properties(config_text, kind="PROPERT")
+            violated.append(temporal[0] if len(temporal) == 1 else f"one of {', '.join(temporal)}")
+        elif code in STATES:
+            states += 1
+        elif code == ASSUMPTION_FALSE or (severity == ERROR_CLASS and not violated):
+            errors.append(text)
+    seen.actions = len(taken)
+    seen.never_taken = sorted(action.split()[0].lstrip("<") for action, times in taken.items() if times == 0)
+    if violated and exit_code in (11, 12, 13):
+        seen.result, seen.property, seen.trace_length = "violation", violated[0], max(states, 1)
+    elif success and exit_code == 0 and not errors and not violated and seen.distinct is not None:
+        seen.result = "success"
+    else:
+        said = " ".join(errors[0].split())[:400] if errors else "no verdict"
+        seen.reason = f"TLC ended with exit code {exit_code}: {said}"
+    return seen

@@ -1,0 +1,39 @@
+\* SPDX-License-Identifier: PostgreSQL
+------------------------------- MODULE MCXid -------------------------------
+(* XidLaws on small rings, and comparisons that are wrong on purpose: a    *)
+(* mutant configuration puts one of them in the place of Precedes.         *)
+EXTENDS XidLaws
+
+\* Plain numbers, as if the ring never wrapped.
+PlainPrecedes(a, b) == a < b
+
+\* <= for <.
+LaxPrecedes(a, b) == IF IsNormal(a) /\ IsNormal(b) THEN SignedDifference(a, b) <= 0 ELSE a < b
+
+\* The neighbour counted as equal.
+FarPrecedes(a, b) == IF IsNormal(a) /\ IsNormal(b) THEN SignedDifference(a, b) < -1 ELSE a < b
+
+\* The permanent XIDs forgotten.
+RingPrecedes(a, b) == SignedDifference(a, b) < 0
+
+\* Turned round.
+FollowingPrecedes(a, b) == IF IsNormal(a) /\ IsNormal(b) THEN SignedDifference(a, b) > 0 ELSE a < b
+
+\* Only one of the two looked at for being permanent.
+HalfPrecedes(a, b) == IF IsNormal(a) THEN SignedDifference(a, b) < 0 ELSE a < b
+
+\* The next number, permanent or not.
+PlainAdvance(x0) == (x0 + 1) % Size
+
+\* The epoch of nextFull for every XID.
+SameEpochWiden(x0, nextFull) == Full(EpochOf(nextFull), x0)
+
+\* A strict < between x's and nextFull's XIDs lost: the newest XID lands an epoch too early.
+EarlyWiden(x0, nextFull) ==
+    IF ~IsNormal(x0) THEN Full(0, x0)
+    ELSE IF x0 >= XidOf(nextFull) THEN Full(EpochOf(nextFull) - 1, x0)
+    ELSE Full(EpochOf(nextFull), x0)
+
+\* Denials of states that must be among the choices.
+NeverAcrossTheWrap == ~(IsNormal(z) /\ z < y /\ Precedes(x, y) /\ Precedes(y, z))
+=============================================================================
