@@ -1,0 +1,245 @@
+# SPDX-License-Identifier: PostgreSQL
+"""XID arrays of the snapshot builder, and KnownAssignedXids, by any of the C library's variants.
+
+Each array lives in memory of exactly its capacity, so that a sanitizer sees any step beyond. Methods check their input
+whole unless told `checked=False`; refusals are PgquernError and leave the array as it was. `variant` is a name from
+variants(kind), None the dispatched one; ValueError: no such variant here.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Any
+
+from _pgquern import ffi, lib
+
+from pgquern.errors import PgquernError
+
+KINDS = ("purge", "purge_sorted", "purge_full", "insert", "snapshot", "known_assigned")
+
+
+class Reason(IntEnum):
+    """Why KnownAssignedXids might be compressed."""
+
+    NO_SPACE = lib.PGQ_COMPRESS_NO_SPACE
+    PRUNE = lib.PGQ_COMPRESS_PRUNE
+    TRANSACTION_END = lib.PGQ_COMPRESS_TRANSACTION_END
+    STARTUP_PROCESS_IDLE = lib.PGQ_COMPRESS_STARTUP_PROCESS_IDLE
+
+
+@dataclass(frozen=True)
+class Variant:
+    """A row of a kind's table. supported: this CPU can run it."""
+
+    name: str
+    description: str
+    supported: bool
+
+
+def _rows(kind: str) -> list[Any]:
+    table = getattr(lib, f"pgq_{kind}_variants")
+    return [table[i] for i in range(getattr(lib, f"pgq_{kind}_variant_count"))]
+
+
+def variants(kind: str) -> list[Variant]:
+    """All variants of one of KINDS, upstream's first and the preferred last, those this CPU cannot run included."""
+    return [
+        Variant(ffi.string(r.name).decode("ascii"), ffi.string(r.description).decode("ascii"), bool(r.supported()))
+        for r in _rows(kind)
+    ]
+
+
+def _row(kind: str, variant: str) -> Any:
+    for found, row in zip(variants(kind), _rows(kind), strict=True):
+        if found.name == variant:
+            if not found.supported:
+                raise ValueError(f"variant {variant!r} needs a CPU that has it; see variants({kind!r})")
+            return row
+    raise ValueError(f"no variant {variant!r} of {kind}; there are {', '.join(v.name for v in variants(kind))}")
+
+
+def _function(kind: str, variant: str | None) -> Any:
+    return getattr(lib, f"pgq_{kind}") if variant is None else _row(kind, variant).fn
+
+
+def _accept(status: Any) -> None:
+    if status.code != lib.PGQ_OK:
+        raise PgquernError(status.code, status.index)
+
+
+class Committed:
+    """committed.xip: XIDs of `capacity`, unsorted, or raw-sorted and free of duplicates."""
+
+    def __init__(self, xip: Sequence[int] = (), *, capacity: int | None = None, sorted: bool = False) -> None:
+        """sorted: claims that xip is; a wrong claim is found by the first checked call."""
+        space = len(xip) if capacity is None else capacity
+        if len(xip) > space:
+            raise PgquernError(lib.PGQ_CAPACITY)
+        self._xip = ffi.new("uint32_t[]", space)
+        self._xip[0 : len(xip)] = list(xip)
+        init = {"xip": self._xip, "xcnt": len(xip), "xcnt_space": space, "sorted": sorted}
+        self._c = ffi.new("pgq_committed *", init)
+
+    @property
+    def xip(self) -> list[int]:
+        return list(ffi.unpack(self._xip, self._c.xcnt)) if self._c.xcnt else []
+
+    @property
+    def sorted(self) -> bool:
+        return bool(self._c.sorted)
+
+    @property
+    def capacity(self) -> int:
+        return int(self._c.xcnt_space)
+
+    def check(self) -> None:
+        """PgquernError: permanent XIDs, or a claim to be sorted that does not hold."""
+        _accept(lib.pgq_committed_check(self._c))
+
+    def reserve(self, m: int) -> None:
+        """Makes space for m more, as SnapBuildAddCommittedTxn does: twice as much and one."""
+        space = self.capacity
+        while space < self._c.xcnt + m:
+            space = 2 * space + 1
+        if space > self.capacity:
+            grown = ffi.new("uint32_t[]", space)
+            ffi.memmove(grown, self._xip, 4 * self._c.xcnt)
+            self._xip = self._c.xip = grown
+            self._c.xcnt_space = space
+
+    def purge(self, xmin: int, *, variant: str | None = None, checked: bool = True) -> None:
+        """Keeps x iff it does not precede xmin, in order."""
+        if checked:
+            self.check()
+        _accept(_function("purge", variant)(self._c, xmin))
+
+    def purge_sorted(self, xmin: int, *, variant: str | None = None, checked: bool = True) -> None:
+        """The same of a sorted array."""
+        if checked:
+            self.check()
+        _accept(_function("purge_sorted", variant)(self._c, xmin))
+
+    def insert(
+        self, batch: Sequence[int], *, consistent: bool = True, variant: str | None = None, checked: bool = True
+    ) -> None:
+        """Inserts the XIDs of a commit; capacity must be there."""
+        if checked:
+            self.check()
+        _accept(_function("insert", variant)(self._c, ffi.new("uint32_t[]", list(batch)), len(batch), consistent))
+
+    def snapshot(self, *, variant: str | None = None, checked: bool = True) -> list[int]:
+        """The XIDs, raw-sorted."""
+        if checked:
+            self.check()
+        n = self._c.xcnt
+        xip = ffi.new("uint32_t[]", n)
+        _accept(_function("snapshot", variant)(self._c, xip, n))
+        return list(ffi.unpack(xip, n)) if n else []
+
+
+class CommittedFull:
+    """The same with FullTransactionIds (epoch << 32 | XID), sorted and free of duplicates, with a moving head."""
+
+    def __init__(self, fxip: Sequence[int] = (), *, capacity: int | None = None, head: int = 0) -> None:
+        space = head + len(fxip) if capacity is None else capacity
+        if head + len(fxip) > space:
+            raise PgquernError(lib.PGQ_CAPACITY)
+        self._fxip = ffi.new("uint64_t[]", space)
+        self._fxip[head : head + len(fxip)] = list(fxip)
+        init = {"fxip": self._fxip, "head": head, "xcnt": len(fxip), "xcnt_space": space}
+        self._c = ffi.new("pgq_committed_full *", init)
+
+    @property
+    def fxip(self) -> list[int]:
+        return list(ffi.unpack(self._fxip + self._c.head, self._c.xcnt)) if self._c.xcnt else []
+
+    @property
+    def head(self) -> int:
+        return int(self._c.head)
+
+    def check(self) -> None:
+        """PgquernError: permanent XIDs, or out of order."""
+        _accept(lib.pgq_committed_full_check(self._c))
+
+    def purge(self, full_xmin: int, *, variant: str | None = None, checked: bool = True) -> None:
+        """Keeps x iff x >= full_xmin."""
+        if checked:
+            self.check()
+        _accept(_function("purge_full", variant)(self._c, full_xmin))
+
+    def insert(self, batch: Sequence[int], *, checked: bool = True) -> None:
+        """Inserts FullTransactionIds; capacity must be there."""
+        if checked:
+            self.check()
+        _accept(lib.pgq_insert_full(self._c, ffi.new("uint64_t[]", list(batch)), len(batch)))
+
+    def snapshot(self, *, checked: bool = True) -> list[int]:
+        """The XIDs, raw-sorted."""
+        if checked:
+            self.check()
+        n = self._c.xcnt
+        xip = ffi.new("uint32_t[]", n)
+        _accept(lib.pgq_snapshot_full(self._c, xip, n))
+        return list(ffi.unpack(xip, n)) if n else []
+
+
+class KnownAssigned:
+    """KnownAssignedXids of a standby. now is in milliseconds."""
+
+    def __init__(self, capacity: int, *, variant: str | None = None) -> None:
+        self._xids, self._valid = ffi.new("uint32_t[]", capacity), ffi.new("bool[]", capacity)
+        row = ffi.NULL if variant is None else ffi.addressof(_row("known_assigned", variant))
+        init = {"xids": self._xids, "valid": self._valid, "capacity": capacity, "variant": row}
+        self._k = ffi.new("pgq_known_assigned *", init)
+
+    @property
+    def state(self) -> tuple[list[int], list[bool], int, int, int]:
+        """The used part: XIDs, flags; then tail, head, num."""
+        k = self._k
+        used = range(k.tail, k.head)
+        return [self._xids[i] for i in used], [bool(self._valid[i]) for i in used], k.tail, k.head, k.num
+
+    def check(self) -> None:
+        """PgquernError: out of order, or permanent XIDs."""
+        _accept(lib.pgq_known_assigned_check(self._k))
+
+    def add(self, from_xid: int, to_xid: int, now: int) -> None:
+        """Adds from_xid to to_xid; on PgquernError (CAPACITY) the array has been compressed."""
+        _accept(lib.pgq_known_assigned_add(self._k, from_xid, to_xid, now))
+
+    def search(self, xid: int) -> bool:
+        """Is xid among them?"""
+        return bool(lib.pgq_known_assigned_search(self._k, xid))
+
+    def remove(self, xid: int) -> bool:
+        """Was it there?"""
+        return bool(lib.pgq_known_assigned_remove(self._k, xid))
+
+    def remove_tree(self, xid: int, subxids: Sequence[int], now: int) -> None:
+        """A transaction has ended."""
+        _accept(lib.pgq_known_assigned_remove_tree(self._k, xid, list(subxids), len(subxids), now))
+
+    def remove_preceding(self, xid: int, now: int, prepared: Sequence[int] = ()) -> None:
+        """All that precede xid end, but for the prepared ones; all there are if xid is 0."""
+        _accept(lib.pgq_known_assigned_remove_preceding(self._k, xid, list(prepared), len(prepared), now))
+
+    def compress(self, reason: Reason, now: int) -> bool:
+        """Was it found worth while, and done?"""
+        done = ffi.new("bool *")
+        _accept(lib.pgq_known_assigned_compress(self._k, reason, now, done))
+        return bool(done[0])
+
+    def get(self, xmax: int = 0) -> list[int]:
+        """The live XIDs, up to the first that does not precede xmax (0: all)."""
+        xarray, n = ffi.new("uint32_t[]", self._k.num), ffi.new("size_t *")
+        _accept(lib.pgq_known_assigned_get(self._k, xmax, xarray, self._k.num, n))
+        return list(ffi.unpack(xarray, n[0])) if n[0] else []
+
+
+def compress(xids: Sequence[int], valid: Sequence[bool], *, tail: int = 0, variant: str) -> list[int]:
+    """The compressing loop alone: the XIDs from `tail` on whose flag is set."""
+    x, v = ffi.new("uint32_t[]", list(xids)), ffi.new("bool[]", list(valid))
+    n = _row("known_assigned", variant).fn(x, v, tail, len(xids))
+    if not all(ffi.unpack(v, n) if n else []):
+        raise AssertionError("a flag of a live entry is not set")
+    return list(ffi.unpack(x, n)) if n else []
