@@ -1,1 +1,2 @@
 # SPDX-License-Identifier: PostgreSQL
+include tests/postgres/rules.mk

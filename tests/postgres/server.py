@@ -1,0 +1,273 @@
+# SPDX-License-Identifier: PostgreSQL
+"""A throw-away PostgreSQL server of a chosen build, run as an ordinary user on a Unix socket.
+
+    with Server(EMBEDDED[18], settings={"wal_level": "logical"}) as server:
+        server.execute("SELECT 1")
+
+The cluster lives in a directory of its own under /tmp, not under TMPDIR: the path of a Unix socket is limited to 107
+bytes. Root may not run a server, so as root the server's processes become `nobody`; where that user cannot read the
+checkout (a directory of mode 0700 above it, say), the binaries are copied beside the cluster first. The postmaster gets
+SIGQUIT when this process dies, however it dies, so none is left behind.
+
+initdb and start take about half a second each. Durability is off (fsync), autovacuum too, unless the settings say else.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import pwd
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Self
+
+import psycopg
+
+TOP = Path(__file__).resolve().parents[2]
+START_SECONDS = 60.0
+SERVER_USER = "nobody"
+
+BASE_SETTINGS: Mapping[str, str | int] = {
+    "listen_addresses": "",
+    "autovacuum": "off",
+    "fsync": "off",
+    "max_connections": 20,
+    "shared_buffers": "16MB",
+    "log_min_messages": "warning",
+    "lc_messages": "C",
+    "logging_collector": "off",
+}
+
+
+class ServerError(RuntimeError):
+    """A server that is missing, does not start, or stopped by itself; the text says what to do, or shows its log."""
+
+
+@dataclass(frozen=True)
+class Build:
+    """One installed server: `label` names it in reports, `home` holds bin/, lib/ and share/."""
+
+    label: str
+    major: int
+    home: Path
+    embedded: bool = True
+
+    @property
+    def bin(self) -> Path:
+        return self.home / "bin"
+
+    def require(self) -> None:
+        """Fail, by name, when it is not installed."""
+        if not (self.bin / "postgres").exists():
+            raise ServerError(
+                f"PostgreSQL {self.label} is not in {self.home}: run `make setup`, which reports a download that fails"
+            )
+
+    def version(self) -> str:
+        """What `postgres --version` prints, without the product's name."""
+        self.require()
+        said = subprocess.run([self.bin / "postgres", "--version"], capture_output=True, text=True, check=True).stdout
+        return said.strip().removeprefix("postgres (PostgreSQL) ")
+
+
+EMBEDDED: Mapping[int, Build] = {
+    major: Build(str(major), major, TOP / "build" / "postgres" / str(major)) for major in range(13, 19)
+}
+DEBIAN = Build("15-debian", 15, Path("/usr/lib/postgresql/15"), embedded=False)
+BUILDS: tuple[Build, ...] = (*EMBEDDED.values(), DEBIAN)
+
+
+def _as_server_user() -> list[str]:
+    """The prefix of a command that must not run as root; empty for an ordinary user."""
+    if os.getuid() != 0:
+        return []
+    user = pwd.getpwnam(SERVER_USER)
+    return ["setpriv", f"--reuid={user.pw_uid}", f"--regid={user.pw_gid}", "--clear-groups"]
+
+
+def _readable(path: Path) -> bool:
+    return subprocess.run([*_as_server_user(), "test", "-r", path, "-a", "-x", path]).returncode == 0
+
+
+@dataclass
+class Server:
+    """A context manager; `settings` go into postgresql.conf, `environment` into the postmaster's.
+
+    `template` is a stopped cluster's data directory to be copied instead of a fresh initdb; `initdb` are more arguments
+    of initdb; `start=False` leaves the cluster stopped.
+    """
+
+    build: Build
+    settings: Mapping[str, str | int] = field(default_factory=dict)
+    environment: Mapping[str, str] = field(default_factory=dict)
+    template: Path | None = None
+    initdb: Sequence[str] = ()
+    start_now: bool = True
+
+    def __enter__(self) -> Self:
+        self.build.require()
+        self._postmaster: subprocess.Popen[bytes] | None = None
+        self.base = Path(tempfile.mkdtemp(prefix="pgquern-", dir="/tmp"))
+        atexit.register(self.close)
+        try:
+            self._own(self.base)
+            self.home = self.build.home
+            if not _readable(self.home / "bin" / "postgres"):
+                self.home = self.base / "home"
+                shutil.copytree(self.build.home, self.home, symlinks=True)
+                self._own_tree(self.home)
+            self.data = self.base / "data"
+            self.log = self.base / "log"
+            if self.template is None:
+                self._run(
+                    self.home / "bin" / "initdb", "-D", self.data, "-U", "postgres", "-A", "trust", "-E", "UTF8",
+                    "--locale=C", "--no-sync", *self.initdb,
+                )  # fmt: skip
+            else:
+                shutil.copytree(self.template, self.data, symlinks=True)
+                (self.data / "postmaster.pid").unlink(missing_ok=True)
+                self._own_tree(self.data)
+                self.data.chmod(0o700)
+            self.configure(self.settings)
+            if self.start_now:
+                self.start()
+        except BaseException:
+            self.close()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    # ---- files ----
+
+    def _own(self, path: Path) -> None:
+        if os.getuid() == 0:
+            user = pwd.getpwnam(SERVER_USER)
+            os.chown(path, user.pw_uid, user.pw_gid, follow_symlinks=False)
+
+    def _own_tree(self, top: Path) -> None:
+        for directory, _, files in os.walk(top):
+            self._own(Path(directory))
+            for name in files:
+                self._own(Path(directory) / name)
+
+    def put(self, source: Path, name: str | None = None) -> Path:
+        """Copy a file (a shared library, say) to where the server can read it; returns that path."""
+        target = self.base / (name or source.name)
+        shutil.copyfile(source, target)
+        target.chmod(0o755)
+        self._own(target)
+        return target
+
+    def configure(self, settings: Mapping[str, str | int]) -> None:
+        """Write postgresql.conf anew: the base settings, overridden by these. Takes effect at the next start."""
+        merged = {**BASE_SETTINGS, **settings, "unix_socket_directories": str(self.base)}
+        quoted = {name: str(value).replace("'", "''") for name, value in merged.items()}
+        conf = self.data / "postgresql.conf"
+        conf.write_text("".join(f"{name} = '{value}'\n" for name, value in quoted.items()))
+        self._own(conf)
+
+    def _run(self, *command: str | Path) -> str:
+        run = subprocess.run([*_as_server_user(), *command], capture_output=True, text=True, cwd=self.base)
+        if run.returncode:
+            raise ServerError(f"{' '.join(map(str, command))} failed:\n{run.stdout}{run.stderr}")
+        return run.stdout
+
+    def tool(self, name: str, *arguments: str | Path) -> str:
+        """Run one of the build's own programs as the server's user; returns what it prints."""
+        return self._run(self.home / "bin" / name, *arguments)
+
+    # ---- processes ----
+
+    @property
+    def pid(self) -> int:
+        """The postmaster's process id."""
+        if self._postmaster is None:
+            raise ServerError(f"PostgreSQL {self.build.label} is not running")
+        return self._postmaster.pid
+
+    def start(self, *, wait_seconds: float = START_SECONDS) -> float:
+        """Start the postmaster; returns the seconds until it is ready (recovery included)."""
+        began = time.monotonic()
+        (self.data / "postmaster.pid").unlink(missing_ok=True)
+        with self.log.open("ab") as log:
+            self._postmaster = subprocess.Popen(
+                [*(_as_server_user() or ["setpriv"]), "--pdeathsig=SIGQUIT",
+                 self.home / "bin" / "postgres", "-D", self.data],
+                stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=self.base,
+                env={**os.environ, **self.environment},
+            )  # fmt: skip
+        pidfile = self.data / "postmaster.pid"
+        while True:
+            if self._postmaster.poll() is not None:
+                self._postmaster = None
+                raise ServerError(f"PostgreSQL {self.build.label} did not start; its log ends:\n{self.log_tail()}")
+            # The eighth line holds the postmaster's state: "ready", or "standby" when that takes no connections yet.
+            lines = pidfile.read_text().splitlines() if pidfile.exists() else []
+            if len(lines) >= 8 and lines[7].strip() == "ready":
+                return time.monotonic() - began
+            if time.monotonic() - began > wait_seconds:
+                raise ServerError(
+                    f"PostgreSQL {self.build.label} not ready in {wait_seconds:.0f} s:\n{self.log_tail()}"
+                )
+            time.sleep(0.005)
+
+    def stop(self, mode: str = "fast") -> None:
+        """Stop it: `smart`, `fast`, or `immediate` (as a crash: the next start recovers)."""
+        if self._postmaster is None:
+            return
+        self._postmaster.send_signal(
+            {"smart": signal.SIGTERM, "fast": signal.SIGINT, "immediate": signal.SIGQUIT}[mode]
+        )
+        try:
+            self._postmaster.wait(START_SECONDS)
+        finally:
+            if self._postmaster.poll() is None:
+                self._postmaster.kill()
+            self._postmaster = None
+
+    def close(self) -> None:
+        """Stop at once and remove everything; harmless when done already."""
+        atexit.unregister(self.close)
+        if getattr(self, "_postmaster", None) is not None:
+            self.stop("immediate")
+        shutil.rmtree(self.base, ignore_errors=True)
+
+    def log_text(self) -> str:
+        return self.log.read_text(errors="replace") if self.log.exists() else ""
+
+    def log_tail(self, lines: int = 15) -> str:
+        return "\n".join(self.log_text().splitlines()[-lines:])
+
+    # ---- SQL ----
+
+    def connect(
+        self, *, dbname: str = "postgres", autocommit: bool = True, options: str = ""
+    ) -> psycopg.Connection[Any]:
+        """A new connection as the superuser; the caller closes it."""
+        return psycopg.connect(
+            host=str(self.base),
+            user="postgres",
+            dbname=dbname,
+            autocommit=autocommit,
+            options=options,
+            connect_timeout=20,
+        )
+
+    def execute(self, query: str, *, dbname: str = "postgres") -> list[tuple[Any, ...]]:
+        """Run one query in a connection of its own; returns its rows (none for a command)."""
+        with self.connect(dbname=dbname) as connection, connection.cursor() as cursor:
+            cursor.execute(query.encode())
+            return cursor.fetchall() if cursor.description else []
+
+    def data_file(self, relation: str, *, dbname: str = "postgres") -> Path:
+        """The first segment of a relation's main fork."""
+        ((relative,),) = self.execute(f"SELECT pg_relation_filepath('{relation}')", dbname=dbname)
+        return self.data / str(relative)
