@@ -26,6 +26,7 @@ $(BUILD)/obj-asan/%.o: csrc/%.c $(SETUP)/c.stamp
 	@echo "gcc -fsanitize=address,undefined $<"
 	@gcc $(CFLAGS_ASAN) $(call isa_flags,$<) -MMD -MP -c $< -o $@
 
+.SECONDARY: $(OBJECTS_ASAN)
 -include $(OBJECTS:.o=.d) $(OBJECTS_ASAN:.o=.d)
 
 $(BUILD)/lib/libpgquern.a: $(OBJECTS)
@@ -72,3 +73,6 @@ $(BUILD)/lint/%.o: csrc/%.c $(KERNEL_HEADERS) $(SETUP)/c.stamp
 
 lint-c: $(OBJECTS) $(LINT_CLANG) ## C sources: format, and no warning from gcc or clang (10 s)
 	clang-format --dry-run -Werror $(LINT_SOURCES)
+
+# They build the kernels in their own ways and need what is defined above.
+include $(wildcard tests/fuzz/rules.mk tests/mutants/rules.mk bench/icount/rules.mk)
