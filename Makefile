@@ -49,7 +49,7 @@ main: model prove differential bench-quick report ## models, proofs, a different
 NEEDS := python c coq java maven postgres tlc servers
 setup: ## install everything, once (about 4 minutes; again: 1 s)
 	@[ -z "$(foreach need,$(NEEDS),$(if $(wildcard $(SETUP)/$(need).stamp),,x))" ] || .ci/apt-need $(sort $(foreach need,$(NEEDS),$(APT_$(need))))
-	@$(MAKE) $(NEEDS:%=$(SETUP)/%.stamp)
+	@$(MAKE) -s $(NEEDS:%=$(SETUP)/%.stamp)
 	@echo "set-up: complete"
 
 help: ## this list (1 s)
