@@ -18,7 +18,12 @@ $(PG_EXT)/%/prb.so: tests/postgres/prb/prb.c tests/postgres/prb/abi.h csrc/pgque
 	@mkdir -p $(@D)
 	@gcc $(PG_CFLAGS) -DPG_MAJOR=$* $< -o $@
 
-PG_EXTENSIONS := $(PG_MAJORS:%=$(PG_EXT)/%/prb.so)
+# The kernels are linked in: a preload library that depends on another file would need it where the server can read it.
+$(PG_EXT)/%/preload.so: tests/postgres/preload/preload.c tests/postgres/prb/abi.h $(BUILD)/lib/libpgquern.a $(PG_EXT)/abi_check.o
+	@mkdir -p $(@D)
+	@gcc $(PG_CFLAGS) -DPG_MAJOR=$* $< $(BUILD)/lib/libpgquern.a -o $@
+
+PG_EXTENSIONS := $(foreach major,$(PG_MAJORS),$(PG_EXT)/$(major)/prb.so $(PG_EXT)/$(major)/preload.so)
 
 .PHONY: pg-extensions
-pg-extensions: $(PG_EXTENSIONS)
+pg-extensions: $(PG_EXTENSIONS) ## the extensions for real servers, a build for each major (10 s)

@@ -37,7 +37,7 @@ BASE_SETTINGS: Mapping[str, str | int] = {
     "listen_addresses": "",
     "autovacuum": "off",
     "fsync": "off",
-    "max_connections": 20,
+    "max_connections": 100,
     "shared_buffers": "16MB",
     "log_min_messages": "warning",
     "lc_messages": "C",
@@ -97,10 +97,10 @@ def _readable(path: Path) -> bool:
 
 @dataclass
 class Server:
-    """A context manager; `settings` go into postgresql.conf, `environment` into the postmaster's.
+    """A context manager; `settings` go into postgresql.conf, `environment` into the postmaster's own at each start.
 
     `template` is a stopped cluster's data directory to be copied instead of a fresh initdb; `initdb` are more arguments
-    of initdb; `start=False` leaves the cluster stopped.
+    of initdb; `start_now=False` leaves the cluster stopped.
     """
 
     build: Build
@@ -166,13 +166,16 @@ class Server:
         self._own(target)
         return target
 
+    def write(self, name: str, text: str) -> None:
+        """Write a file of the data directory."""
+        (self.data / name).write_text(text)
+        self._own(self.data / name)
+
     def configure(self, settings: Mapping[str, str | int]) -> None:
         """Write postgresql.conf anew: the base settings, overridden by these. Takes effect at the next start."""
         merged = {**BASE_SETTINGS, **settings, "unix_socket_directories": str(self.base)}
         quoted = {name: str(value).replace("'", "''") for name, value in merged.items()}
-        conf = self.data / "postgresql.conf"
-        conf.write_text("".join(f"{name} = '{value}'\n" for name, value in quoted.items()))
-        self._own(conf)
+        self.write("postgresql.conf", "".join(f"{name} = '{value}'\n" for name, value in quoted.items()))
 
     def _run(self, *command: str | Path) -> str:
         run = subprocess.run([*_as_server_user(), *command], capture_output=True, text=True, cwd=self.base)
@@ -192,6 +195,10 @@ class Server:
         if self._postmaster is None:
             raise ServerError(f"PostgreSQL {self.build.label} is not running")
         return self._postmaster.pid
+
+    @property
+    def running(self) -> bool:
+        return self._postmaster is not None and self._postmaster.poll() is None
 
     def start(self, *, wait_seconds: float = START_SECONDS) -> float:
         """Start the postmaster; returns the seconds until it is ready (recovery included)."""
