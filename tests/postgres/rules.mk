@@ -27,3 +27,7 @@ PG_EXTENSIONS := $(foreach major,$(PG_MAJORS),$(PG_EXT)/$(major)/prb.so $(PG_EXT
 
 .PHONY: pg-extensions
 pg-extensions: $(PG_EXTENSIONS) ## the extensions for real servers, a build for each major (10 s)
+
+# A page of a real table before and after, for the report's picture.
+$(RESULTS)/real-page.json: tests/postgres/picture.py tests/postgres/heap.py $(PG_EXTENSIONS) $(SETUP)/servers.stamp $(SETUP)/python.stamp
+	@$(PY) -m tests.postgres.picture
