@@ -85,8 +85,8 @@ def speedups(items: Sequence[Item], ours: Sequence[str], title: str) -> str:
         axes.minorticks_off()
         axes.set_yticks(range(len(rows)), [label(c, constant) for c in configs], fontsize=8.5)
         axes.invert_yaxis()
-        axes.set_title(title, loc="left", fontweight="bold")
-        axes.legend(frameon=False, ncol=4, loc="lower right", bbox_to_anchor=(1, 1))
+        axes.set_title(title, loc="left", fontweight="bold", pad=24)
+        axes.legend(frameon=False, ncol=5, loc="lower left", bbox_to_anchor=(-0.01, 1), fontsize=9, handletextpad=0.1)
         return svg(figure)
 
 

@@ -1,4 +1,7 @@
 # SPDX-License-Identifier: PostgreSQL
+# Folders below bring their own rules.
+-include $(wildcard bench/*/rules.mk)
+
 # Benchmarks: one binary a stem, all variants compiled with the same flags as the library.
 BENCH_STEMS   := $(if $(STEM),$(STEM),$(patsubst bench/bench_%.cc,%,$(wildcard bench/bench_*.cc)))
 BENCH_BINARIES = $(BENCH_STEMS:%=$(BUILD)/bench/bench_%)
@@ -16,7 +19,7 @@ bench-quick: $(BENCH_BINARIES) $(BUILD)/ffi/$(FFI) $(SETUP)/python.stamp ## the 
 	@set -e; for stem in $(BENCH_STEMS); do $(PY) -m bench.run $$stem --quick; done
 	@$(PY) -m bench.python_speed
 
-report: $(SETUP)/python.stamp ## one page of all results, build/report/index.html (3 s)
+report: $(RESULTS)/real-page.json ## one page of all results, build/report/index.html (3 s)
 	@$(PY) -m bench.report
 
 matrix: $(SETUP)/python.stamp ## write the matrix of stems and layers into README.md (1 s)

@@ -75,4 +75,3 @@ lint-c: $(OBJECTS) $(LINT_CLANG) ## C sources: format, and no warning from gcc o
 	clang-format --dry-run -Werror $(LINT_SOURCES)
 
 # They build the kernels in their own ways and need what is defined above.
-include $(wildcard tests/fuzz/rules.mk tests/mutants/rules.mk bench/icount/rules.mk)

@@ -20,16 +20,16 @@ PAGE = Path("build/report/index.html")
 REAL_PAGE = results.RESULTS / "real-page.json"
 
 
-def pictures() -> dict[str, Any] | None:
-    """The three pictures of one real page, from the bytes that real servers gave."""
-    if not REAL_PAGE.exists():
-        return None
+def pictures() -> tuple[list[tuple[Markup, str]], str]:
+    """(picture, caption) of one real page before compaction and after it by real servers; and where it is from."""
     data = json.loads(REAL_PAGE.read_text())
-    drawn = {
-        name: Markup(page_picture.svg(bytes.fromhex(data[name]), f"the page, {name}"))
-        for name in ("before", "after_pg13", "after_pg14")
+    captions = {
+        "before": "Before: fragmented",
+        "after_pg13": "After, by PostgreSQL 13: offset order",
+        "after_pg14": "After, by PostgreSQL 14, and by our kernels: item order",
     }
-    return drawn | {"source": data.get("source", "")}
+    drawn = [(Markup(page_picture.svg(bytes.fromhex(data[key]), text)), text) for key, text in captions.items()]
+    return drawn, data["source"]
 
 
 def bench_plots(result: dict[str, Any]) -> list[Markup]:
@@ -72,6 +72,7 @@ def main() -> None:
         lstrip_blocks=True,
     ).get_template("index.html")
     cells = results.cells(found)
+    drawn, source = pictures()
     tools: dict[str, str] = {}
     for result in found:
         tools |= result.get("tools", {})
@@ -85,7 +86,8 @@ def main() -> None:
             matrix_layers=list(matrix.LAYERS),
             cell_text=matrix.cell_text,
             reasons=matrix.reasons(Path("SOUNDNESS.md").read_text()),
-            pictures=pictures(),
+            pictures=drawn,
+            picture_source=source,
             bench_plots=bench_plots,
             tools=tools,
             cpu=environment.cpu(),
