@@ -4,7 +4,7 @@
     python -m tests.postgres.picture     (writes build/results/real-page.json; about 3 s)
 
 `file`: the page as it lay on disk. `before`: the same with the prune's decisions on its line pointers, which is what
-PageRepairFragmentation is given. `after_pg13` and so on: what that server's own function made of `before`.
+PageRepairFragmentation is given. `after`: by major, what that server's own function made of `before`.
 """
 
 from __future__ import annotations
@@ -43,16 +43,14 @@ def telling_page() -> tuple[Pruned, dict[int, bytes]]:
 
 def write(path: Path = RESULT) -> None:
     chosen, after = telling_page()
-    versions = {major: f"PostgreSQL {EMBEDDED[major].version()}" for major in MAJORS}
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(
         json.dumps(
             {
                 "file": chosen.before.hex(),
                 "before": chosen.decided.hex(),
-                **{f"after_pg{major}": page.hex() for major, page in after.items()},
-                "source": f"a table's page made by {versions[18]}; after: by the PageRepairFragmentation of "
-                + ", ".join(versions[major] for major in MAJORS),
+                "after": {str(major): page.hex() for major, page in after.items()},
+                "versions": {str(major): EMBEDDED[major].version() for major in MAJORS},
             }
         )
         + "\n"
