@@ -175,8 +175,8 @@ def test_the_picture_is_of_real_bytes(tmp_path: Path) -> None:
     drawn = json.loads((tmp_path / "real-page.json").read_text())
     before = bytes.fromhex(drawn["before"])
     for major in picture.MAJORS:
-        assert bytes.fromhex(drawn["after"][str(major)]) == repair(before, VERSIONS[major])
-    assert drawn["after"]["13"] != drawn["after"]["14"]
+        assert bytes.fromhex(drawn[f"after_pg{major}"]) == repair(before, VERSIONS[major])
+    assert drawn["after_pg13"] != drawn["after_pg14"]
 
 
 # ---- our kernels ---------------------------------------------------------------------------------

@@ -4,7 +4,7 @@
     python -m tests.postgres.picture     (writes build/results/real-page.json; about 3 s)
 
 `file`: the page as it lay on disk. `before`: the same with the prune's decisions on its line pointers, which is what
-PageRepairFragmentation is given. `after`: by major, what that server's own function made of `before`.
+PageRepairFragmentation is given. `after_pg13` and so on: what that server's own function made of `before`.
 """
 
 from __future__ import annotations
@@ -49,8 +49,9 @@ def write(path: Path = RESULT) -> None:
             {
                 "file": chosen.before.hex(),
                 "before": chosen.decided.hex(),
-                "after": {str(major): page.hex() for major, page in after.items()},
+                **{f"after_pg{major}": page.hex() for major, page in after.items()},
                 "versions": {str(major): EMBEDDED[major].version() for major in MAJORS},
+                "source": f"a page of a table of PostgreSQL {EMBEDDED[18].version()}, fragmented by updates and deletes",
             }
         )
         + "\n"
