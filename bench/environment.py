@@ -14,7 +14,7 @@ def cpu() -> str:
         fields.setdefault(key.strip(), value.strip())
     name = f"{fields.get('model name', platform.processor())} family {fields.get('cpu family', '?')}"
     flags = fields.get("flags", "").split()
-    return " ".join([name, "model", fields.get("model", "?"), *(f for f in ("avx2", "avx512vbmi2") if f in flags)])
+    return " ".join([name, "model", fields.get("model", "?"), *(f for f in ("avx2", "avx512_vbmi2") if f in flags)])
 
 
 def output(*command: str) -> str:
