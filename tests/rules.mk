@@ -1,2 +1,33 @@
 # SPDX-License-Identifier: PostgreSQL
-include tests/postgres/rules.mk
+# Tests. A stem's are tests/test_<stem>.py (kernels against the oracle) and tests/test_<stem>_<aspect>.py; folders below bring their
+# own rules.
+-include $(wildcard tests/*/rules.mk)
+
+# The extracted proofs are a peer of the kernels; they are built as soon as there are any.
+EXTRACTED  := $(if $(wildcard proofs/oracle/*),oracle)
+TEST_NEEDS := $(SETUP)/python.stamp $(BUILD)/ffi/$(FFI)
+ALL_TESTS  := $(if $(STEM),$(wildcard tests/test_$(STEM).py tests/test_$(STEM)_*.py),tests)
+PYTEST     := $(PY) -m pytest -q -p no:cacheprovider
+
+# The stems that have kernels.
+KERNEL_TESTS := $(filter $(patsubst csrc/%/,tests/test_%.py,$(wildcard csrc/*/)),$(wildcard tests/test_$(or $(STEM),*).py))
+
+.PHONY: differential test test-python test-asan lint-python
+differential: $(TEST_NEEDS) $(EXTRACTED) ## every kernel against its oracle on thousands of inputs; STEM=compaction narrows (1 minute a stem)
+	@PGQUERN_RESULT=test $(PYTEST) $(KERNEL_TESTS)
+
+test: test-python ## all tests, then the kernels under sanitizers, fuzzed, and broken on purpose; STEM= narrows (about 10 minutes)
+	@$(MAKE) test-asan fuzz mutants
+
+test-python: $(TEST_NEEDS) $(EXTRACTED) $(PG_EXTENSIONS) $(SETUP)/servers.stamp $(SETUP)/coq.stamp ## all pytest tests: oracles, kernels, real servers, extracted proofs (about 5 minutes)
+	@PGQUERN_RESULT=test $(PYTEST) $(ALL_TESTS)
+
+# Python itself is not sanitized: libasan comes first, and what Python never frees is no leak of ours.
+test-asan: $(TEST_NEEDS) kernels-asan ## the differential tests with the kernels under ASan and UBSan (1 minute)
+	@LD_PRELOAD=$$(gcc -print-file-name=libasan.so) ASAN_OPTIONS=detect_leaks=0 PYTHONMALLOC=malloc PYTHONPATH=.:csrc/ffi:$(BUILD)/ffi-asan \
+	  PGQUERN_PROFILE=asan PGQUERN_RESULT=asan $(PYTEST) -o 'pythonpath=. csrc/ffi $(BUILD)/ffi-asan' $(KERNEL_TESTS) $(wildcard tests/test_$(or $(STEM),*)_sanitized.py)
+
+lint-python: $(SETUP)/python.stamp $(BUILD)/ffi/$(FFI) ## Python sources: ruff, its format, mypy --strict (20 s)
+	@$(VENV)/bin/ruff check .
+	@$(VENV)/bin/ruff format --check -q .
+	@$(VENV)/bin/mypy --strict ref tests csrc/ffi bench spec proofs

@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: PostgreSQL
+"""Oracle and kernels side by side on one page: the same bytes, or the same refusal and the page unchanged."""
+
+from collections.abc import Iterable
+from itertools import product
+from typing import NamedTuple
+
+import numpy as np
+from pgquern import PgquernError, compaction
+
+from ref.compaction import Order, page_repair_fragmentation
+from ref.page import BLCKSZ, SIZE_OF_LINE_POINTER, SIZE_OF_PAGE_HEADER, ErrorCode, Header, PageError, line_pointers
+
+ORDERS = {compaction.Order.OFFSET: Order.OFFSET, compaction.Order.ITEM: Order.ITEM}
+VARIANTS = [variant for variant in compaction.variants() if variant.supported]
+
+
+class Outcome(NamedTuple):
+    """What became of a page; a refused one is as it was."""
+
+    code: int
+    at: int  # line pointer, or 0
+    page: bytes
+
+
+def oracle(page: bytes, order: Order, truncate: bool) -> Outcome:
+    try:
+        return Outcome(ErrorCode.OK, 0, page_repair_fragmentation(page, order=order, truncate=truncate))
+    except PageError as error:
+        return Outcome(error.code, error.index, page)
+
+
+def kernel(page: bytes, variant: str | None, truncate: bool) -> Outcome:
+    """By a variant; None is the dispatched one. A kernel that touches a page it refuses shows it here.
+
+    The page is an array of its own, so that a sanitizer sees a step beyond either end.
+    """
+    work = np.frombuffer(page, dtype=np.uint8).copy()
+    try:
+        compaction.page_repair_fragmentation(work, truncate=truncate, variant=variant)
+    except PgquernError as error:
+        return Outcome(error.code, error.index, work.tobytes())
+    return Outcome(ErrorCode.OK, 0, work.tobytes())
+
+
+def expected(page: bytes) -> dict[tuple[Order, bool], Outcome]:
+    """The oracle's answer for each order, with truncation and without."""
+    return {(order, truncate): oracle(page, order, truncate) for order, truncate in product(Order, (False, True))}
+
+
+def assert_agreement(page: bytes, variants: Iterable[compaction.Variant] = VARIANTS) -> None:
+    """That every variant does with `page` what the oracle of its order does, with truncation and without."""
+    want = expected(page)
+    for variant, truncate in product(variants, (False, True)):
+        got = kernel(page, variant.name, truncate)
+        wanted = want[ORDERS[variant.order], truncate]
+        assert got == wanted, f"{variant.name}, truncate={truncate}: {difference(page, wanted, got)}"
+
+
+def difference(page: bytes, want: Outcome, got: Outcome) -> str:
+    """In words, where two outcomes on `page` part."""
+    if (want.code, want.at) != (got.code, got.at):
+        return (
+            f"expected {name(want.code)} at {want.at}, got {name(got.code)} at {got.at}"
+            + (", and the page was changed" if got.code and got.page != page else "")
+        )  # fmt: skip
+    at = next((i for i in range(BLCKSZ) if want.page[i] != got.page[i]), None)
+    if at is None:
+        return "no difference"
+    count = sum(a != b for a, b in zip(want.page, got.page, strict=True))
+    want_at, got_at = want.page[at], got.page[at]
+    return f"{count} bytes differ, first {at} ({place(want.page, at)}): expected {want_at:#04x}, got {got_at:#04x}"
+
+
+def name(code: int) -> str:
+    return ErrorCode(code).name if code in set(ErrorCode) else f"code {code}"
+
+
+def place(page: bytes, at: int) -> str:
+    """What lies at byte `at` of a sound page."""
+    header = Header.parse(page)
+    if at < SIZE_OF_PAGE_HEADER:
+        return "header"
+    if at < SIZE_OF_PAGE_HEADER + SIZE_OF_LINE_POINTER * header.nline:
+        return f"line pointer {(at - SIZE_OF_PAGE_HEADER) // SIZE_OF_LINE_POINTER + 1}"
+    if at >= header.pd_special:
+        return "special space"
+    for i, lp in enumerate(line_pointers(page), start=1):
+        if lp.is_used and lp.has_storage and lp.lp_off <= at < lp.end:
+            return f"tuple {i}"
+    return "hole"

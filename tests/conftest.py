@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: PostgreSQL
+"""Common to all tests: Hypothesis profiles, counts, and the results file that the report reads.
+
+PGQUERN_PROFILE chooses how much is tried: `ci` (default; the same examples each time), `asan` (fewer, for sanitizers),
+`deep` (many, new ones each time). PGQUERN_RESULT=NAME writes build/results/NAME.json at the end: per stem its tests,
+seconds and counts (`examples` are counted here, everything else by tally()). The stem of a test is in the name of its
+file: test_<stem>.py or test_<stem>_<aspect>.py.
+"""
+
+import functools
+import os
+import platform
+from collections import defaultdict
+from collections.abc import Callable
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+from tests import results
+from tests.tally import of, tally
+
+PROFILE = os.environ.get("PGQUERN_PROFILE", "ci")
+RESULT = os.environ.get("PGQUERN_RESULT")
+
+common: dict[str, Any] = {
+    "deadline": None,
+    "print_blob": True,
+    "suppress_health_check": [HealthCheck.too_slow, HealthCheck.data_too_large],
+}
+settings.register_profile("ci", max_examples=1000, derandomize=True, database=None, **common)
+settings.register_profile("asan", max_examples=150, derandomize=True, database=None, **common)
+settings.register_profile("deep", max_examples=20_000, **common)
+settings.load_profile(PROFILE)
+
+outcomes: dict[str, str] = {}
+seconds: dict[str, float] = defaultdict(float)
+reasons: dict[str, str] = {}
+
+
+def stem_of(nodeid: str) -> str:
+    """The stem of a test, by its file's name."""
+    return Path(nodeid.split("::")[0]).stem.removeprefix("test_").split("_")[0]
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Deep tests run in the profile of that name only; every Hypothesis test counts its examples."""
+    if PROFILE != "deep":
+        deep = [item for item in items if item.get_closest_marker("deep")]
+        if deep:
+            config.hook.pytest_deselected(items=deep)
+            items[:] = [item for item in items if item not in deep]
+    counted: set[int] = set()
+    for item in items:
+        handle = getattr(getattr(item, "obj", None), "hypothesis", None)
+        if handle is not None and id(handle) not in counted:
+            counted.add(id(handle))
+            handle.inner_test = counting(handle.inner_test, stem_of(item.nodeid))
+
+
+def counting(test: Callable[..., Any], stem: str) -> Callable[..., Any]:
+    """The test, each call of it counted as an example."""
+
+    @functools.wraps(test)
+    def run(*args: Any, **kwargs: Any) -> Any:
+        tally(stem, "examples")
+        return test(*args, **kwargs)
+
+    return run
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    seconds[report.nodeid] += report.duration
+    if report.outcome == "failed":
+        outcomes[report.nodeid] = "failed"
+    elif report.outcome == "skipped":
+        outcomes[report.nodeid] = "skipped"
+        reasons[report.nodeid] = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
+    else:
+        outcomes.setdefault(report.nodeid, "passed")
+
+
+def ran() -> list[str]:
+    return sorted({stem_of(nodeid) for nodeid in outcomes})
+
+
+def says(stem: str) -> str:
+    """One line for a stem: how many tests, and what they went through."""
+    tests = sum(stem_of(nodeid) == stem for nodeid in outcomes)
+    return ", ".join([f"{tests} tests", *(f"{n:,} {what}" for what, n in of(stem).items())])
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    for stem in ran():
+        took = sum(s for nodeid, s in seconds.items() if stem_of(nodeid) == stem)
+        terminalreporter.write_line(f"{stem}: {says(stem)} in {took:.1f} s")
+
+
+def pytest_sessionfinish() -> None:
+    """Write the results, those of stems that were not run again left as they are."""
+    if not RESULT or not outcomes:
+        return
+    items: list[dict[str, Any]] = [
+        {"stem": stem_of(nodeid), "name": nodeid, "status": outcome, "seconds": round(seconds[nodeid], 3)}
+        | ({"reason": reasons[nodeid]} if outcome == "skipped" else {})
+        for nodeid, outcome in outcomes.items()
+    ]
+    tools = {"Python": platform.python_version()} | {tool: version(tool) for tool in ("pytest", "hypothesis")}
+    results.write(RESULT, items, {stem: says(stem) for stem in ran()}, tools | {"profile": PROFILE})

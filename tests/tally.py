@@ -1,0 +1,16 @@
+# SPDX-License-Identifier: PostgreSQL
+"""What the tests of a run went through: examples, pages, ... by stem. conftest.py writes it down at the end."""
+
+from collections import Counter
+
+counts: Counter[tuple[str, str]] = Counter()
+
+
+def tally(stem: str, what: str, n: int = 1) -> None:
+    """Count n more of `what` ("pages", "examples", ...: a plural noun) for `stem`."""
+    counts[stem, what] += n
+
+
+def of(stem: str) -> dict[str, int]:
+    """All counts of one stem."""
+    return {what: n for (of_stem, what), n in sorted(counts.items()) if of_stem == stem}
