@@ -16,7 +16,7 @@ import pgquern.compaction
 import psycopg
 import pytest
 
-from tests.postgres.preload import calls, use_kernel
+from tests.postgres.inside import calls, use_kernel
 from tests.postgres.server import DEBIAN, EMBEDDED, Build, Server, ServerError
 from tests.tally import tally
 

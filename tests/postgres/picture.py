@@ -51,7 +51,7 @@ def write(path: Path = RESULT) -> None:
                 "before": chosen.decided.hex(),
                 **{f"after_pg{major}": page.hex() for major, page in after.items()},
                 "versions": {str(major): EMBEDDED[major].version() for major in MAJORS},
-                "source": f"a page of a table of PostgreSQL {EMBEDDED[18].version()}, fragmented by updates and deletes",
+                "source": f"from a table of PostgreSQL {EMBEDDED[18].version()}, fragmented by updates and deletes",
             }
         )
         + "\n"
