@@ -1,0 +1,193 @@
+(* SPDX-License-Identifier: PostgreSQL *)
+(** * The algorithms: which operations, in which order
+
+    Each is what its C file in csrc/compaction/ does after its checks, operation by operation.  Upstream:
+    compactify_tuples and PageRepairFragmentation in src/backend/storage/page/bufpage.c, before and after 19c60ad6. *)
+From Coq Require Import ZArith List Bool.
+From Pgquern.compaction Require Import Page Memory.
+Import ListNotations.
+Local Open Scope Z_scope.
+
+Inductive algorithm := PG13 | PG14 | Scalar | Fast.
+
+(** [Move] or [Restore]: from the page itself, or from scratch. *)
+Definition copier := Z -> Z -> Z -> op.
+
+Definition set_lp_off (it : item) (to : Z) : op := Store32 (lp_address (number it)) (set_off (word it) to).
+
+(** Each tuple by a copy of its own, the first one ending at [upper], its line pointer set right after. *)
+Fixpoint singles (cp : copier) (its : list item) (upper : Z) : list op :=
+  match its with
+  | [] => []
+  | it :: r => cp (upper - len it) (off it) (len it) :: set_lp_off it (upper - len it) :: singles cp r (upper - len it)
+  end.
+
+(** Each run of tuples that are adjacent at their origin by one copy.  [start, stop) is the run seen so far and not copied. *)
+Fixpoint runs_from (cp : copier) (its : list item) (upper run_start run_stop : Z) : list op :=
+  match its with
+  | [] => [cp upper run_start (run_stop - run_start)]
+  | it :: r =>
+      let adjacent := stop it =? run_start in
+      (if adjacent then [] else [cp upper run_start (run_stop - run_start)]) ++
+      set_lp_off it (upper - len it) ::
+      runs_from cp r (upper - len it) (off it) (if adjacent then run_stop else stop it)
+  end.
+Definition runs (cp : copier) (its : list item) (upper : Z) : list op :=
+  match its with [] => [] | it :: _ => runs_from cp its upper (stop it) (stop it) end.
+
+(** Without the tuples at the beginning that are in place already; and where the first of the others must end. *)
+Fixpoint skip_in_place (its : list item) (upper : Z) : list item * Z :=
+  match its with
+  | [] => ([], upper)
+  | it :: r => if stop it =? upper then skip_in_place r (upper - len it) else (its, upper)
+  end.
+
+(** ** PostgreSQL 13: by falling lp_off, equal ones in item order *)
+Fixpoint insert (it : item) (its : list item) : list item :=
+  match its with
+  | [] => [it]
+  | x :: r => if off x <=? off it then it :: its else x :: insert it r
+  end.
+Definition sort (its : list item) : list item := fold_right insert [] its.
+
+(** Some tuple of a list sorted by falling lp_off reaches into the one before it. *)
+Fixpoint any_overlap (its : list item) : bool :=
+  match its with
+  | a :: (b :: _) as r => (off a <? stop b) || any_overlap r
+  | _ => false
+  end.
+
+(** The tuple area from pd_upper up to [top], to scratch. *)
+Definition save_area (m : mem) (top : Z) : op := Save (pd_upper m) (pd_upper m) (top - pd_upper m).
+
+Definition pg13 (m : mem) : list op :=
+  let sorted := sort (items m) in
+  if any_overlap sorted then save_area m (pd_special m) :: singles Restore sorted (pd_special m)
+  else singles Move sorted (pd_special m).
+
+(** ** PostgreSQL 14: in item order *)
+Definition pg14_presorted (m : mem) : list op :=
+  let (rest, upper) := skip_in_place (items m) (pd_special m) in
+  runs Move rest upper.
+
+Definition pg14_sparse (m : mem) : list op :=
+  map (fun it => Save (off it) (off it) (len it)) (items m) ++ runs Restore (items m) (pd_special m).
+
+(** How far up the tuple area must be saved: to [upper], unless a tuple reaches above it, which takes an overlap. *)
+Definition save_top (m : mem) (its : list item) (upper : Z) : Z :=
+  if existsb (fun it => upper <? stop it) its then pd_special m else upper.
+
+Definition pg14_dense (m : mem) : list op :=
+  let (rest, upper) := skip_in_place (items m) (pd_special m) in
+  save_area m (save_top m rest upper) :: runs Restore rest upper.
+
+Definition is_sparse (m : mem) : bool := Z.of_nat (length (items m)) <? nline m / 4.
+
+Definition pg14 (m : mem) : list op :=
+  if presorted (pd_special m) (items m) then pg14_presorted m
+  else if is_sparse m then pg14_sparse m
+  else pg14_dense m.
+
+(** ** Ours, scalar: windows of 64 bytes that end where the tuple ends, to scratch laid out as the page will be *)
+Definition WINDOW : Z := 64.
+
+Fixpoint windows (its : list item) (upper : Z) : list op :=
+  match its with
+  | [] => []
+  | it :: r => Save (upper - WINDOW) (stop it - WINDOW) WINDOW :: windows r (upper - len it)
+  end.
+
+(** The copies of a program, without its stores. *)
+Definition is_copy (o : op) : bool := match o with Store16 _ _ | Store32 _ _ => false | _ => true end.
+
+Definition scalar_small (m : mem) (rest : list item) (upper : Z) : list op :=
+  windows rest upper ++ [Restore (upper - total rest) (upper - total rest) (total rest)].
+
+Definition scalar_large (m : mem) (rest : list item) (upper : Z) : list op :=
+  filter is_copy
+    (if presorted (pd_special m) (items m) then runs Move rest upper
+     else save_area m (pd_special m) :: runs Restore rest upper).
+
+Definition scalar (m : mem) : list op :=
+  let (rest, upper) := skip_in_place (items m) (pd_special m) in
+  if forallb (fun it => len it <=? WINDOW) (items m) && (WINDOW <=? pd_upper m + 8)
+  then scalar_small m rest upper
+  else scalar_large m rest upper.
+
+(** ** Ours, vectors: [window] bytes a tuple from scratch, last item first
+
+    What a store writes above its tuple is overwritten by the next store; where it would reach above [limit], which holds
+    bytes that stay, the tuple is stored exactly.  The list is built from its end. *)
+Fixpoint slack_stores (window limit : Z) (its : list item) (upper : Z) (after : list op) : list op :=
+  match its with
+  | [] => after
+  | it :: r =>
+      let to := upper - len it in
+      let n := if to + window <=? limit then window else len it in
+      slack_stores window limit r to (Restore to (off it) n :: after)
+  end.
+
+Definition longest (its : list item) : Z := fold_right (fun it n => Z.max (len it) n) 0 its.
+
+(** Whole chunks of 64 bytes that hold the longest tuple. *)
+Definition chunks (its : list item) : Z := (longest its + 63) / 64 * 64.
+
+Definition fast (m : mem) : list op :=
+  let (rest, upper) := skip_in_place (items m) (pd_special m) in
+  save_area m (save_top m rest upper) :: slack_stores (chunks rest) upper rest upper [].
+
+(** ** The whole of PageRepairFragmentation *)
+
+(** Upstream sets line pointers one by one, and zeroes the unused ones if one of them isn't zero already. *)
+Definition zero_unused (m : mem) : list op :=
+  let unused := filter (fun it => negb (is_used (word it))) (line_pointers m) in
+  if existsb (fun it => negb (word it =? 0)) unused
+  then map (fun it => Store32 (lp_address (number it)) 0) unused
+  else [].
+
+(** Ours write them all. *)
+Fixpoint write_line_pointers (lps : list item) (upper : Z) : list op :=
+  match lps with
+  | [] => []
+  | it :: r =>
+      if has_storage (word it) then set_lp_off it (upper - len it) :: write_line_pointers r (upper - len it)
+      else Store32 (lp_address (number it)) (if is_used (word it) then word it else 0) :: write_line_pointers r upper
+  end.
+
+(** The number of the last used line pointer, 0 if there is none. *)
+Definition last_used (lps : list item) : Z :=
+  fold_left (fun last it => if is_used (word it) then number it else last) lps 0.
+
+Definition count_unused (lps : list item) : Z :=
+  Z.of_nat (length (filter (fun it => negb (is_used (word it))) lps)).
+
+Definition write_header (truncate : bool) (m : mem) : list op :=
+  let nline_left := if truncate then last_used (line_pointers m) else nline m in
+  let cut := nline m - nline_left in
+  let free := negb (count_unused (line_pointers m) - cut =? 0) in
+  [Store16 12 (pd_lower m - 4 * cut);
+   Store16 14 (pd_special m - total (items m));
+   Store16 10 (pd_flags m / 2 * 2 + (if free then 1 else 0))].
+
+(** What [a] does to an accepted page. *)
+Definition program (a : algorithm) (truncate : bool) (m : mem) : list op :=
+  match a with
+  | PG13 => pg13 m ++ zero_unused m
+  | PG14 => pg14 m ++ zero_unused m
+  | Scalar => scalar m ++ write_line_pointers (line_pointers m) (pd_special m)
+  | Fast => fast m ++ write_line_pointers (line_pointers m) (pd_special m)
+  end ++ write_header truncate m.
+
+(** PageRepairFragmentation by algorithm [a]: refused, or what it does. *)
+Definition page_repair_fragmentation (a : algorithm) (truncate : bool) (m : mem) : refusal + list op :=
+  match check m with
+  | Some r => inl r
+  | None => inr (program a truncate m)
+  end.
+
+(** The page afterwards; a refused one is unchanged. *)
+Definition run (a : algorithm) (truncate : bool) (m scratch0 : mem) : mem :=
+  match page_repair_fragmentation a truncate m with
+  | inl _ => m
+  | inr ops => page (exec ops (State m scratch0))
+  end.

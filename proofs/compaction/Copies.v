@@ -1,0 +1,218 @@
+(* SPDX-License-Identifier: PostgreSQL *)
+(** * Every algorithm's copies pack the tuples, on every valid page *)
+From Coq Require Import ZArith List Bool Lia Sorting.Permutation.
+From Pgquern.compaction Require Import Page Memory Algorithms Spec Moves Decode.
+Import ListNotations.
+Local Open Scope Z_scope.
+
+(** ** Sorting by falling lp_off *)
+Lemma insert_permutation it its : Permutation (it :: its) (insert it its).
+Proof.
+  induction its as [|x r IH]; cbn; [auto|]. destruct (_ <=? _); [auto|].
+  rewrite perm_swap. now constructor.
+Qed.
+Lemma sort_permutation its : Permutation its (sort its).
+Proof. induction its as [|it r IH]; cbn; [auto|]. rewrite <- insert_permutation. now constructor. Qed.
+
+Lemma ordered_permutation o its : Permutation its (ordered o its).
+Proof. destruct o; [apply sort_permutation|reflexivity]. Qed.
+
+Lemma total_permutation l l' : Permutation l l' -> total l = total l'.
+Proof. induction 1; cbn; lia. Qed.
+
+Lemma any_overlap_chain_below r : forall a, any_overlap (a :: r) = false -> chain r (off a).
+Proof.
+  induction r as [|b r IH]; intros a O; [exact I|].
+  cbn [any_overlap] in O. apply orb_false_iff in O as [O1 O2]. apply Z.ltb_ge in O1.
+  split; [exact O1|]. apply IH, O2.
+Qed.
+Lemma any_overlap_chain its top : (forall it, In it its -> stop it <= top) -> any_overlap its = false -> chain its top.
+Proof.
+  intros B O. destruct its as [|a r]; [exact I|]. split; [apply B; now left|]. now apply any_overlap_chain_below.
+Qed.
+
+(** ** What a valid page gives *)
+Section Valid.
+  Variable m : mem.
+  Hypothesis page_m : is_page m.
+  Hypothesis valid : valid_page m.
+
+  Lemma valid_header : header_ok m.
+  Proof. apply valid. Qed.
+
+  Lemma valid_nonneg : nonneg (items m).
+  Proof. apply items_nonneg; [exact page_m|apply valid]. Qed.
+
+  Lemma valid_item it : In it (items m) -> item_ok m it.
+  Proof. destruct valid as (_ & F & _). rewrite Forall_forall in F. apply F. Qed.
+
+  Lemma valid_stop it : In it (items m) -> stop it <= pd_special m.
+  Proof. intros I. apply valid_item in I. apply I. Qed.
+
+  Lemma permuted_nonneg its : Permutation (items m) its -> nonneg its.
+  Proof.
+    intros P. apply Forall_forall. intros it I. pose proof (proj1 (Forall_forall _ _) valid_nonneg) as N.
+    apply N. revert I. apply Permutation_in. now symmetry.
+  Qed.
+
+  (** The bytes of the tuple area in scratch. *)
+  Lemma restored its upper scratch0 top : nonneg its ->
+    (forall it, In it its -> pd_upper m <= off it /\ stop it <= top) ->
+    forall i, page (exec (single_copies Restore its upper) (step (save_area m top) (State m scratch0))) i =
+              packed (place its upper) m m i.
+  Proof.
+    intros N B i. destruct (single_restores its N upper (step (save_area m top) (State m scratch0))) as [_ ->].
+    cbn [step page scratch save_area]. apply packed_src. intros it I j J. destruct (B it I). unfold copy. cases; try lia; same.
+  Qed.
+
+  Lemma pg13_packs scratch0 i :
+    page (exec (filter is_copy (pg13 m)) (State m scratch0)) i = packed (placed Offset m) m m i.
+  Proof.
+    unfold pg13, placed, ordered. pose proof (sort_permutation (items m)) as P.
+    pose proof (permuted_nonneg _ P) as N.
+    assert (S : forall it, In it (sort (items m)) -> pd_upper m <= off it /\ stop it <= pd_special m).
+    { intros it I. symmetry in P. apply (Permutation_in _ P) in I. apply valid_item in I.
+      unfold item_ok in I. lia. }
+    destruct (any_overlap (sort (items m))) eqn:O.
+    - cbn [filter is_copy save_area]. rewrite filter_singles by easy. rewrite exec_cons. now apply restored.
+    - rewrite filter_singles by easy. apply (single_moves _ N (pd_special m)); [|lia].
+      apply any_overlap_chain; [|exact O]. intros it I. now apply S.
+  Qed.
+
+  Lemma pg14_presorted_packs scratch0 i : chain (items m) (pd_special m) ->
+    page (exec (filter is_copy (pg14_presorted m)) (State m scratch0)) i = packed (placed ItemOrder m) m m i.
+  Proof.
+    intros C. unfold pg14_presorted, placed, ordered.
+    destruct (skip_in_place (items m) (pd_special m)) as [rest upper] eqn:S.
+    pose proof (skip_packed _ _ _ _ m i valid_nonneg S) as E.
+    destruct (skip_in_place_spec _ _ _ _ S) as (pre & Q & _ & _ & _ & D). specialize (D C).
+    assert (N : nonneg rest) by (pose proof valid_nonneg as N; unfold nonneg in *; rewrite Q in N; now apply Forall_app in N as [_ N]).
+    rewrite E. destruct (runs_move rest upper (State m scratch0) N D) as [-> _].
+    now apply (single_moves _ N upper); [|lia].
+  Qed.
+
+  Lemma pg14_sparse_packs scratch0 i :
+    page (exec (filter is_copy (pg14_sparse m)) (State m scratch0)) i = packed (placed ItemOrder m) m m i.
+  Proof.
+    unfold pg14_sparse, placed, ordered. rewrite filter_app, exec_app.
+    replace (filter is_copy (map (fun it => Save (off it) (off it) (len it)) (items m)))
+      with (map (fun it => Save (off it) (off it) (len it)) (items m))
+      by (induction (items m) as [|? ? IH]; cbn; congruence).
+    destruct (save_items (items m) (State m scratch0)) as [P Q].
+    set (s := exec (map _ _) _) in *.
+    destruct (runs_restore (items m) (pd_special m) s valid_nonneg) as [-> _].
+    destruct (single_restores _ valid_nonneg (pd_special m) s) as [_ ->].
+    rewrite (packed_base _ _ _ m) by apply P. apply packed_src. intros it I j J. apply Q. right. eauto.
+  Qed.
+
+  Section Rest.
+    Variables (rest : list item) (upper : Z).
+    Hypothesis skipped : skip_in_place (items m) (pd_special m) = (rest, upper).
+
+    Lemma rest_incl it : In it rest -> In it (items m).
+    Proof.
+      destruct (skip_in_place_spec _ _ _ _ skipped) as (pre & -> & _). intro. apply in_or_app. now right.
+    Qed.
+    Lemma rest_nonneg : nonneg rest.
+    Proof.
+      apply Forall_forall. intros it I. pose proof (proj1 (Forall_forall _ _) valid_nonneg) as N. apply N, rest_incl, I.
+    Qed.
+    Lemma rest_bounds it : In it rest -> pd_upper m <= off it /\ stop it <= save_top m rest upper.
+    Proof.
+      intro I. split; [apply valid_item, rest_incl, I|]. apply save_top_spec; [|exact I].
+      intros x X. now apply valid_stop, rest_incl.
+    Qed.
+    Lemma rest_total : upper - total rest = new_upper m.
+    Proof. destruct (skip_in_place_spec _ _ _ _ skipped) as (pre & _ & _ & E & _). unfold new_upper. lia. Qed.
+    Lemma rest_packed i : packed (place (items m) (pd_special m)) m m i = packed (place rest upper) m m i.
+    Proof. apply skip_packed; [apply valid_nonneg|exact skipped]. Qed.
+
+    Lemma restore_runs_pack scratch0 i top : (forall it, In it rest -> pd_upper m <= off it /\ stop it <= top) ->
+      page (exec (filter is_copy (save_area m top :: runs Restore rest upper)) (State m scratch0)) i =
+      packed (place rest upper) m m i.
+    Proof.
+      intros B. cbn [filter is_copy save_area]. rewrite exec_cons.
+      destruct (runs_restore rest upper (step (Save (pd_upper m) (pd_upper m) (top - pd_upper m)) (State m scratch0)) rest_nonneg)
+        as [-> _].
+      apply (restored rest upper scratch0 top rest_nonneg B).
+    Qed.
+  End Rest.
+
+  Lemma pg14_dense_packs scratch0 i :
+    page (exec (filter is_copy (pg14_dense m)) (State m scratch0)) i = packed (placed ItemOrder m) m m i.
+  Proof.
+    unfold pg14_dense, placed, ordered.
+    destruct (skip_in_place (items m) (pd_special m)) as [rest upper] eqn:S.
+    rewrite (rest_packed _ _ S). apply restore_runs_pack; [exact S|]. intros it I. now apply (rest_bounds _ _ S).
+  Qed.
+
+  Lemma pg14_packs scratch0 i :
+    page (exec (filter is_copy (pg14 m)) (State m scratch0)) i = packed (placed ItemOrder m) m m i.
+  Proof.
+    unfold pg14. destruct (presorted _ _) eqn:P; [|destruct (is_sparse m)].
+    - apply pg14_presorted_packs. now apply valid.
+    - apply pg14_sparse_packs.
+    - apply pg14_dense_packs.
+  Qed.
+
+  Lemma filter_copies p : Forall (fun o => is_copy o = true) p -> filter is_copy p = p.
+  Proof. induction 1 as [|o p E _ IH]; cbn; [reflexivity|]. now rewrite E, IH. Qed.
+
+  Lemma windows_copies its : forall upper, Forall (fun o => is_copy o = true) (windows its upper).
+  Proof. induction its; intro; cbn; constructor; auto. Qed.
+
+  Lemma scalar_copies : Forall (fun o => is_copy o = true) (scalar m).
+  Proof.
+    unfold scalar, scalar_small, scalar_large. destruct (skip_in_place _ _) as [rest upper].
+    destruct (_ && _).
+    - apply Forall_app. split; [apply windows_copies|repeat constructor].
+    - apply Forall_forall. intros o I. apply filter_In in I. apply I.
+  Qed.
+
+  Lemma scalar_packs scratch0 i :
+    page (exec (filter is_copy (scalar m)) (State m scratch0)) i = packed (placed ItemOrder m) m m i.
+  Proof.
+    rewrite filter_copies by apply scalar_copies. unfold scalar, placed, ordered.
+    destruct (skip_in_place (items m) (pd_special m)) as [rest upper] eqn:S. rewrite (rest_packed _ _ S).
+    destruct (_ && _) eqn:W.
+    - apply andb_true_iff in W as [W _]. rewrite forallb_forall in W.
+      unfold scalar_small. rewrite exec_app.
+      assert (W' : Forall (fun it => len it <= WINDOW) rest).
+      { apply Forall_forall. intros it I. apply Z.leb_le, W, (rest_incl _ _ S), I. }
+      destruct (windows_spec rest (rest_nonneg _ _ S) W' upper (State m scratch0)) as [P Q].
+      cbn [exec fold_left step page]. unfold copy at 1. pose proof (total_nonneg _ (rest_nonneg _ _ S)).
+      change (fold_left (fun s o => step o s) ?p ?s) with (exec p s) in *.
+      destruct (Z.leb_spec (upper - total rest) i), (Z.ltb_spec i (upper - total rest + total rest)); cbn [andb].
+      + replace (upper - total rest + (i - (upper - total rest))) with i by lia. rewrite Q by lia. cbn [page scratch].
+        apply packed_covered; [apply (rest_nonneg _ _ S)|lia].
+      + rewrite P, packed_above by (try apply (rest_nonneg _ _ S); lia). reflexivity.
+      + rewrite P, packed_below by (try apply (rest_nonneg _ _ S); lia). reflexivity.
+      + rewrite P, packed_below by (try apply (rest_nonneg _ _ S); lia). reflexivity.
+    - unfold scalar_large. destruct (presorted _ _) eqn:O.
+      + destruct (runs_move rest upper (State m scratch0) (rest_nonneg _ _ S)) as [-> _].
+        2: apply (single_moves _ (rest_nonneg _ _ S) upper); [|lia].
+        all: destruct (skip_in_place_spec _ _ _ _ S) as (pre & _ & _ & _ & _ & D); now apply D, valid.
+      + apply restore_runs_pack; [exact S|]. intros it I. split; [|apply valid_stop]; try apply (rest_incl _ _ S), I.
+        apply valid_item, (rest_incl _ _ S), I.
+  Qed.
+
+  Lemma slack_stores_copies window limit its : forall upper after, Forall (fun o => is_copy o = true) after ->
+    Forall (fun o => is_copy o = true) (slack_stores window limit its upper after).
+  Proof. induction its; intros; cbn; auto. Qed.
+
+  Lemma fast_copies : Forall (fun o => is_copy o = true) (fast m).
+  Proof.
+    unfold fast. destruct (skip_in_place _ _) as [rest upper]. constructor; [reflexivity|]. now apply slack_stores_copies.
+  Qed.
+
+  Lemma fast_packs scratch0 i :
+    page (exec (filter is_copy (fast m)) (State m scratch0)) i = packed (placed ItemOrder m) m m i.
+  Proof.
+    rewrite filter_copies by apply fast_copies. unfold fast, placed, ordered.
+    destruct (skip_in_place (items m) (pd_special m)) as [rest upper] eqn:S. rewrite (rest_packed _ _ S), exec_cons.
+    destruct (slack_stores_spec (chunks rest) upper rest (rest_nonneg _ _ S) (chunks_spec rest) upper
+                (step (save_area m (save_top m rest upper)) (State m scratch0)) ltac:(lia)) as [_ ->]; [|lia].
+    cbn [step page scratch save_area]. apply packed_src. intros it I j J. destruct (rest_bounds _ _ S it I).
+    unfold copy. cases; try lia; same.
+  Qed.
+End Valid.

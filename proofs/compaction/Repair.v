@@ -1,0 +1,370 @@
+(* SPDX-License-Identifier: PostgreSQL *)
+(** * The whole of PageRepairFragmentation: every algorithm leaves exactly the page of the specification, and stays in bounds *)
+From Coq Require Import ZArith List Bool Lia Sorting.Permutation.
+From Pgquern.compaction Require Import Page Memory Algorithms Spec Moves Decode Copies Pointers.
+Import ListNotations.
+Local Open Scope Z_scope.
+
+(** The line pointer changes and copies of an algorithm, before unused line pointers and the header. *)
+Definition body (a : algorithm) (m : mem) : list op :=
+  match a with PG13 => pg13 m | PG14 => pg14 m | Scalar => scalar m | Fast => fast m end.
+
+(** How far the scratch area of an algorithm goes beyond the addresses of the page. *)
+Definition scratch_below (a : algorithm) : Z := match a with Scalar => WINDOW | _ => 0 end.
+Definition scratch_above (a : algorithm) (m : mem) : Z := match a with Fast => chunks (items m) | _ => 0 end.
+
+Section Contained.
+  Variables edge low high : Z.
+
+  Definition fits (it : item) : Prop :=
+    0 <= len it /\ low <= off it /\ stop it <= high /\ 24 <= lp_address (number it) /\ lp_address (number it) + 4 <= edge.
+
+  Definition copier_ok (cp : copier) : Prop := forall to from n,
+    0 <= n -> edge <= to -> to + n <= high -> low <= from -> from + n <= high -> contained edge low high (cp to from n).
+  Lemma Move_ok : copier_ok Move. Proof. unfold copier_ok. cbn. tauto. Qed.
+  Lemma Restore_ok : copier_ok Restore. Proof. unfold copier_ok. cbn. tauto. Qed.
+
+  Lemma fits_nonneg its : Forall fits its -> nonneg its.
+  Proof. apply Forall_impl. intros it F. apply F. Qed.
+
+  Lemma singles_contained cp : copier_ok cp -> forall its, Forall fits its -> forall upper,
+    upper <= high -> edge <= upper - total its -> Forall (contained edge low high) (singles cp its upper).
+  Proof.
+    intros C its. induction 1 as [|it r F N IH]; intros upper U E; cbn [singles total] in *; [constructor|].
+    pose proof (total_nonneg _ (fits_nonneg _ N)). unfold fits, stop in F.
+    constructor; [apply C; lia|]. constructor; [cbn [contained set_lp_off]; lia|]. apply IH; lia.
+  Qed.
+
+  Lemma runs_from_contained cp : copier_ok cp -> forall its, Forall fits its -> forall upper start top,
+    start <= top <= high -> low <= start -> upper + (top - start) <= high -> edge <= upper - total its ->
+    Forall (contained edge low high) (runs_from cp its upper start top).
+  Proof.
+    intros C its. induction 1 as [|it r F N IH]; intros upper start top S L U E; cbn [runs_from total] in *.
+    - constructor; [apply C; lia|constructor].
+    - pose proof (total_nonneg _ (fits_nonneg _ N)). unfold fits, stop in F. apply Forall_app. split.
+      + destruct (_ =? _); constructor; [apply C; lia|constructor].
+      + constructor; [cbn [contained set_lp_off]; lia|]. unfold stop in *. destruct (Z.eqb_spec (off it + len it) start); apply IH; lia.
+  Qed.
+
+  Lemma runs_contained cp : copier_ok cp -> forall its, Forall fits its -> forall upper,
+    upper <= high -> edge <= upper - total its -> Forall (contained edge low high) (runs cp its upper).
+  Proof.
+    intros C its F upper U E. destruct its as [|it r]; [constructor|]. unfold runs.
+    inversion F as [|? ? F1 F2]; subst. unfold fits, stop in F1. apply runs_from_contained; auto; unfold stop; lia.
+  Qed.
+
+  Lemma contained_in_bounds below above o : 0 <= below -> 0 <= above -> 0 <= low -> 0 <= edge <= high -> high <= BLCKSZ ->
+    contained edge low high o -> in_bounds below above o.
+  Proof. unfold BLCKSZ. intros. destruct o; cbn in *; unfold BLCKSZ; lia. Qed.
+End Contained.
+
+Lemma low_store_words edge l : (forall n w, In (n, w) l -> lp_address n + 4 <= edge) -> Forall (low_store edge) (store_words l).
+Proof.
+  intros A. apply Forall_forall. intros o I. apply in_map_iff in I as ([n w] & <- & I). cbn. eapply A, I.
+Qed.
+
+Lemma write_header_spec truncate m s i : page (exec (write_header truncate m) s) i =
+  if (10 <=? i) && (i <? 12) then byte_of (i - 10) (pd_flags m / 2 * 2 +
+    (if negb (count_unused (line_pointers m) - (nline m - nline_left truncate m) =? 0) then 1 else 0))
+  else if (12 <=? i) && (i <? 14) then byte_of (i - 12) (new_lower truncate m)
+  else if (14 <=? i) && (i <? 16) then byte_of (i - 14) (new_upper m)
+  else page s i.
+Proof.
+  unfold write_header. fold (nline_left truncate m). cbn [exec fold_left step page].
+  unfold store, new_lower, new_upper. change (10 + 2) with 12. change (12 + 2) with 14. change (14 + 2) with 16.
+  destruct (Z.leb_spec 10 i), (Z.ltb_spec i 12), (Z.leb_spec 12 i), (Z.ltb_spec i 14), (Z.leb_spec 14 i);
+    try lia; cbn [andb]; destruct (i <? 16); reflexivity.
+Qed.
+
+Section Valid.
+  Variable m : mem.
+  Hypothesis page_m : is_page m.
+  Hypothesis valid : valid_page m.
+
+  #[local] Lemma header : header_ok m.
+  Proof. apply valid. Qed.
+  Let edge : Z := 24 + 4 * nline m.
+
+  Lemma header_bounds : 24 <= edge <= pd_lower m /\ pd_lower m <= pd_upper m /\ pd_upper m <= pd_special m <= BLCKSZ.
+  Proof. pose proof (nline_bounds m header). destruct header as (A & B & _). unfold edge, HEADER_SIZE in *. lia. Qed.
+
+  Lemma total_bound : total (items m) <= pd_special m - pd_lower m.
+  Proof. apply valid. Qed.
+
+  Lemma item_fits it : In it (items m) -> fits edge (pd_upper m) (pd_special m) it.
+  Proof.
+    intros I. pose proof (item_facts m page_m header it I) as F. pose proof (valid_item m valid it I) as (A & _ & B).
+    apply in_items in I as [I _]. apply (in_line_pointers m header) in I as [N _].
+    unfold fits, edge, lp_address, HEADER_SIZE. lia.
+  Qed.
+
+  Lemma items_fit its : (forall it, In it its -> In it (items m)) -> Forall (fits edge (pd_upper m) (pd_special m)) its.
+  Proof. intros S. apply Forall_forall. intros it I. apply item_fits, S, I. Qed.
+
+  Lemma rewrites_low o l : rewrites m o l -> Forall (low_store edge) (store_words l).
+  Proof.
+    intros [F _]. apply low_store_words. intros n w I. apply F in I. unfold lp_address, HEADER_SIZE, edge. lia.
+  Qed.
+
+  Lemma save_area_contained top : pd_upper m <= top <= pd_special m ->
+    contained edge (pd_upper m) (pd_special m) (save_area m top).
+  Proof. cbn. lia. Qed.
+
+  Lemma skip_facts rest upper : skip_in_place (items m) (pd_special m) = (rest, upper) ->
+    (forall it, In it rest -> In it (items m)) /\ upper <= pd_special m /\ upper - total rest = new_upper m /\
+    pd_upper m <= upper /\
+    exists pre, placed ItemOrder m = map (fun it => (it, off it)) pre ++ place rest upper.
+  Proof.
+    intros S. destruct (skip_in_place_spec _ _ _ _ S) as (pre & E & P & T & U & _).
+    assert (N : nonneg pre).
+    { pose proof (valid_nonneg m page_m valid) as N. unfold nonneg in *. rewrite E in N. now apply Forall_app in N as [N _]. }
+    pose proof (total_nonneg _ N). unfold new_upper.
+    split; [apply (rest_incl m rest upper S)|]. split; [lia|]. split; [lia|]. split; [|eauto].
+    (* the last tuple in place starts at [upper], and at or above pd_upper *)
+    assert (G : forall its top r u, skip_in_place its top = (r, u) -> pd_upper m <= top ->
+      (forall it, In it its -> pd_upper m <= off it) -> pd_upper m <= u).
+    { clear. induction its as [|it q IH]; intros top r u K T B; cbn in K; [congruence|].
+      destruct (Z.eqb_spec (stop it) top) as [Q|Q]; [|congruence].
+      eapply IH; [exact K| |intros; apply B; now right]. specialize (B it (or_introl eq_refl)). unfold stop in Q. lia. }
+    eapply G; [exact S| |].
+    - destruct header as (_ & A & _). lia.
+    - intros it I. now apply (valid_item m valid it).
+  Qed.
+
+  Lemma save_top_bounds rest upper : pd_upper m <= upper <= pd_special m ->
+    pd_upper m <= save_top m rest upper <= pd_special m.
+  Proof. unfold save_top. destruct (existsb _ _); lia. Qed.
+
+  Lemma new_upper_edge : edge <= new_upper m.
+  Proof. pose proof header_bounds. pose proof total_bound. unfold new_upper. lia. Qed.
+
+  Lemma pg13_contained : Forall (contained edge (pd_upper m) (pd_special m)) (pg13 m).
+  Proof.
+    unfold pg13. pose proof (sort_permutation (items m)) as P. pose proof header_bounds. pose proof new_upper_edge as E.
+    assert (F : Forall (fits edge (pd_upper m) (pd_special m)) (sort (items m))).
+    { apply items_fit. intros it. apply Permutation_in. now symmetry. }
+    unfold new_upper in E. rewrite (total_permutation _ _ P) in E.
+    destruct (any_overlap _); [constructor; [apply save_area_contained; lia|]|];
+      apply singles_contained; auto using Move_ok, Restore_ok; lia.
+  Qed.
+
+  Lemma pg14_contained : Forall (contained edge (pd_upper m) (pd_special m)) (pg14 m).
+  Proof.
+    unfold pg14, pg14_presorted, pg14_sparse, pg14_dense. pose proof header_bounds. pose proof new_upper_edge as E.
+    destruct (skip_in_place _ _) as [rest upper] eqn:S. destruct (skip_facts _ _ S) as (I & U & T & L & _).
+    destruct (presorted _ _); [|destruct (is_sparse m)].
+    - apply runs_contained; auto using Move_ok, items_fit; lia.
+    - apply Forall_app. split.
+      + apply Forall_forall. intros o O. apply in_map_iff in O as (it & <- & O). apply item_fits in O.
+        unfold fits, stop in O. cbn. lia.
+      + unfold new_upper in E. apply runs_contained; auto using Restore_ok, items_fit; lia.
+    - constructor; [apply save_area_contained, save_top_bounds; lia|].
+      apply runs_contained; auto using Restore_ok, items_fit; lia.
+  Qed.
+
+  (** *** Scalar and Fast: copies only, all stores after them *)
+  Lemma windows_bounds below above its : WINDOW <= below -> 0 <= above -> (forall it, In it its -> In it (items m)) ->
+    WINDOW <= pd_upper m + 8 -> forall upper, 0 <= upper - total its -> upper <= pd_special m ->
+    Forall (in_bounds below above) (windows its upper).
+  Proof.
+    intros B A S W. pose proof header_bounds. induction its as [|it r IH]; intros upper U H'; cbn [windows total] in *; [constructor|].
+    assert (I : In it (items m)) by (apply S; now left).
+    pose proof (item_facts m page_m header it I) as F. pose proof (valid_item m valid it I) as (O & _ & E).
+    assert (N : 0 <= total r).
+    { apply total_nonneg, Forall_forall. intros x X. pose proof (item_facts m page_m header x (S x (or_intror X))). lia. }
+    constructor.
+    - assert (8 <= len it) by (destruct F as (_ & _ & L & _ & M); Z.div_mod_to_equations; lia).
+      unfold WINDOW, BLCKSZ in *. cbn. unfold stop, BLCKSZ in *. lia.
+    - apply IH; [intros; apply S; now right| |]; lia.
+  Qed.
+
+  Lemma scalar_body_bounds : Forall (writes_above edge) (scalar m) /\ Forall (in_bounds WINDOW 0) (scalar m).
+  Proof.
+    unfold scalar. pose proof header_bounds. pose proof new_upper_edge as E.
+    destruct (skip_in_place _ _) as [rest upper] eqn:S. destruct (skip_facts _ _ S) as (I & U & T & L & _).
+    pose proof (total_nonneg rest (rest_nonneg m page_m valid rest upper S)) as N.
+    destruct (_ && _) eqn:W.
+    - apply andb_true_iff in W as [_ W]. apply Z.leb_le in W. unfold scalar_small. split.
+      + apply Forall_app. split; [|repeat constructor; cbn; lia].
+        clear. revert upper. induction rest; intro; cbn; constructor; [exact Logic.I|auto].
+      + apply Forall_app. split; [apply windows_bounds; auto; unfold WINDOW in *; lia|].
+        constructor; [|constructor]. cbn. unfold WINDOW. lia.
+    - assert (C : Forall (contained edge (pd_upper m) (pd_special m)) (scalar_large m rest upper)).
+      { unfold scalar_large. apply Forall_forall. intros o O. apply filter_In in O as [O _]. revert o O.
+        apply Forall_forall. destruct (presorted _ _); [|constructor; [apply save_area_contained; lia|]];
+          apply runs_contained; auto using Move_ok, Restore_ok, items_fit; lia. }
+      assert (K : Forall (fun o => is_copy o = true) (scalar_large m rest upper)).
+      { apply Forall_forall. intros o O. apply filter_In in O. apply O. }
+      split; apply Forall_forall; intros o O; rewrite Forall_forall in C, K; specialize (C o O); specialize (K o O).
+      + destruct o; cbn in *; try discriminate; try exact Logic.I; lia.
+      + eapply contained_in_bounds; [| | | | |exact C]; unfold WINDOW; lia.
+  Qed.
+
+  Lemma chunks_mono its its' : (forall it, In it its -> In it its') -> chunks its <= chunks its'.
+  Proof.
+    intros S. unfold chunks. enough (longest its <= longest its') by div_lia.
+    assert (A : forall its it, In it its -> len it <= longest its).
+    { intros l it I. pose proof (longest_spec l) as F. rewrite Forall_forall in F. now apply F. }
+    assert (P : forall l, 0 <= longest l) by (induction l; unfold longest in *; cbn [fold_right]; lia).
+    induction its as [|it r IH]; [apply P|]. unfold longest at 1. cbn [fold_right]. fold (longest r).
+    apply Z.max_lub; [apply A, S; now left|apply IH; intros; apply S; now right].
+  Qed.
+
+  Lemma slack_stores_bounds window limit above its : 0 <= window <= above -> limit <= pd_special m ->
+    (forall it, In it its -> In it (items m)) -> forall upper after, upper <= limit -> edge <= upper - total its ->
+    Forall (writes_above edge) after -> Forall (in_bounds 0 above) after ->
+    Forall (writes_above edge) (slack_stores window limit its upper after) /\
+    Forall (in_bounds 0 above) (slack_stores window limit its upper after).
+  Proof.
+    intros W L S. pose proof header_bounds. induction its as [|it r IH]; intros upper after U E A B; cbn [slack_stores total] in *;
+      [split; assumption|].
+    assert (I : In it (items m)) by (apply S; now left).
+    pose proof (item_facts m page_m header it I) as F. pose proof (valid_item m valid it I) as (O & _ & X). unfold stop in X.
+    assert (N : 0 <= total r).
+    { apply total_nonneg, Forall_forall. intros x Y. pose proof (item_facts m page_m header x (S x (or_intror Y))). lia. }
+    unfold BLCKSZ in *.
+    apply IH; [intros; apply S; now right|lia|lia| |]; constructor; auto; cbn; unfold BLCKSZ;
+      destruct (Z.leb_spec (upper - len it + window) limit); lia.
+  Qed.
+
+  Lemma fast_body_bounds : Forall (writes_above edge) (fast m) /\ Forall (in_bounds 0 (chunks (items m))) (fast m).
+  Proof.
+    unfold fast. pose proof header_bounds. pose proof new_upper_edge as E.
+    destruct (skip_in_place _ _) as [rest upper] eqn:S. destruct (skip_facts _ _ S) as (I & U & T & L & _).
+    pose proof (save_top_bounds rest upper ltac:(lia)) as B. pose proof (chunks_mono rest (items m) I) as C.
+    assert (P : 0 <= chunks rest).
+    { unfold chunks. assert (0 <= longest rest) by (clear; induction rest; unfold longest in *; cbn [fold_right]; lia). div_lia. }
+    destruct (slack_stores_bounds (chunks rest) upper (chunks (items m)) rest ltac:(lia) ltac:(lia) I upper []
+                ltac:(lia) ltac:(lia) ltac:(constructor) ltac:(constructor)) as [X Y].
+    split; constructor; auto; cbn; [exact Logic.I|]. unfold BLCKSZ in *. lia.
+  Qed.
+
+  (** *** All together *)
+  Lemma no_stores p : Forall (fun o => is_copy o = true) p -> filter is_store p = [].
+  Proof. induction 1 as [|o p C _ IH]; cbn; [reflexivity|]. unfold is_store in *. now rewrite C. Qed.
+
+  Lemma upstream_stores a : a = PG13 \/ a = PG14 -> exists pre pl,
+    placed (order_of a) m = map (fun it => (it, off it)) pre ++ pl /\ filter is_store (body a m) = store_words (moved_words pl).
+  Proof.
+    intros [-> | ->]; cbn [order_of body].
+    - exists [], (placed Offset m). split; [reflexivity|]. unfold pg13, placed, ordered.
+      destruct (any_overlap _); cbn [filter is_store is_copy negb save_area]; now apply filter_store_singles.
+    - unfold pg14, pg14_presorted, pg14_sparse, pg14_dense. destruct (skip_in_place _ _) as [rest upper] eqn:S.
+      destruct (skip_facts _ _ S) as (_ & _ & _ & _ & pre & P).
+      destruct (presorted _ _); [|destruct (is_sparse m)].
+      + exists pre, (place rest upper). split; [exact P|]. now apply filter_store_runs.
+      + exists [], (placed ItemOrder m). split; [reflexivity|]. rewrite filter_app.
+        rewrite no_stores by (apply Forall_forall; intros x X; now apply in_map_iff in X as (it & <- & _)).
+        now apply filter_store_runs.
+      + exists pre, (place rest upper). split; [exact P|]. cbn [filter is_store is_copy negb save_area]. now apply filter_store_runs.
+  Qed.
+
+  (** The stores after the body: the line pointers that it has not set. *)
+  Definition rest_words (a : algorithm) : list (Z * Z) :=
+    match a with
+    | PG13 | PG14 => zeroed_words m
+    | Scalar | Fast => all_words (line_pointers m) (pd_special m)
+    end.
+
+  Lemma program_parts a truncate : program a truncate m = (body a m ++ store_words (rest_words a)) ++ write_header truncate m.
+  Proof. unfold program. destruct a; cbn [body rest_words]; now rewrite ?zero_unused_words, ?write_line_pointers_words. Qed.
+
+  Lemma body_and_words a s : exists l, rewrites m (order_of a) l /\
+    splits edge (body a m ++ store_words (rest_words a)) s /\
+    filter is_store (body a m ++ store_words (rest_words a)) = store_words l /\
+    filter is_copy (body a m ++ store_words (rest_words a)) = filter is_copy (body a m) /\
+    Forall (low_store edge) (store_words (rest_words a)).
+  Proof.
+    pose proof header_bounds as H.
+    assert (G : exists l, rewrites m (order_of a) l /\ splits edge (body a m) s /\
+      Forall (low_store edge) (store_words (rest_words a)) /\
+      filter is_store (body a m) ++ store_words (rest_words a) = store_words l).
+    { destruct a.
+      - destruct (upstream_stores PG13 (or_introl eq_refl)) as (pre & pl & P & F).
+        pose proof (upstream_rewrites m page_m valid _ pre pl P) as R. eexists. split; [exact R|].
+        split; [apply (contained_splits edge (pd_upper m) (pd_special m)); [lia|apply pg13_contained]|].
+        rewrite F. unfold store_words, rest_words. rewrite <- map_app. split; [|reflexivity].
+        pose proof (rewrites_low _ _ R) as Q. unfold store_words in Q. rewrite map_app in Q. now apply Forall_app in Q.
+      - destruct (upstream_stores PG14 (or_intror eq_refl)) as (pre & pl & P & F).
+        pose proof (upstream_rewrites m page_m valid _ pre pl P) as R. eexists. split; [exact R|].
+        split; [apply (contained_splits edge (pd_upper m) (pd_special m)); [lia|apply pg14_contained]|].
+        rewrite F. unfold store_words, rest_words. rewrite <- map_app. split; [|reflexivity].
+        pose proof (rewrites_low _ _ R) as Q. unfold store_words in Q. rewrite map_app in Q. now apply Forall_app in Q.
+      - pose proof (all_words_rewrite m valid) as R. eexists. split; [exact R|].
+        split; [apply copies_splits, scalar_body_bounds|]. split; [exact (rewrites_low _ _ R)|].
+        cbn [body]. rewrite no_stores by apply scalar_copies. reflexivity.
+      - pose proof (all_words_rewrite m valid) as R. eexists. split; [exact R|].
+        split; [apply copies_splits, fast_body_bounds|]. split; [exact (rewrites_low _ _ R)|].
+        cbn [body]. rewrite no_stores by apply fast_copies. reflexivity. }
+    destruct G as (l & R & S & Q & F). exists l. destruct (low_stores edge _ Q) as (A & B & _).
+    split; [exact R|]. split; [now apply splits_app|]. rewrite !filter_app, A, B, app_nil_r. auto.
+  Qed.
+
+  Lemma body_packs a scratch0 i :
+    page (exec (filter is_copy (body a m)) (State m scratch0)) i = packed (placed (order_of a) m) m m i.
+  Proof. destruct a; [apply pg13_packs|apply pg14_packs|apply scalar_packs|apply fast_packs]; assumption. Qed.
+
+  Lemma repaired_packed o truncate i : edge <= i -> repaired o truncate m i = packed (placed o m) m m i.
+  Proof.
+    intros I. pose proof header_bounds. unfold repaired. fold edge. cases; try lia; reflexivity.
+  Qed.
+
+  Lemma program_repairs a truncate scratch0 i :
+    page (exec (program a truncate m) (State m scratch0)) i = repaired (order_of a) truncate m i.
+  Proof.
+    pose proof header_bounds. rewrite program_parts, exec_app, write_header_spec, free_lines by assumption.
+    destruct (body_and_words a (State m scratch0)) as (l & R & (High & Low) & F & C & _). rewrite C in High. rewrite F in Low.
+    unfold repaired. fold edge. unfold new_flags.
+    destruct (Z.le_gt_cases edge i) as [I|I].
+    - rewrite High, body_packs by exact I. cases; try lia; reflexivity.
+    - rewrite Low by exact I. destruct (Z.le_gt_cases 24 i) as [J|J].
+      + rewrite (rewrites_spec m page_m valid _ l (State m scratch0) R) by (unfold edge in *; auto; lia).
+        cases; try lia; reflexivity.
+      + assert (E : page (exec (store_words l) (State m scratch0)) i = m i).
+        { destruct R as [R _]. destruct (store_words_spec (new_word (order_of a) m) l) with (s := State m scratch0) as [X _];
+            [intros n w W; destruct (R n w W); split; [lia|assumption]|]. now rewrite X. }
+        rewrite E. unfold placed. rewrite packed_below; [cases; try lia; reflexivity| |].
+        * eapply permuted_nonneg; eauto using ordered_permutation.
+        * rewrite <- (total_permutation _ _ (ordered_permutation _ (items m))).
+          pose proof new_upper_edge. unfold new_upper in *. lia.
+  Qed.
+
+  Lemma program_bounds a truncate : Forall (in_bounds (scratch_below a) (scratch_above a m)) (program a truncate m).
+  Proof.
+    pose proof header_bounds as H. rewrite program_parts. apply Forall_app. split; [apply Forall_app; split|].
+    - assert (U : forall p, Forall (contained edge (pd_upper m) (pd_special m)) p -> Forall (in_bounds 0 0) p).
+      { intros p. apply Forall_impl. intros o. apply contained_in_bounds; lia. }
+      destruct a; cbn [body scratch_below scratch_above];
+        [apply U, pg13_contained|apply U, pg14_contained|apply scalar_body_bounds|apply fast_body_bounds].
+    - destruct (body_and_words a (State m m)) as (l & [R _] & _ & F & _ & Q).
+      apply Forall_forall. intros o O. assert (O' : In o (store_words l)).
+      { rewrite <- F, filter_app. apply in_or_app. right. apply filter_In. split; [exact O|].
+        apply in_map_iff in O as (x & <- & _). reflexivity. }
+      apply in_map_iff in O' as ([n w] & <- & I). apply R in I.
+      cbn. unfold lp_address, HEADER_SIZE, BLCKSZ, edge in *. lia.
+    - unfold write_header. repeat constructor; cbn; unfold BLCKSZ; lia.
+  Qed.
+End Valid.
+
+(** On every valid page each algorithm leaves exactly the page of the specification, in all bytes, whatever lay in the
+    scratch area before. *)
+Theorem page_is_repaired : forall a truncate m scratch0, is_page m -> valid_page m ->
+  forall i, run a truncate m scratch0 i = repaired (order_of a) truncate m i.
+Proof.
+  intros a truncate m scratch0 P V i. unfold run, page_repair_fragmentation.
+  rewrite (proj2 (check_iff_valid m) V). now apply program_repairs.
+Qed.
+
+(** A page that is not valid is refused, and unchanged in all bytes. *)
+Theorem refused_is_unchanged : forall a truncate m scratch0, ~ valid_page m ->
+  (exists r, page_repair_fragmentation a truncate m = inl r) /\ forall i, run a truncate m scratch0 i = m i.
+Proof.
+  intros a truncate m scratch0 V. unfold run, page_repair_fragmentation.
+  destruct (check m) as [r|] eqn:C; [|exfalso; apply V, check_iff_valid, C]. split; [now exists r|reflexivity].
+Qed.
+
+(** On a valid page no algorithm reads or writes outside the 8192 bytes of the page; and of scratch only as many bytes beyond
+    those as it has: 64 below for the windows, one stretch of chunks above for the slack. *)
+Theorem stays_in_bounds : forall a truncate m, is_page m -> valid_page m ->
+  Forall (in_bounds (scratch_below a) (scratch_above a m)) (program a truncate m).
+Proof. intros. now apply program_bounds. Qed.
