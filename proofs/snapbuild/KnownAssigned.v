@@ -1,0 +1,78 @@
+(* SPDX-License-Identifier: PostgreSQL *)
+(** * KnownAssignedXidsCompress keeps the live entries, in order *)
+From Coq Require Import ZArith Lia List.
+From stdpp Require Import base option list.
+From Pgquern.snapbuild Require Import Memory MemoryFacts Spec Algorithms.
+Local Open Scope Z_scope.
+
+Lemma live_snoc xs : forall vs x v, length xs = length vs ->
+  live (xs ++ [x]) (vs ++ [v]) = live xs vs ++ (if v =? 0 then [] else [x]).
+Proof.
+  induction xs as [|y xs IH]; intros [|u vs] x v L; simpl in *; try lia.
+  - now destruct (v =? 0).
+  - rewrite IH by lia. now destruct (u =? 0).
+Qed.
+
+(* Of the entries (xs, vs), (dx, dv) were read; the live ones of them stand at 0, stale cells follow, then the others. *)
+Definition compress_invariant (tail : Z) (xs vs : list Z) (x0 v0 : memory) (s : Z * Z * memory * memory) : Prop :=
+  let '(r, w, xids, valid) := s in
+  exists dx dv sx sv tx tv, xs = dx ++ tx /\ vs = dv ++ tv /\ length dx = length dv /\ length tx = length tv /\
+    r = tail + zlength dx /\ w = zlength (live dx dv) /\ r = w + zlength sx /\ r = w + zlength sv /\
+    array xids 0 (live dx dv ++ sx ++ tx) /\ array valid 0 (repeat 1 (length (live dx dv)) ++ sv ++ tv) /\
+    unchanged_outside 0 w x0 xids /\ unchanged_outside 0 w v0 valid.
+
+Lemma compress_step tail xs vs x0 v0 r w xids valid :
+  compress_invariant tail xs vs x0 v0 (r, w, xids, valid) -> r < tail + zlength xs ->
+  exists w' xids' valid', compress_body (r, w, xids, valid) = Some (r + 1, w', xids', valid') /\
+    compress_invariant tail xs vs x0 v0 (r + 1, w', xids', valid').
+Proof.
+  intros (dx & dv & sx & sv & tx & tv & -> & -> & Ld & Lt & R & W & Rx & Rv & X & V & Ux & Uv) N.
+  destruct tx as [|x tx]; [rewrite app_nil_r in N; lia|]. destruct tv as [|v tv]; [discriminate|]. simpl in Lt.
+  pose proof (live_snoc dx dv x v Ld) as K.
+  assert (Lv : load valid r = Some v).
+  { rewrite app_assoc in V. apply load_in_array in V. rewrite app_length, repeat_length in V. rewrite <- V.
+    f_equal. lia. }
+  cbn [compress_body]. rewrite Lv. cbn [mbind option_bind]. destruct (Z.eqb_spec v 0) as [E|E].
+  - exists w, xids, valid. split; [reflexivity|]. rewrite app_nil_r in K.
+    exists (dx ++ [x]), (dv ++ [v]), (sx ++ [x]), (sv ++ [v]), tx, tv. rewrite K, <- !app_assoc, !app_length. simpl.
+    repeat split; auto; lia.
+  - assert (Lx : load xids r = Some x).
+    { rewrite app_assoc in X. apply load_in_array in X. rewrite app_length in X. rewrite <- X. f_equal. lia. }
+    rewrite Lx. cbn [mbind option_bind].
+    destruct (next_cell sx x tx) as (cx & sx' & Ex & Lsx). destruct (next_cell sv v tv) as (cv & sv' & Ev & Lsv).
+    rewrite Ex in X. rewrite Ev in V.
+    destruct (store_in_array _ _ _ _ _ x X) as (xids' & Sx & X' & Ux').
+    destruct (store_in_array _ _ _ _ _ 1 V) as (valid' & Sv & V' & Uv').
+    rewrite repeat_length in Sv, Uv'. rewrite Z.add_0_l, <- W in Sx, Sv, Ux', Uv'. rewrite Sx. cbn [mbind option_bind].
+    rewrite Sv. exists (w + 1), xids', valid'. split; [reflexivity|].
+    exists (dx ++ [x]), (dv ++ [v]), sx', sv', tx, tv. rewrite K, <- !app_assoc, !app_length. simpl.
+    repeat split; auto; try lia.
+    + rewrite repeat_app, <- app_assoc. exact V'.
+    + intros i I. rewrite Ux', Ux; auto; lia.
+    + intros i I. rewrite Uv', Uv; auto; lia.
+Qed.
+
+(** Compressing moves the XIDs of [tail, head) whose flag is set to the front, in their order, sets as many flags, and
+    touches no entry past them; it ends in bounds. *)
+Theorem compress_keeps_live : forall xs vs dead_x dead_v xids valid, length xs = length vs ->
+  length dead_x = length dead_v -> array xids 0 (dead_x ++ xs) -> array valid 0 (dead_v ++ vs) ->
+  let tail := zlength dead_x in let w := zlength (live xs vs) in
+  exists xids' valid', compress tail (tail + zlength xs) xids valid = Some (w, xids', valid') /\
+    array xids' 0 (live xs vs) /\ array valid' 0 (repeat 1 (length (live xs vs))) /\
+    unchanged_outside 0 w xids xids' /\ unchanged_outside 0 w valid valid'.
+Proof.
+  intros xs vs dead_x dead_v xids valid L Ld X V tail w. unfold compress.
+  replace (tail + zlength xs - tail) with (zlength xs) by lia.
+  destruct (while_total (compress_invariant tail xs vs xids valid) (fun '(r, _, _, _) => tail + zlength xs - r)
+    (compress_test (tail + zlength xs)) compress_body (Z.to_nat (zlength xs)) (tail, 0, xids, valid))
+    as ([[[r n] xids'] valid'] & E & I & T).
+  - exists [], [], dead_x, dead_v, xs, vs. simpl. subst tail. repeat split; auto using unchanged_refl; lia.
+  - lia.
+  - intros [[[r n] x1] v1] I. eexists. split; [reflexivity|]. intros R. apply Z.ltb_lt in R. split; [lia|].
+    destruct (compress_step _ _ _ _ _ _ _ _ _ I R) as (n' & x2 & v2 & E & I'). eexists. split; [exact E|].
+    split; [auto|]. lia.
+  - rewrite E. cbn [mbind option_bind]. injection T as T. apply Z.ltb_ge in T.
+    destruct I as (dx & dv & sx & sv & tx & tv & -> & -> & L1 & L2 & R & N & Rx & Rv & X' & V' & Ux & Uv).
+    rewrite app_length in T. destruct tx; [|simpl in T; lia]. destruct tv; [|discriminate].
+    subst w n. rewrite !app_nil_r in *. apply array_app in X', V'. exists xids', valid'. destruct X', V'. split; [auto|]. split; [auto|]. split; auto.
+Qed.

@@ -1,0 +1,98 @@
+(* SPDX-License-Identifier: PostgreSQL *)
+(** * The binary and the galloping search find the lower bound
+
+    [below] are the elements under x and [rest] the others: the lower bound is where [rest] begins.  A sorted array falls
+    into two such parts for any x ([sorted_split]). *)
+From Coq Require Import ZArith Lia List Sorted.
+From stdpp Require Import base option list.
+From Pgquern.snapbuild Require Import Memory MemoryFacts Spec SortedFacts Algorithms.
+Local Open Scope Z_scope.
+
+Section search.
+  Context (a : memory) (x base : Z) (below rest : list Z).
+  Context (A : array a base (below ++ rest)).
+  Context (B : Forall (fun v => v < x) below) (R : Forall (fun v => x <= v) rest).
+  Let bound := base + zlength below.
+  Let top := base + zlength (below ++ rest).
+
+  Lemma probe k : base <= k < top -> exists v, load a k = Some v /\ (v <? x) = (k <? bound).
+  Proof.
+    intros K. pose proof A as A'. apply array_app in A'. destruct A' as [A1 A2]. subst bound top.
+    rewrite app_length in K. destruct (Z.ltb_spec k (base + zlength below)).
+    - destruct (array_load _ _ _ _ k A1 B) as (v & V & L); [lia|]. exists v. split; [auto|]. now apply Z.ltb_lt.
+    - destruct (array_load _ _ _ _ k A2 R) as (v & V & L); [lia|]. exists v. split; [auto|]. now apply Z.ltb_ge.
+  Qed.
+
+  (** The binary search of [lo, hi) yields the lower bound whenever it lies in [lo, hi], after at most
+      log2(hi - lo) + 1 probes, all of them inside. *)
+  Lemma bisect_spec lo hi : base <= lo <= bound -> bound <= hi <= top -> bisect a x lo hi = Some bound.
+  Proof.
+    intros L H. unfold bisect.
+    destruct (while_total (fun '(lo, hi) => base <= lo <= bound /\ bound <= hi <= top)
+      (fun '(lo, hi) => halvings (hi - lo)) bisect_test (bisect_body a x)
+      (Z.to_nat (halvings (hi - lo))) (lo, hi)) as ([lo' hi'] & E & I & T).
+    - auto.
+    - pose proof (halvings_nonneg (hi - lo)). lia.
+    - clear lo hi L H. intros [lo hi] [L H]. eexists. split; [reflexivity|]. intros T. apply Z.ltb_lt in T.
+      split; [apply halvings_pos; lia|]. cbn [bisect_body].
+      pose proof (Z.div_mod (hi - lo) 2 ltac:(lia)). pose proof (Z.mod_pos_bound (hi - lo) 2 ltac:(lia)).
+      set (half := (hi - lo) / 2) in *. clearbody half.
+      destruct (probe (lo + half)) as (v & V & C); [lia|]. rewrite V. cbn [mbind option_bind]. rewrite C.
+      eexists. split; [reflexivity|]. destruct (Z.ltb_spec (lo + half) bound); (split; [lia|]);
+        apply halvings_half; lia.
+    - rewrite E. simpl. injection T as T. apply Z.ltb_ge in T. f_equal. lia.
+  Qed.
+
+  (** The search of the kernels, of [from, from + n), does too, after at most log2(n) + 2 probes, all of them inside. *)
+  Lemma lower_bound_spec from n : base <= from <= bound -> bound <= from + n <= top ->
+    lower_bound a x from n = Some bound.
+  Proof.
+    intros L H. unfold lower_bound. destruct (Z.eqb_spec n 0) as [->|N]; [f_equal; lia|].
+    destruct (while_total (fun '(from, n) => 1 <= n /\ base <= from <= bound /\ bound <= from + n <= top)
+      (fun '(from, n) => halvings (n - 1)) halve_test (halve_body a x) (Z.to_nat (halvings (n - 1))) (from, n))
+      as ([from' n'] & E & I & T).
+    - lia.
+    - pose proof (halvings_nonneg (n - 1)). lia.
+    - clear from n L H N. intros [from n] (N & L & H). eexists. split; [reflexivity|]. intros T. apply Z.ltb_lt in T.
+      split; [apply halvings_pos; lia|]. cbn [halve_body].
+      pose proof (Z.div_mod n 2 ltac:(lia)). pose proof (Z.mod_pos_bound n 2 ltac:(lia)).
+      set (half := n / 2) in *. clearbody half.
+      destruct (probe (from + half - 1)) as (v & V & C); [lia|]. rewrite V. cbn [mbind option_bind]. rewrite C.
+      eexists. split; [reflexivity|]. split.
+      + destruct (Z.ltb_spec (from + half - 1) bound); lia.
+      + apply halvings_half; lia.
+    - rewrite E. cbn [mbind option_bind]. injection T as T. apply Z.ltb_ge in T.
+      destruct (probe from') as (v & V & C); [lia|]. rewrite V. cbn [mbind option_bind]. rewrite C. f_equal.
+      destruct (Z.ltb_spec from' bound); lia.
+  Qed.
+End search.
+
+(** Galloping down from [n] yields the lower bound whenever it isn't past [n], after at most log2(n) + 1 probes to
+    gallop and one more to search. *)
+Lemma gallop_spec a x below rest n : array a 0 (below ++ rest) ->
+  Forall (fun v => v < x) below -> Forall (fun v => x <= v) rest ->
+  zlength below <= n <= zlength (below ++ rest) -> gallop a x n = Some (zlength below).
+Proof.
+  intros A B R H. unfold gallop.
+  destruct (while_total (fun '(h, step) => zlength below <= h <= n /\ 0 < step)
+    (fun '(h, step) => halvings (h / step)) (gallop_test a x) gallop_body
+    (Z.to_nat (halvings n)) (n, 1)) as ([h step] & E & I & T).
+  - lia.
+  - rewrite Z.div_1_r. pose proof (halvings_nonneg n). lia.
+  - intros [h step] [I S]. cbn [gallop_test gallop_body]. destruct (Z.leb_spec step h) as [L|L].
+    + destruct (probe a x 0 below rest A B R (h - step)) as (v & V & C); [lia|].
+      rewrite V. cbn [mbind option_bind]. rewrite Z.leb_antisym, C.
+      eexists. split; [reflexivity|]. intros N. apply negb_true_iff, Z.ltb_ge in N. assert (0 < h / step) by (apply Z.div_str_pos; lia).
+      split; [now apply halvings_pos|]. eexists. split; [reflexivity|]. split; [lia|]. apply halvings_half; [auto|].
+      apply Z.div_le_lower_bound; [lia|]. pose proof (Z.mul_div_le (h - step) (2 * step) ltac:(lia)).
+      set ((h - step) / (2 * step)) in *. nia.
+    + eexists. split; [reflexivity|]. discriminate.
+  - rewrite E. cbn [mbind option_bind]. destruct I as [I S]. cbn [gallop_test] in T.
+    replace (Some (zlength below)) with (Some (0 + zlength below)) by (f_equal; lia).
+    destruct (Z.leb_spec step h) as [L|L].
+    + destruct (probe a x 0 below rest A B R (h - step)) as (v & V & C); [lia|].
+      rewrite V in T. cbn [mbind option_bind] in T. injection T as T.
+      rewrite Z.leb_antisym, C in T. apply negb_false_iff, Z.ltb_lt in T.
+      apply (lower_bound_spec a x 0 below rest A B R); lia.
+    + apply (lower_bound_spec a x 0 below rest A B R); lia.
+Qed.
