@@ -122,3 +122,27 @@ def times(items: Sequence[Item], variants: Sequence[str], title: str) -> str:
         axes.set_title(title, loc="left", fontweight="bold")
         axes.legend(frameon=False, ncol=len(present), loc="lower left", bbox_to_anchor=(0, -0.42), fontsize=9)
         return svg(figure)
+
+
+def recovery(items: Sequence[Item], title: str) -> str:
+    """Startup process CPU of one crash's recovery: a group a server, a bar a kernel inside it, the whisker all rounds."""
+    builds = list(dict.fromkeys(item["build"] for item in items))
+    kernels = list(dict.fromkeys(item["kernel"] for item in items if item["kernel"] != "native again"))
+    by = {(item["build"], item["kernel"]): item["startup_cpu"] for item in items}
+    with plt.rc_context(STYLE):
+        figure, axes = plt.subplots(figsize=(8.2, 3.6))
+        width = 0.82 / len(kernels)
+        for i, kernel in enumerate(kernels):
+            x = np.arange(len(builds)) + (i - (len(kernels) - 1) / 2) * width
+            cpu = [by.get((build, kernel), {"median": np.nan, "low": np.nan, "high": np.nan}) for build in builds]
+            median, low, high = (np.array([c[key] for c in cpu]) for key in ("median", "low", "high"))
+            face = "#1d2330" if kernel == "native" else colour(kernel, kernels)
+            axes.bar(
+                x, median, width * 0.92, yerr=[median - low, high - median], ecolor="#444a55", label=kernel, fc=face
+            )
+        axes.set_ylabel("s of CPU")
+        axes.set_xticks(range(len(builds)), [f"PostgreSQL {build}" for build in builds])
+        axes.grid(axis="x", visible=False)
+        axes.set_title(title, loc="left", fontweight="bold", pad=24)
+        axes.legend(frameon=False, ncol=len(kernels), loc="lower left", bbox_to_anchor=(-0.01, 1), fontsize=9)
+        return svg(figure)

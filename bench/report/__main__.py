@@ -50,6 +50,20 @@ def bench_plots(result: dict[str, Any]) -> list[Markup]:
     return drawn
 
 
+def recovery_plots(result: dict[str, Any]) -> list[Markup]:
+    """A plot for each number of updates that the end-to-end experiment was run with."""
+    counts = sorted({item["updates"] for item in result["items"]})
+    return [
+        Markup(
+            plots.recovery(
+                [item for item in result["items"] if item["updates"] == count],
+                f"recovery of {count:,} updates: CPU of the startup process, by the kernel inside the server",
+            )
+        )
+        for count in counts
+    ]
+
+
 def grouped(found: list[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
     """Results by layer."""
     layers: dict[str, list[dict[str, Any]]] = {}
@@ -89,6 +103,7 @@ def main() -> None:
             pictures=drawn,
             picture_source=source,
             bench_plots=bench_plots,
+            recovery_plots=recovery_plots,
             tools=tools,
             cpu=environment.cpu(),
             commit=environment.commit(),
