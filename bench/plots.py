@@ -125,7 +125,7 @@ def times(items: Sequence[Item], variants: Sequence[str], title: str) -> str:
 
 
 def recovery(items: Sequence[Item], title: str) -> str:
-    """Startup process CPU of one crash's recovery: a group a server, a bar a kernel inside it, the whisker all rounds."""
+    """Startup process CPU of one crash's recovery: a group a server, a bar a kernel in it, the whisker all rounds."""
     builds = list(dict.fromkeys(item["build"] for item in items))
     kernels = list(dict.fromkeys(item["kernel"] for item in items if item["kernel"] != "native again"))
     by = {(item["build"], item["kernel"]): item["startup_cpu"] for item in items}
