@@ -353,6 +353,23 @@ def run(source: Path, build: Path, results: Path, *, stem: str, jobs: int, accep
     return not audit.problems
 
 
+def extract(source: Path, build: Path, stem: str, jobs: int, console: Console) -> int:
+    """Write build/<stem>_proved.ml, by compiling oracle/Extract<Stem>.v and the definitions that it imports."""
+    files = listed_sources(source)
+    wanted = [f for f in files if f.startswith("oracle/Extract") and stem_of(f) == stem]
+    if not wanted:
+        console.print(f"proofs: no oracle/Extract<Stem>.v in _CoqProject is for {stem}", style="red")
+        return 2
+    copy_sources(source, build, files)
+    audit = Audit()
+    if not (build / f"{stem}_proved.ml").exists():
+        (build / (wanted[0] + "o")).unlink(missing_ok=True)
+    ok = compile_sources(build, wanted, jobs, audit, console)
+    for _, text in audit.problems:
+        console.print(text, style="red", highlight=False, markup=False)
+    return 0 if ok else 1
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--source", type=Path, default=Path("proofs"))
@@ -360,12 +377,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--results", type=Path, default=Path("build/results/proof.json"))
     parser.add_argument("--stem", default="", help="only this stem")
     parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--extract", default="", metavar="STEM", help="only compile what extracts this stem; no audit")
     parser.add_argument("--accept", action="store_true", help="take what Coq says over into Assumptions.expected")
     args = parser.parse_args(argv)
     console = Console(soft_wrap=True)
     if shutil.which("coq_makefile") is None:
         console.print("proofs: Coq is not installed; run `make setup`, then again", style="red")
         return 2
+    if args.extract:
+        return extract(args.source, args.build, args.extract, args.jobs, console)
     ok = run(args.source, args.build, args.results, stem=args.stem, jobs=args.jobs, accept=args.accept, console=console)
     return 0 if ok else 1
 

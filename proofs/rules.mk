@@ -3,9 +3,21 @@
 PROOF_JOBS ?= 2
 PROOF_SOURCES := $(shell find proofs -name '*.v') proofs/_CoqProject
 
-.PHONY: prove prove-accept
+.PHONY: prove prove-accept oracle
 prove: $(SETUP)/coq.stamp $(SETUP)/python.stamp ## build and audit the proofs; STEM= narrows (under 5 minutes, again: seconds)
 	@$(PY) proofs/audit.py --jobs $(PROOF_JOBS) --stem "$(STEM)"
 
 prove-accept: $(SETUP)/coq.stamp $(SETUP)/python.stamp ## take changed statements over into proofs/Assumptions.expected, after review (as prove)
 	@$(PY) proofs/audit.py --jobs $(PROOF_JOBS) --stem "$(STEM)" --accept
+
+# A stem's oracle is oracle/Extract<Stem>.v, which writes <stem>_proved.ml, and oracle/<stem>.ml, the program around it.
+ORACLES := $(patsubst proofs/oracle/%.ml,$(BUILD)/oracle/%,$(wildcard proofs/oracle/$(or $(STEM),*).ml))
+
+oracle: $(ORACLES) ## the proved functions, extracted and compiled; STEM= narrows (20 s)
+
+$(BUILD)/oracle/%: proofs/oracle/%.ml $(PROOF_SOURCES) | $(SETUP)/coq.stamp $(SETUP)/python.stamp
+	@mkdir -p $(@D)/$*.build
+	@$(PY) proofs/audit.py --jobs $(PROOF_JOBS) --extract $*
+	@cp $(BUILD)/proofs/$*_proved.ml $(BUILD)/proofs/$*_proved.mli $< $(@D)/$*.build/
+	@cd $(@D)/$*.build && ocamlfind ocamlopt -w +a-4-9-40..42-44-70 -w -a -c $*_proved.mli $*_proved.ml \
+	  && ocamlfind ocamlopt -w +a-4-9-40..42-44-70 -warn-error +a $*_proved.cmx $*.ml -o ../$*

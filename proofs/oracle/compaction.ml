@@ -1,0 +1,68 @@
+(* SPDX-License-Identifier: PostgreSQL *)
+(* The proved compaction as a filter, for tests.
+
+   Standard input: records of 1 byte algorithm, 1 byte truncate (0 or 1), 8192 bytes page.  Standard output, one for each:
+   1 byte error code, 2 bytes little-endian number of the line pointer, 8192 bytes page (unchanged if the code isn't 0).
+
+   Algorithm: 0 pg13, 1 pg14, 2 fast, 3 scalar; plus 128: the operations are done by the extracted interpreter, byte by
+   byte on functions (slow), instead of by [step] below on buffers. *)
+
+open Compaction_proved
+
+let block = 8192
+
+(* The scratch area goes beyond the page's addresses by this much on both sides, and is full of garbage to begin with. *)
+let margin = 2 * block
+let garbage = '\xa5'
+
+let step page scratch = function
+  | Move (dst, src, len) -> Bytes.blit page src page dst len
+  | Save (dst, src, len) -> Bytes.blit page src scratch (margin + dst) len
+  | Restore (dst, src, len) -> Bytes.blit scratch (margin + src) page dst len
+  | Store16 (at, value) -> Bytes.set_uint16_le page at value
+  | Store32 (at, value) -> Bytes.set_int32_le page at (Int32.of_int value)
+
+let run_on_buffers page program =
+  let scratch = Bytes.make (block + (2 * margin)) garbage in
+  List.iter (step page scratch) program
+
+let run_extracted page program =
+  let before = Bytes.copy page in
+  let memory i = Char.code (Bytes.get before i) in
+  let after = exec program { page = memory; scratch = (fun _ -> Char.code garbage) } in
+  Bytes.iteri (fun i _ -> Bytes.set page i (Char.chr (after.page i))) page
+
+let algorithm = function
+  | 0 -> PG13
+  | 1 -> PG14
+  | 2 -> Fast
+  | 3 -> Scalar
+  | n -> prerr_endline (Printf.sprintf "no algorithm %d: give 0 pg13, 1 pg14, 2 fast or 3 scalar" n); exit 2
+
+let answer kind truncate page =
+  let run = if kind land 128 = 0 then run_on_buffers else run_extracted in
+  let memory i = Char.code (Bytes.get page i) in
+  match page_repair_fragmentation (algorithm (kind land 127)) truncate memory with
+  | Inl refusal -> (refusal.code, refusal.index)
+  | Inr program -> run page program; (0, 0)
+
+let rec main () =
+  match input_byte stdin with
+  | exception End_of_file -> ()
+  | kind ->
+    (try
+       let truncate = input_byte stdin <> 0 in
+       let page = Bytes.create block in
+       really_input stdin page 0 block;
+       let code, index = answer kind truncate page in
+       output_byte stdout code;
+       output_byte stdout (index land 255);
+       output_byte stdout (index lsr 8);
+       output_bytes stdout page
+     with End_of_file -> prerr_endline "the last record is cut off: each has 8194 bytes"; exit 2);
+    main ()
+
+let () =
+  set_binary_mode_in stdin true;
+  set_binary_mode_out stdout true;
+  main ()
