@@ -154,6 +154,10 @@ class CommittedFull:
         return list(ffi.unpack(self._fxip + self._c.head, self._c.xcnt)) if self._c.xcnt else []
 
     @property
+    def capacity(self) -> int:
+        return int(self._c.xcnt_space)
+
+    @property
     def head(self) -> int:
         return int(self._c.head)
 
