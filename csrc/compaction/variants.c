@@ -9,6 +9,10 @@ const pgq_compaction_variant pgq_compaction_variants[] = {
      PGQ_ORDER_ITEM, pgq_cpu_any, pgq_compaction_pg14},
     {"scalar", "pgquern in plain C: scan without branches, small tuples by fixed windows", PGQ_ORDER_ITEM,
      pgq_cpu_any, pgq_compaction_scalar},
+#if defined(__x86_64__)
+    {"avx512", "pgquern for AVX-512: vector scan, presorted pages squeezed in place", PGQ_ORDER_ITEM,
+     pgq_cpu_avx512, pgq_compaction_avx512},
+#endif
 };
 const size_t pgq_compaction_variant_count =
     sizeof pgq_compaction_variants / sizeof pgq_compaction_variants[0];
