@@ -23,7 +23,11 @@ $(PG_EXT)/%/preload.so: tests/postgres/preload/preload.c tests/postgres/prb/abi.
 	@mkdir -p $(@D)
 	@gcc $(PG_CFLAGS) -DPG_MAJOR=$* $< $(BUILD)/lib/libpgquern.a -o $@
 
-PG_EXTENSIONS := $(foreach major,$(PG_MAJORS),$(PG_EXT)/$(major)/prb.so $(PG_EXT)/$(major)/preload.so)
+$(PG_EXT)/%/nextxid.so: tests/postgres/nextxid/nextxid.c tests/postgres/prb/abi.h $(PG_EXT)/abi_check.o
+	@mkdir -p $(@D)
+	@gcc $(PG_CFLAGS) -DPG_MAJOR=$* $< -o $@
+
+PG_EXTENSIONS := $(foreach major,$(PG_MAJORS),$(addprefix $(PG_EXT)/$(major)/,prb.so preload.so nextxid.so))
 
 .PHONY: pg-extensions
 pg-extensions: $(PG_EXTENSIONS) ## the extensions for real servers, a build for each major (10 s)

@@ -138,6 +138,15 @@ static inline char *abi_cstring(const abi_varlena *datum)
     return string;
 }
 
+/* ---- the head of the shared variables that assign OIDs and XIDs ---- */
+
+typedef struct abi_transam {
+    uint32_t nextOid;
+    uint32_t oidCount;
+    uint64_t nextXid; /* epoch << 32 | xid */
+    uint32_t oldestXid;
+} abi_transam;
+
 /* ---- reports ---- */
 
 #define ABI_LOG 15

@@ -2,6 +2,7 @@
 /* Holds abi.h against the real headers of PostgreSQL 15: compiled, never linked. */
 #include "postgres.h"
 #include "fmgr.h"
+#include "access/transam.h"
 #include "utils/elog.h"
 
 /* The server's headers declare these functions too, with their own types. */
@@ -51,6 +52,11 @@ SAME(offsetof(abi_call, args), offsetof(FunctionCallInfoBaseData, args));
 SAME(sizeof(abi_function_info), sizeof(Pg_finfo_record));
 SAME(VARHDRSZ, sizeof(uint32_t));
 SAME(offsetof(abi_varlena, bytes), VARHDRSZ);
+
+SAME_FIELD(abi_transam, nextOid, VariableCacheData, nextOid);
+SAME_FIELD(abi_transam, oidCount, VariableCacheData, oidCount);
+SAME_FIELD(abi_transam, nextXid, VariableCacheData, nextXid);
+SAME_FIELD(abi_transam, oldestXid, VariableCacheData, oldestXid);
 
 SAME(ABI_LOG, LOG);
 SAME(ABI_ERROR, ERROR);
