@@ -14,7 +14,7 @@ from spec.tools.configs import Config, properties
 from spec.tools.outcome import Outcome, ToolMissing
 
 VIOLATED = re.compile(r"State (\d+): state invariant \d+ violated")
-ERROR = re.compile(r"^(?:.*(?:error|Error).*) E@", re.MULTILINE)
+ERROR = re.compile(r"^(.*?)\s+E@[\d:.]+$", re.MULTILINE)
 
 
 @cache
@@ -66,5 +66,5 @@ def parse(output: str, exit_code: int, config_text: str) -> Outcome:
         seen.property = names[0] if len(names) == 1 else f"one of {', '.join(names)}"
     else:
         error = ERROR.search(output)
-        seen.reason = error[0].strip() if error else f"Apalache ended with exit code {exit_code} and no verdict"
+        seen.reason = error[1].strip() if error else f"Apalache ended with exit code {exit_code} and no verdict"
     return seen

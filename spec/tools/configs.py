@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: PostgreSQL
 """Configurations: which models there are, and what each one must show.
 
-A configuration is a file ``spec/STEM/MODULE_KIND[_NAME].cfg`` beside ``MODULE.tla``. Its kind is in its name; in comments
-at its head it says, in English, what it shows, and, where it must fail, which property it violates::
+A configuration is a file ``spec/STEM/MODULE_KIND[_NAME].cfg`` beside ``MODULE.tla``. Its kind is in its name; comments
+at its head say, in English, what it shows, and, where it must fail, which property it violates::
 
     \\* says: Two half rings and more: precedes is no longer transitive.
     \\* violates: Transitive

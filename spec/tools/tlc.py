@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: PostgreSQL
 """TLC, the explicit-state model checker: how it is started, and how its ``-tool`` output is read.
 
-There every message stands between ``@!@!@STARTMSG code:class @!@!@`` and ``@!@!@ENDMSG code @!@!@``; the codes are those
+Every message stands between ``@!@!@STARTMSG code:class @!@!@`` and ``@!@!@ENDMSG code @!@!@``; the codes are those
 of tlc2.output.EC. One worker always: then the depth and the length of a counterexample are the same in every run.
 """
 

@@ -5,10 +5,9 @@
 (* could hold at the same time.                                            *)
 (*                                                                         *)
 (* An initial state is a choice of three XIDs x, y, z that lie in one arc  *)
-(* of length Span (permanent ones may be among them), and of a             *)
-(* FullTransactionId, the next to be assigned.  Nothing moves: a law is an *)
-(* invariant of all choices, so a law that fails is named, and its witness *)
-(* is the state shown.  With Span = Half the laws hold.                    *)
+(* of length Span (permanent ones may be among them).  Nothing moves: a    *)
+(* law is an invariant of all choices, so a law that fails is named, and   *)
+(* its witness is the state shown.  With Span = Half the laws hold.        *)
 (*                                                                         *)
 (* How to break it: raise Span by one (Asymmetric fails at distance Half), *)
 (* or leave out those pairs and let three XIDs stand a third of the ring   *)
@@ -20,7 +19,9 @@ CONSTANTS
     \* @type: Int;
     Span,           \* the three XIDs lie in one arc so long
     \* @type: Bool;
-    WithOpposite    \* may two of them stand at distance Half?
+    WithOpposite,   \* may two of them stand at distance Half?
+    \* @type: Set(Int);
+    Epochs          \* what the next FullTransactionId's epoch may be; above 0
 
 VARIABLES
     \* @type: Int;
@@ -30,6 +31,7 @@ VARIABLES
     \* @type: Int;
     z
 
+\* @type: () => <<Int, Int, Int>>;
 vars == <<x, y, z>>
 
 Opposite(a, b) == IsNormal(a) /\ IsNormal(b) /\ (a - b) % Size = Half
@@ -73,7 +75,7 @@ AdvanceMovesOn ==
 (* behind it.                                                              *)
 NotAfter(a) == ~IsNormal(a) \/ InArc(z, a, Half + 1)
 FullAgrees ==
-    \A epoch \in 1..2 :
+    \A epoch \in Epochs :
         IsNormal(z) /\ NotAfter(x) /\ NotAfter(y) =>
             LET next == Full(epoch, z) IN
             /\ FullPrecedes(Widen(x, next), Widen(y, next)) <=> Precedes(x, y)

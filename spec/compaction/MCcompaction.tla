@@ -1,0 +1,82 @@
+\* SPDX-License-Identifier: PostgreSQL
+---------------------------- MODULE MCcompaction ----------------------------
+(* compaction with bounds, and what is wrong on purpose: a mutant          *)
+(* configuration puts a definition from here in the place of one there.    *)
+EXTENDS compaction, TLC
+
+One       == <<1>>
+OneOne    == <<1, 1>>
+OneTwo    == <<1, 2>>
+OneTwoOne == <<1, 2, 1>>
+
+Symmetry == Permutations(Backends)
+
+\* The exclusive lock alone.
+ExclusiveIsEnough(p) == TRUE
+\* One pin of somebody else let pass.
+OneMoreIsFine(p) == Cardinality(pins) <= 2
+
+\* The pins counted first, the lock taken then.
+CountFirst(b) ==
+    /\ IsPrimary /\ pc[b] = "pinned" /\ dead # {} /\ MayCompact(b)
+    /\ Goto(b, "counted")
+    /\ UNCHANGED <<pins, locks, waiting, page, plan, reading>>
+LockThen(b) ==
+    /\ pc[b] = "counted" /\ IsFree
+    /\ exclusive' = b
+    /\ BeginCompaction(b)
+    /\ UNCHANGED <<pins, shared, waiting, cells, upper, reading>>
+CountFirstNext ==
+    \/ \E p \in Processes : AnyStep(p)
+    \/ \E b \in Backends : BackendStep(b) /\ pc'[b] # "counting"
+    \/ \E b \in Backends : CountFirst(b) \/ LockThen(b)
+    \/ \E i \in Items : Die(i)
+
+\* A reader that unpins and goes on reading.
+UnpinAndGoOn(b) ==
+    /\ pc[b] = "reading" /\ b \in pins
+    /\ pins' = pins \ {b}
+    /\ UNCHANGED <<pc, locks, waiting, page, plan, reading>>
+UnpinsEarlyNext ==
+    Next \/ \E b \in Backends : UnpinAndGoOn(b)
+
+\* A shared lock that doesn't look for an exclusive one.
+SharedAlways == TRUE
+
+\* The lowest tuple first, which overwrites those above it.
+Lowest(items) == CHOOSE i \in items : \A j \in items : lp[j].off >= lp[i].off
+
+\* A waiter that doesn't take its flag back.
+RetryFlagged(c) ==
+    /\ pc[c] = "awake"
+    /\ Goto(c, "retrying")
+    /\ UNCHANGED <<pins, locks, waiting, page, plan, reading>>
+
+\* An unpin that wakes nobody.
+WakeNobody(p) ==
+    /\ pc[p] = "unpinned"
+    /\ Goto(p, "idle")
+    /\ UNCHANGED <<pins, locks, waiting, page, plan, reading>>
+
+\* Content locks without a queue.
+UnfairSpec == Spec /\ LocksAreBrief /\ CleanersGoOn /\ ReadersFinish
+
+\* pd_upper counted from one too far.
+RECURSIVE MovesTooFar(_, _)
+MovesTooFar(items, top) ==
+    IF items = {} THEN <<[do |-> "upper", to |-> top + 2]>> ELSE MovesTooFar(items \ {Highest(items)}, top)
+
+\* Denials of states that must be reachable.
+NeverRefusedByAPin ==
+    ~\E b, r \in Backends : pc[b] = "refused" /\ pc[r] = "reading" /\ pins = {b, r} /\ IsFree
+NeverWokenByTheLast == \A c \in Cleaners : ~(c \in signals /\ pins = {c})
+\* The flag was taken back by whoever woke it; and yet there is another pin again.
+NeverWokenInVain == ~\E c \in Cleaners : pc[c] = "awake" /\ waiter = None /\ pins # {c}
+NeverPinnedMeanwhile ==
+    ~\E p \in Processes, b \in Backends : p # b /\ pc[p] = "compacting" /\ plan = <<>> /\ pc[b] = "pinned"
+NeverReadAfterMove ==
+    ~\E b \in Backends : /\ pointer[b] # NoPointer
+                         /\ pointer[b].off # Room - Sum(pointer[b].item) + 1
+                         /\ Len(seen[b]) = Lengths[pointer[b].item]
+NeverGivesWay == ~\E b \in Backends : b \in conflicts /\ pc[b] = "reading"
+=============================================================================

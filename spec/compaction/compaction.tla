@@ -1,0 +1,462 @@
+\* SPDX-License-Identifier: PostgreSQL
+----------------------------- MODULE compaction -----------------------------
+(***************************************************************************)
+(* Who may compact a heap page, and when, while others use it.             *)
+(*                                                                         *)
+(* A reader pins the page, takes its content lock in shared mode, looks up *)
+(* a line pointer, releases the lock, and goes on reading the tuple's      *)
+(* bytes in place, through a pointer into the page, until it unpins.  So   *)
+(* who moves tuples needs the cleanup lock: the content lock in exclusive  *)
+(* mode *and* the only pin, the pins counted while the lock is held.       *)
+(* Backends of a primary prune when that is to be had at once              *)
+(* (heap_page_prune_opt, ConditionalLockBufferForCleanup).  VACUUM on a    *)
+(* primary, and the startup process that replays pruning on a standby,     *)
+(* wait for it (LockBufferForCleanup): they put themselves down as the     *)
+(* page's one waiter, and whoever unpins and sees that pin alone wakes     *)
+(* them (UnpinBuffer).  On a standby the startup process loses patience    *)
+(* and cancels those whose pins it waits for                               *)
+(* (ResolveRecoveryConflictWithBufferPin).                                 *)
+(* Upstream: bufmgr.c, pruneheap.c, standby.c of PostgreSQL 15.            *)
+(*                                                                         *)
+(* Modelled: real contents.  A cell of the tuple area holds one byte of    *)
+(* one version of one line pointer's tuple; compaction copies cell by      *)
+(* cell, each copy a step of its own, so that a reader in the middle sees  *)
+(* what a real one would; what is vacated keeps its old bytes.             *)
+(* Simplified: one page; at most one pin a process; header spinlock and    *)
+(* what happens under it are one step; a look-up and the release of the    *)
+(* shared lock after it are one step (nobody changes the page meanwhile);  *)
+(* tuples move in descending order of offset (the order is the matter of   *)
+(* the proofs, not of this); a pruned line pointer becomes UNUSED.         *)
+(*                                                                         *)
+(* How to break it: in MayCompact drop the pins (NoWrongBytes fails), in   *)
+(* TakeShared drop the look at the exclusive holder (LocksExclude), in     *)
+(* Moves choose the lowest tuple first (PageIsSound), in Wake drop the     *)
+(* signal (CleanupComes).  The mutants of MCcompaction do these and more.  *)
+(***************************************************************************)
+EXTENDS Integers, Sequences, FiniteSets
+
+CONSTANTS
+    Backends,   \* sessions: they read, and on a primary prune and insert
+    Cleaners,   \* who waits for the cleanup lock: VACUUM, or the startup process
+    Lengths,    \* Lengths[i]: how many cells line pointer i's tuples occupy
+    Room,       \* how many cells the tuple area has; cell Room ends at pd_special
+    IsPrimary,  \* backends prune and insert only on a primary
+    Cancels,    \* a cleaner that waits too long cancels who stands in its way
+    None
+
+ASSUME Backends \cap Cleaners = {} /\ None \notin Backends \cup Cleaners
+
+VARIABLES
+    pc,         \* where each process is
+    pins,       \* who has the page pinned
+    shared,     \* who holds the content lock in shared mode
+    exclusive,  \* who holds it in exclusive mode, or None
+    waiter,     \* BM_PIN_COUNT_WAITER and wait_backend: who is to be woken, or None
+    signals,    \* whose latch is set
+    conflicts,  \* backends told to give way to recovery
+    cells,      \* the tuple area
+    lp,         \* the line pointers: offset (0 if UNUSED) and the tuple's version
+    upper,      \* pd_upper: the first cell in use; Room + 1 if none is
+    dead,       \* line pointers whose tuples nobody can see any more
+    plan,       \* what is left to do of a compaction under way
+    pointer,    \* each backend's pointer into the page
+    seen        \* the bytes that it has read through it
+
+locks    == <<shared, exclusive>>
+page     == <<cells, lp, upper, dead>>
+waiting  == <<waiter, signals, conflicts>>
+reading  == <<pointer, seen>>
+vars     == <<pc, pins, locks, waiting, page, plan, reading>>
+
+Processes == Backends \cup Cleaners
+Items     == 1..Len(Lengths)
+Cells     == 1..Room
+Versions  == 0..1   \* enough to tell a line pointer's tuple from the one before it
+Hole      == <<0, 0, 0>>
+Byte(i, version, k) == <<i, version, k>>
+Bytes     == {Hole} \cup {Byte(i, v, k) : i \in Items, v \in Versions, k \in 1..Room}
+NoPointer == [item |-> 0, version |-> 0, off |-> 0]
+
+(* Tuples of line pointers 1, 2, ... from the end of the page down. *)
+RECURSIVE Sum(_)
+Sum(i) == IF i = 0 THEN 0 ELSE Lengths[i] + Sum(i - 1)
+
+Init ==
+    /\ pc = [p \in Processes |-> "idle"]
+    /\ pins = {}
+    /\ shared = {}
+    /\ exclusive = None
+    /\ waiter = None
+    /\ signals = {}
+    /\ conflicts = {}
+    /\ lp = [i \in Items |-> [off |-> Room - Sum(i) + 1, version |-> 0]]
+    /\ cells = [c \in Cells |->
+                  IF \E i \in Items : c \in lp[i].off..(lp[i].off + Lengths[i] - 1)
+                  THEN LET i == CHOOSE i \in Items : c \in lp[i].off..(lp[i].off + Lengths[i] - 1)
+                       IN Byte(i, 0, c - lp[i].off + 1)
+                  ELSE Hole]
+    /\ upper = Room - Sum(Len(Lengths)) + 1
+    /\ dead = {}
+    /\ plan = <<>>
+    /\ pointer = [b \in Backends |-> NoPointer]
+    /\ seen = [b \in Backends |-> <<>>]
+
+Goto(p, label) == pc' = [pc EXCEPT ![p] = label]
+IsFree == shared = {} /\ exclusive = None
+InUse  == {i \in Items : lp[i].off # 0}
+
+-----------------------------------------------------------------------------
+(* Compaction, by whoever holds the cleanup lock. *)
+
+(* The moves that bring the tuples of the given line pointers, the highest *)
+(* first, to the cells up to top; then pd_upper.                           *)
+Highest(items) == CHOOSE i \in items : \A j \in items : lp[j].off <= lp[i].off
+RECURSIVE Moves(_, _)
+Moves(items, top) ==
+    IF items = {} THEN <<[do |-> "upper", to |-> top + 1]>>
+    ELSE LET i     == Highest(items)
+             n     == Lengths[i]
+             last  == lp[i].off + n - 1
+             copy  == [k \in 1..n |-> [do |-> "copy", from |-> last - k + 1, to |-> top - k + 1]]
+         IN (IF last = top THEN <<>> ELSE Append(copy, [do |-> "lp", item |-> i, to |-> top - n + 1]))
+            \o Moves(items \ {i}, top - n)
+
+(* The page's pins, counted with the content lock held: mine alone? *)
+MayCompact(p) == pins = {p}
+
+BeginCompaction(p) ==
+    /\ plan' = Moves(InUse \ dead, Room)
+    /\ lp' = [i \in Items |-> IF i \in dead THEN [lp[i] EXCEPT !.off = 0] ELSE lp[i]]
+    /\ dead' = {}
+    /\ Goto(p, "compacting")
+
+CompactionStep(p) ==
+    /\ pc[p] = "compacting"
+    /\ plan # <<>>
+    /\ LET step == Head(plan) IN
+       /\ cells' = IF step.do = "copy" THEN [cells EXCEPT ![step.to] = cells[step.from]] ELSE cells
+       /\ lp' = IF step.do = "lp" THEN [lp EXCEPT ![step.item].off = step.to] ELSE lp
+       /\ upper' = IF step.do = "upper" THEN step.to ELSE upper
+    /\ plan' = Tail(plan)
+    /\ UNCHANGED <<pc, pins, locks, waiting, dead, reading>>
+
+EndCompaction(p) ==
+    /\ pc[p] = "compacting"
+    /\ plan = <<>>
+    /\ exclusive' = None
+    /\ Goto(p, IF p \in Cleaners THEN "cleaned" ELSE "pruned")
+    /\ UNCHANGED <<pins, shared, waiting, page, plan, reading>>
+
+-----------------------------------------------------------------------------
+(* Pins.  Anyone may pin at any time; no lock is needed for it. *)
+
+Pin(p) ==
+    /\ pc[p] = "idle"
+    /\ p \in Cleaners => dead # {}
+    /\ pins' = pins \cup {p}
+    /\ Goto(p, "pinned")
+    /\ UNCHANGED <<locks, waiting, page, plan, reading>>
+
+(* UnpinBuffer: the count falls, and the flag of the waiter is seen, in    *)
+(* one step; waking it up is another.                                      *)
+DropPin(p) ==
+    /\ pins' = pins \ {p}
+    /\ conflicts' = conflicts \ {p}
+    /\ Goto(p, IF waiter # None THEN "unpinned" ELSE "idle")
+
+Wake(p) ==
+    /\ pc[p] = "unpinned"
+    /\ IF waiter # None /\ Cardinality(pins) = 1
+       THEN waiter' = None /\ signals' = signals \cup {waiter}
+       ELSE UNCHANGED <<waiter, signals>>
+    /\ Goto(p, "idle")
+    /\ UNCHANGED <<pins, locks, conflicts, page, plan, reading>>
+
+-----------------------------------------------------------------------------
+(* Backends: read; on a primary also prune and insert. *)
+
+(* ConditionalLockBuffer: the lock at once, or not at all. *)
+TryPrune(b) ==
+    /\ IsPrimary
+    /\ pc[b] = "pinned"
+    /\ dead # {}
+    /\ IF IsFree
+       THEN exclusive' = b /\ Goto(b, "counting")
+       ELSE exclusive' = exclusive /\ Goto(b, "refused")
+    /\ UNCHANGED <<pins, shared, waiting, page, plan, reading>>
+
+CountToPrune(b) ==
+    /\ b \in Backends
+    /\ pc[b] = "counting"
+    /\ IF MayCompact(b)
+       THEN /\ BeginCompaction(b)
+            /\ UNCHANGED <<exclusive, cells, upper>>
+       ELSE /\ exclusive' = None
+            /\ Goto(b, "refused")
+            /\ UNCHANGED <<page, plan>>
+    /\ UNCHANGED <<pins, shared, waiting, reading>>
+
+MayTakeShared == exclusive = None
+
+TakeShared(b) ==
+    /\ pc[b] \in {"pinned", "refused", "pruned"}
+    /\ MayTakeShared
+    /\ shared' = shared \cup {b}
+    /\ Goto(b, "looking")
+    /\ UNCHANGED <<pins, exclusive, waiting, page, plan, reading>>
+
+(* A pointer to a tuple on the page, dead to others or not; then unlock. *)
+LookUp(b) ==
+    /\ pc[b] = "looking"
+    /\ \/ /\ \E i \in InUse :
+                pointer' = [pointer EXCEPT ![b] = [item |-> i, version |-> lp[i].version, off |-> lp[i].off]]
+          /\ Goto(b, "reading")
+       \/ /\ InUse = {}
+          /\ pointer' = pointer
+          /\ Goto(b, "done")
+    /\ shared' = shared \ {b}
+    /\ UNCHANGED <<pins, exclusive, waiting, page, plan, seen>>
+
+ReadByte(b) ==
+    /\ pc[b] = "reading"
+    /\ Len(seen[b]) < Lengths[pointer[b].item]
+    /\ seen' = [seen EXCEPT ![b] = Append(@, cells[pointer[b].off + Len(@)])]
+    /\ UNCHANGED <<pc, pins, locks, waiting, page, plan, pointer>>
+
+Forget(b) ==
+    /\ pointer' = [pointer EXCEPT ![b] = NoPointer]
+    /\ seen' = [seen EXCEPT ![b] = <<>>]
+
+(* Done with the tuple, all of it read or not. *)
+Unpin(b) ==
+    /\ pc[b] = "reading"
+    /\ DropPin(b)
+    /\ Forget(b)
+    /\ UNCHANGED <<locks, waiter, signals, page, plan>>
+
+(* Nothing to read, or a tuple inserted. *)
+Leave(b) ==
+    /\ pc[b] = "done"
+    /\ DropPin(b)
+    /\ UNCHANGED <<locks, waiter, signals, page, plan, reading>>
+
+(* Cancelled by recovery; not while it waits for or holds a content lock. *)
+GiveWay(b) ==
+    /\ b \in conflicts
+    /\ pc[b] = "reading"
+    /\ DropPin(b)
+    /\ Forget(b)
+    /\ UNCHANGED <<locks, waiter, signals, page, plan>>
+
+(* A new tuple needs the exclusive lock only: it moves nothing. *)
+TakeToInsert(b) ==
+    /\ IsPrimary
+    /\ pc[b] = "pinned"
+    /\ IsFree
+    /\ \E i \in Items \ InUse : upper - Lengths[i] >= 1
+    /\ exclusive' = b
+    /\ Goto(b, "inserting")
+    /\ UNCHANGED <<pins, shared, waiting, page, plan, reading>>
+
+Insert(b) ==
+    /\ pc[b] = "inserting"
+    /\ \E i \in Items \ InUse :
+          LET off == upper - Lengths[i]
+              new == 1 - lp[i].version
+          IN /\ off >= 1
+             /\ lp' = [lp EXCEPT ![i] = [off |-> off, version |-> new]]
+             /\ cells' = [c \in Cells |-> IF c \in off..(upper - 1) THEN Byte(i, new, c - off + 1) ELSE cells[c]]
+             /\ upper' = off
+    /\ exclusive' = None
+    /\ Goto(b, "done")
+    /\ UNCHANGED <<pins, shared, waiting, dead, plan, reading>>
+
+-----------------------------------------------------------------------------
+(* Cleaners: LockBufferForCleanup. *)
+
+TakeExclusive(c) ==
+    /\ c \in Cleaners
+    /\ pc[c] \in {"pinned", "retrying"}
+    /\ IsFree
+    /\ exclusive' = c
+    /\ Goto(c, "counting")
+    /\ UNCHANGED <<pins, shared, waiting, page, plan, reading>>
+
+(* Only one may wait: a second one gets an error, "multiple backends       *)
+(* attempting to wait for pincount 1".                                     *)
+CountToClean(c) ==
+    /\ c \in Cleaners
+    /\ pc[c] = "counting"
+    /\ IF MayCompact(c)
+       THEN /\ BeginCompaction(c)
+            /\ UNCHANGED <<exclusive, waiter, cells, upper>>
+       ELSE /\ IF waiter = None
+               THEN waiter' = c /\ Goto(c, "flagged") /\ exclusive' = exclusive
+               ELSE waiter' = waiter /\ Goto(c, "error") /\ exclusive' = None
+            /\ UNCHANGED <<page, plan>>
+    /\ UNCHANGED <<pins, shared, signals, conflicts, reading>>
+
+FallAsleep(c) ==
+    /\ pc[c] = "flagged"
+    /\ exclusive' = None
+    /\ Goto(c, "asleep")
+    /\ UNCHANGED <<pins, shared, waiting, page, plan, reading>>
+
+BeWoken(c) ==
+    /\ pc[c] = "asleep"
+    /\ c \in signals
+    /\ signals' = signals \ {c}
+    /\ Goto(c, "awake")
+    /\ UNCHANGED <<pins, locks, waiter, conflicts, page, plan, reading>>
+
+(* The latch may be set for other reasons too. *)
+WakeForNothing(c) ==
+    /\ pc[c] = "asleep"
+    /\ Goto(c, "awake")
+    /\ UNCHANGED <<pins, locks, waiting, page, plan, reading>>
+
+LosePatience(c) ==
+    /\ Cancels
+    /\ pc[c] = "asleep"
+    /\ conflicts' = conflicts \cup (pins \cap Backends)
+    /\ Goto(c, "awake")
+    /\ UNCHANGED <<pins, locks, waiter, signals, page, plan, reading>>
+
+Retry(c) ==
+    /\ pc[c] = "awake"
+    /\ waiter' = IF waiter = c THEN None ELSE waiter
+    /\ Goto(c, "retrying")
+    /\ UNCHANGED <<pins, locks, signals, conflicts, page, plan, reading>>
+
+UnpinCleaned(c) ==
+    /\ pc[c] = "cleaned"
+    /\ DropPin(c)
+    /\ UNCHANGED <<locks, waiter, signals, page, plan, reading>>
+
+-----------------------------------------------------------------------------
+(* A tuple dies: no snapshot can see it any more.  It may do so under a    *)
+(* reader's eyes; only the pin protects the bytes.                         *)
+Die(i) ==
+    /\ i \in InUse \ dead
+    /\ \A p \in Processes : pc[p] # "compacting"
+    /\ dead' = dead \cup {i}
+    /\ UNCHANGED <<pc, pins, locks, waiting, cells, lp, upper, plan, reading>>
+
+BackendStep(b) ==
+    \/ TryPrune(b) \/ CountToPrune(b)
+    \/ TakeShared(b) \/ LookUp(b) \/ ReadByte(b) \/ Unpin(b) \/ Leave(b) \/ GiveWay(b)
+    \/ TakeToInsert(b) \/ Insert(b)
+
+CleanerStep(c) ==
+    \/ TakeExclusive(c) \/ CountToClean(c) \/ FallAsleep(c) \/ BeWoken(c) \/ WakeForNothing(c)
+    \/ LosePatience(c) \/ Retry(c) \/ UnpinCleaned(c)
+
+AnyStep(p) == Pin(p) \/ CompactionStep(p) \/ EndCompaction(p) \/ Wake(p)
+
+Next ==
+    \/ \E p \in Processes : AnyStep(p)
+    \/ \E b \in Backends : BackendStep(b)
+    \/ \E c \in Cleaners : CleanerStep(c)
+    \/ \E i \in Items : Die(i)
+
+Spec == Init /\ [][Next]_vars
+
+-----------------------------------------------------------------------------
+(* Safety *)
+
+Labels == {"idle", "pinned", "counting", "refused", "compacting", "pruned", "looking", "reading", "done", "inserting",
+           "unpinned", "flagged", "asleep", "awake", "retrying", "cleaned", "error"}
+
+TypeOK ==
+    /\ pc \in [Processes -> Labels]
+    /\ pins \subseteq Processes
+    /\ shared \subseteq Backends
+    /\ exclusive \in Processes \cup {None}
+    /\ waiter \in Cleaners \cup {None}
+    /\ signals \subseteq Cleaners
+    /\ conflicts \subseteq Backends
+    /\ DOMAIN cells = Cells /\ \A c \in Cells : cells[c] \in Bytes
+    /\ lp \in [Items -> [off : 0..Room, version : Versions]]
+    /\ upper \in 1..(Room + 1)
+    /\ dead \subseteq Items
+
+(* The one that matters: what a reader reads is its tuple. *)
+NoWrongBytes ==
+    \A b \in Backends : \A k \in 1..Len(seen[b]) :
+        seen[b][k] = Byte(pointer[b].item, pointer[b].version, k)
+
+(* And what it has yet to read is there. *)
+Holds(i, version, off) == \A k \in 1..Lengths[i] : cells[off + k - 1] = Byte(i, version, k)
+PointersHold ==
+    \A b \in Backends : pointer[b] # NoPointer =>
+        Holds(pointer[b].item, pointer[b].version, pointer[b].off)
+
+LocksExclude == exclusive # None => shared = {}
+
+(* Nobody locks, points into or waits for a page without a pin on it. *)
+UsersHavePins ==
+    /\ shared \subseteq pins
+    /\ exclusive # None => exclusive \in pins
+    /\ waiter # None => waiter \in pins
+    /\ \A b \in Backends : pointer[b] # NoPointer => b \in pins
+
+(* While tuples move, nobody else has a pointer; pins there may be. *)
+CompactsAlone ==
+    \A p \in Processes : pc[p] = "compacting" =>
+        /\ exclusive = p
+        /\ \A b \in Backends \ {p} : pointer[b] = NoPointer
+
+(* While no one changes it, the page is in order. *)
+PageIsSound ==
+    exclusive = None =>
+        /\ plan = <<>>
+        /\ \A i \in InUse : lp[i].off >= upper /\ Holds(i, lp[i].version, lp[i].off)
+
+(* The waiter is one that sleeps, is about to, or has just been woken.     *)
+WaiterWaits == waiter # None => pc[waiter] \in {"flagged", "asleep", "awake"}
+
+(* Nobody gets the error for a second waiter. *)
+OneWaiter == \A c \in Cleaners : pc[c] # "error"
+
+-----------------------------------------------------------------------------
+(* Liveness *)
+
+(* Nobody stops inside a critical section, or while it waits for a lock.   *)
+LocksAreBrief ==
+    /\ \A p \in Processes : WF_vars(CompactionStep(p) \/ EndCompaction(p) \/ Wake(p))
+    /\ \A b \in Backends : WF_vars(CountToPrune(b) \/ TakeShared(b) \/ LookUp(b) \/ Insert(b) \/ Leave(b))
+(* Who waits for the content lock gets it, if it is free again and again:  *)
+(* LWLocks have a queue.  A cleaner that is woken for nothing again and    *)
+(* again takes the lock each time, only to count.                          *)
+LocksAreFair ==
+    /\ \A b \in Backends : SF_vars(TakeShared(b))
+    /\ \A c \in Cleaners : SF_vars(TakeExclusive(c))
+(* A cleaner does what it can.  It may not count on being woken for        *)
+(* nothing.                                                                *)
+CleanersGoOn ==
+    \A c \in Cleaners : WF_vars(TakeExclusive(c) \/ CountToClean(c) \/ FallAsleep(c) \/ BeWoken(c)
+                                \/ LosePatience(c) \/ Retry(c) \/ UnpinCleaned(c))
+(* No reader keeps its pin for ever of its own accord.  (A cursor may.)    *)
+ReadersFinish == \A b \in Backends : WF_vars(Unpin(b))
+(* Who waits again and again comes to the end of its patience (its limit   *)
+(* is a moment in time, not a length of one sleep), and a cancelled reader *)
+(* gives way.                                                              *)
+PatienceEnds == \A c \in Cleaners : SF_vars(LosePatience(c))
+ConflictsAreHeeded == \A b \in Backends : WF_vars(GiveWay(b))
+(* New pins cease to come: a lull, long enough.                            *)
+PinsPause == <>[][\A b \in Backends : ~Pin(b)]_vars
+
+(* On a primary the readers have to finish; on a standby that cancels they *)
+(* need not.                                                               *)
+PrimaryFairness == LocksAreBrief /\ LocksAreFair /\ CleanersGoOn /\ ReadersFinish
+StandbyFairness == LocksAreBrief /\ LocksAreFair /\ CleanersGoOn /\ PatienceEnds /\ ConflictsAreHeeded
+
+PrimarySpec == Spec /\ PrimaryFairness
+StandbySpec == Spec /\ StandbyFairness
+
+(* Who waits for the cleanup lock gets it, once there is a lull.           *)
+CleanupComes == PinsPause => \A c \in Cleaners : pc[c] = "pinned" ~> pc[c] = "compacting"
+(* Without one it may not: see the mutant of that name. *)
+CleanupComesInACrowd == \A c \in Cleaners : pc[c] = "pinned" ~> pc[c] = "compacting"
+
+=============================================================================
