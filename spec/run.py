@@ -19,7 +19,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from spec.tools import manifest, readme, results
-from spec.tools.configs import ConfigError, discover
+from spec.tools.configs import Config, ConfigError, discover, unbroken
 from spec.tools.outcome import ToolMissing
 from spec.tools.runner import run_all
 
@@ -43,36 +43,46 @@ def main() -> int:
     except ConfigError as error:
         say(str(error))
         return 2
-    narrowed = options.stem is not None or options.only is not None
-    configs = [config for config in configs if options.only is None or config.small == (options.only == "small")]
-    accepted = manifest.load(SPEC / "manifest.json")
+    wanted = [config for config in configs if options.only is None or config.small == (options.only == "small")]
     began = time.monotonic()
+    path = SPEC / "manifest.json"
     try:
-        items = run_all(configs, accepted, options.build, options.jobs, accept=options.accept)
+        items = run_all(wanted, manifest.load(path), options.build, options.jobs, accept=options.accept)
     except ToolMissing as error:
         say(str(error))
         return 2
-
+    except KeyboardInterrupt:
+        say("interrupted")
+        return 130
     wall = time.monotonic() - began
-    failed = sum(item.status == "failed" for item in items)
+
     if options.accept:
-        found = {
-            manifest.key(item.config): manifest.entry(item.config, item.outcome)
-            for item in items
-            if item.status == "passed"
-        }
-        manifest.accept(SPEC / "manifest.json", configs, found, whole=not narrowed)
-        accepted = manifest.load(SPEC / "manifest.json")
-        readme.write(SPEC / "README.md", discover(SPEC), accepted)
-    stray = [] if narrowed else sorted(accepted.keys() - {manifest.key(config) for config in configs})
-    for name in stray:
-        say(f"the manifest has {name}, but there is no such configuration; 'make model-accept' drops it")
-    stale = "" if options.stem else readme.differs(SPEC / "README.md", discover(SPEC), accepted)
-    if stale:
-        say(f"the table in spec/README.md differs from the manifest: {stale}; 'make model-accept' rewrites it")
-    results.write(options.build / "results" / "model.json", items, [*stray, *([stale] if stale else [])], wall)
-    results.summary(items, options.build / "results" / "model.json", wall)
-    return 1 if failed or stray or stale else 0
+        passed = [item for item in items if item.status == "passed"]
+        found = {manifest.key(item.config): manifest.entry(item.config, item.outcome) for item in passed}
+        manifest.accept(path, configs, found, whole=options.stem is None)
+        readme.write(SPEC / "README.md", discover(SPEC), manifest.load(path))
+    complaints = [f"no model that must fail violates {name}; add a mutant" for name in unbroken(configs)]
+    if options.stem is None:
+        complaints += house(configs)
+    for complaint in complaints:
+        say(complaint)
+    written = options.build / "results" / "model.json"
+    results.write(written, items, complaints, wall)
+    results.summary(items, complaints, written, wall)
+    failed = any(item.status == "failed" for item in items)
+    return 1 if failed or complaints else 0
+
+
+def house(configs: list[Config]) -> list[str]:
+    """What is wrong with the manifest and the README as a whole."""
+    accepted = manifest.load(SPEC / "manifest.json")
+    stray = sorted(accepted.keys() - {manifest.key(config) for config in configs})
+    wrong = [
+        f"the manifest has {name}, but there is no such configuration; 'make model-accept' drops it" for name in stray
+    ]
+    if stale := readme.differs(SPEC / "README.md", configs, accepted):
+        wrong.append(f"the table in spec/README.md is not the manifest's: {stale}; 'make model-accept' rewrites it")
+    return wrong
 
 
 if __name__ == "__main__":

@@ -250,6 +250,8 @@ def copied(tmp_path: Path) -> Path:
     (tmp_path / "spec" / "xid").mkdir()
     for name in ("XidLaws.tla", "MCXid.tla", "MCXid_small.cfg", "MCXid_mutant_third.cfg"):
         shutil.copy(TOP / "spec" / "xid" / name, tmp_path / "spec" / "xid")
+    small = tmp_path / "spec" / "xid" / "MCXid_small.cfg"
+    small.write_text(small.read_text().split("INVARIANTS")[0] + "INVARIANTS\n    Transitive\n")
     (tmp_path / "build").mkdir()
     (tmp_path / "build" / "tools").symlink_to(TOP / "build" / "tools")
     whole = manifest.load(TOP / "spec" / "manifest.json")
@@ -283,3 +285,26 @@ def test_module_that_does_not_parse_fails(copied: Path) -> None:
     module = copied / "spec" / "xid" / "XidLaws.tla"
     module.write_text(module.read_text().replace("Irreflexive ==", "Irreflexive = ="))
     assert run_models(copied) == (1, {"MCXid_mutant_third": "failed", "MCXid_small": "failed"})
+
+
+def test_property_that_nothing_breaks_is_found(tmp_path: Path) -> None:
+    write_model(tmp_path / "stem", "MCM_small.cfg", "\\* says: x\nINVARIANTS\n    A\n    B\n")
+    write_model(tmp_path / "stem", "MCM_mutant_a.cfg", "\\* says: x\n\\* violates: A\nINVARIANT A\n")
+    write_model(tmp_path / "other", "MCM_mutant_b.cfg", "\\* says: x\n\\* violates: B\nINVARIANT B\n")
+    assert configs.unbroken(configs.discover(tmp_path)) == ["stem/B"]
+
+
+def test_missing_tools_say_how_to_get_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TLA2TOOLS", str(tmp_path / "none.jar"))
+    monkeypatch.setattr(shutil, "which", lambda name: f"/usr/bin/{name}")
+    with pytest.raises(ToolMissing, match="is no file"):
+        tlc.find(tmp_path)
+    monkeypatch.delenv("TLA2TOOLS")
+    with pytest.raises(ToolMissing, match="make setup"):
+        tlc.find(tmp_path)
+    monkeypatch.setattr(shutil, "which", lambda name: None)
+    with pytest.raises(ToolMissing, match="java is missing"):
+        tlc.find(tmp_path)
+    monkeypatch.delenv("APALACHE", raising=False)
+    with pytest.raises(ToolMissing, match="APALACHE="):
+        apalache.find.__wrapped__()

@@ -109,6 +109,13 @@ def read(path: Path) -> Config:
     )
 
 
+def unbroken(found: list[Config]) -> list[str]:
+    """Properties, as STEM/PROPERTY, that some run claims to hold and no run that must fail violates."""
+    claimed = {(one.stem, name) for one in found if not one.must_fail for name in properties(one.path.read_text())}
+    broken = {(one.stem, one.violates) for one in found if one.must_fail}
+    return sorted(f"{stem}/{name}" for stem, name in claimed - broken)
+
+
 def discover(spec: Path, stem: str | None = None) -> list[Config]:
     """All configurations under the folder of the models (or those of one stem), by path."""
     if stem is not None and not (spec / stem).is_dir():

@@ -78,10 +78,11 @@ def described(item: Item) -> dict[str, Any]:
     }
 
 
-def summary(items: Sequence[Item], path: Path, wall: float) -> None:
+def summary(items: Sequence[Item], extra: Sequence[str], path: Path, wall: float) -> None:
     """Say how it went."""
     console = Console(stderr=True)
     counted = {status: sum(item.status == status for item in items) for status in ("passed", "failed", "skipped")}
+    counted["failed"] += len(extra)
     colour = "red" if counted["failed"] else "green"
     console.print(
         f"[{colour}]models: {counted['passed']} as they must be, {counted['failed']} failed, "

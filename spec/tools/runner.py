@@ -122,7 +122,7 @@ def states(item: Item) -> str:
     seen = item.outcome
     if seen.result == "violation":
         return f"violates {seen.property} after {seen.trace_length}"
-    return f"{seen.distinct:,} states, depth {seen.depth}" if seen.distinct is not None else "no states to count"
+    return f"{seen.distinct:,} states, depth {seen.depth}" if seen.distinct is not None else "holds"
 
 
 def line(item: Item) -> str:
