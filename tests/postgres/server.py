@@ -161,10 +161,12 @@ class Server:
     def put(self, source: Path, name: str | None = None) -> Path:
         """Copy a file (a shared library, say) to where the server can read it; returns that path."""
         target = self.base / (name or source.name)
-        shutil.copyfile(source, target)
-        target.chmod(0o755)
-        self._own(target)
-        return target
+        # By a new file in its place: a process may have the old one mapped.
+        fresh = target.with_name(f"{target.name}.fresh")
+        shutil.copyfile(source, fresh)
+        fresh.chmod(0o755)
+        self._own(fresh)
+        return fresh.rename(target)
 
     def write(self, name: str, text: str) -> None:
         """Write a file of the data directory."""

@@ -94,7 +94,8 @@ static uint64_t time_group(racer one, const char *pages, size_t n, char *work)
  *
  * pages: 8192 bytes each, all acceptable. library: path of libpgquern.so. kernels: names separated by commas, "native"
  * for the server's own; a name may stand twice (the noise floor). Groups of 64 pages are copied and run by one kernel
- * after the other, the first one rotating, so that a pass shows each page to each kernel once.
+ * after the other, the first one rotating; a pass shows each page to each kernel once. At any moment each kernel is in
+ * another part of the pages: one that had just seen those of another run of the same code would find its branches known.
  * Result: little-endian uint64 nanoseconds of PageRepairFragmentation calls, [passes][kernels].
  */
 ABI_FUNCTION(prb_time)
@@ -103,7 +104,7 @@ ABI_FUNCTION(prb_time)
     char *path = abi_cstring(abi_argument_varlena(call, 1));
     char *names = abi_cstring(abi_argument_varlena(call, 2));
     int passes = (int)call->args[3].value;
-    size_t n = abi_varlena_size(pages) / BLOCK, racers = 0;
+    size_t n = abi_varlena_size(pages) / BLOCK, racers = 0, groups = (n + WORK_PAGES - 1) / WORK_PAGES;
     racer field[MAX_RACERS];
     void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     char *work = palloc(WORK_PAGES * BLOCK + 64), *state = NULL;
@@ -125,9 +126,10 @@ ABI_FUNCTION(prb_time)
     sums = palloc((size_t)passes * racers * sizeof(uint64_t));
     memset(sums, 0, (size_t)passes * racers * sizeof(uint64_t));
     for (int pass = 0; pass < passes; pass++)
-        for (size_t at = 0, group = 0; at < n; at += WORK_PAGES, group++)
+        for (size_t step = 0; step < groups; step++)
             for (size_t turn = 0; turn < racers; turn++) {
-                size_t who = (turn + group + (size_t)pass) % racers;
+                size_t who = (turn + step + (size_t)pass) % racers;
+                size_t at = (step + who * groups / racers) % groups * WORK_PAGES;
                 size_t some = n - at < WORK_PAGES ? n - at : WORK_PAGES;
 
                 sums[(size_t)pass * racers + who] +=
