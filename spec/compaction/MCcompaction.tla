@@ -9,16 +9,21 @@ OneOne    == <<1, 1>>
 OneTwo    == <<1, 2>>
 OneTwoOne == <<1, 2, 1>>
 
+Alone      == [b \in Backends |-> b]     \* every scan a session of its own
+OneSession == [b \in Backends |-> "s"]   \* all scans cursors of one session
+
 Symmetry == Permutations(Backends)
 
 \* The exclusive lock alone.
 ExclusiveIsEnough(p) == TRUE
 \* One pin of somebody else let pass.
-OneMoreIsFine(p) == Cardinality(pins) <= 2
+OneMoreIsFine(p) == RefCount <= 2
+\* The own pins not counted.
+RefCountIsEnough(p) == RefCount = 1
 
 \* The pins counted first, the lock taken then.
 CountFirst(b) ==
-    /\ IsPrimary /\ pc[b] = "pinned" /\ dead # {} /\ MayCompact(b)
+    /\ (IsPrimary \/ b \in Cleaners) /\ pc[b] = "pinned" /\ dead # {} /\ MayCompact(b)
     /\ Goto(b, "counted")
     /\ UNCHANGED <<pins, locks, waiting, page, plan, reading>>
 LockThen(b) ==
@@ -29,7 +34,7 @@ LockThen(b) ==
 CountFirstNext ==
     \/ \E p \in Processes : AnyStep(p)
     \/ \E b \in Backends : BackendStep(b) /\ pc'[b] # "counting"
-    \/ \E b \in Backends : CountFirst(b) \/ LockThen(b)
+    \/ \E p \in Processes : CountFirst(p) \/ LockThen(p)
     \/ \E i \in Items : Die(i)
 
 \* A reader that unpins and goes on reading.

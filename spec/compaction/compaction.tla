@@ -22,9 +22,10 @@
 (* one version of one line pointer's tuple; compaction copies cell by      *)
 (* cell, each copy a step of its own, so that a reader in the middle sees  *)
 (* what a real one would; what is vacated keeps its old bytes.             *)
-(* Simplified: one page; at most one pin a process; header spinlock and    *)
-(* what happens under it are one step; a look-up and the release of the    *)
-(* shared lock after it are one step (nobody changes the page meanwhile);  *)
+(* Simplified: one page; one pin a scan; the scans of a session take turns *)
+(* more freely than one process could; header spinlock and what happens    *)
+(* under it are one step; a look-up and the release of the shared lock     *)
+(* after it are one step (nobody changes the page meanwhile);              *)
 (* tuples move in descending order of offset (the order is the matter of   *)
 (* the proofs, not of this); a pruned line pointer becomes UNUSED.         *)
 (*                                                                         *)
@@ -36,7 +37,8 @@
 EXTENDS Integers, Sequences, FiniteSets
 
 CONSTANTS
-    Backends,   \* sessions: they read, and on a primary prune and insert
+    Backends,   \* scans: they read, and on a primary prune and insert
+    SessionOf,  \* SessionOf[b]: whose it is; a session may have several (cursors)
     Cleaners,   \* who waits for the cleanup lock: VACUUM, or the startup process
     Lengths,    \* Lengths[i]: how many cells line pointer i's tuples occupy
     Room,       \* how many cells the tuple area has; cell Room ends at pd_special
@@ -44,11 +46,11 @@ CONSTANTS
     Cancels,    \* a cleaner that waits too long cancels who stands in its way
     None
 
-ASSUME Backends \cap Cleaners = {} /\ None \notin Backends \cup Cleaners
+ASSUME Backends \cap Cleaners = {} /\ None \notin Backends \cup Cleaners /\ DOMAIN SessionOf = Backends
 
 VARIABLES
     pc,         \* where each process is
-    pins,       \* who has the page pinned
+    pins,       \* which scans and cleaners have the page pinned
     shared,     \* who holds the content lock in shared mode
     exclusive,  \* who holds it in exclusive mode, or None
     waiter,     \* BM_PIN_COUNT_WAITER and wait_backend: who is to be woken, or None
@@ -121,8 +123,16 @@ Moves(items, top) ==
          IN (IF last = top THEN <<>> ELSE Append(copy, [do |-> "lp", item |-> i, to |-> top - n + 1]))
             \o Moves(items \ {i}, top - n)
 
+(* The buffer's refcount counts processes, not pins: a session that has    *)
+(* the page pinned by two cursors counts as one there.  So whoever wants   *)
+(* the cleanup lock looks at its own count of pins too                     *)
+(* (GetPrivateRefCount), or it would compact under its own cursor.         *)
+Owner(p)    == IF p \in Backends THEN SessionOf[p] ELSE p
+RefCount    == Cardinality({Owner(p) : p \in pins})
+OwnCount(p) == Cardinality({q \in pins : Owner(q) = Owner(p)})
+
 (* The page's pins, counted with the content lock held: mine alone? *)
-MayCompact(p) == pins = {p}
+MayCompact(p) == RefCount = 1 /\ OwnCount(p) = 1
 
 BeginCompaction(p) ==
     /\ plan' = Moves(InUse \ dead, Room)
@@ -157,16 +167,16 @@ Pin(p) ==
     /\ Goto(p, "pinned")
     /\ UNCHANGED <<locks, waiting, page, plan, reading>>
 
-(* UnpinBuffer: the count falls, and the flag of the waiter is seen, in    *)
-(* one step; waking it up is another.                                      *)
+(* UnpinBuffer: with a process's last pin the refcount falls, and the flag *)
+(* of the waiter is seen, in one step; waking it up is another.            *)
 DropPin(p) ==
     /\ pins' = pins \ {p}
     /\ conflicts' = conflicts \ {p}
-    /\ Goto(p, IF waiter # None THEN "unpinned" ELSE "idle")
+    /\ Goto(p, IF waiter # None /\ OwnCount(p) = 1 THEN "unpinned" ELSE "idle")
 
 Wake(p) ==
     /\ pc[p] = "unpinned"
-    /\ IF waiter # None /\ Cardinality(pins) = 1
+    /\ IF waiter # None /\ RefCount = 1
        THEN waiter' = None /\ signals' = signals \cup {waiter}
        ELSE UNCHANGED <<waiter, signals>>
     /\ Goto(p, "idle")
@@ -199,7 +209,7 @@ CountToPrune(b) ==
 MayTakeShared == exclusive = None
 
 TakeShared(b) ==
-    /\ pc[b] \in {"pinned", "refused", "pruned"}
+    /\ pc[b] \in {"pinned", "refused", "pruned", "between"}
     /\ MayTakeShared
     /\ shared' = shared \cup {b}
     /\ Goto(b, "looking")
@@ -227,7 +237,14 @@ Forget(b) ==
     /\ pointer' = [pointer EXCEPT ![b] = NoPointer]
     /\ seen' = [seen EXCEPT ![b] = <<>>]
 
-(* Done with the tuple, all of it read or not. *)
+(* On to the page's next tuple, under the same pin. *)
+LookFurther(b) ==
+    /\ pc[b] = "reading"
+    /\ Goto(b, "between")
+    /\ Forget(b)
+    /\ UNCHANGED <<pins, locks, waiting, page, plan>>
+
+(* Done with the page, all of the tuple read or not. *)
 Unpin(b) ==
     /\ pc[b] = "reading"
     /\ DropPin(b)
@@ -344,7 +361,7 @@ Die(i) ==
 
 BackendStep(b) ==
     \/ TryPrune(b) \/ CountToPrune(b)
-    \/ TakeShared(b) \/ LookUp(b) \/ ReadByte(b) \/ Unpin(b) \/ Leave(b) \/ GiveWay(b)
+    \/ TakeShared(b) \/ LookUp(b) \/ ReadByte(b) \/ LookFurther(b) \/ Unpin(b) \/ Leave(b) \/ GiveWay(b)
     \/ TakeToInsert(b) \/ Insert(b)
 
 CleanerStep(c) ==
@@ -364,7 +381,8 @@ Spec == Init /\ [][Next]_vars
 -----------------------------------------------------------------------------
 (* Safety *)
 
-Labels == {"idle", "pinned", "counting", "refused", "compacting", "pruned", "looking", "reading", "done", "inserting",
+Labels == {"idle", "pinned", "counting", "refused", "compacting", "pruned", "looking", "reading", "between", "done",
+           "inserting",
            "unpinned", "flagged", "asleep", "awake", "retrying", "cleaned", "error"}
 
 TypeOK ==
@@ -443,8 +461,9 @@ ReadersFinish == \A b \in Backends : WF_vars(Unpin(b))
 (* gives way.                                                              *)
 PatienceEnds == \A c \in Cleaners : SF_vars(LosePatience(c))
 ConflictsAreHeeded == \A b \in Backends : WF_vars(GiveWay(b))
-(* New pins cease to come: a lull, long enough.                            *)
-PinsPause == <>[][\A b \in Backends : ~Pin(b)]_vars
+(* A lull, long enough: new pins cease to come, and those there are don't  *)
+(* go on to ever more tuples (one page hasn't so many).                    *)
+Lull == <>[][\A b \in Backends : ~Pin(b) /\ ~LookFurther(b)]_vars
 
 (* On a primary the readers have to finish; on a standby that cancels they *)
 (* need not.                                                               *)
@@ -455,7 +474,7 @@ PrimarySpec == Spec /\ PrimaryFairness
 StandbySpec == Spec /\ StandbyFairness
 
 (* Who waits for the cleanup lock gets it, once there is a lull.           *)
-CleanupComes == PinsPause => \A c \in Cleaners : pc[c] = "pinned" ~> pc[c] = "compacting"
+CleanupComes == Lull => \A c \in Cleaners : pc[c] = "pinned" ~> pc[c] = "compacting"
 (* Without one it may not: see the mutant of that name. *)
 CleanupComesInACrowd == \A c \in Cleaners : pc[c] = "pinned" ~> pc[c] = "compacting"
 
