@@ -37,22 +37,22 @@ Definition purge_branchless (n xmin : Z) (a : memory) : option (Z * memory) :=
   '(_, w, a) ← while (Z.to_nat n) (slide_test n) (branchless_body xmin) (0, 0, a);
   Some (w, a).
 
-(** ** Binary search: the first index in [lo, hi) whose element is not below x, else hi
+(** ** Binary search: the first index in [lo, hi) whose element is not under the one sought, else hi
 
-    while (lo < hi) { mid = lo + (hi - lo) / 2; if (a[mid] < x) lo = mid + 1; else hi = mid; } *)
+    while (lo < hi) { mid = lo + (hi - lo) / 2; if (under(a[mid])) lo = mid + 1; else hi = mid; } *)
 Definition bisect_test (s : Z * Z) : option bool := let '(lo, hi) := s in Some (lo <? hi).
 
-Definition bisect_body (a : memory) (x : Z) (s : Z * Z) : option (Z * Z) :=
+Definition bisect_body (under : Z -> bool) (a : memory) (s : Z * Z) : option (Z * Z) :=
   let '(lo, hi) := s in
   let mid := lo + (hi - lo) / 2 in
   v ← load a mid;
-  Some (if v <? x then (mid + 1, hi) else (lo, mid)).
+  Some (if under v then (mid + 1, hi) else (lo, mid)).
 
-Definition bisect (a : memory) (x lo hi : Z) : option Z :=
-  '(lo, _) ← while (Z.to_nat (halvings (hi - lo))) bisect_test (bisect_body a x) (lo, hi);
+Definition bisect (under : Z -> bool) (a : memory) (lo hi : Z) : option Z :=
+  '(lo, _) ← while (Z.to_nat (halvings (hi - lo))) bisect_test (bisect_body under a) (lo, hi);
   Some lo.
 
-(** ... and the same in [base, base + n) without a branch on the data, as the kernels do it.
+(** ... and for raw order in [base, base + n) without a branch on the data, as the kernels on sorted arrays do it.
 
     while (n > 1) { half = n / 2; n -= half; base += (a[base + half - 1] < x) * half; } base += a[base] < x; *)
 Definition halve_test (s : Z * Z) : option bool := let '(base, n) := s in Some (1 <? n).
@@ -157,9 +157,9 @@ Definition sort_batch (m : Z) (b : memory) : option (Z * memory) :=
 
 (** ** insert, second step: merge the sorted batch b[0, m) into the sorted a[0, n), in place, from the back
 
-    a[0, top) and b[0, j) are still to be merged.  Each XID of the batch gallops to its place, and the run above it moves
-    up at once, as far as it must to leave space for the j others.  If the XID was in the array already, that leaves a
-    hole; holes are noted in the part of the batch that has been used up, the lowest last.
+    a[0, top) and b[0, j) are still to be merged.  Each XID of the batch gallops to its place, and the run above it
+    moves up at once, as far as it must to leave space for the j others.  If the XID was in the array already, that
+    leaves a hole; holes are noted in the part of the batch that has been used up, the lowest last.
 
     for (j = m; j-- > 0; top = at) {
       at = gallop(a, top, x = b[j]); there = at < top && a[at] == x;
@@ -225,3 +225,9 @@ Definition compress_body (s : Z * Z * memory * memory) : option (Z * Z * memory 
 Definition compress (tail head : Z) (xids valid : memory) : option (Z * memory * memory) :=
   '(_, w, xids, valid) ← while (Z.to_nat (head - tail)) (compress_test head) compress_body (tail, 0, xids, valid);
   Some (w, xids, valid).
+
+(** ** KnownAssignedXids' search, by the order of XIDs on the ring: where xid stands in [tail, head), else head *)
+Definition find (tail head xid : Z) (xids : memory) : option Z :=
+  first ← bisect (fun v => precedes v xid) xids tail head;
+  if first <? head then v ← load xids first; Some (if v =? xid then first else head)
+  else Some head.

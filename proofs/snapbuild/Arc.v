@@ -6,8 +6,8 @@ From Pgquern.common Require Import Xid.
 From Pgquern.snapbuild Require Import Memory Spec SortedFacts Purge Search.
 Local Open Scope Z_scope.
 
-(** Among normal XIDs, those that do not precede xmin are those in the arc [xmin, xmin + 2^31).  At a distance of exactly
-    2^31 each XID precedes the other, so that end is outside. *)
+(** Among normal XIDs, those that do not precede xmin are those in the arc [xmin, xmin + 2^31).  At a distance of
+    exactly 2^31 each XID precedes the other, so that end is outside. *)
 Theorem keeps_is_arc : forall xmin x, normal xmin -> normal x -> keeps xmin x = in_arc xmin x.
 Proof.
   intros. unfold keeps, in_arc. rewrite precedes_distance by auto. now rewrite <- Z.ltb_antisym.
@@ -22,8 +22,8 @@ Proof.
   replace (xmin - 1 - xmin) with (-1) by lia. repeat split; reflexivity.
 Qed.
 
-(** In raw order the arc is an interval unless it crosses 0, and then a prefix and a suffix.  Where it ends at 0, exactly
-    at xmin = 2^31, the prefix is empty. *)
+(** In raw order the arc is an interval unless it crosses 0, and then a prefix and a suffix.  Where it ends at 0,
+    exactly at xmin = 2^31, the prefix is empty. *)
 Theorem arc_in_raw_order : forall xmin x, normal xmin -> normal x ->
   let arc_end := (xmin + HALF) mod RING in
   keeps xmin x = if xmin <? arc_end then (xmin <=? x) && (x <? arc_end) else (x <? arc_end) || (xmin <=? x).
@@ -64,8 +64,8 @@ Proof.
     exists before, survivors, after. apply Forall_app in R. destruct R as [R _].
     apply Forall_app in N. destruct N as [N1 N]. apply Forall_app in N. destruct N as [N2 N3].
     split; [auto|]. split; [|auto].
-    rewrite !kept_app, (kept_none xmin before), (kept_none xmin after), (kept_all xmin survivors), app_nil_r; [auto| | |];
-      rewrite Forall_forall in *; intros x I; rewrite K by auto.
+    rewrite !kept_app, (kept_none xmin before), (kept_none xmin after), (kept_all xmin survivors), app_nil_r;
+      [auto| | |]; rewrite Forall_forall in *; intros x I; rewrite K by auto.
     + rewrite (proj2 (Z.leb_le _ _)), (proj2 (Z.ltb_lt _ _)); auto.
     + rewrite (proj2 (Z.ltb_ge x arc_end)) by auto. apply andb_false_r.
     + rewrite (proj2 (Z.leb_gt _ _)) by auto. reflexivity.

@@ -6,8 +6,8 @@
 From Coq Require Import ZArith Lia List Sorted.
 From stdpp Require Import base option list zmap.
 From Pgquern.common Require Import Xid.
-From Pgquern.snapbuild Require Import Memory MemoryFacts Spec SortedFacts Algorithms Purge Search Arc PurgeSorted PurgeFull
-  SortBatch Insert KnownAssigned.
+From Pgquern.snapbuild Require Import Memory MemoryFacts Spec Algorithms.
+From Pgquern.snapbuild Require Import Purge PurgeSorted PurgeFull Insert KnownAssigned.
 Local Open Scope Z_scope.
 
 Definition XID_PERMANENT : Z := 20.
@@ -158,5 +158,5 @@ Proof.
   intros xids flags L. unfold run_compress.
   destruct (compress_keeps_live xids flags [] [] _ _ L eq_refl (laid_out_array xids) (laid_out_array flags))
     as (a & v & E & A & _).
-  change (zlength []) with 0 in E. rewrite Z.add_0_l in E. rewrite E. cbn [mbind option_bind]. now apply result_accepted.
+  change (zlength []) with 0 in E. rewrite Z.add_0_l in E. rewrite E. now apply result_accepted.
 Qed.

@@ -32,7 +32,8 @@ Definition merge_invariant (l batch : list Z) (b0 a0 : memory) (s : Z * Z * Z * 
     (forall x, In x (run ++ contents tail) <-> In x A2 \/ In x B2) /\
     unchanged_outside 0 (zlength l + zlength batch) a0 a /\ unchanged_outside 0 (zlength batch) b0 b.
 
-Ltac lengths := rewrite ?app_length, ?positions_length in *; simpl length in *; rewrite ?app_length in *; simpl length in *.
+Ltac lengths :=
+  rewrite ?app_length, ?positions_length in *; simpl length in *; rewrite ?app_length in *; simpl length in *.
 
 Lemma merge_step l batch b0 a0 top j holes b a : sorted_unique batch ->
   merge_invariant l batch b0 a0 (top, j, holes, b, a) -> 0 < j ->
@@ -57,7 +58,8 @@ Proof.
     - rewrite (proj2 (Z.ltb_ge _ _)) by (lengths; lia). exists false. auto.
     - rewrite (proj2 (Z.ltb_lt _ _)) by (lengths; lia). rewrite <- app_assoc in A.
       pose proof (load_in_array a 0 low v _ A) as V. rewrite Z.add_0_l in V. rewrite V. cbn [mbind option_bind].
-      exists (v =? x). split; [auto|]. inversion High as [|? ? Xv _]; subst. destruct (Z.eqb_spec v x) as [->|Ne]; [eauto|].
+      exists (v =? x). split; [auto|]. inversion High as [|? ? Xv _]; subst.
+      destruct (Z.eqb_spec v x) as [->|Ne]; [eauto|].
       constructor; [lia|]. apply sorted_unique_app in S. destruct S as (S & _ & _). apply sorted_unique_app in S.
       destruct S as (_ & S & _). apply StronglySorted_inv in S. eapply Forall_impl; [apply S|]. simpl. lia. }
   destruct There as (there & -> & There). cbn [mbind option_bind].
@@ -107,8 +109,8 @@ Proof.
     split; [auto|]. split; [auto|]. split; [auto|]. split; [lia|]. split; [auto|]. split; [lia|].
     split. { rewrite <- app_assoc in A2'. simpl. rewrite <- app_assoc. exact A2'. }
     split; [lengths; lia|]. split.
-    { simpl. replace (zlength low + (j - 1) + Z.of_nat (Datatypes.S (length (high ++ run)))) with (top + j + zlength run)
-        by (lengths; lia). exact B. }
+    { simpl. replace (zlength low + (j - 1) + Z.of_nat (Datatypes.S (length (high ++ run)))) with
+        (top + j + zlength run) by (lengths; lia). exact B. }
     split; [lengths; lia|].
     assert (Above : forall z, In z (run ++ contents tail) -> x < z).
     { intros z Z. apply Lt; [|auto]. apply in_or_app. right. now left. }
@@ -123,6 +125,32 @@ Proof.
     split.
     { intros k K. rewrite U2, U1, UA; auto; lengths; lia. }
     { intros k K. rewrite UB; auto. }
+Qed.
+
+Lemma merge_start l batch space a b : sorted_unique l -> array a 0 (l ++ space) -> length space = length batch ->
+  array b 0 batch -> merge_invariant l batch b a (zlength l, zlength batch, 0, b, a).
+Proof.
+  intros S A LS B. exists l, [], batch, [], space, [], [], []. simpl. rewrite !app_nil_r.
+  rewrite app_length. repeat split; auto using unchanged_refl; tauto.
+Qed.
+
+(** At every moment of the merge, the XIDs of the array and of the batch that are still to be read are the original
+    ones, and the notes of the holes lie in the part of the batch that has been used up: in place, nothing unread is
+    overwritten. *)
+Theorem merge_batch_in_place : forall l batch space a b top j holes a' b', sorted_unique l -> sorted_unique batch ->
+  array a 0 (l ++ space) -> length space = length batch -> array b 0 batch ->
+  passes_through merge_test (merge_body (zlength batch)) (zlength l, zlength batch, 0, b, a) (top, j, holes, b', a') ->
+  array a' 0 (List.firstn (Z.to_nat top) l) /\ array b' 0 (List.firstn (Z.to_nat j) batch) /\
+  0 <= top <= zlength l /\ 0 <= holes <= zlength batch - j.
+Proof.
+  intros l batch space a b top j holes a' b' S SB A LS B P.
+  assert (I : merge_invariant l batch b a (top, j, holes, b', a')).
+  { eapply (passes_through_keeps (merge_invariant l batch b a)); eauto using merge_start.
+    intros [[[[t1 j1] h1] b1] a1] s2 I T E. injection T as T. apply Z.ltb_lt in T.
+    destruct (merge_step _ _ _ _ _ _ _ _ _ SB I T) as (s3 & E3 & I3 & _). congruence. }
+  destruct I as (A1 & A2 & B1 & B2 & stale & run & used & tail & -> & -> & -> & -> & -> & _ & A' & _ & B' & LB & _).
+  rewrite !Nat2Z.id, !firstn_app, !firstn_all, !Nat.sub_diag. simpl. rewrite !app_nil_r.
+  apply array_app in A', B'. destruct A', B'. rewrite !app_length. repeat split; auto; lia.
 Qed.
 
 (* While the holes are being closed: [done] is closed up, [gap] is what was gained. *)
@@ -168,15 +196,14 @@ Proof.
   intros l batch space a b S SB A LS B. unfold merge_batch. set (m := zlength batch). set (n := zlength l).
   destruct (while_total (merge_invariant l batch b a) (fun '(_, j, _, _, _) => j) merge_test (merge_body m)
     (Z.to_nat m) (n, m, 0, b, a)) as ([[[[top j] holes] b'] a'] & E & I & T).
-  - exists l, [], batch, [], space, [], [], []. simpl. rewrite !app_nil_r.
-    rewrite app_length. repeat split; auto using unchanged_refl; tauto.
+  - eapply merge_start; eauto.
   - lia.
   - intros [[[[top j] holes] b1] a1] I. eexists. split; [reflexivity|]. intros P. apply Z.ltb_lt in P.
     split; [auto|]. destruct (merge_step _ _ _ _ _ _ _ _ _ SB I P) as ([[[[t2 j2] h2] b2] a2] & E & I' & J).
     eexists. split; [exact E|]. split; [auto|]. lia.
   - rewrite E. cbn [mbind option_bind]. clear E. injection T as T. apply Z.ltb_ge in T.
-    destruct I as (A1 & A2 & B1 & B2 & stale & run & used & tail & El & Eb & Top & J & H & LSt & A' & LA & B' & LB & S' &
-      _ & In' & UA & UB).
+    destruct I as (A1 & A2 & B1 & B2 & stale & run & used & tail & El & Eb & Top & J & H & LSt & A' & LA & B' & LB &
+      S' & _ & In' & UA & UB).
     destruct B1; [|simpl in J; lia]. destruct stale; [|simpl in LSt; lia]. simpl in *. subst batch.
     set (u := A1 ++ run ++ contents tail).
     assert (Union : sorted_union l B2 u).
@@ -192,8 +219,8 @@ Proof.
       assert (Low : load b' (m - holes) = Some (top + j + zlength run)).
       { simpl in B'. destruct B' as [B' _]. replace (m - holes) with (0 + zlength used) by lia. exact B'. }
       rewrite Low. cbn [mbind option_bind].
-      destruct (while_total (close_invariant u (n + m) m holes b' a) (fun '(k, _, _) => k) close_test (close_body n m b')
-        (Z.to_nat holes) (holes, top + j + zlength run, a')) as ([[k to] a2] & E & I & T2).
+      destruct (while_total (close_invariant u (n + m) m holes b' a) (fun '(k, _, _) => k) close_test
+        (close_body n m b') (Z.to_nat holes) (holes, top + j + zlength run, a')) as ([[k to] a2] & E & I & T2).
       * assert (j = 0) by lia. exists (A1 ++ run), [], tail0. change (zlength []) with 0.
         rewrite (app_nil_l (cells tail0)), Z.add_0_l, <- (app_assoc A1 run (cells tail0)), LA.
         split; [subst u; now rewrite app_assoc|]. split; [auto|]. split; [rewrite app_length; lia|]. split; [auto|].
@@ -201,18 +228,20 @@ Proof.
         replace (m - holes) with (0 + zlength used) by lia. rewrite Z.add_0_r. exact B'.
       * lia.
       * intros [[k to] a1] I. eexists. split; [reflexivity|]. intros P. apply Z.ltb_lt in P. split; [auto|].
-        destruct (close_step _ _ _ _ _ _ _ _ _ I P) as (to' & a2 & E & I'). eexists. split; [exact E|]. split; [auto|]. lia.
+        destruct (close_step _ _ _ _ _ _ _ _ _ I P) as (to' & a2 & E & I').
+        eexists. split; [exact E|]. split; [auto|]. lia.
       * rewrite E. cbn [mbind option_bind]. injection T2 as T2. apply Z.ltb_ge in T2.
         destruct I as (done & gap & rest & Eu & K & To & G & A2' & L2 & _ & U2).
         destruct rest; [|simpl in K; lia]. simpl in Eu. rewrite app_nil_r in Eu. subst done.
         exists u, a2. subst to. apply array_app in A2'. destruct A2'. auto.
 Qed.
 
-(** An insert makes of a sorted array without duplicates and a commit's XIDs, in any order, their sorted union, in place. *)
+(** An insert makes of a sorted array without duplicates and a commit's XIDs, in any order, their sorted union, in
+    place. *)
 Theorem insert_is_union : forall l batch space a b, sorted_unique l -> array a 0 (l ++ space) ->
   length space = length batch -> array b 0 batch ->
-  exists u a', insert (zlength l) (zlength batch) b a = Some (zlength u, a') /\ sorted_union l batch u /\ array a' 0 u /\
-    unchanged_outside 0 (zlength l + zlength batch) a a'.
+  exists u a', insert (zlength l) (zlength batch) b a = Some (zlength u, a') /\ sorted_union l batch u /\
+    array a' 0 u /\ unchanged_outside 0 (zlength l + zlength batch) a a'.
 Proof.
   intros l batch space a b S A LS B. unfold insert.
   destruct (sort_batch_sorts batch b B) as (ub & b' & stale & E & SU & In' & B' & L & U). rewrite E.

@@ -1,8 +1,9 @@
 (* SPDX-License-Identifier: PostgreSQL *)
-(** * KnownAssignedXidsCompress keeps the live entries, in order *)
-From Coq Require Import ZArith Lia List.
+(** * KnownAssignedXids: compressing keeps the live entries, in order, and the search finds an XID where it stands *)
+From Coq Require Import ZArith Lia List Sorted.
 From stdpp Require Import base option list.
-From Pgquern.snapbuild Require Import Memory MemoryFacts Spec Algorithms.
+From Pgquern.common Require Import Xid.
+From Pgquern.snapbuild Require Import Memory MemoryFacts Spec Algorithms Search.
 Local Open Scope Z_scope.
 
 Lemma live_snoc xs : forall vs x v, length xs = length vs ->
@@ -13,7 +14,7 @@ Proof.
   - rewrite IH by lia. now destruct (u =? 0).
 Qed.
 
-(* Of the entries (xs, vs), (dx, dv) were read; the live ones of them stand at 0, stale cells follow, then the others. *)
+(* Of the entries (xs, vs), (dx, dv) were read; their live ones stand at 0, stale cells follow, then the others. *)
 Definition compress_invariant (tail : Z) (xs vs : list Z) (x0 v0 : memory) (s : Z * Z * memory * memory) : Prop :=
   let '(r, w, xids, valid) := s in
   exists dx dv sx sv tx tv, xs = dx ++ tx /\ vs = dv ++ tv /\ length dx = length dv /\ length tx = length tv /\
@@ -74,5 +75,48 @@ Proof.
   - rewrite E. cbn [mbind option_bind]. injection T as T. apply Z.ltb_ge in T.
     destruct I as (dx & dv & sx & sv & tx & tv & -> & -> & L1 & L2 & R & N & Rx & Rv & X' & V' & Ux & Uv).
     rewrite app_length in T. destruct tx; [|simpl in T; lia]. destruct tv; [|discriminate].
-    subst w n. rewrite !app_nil_r in *. apply array_app in X', V'. exists xids', valid'. destruct X', V'. split; [auto|]. split; [auto|]. split; auto.
+    subst w n. rewrite !app_nil_r in *. apply array_app in X', V'. destruct X', V'. exists xids', valid'.
+    split; [auto|]. split; [auto|]. split; auto.
+Qed.
+
+(* Within half the ring, an array in its order falls into what precedes an XID and what doesn't. *)
+Lemma ring_split xid xs : within_half_ring (fun x => x = xid \/ In x xs) ->
+  StronglySorted (fun x y => precedes x y = true) xs ->
+  exists below rest, xs = below ++ rest /\ Forall (fun v => precedes v xid = true) below /\
+    Forall (fun v => precedes v xid = false) rest.
+Proof.
+  intros W S. induction S as [|x xs S IH F]; [exists [], []; auto|].
+  destruct (precedes x xid) eqn:P.
+  - destruct IH as (below & rest & -> & B & R).
+    { destruct W as [base W]. exists base. intros y Y. apply W. simpl. tauto. }
+    exists (x :: below), rest. auto.
+  - exists [], (x :: xs). split; [auto|]. split; [auto|]. constructor; [auto|]. rewrite List.Forall_forall in *.
+    intros y Y. destruct (precedes y xid) eqn:Q; [|auto].
+    rewrite <- P. symmetry. apply (precedes_transitive _ W x y xid); simpl; auto.
+Qed.
+
+Lemma sorted_after (P : Z -> Z -> Prop) below v rest : StronglySorted P (below ++ v :: rest) -> Forall (P v) rest.
+Proof. induction below as [|x below IH]; intros S; apply StronglySorted_inv in S; [apply S|]. now apply IH. Qed.
+
+(** In an array in the order of precedes, all within half the ring, the binary search finds an XID where it stands, and
+    says so if it isn't there. *)
+Theorem find_finds : forall xs xid tail xids, array xids tail xs -> within_half_ring (fun x => x = xid \/ In x xs) ->
+  StronglySorted (fun x y => precedes x y = true) xs ->
+  exists i, find tail (tail + zlength xs) xid xids = Some i /\
+    (In xid xs /\ tail <= i < tail + zlength xs /\ load xids i = Some xid \/ ~ In xid xs /\ i = tail + zlength xs).
+Proof.
+  intros xs xid tail xids A W S. destruct (ring_split xid xs W S) as (below & rest & -> & B & R).
+  unfold find. rewrite (bisect_spec (fun v => precedes v xid) xids tail below rest A B R); rewrite ?app_length; try lia.
+  cbn [mbind option_bind].
+  assert (NB : ~ In xid below).
+  { rewrite List.Forall_forall in B. intros I. specialize (B xid I). simpl in B.
+    now rewrite precedes_irreflexive in B. }
+  destruct rest as [|v rest].
+  - rewrite (proj2 (Z.ltb_ge _ _)) by (simpl; lia). eexists. split; [reflexivity|]. right. rewrite app_nil_r. auto.
+  - rewrite (proj2 (Z.ltb_lt _ _)) by (simpl; lia). pose proof (load_in_array xids tail below v rest A) as V. rewrite V.
+    cbn [mbind option_bind]. destruct (Z.eqb_spec v xid) as [->|Ne].
+    + eexists. split; [reflexivity|]. left. split; [apply in_or_app; right; now left|]. split; [simpl; lia|auto].
+    + eexists. split; [reflexivity|]. right. split; [|auto]. intros I. apply in_app_or in I.
+      destruct I as [I|[I|I]]; [auto|auto|]. apply sorted_after in S.
+      rewrite List.Forall_forall in S. specialize (S xid I). inversion R as [|? ? P _]. simpl in S. congruence.
 Qed.

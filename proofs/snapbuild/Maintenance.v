@@ -40,8 +40,8 @@ Definition worth_while (why : reason) (now : Z) (s : known) : bool :=
       has_gap s && ((last_compress s =? 0) || (COMPRESS_IDLE_INTERVAL <=? now - last_compress s))
   end.
 
-(** What was looked at: by compressing when it had to (NO_SPACE, TRANSACTION_END), by compressing for PRUNE and when idle,
-    and by moving the tail; how many flags were cleared; and how often the array was compressed when idle. *)
+(** What was looked at: by compressing when it had to (NO_SPACE, TRANSACTION_END), by compressing for PRUNE and when
+    idle, and by moving the tail; how many flags were cleared; and how often the array was compressed when idle. *)
 Record bill := { for_space : Z; for_readers : Z; passed : Z; removed : Z; idle : Z }.
 
 Definition free : bill := {| for_space := 0; for_readers := 0; passed := 0; removed := 0; idle := 0 |}.

@@ -55,8 +55,8 @@ Qed.
 Lemma append_live xids s : live_xids (entries (append xids s)) = live_xids (entries s) ++ xids.
 Proof. simpl. now rewrite live_xids_app, live_xids_new. Qed.
 
-(** Whatever is compressed, and whenever, the live XIDs and their order are those that adding and removing say, so long as
-    what is added fits beside the live ones. *)
+(** Whatever is compressed, and whenever, the live XIDs and their order are those that adding and removing say, so long
+    as what is added fits beside the live ones. *)
 Theorem upkeep_keeps_live : forall capacity op s,
   (match op with Add xids _ => num s + zlength xids <= capacity | _ => True end) ->
   live_xids (entries (fst (step capacity op s))) = live_after op (live_xids (entries s)).
@@ -70,13 +70,14 @@ Proof.
     pose proof (compress_if_live TRANSACTION_END now s1) as L1.
     destruct (compress_if TRANSACTION_END now s1) as [s2 c]. simpl in *. congruence.
   - pose proof (remove_live p s) as L. destruct (remove p s) as [s1 b].
-    pose proof (compress_if_live PRUNE now s1) as L1. destruct (compress_if PRUNE now s1) as [s2 c]. simpl in *. congruence.
+    pose proof (compress_if_live PRUNE now s1) as L1.
+    destruct (compress_if PRUNE now s1) as [s2 c]. simpl in *. congruence.
   - apply compress_if_live.
 Qed.
 
 (** ** What it costs *)
 
-(* Entries below the head that are not live pay for compressing them away, twice; and those above the tail for the tail. *)
+(* Entries below the head that are not live pay for compressing them away, twice; those above the tail for the tail. *)
 Definition credit (s : known) : Z := 2 * (head s - num s) + (span s - num s).
 
 Definition sound (capacity : Z) (s : known) : Prop := 0 <= tail s /\ head s <= capacity.
@@ -173,8 +174,8 @@ Proof.
 Qed.
 
 (** From an empty array on, over any sequence of operations, so long as the array has room for twice the live XIDs: all
-    compressing for want of space and at transaction ends, and all moving of the tail, together look at no more than three
-    entries for each XID that is removed. *)
+    compressing for want of space and at transaction ends, and all moving of the tail, together look at no more than
+    three entries for each XID that is removed. *)
 Theorem upkeep_is_amortised : forall capacity ops, 0 <= capacity -> roomy capacity ops empty ->
   let b := snd (run capacity ops empty) in for_space b + passed b <= 3 * removed b.
 Proof.
@@ -250,8 +251,8 @@ Theorem idle_compress_is_rare : forall capacity ops from upto, 0 < from -> in_ti
   idle (snd (run capacity ops empty)) <= 1 + (upto - from) / COMPRESS_IDLE_INTERVAL.
 Proof.
   intros capacity ops from upto F T.
-  pose proof (run_idle capacity from upto ops from empty F ltac:(lia) T ltac:(auto)) as H. cbn [empty last_compress] in H.
-  simpl Z.eqb in H. unfold COMPRESS_IDLE_INTERVAL in *.
+  pose proof (run_idle capacity from upto ops from empty F ltac:(lia) T ltac:(auto)) as H.
+  cbn [empty last_compress] in H. simpl Z.eqb in H. unfold COMPRESS_IDLE_INTERVAL in *.
   assert (idle (snd (run capacity ops empty)) - 1 <= (upto - from) / 1000); [|lia].
   apply Z.div_le_lower_bound; lia.
 Qed.

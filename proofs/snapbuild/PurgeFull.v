@@ -76,9 +76,9 @@ Qed.
 Lemma xid_of_epoch epoch x : epoch * RING <= x < (epoch + 1) * RING -> xid_of x = x - epoch * RING.
 Proof. intros H. unfold xid_of. symmetry. apply Z.mod_unique with epoch; unfold RING in *; lia. Qed.
 
-(** The snapshot of a builder that tracks FullTransactionIds: cut down to XIDs a sorted array that spans less than a ring
-    is a rotation of the raw-sorted one, the XIDs of the younger epoch coming last; put first, the whole is raw-sorted
-    and free of duplicates. *)
+(** The snapshot of a builder that tracks FullTransactionIds: cut down to XIDs a sorted array that spans less than a
+    ring is a rotation of the raw-sorted one, the XIDs of the younger epoch coming last; put first, the whole is
+    raw-sorted and free of duplicates. *)
 Theorem snapshot_full_sorted : forall l a, sorted_unique l -> array a 0 l ->
   (forall x y, In x l -> In y l -> y - x < RING) ->
   exists old young, l = old ++ young /\
@@ -112,7 +112,8 @@ Proof.
   { intros x X. apply xid_of_epoch. specialize (B x X). simpl in B.
     pose proof (Span x last ltac:(apply in_or_app; auto) ltac:(auto)). lia. }
   assert (Young : forall x, In x young -> xid_of x = x - epoch * RING).
-  { intros x X. apply xid_of_epoch. specialize (R x X). pose proof (Top x ltac:(apply in_or_app; auto)). simpl in R. lia. }
+  { intros x X. apply xid_of_epoch. specialize (R x X). pose proof (Top x ltac:(apply in_or_app; auto)). simpl in R.
+    lia. }
   apply sorted_unique_app in S. destruct S as (S1 & S2 & _). apply sorted_unique_app. split; [|split].
   - apply sorted_map; auto. intros x y X Y. rewrite !Young by auto. lia.
   - apply sorted_map; auto. intros x y X Y. rewrite !Old by auto. lia.

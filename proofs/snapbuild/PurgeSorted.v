@@ -71,10 +71,12 @@ Proof.
     { destruct gap as [|g gap].
       - destruct back as [|b back]; [now rewrite app_nil_r, Z.eqb_refl|].
         rewrite (proj2 (Z.eqb_neq _ _)) by (rewrite app_length; simpl; lia).
-        pose proof (load_in_array a 0 front b back A) as V. rewrite Z.add_0_l in V. rewrite V. simpl. inversion R; subst.
+        pose proof (load_in_array a 0 front b back A) as V. rewrite Z.add_0_l in V. rewrite V. simpl.
+        inversion R; subst.
         now rewrite (proj2 (Z.leb_le _ _)).
       - rewrite (proj2 (Z.eqb_neq _ _)) by (rewrite app_length; simpl; lia).
-        pose proof (load_in_array a 0 front g (gap ++ back) A) as V. rewrite Z.add_0_l in V. rewrite V. simpl. inversion M'; subst.
+        pose proof (load_in_array a 0 front g (gap ++ back) A) as V. rewrite Z.add_0_l in V. rewrite V. simpl.
+        inversion M'; subst.
         now rewrite (proj2 (Z.leb_gt _ _)). }
     destruct (if zlength front =? zlength (front ++ gap ++ back) then _ else _) as [none|]; [|discriminate].
     cbn [mbind option_bind] in *. injection G as ->. destruct (Z.eqb_spec (zlength gap) 0) as [L|L].

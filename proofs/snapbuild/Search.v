@@ -1,14 +1,50 @@
 (* SPDX-License-Identifier: PostgreSQL *)
 (** * The binary and the galloping search find the lower bound
 
-    [below] are the elements under x and [rest] the others: the lower bound is where [rest] begins.  A sorted array falls
-    into two such parts for any x ([sorted_split]). *)
+    [below] are the elements under the one sought and [rest] the others: the bound is where [rest] begins.  A sorted
+    array falls into two such parts for any element ([sorted_split]). *)
 From Coq Require Import ZArith Lia List Sorted.
 From stdpp Require Import base option list.
 From Pgquern.snapbuild Require Import Memory MemoryFacts Spec SortedFacts Algorithms.
 Local Open Scope Z_scope.
 
 Section search.
+  Context (under : Z -> bool) (a : memory) (base : Z) (below rest : list Z).
+  Context (A : array a base (below ++ rest)).
+  Context (B : Forall (fun v => under v = true) below) (R : Forall (fun v => under v = false) rest).
+  Let bound := base + zlength below.
+  Let top := base + zlength (below ++ rest).
+
+  Lemma probe_under k : base <= k < top -> exists v, load a k = Some v /\ under v = (k <? bound).
+  Proof.
+    intros K. pose proof A as A'. apply array_app in A'. destruct A' as [A1 A2]. subst bound top.
+    rewrite app_length in K. destruct (Z.ltb_spec k (base + zlength below)).
+    - destruct (array_load _ _ _ _ k A1 B) as (v & V & L); [lia|eauto].
+    - destruct (array_load _ _ _ _ k A2 R) as (v & V & L); [lia|eauto].
+  Qed.
+
+  (** The binary search of [lo, hi) yields the bound whenever it lies in [lo, hi], after at most log2(hi - lo) + 1
+      probes, all of them inside. *)
+  Lemma bisect_spec lo hi : base <= lo <= bound -> bound <= hi <= top -> bisect under a lo hi = Some bound.
+  Proof.
+    intros L H. unfold bisect.
+    destruct (while_total (fun '(lo, hi) => base <= lo <= bound /\ bound <= hi <= top)
+      (fun '(lo, hi) => halvings (hi - lo)) bisect_test (bisect_body under a)
+      (Z.to_nat (halvings (hi - lo))) (lo, hi)) as ([lo' hi'] & E & I & T).
+    - auto.
+    - pose proof (halvings_nonneg (hi - lo)). lia.
+    - clear lo hi L H. intros [lo hi] [L H]. eexists. split; [reflexivity|]. intros T. apply Z.ltb_lt in T.
+      split; [apply halvings_pos; lia|]. cbn [bisect_body].
+      pose proof (Z.div_mod (hi - lo) 2 ltac:(lia)). pose proof (Z.mod_pos_bound (hi - lo) 2 ltac:(lia)).
+      set (half := (hi - lo) / 2) in *. clearbody half.
+      destruct (probe_under (lo + half)) as (v & V & C); [lia|]. rewrite V. cbn [mbind option_bind]. rewrite C.
+      eexists. split; [reflexivity|]. destruct (Z.ltb_spec (lo + half) bound); (split; [lia|]);
+        apply halvings_half; lia.
+    - rewrite E. simpl. injection T as T. apply Z.ltb_ge in T. f_equal. lia.
+  Qed.
+End search.
+
+Section lower_bound.
   Context (a : memory) (x base : Z) (below rest : list Z).
   Context (A : array a base (below ++ rest)).
   Context (B : Forall (fun v => v < x) below) (R : Forall (fun v => x <= v) rest).
@@ -17,30 +53,9 @@ Section search.
 
   Lemma probe k : base <= k < top -> exists v, load a k = Some v /\ (v <? x) = (k <? bound).
   Proof.
-    intros K. pose proof A as A'. apply array_app in A'. destruct A' as [A1 A2]. subst bound top.
-    rewrite app_length in K. destruct (Z.ltb_spec k (base + zlength below)).
-    - destruct (array_load _ _ _ _ k A1 B) as (v & V & L); [lia|]. exists v. split; [auto|]. now apply Z.ltb_lt.
-    - destruct (array_load _ _ _ _ k A2 R) as (v & V & L); [lia|]. exists v. split; [auto|]. now apply Z.ltb_ge.
-  Qed.
-
-  (** The binary search of [lo, hi) yields the lower bound whenever it lies in [lo, hi], after at most
-      log2(hi - lo) + 1 probes, all of them inside. *)
-  Lemma bisect_spec lo hi : base <= lo <= bound -> bound <= hi <= top -> bisect a x lo hi = Some bound.
-  Proof.
-    intros L H. unfold bisect.
-    destruct (while_total (fun '(lo, hi) => base <= lo <= bound /\ bound <= hi <= top)
-      (fun '(lo, hi) => halvings (hi - lo)) bisect_test (bisect_body a x)
-      (Z.to_nat (halvings (hi - lo))) (lo, hi)) as ([lo' hi'] & E & I & T).
-    - auto.
-    - pose proof (halvings_nonneg (hi - lo)). lia.
-    - clear lo hi L H. intros [lo hi] [L H]. eexists. split; [reflexivity|]. intros T. apply Z.ltb_lt in T.
-      split; [apply halvings_pos; lia|]. cbn [bisect_body].
-      pose proof (Z.div_mod (hi - lo) 2 ltac:(lia)). pose proof (Z.mod_pos_bound (hi - lo) 2 ltac:(lia)).
-      set (half := (hi - lo) / 2) in *. clearbody half.
-      destruct (probe (lo + half)) as (v & V & C); [lia|]. rewrite V. cbn [mbind option_bind]. rewrite C.
-      eexists. split; [reflexivity|]. destruct (Z.ltb_spec (lo + half) bound); (split; [lia|]);
-        apply halvings_half; lia.
-    - rewrite E. simpl. injection T as T. apply Z.ltb_ge in T. f_equal. lia.
+    apply (probe_under (fun v => v <? x) a base below rest A).
+    - eapply Forall_impl; [exact B|]. intros v. apply Z.ltb_lt.
+    - eapply Forall_impl; [exact R|]. intros v. apply Z.ltb_ge.
   Qed.
 
   (** The search of the kernels, of [from, from + n), does too, after at most log2(n) + 2 probes, all of them inside. *)
@@ -65,7 +80,7 @@ Section search.
       destruct (probe from') as (v & V & C); [lia|]. rewrite V. cbn [mbind option_bind]. rewrite C. f_equal.
       destruct (Z.ltb_spec from' bound); lia.
   Qed.
-End search.
+End lower_bound.
 
 (** Galloping down from [n] yields the lower bound whenever it isn't past [n], after at most log2(n) + 1 probes to
     gallop and one more to search. *)
@@ -82,7 +97,8 @@ Proof.
   - intros [h step] [I S]. cbn [gallop_test gallop_body]. destruct (Z.leb_spec step h) as [L|L].
     + destruct (probe a x 0 below rest A B R (h - step)) as (v & V & C); [lia|].
       rewrite V. cbn [mbind option_bind]. rewrite Z.leb_antisym, C.
-      eexists. split; [reflexivity|]. intros N. apply negb_true_iff, Z.ltb_ge in N. assert (0 < h / step) by (apply Z.div_str_pos; lia).
+      eexists. split; [reflexivity|]. intros N. apply negb_true_iff, Z.ltb_ge in N.
+      assert (0 < h / step) by (apply Z.div_str_pos; lia).
       split; [now apply halvings_pos|]. eexists. split; [reflexivity|]. split; [lia|]. apply halvings_half; [auto|].
       apply Z.div_le_lower_bound; [lia|]. pose proof (Z.mul_div_le (h - step) (2 * step) ltac:(lia)).
       set ((h - step) / (2 * step)) in *. nia.
@@ -95,4 +111,31 @@ Proof.
       rewrite Z.leb_antisym, C in T. apply negb_false_iff, Z.ltb_lt in T.
       apply (lower_bound_spec a x 0 below rest A B R); lia.
     + apply (lower_bound_spec a x 0 below rest A B R); lia.
+Qed.
+
+(** How near the bound is to the end is all that counts for galloping: at a distance of d it gallops at most log2(d) + 1
+    times round, and leaves at most d elements to the binary search. *)
+Lemma gallop_near a x below rest n : array a 0 (below ++ rest) ->
+  Forall (fun v => v < x) below -> Forall (fun v => x <= v) rest -> n = zlength (below ++ rest) ->
+  let d := n - zlength below in
+  exists h step, while (Z.to_nat (halvings d)) (gallop_test a x) gallop_body (n, 1) = Some (h, step) /\
+    (if step <=? h then step - 1 else h) <= d.
+Proof.
+  intros A B R N d.
+  destruct (while_total (fun '(h, step) => zlength below <= h <= n /\ 0 < step /\ n - h = step - 1 /\ step <= d + 1)
+    (fun '(h, step) => halvings ((h - zlength below) / step)) (gallop_test a x) gallop_body
+    (Z.to_nat (halvings d)) (n, 1)) as ([h step] & E & I & T).
+  - rewrite app_length in N. lia.
+  - rewrite Z.div_1_r. pose proof (halvings_nonneg d). fold d. lia.
+  - intros [h step] (I & S & G & D). cbn [gallop_test gallop_body]. destruct (Z.leb_spec step h) as [L|L].
+    + destruct (probe a x 0 below rest A B R (h - step)) as (v & V & C); [lia|].
+      rewrite V. cbn [mbind option_bind]. rewrite Z.leb_antisym, C. eexists. split; [reflexivity|].
+      intros P. apply negb_true_iff, Z.ltb_ge in P. set (far := h - zlength below) in *.
+      assert (0 < far / step) by (apply Z.div_str_pos; lia). split; [now apply halvings_pos|].
+      eexists. split; [reflexivity|]. split; [lia|]. apply halvings_half; [auto|].
+      replace (h - step - zlength below) with (far - step) by lia.
+      apply Z.div_le_lower_bound; [lia|]. pose proof (Z.mul_div_le (far - step) (2 * step) ltac:(lia)).
+      set ((far - step) / (2 * step)) in *. nia.
+    + eexists. split; [reflexivity|]. discriminate.
+  - exists h, step. split; [auto|]. destruct (Z.leb_spec step h); lia.
 Qed.

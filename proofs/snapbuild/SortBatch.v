@@ -91,7 +91,8 @@ Proof.
   - lia.
   - intros [[i n] c] I. eexists. split; [reflexivity|]. intros H. apply Z.ltb_lt in H. split; [lia|].
     destruct (sort_step l b i n c I H) as (n' & c' & E & I'). eexists. split; [exact E|]. split; [auto|]. lia.
-  - rewrite E. cbn [mbind option_bind]. destruct I as (done & run & stale & todo & -> & I & N & P & G & A' & S & In & U).
+  - rewrite E. cbn [mbind option_bind].
+    destruct I as (done & run & stale & todo & -> & I & N & P & G & A' & S & In & U).
     injection T as T. apply Z.ltb_ge in T. rewrite app_length in T. destruct todo; [|simpl in T; lia].
     rewrite !app_nil_r in *. exists run, b', stale. subst n. rewrite app_length. repeat split; auto; try apply In. lia.
 Qed.
