@@ -16,6 +16,7 @@ import pgquern.compaction
 import psycopg
 import pytest
 
+from ref import page as rp
 from tests.postgres.inside import calls, use_kernel
 from tests.postgres.server import DEBIAN, EMBEDDED, Build, Server, ServerError
 from tests.tally import tally
@@ -161,3 +162,19 @@ def test_a_kernel_on_the_primary_only(build: Build) -> None:
 def test_a_server_with_an_unknown_kernel_does_not_start(variant: str) -> None:
     with primary(DEBIAN, variant) as server, pytest.raises(ServerError, match="must name a compaction variant"):
         server.start()
+
+
+def test_amcheck_sees_a_damaged_line_pointer() -> None:
+    """The control of verify_heapam: one tuple's lp_off moved by 8 bytes."""
+    with Server(DEBIAN) as server:
+        for statement in WORKLOAD[:5]:
+            server.execute(statement)
+        file = server.data_file("narrow")
+        assert complaints(server) == []
+        server.stop()
+        first, rest = file.read_bytes()[: rp.BLCKSZ], file.read_bytes()[rp.BLCKSZ :]
+        lps = rp.line_pointers(first)
+        lps[9] = lps[9]._replace(lp_off=lps[9].lp_off + 8)
+        file.write_bytes(rp.build(lps, header=rp.Header.parse(first), fill=first) + rest)
+        server.start()
+        assert {row[1] for row in complaints(server)} == {10}
