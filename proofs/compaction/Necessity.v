@@ -1,0 +1,124 @@
+(* SPDX-License-Identifier: PostgreSQL *)
+(** * Every check is needed: drop one, and here is the page whose contents are lost
+
+    Each example is a concrete page of 8192 bytes, computed. *)
+From Coq Require Import ZArith List Bool Lia.
+From Pgquern.compaction Require Import Page Memory Algorithms Spec Decode Contents.
+Import ListNotations.
+Local Open Scope Z_scope.
+
+(** A NORMAL line pointer. *)
+Definition normal (off len : Z) : Z := off + 32768 + 131072 * len.
+
+(** A page with these line pointers; every other byte differs from its neighbours. *)
+Definition page_with (upper special : Z) (words : list Z) : mem := fun i =>
+  let lower := 24 + 4 * Z.of_nat (length words) in
+  if i <? 12 then 0
+  else if i <? 14 then byte_of (i - 12) lower
+  else if i <? 16 then byte_of (i - 14) upper
+  else if i <? 18 then byte_of (i - 16) special
+  else if i <? 24 then 0
+  else if i <? lower then byte_of ((i - 24) mod 4) (nth (Z.to_nat ((i - 24) / 4)) words 0)
+  else i mod 251.
+
+Definition the_item (m : mem) (n : Z) : item := Item n (lp_word m n).
+Definition after (p : list op) (m : mem) (garbage : Z) : mem := page (exec p (State m (fun _ => garbage))).
+
+(** In the page [r], byte [k] of the tuple of line pointer [n] isn't what it was in [m]. *)
+Definition lost (m r : mem) (n k : Z) : Prop :=
+  0 <= k < len (the_item m n) /\ r (lp_off (lp_word r n) + k) <> m (off (the_item m n) + k).
+
+Ltac computed := vm_compute; repeat split; discriminate || reflexivity.
+
+(** Strictly falling offsets, every item ending below pd_special, total small enough: all that PostgreSQL 14 checks.  But the
+    two tuples overlap, and moving the first one destroys the end of the second. *)
+Definition overlapping : mem := page_with 7992 8192 [normal 8000 64; normal 7992 144].
+
+(** Without the check that presorted tuples are disjoint, the in-place moves lose contents. *)
+Theorem disjointness_is_needed :
+  presorted (pd_special overlapping) (items overlapping) = true /\
+  check overlapping = Some (Refusal OVERLAP 2) /\
+  lost overlapping (after (pg14_presorted overlapping) overlapping 0) 2 136.
+Proof. computed. Qed.
+
+(** Two tuples that don't overlap, the first one below the second. *)
+Definition unsorted : mem := page_with 8000 8192 [normal 8000 64; normal 8064 128].
+
+(** On a page that isn't presorted the in-place moves lose contents. *)
+Theorem presortedness_is_needed :
+  check unsorted = None /\ presorted (pd_special unsorted) (items unsorted) = false /\
+  chain (rev (items unsorted)) (pd_special unsorted) /\
+  lost unsorted (after (pg14_presorted unsorted) unsorted 0) 2 64.
+Proof. computed. Qed.
+
+(** The first tuple reaches 56 bytes into the special space. *)
+Definition past_special : mem := page_with 7912 8000 [normal 7992 64; normal 7912 64].
+
+(** Without the check that each item ends at or below pd_special, the in-place moves lose contents, though the page is presorted
+    and its tuples are disjoint. *)
+Theorem ends_are_needed :
+  presorted (pd_special past_special) (items past_special) = true /\
+  chain (items past_special) 8056 /\
+  check past_special = Some (Refusal LP_END 1) /\
+  lost past_special (after (pg14_presorted past_special) past_special 0) 2 24.
+Proof. computed. Qed.
+
+(** Overlap on a page that isn't presorted. *)
+Definition unsorted_overlap : mem := page_with 7900 8192 [normal 8064 128; normal 7904 64; normal 7936 144].
+
+(** Such a page is accepted, and by contents_preserved nothing is lost on it, by any algorithm. *)
+Theorem unsorted_overlap_is_harmless :
+  check unsorted_overlap = None /\ ~ chain (sort (items unsorted_overlap)) (pd_special unsorted_overlap).
+Proof. split; [reflexivity|]. vm_compute. intros (_ & H & _). now apply H. Qed.
+
+(** PostgreSQL 13's moves in place, without looking for overlap after sorting, lose contents on it. *)
+Theorem overlap_check_of_pg13_is_needed :
+  lost unsorted_overlap
+    (after (singles Move (sort (items unsorted_overlap)) (pd_special unsorted_overlap)) unsorted_overlap 0) 2 32.
+Proof. computed. Qed.
+
+(** PostgreSQL 14's dense way as it stands upstream: of the tuple area only what lies below the tuples in place is saved. *)
+Definition upstream_dense (m : mem) : list op :=
+  let (rest, upper) := skip_in_place (items m) (pd_special m) in save_area m upper :: runs Restore rest upper.
+
+(** On a page whose tuples overlap it copies bytes of the scratch area that were never written: what they happen to be shows in
+    the result, and contents are lost. *)
+Theorem upstream_reads_unwritten_scratch :
+  after (upstream_dense unsorted_overlap) unsorted_overlap 0 7990 <> after (upstream_dense unsorted_overlap) unsorted_overlap 1 7990 /\
+  lost unsorted_overlap (after (upstream_dense unsorted_overlap) unsorted_overlap 0) 3 140.
+Proof. computed. Qed.
+
+(* Three small tuples. *)
+Definition small : mem := page_with 8000 8192 [normal 8128 24; normal 8040 40; normal 8000 16].
+
+(** Fixed-size stores with slack in forward order, first item first: the slack of each is not overwritten by the next but
+    overwrites the one before, and contents are lost. *)
+Theorem reverse_order_is_needed :
+  check small = None /\
+  (let r := after (save_area small 8192 :: rev (slack_stores 64 8192 (items small) 8192 [])) small 0 in
+   r 8191 <> small (off (the_item small 1) + 23)).
+Proof. computed. Qed.
+
+Definition small_special : mem := page_with 7000 8128 [normal 7500 24; normal 7040 40].
+
+(** Fixed-size stores that aren't exact at the limit overwrite the special space. *)
+Theorem exactness_at_the_limit_is_needed :
+  after (save_area small_special 8128 :: slack_stores 64 8192 (items small_special) 8128 []) small_special 0 8130
+  <> small_special 8130.
+Proof. computed. Qed.
+
+(** The operation reads scratch beyond 8192 bytes. *)
+Definition reads_past_scratch (o : op) : bool := match o with Restore _ from n => BLCKSZ <? from + n | _ => false end.
+Definition at_the_end : mem :=
+  page_with 8000 8192 [normal 8000 16; normal 8016 16; normal 8032 16; normal 8048 16; normal 8176 16].
+
+(** Loads of the fixed size pass the end of a scratch area of 8192 bytes: it needs padding. *)
+Theorem padding_is_needed : check at_the_end = None /\ existsb reads_past_scratch (fast at_the_end) = true.
+Proof. computed. Qed.
+
+(** Windows that end with the tuple, last item first: what comes along below each one overwrites the next item. *)
+Theorem forward_order_of_windows_is_needed :
+  (let w := rev (windows (items small) 8192) in
+   let r := after (w ++ [Restore (new_upper small) (new_upper small) (8192 - new_upper small)]) small 0 in
+   r (8192 - 24 - 40) <> small (off (the_item small 2))).
+Proof. computed. Qed.
