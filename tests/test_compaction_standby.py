@@ -9,7 +9,7 @@ verify_heapam looks at every tuple on both sides. About 15 s.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 
 import pgquern.compaction
@@ -18,6 +18,7 @@ import pytest
 
 from ref import page as rp
 from tests.postgres.inside import calls, use_kernel
+from tests.postgres.oracle import extension
 from tests.postgres.server import DEBIAN, EMBEDDED, Build, Server, ServerError
 from tests.tally import tally
 
@@ -164,17 +165,44 @@ def test_a_server_with_an_unknown_kernel_does_not_start(variant: str) -> None:
         server.start()
 
 
+def test_a_library_of_another_major_is_refused() -> None:
+    with primary(DEBIAN, "pg14") as server:
+        server.put(extension("preload", 14), "preload.so")
+        with pytest.raises(ServerError, match="incompatible library"):
+            server.start()
+
+
+def damage(server: Server, number: int, change: Callable[[rp.LinePointer], rp.LinePointer]) -> None:
+    """Stop a server, change one line pointer of the first page of `narrow` in its file, start it again."""
+    file = server.data_file("narrow")
+    server.stop()
+    content = file.read_bytes()
+    first, rest = content[: rp.BLCKSZ], content[rp.BLCKSZ :]
+    lps = rp.line_pointers(first)
+    lps[number - 1] = change(lps[number - 1])
+    file.write_bytes(rp.build(lps, header=rp.Header.parse(first), fill=first) + rest)
+    server.start()
+
+
 def test_amcheck_sees_a_damaged_line_pointer() -> None:
     """The control of verify_heapam: one tuple's lp_off moved by 8 bytes."""
     with Server(DEBIAN) as server:
         for statement in WORKLOAD[:5]:
             server.execute(statement)
-        file = server.data_file("narrow")
         assert complaints(server) == []
-        server.stop()
-        first, rest = file.read_bytes()[: rp.BLCKSZ], file.read_bytes()[rp.BLCKSZ :]
-        lps = rp.line_pointers(first)
-        lps[9] = lps[9]._replace(lp_off=lps[9].lp_off + 8)
-        file.write_bytes(rp.build(lps, header=rp.Header.parse(first), fill=first) + rest)
-        server.start()
+        damage(server, 10, lambda lp: lp._replace(lp_off=lp.lp_off + 8))
         assert {row[1] for row in complaints(server)} == {10}
+
+
+@pytest.mark.parametrize("variant", [None, *item_order_variants()])
+def test_a_refusal_stops_the_server_as_its_own_function_does(variant: str | None) -> None:
+    """A dead line pointer with storage where there is none: PageRepairFragmentation is the first to look there."""
+    with primary(DEBIAN, variant) as server:
+        server.start()
+        for statement in (*WORKLOAD[1:4], "DELETE FROM narrow WHERE id % 3 = 0", "CHECKPOINT"):
+            server.execute(statement)
+        damage(server, 7, lambda _: rp.LinePointer(16, rp.LP_DEAD, 24))
+        # In a critical section: the ERROR becomes a PANIC.
+        with pytest.raises(psycopg.Error, match="corrupted line pointer: 16"):
+            server.execute("VACUUM narrow")
+        assert "PANIC:  corrupted line pointer: 16" in server.log_text()
