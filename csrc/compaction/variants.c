@@ -10,6 +10,8 @@ const pgq_compaction_variant pgq_compaction_variants[] = {
     {"scalar", "pgquern in plain C: scan without branches, small tuples by fixed windows", PGQ_ORDER_ITEM,
      pgq_cpu_any, pgq_compaction_scalar},
 #if defined(__x86_64__)
+    {"avx2", "pgquern for AVX2: vector scan, small tuples by fixed windows", PGQ_ORDER_ITEM, pgq_cpu_avx2,
+     pgq_compaction_avx2},
     {"avx512", "pgquern for AVX-512: vector scan, presorted pages squeezed in place", PGQ_ORDER_ITEM,
      pgq_cpu_avx512, pgq_compaction_avx512},
 #endif

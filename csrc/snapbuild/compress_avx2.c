@@ -3,7 +3,7 @@
 #include "known_assigned.h"
 
 #if defined(__AVX2__)
-#include "lut.h"
+#include "left_pack.h"
 
 #include <string.h>
 

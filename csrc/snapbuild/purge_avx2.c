@@ -6,7 +6,7 @@
 #include "purge.h"
 
 #if defined(__AVX2__)
-#include "lut.h"
+#include "left_pack.h"
 
 #include <immintrin.h>
 

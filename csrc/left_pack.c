@@ -2,8 +2,6 @@
 /* Entry m lists the bits set in m, one a byte, from the lowest on: 256 entries of 8 bytes, 2 kB. */
 #include <stdint.h>
 
-extern const uint64_t pgq_left_pack[256];
-
 /* clang-format off */
 const uint64_t pgq_left_pack[256] = {
     0x0000000000000000, 0x0000000000000000, 0x0000000000000001, 0x0000000000000100,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: PostgreSQL */
 /* Left-packing eight 32-bit lanes, for CPUs without a compress instruction. Needs AVX2 and BMI2. */
-#ifndef PGQUERN_SNAPBUILD_LUT_H
-#define PGQUERN_SNAPBUILD_LUT_H
+#ifndef PGQUERN_LEFT_PACK_H
+#define PGQUERN_LEFT_PACK_H
 
 #include <immintrin.h>
 #include <stdint.h>
