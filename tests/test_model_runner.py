@@ -99,6 +99,22 @@ def test_error_carries_what_tlc_said() -> None:
     assert "Unknown operator: `Foo'." in seen.reason
 
 
+@pytest.mark.parametrize(
+    ("parser", "reason"),
+    [
+        (
+            '***Parse Error***\nWas expecting "END"\nEncountered "x" at line 5\n\nResidual stack trace follows:\nM',
+            "at line 5",
+        ),
+        ("*** Errors: 1\n\nline 5, col 1 of module M\n\nUnknown operator: `Foo'.\n\n\n\n", "Unknown operator: `Foo'."),
+    ],
+)
+def test_module_that_does_not_parse_is_said_why(parser: str, reason: str) -> None:
+    seen = tlc.parse(HEAD + parser + "\n" + message(3002, "Parsing or semantic analysis failed.", 1), 150, "")
+    assert seen.result == "error"
+    assert seen.reason.endswith(reason)
+
+
 def test_action_never_taken_fails() -> None:
     covered = message(2772, "<Inc line 5, col 1 to line 5, col 3 of module M>: 3:5")
     idle = message(2772, "<Never line 6, col 1 to line 6, col 5 of module M>: 0:0")

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from rich.console import Console
 from rich.live import Live
+from rich.markup import escape
 from rich.table import Table
 
 from spec.tools import apalache, manifest, tlc
@@ -129,9 +130,9 @@ def line(item: Item) -> str:
     """What is said of a configuration that is over."""
     name = f"{item.config.stem}/{item.config.name}"
     if item.status == "skipped":
-        return f"[yellow]SKIPPED[/] {name}: {'; '.join(item.why)}"
+        return f"[yellow]SKIPPED[/] {name}: {escape('; '.join(item.why))}"
     if item.status == "failed":
-        return f"[red]FAILED[/]  {name}: {'; '.join(item.why)} (log: {item.outcome.log})"
+        return f"[red]FAILED[/]  {name}: {escape('; '.join(item.why))} (log: {item.outcome.log})"
     return f"[green]ok[/]      {name}: {states(item)}, {item.outcome.seconds:.1f} s"
 
 

@@ -21,6 +21,9 @@ END = re.compile(r"@!@!@ENDMSG \d+ @!@!@")
 NAMED = re.compile(r"(?:Invariant|Action property) (\S+) is violated")
 COVERED = re.compile(r"<(\w+) line [^>]*>: \d+:(\d+)")
 COUNTS = re.compile(r"([\d,]+) states generated.*?([\d,]+) distinct states found", re.DOTALL)
+UNPARSED = re.compile(
+    r"^\*\*\* ?(?:Parse Error\*\*\*|Errors: \d+)\s*(.+?)\s*(?:\n\n\n|^Residual|\Z)", re.MULTILINE | re.DOTALL
+)
 DEPTH_IS = re.compile(r"search is ([\d,]+)")
 
 VERSION, SUCCESS, DEPTH, STATS, PROGRESS, COVERAGE_NEXT = 2262, 2193, 2194, 2199, 2200, 2772
@@ -145,6 +148,9 @@ def parse(output: str, exit_code: int, config_text: str) -> Outcome:
     elif success and exit_code == 0 and not errors and not violated and seen.distinct is not None:
         seen.result = "success"
     else:
-        said = " ".join(errors[0].split())[:400] if errors else "no verdict"
+        # What is wrong with a module is told by the parser, outside the messages.
+        unparsed = UNPARSED.search(output)
+        said = unparsed[1] if unparsed else errors[0] if errors else "no verdict"
+        said = " ".join(said.split())[:400]
         seen.reason = f"TLC ended with exit code {exit_code}: {said}"
     return seen
