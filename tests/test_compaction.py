@@ -157,6 +157,17 @@ def test_overlap_out_of_order_is_accepted_and_no_bytes_are_lost() -> None:
         assert contents(after.page) == contents(page)
 
 
+@pytest.mark.parametrize("fill", [b"\x11\x22\x33", b"\xdd\xee\xff"])
+def test_overlap_with_a_tuple_in_place_is_accepted_and_no_bytes_are_lost(fill: bytes) -> None:
+    """The third tuple reaches into the first, which stays. Two fills: what one call leaves in scratch is not the next's."""
+    page = bytearray(build([normal(8128, 64), normal(8000, 64), normal(8120, 72)]))
+    page[7992:8192] = (fill * 100)[:200]
+    for variant in VARIANTS:
+        after = kernel(bytes(page), variant.name, truncate=True)
+        assert after.code == ErrorCode.OK
+        assert contents(after.page) == contents(bytes(page))
+
+
 @pytest.mark.parametrize("size", [0, 4096, 8191, 8193, 16384])
 def test_buffers_of_another_size_are_refused(size: int) -> None:
     for variant in [None, *(variant.name for variant in VARIANTS)]:

@@ -33,6 +33,7 @@ OBJECTS = Path("build/obj")
 BINDING = Path("build/ffi-src/_pgquern.o")
 FFI = "_pgquern.abi3.so"
 PYTEST_FAILED = 1
+NO_END = 124
 TIMEOUT = 120
 WORKERS = 2
 
@@ -116,7 +117,7 @@ def build(mutant: Mutant, compiler: Compiler) -> Path:
 
 
 def run_tests(nodes: Sequence[str], folder: Path) -> tuple[int, str]:
-    """pytest's exit code and output for the nodes, against the binding in `folder`; a hang counts as a failed test."""
+    """pytest's exit code and output for the nodes, against the binding in `folder`; no end in time is NO_END."""
     command = ["build/venv/bin/python", "-m", "pytest", "-x", "-q", "--no-header", "-p", "no:cacheprovider"]
     command += ["-p", "tests.mutants.without_shrinking", "-o", f"pythonpath=. csrc/ffi {folder}", *nodes]
     environment = os.environ | {"PYTHONPATH": f".:csrc/ffi:{folder}"}
@@ -124,7 +125,7 @@ def run_tests(nodes: Sequence[str], folder: Path) -> tuple[int, str]:
     try:
         done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=TIMEOUT)
     except subprocess.TimeoutExpired:
-        return PYTEST_FAILED, f"no end after {TIMEOUT} s"
+        return NO_END, f"no end after {TIMEOUT} s"
     # A crash (a signal) is what broken C does, and is noticed: the test run fails.
     return (PYTEST_FAILED if done.returncode < 0 else done.returncode), done.stdout + done.stderr
 
