@@ -42,7 +42,7 @@ $(SETUP)/python.stamp: requirements.lock .ci/apt-need
 
 include spec/rules.mk proofs/rules.mk csrc/rules.mk tests/rules.mk bench/rules.mk
 
-.PHONY: main setup help clean
+.PHONY: main setup lint help clean
 main: model prove differential bench-quick report ## models, proofs, a differential run, benchmarks, then the report (under 10 minutes)
 	@$(PY) -m bench.report.summary make
 
@@ -51,6 +51,9 @@ setup: ## install everything, once (about 4 minutes; again: 1 s)
 	@[ -z "$(foreach need,$(NEEDS),$(if $(wildcard $(SETUP)/$(need).stamp),,x))" ] || .ci/apt-need $(sort $(foreach need,$(NEEDS),$(APT_$(need))))
 	@$(MAKE) -s $(NEEDS:%=$(SETUP)/%.stamp)
 	@echo "set-up: complete"
+
+lint: lint-c lint-python ## all linters, and that README and the matrix of stems and layers agree (1 minute)
+	@$(PY) -m bench.report.matrix --check
 
 help: ## this list (1 s)
 	@awk -F':.*## ' '/^[a-z][a-z-]*:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
