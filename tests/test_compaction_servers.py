@@ -8,6 +8,7 @@ are kept, and everything else is compared with those. About 20 s.
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import dataclass
 from functools import cache
 from itertools import count
@@ -28,7 +29,7 @@ from tests.tally import tally
 
 pytestmark = pytest.mark.servers
 
-RANDOM_PAGES = 2000
+RANDOM_PAGES = 20_000 if os.environ.get("PGQUERN_PROFILE") == "deep" else 2000
 REFUSED_PAGES = 100
 PRUNED_FLOOR = {"narrow": 50, "wide": 30}
 

@@ -17,7 +17,18 @@ from pgquern import snapbuild as kernels
 
 from ref import snapbuild
 from ref.xid import INVALID, XID
-from tests.postgres.decoding import Commit, Purge, Snap, decode, events, read_snap, run_relay, run_workload
+from tests.postgres.decoding import (
+    Commit,
+    Phase,
+    Purge,
+    Snap,
+    decode,
+    events,
+    read_snap,
+    run_relay,
+    run_slot_creation,
+    run_workload,
+)
 from tests.postgres.server import DEBIAN, EMBEDDED, Build, Server
 from tests.postgres.wrap import move_next_to_wrap
 from tests.tally import tally
@@ -130,6 +141,48 @@ def test_every_kernel_purges_as_the_server(build: Build, wrap: bool, kind: str) 
             ran += 1
     assert ran
     tally("snapbuild", "kernel purges against real servers", ran)
+
+
+# ---- before CONSISTENT, with a full snapshot -----------------------------------------------------
+
+
+@pytest.mark.parametrize("build", [EMBEDDED[13], DEBIAN, EMBEDDED[18]], ids=lambda build: build.label)
+def test_a_full_snapshot_is_built_as_by_the_oracle(build: Build) -> None:
+    """A slot is created while transactions run: each step to CONSISTENT, and each purge on the way.
+
+    No file is written before CONSISTENT, so the purges are compared by their counts, xmin and xmax.
+    """
+    with Server(build, settings=SETTINGS) as server:
+        messages = run_slot_creation(server, sessions=SESSIONS, seed=SEED)
+    builder = snapbuild.SnapBuild(building_full_snapshot=True)
+    phases, purges, plain = [], [], 0
+    next_phase_at: int | None = None
+    for event in events(messages):
+        if isinstance(event, Phase):
+            phases.append(event)
+            next_phase_at = event.next_phase_at
+            if next_phase_at == 0:
+                break
+        elif isinstance(event, Commit):
+            before = len(builder.committed)
+            builder.commit_txn(event.xid, event.subxids, event.changed)
+            assert len(builder.committed) == before + 1 + len(event.subxids)
+            plain += not event.changed
+        elif isinstance(event, Purge):
+            # A record names its next XID only when it brings a new phase; otherwise any later one will do.
+            before = len(builder.committed)
+            builder.running_xacts(event.xmin, next_phase_at or XID.advance(event.xmin + SESSIONS))
+            assert (event.before, event.after) == (before, len(builder.committed))
+            assert (event.xmin, event.xmax) == (builder.xmin, builder.xmax)
+            assert builder.next_phase_at == phases[-1].next_phase_at
+            assert builder.state == snapbuild.State(len(phases) - 1)
+            purges.append(event)
+            next_phase_at = None
+    assert len(phases) == 3
+    assert len(purges) >= 10
+    assert plain >= 5, "transactions that changed no catalog are kept too"
+    assert any(purge.after < purge.before for purge in purges)
+    tally("snapbuild", "purges of real servers", len(purges))
 
 
 # ---- the arrays restored from a file -------------------------------------------------------------

@@ -12,11 +12,13 @@ from __future__ import annotations
 
 import re
 import struct
-from collections.abc import Iterator
+import time
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from itertools import count
+from itertools import count, islice
 from random import Random
+from threading import Thread
 from typing import Any
 
 import psycopg
@@ -57,16 +59,19 @@ def log_running_xacts(connection: psycopg.Connection[Any]) -> None:
 
 
 HOLDERS = 8
+SLOT_ROUNDS = 200
 STEPS = ("catalog", "catalog", "sub", "sub rolled back", "data", "commit", "commit", "commit", "rollback")
+SILENT_STEP = "sub data"
+"""A subtransaction without catalog changes: the builder does not say when it keeps one, for a full snapshot."""
 
 
-def act(session: Session, rng: Random) -> None:
+def act(session: Session, rng: Random, steps: Sequence[str]) -> None:
     """One random step: begin with or without a catalog change, subtransactions, end one way or the other."""
     if not session.open:
         session.begin()
         session.execute(f"INSERT INTO {session.name} VALUES (1)")
         return
-    match rng.choice(STEPS):
+    match rng.choice(steps):
         case "catalog":
             session.execute(f"ALTER TABLE {session.name} SET (fillfactor = {rng.randrange(10, 100)})")
         case "sub":
@@ -78,6 +83,11 @@ def act(session: Session, rng: Random) -> None:
             session.execute("SAVEPOINT s")
             session.execute(f"ALTER TABLE {session.name} ALTER v SET STATISTICS {rng.randrange(1000)}")
             session.execute("ROLLBACK TO s")
+            session.execute("RELEASE s")
+        case "sub data":
+            session.execute("SAVEPOINT s")
+            session.execute(f"INSERT INTO {session.name} VALUES (3)")
+            session.execute("RELEASE s")
         case "data":
             session.execute(f"INSERT INTO {session.name} VALUES (2)")
         case "commit":
@@ -101,27 +111,73 @@ def run_workload(server: Server, *, rounds: int, sessions: int, seed: int) -> No
     A few sessions hold a transaction open and end it in turn: they keep the oldest running XID some rounds behind, so
     that most purges remove something and leave something.
     """
-    rng = Random(seed)
-    turns = count()
     with ExitStack() as stack:
         control = stack.enter_context(server.connect())
-        crew = []
-        for number in range(sessions):
-            connection = stack.enter_context(server.connect())
-            connection.execute(f"CREATE TABLE w{number} (v int)".encode())
-            crew.append(Session(connection, f"w{number}"))
+        crew = enlist(server, sessions, stack)
         control.execute(f"SELECT pg_create_logical_replication_slot('{SLOT}', '{PLUGIN}')".encode())
-        for _ in range(rounds):
-            for session in crew[HOLDERS:]:
-                for _ in range(rng.randrange(4)):
-                    act(session, rng)
-            if rng.random() < 0.7:
-                turn(crew[:HOLDERS], next(turns))
+        for _ in islice(play(crew, seed, (*STEPS, SILENT_STEP)), rounds):
             log_running_xacts(control)
-        for session in crew:
-            if session.open:
-                session.end("COMMIT")
+        dismiss(crew)
         log_running_xacts(control)
+
+
+def enlist(server: Server, sessions: int, stack: ExitStack) -> list[Session]:
+    """Connections, each with its table, no transaction open."""
+    crew = []
+    for number in range(sessions):
+        connection = stack.enter_context(server.connect())
+        connection.execute(f"CREATE TABLE w{number} (v int)".encode())
+        crew.append(Session(connection, f"w{number}"))
+    return crew
+
+
+def play(crew: list[Session], seed: int, steps: Sequence[str]) -> Iterator[None]:
+    """Rounds of random steps, without end."""
+    rng, turns = Random(seed), count()
+    while True:
+        for session in crew[HOLDERS:]:
+            for _ in range(rng.randrange(4)):
+                act(session, rng, steps)
+        if rng.random() < 0.7:
+            turn(crew[:HOLDERS], next(turns))
+        yield
+
+
+def dismiss(crew: list[Session]) -> None:
+    for session in crew:
+        if session.open:
+            session.end("COMMIT")
+
+
+def run_slot_creation(server: Server, *, sessions: int, seed: int) -> list[str]:
+    """Create a slot with an exported snapshot while transactions run; the messages of its builder, in order.
+
+    A full snapshot is then built: the builder waits for all running transactions to end, twice, and meanwhile keeps
+    each transaction that commits, whether it changed a catalog or not.
+    """
+    with ExitStack() as stack:
+        control = stack.enter_context(server.connect())
+        crew = enlist(server, sessions, stack)
+        rounds = play(crew, seed, STEPS)
+        for _ in islice(rounds, 5):
+            pass
+        walsender = stack.enter_context(server.connect_replication())
+        messages = listen(walsender)
+        creation = Thread(
+            target=walsender.execute, args=(f"CREATE_REPLICATION_SLOT {SLOT} LOGICAL {PLUGIN}".encode(),), daemon=True
+        )
+        creation.start()
+        while creation.is_alive() and not any(map(_PHASE.match, messages)):
+            time.sleep(0.01)
+        for _ in islice(rounds, SLOT_ROUNDS):
+            if not creation.is_alive():
+                break
+            log_running_xacts(control)
+        dismiss(crew)
+        while creation.is_alive():
+            log_running_xacts(control)
+            creation.join(0.05)
+    return messages
 
 
 # ---- what the builder says -----------------------------------------------------------------------
@@ -148,6 +204,13 @@ class Purge:
 
 
 @dataclass(frozen=True)
+class Phase:
+    """The builder is a step nearer to CONSISTENT; next_phase_at: all before it must end first; 0 at the end."""
+
+    next_phase_at: int
+
+
+@dataclass(frozen=True)
 class OtherPurge:
     """catchange.xip (16 on) or InitialRunningXacts (13 to 15) purged."""
 
@@ -156,13 +219,15 @@ class OtherPurge:
     xmin: int
 
 
-Event = Commit | Purge | OtherPurge
+Event = Commit | Purge | OtherPurge | Phase
 
 _SUB = re.compile(r"found subtransaction (\d+):(\d+) with catalog changes")
 _TOP = re.compile(r"found top level transaction (\d+), with catalog changes")
-_FORCED = re.compile(r"forced transaction (\d+) to do timetravel due to one of its subtransactions")
+_FORCED = re.compile(r"forced transaction (\d+) to do timetravel")
 _SNAP = re.compile(r"serializing snapshot to .*?([0-9A-F]+-[0-9A-F]+\.snap)")
 _PURGE = re.compile(r"purged committed transactions from (\d+) to (\d+), xmin: (\d+), xmax: (\d+)")
+_PHASE = re.compile(r"logical decoding found initial (?:starting|consistent) point.*older than (\d+)", re.DOTALL)
+_LAST_PHASE = re.compile(r"logical decoding found consistent point.*There are no old transactions", re.DOTALL)
 _CATCHANGE = re.compile(r"purged catalog modifying transactions from (\d+) to (\d+), xmin: (\d+)")
 _INITIAL = re.compile(r"purged initial running transactions from (\d+) to (\d+), oldest running xid (\d+)")
 
@@ -184,17 +249,31 @@ def events(messages: list[str]) -> Iterator[Event]:
             before, after, xmin, xmax = map(int, found.groups())
             yield Purge(before, after, xmin, xmax, snap)
             snap = None
+        elif found := _PHASE.match(message):
+            yield Phase(int(found[1]))
+        elif _LAST_PHASE.match(message):
+            yield Phase(0)
         elif found := _CATCHANGE.match(message) or _INITIAL.match(message):
             yield OtherPurge(*map(int, found.groups()))
 
 
+def listen(connection: psycopg.Connection[Any]) -> list[str]:
+    """The list into which all that a connection is told from now on goes, each message with its detail."""
+    messages: list[str] = []
+
+    def note(said: psycopg.errors.Diagnostic) -> None:
+        messages.append("\n".join(filter(None, (said.message_primary, said.message_detail))))
+
+    connection.add_notice_handler(note)
+    connection.execute("SET client_min_messages = debug3")
+    return messages
+
+
 def decode(server: Server, *, consume: bool = False) -> list[str]:
     """Decode all that the slot has; the messages of the builder, in order."""
-    messages: list[str] = []
     verb = "get" if consume else "peek"
     with server.connect() as connection:
-        connection.add_notice_handler(lambda said: messages.append(said.message_primary or ""))
-        connection.execute("SET client_min_messages = debug3")
+        messages = listen(connection)
         connection.execute(f"SELECT count(*) FROM pg_logical_slot_{verb}_changes('{SLOT}', NULL, NULL)".encode())
     return messages
 

@@ -270,6 +270,13 @@ class Server:
             connect_timeout=20,
         )
 
+    def connect_replication(self) -> psycopg.Connection[Any]:
+        """A new connection to a walsender; it knows the simple query protocol only, and so does this connection."""
+        return psycopg.connect(
+            host=str(self.base), user="postgres", dbname="postgres", autocommit=True, connect_timeout=20,
+            replication="database", cursor_factory=psycopg.ClientCursor,
+        )  # fmt: skip
+
     def execute(self, query: str, *, dbname: str = "postgres") -> list[tuple[Any, ...]]:
         """Run one query in a connection of its own; returns its rows (none for a command)."""
         with self.connect(dbname=dbname) as connection, connection.cursor() as cursor:
