@@ -34,6 +34,7 @@ FORBIDDEN = re.compile(
 )
 # Fields of a sealed module in Coq's own ssreflect library: implemented there, but coqchk lists what a signature hides.
 SEALED_IN_COQ = "Coq.ssr.ssrunder.Under_rel."
+TABLE = re.compile(r"(<!-- theorems[^>]*-->\n).*?(<!-- /theorems -->)", re.S)
 STATEMENT = r"(?:#\[[^\]]*\]\s*)?(?:Theorem|Lemma|Corollary|Remark|Fact|Proposition|Example)\s+{name}\b"
 CLOSED = "Closed under the global context"
 
@@ -151,6 +152,30 @@ def check_statements(source: Path, theorems: Sequence[Theorem], audit: Audit) ->
         else:
             sentences[theorem] = sentence
     return sentences
+
+
+def theorem_table(sentences: dict[Theorem, str]) -> str:
+    lines = ["| theorem | says | file |", "|---|---|---|"]
+    for theorem, sentence in sentences.items():
+        says = sentence.replace("|", "\\|")
+        lines.append(f"| `{theorem.name}` | {says} | `{theorem.file}` |")
+    return "\n".join(lines) + "\n"
+
+
+def check_readme(source: Path, sentences: dict[Theorem, str], accept: bool, audit: Audit) -> None:
+    """That README.md lists every theorem with its sentence; its table stands between two marks."""
+    readme = source / "README.md"
+    text = readme.read_text() if readme.exists() else ""
+    if not TABLE.search(text):
+        audit.problem(
+            "", "README.md has no table of theorems: give it the marks <!-- theorems --> and <!-- /theorems -->"
+        )
+        return
+    wanted = TABLE.sub(lambda m: m.group(1) + theorem_table(sentences) + m.group(2), text)
+    if accept:
+        readme.write_text(wanted)
+    elif text != wanted:
+        audit.problem("", "README.md's table of theorems is not what the sources say: `make prove-accept` writes it")
 
 
 def copy_sources(source: Path, build: Path, files: Sequence[str]) -> None:
@@ -311,12 +336,15 @@ def run(source: Path, build: Path, results: Path, *, stem: str, jobs: int, accep
     """Build and audit; True if nothing is wrong. stem narrows to one stem (and what its files import)."""
     started = time.monotonic()
     audit = Audit()
-    theorems = [t for t in required(source) if not stem or t.stem == stem]
+    everything = required(source)
+    theorems = [t for t in everything if not stem or t.stem == stem]
     files = [f for f in listed_sources(source) if (source / f).exists()]
     mine = [f for f in files if not stem or stem_of(f) == stem]
     console.print(f"proofs: {len(mine)} files, {len(theorems)} required theorems", highlight=False)
     check_sources(source, audit)
-    sentences = check_statements(source, theorems, audit)
+    every_sentence = check_statements(source, everything, audit)
+    check_readme(source, every_sentence, accept, audit)
+    sentences = {theorem: every_sentence[theorem] for theorem in theorems if theorem in every_sentence}
     copy_sources(source, build, files)
     said: dict[Theorem, str] = {}
     if compile_sources(build, mine, jobs, audit, console):

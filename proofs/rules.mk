@@ -3,12 +3,18 @@
 PROOF_JOBS ?= 2
 PROOF_SOURCES := $(shell find proofs -name '*.v') proofs/_CoqProject
 
-.PHONY: prove prove-accept oracle
+.PHONY: prove prove-accept prove-mutants prove-mutants-accept oracle
 prove: $(SETUP)/coq.stamp $(SETUP)/python.stamp ## build and audit the proofs; STEM= narrows (under 5 minutes, again: seconds)
 	@$(PY) proofs/audit.py --jobs $(PROOF_JOBS) --stem "$(STEM)"
 
 prove-accept: $(SETUP)/coq.stamp $(SETUP)/python.stamp ## take changed statements over into proofs/Assumptions.expected, after review (as prove)
 	@$(PY) proofs/audit.py --jobs $(PROOF_JOBS) --stem "$(STEM)" --accept
+
+prove-mutants: prove ## change one thing in a definition, see a proof break; STEM= narrows (2 minutes)
+	@$(PY) proofs/mutants.py --stem "$(STEM)"
+
+prove-mutants-accept: prove ## record in proofs/mutants.toml and proofs/README.md which proof each one breaks (as prove-mutants)
+	@$(PY) proofs/mutants.py --stem "$(STEM)" --accept
 
 # A stem's oracle is oracle/Extract<Stem>.v, which writes <stem>_proved.ml, and oracle/<stem>.ml, the program around it.
 ORACLES := $(patsubst proofs/oracle/%.ml,$(BUILD)/oracle/%,$(wildcard proofs/oracle/$(or $(STEM),*).ml))

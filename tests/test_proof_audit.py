@@ -70,6 +70,7 @@ def pristine(tmp_path_factory: pytest.TempPathFactory) -> Path:
     small.write("_CoqProject", "-Q . Pgquern\nsmall/Neutral.v\n")
     small.write("required-theorems.txt", "# what must be proved\nPgquern.small.Neutral.neutral\n")
     small.write("small/Neutral.v", SMALL)
+    small.write("README.md", "# Proofs\n<!-- theorems -->\n<!-- /theorems -->\n")
     assert small.audit(accept=True), small.said
     return folder
 
@@ -139,6 +140,10 @@ def broken_proof(d: Development) -> None:
     d.write("small/Neutral.v", SMALL.replace("congruence", "idtac"))
 
 
+def another_sentence(d: Development) -> None:
+    d.write("small/Neutral.v", SMALL.replace("on the right", "on the left"))
+
+
 def guard_checking_off(d: Development) -> None:
     d.write("small/Neutral.v", SMALL + "Unset Guard Checking.\n")
 
@@ -157,6 +162,7 @@ def guard_checking_off(d: Development) -> None:
         (unlisted_file, "small/Other.v is not in _CoqProject"),
         (listed_file_is_gone, "small/Neutral.v is in _CoqProject but does not exist"),
         (broken_proof, "Coq rejects the development"),
+        (another_sentence, "README.md's table of theorems is not what the sources say"),
         (guard_checking_off, "Unset Guard Checking: prove it"),
     ],
     ids=lambda value: getattr(value, "__name__", ""),

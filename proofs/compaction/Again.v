@@ -9,9 +9,20 @@ Local Open Scope Z_scope.
 Definition disjoint_items (its : list item) : Prop :=
   forall a b, In a its -> In b its -> a = b \/ stop a <= off b \/ stop b <= off a.
 
-(** Falling offsets, equal ones allowed. *)
-Fixpoint falling (its : list item) : Prop :=
-  match its with [] => True | a :: r => (forall b, In b r -> off b <= off a) /\ falling r end.
+(** Falling keys, equal ones allowed. *)
+Fixpoint falling_by (key : item -> Z) (its : list item) : Prop :=
+  match its with [] => True | a :: r => (forall b, In b r -> key b <= key a) /\ falling_by key r end.
+Definition falling : list item -> Prop := falling_by off.
+
+(** What has the higher key is placed higher. *)
+Lemma falling_placed key its : nonneg its -> falling_by key its -> forall upper a ta b tb,
+  In (a, ta) (place its upper) -> In (b, tb) (place its upper) -> key b < key a -> tb + len b <= ta.
+Proof.
+  induction 1 as [|x r L N IH]; intros F upper a ta b tb A B K; cbn in *; [easy|]. destruct F as [F1 F2].
+  destruct A as [[= <- <-]|A], B as [[= <- <-]|B]; [lia| | |eauto].
+  - apply (place_bounds r N) in B. lia.
+  - apply in_place, F1 in A. lia.
+Qed.
 
 Lemma falling_chain its : forall top, falling its -> NoDup its -> disjoint_items its -> (forall it, In it its -> 0 < len it) ->
   (forall it, In it its -> stop it <= top) -> chain its top.
@@ -319,6 +330,36 @@ Theorem presorted_afterwards : forall a truncate m scratch0, is_page m -> valid_
   let r := run a truncate m scratch0 in presorted (pd_special r) (items r) = true.
 Proof.
   intros a truncate m s P V O r. pose proof (run_repaired a truncate m s P V) as R. now apply (r_presorted _ _ m r P V R).
+Qed.
+
+(** PostgreSQL 13's algorithm keeps the physical order: what lay higher lies higher. *)
+Theorem pg13_keeps_physical_order : forall truncate m scratch0 it it', is_page m -> valid_page m ->
+  In it (items m) -> In it' (items m) -> off it' < off it ->
+  let r := run PG13 truncate m scratch0 in
+  lp_off (pointer_in r it') + len it' <= lp_off (pointer_in r it).
+Proof.
+  intros truncate m s it it' P V I I' K r. pose proof (run_repaired PG13 truncate m s P V) as R. fold r in R.
+  destruct (item_placed Offset m it I) as [to J], (item_placed Offset m it' I') as [to' J'].
+  destruct (r_placed _ _ m r P V R it to J) as (_ & O & _), (r_placed _ _ m r P V R it' to' J') as (_ & O' & _).
+  unfold pointer_in. rewrite O, O'.
+  exact (falling_placed off _ (ordered_nonneg _ _ m r P V R) (sort_falling (items m)) _ _ _ _ _ J J' K).
+Qed.
+
+(** PostgreSQL 14's algorithm and ours lay the tuples down in reverse item order: the lower the number, the higher the place. *)
+Theorem others_order_by_item : forall a truncate m scratch0 it it', is_page m -> valid_page m -> order_of a = ItemOrder ->
+  In it (items m) -> In it' (items m) -> number it < number it' ->
+  let r := run a truncate m scratch0 in
+  lp_off (pointer_in r it') + len it' <= lp_off (pointer_in r it).
+Proof.
+  intros a truncate m s it it' P V E I I' K r. pose proof (run_repaired a truncate m s P V) as R. fold r in R. rewrite E in R.
+  destruct (item_placed ItemOrder m it I) as [to J], (item_placed ItemOrder m it' I') as [to' J'].
+  destruct (r_placed _ _ m r P V R it to J) as (_ & O & _), (r_placed _ _ m r P V R it' to' J') as (_ & O' & _).
+  unfold pointer_in. rewrite O, O'.
+  assert (F : falling_by (fun x => - number x) (items m)).
+  { unfold items, line_pointers. generalize 1 at 1. induction (Z.to_nat (nline m)) as [|n IH]; intro first; cbn; [exact Logic.I|].
+    destruct (has_storage _); [|apply IH]. split; [|apply IH].
+    intros b B. apply filter_In in B as [B _]. apply in_line_pointers_from in B. cbn [number]. lia. }
+  refine (falling_placed (fun x => - number x) _ (ordered_nonneg _ _ m r P V R) F _ _ _ _ _ J J' _). lia.
 Qed.
 
 (** Compacting a second time changes no byte. *)

@@ -8,7 +8,11 @@ From Pgquern.compaction Require Import Page Memory.
 Import ListNotations.
 Local Open Scope Z_scope.
 
-Inductive algorithm := PG13 | PG14 | Scalar | Fast.
+Inductive algorithm :=
+| PG13                                         (** by falling lp_off *)
+| PG14                                         (** in item order *)
+| Gather (whole : bool) (window : option Z)    (** ours: through scratch, by windows of one width, or each tuple exactly *)
+| Fast.                                        (** ours: from scratch, by stores of one width *)
 
 (** [Move] or [Restore]: from the page itself, or from scratch. *)
 Definition copier := Z -> Z -> Z -> op.
@@ -42,6 +46,10 @@ Fixpoint skip_in_place (its : list item) (upper : Z) : list item * Z :=
   | it :: r => if stop it =? upper then skip_in_place r (upper - len it) else (its, upper)
   end.
 
+(** What is left to be moved, and where its first tuple must end; [whole]: without a look at what is in place. *)
+Definition start (whole : bool) (m : mem) : list item * Z :=
+  if whole then (items m, pd_special m) else skip_in_place (items m) (pd_special m).
+
 (** ** PostgreSQL 13: by falling lp_off, equal ones in item order *)
 Fixpoint insert (it : item) (its : list item) : list item :=
   match its with
@@ -67,7 +75,7 @@ Definition pg13 (m : mem) : list op :=
 
 (** ** PostgreSQL 14: in item order *)
 Definition pg14_presorted (m : mem) : list op :=
-  let (rest, upper) := skip_in_place (items m) (pd_special m) in
+  let (rest, upper) := start false m in
   runs Move rest upper.
 
 Definition pg14_sparse (m : mem) : list op :=
@@ -78,7 +86,7 @@ Definition save_top (m : mem) (its : list item) (upper : Z) : Z :=
   if existsb (fun it => upper <? stop it) its then pd_special m else upper.
 
 Definition pg14_dense (m : mem) : list op :=
-  let (rest, upper) := skip_in_place (items m) (pd_special m) in
+  let (rest, upper) := start false m in
   save_area m (save_top m rest upper) :: runs Restore rest upper.
 
 Definition is_sparse (m : mem) : bool := Z.of_nat (length (items m)) <? nline m / 4.
@@ -88,31 +96,41 @@ Definition pg14 (m : mem) : list op :=
   else if is_sparse m then pg14_sparse m
   else pg14_dense m.
 
-(** ** Ours, scalar: windows of 64 bytes that end where the tuple ends, to scratch laid out as the page will be *)
-Definition WINDOW : Z := 64.
+(** ** Ours: windows that end where the tuple ends, to scratch laid out as the page will be
 
-Fixpoint windows (its : list item) (upper : Z) : list op :=
+    What comes along below a tuple is overwritten by the next one; one copy then takes all to the page.  Kernels differ in the
+    width, and choose it by the longest tuple; where no window fits they move run by run. *)
+Definition width (window : option Z) (it : item) : Z := match window with Some w => w | None => len it end.
+
+Fixpoint windows (window : option Z) (its : list item) (upper : Z) : list op :=
   match its with
   | [] => []
-  | it :: r => Save (upper - WINDOW) (stop it - WINDOW) WINDOW :: windows r (upper - len it)
+  | it :: r =>
+      let w := width window it in
+      Save (upper - w) (stop it - w) w :: windows window r (upper - len it)
+  end.
+
+(** The longest tuple fits, and no window begins below the page: every tuple ends at pd_upper + 8 or above. *)
+Definition windows_fit (m : mem) (window : option Z) : bool :=
+  match window with
+  | Some w => forallb (fun it => len it <=? w) (items m) && (w <=? pd_upper m + 8)
+  | None => true
   end.
 
 (** The copies of a program, without its stores. *)
 Definition is_copy (o : op) : bool := match o with Store16 _ _ | Store32 _ _ => false | _ => true end.
 
-Definition scalar_small (m : mem) (rest : list item) (upper : Z) : list op :=
-  windows rest upper ++ [Restore (upper - total rest) (upper - total rest) (total rest)].
+Definition by_windows (window : option Z) (rest : list item) (upper : Z) : list op :=
+  windows window rest upper ++ [Restore (upper - total rest) (upper - total rest) (total rest)].
 
-Definition scalar_large (m : mem) (rest : list item) (upper : Z) : list op :=
+Definition by_runs (m : mem) (rest : list item) (upper : Z) : list op :=
   filter is_copy
     (if presorted (pd_special m) (items m) then runs Move rest upper
      else save_area m (pd_special m) :: runs Restore rest upper).
 
-Definition scalar (m : mem) : list op :=
-  let (rest, upper) := skip_in_place (items m) (pd_special m) in
-  if forallb (fun it => len it <=? WINDOW) (items m) && (WINDOW <=? pd_upper m + 8)
-  then scalar_small m rest upper
-  else scalar_large m rest upper.
+Definition gather (whole : bool) (window : option Z) (m : mem) : list op :=
+  let (rest, upper) := start whole m in
+  if windows_fit m window then by_windows window rest upper else by_runs m rest upper.
 
 (** ** Ours, vectors: [window] bytes a tuple from scratch, last item first
 
@@ -133,7 +151,7 @@ Definition longest (its : list item) : Z := fold_right (fun it n => Z.max (len i
 Definition chunks (its : list item) : Z := (longest its + 63) / 64 * 64.
 
 Definition fast (m : mem) : list op :=
-  let (rest, upper) := skip_in_place (items m) (pd_special m) in
+  let (rest, upper) := start false m in
   save_area m (save_top m rest upper) :: slack_stores (chunks rest) upper rest upper [].
 
 (** ** The whole of PageRepairFragmentation *)
@@ -174,7 +192,7 @@ Definition program (a : algorithm) (truncate : bool) (m : mem) : list op :=
   match a with
   | PG13 => pg13 m ++ zero_unused m
   | PG14 => pg14 m ++ zero_unused m
-  | Scalar => scalar m ++ write_line_pointers (line_pointers m) (pd_special m)
+  | Gather whole window => gather whole window m ++ write_line_pointers (line_pointers m) (pd_special m)
   | Fast => fast m ++ write_line_pointers (line_pointers m) (pd_special m)
   end ++ write_header truncate m.
 

@@ -1,8 +1,7 @@
 (* SPDX-License-Identifier: PostgreSQL *)
 (** * Nothing is lost: what a page says before and after PageRepairFragmentation
 
-    The main claims, for all four algorithms at once.  [after a truncate m] ranges over what [run] may leave, whatever the
-    scratch area held. *)
+    The main claims, for all algorithms at once, and whatever the scratch area held before. *)
 From Coq Require Import ZArith List Bool Lia Sorting.Permutation.
 From Pgquern.compaction Require Import Page Memory Algorithms Spec Moves Decode Copies Pointers Repair Result.
 Import ListNotations.
@@ -194,7 +193,8 @@ Proof.
   intros k K. now rewrite C, C'.
 Qed.
 
-(** Our scalar kernel and the fixed-size stores with slack leave the same bytes as PostgreSQL 14's algorithm, all of them. *)
+(** Our ways to move, by windows of any width, by stores with slack, or by runs, leave the same bytes as PostgreSQL 14's
+    algorithm, all of them: so a kernel may choose whichever is the fastest. *)
 Theorem ours_equals_pg14 : forall a truncate m s s', is_page m -> valid_page m -> order_of a = ItemOrder ->
   forall i, run a truncate m s i = run PG14 truncate m s' i.
 Proof. intros a truncate m s s' P V O i. rewrite !page_is_repaired by assumption. now rewrite O. Qed.

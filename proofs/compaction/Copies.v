@@ -83,8 +83,7 @@ Section Valid.
     page (exec (filter is_copy (pg14_presorted m)) (State m scratch0)) i = packed (placed ItemOrder m) m m i.
   Proof.
     intros C. unfold pg14_presorted, placed, ordered.
-    destruct (skip_in_place (items m) (pd_special m)) as [rest upper] eqn:S.
-    pose proof (skip_packed _ _ _ _ m i valid_nonneg S) as E.
+    destruct (start false m) as [rest upper] eqn:S. pose proof (skip_packed _ _ _ _ m i valid_nonneg S) as E.
     destruct (skip_in_place_spec _ _ _ _ S) as (pre & Q & _ & _ & _ & D). specialize (D C).
     assert (N : nonneg rest) by (pose proof valid_nonneg as N; unfold nonneg in *; rewrite Q in N; now apply Forall_app in N as [_ N]).
     rewrite E. destruct (runs_move rest upper (State m scratch0) N D) as [-> _].
@@ -105,14 +104,23 @@ Section Valid.
     rewrite (packed_base _ _ _ m) by apply P. apply packed_src. intros it I j J. apply Q. right. eauto.
   Qed.
 
+  Lemma start_spec whole rest upper : start whole m = (rest, upper) -> exists pre, items m = pre ++ rest /\
+    placed ItemOrder m = map (fun it => (it, off it)) pre ++ place rest upper /\ upper - total rest = new_upper m /\
+    upper = pd_special m - total pre /\ (chain (items m) (pd_special m) -> chain rest upper) /\
+    (forall i, packed (placed ItemOrder m) m m i = packed (place rest upper) m m i).
+  Proof.
+    unfold start, placed, ordered, new_upper. destruct whole; intros S.
+    - injection S as <- <-. exists []. cbn. repeat (split; [reflexivity || lia || auto|]). reflexivity.
+    - destruct (skip_in_place_spec _ _ _ _ S) as (pre & E & P & T & U & C). exists pre.
+      repeat (split; [assumption || lia|]). intros i. now apply skip_packed; [apply valid_nonneg|].
+  Qed.
+
   Section Rest.
-    Variables (rest : list item) (upper : Z).
-    Hypothesis skipped : skip_in_place (items m) (pd_special m) = (rest, upper).
+    Variables (whole : bool) (rest : list item) (upper : Z).
+    Hypothesis started : start whole m = (rest, upper).
 
     Lemma rest_incl it : In it rest -> In it (items m).
-    Proof.
-      destruct (skip_in_place_spec _ _ _ _ skipped) as (pre & -> & _). intro. apply in_or_app. now right.
-    Qed.
+    Proof. destruct (start_spec _ _ _ started) as (pre & -> & _). intro. apply in_or_app. now right. Qed.
     Lemma rest_nonneg : nonneg rest.
     Proof.
       apply Forall_forall. intros it I. pose proof (proj1 (Forall_forall _ _) valid_nonneg) as N. apply N, rest_incl, I.
@@ -122,10 +130,8 @@ Section Valid.
       intro I. split; [apply valid_item, rest_incl, I|]. apply save_top_spec; [|exact I].
       intros x X. now apply valid_stop, rest_incl.
     Qed.
-    Lemma rest_total : upper - total rest = new_upper m.
-    Proof. destruct (skip_in_place_spec _ _ _ _ skipped) as (pre & _ & _ & E & _). unfold new_upper. lia. Qed.
-    Lemma rest_packed i : packed (place (items m) (pd_special m)) m m i = packed (place rest upper) m m i.
-    Proof. apply skip_packed; [apply valid_nonneg|exact skipped]. Qed.
+    Lemma rest_packed i : packed (placed ItemOrder m) m m i = packed (place rest upper) m m i.
+    Proof. destruct (start_spec _ _ _ started) as (pre & _ & _ & _ & _ & _ & E). apply E. Qed.
 
     Lemma restore_runs_pack scratch0 i top : (forall it, In it rest -> pd_upper m <= off it /\ stop it <= top) ->
       page (exec (filter is_copy (save_area m top :: runs Restore rest upper)) (State m scratch0)) i =
@@ -141,9 +147,8 @@ Section Valid.
   Lemma pg14_dense_packs scratch0 i :
     page (exec (filter is_copy (pg14_dense m)) (State m scratch0)) i = packed (placed ItemOrder m) m m i.
   Proof.
-    unfold pg14_dense, placed, ordered.
-    destruct (skip_in_place (items m) (pd_special m)) as [rest upper] eqn:S.
-    rewrite (rest_packed _ _ S). apply restore_runs_pack; [exact S|]. intros it I. now apply (rest_bounds _ _ S).
+    unfold pg14_dense. destruct (start false m) as [rest upper] eqn:S.
+    rewrite (rest_packed _ _ _ S). apply (restore_runs_pack _ _ _ S). intros it I. now apply (rest_bounds _ _ _ S).
   Qed.
 
   Lemma pg14_packs scratch0 i :
@@ -158,42 +163,45 @@ Section Valid.
   Lemma filter_copies p : Forall (fun o => is_copy o = true) p -> filter is_copy p = p.
   Proof. induction 1 as [|o p E _ IH]; cbn; [reflexivity|]. now rewrite E, IH. Qed.
 
-  Lemma windows_copies its : forall upper, Forall (fun o => is_copy o = true) (windows its upper).
+  Lemma windows_copies window its : forall upper, Forall (fun o => is_copy o = true) (windows window its upper).
   Proof. induction its; intro; cbn; constructor; auto. Qed.
 
-  Lemma scalar_copies : Forall (fun o => is_copy o = true) (scalar m).
+  Lemma gather_copies whole window : Forall (fun o => is_copy o = true) (gather whole window m).
   Proof.
-    unfold scalar, scalar_small, scalar_large. destruct (skip_in_place _ _) as [rest upper].
-    destruct (_ && _).
+    unfold gather, by_windows, by_runs. destruct (start _ _) as [rest upper]. destruct (windows_fit _ _).
     - apply Forall_app. split; [apply windows_copies|repeat constructor].
     - apply Forall_forall. intros o I. apply filter_In in I. apply I.
   Qed.
 
-  Lemma scalar_packs scratch0 i :
-    page (exec (filter is_copy (scalar m)) (State m scratch0)) i = packed (placed ItemOrder m) m m i.
+  Lemma windows_wide window : windows_fit m window = true -> forall it, In it (items m) -> len it <= width window it.
   Proof.
-    rewrite filter_copies by apply scalar_copies. unfold scalar, placed, ordered.
-    destruct (skip_in_place (items m) (pd_special m)) as [rest upper] eqn:S. rewrite (rest_packed _ _ S).
-    destruct (_ && _) eqn:W.
-    - apply andb_true_iff in W as [W _]. rewrite forallb_forall in W.
-      unfold scalar_small. rewrite exec_app.
-      assert (W' : Forall (fun it => len it <= WINDOW) rest).
-      { apply Forall_forall. intros it I. apply Z.leb_le, W, (rest_incl _ _ S), I. }
-      destruct (windows_spec rest (rest_nonneg _ _ S) W' upper (State m scratch0)) as [P Q].
-      cbn [exec fold_left step page]. unfold copy at 1. pose proof (total_nonneg _ (rest_nonneg _ _ S)).
+    intros W it I. destruct window as [w|]; cbn in *; [|lia]. apply andb_true_iff in W as [W _].
+    rewrite forallb_forall in W. now apply Z.leb_le, W.
+  Qed.
+
+  Lemma gather_packs whole window scratch0 i :
+    page (exec (filter is_copy (gather whole window m)) (State m scratch0)) i = packed (placed ItemOrder m) m m i.
+  Proof.
+    rewrite filter_copies by apply gather_copies. unfold gather.
+    destruct (start whole m) as [rest upper] eqn:S. rewrite (rest_packed _ _ _ S). pose proof (rest_nonneg _ _ _ S) as N.
+    destruct (windows_fit m window) eqn:W.
+    - unfold by_windows. rewrite exec_app.
+      assert (W' : Forall (fun it => len it <= width window it) rest).
+      { apply Forall_forall. intros it I. apply (windows_wide _ W), (rest_incl _ _ _ S), I. }
+      destruct (windows_spec window rest N W' upper (State m scratch0)) as [P Q].
+      cbn [exec fold_left step page]. unfold copy at 1. pose proof (total_nonneg _ N).
       change (fold_left (fun s o => step o s) ?p ?s) with (exec p s) in *.
       destruct (Z.leb_spec (upper - total rest) i), (Z.ltb_spec i (upper - total rest + total rest)); cbn [andb].
       + replace (upper - total rest + (i - (upper - total rest))) with i by lia. rewrite Q by lia. cbn [page scratch].
-        apply packed_covered; [apply (rest_nonneg _ _ S)|lia].
-      + rewrite P, packed_above by (try apply (rest_nonneg _ _ S); lia). reflexivity.
-      + rewrite P, packed_below by (try apply (rest_nonneg _ _ S); lia). reflexivity.
-      + rewrite P, packed_below by (try apply (rest_nonneg _ _ S); lia). reflexivity.
-    - unfold scalar_large. destruct (presorted _ _) eqn:O.
-      + destruct (runs_move rest upper (State m scratch0) (rest_nonneg _ _ S)) as [-> _].
-        2: apply (single_moves _ (rest_nonneg _ _ S) upper); [|lia].
-        all: destruct (skip_in_place_spec _ _ _ _ S) as (pre & _ & _ & _ & _ & D); now apply D, valid.
-      + apply restore_runs_pack; [exact S|]. intros it I. split; [|apply valid_stop]; try apply (rest_incl _ _ S), I.
-        apply valid_item, (rest_incl _ _ S), I.
+        apply packed_covered; [exact N|lia].
+      + rewrite P, packed_above by (auto; lia). reflexivity.
+      + rewrite P, packed_below by (auto; lia). reflexivity.
+      + rewrite P, packed_below by (auto; lia). reflexivity.
+    - unfold by_runs. destruct (presorted _ _) eqn:O.
+      + destruct (start_spec _ _ _ S) as (_ & _ & _ & _ & _ & D & _). specialize (D (proj2 (proj2 (proj2 (proj2 valid))) O)).
+        destruct (runs_move rest upper (State m scratch0) N D) as [-> _]. now apply (single_moves _ N upper); [|lia].
+      + apply (restore_runs_pack _ _ _ S). intros it I.
+        split; [apply valid_item|apply valid_stop]; apply (rest_incl _ _ _ S), I.
   Qed.
 
   Lemma slack_stores_copies window limit its : forall upper after, Forall (fun o => is_copy o = true) after ->
@@ -202,17 +210,17 @@ Section Valid.
 
   Lemma fast_copies : Forall (fun o => is_copy o = true) (fast m).
   Proof.
-    unfold fast. destruct (skip_in_place _ _) as [rest upper]. constructor; [reflexivity|]. now apply slack_stores_copies.
+    unfold fast. destruct (start _ _) as [rest upper]. constructor; [reflexivity|]. now apply slack_stores_copies.
   Qed.
 
   Lemma fast_packs scratch0 i :
     page (exec (filter is_copy (fast m)) (State m scratch0)) i = packed (placed ItemOrder m) m m i.
   Proof.
-    rewrite filter_copies by apply fast_copies. unfold fast, placed, ordered.
-    destruct (skip_in_place (items m) (pd_special m)) as [rest upper] eqn:S. rewrite (rest_packed _ _ S), exec_cons.
-    destruct (slack_stores_spec (chunks rest) upper rest (rest_nonneg _ _ S) (chunks_spec rest) upper
+    rewrite filter_copies by apply fast_copies. unfold fast.
+    destruct (start false m) as [rest upper] eqn:S. rewrite (rest_packed _ _ _ S), exec_cons.
+    destruct (slack_stores_spec (chunks rest) upper rest (rest_nonneg _ _ _ S) (chunks_spec rest) upper
                 (step (save_area m (save_top m rest upper)) (State m scratch0)) ltac:(lia)) as [_ ->]; [|lia].
-    cbn [step page scratch save_area]. apply packed_src. intros it I j J. destruct (rest_bounds _ _ S it I).
+    cbn [step page scratch save_area]. apply packed_src. intros it I j J. destruct (rest_bounds _ _ _ S it I).
     unfold copy. cases; try lia; same.
   Qed.
 End Valid.

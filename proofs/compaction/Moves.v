@@ -240,15 +240,15 @@ Proof.
 Qed.
 
 (** ** Windows in scratch, last bytes first *)
-Lemma windows_spec its : nonneg its -> Forall (fun it => len it <= WINDOW) its -> forall upper s,
-  (forall i, page (exec (windows its upper) s) i = page s i) /\
+Lemma windows_spec window its : nonneg its -> Forall (fun it => len it <= width window it) its -> forall upper s,
+  (forall i, page (exec (windows window its upper) s) i = page s i) /\
   (forall i, upper - total its <= i ->
-     scratch (exec (windows its upper) s) i = packed (place its upper) (page s) (scratch s) i).
+     scratch (exec (windows window its upper) s) i = packed (place its upper) (page s) (scratch s) i).
 Proof.
   induction 1 as [|it r L N IH]; intros W upper s; [split; reflexivity|].
   inversion W as [|? ? W1 W2]; subst. cbn [windows place packed total]. rewrite exec_cons.
-  destruct (IH W2 (upper - len it) (step (Save (upper - WINDOW) (stop it - WINDOW) WINDOW) s)) as [P Q].
-  split; [exact P|]. intros i I. rewrite Q by lia. cbn [step page scratch]. unfold stop, WINDOW in *. cases; try lia.
+  destruct (IH W2 (upper - len it) (step (Save (upper - width window it) (stop it - width window it) (width window it)) s)) as [P Q].
+  split; [exact P|]. intros i I. rewrite Q by lia. cbn [step page scratch]. set (w := width window it) in *. unfold stop in *. cases; try lia.
   - rewrite packed_above by (auto; lia). unfold copy. cases; try lia; same.
   - apply packed_base. unfold copy. cases; try lia; same.
   - apply packed_covered; auto; lia.

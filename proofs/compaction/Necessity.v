@@ -79,7 +79,7 @@ Proof. computed. Qed.
 
 (** PostgreSQL 14's dense way as it stands upstream: of the tuple area only what lies below the tuples in place is saved. *)
 Definition upstream_dense (m : mem) : list op :=
-  let (rest, upper) := skip_in_place (items m) (pd_special m) in save_area m upper :: runs Restore rest upper.
+  let (rest, upper) := start false m in save_area m upper :: runs Restore rest upper.
 
 (** On a page whose tuples overlap it copies bytes of the scratch area that were never written: what they happen to be shows in
     the result, and contents are lost. *)
@@ -118,7 +118,7 @@ Proof. computed. Qed.
 
 (** Windows that end with the tuple, last item first: what comes along below each one overwrites the next item. *)
 Theorem forward_order_of_windows_is_needed :
-  (let w := rev (windows (items small) 8192) in
+  (let w := rev (windows (Some 64) (items small) 8192) in
    let r := after (w ++ [Restore (new_upper small) (new_upper small) (8192 - new_upper small)]) small 0 in
    r (8192 - 24 - 40) <> small (off (the_item small 2))).
 Proof. computed. Qed.

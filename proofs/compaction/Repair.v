@@ -7,10 +7,10 @@ Local Open Scope Z_scope.
 
 (** The line pointer changes and copies of an algorithm, before unused line pointers and the header. *)
 Definition body (a : algorithm) (m : mem) : list op :=
-  match a with PG13 => pg13 m | PG14 => pg14 m | Scalar => scalar m | Fast => fast m end.
+  match a with PG13 => pg13 m | PG14 => pg14 m | Gather whole window => gather whole window m | Fast => fast m end.
 
 (** How far the scratch area of an algorithm goes beyond the addresses of the page. *)
-Definition scratch_below (a : algorithm) : Z := match a with Scalar => WINDOW | _ => 0 end.
+Definition scratch_below (a : algorithm) : Z := match a with Gather _ (Some w) => Z.max 0 w | _ => 0 end.
 Definition scratch_above (a : algorithm) (m : mem) : Z := match a with Fast => chunks (items m) | _ => 0 end.
 
 Section Contained.
@@ -110,25 +110,24 @@ Section Valid.
     contained edge (pd_upper m) (pd_special m) (save_area m top).
   Proof. cbn. lia. Qed.
 
-  Lemma skip_facts rest upper : skip_in_place (items m) (pd_special m) = (rest, upper) ->
+  Lemma start_facts whole rest upper : start whole m = (rest, upper) ->
     (forall it, In it rest -> In it (items m)) /\ upper <= pd_special m /\ upper - total rest = new_upper m /\
     pd_upper m <= upper /\
     exists pre, placed ItemOrder m = map (fun it => (it, off it)) pre ++ place rest upper.
   Proof.
-    intros S. destruct (skip_in_place_spec _ _ _ _ S) as (pre & E & P & T & U & _).
+    intros S. destruct (start_spec m page_m valid whole _ _ S) as (pre & E & P & T & U & _).
     assert (N : nonneg pre).
     { pose proof (valid_nonneg m page_m valid) as N. unfold nonneg in *. rewrite E in N. now apply Forall_app in N as [N _]. }
-    pose proof (total_nonneg _ N). unfold new_upper.
-    split; [apply (rest_incl m rest upper S)|]. split; [lia|]. split; [lia|]. split; [|eauto].
+    pose proof (total_nonneg _ N).
+    split; [apply (rest_incl m page_m valid whole rest upper S)|]. split; [lia|]. split; [exact T|]. split; [|eauto].
+    pose proof header_bounds. unfold start in S. destruct whole; [injection S as <- <-; lia|].
     (* the last tuple in place starts at [upper], and at or above pd_upper *)
     assert (G : forall its top r u, skip_in_place its top = (r, u) -> pd_upper m <= top ->
       (forall it, In it its -> pd_upper m <= off it) -> pd_upper m <= u).
     { clear. induction its as [|it q IH]; intros top r u K T B; cbn in K; [congruence|].
       destruct (Z.eqb_spec (stop it) top) as [Q|Q]; [|congruence].
       eapply IH; [exact K| |intros; apply B; now right]. specialize (B it (or_introl eq_refl)). unfold stop in Q. lia. }
-    eapply G; [exact S| |].
-    - destruct header as (_ & A & _). lia.
-    - intros it I. now apply (valid_item m valid it).
+    eapply G; [exact S|lia|]. intros it I. now apply (valid_item m valid it).
   Qed.
 
   Lemma save_top_bounds rest upper : pd_upper m <= upper <= pd_special m ->
@@ -151,7 +150,7 @@ Section Valid.
   Lemma pg14_contained : Forall (contained edge (pd_upper m) (pd_special m)) (pg14 m).
   Proof.
     unfold pg14, pg14_presorted, pg14_sparse, pg14_dense. pose proof header_bounds. pose proof new_upper_edge as E.
-    destruct (skip_in_place _ _) as [rest upper] eqn:S. destruct (skip_facts _ _ S) as (I & U & T & L & _).
+    destruct (start _ _) as [rest upper] eqn:S. destruct (start_facts _ _ _ S) as (I & U & T & L & _).
     destruct (presorted _ _); [|destruct (is_sparse m)].
     - apply runs_contained; auto using Move_ok, items_fit; lia.
     - apply Forall_app. split.
@@ -162,42 +161,45 @@ Section Valid.
       apply runs_contained; auto using Restore_ok, items_fit; lia.
   Qed.
 
-  (** *** Scalar and Fast: copies only, all stores after them *)
-  Lemma windows_bounds below above its : WINDOW <= below -> 0 <= above -> (forall it, In it its -> In it (items m)) ->
-    WINDOW <= pd_upper m + 8 -> forall upper, 0 <= upper - total its -> upper <= pd_special m ->
-    Forall (in_bounds below above) (windows its upper).
+  (** *** Ours: copies only, all stores after them *)
+  Lemma windows_bounds window : windows_fit m window = true -> forall its, (forall it, In it its -> In it (items m)) ->
+    forall upper, 0 <= upper - total its -> upper <= pd_special m ->
+    Forall (in_bounds (scratch_below (Gather true window)) 0) (windows window its upper).
   Proof.
-    intros B A S W. pose proof header_bounds. induction its as [|it r IH]; intros upper U H'; cbn [windows total] in *; [constructor|].
+    intros W. pose proof header_bounds. induction its as [|it r IH]; intros S upper U H'; cbn [windows total] in *; [constructor|].
     assert (I : In it (items m)) by (apply S; now left).
     pose proof (item_facts m page_m header it I) as F. pose proof (valid_item m valid it I) as (O & _ & E).
+    pose proof (windows_wide m window W it I) as L.
     assert (N : 0 <= total r).
     { apply total_nonneg, Forall_forall. intros x X. pose proof (item_facts m page_m header x (S x (or_intror X))). lia. }
-    constructor.
-    - assert (8 <= len it) by (destruct F as (_ & _ & L & _ & M); Z.div_mod_to_equations; lia).
-      unfold WINDOW, BLCKSZ in *. cbn. unfold stop, BLCKSZ in *. lia.
-    - apply IH; [intros; apply S; now right| |]; lia.
+    constructor; [|apply IH; [intros; apply S; now right| |]; lia].
+    assert (8 <= len it) by (destruct F as (_ & _ & P & _ & M); Z.div_mod_to_equations; lia).
+    destruct window as [w|]; cbn [width scratch_below in_bounds windows_fit] in *; unfold stop, BLCKSZ in *; [|lia].
+    apply andb_true_iff in W as [_ W]. apply Z.leb_le in W. lia.
   Qed.
 
-  Lemma scalar_body_bounds : Forall (writes_above edge) (scalar m) /\ Forall (in_bounds WINDOW 0) (scalar m).
+  Lemma gather_body_bounds whole window : Forall (writes_above edge) (gather whole window m) /\
+    Forall (in_bounds (scratch_below (Gather whole window)) 0) (gather whole window m).
   Proof.
-    unfold scalar. pose proof header_bounds. pose proof new_upper_edge as E.
-    destruct (skip_in_place _ _) as [rest upper] eqn:S. destruct (skip_facts _ _ S) as (I & U & T & L & _).
-    pose proof (total_nonneg rest (rest_nonneg m page_m valid rest upper S)) as N.
-    destruct (_ && _) eqn:W.
-    - apply andb_true_iff in W as [_ W]. apply Z.leb_le in W. unfold scalar_small. split.
+    unfold gather. pose proof header_bounds. pose proof new_upper_edge as E.
+    destruct (start _ _) as [rest upper] eqn:S. destruct (start_facts _ _ _ S) as (I & U & T & L & _).
+    pose proof (total_nonneg rest (rest_nonneg m page_m valid whole rest upper S)) as N.
+    assert (B : 0 <= scratch_below (Gather whole window)) by (destruct window; cbn; lia).
+    destruct (windows_fit _ _) eqn:W.
+    - unfold by_windows. split.
       + apply Forall_app. split; [|repeat constructor; cbn; lia].
         clear. revert upper. induction rest; intro; cbn; constructor; [exact Logic.I|auto].
-      + apply Forall_app. split; [apply windows_bounds; auto; unfold WINDOW in *; lia|].
-        constructor; [|constructor]. cbn. unfold WINDOW. lia.
-    - assert (C : Forall (contained edge (pd_upper m) (pd_special m)) (scalar_large m rest upper)).
-      { unfold scalar_large. apply Forall_forall. intros o O. apply filter_In in O as [O _]. revert o O.
+      + apply Forall_app. split; [apply windows_bounds; auto; lia|].
+        constructor; [|constructor]. cbn [in_bounds]. lia.
+    - assert (C : Forall (contained edge (pd_upper m) (pd_special m)) (by_runs m rest upper)).
+      { unfold by_runs. apply Forall_forall. intros o O. apply filter_In in O as [O _]. revert o O.
         apply Forall_forall. destruct (presorted _ _); [|constructor; [apply save_area_contained; lia|]];
           apply runs_contained; auto using Move_ok, Restore_ok, items_fit; lia. }
-      assert (K : Forall (fun o => is_copy o = true) (scalar_large m rest upper)).
+      assert (K : Forall (fun o => is_copy o = true) (by_runs m rest upper)).
       { apply Forall_forall. intros o O. apply filter_In in O. apply O. }
       split; apply Forall_forall; intros o O; rewrite Forall_forall in C, K; specialize (C o O); specialize (K o O).
       + destruct o; cbn in *; try discriminate; try exact Logic.I; lia.
-      + eapply contained_in_bounds; [| | | | |exact C]; unfold WINDOW; lia.
+      + eapply contained_in_bounds; [| | | | |exact C]; lia.
   Qed.
 
   Lemma chunks_mono its its' : (forall it, In it its -> In it its') -> chunks its <= chunks its'.
@@ -230,7 +232,7 @@ Section Valid.
   Lemma fast_body_bounds : Forall (writes_above edge) (fast m) /\ Forall (in_bounds 0 (chunks (items m))) (fast m).
   Proof.
     unfold fast. pose proof header_bounds. pose proof new_upper_edge as E.
-    destruct (skip_in_place _ _) as [rest upper] eqn:S. destruct (skip_facts _ _ S) as (I & U & T & L & _).
+    destruct (start _ _) as [rest upper] eqn:S. destruct (start_facts _ _ _ S) as (I & U & T & L & _).
     pose proof (save_top_bounds rest upper ltac:(lia)) as B. pose proof (chunks_mono rest (items m) I) as C.
     assert (P : 0 <= chunks rest).
     { unfold chunks. assert (0 <= longest rest) by (clear; induction rest; unfold longest in *; cbn [fold_right]; lia). div_lia. }
@@ -249,8 +251,8 @@ Section Valid.
     intros [-> | ->]; cbn [order_of body].
     - exists [], (placed Offset m). split; [reflexivity|]. unfold pg13, placed, ordered.
       destruct (any_overlap _); cbn [filter is_store is_copy negb save_area]; now apply filter_store_singles.
-    - unfold pg14, pg14_presorted, pg14_sparse, pg14_dense. destruct (skip_in_place _ _) as [rest upper] eqn:S.
-      destruct (skip_facts _ _ S) as (_ & _ & _ & _ & pre & P).
+    - unfold pg14, pg14_presorted, pg14_sparse, pg14_dense. destruct (start _ _) as [rest upper] eqn:S.
+      destruct (start_facts _ _ _ S) as (_ & _ & _ & _ & pre & P).
       destruct (presorted _ _); [|destruct (is_sparse m)].
       + exists pre, (place rest upper). split; [exact P|]. now apply filter_store_runs.
       + exists [], (placed ItemOrder m). split; [reflexivity|]. rewrite filter_app.
@@ -263,7 +265,7 @@ Section Valid.
   Definition rest_words (a : algorithm) : list (Z * Z) :=
     match a with
     | PG13 | PG14 => zeroed_words m
-    | Scalar | Fast => all_words (line_pointers m) (pd_special m)
+    | Gather _ _ | Fast => all_words (line_pointers m) (pd_special m)
     end.
 
   Lemma program_parts a truncate : program a truncate m = (body a m ++ store_words (rest_words a)) ++ write_header truncate m.
@@ -291,8 +293,8 @@ Section Valid.
         rewrite F. unfold store_words, rest_words. rewrite <- map_app. split; [|reflexivity].
         pose proof (rewrites_low _ _ R) as Q. unfold store_words in Q. rewrite map_app in Q. now apply Forall_app in Q.
       - pose proof (all_words_rewrite m valid) as R. eexists. split; [exact R|].
-        split; [apply copies_splits, scalar_body_bounds|]. split; [exact (rewrites_low _ _ R)|].
-        cbn [body]. rewrite no_stores by apply scalar_copies. reflexivity.
+        split; [apply copies_splits, gather_body_bounds|]. split; [exact (rewrites_low _ _ R)|].
+        cbn [body]. rewrite no_stores by apply gather_copies. reflexivity.
       - pose proof (all_words_rewrite m valid) as R. eexists. split; [exact R|].
         split; [apply copies_splits, fast_body_bounds|]. split; [exact (rewrites_low _ _ R)|].
         cbn [body]. rewrite no_stores by apply fast_copies. reflexivity. }
@@ -302,7 +304,7 @@ Section Valid.
 
   Lemma body_packs a scratch0 i :
     page (exec (filter is_copy (body a m)) (State m scratch0)) i = packed (placed (order_of a) m) m m i.
-  Proof. destruct a; [apply pg13_packs|apply pg14_packs|apply scalar_packs|apply fast_packs]; assumption. Qed.
+  Proof. destruct a; [apply pg13_packs|apply pg14_packs|apply gather_packs|apply fast_packs]; assumption. Qed.
 
   Lemma repaired_packed o truncate i : edge <= i -> repaired o truncate m i = packed (placed o m) m m i.
   Proof.
@@ -335,7 +337,7 @@ Section Valid.
     - assert (U : forall p, Forall (contained edge (pd_upper m) (pd_special m)) p -> Forall (in_bounds 0 0) p).
       { intros p. apply Forall_impl. intros o. apply contained_in_bounds; lia. }
       destruct a; cbn [body scratch_below scratch_above];
-        [apply U, pg13_contained|apply U, pg14_contained|apply scalar_body_bounds|apply fast_body_bounds].
+        [apply U, pg13_contained|apply U, pg14_contained|apply gather_body_bounds|apply fast_body_bounds].
     - destruct (body_and_words a (State m m)) as (l & [R _] & _ & F & _ & Q).
       apply Forall_forall. intros o O. assert (O' : In o (store_words l)).
       { rewrite <- F, filter_app. apply in_or_app. right. apply filter_In. split; [exact O|].
@@ -364,7 +366,7 @@ Proof.
 Qed.
 
 (** On a valid page no algorithm reads or writes outside the 8192 bytes of the page; and of scratch only as many bytes beyond
-    those as it has: 64 below for the windows, one stretch of chunks above for the slack. *)
+    those as it has: one window's width below, or one fixed-size load's above. *)
 Theorem stays_in_bounds : forall a truncate m, is_page m -> valid_page m ->
   Forall (in_bounds (scratch_below a) (scratch_above a m)) (program a truncate m).
 Proof. intros. now apply program_bounds. Qed.

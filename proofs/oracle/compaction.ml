@@ -4,7 +4,9 @@
    Standard input: records of 1 byte algorithm, 1 byte truncate (0 or 1), 8192 bytes page.  Standard output, one for each:
    1 byte error code, 2 bytes little-endian number of the line pointer, 8192 bytes page (unchanged if the code isn't 0).
 
-   Algorithm: 0 pg13, 1 pg14, 2 fast, 3 scalar; plus 128: the operations are done by the extracted interpreter, byte by
+   Algorithm: 0 pg13; 1 pg14; 2 fixed-size stores with slack; then ours through scratch: 3 by windows of 64 bytes, 4 the
+   same without a look at what is in place, 5 by windows of 256 bytes, 6 each tuple exactly, 7 by runs.  Where windows don't
+   fit, 3 to 5 go by runs.  Plus 128: the operations are done by the extracted interpreter, byte by
    byte on functions (slow), instead of by [step] below on buffers. *)
 
 open Compaction_proved
@@ -36,8 +38,12 @@ let algorithm = function
   | 0 -> PG13
   | 1 -> PG14
   | 2 -> Fast
-  | 3 -> Scalar
-  | n -> prerr_endline (Printf.sprintf "no algorithm %d: give 0 pg13, 1 pg14, 2 fast or 3 scalar" n); exit 2
+  | 3 -> Gather (false, Some 64)
+  | 4 -> Gather (true, Some 64)
+  | 5 -> Gather (false, Some 256)
+  | 6 -> Gather (false, None)
+  | 7 -> Gather (false, Some 0)
+  | n -> prerr_endline (Printf.sprintf "no algorithm %d: give 0 to 7" n); exit 2
 
 let answer kind truncate page =
   let run = if kind land 128 = 0 then run_on_buffers else run_extracted in
