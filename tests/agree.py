@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: PostgreSQL
 """Oracle and kernels side by side on one page: the same bytes, or the same refusal and the page unchanged."""
 
-from collections.abc import Iterable
 from itertools import product
 from typing import NamedTuple
 
@@ -21,6 +20,9 @@ class Outcome(NamedTuple):
     code: int
     at: int  # line pointer, or 0
     page: bytes
+
+
+Answers = dict[tuple[Order, bool], Outcome]
 
 
 def oracle(page: bytes, order: Order, truncate: bool) -> Outcome:
@@ -43,15 +45,18 @@ def kernel(page: bytes, variant: str | None, truncate: bool) -> Outcome:
     return Outcome(ErrorCode.OK, 0, work.tobytes())
 
 
-def expected(page: bytes) -> dict[tuple[Order, bool], Outcome]:
+def expected(page: bytes) -> Answers:
     """The oracle's answer for each order, with truncation and without."""
     return {(order, truncate): oracle(page, order, truncate) for order, truncate in product(Order, (False, True))}
 
 
-def assert_agreement(page: bytes, variants: Iterable[compaction.Variant] = VARIANTS) -> None:
-    """That every variant does with `page` what the oracle of its order does, with truncation and without."""
-    want = expected(page)
-    for variant, truncate in product(variants, (False, True)):
+def assert_agreement(page: bytes, want: Answers | None = None) -> None:
+    """That every variant does with `page` what the oracle of its order does, with truncation and without.
+
+    want: expected(page), if it is at hand.
+    """
+    want = want or expected(page)
+    for variant, truncate in product(VARIANTS, (False, True)):
         got = kernel(page, variant.name, truncate)
         wanted = want[ORDERS[variant.order], truncate]
         assert got == wanted, f"{variant.name}, truncate={truncate}: {difference(page, wanted, got)}"

@@ -10,6 +10,7 @@ file: test_<stem>.py or test_<stem>_<aspect>.py.
 import functools
 import os
 import platform
+import sys
 from collections import defaultdict
 from collections.abc import Callable
 from importlib.metadata import version
@@ -19,7 +20,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests import results
+from tests import progress, results
 from tests.tally import of, tally
 
 PROFILE = os.environ.get("PGQUERN_PROFILE", "ci")
@@ -38,6 +39,11 @@ settings.load_profile(PROFILE)
 outcomes: dict[str, str] = {}
 seconds: dict[str, float] = defaultdict(float)
 reasons: dict[str, str] = {}
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if RESULT and sys.stderr.isatty():
+        config.pluginmanager.register(progress.Line())
 
 
 def stem_of(nodeid: str) -> str:

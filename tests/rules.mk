@@ -9,12 +9,13 @@ TEST_NEEDS := $(SETUP)/python.stamp $(BUILD)/ffi/$(FFI)
 ALL_TESTS  := $(if $(STEM),$(wildcard tests/test_$(STEM).py tests/test_$(STEM)_*.py),tests)
 PYTEST     := $(PY) -m pytest -q -p no:cacheprovider
 
-# The stems that have kernels.
+# Of the stems that have kernels: against the oracle, and through the extracted proofs too.
 KERNEL_TESTS := $(filter $(patsubst csrc/%/,tests/test_%.py,$(wildcard csrc/*/)),$(wildcard tests/test_$(or $(STEM),*).py))
+CHAIN_TESTS  := $(wildcard $(KERNEL_TESTS:%.py=%_chain.py))
 
 .PHONY: differential test test-python test-asan lint-python
-differential: $(TEST_NEEDS) $(EXTRACTED) ## every kernel against its oracle on thousands of inputs; STEM=compaction narrows (1 minute a stem)
-	@PGQUERN_RESULT=test $(PYTEST) $(KERNEL_TESTS)
+differential: $(TEST_NEEDS) $(EXTRACTED) ## proofs, oracles and kernels against each other on thousands of inputs; STEM= narrows (1 minute a stem)
+	@PGQUERN_RESULT=test $(PYTEST) $(KERNEL_TESTS) $(CHAIN_TESTS)
 
 test: test-python ## all tests, then the kernels under sanitizers, fuzzed, and broken on purpose; STEM= narrows (about 10 minutes)
 	@$(MAKE) test-asan fuzz mutants

@@ -159,7 +159,7 @@ def test_overlap_out_of_order_is_accepted_and_no_bytes_are_lost() -> None:
 
 @pytest.mark.parametrize("fill", [b"\x11\x22\x33", b"\xdd\xee\xff"])
 def test_overlap_with_a_tuple_in_place_is_accepted_and_no_bytes_are_lost(fill: bytes) -> None:
-    """The third tuple reaches into the first, which stays. Two fills: what one call leaves in scratch is not the next's."""
+    """The third reaches into the first, which stays. Two fills: what a call leaves in scratch is not the next one's."""
     page = bytearray(build([normal(8128, 64), normal(8000, 64), normal(8120, 72)]))
     page[7992:8192] = (fill * 100)[:200]
     for variant in VARIANTS:

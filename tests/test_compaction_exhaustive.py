@@ -4,11 +4,11 @@
 What is enumerated, for each size of the area from 0 to 6 units (what is marked `deep` the default profile leaves out):
 
 1. One line pointer: every flag, every lp_off and every lp_len in bytes, from 9 bytes outside the area to 9 beyond.
-2. Two: every flag; lp_off at each unit, one unit below, at pd_special, and unaligned; every lp_len in bytes, to one more
-   than the area has (areas of 4 units and more: deep).
+2. Two: every flag; lp_off at each unit, one unit below, at pd_special, and unaligned; every lp_len in bytes, up to
+   one more than the area has (areas of 4 units and more: deep).
 3. Three: every flag; lp_off at each unit and at pd_special; lp_len in units (areas of 5 and 6 units: deep).
-4. Two to four: lp_off and lp_len as before; each line pointer unused or used. Which of the used flags it has, how far its
-   length falls short of the unit, and what garbage is in an unused one, is dealt out over the pages.
+4. Two to four: lp_off and lp_len as before; each line pointer unused or used. Which of the used flags it has, how far
+   its length falls short of the unit, and what garbage is in an unused one, is dealt out over the pages.
 5. Four, every flag, each line pointer with its storage within the area: deep.
 
 All with truncation and without. There is no hole below the area, so that larger totals are refused, and for 1, 4 and 5
