@@ -62,6 +62,7 @@ def main() -> int:
         manifest.accept(path, configs, found, whole=options.stem is None)
         readme.write(SPEC / "README.md", discover(SPEC), manifest.load(path))
     complaints = [f"no model that must fail violates {name}; add a mutant" for name in unbroken(configs)]
+    complaints += [f"{action} is never taken in a large model" for action in results.never_taken(items)]
     if options.stem is None:
         complaints += house(configs)
     for complaint in complaints:

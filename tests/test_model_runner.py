@@ -120,7 +120,10 @@ def test_action_never_taken_fails() -> None:
     idle = message(2772, "<Never line 6, col 1 to line 6, col 5 of module M>: 0:0")
     seen = tlc.parse(COMPLETE + covered + idle, 0, "")
     assert (seen.actions, seen.never_taken) == (2, ["Never"])
-    assert manifest.unfit(config("large"), seen) == ["never taken: Never"]
+    item = Item(config("large"), None, "passed", [], seen)
+    assert results.never_taken([item]) == ["stem/MCM.Never"]
+    other = tlc.parse(COMPLETE + covered + idle.replace("0:0", "0:4"), 0, "")
+    assert results.never_taken([item, Item(config("large"), None, "passed", [], other)]) == []
     later = message(2772, "<Never line 6, col 1 to line 6, col 5 of module M>: 0:4")
     assert tlc.parse(COMPLETE + covered + idle + later, 0, "").never_taken == []
 

@@ -78,8 +78,6 @@ def unfit(config: Config, outcome: Outcome) -> list[str]:
         return [f"must fail on {config.violates}, but failed on {outcome.property}"]
     if not config.must_fail and outcome.result == "violation":
         return [f"{outcome.property} is violated, after {outcome.trace_length} states"]
-    if outcome.never_taken:
-        return [f"never taken: {', '.join(outcome.never_taken)}"]
     return []
 
 

@@ -43,6 +43,16 @@ def write(path: Path, items: Sequence[Item], extra: Sequence[str], wall: float) 
     path.write_text(json.dumps(document, indent=2) + "\n")
 
 
+def never_taken(items: Sequence[Item]) -> list[str]:
+    """Actions, as MODULE.ACTION, that not one of the module's large runs took."""
+    idle: dict[str, set[str]] = {}
+    for item in items:
+        if item.config.kind == "large" and item.outcome.result == "success":
+            name = f"{item.config.stem}/{item.config.module.stem}"
+            idle[name] = idle.get(name, set(item.outcome.never_taken)) & set(item.outcome.never_taken)
+    return sorted(f"{name}.{action}" for name, actions in idle.items() for action in actions)
+
+
 def says(items: Sequence[Item]) -> str:
     """One line on a stem."""
     states = sum(item.outcome.distinct or 0 for item in items if item.outcome.result == "success")
