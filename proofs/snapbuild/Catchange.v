@@ -34,15 +34,15 @@ Proof.
   rewrite IH. unfold kept, keeps. simpl. now rewrite P.
 Qed.
 
-(** So is that of InitialRunningXacts. *)
+(** The purge of InitialRunningXacts is safe, too. *)
 Theorem purge_initial_running_safe : forall xmin l, kept xmin (purge_initial_running xmin l) = kept xmin l.
 Proof.
   intros xmin [|x l]; [auto|]. simpl purge_initial_running. destruct (precedes x xmin); [|auto].
   apply (kept_kept xmin (x :: l)).
 Qed.
 
-(** Neither is complete, even with all XIDs within a few of xmin: here 4294967290 precedes xmin and stays, because 3,
-    past the wrap, stands before it. *)
+(** Neither of upstream's purges of catchange.xip and of InitialRunningXacts is complete, even with all XIDs within a
+    few of xmin: 4294967290 precedes xmin = 4294967295 and stays, because 3, past the wrap, stands before it. *)
 Theorem catchange_incomplete : exists xmin l, sorted_unique l /\ Forall normal l /\ normal xmin /\
   within_half_ring (fun x => x = xmin \/ In x l) /\ kept xmin l = [3; 4294967295] /\
   purge_catchange xmin l = l /\ purge_initial_running xmin l = l /\ length l = 3%nat.

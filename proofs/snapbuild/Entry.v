@@ -105,7 +105,8 @@ Proof.
   destruct (purge_inplace_is_filter l xmin _ (laid_out_array l)) as (a & -> & A & _). now apply result_accepted.
 Qed.
 
-(** So does the extracted sorted purge, which also refuses an array that is unsorted or has duplicates. *)
+(** The extracted sorted purge does on valid XIDs what the extracted purge does, and also refuses an array that is
+    unsorted or has duplicates. *)
 Theorem run_purge_sorted_correct : forall l xmin, Forall valid l -> valid xmin ->
   run_purge_sorted l xmin =
     if all_normal l then
@@ -121,7 +122,8 @@ Proof.
   destruct (purge_sorted_is_filter l xmin _ O N M (laid_out_array l)) as (a & -> & A & _). now apply result_accepted.
 Qed.
 
-(** The extracted purge of FullTransactionIds keeps exactly those that do not precede xmin. *)
+(** The extracted purge of FullTransactionIds keeps exactly those that do not precede xmin, and refuses permanent XIDs
+    and an array that is unsorted or has duplicates. *)
 Theorem run_purge_full_correct : forall l xmin,
   run_purge_full l xmin =
     if all_normal (map xid_of l) then

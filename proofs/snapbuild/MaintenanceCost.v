@@ -257,8 +257,8 @@ Proof.
   apply Z.div_le_lower_bound; lia.
 Qed.
 
-(** Without room for twice the live XIDs there is no such bound: in an array of 100 that stays full, each XID that ends
-    and each that begins costs a compressing of all 100. *)
+(** Without room for twice the live XIDs the cost of a removal has no such bound: in an array of 100 that stays full,
+    each XID that ends and makes place for one that begins costs a compressing of all 100. *)
 Theorem full_array_costs : exists ops, let b := snd (run 100 ops empty) in
   3 * removed b < for_space b /\ removed b = 20 /\ for_space b = 2000.
 Proof.

@@ -98,7 +98,8 @@ Proof.
   - rewrite E. simpl. subst. eauto.
 Qed.
 
-(** The purge without a branch keeps the same ones; it may overwrite any cell of the array, and none outside it. *)
+(** The purge without a branch keeps exactly the XIDs that do not precede xmin, too, in their order; it may overwrite
+    any cell of the array, and none outside it. *)
 Theorem purge_branchless_is_filter : forall l xmin a, array a 0 l ->
   exists a', purge_branchless (zlength l) xmin a = Some (zlength (kept xmin l), a') /\
     array a' 0 (kept xmin l) /\ unchanged_outside 0 (zlength l) a a'.

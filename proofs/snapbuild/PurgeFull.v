@@ -31,7 +31,8 @@ Proof.
   rewrite E. exists a'. auto.
 Qed.
 
-(** Within half a ring around a FullTransactionId, below included and above excluded, it keeps what its XID keeps. *)
+(** A FullTransactionId in [xmin - 2^31, xmin + 2^31) survives a purge by xmin exactly if its XID survives a purge by
+    the XID of xmin. *)
 Theorem full_keeps_agrees : forall xmin x, normal (xid_of xmin) -> normal (xid_of x) -> - HALF <= x - xmin < HALF ->
   full_keeps xmin x = keeps (xid_of xmin) (xid_of x).
 Proof. intros xmin x Nm Nx H. unfold full_keeps, keeps. f_equal. xid. Qed.
@@ -47,7 +48,8 @@ Proof.
   destruct (keeps (xid_of xmin) (xid_of x)); simpl; rewrite IH; auto.
 Qed.
 
-(** Both bounds are sharp: one XID further, on either side, and the two purges differ. *)
+(** Both ends of [xmin - 2^31, xmin + 2^31) are sharp: one XID further, on either side, and the purge of
+    FullTransactionIds differs from that of their XIDs. *)
 Theorem full_purge_refines_sharp :
   (exists x xmin, normal (xid_of x) /\ normal (xid_of xmin) /\ x - xmin = HALF /\
      full_keeps xmin x = true /\ keeps (xid_of xmin) (xid_of x) = false) /\

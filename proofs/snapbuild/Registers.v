@@ -162,8 +162,8 @@ Proof.
   pose proof (Nat.div_mod (n mod (4 * lanes))%nat lanes ltac:(lia)). nia.
 Qed.
 
-(** So both kernels' schedules are right, for arrays of any length: that of AVX2, however its permutation fills the
-    other lanes, and that of AVX-512. *)
+(** The schedules of the AVX2 and of the AVX-512 purge are right, for arrays of any length: that of AVX2 however its
+    permutation fills the lanes past the survivors. *)
 Theorem avx_schedules_are_filters : forall l xmin a, array a 0 l ->
   (forall pack, packs xmin pack -> exists a',
     purge_registers pack xmin (avx2_schedule (length l)) 0 0 a = Some (zlength (kept xmin l), a') /\

@@ -58,7 +58,8 @@ Section lower_bound.
     - eapply Forall_impl; [exact R|]. intros v. apply Z.ltb_ge.
   Qed.
 
-  (** The search of the kernels, of [from, from + n), does too, after at most log2(n) + 2 probes, all of them inside. *)
+  (** The branch-free search of [from, from + n) yields the lower bound whenever it lies there, after at most
+      log2(n) + 2 probes, all of them inside. *)
   Lemma lower_bound_spec from n : base <= from <= bound -> bound <= from + n <= top ->
     lower_bound a x from n = Some bound.
   Proof.

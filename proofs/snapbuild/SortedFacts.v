@@ -66,7 +66,7 @@ Proof.
     + destruct (proj2 (E z) (or_intror Z)) as [->|]; [|auto]. specialize (F2 z Z). lia.
 Qed.
 
-(** There is exactly one sorted union of two arrays. *)
+(** There is at most one sorted union of two arrays. *)
 Theorem sorted_union_unique : forall a b u u', sorted_union a b u -> sorted_union a b u' -> u = u'.
 Proof.
   intros a b u u' [S E] [S' E']. apply sorted_unique_ext; auto. intros x. now rewrite E, E'.

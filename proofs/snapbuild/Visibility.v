@@ -36,8 +36,8 @@ Proof.
   assert (precedes xid later = true) by (apply (precedes_transitive _ W xid xmin later); auto). congruence.
 Qed.
 
-(** That hypothesis is needed: once xmin has moved on by half the ring past an XID that was purged, the XID seems to be
-    in the future and the purge shows. *)
+(** Half the ring is needed for that: once xmin has moved on by more past an XID that was purged, the XID seems to be in
+    the future and the purge shows. *)
 Theorem purge_shows_after_half_a_ring : exists did_commit xmin later_xmin xmax l xid,
   normal xmin /\ normal later_xmin /\ normal xid /\ precedes xmin later_xmin = true /\
   sees did_commit later_xmin xmax (kept xmin l) xid = false /\ sees did_commit later_xmin xmax l xid = true.
