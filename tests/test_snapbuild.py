@@ -129,6 +129,27 @@ def test_purge_of_every_subset_at_every_border(variant: str) -> None:
     tally("snapbuild", "arrays", 4096 * len(xmins))
 
 
+@pytest.mark.parametrize("n", [255, 256, 257, 1000, 2047, 2048, 2055, 20_000])
+def test_purge_sorted_of_large_arrays(n: int) -> None:
+    """Long enough for the search to go by eighths; borders next to XIDs that are there."""
+    rng = Random(n)
+    for _ in range(40):
+        base = rng.choice([FIRST_NORMAL, HALF, XID.size - 100 * n // 2, rng.randrange(XID.size)])
+        xids = {max((base + 100 * i + rng.randrange(100)) % XID.size, FIRST_NORMAL) for i in range(n)}
+        xip = sorted(xids)
+        xmin = max((rng.choice(xip) + rng.choice([-1, 0, 1]) + rng.choice([0, 0, HALF])) % XID.size, FIRST_NORMAL)
+        expected = [x for x in xip if not XID.precedes(x, xmin)]
+        for variant in names("purge_sorted"):
+            committed = Committed(xip, sorted=True)
+            committed.purge_sorted(xmin, variant=variant, checked=False)
+            assert committed.xip == expected, (variant, xmin)
+        batch = [xmin, *rng.sample(range(FIRST_NORMAL, XID.size), 20), *rng.sample(xip, 20)]
+        merged = Committed(xip, capacity=len(xip) + len(batch), sorted=True)
+        merged.insert(batch, variant="batch_merge", checked=False)
+        assert merged.xip == sorted({*xip, *batch})
+        tally("snapbuild", "arrays")
+
+
 def test_a_single_lower_bound_is_wrong_across_the_wrap() -> None:
     """What the two borders are for: 5 was assigned after LAST, and a lower bound at LAST would drop it."""
     committed = Committed([5, LAST - 10, LAST], sorted=True)

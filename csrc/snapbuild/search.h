@@ -7,8 +7,9 @@
 #include <stdint.h>
 
 /*
- * lower_boundN: the number of elements below x in the sorted array a[0 .. n). No branch on the data, and both elements
- * that the next step may need are fetched ahead: what it costs is memory, not mispredictions.
+ * lower_boundN: the number of elements below x in the sorted array a[0 .. n), without a branch on the data. A large array
+ * is cut into eight at a time: seven probes that don't wait for each other cost one miss of the cache where a binary
+ * search would take three, one after the other.
  *
  * gallop_downN: the same, but searching from the end in doubling steps: O(log d) for an answer d before the end.
  */
@@ -17,17 +18,22 @@
     {                                                                                                        \
         const type *base = a;                                                                                \
                                                                                                              \
-        if (n == 0)                                                                                          \
-            return 0;                                                                                        \
+        /* The answer lies in [base - a, base - a + n]. */                                                   \
+        while (n >= 256) {                                                                                   \
+            size_t step = n / 8, below = 0;                                                                  \
+                                                                                                             \
+            for (size_t k = 1; k < 8; k++)                                                                   \
+                below += base[k * step - 1] < x;                                                             \
+            base += below * step;                                                                            \
+            n -= 7 * step;                                                                                   \
+        }                                                                                                    \
         while (n > 1) {                                                                                      \
             size_t half = n / 2;                                                                             \
                                                                                                              \
-            n -= half;                                                                                       \
-            __builtin_prefetch(base + n / 2 - (n > 1));                                                      \
-            __builtin_prefetch(base + half + n / 2 - (n > 1));                                               \
             base += (base[half - 1] < x) * half;                                                             \
+            n -= half;                                                                                       \
         }                                                                                                    \
-        return (size_t)(base - a) + (*base < x);                                                             \
+        return (size_t)(base - a) + (n > 0 && *base < x);                                                    \
     }                                                                                                        \
                                                                                                              \
     static inline size_t gallop_down##bits(const type *a, size_t n, type x)                                  \
