@@ -36,7 +36,8 @@ EXPECTED: dict[str, dict[int, str]] = {
         7: "TOO_MANY",
         8: "TOTAL",
         9: "OVERLAP",
-    }
+    },
+    "snapbuild": {0: "done", 20: "XID_PERMANENT", 21: "UNSORTED", 22: "CAPACITY", 23: "DUPLICATE"},
 }
 
 
