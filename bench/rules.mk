@@ -25,3 +25,7 @@ report: $(RESULTS)/real-page.json ## one page of all results, build/report/index
 matrix: $(SETUP)/python.stamp ## write the matrix of stems and layers into README.md (1 s)
 	@$(PY) -m bench.report.matrix --write
 .PHONY: matrix
+
+claims: $(SETUP)/python.stamp ## write the figures of the last full benchmarks into CLAIMS.md (1 s)
+	@$(PY) -m bench.report.claims
+.PHONY: claims
