@@ -53,7 +53,8 @@ def try_mutant(mutant: Mutant, source: Path, compiled: Path, work: Path) -> str:
     if text.count(mutant.old) != 1:
         raise SystemExit(f"mutants.toml: {mutant.name}: 'old' occurs {text.count(mutant.old)} times in {mutant.file}")
     shutil.rmtree(work, ignore_errors=True)
-    shutil.copytree(compiled / mutant.stem, work / mutant.stem)
+    for folder in sorted({"common", mutant.stem}):
+        shutil.copytree(compiled / folder, work / folder)
     (work / mutant.file).write_text(text.replace(mutant.old, mutant.new))
     listed = [line.strip() for line in (source / "_CoqProject").read_text().splitlines()]
     files = [line for line in listed if line.startswith(mutant.stem + "/")]
