@@ -12,6 +12,7 @@ Inductive algorithm :=
 | PG13                                         (** by falling lp_off *)
 | PG14                                         (** in item order *)
 | Gather (whole : bool) (window : option Z)    (** ours: through scratch, by windows of one width, or each tuple exactly *)
+| Squeeze                                      (** ours: in place, cache line by cache line *)
 | Fast.                                        (** ours: from scratch, by stores of one width *)
 
 (** [Move] or [Restore]: from the page itself, or from scratch. *)
@@ -117,6 +118,9 @@ Definition windows_fit (m : mem) (window : option Z) : bool :=
   | None => true
   end.
 
+(** pd_upper afterwards. *)
+Definition new_upper_of (m : mem) : Z := pd_special m - total (items m).
+
 (** The copies of a program, without its stores. *)
 Definition is_copy (o : op) : bool := match o with Store16 _ _ | Store32 _ _ => false | _ => true end.
 
@@ -131,6 +135,48 @@ Definition by_runs (m : mem) (rest : list item) (upper : Z) : list op :=
 Definition gather (whole : bool) (window : option Z) (m : mem) : list op :=
   let (rest, upper) := start whole m in
   if windows_fit m window then by_windows window rest upper else by_runs m rest upper.
+
+(** ** Ours, presorted: the dead units of 8 bytes squeezed out, a line of 64 bytes at a time, from the top
+
+    Two vector registers are the scratch area here, at 0 and at 64.  Of a line the live units are loaded against the end of the
+    first register, in order; then the register is stored whole, so that it ends where the units above begin.  What it smashes
+    below has been read already.  The second register keeps the hole below the new pd_upper, which the last stores smash. *)
+Definition LINE : Z := 64.
+
+(** [count] units from [top] downwards. *)
+Fixpoint down (top : Z) (count : nat) : list Z :=
+  match count with O => [] | S count => top - 8 :: down (top - 8) count end.
+
+Definition line_end (a : Z) : Z := (a + 63) / 64 * 64.
+
+(** What is live from the line of the lowest tuple in place on downwards, [upper] being where that one starts. *)
+Definition live (rest : list item) (upper : Z) : list Z :=
+  down (line_end upper) (Z.to_nat ((line_end upper - upper) / 8)) ++
+  flat_map (fun it => down (stop it) (Z.to_nat (len it / 8))) rest.
+
+Definition in_line (line : Z) (units : list Z) : list Z :=
+  filter (fun u => (line <=? u) && (u + 8 <=? line + LINE)) units.
+
+Fixpoint load (units : list Z) (at_ : Z) : list op :=
+  match units with [] => [] | u :: r => Save (at_ - 8) u 8 :: load r (at_ - 8) end.
+
+Fixpoint squeeze_lines (units : list Z) (count : nat) (above to : Z) : list op :=
+  match count with
+  | O => []
+  | S count =>
+      let here := in_line (above - LINE) units in
+      load here LINE ++ Restore (to - LINE) 0 LINE ::
+      squeeze_lines units count (above - LINE) (to - 8 * Z.of_nat (length here))
+  end.
+
+Definition squeeze (m : mem) : list op :=
+  let (rest, upper) := start false m in
+  let lowest := last (map off rest) upper in
+  if presorted (pd_special m) (items m) && (LINE <=? new_upper_of m)
+  then Save LINE (new_upper_of m - LINE) LINE ::
+       squeeze_lines (live rest upper) (Z.to_nat ((line_end upper - lowest / 64 * 64) / 64)) (line_end upper) (line_end upper) ++
+       [Restore (new_upper_of m - LINE) LINE LINE]
+  else by_runs m rest upper.
 
 (** ** Ours, vectors: [window] bytes a tuple from scratch, last item first
 
@@ -193,6 +239,7 @@ Definition program (a : algorithm) (truncate : bool) (m : mem) : list op :=
   | PG13 => pg13 m ++ zero_unused m
   | PG14 => pg14 m ++ zero_unused m
   | Gather whole window => gather whole window m ++ write_line_pointers (line_pointers m) (pd_special m)
+  | Squeeze => squeeze m ++ write_line_pointers (line_pointers m) (pd_special m)
   | Fast => fast m ++ write_line_pointers (line_pointers m) (pd_special m)
   end ++ write_header truncate m.
 

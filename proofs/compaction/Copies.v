@@ -179,6 +179,16 @@ Section Valid.
     rewrite forallb_forall in W. now apply Z.leb_le, W.
   Qed.
 
+  Lemma by_runs_packs whole rest upper scratch0 i : start whole m = (rest, upper) ->
+    page (exec (by_runs m rest upper) (State m scratch0)) i = packed (place rest upper) m m i.
+  Proof.
+    intros S. unfold by_runs. pose proof (rest_nonneg _ _ _ S) as N. destruct (presorted _ _) eqn:O.
+    - destruct (start_spec _ _ _ S) as (_ & _ & _ & _ & _ & D & _). specialize (D (proj2 (proj2 (proj2 (proj2 valid))) O)).
+      destruct (runs_move rest upper (State m scratch0) N D) as [-> _]. now apply (single_moves _ N upper); [|lia].
+    - apply (restore_runs_pack _ _ _ S). intros it I.
+      split; [apply valid_item|apply valid_stop]; apply (rest_incl _ _ _ S), I.
+  Qed.
+
   Lemma gather_packs whole window scratch0 i :
     page (exec (filter is_copy (gather whole window m)) (State m scratch0)) i = packed (placed ItemOrder m) m m i.
   Proof.
@@ -197,11 +207,7 @@ Section Valid.
       + rewrite P, packed_above by (auto; lia). reflexivity.
       + rewrite P, packed_below by (auto; lia). reflexivity.
       + rewrite P, packed_below by (auto; lia). reflexivity.
-    - unfold by_runs. destruct (presorted _ _) eqn:O.
-      + destruct (start_spec _ _ _ S) as (_ & _ & _ & _ & _ & D & _). specialize (D (proj2 (proj2 (proj2 (proj2 valid))) O)).
-        destruct (runs_move rest upper (State m scratch0) N D) as [-> _]. now apply (single_moves _ N upper); [|lia].
-      + apply (restore_runs_pack _ _ _ S). intros it I.
-        split; [apply valid_item|apply valid_stop]; apply (rest_incl _ _ _ S), I.
+    - now apply (by_runs_packs whole).
   Qed.
 
   Lemma slack_stores_copies window limit its : forall upper after, Forall (fun o => is_copy o = true) after ->

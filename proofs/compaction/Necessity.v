@@ -122,3 +122,17 @@ Theorem forward_order_of_windows_is_needed :
    let r := after (w ++ [Restore (new_upper small) (new_upper small) (8192 - new_upper small)]) small 0 in
    r (8192 - 24 - 40) <> small (off (the_item small 2))).
 Proof. computed. Qed.
+
+(* Four presorted tuples with a gap above each, in two lines. *)
+Definition gaps : mem := page_with 8064 8192 [normal 8160 24; normal 8128 16; normal 8096 24; normal 8064 16].
+
+(** Squeezing without putting the hole back: the last stores change bytes below the new pd_upper. *)
+Theorem putting_back_is_needed :
+  check gaps = None /\ after (removelast (squeeze gaps)) gaps 0 (new_upper gaps - 1) <> gaps (new_upper gaps - 1).
+Proof. computed. Qed.
+
+(** Squeezing a page that isn't presorted: contents are lost, since units stay in the order in which they lie. *)
+Theorem presortedness_is_needed_to_squeeze :
+  let squeezed := squeeze_lines (live (items unsorted) 8192) 4 8192 8192 in
+  (after squeezed unsorted 0) (new_upper unsorted + 128) <> unsorted (off (the_item unsorted 1)).
+Proof. computed. Qed.

@@ -1,13 +1,13 @@
 (* SPDX-License-Identifier: PostgreSQL *)
 (** * The whole of PageRepairFragmentation: every algorithm leaves exactly the page of the specification, and stays in bounds *)
 From Coq Require Import ZArith List Bool Lia Sorting.Permutation.
-From Pgquern.compaction Require Import Page Memory Algorithms Spec Moves Decode Copies Pointers.
+From Pgquern.compaction Require Import Page Memory Algorithms Spec Moves Decode Squeezing Copies Squeezed Pointers.
 Import ListNotations.
 Local Open Scope Z_scope.
 
 (** The line pointer changes and copies of an algorithm, before unused line pointers and the header. *)
 Definition body (a : algorithm) (m : mem) : list op :=
-  match a with PG13 => pg13 m | PG14 => pg14 m | Gather whole window => gather whole window m | Fast => fast m end.
+  match a with PG13 => pg13 m | PG14 => pg14 m | Gather whole window => gather whole window m | Squeeze => squeeze m | Fast => fast m end.
 
 (** How far the scratch area of an algorithm goes beyond the addresses of the page. *)
 Definition scratch_below (a : algorithm) : Z := match a with Gather _ (Some w) => Z.max 0 w | _ => 0 end.
@@ -178,6 +178,24 @@ Section Valid.
     apply andb_true_iff in W as [_ W]. apply Z.leb_le in W. lia.
   Qed.
 
+  Lemma by_runs_bounds whole rest upper : start whole m = (rest, upper) ->
+    Forall (contained edge (pd_upper m) (pd_special m)) (by_runs m rest upper) /\
+    Forall (fun o => is_copy o = true) (by_runs m rest upper) /\ Forall (writes_above edge) (by_runs m rest upper) /\
+    forall below, 0 <= below -> Forall (in_bounds below 0) (by_runs m rest upper).
+  Proof.
+    intros S. pose proof header_bounds. pose proof new_upper_edge as E. destruct (start_facts _ _ _ S) as (I & U & T & L & _).
+    assert (C : Forall (contained edge (pd_upper m) (pd_special m)) (by_runs m rest upper)).
+    { unfold by_runs. apply Forall_forall. intros o O. apply filter_In in O as [O _]. revert o O.
+      apply Forall_forall. destruct (presorted _ _); [|constructor; [apply save_area_contained; lia|]];
+        apply runs_contained; auto using Move_ok, Restore_ok, items_fit; lia. }
+    assert (K : Forall (fun o => is_copy o = true) (by_runs m rest upper)).
+    { apply Forall_forall. intros o O. apply filter_In in O. apply O. }
+    split; [exact C|]. split; [exact K|]. rewrite Forall_forall in C, K. split.
+    - apply Forall_forall. intros o O. specialize (C o O). specialize (K o O).
+      destruct o; cbn in *; try discriminate; try exact Logic.I; lia.
+    - intros below B. apply Forall_forall. intros o O. eapply contained_in_bounds; [| | | | |exact (C o O)]; lia.
+  Qed.
+
   Lemma gather_body_bounds whole window : Forall (writes_above edge) (gather whole window m) /\
     Forall (in_bounds (scratch_below (Gather whole window)) 0) (gather whole window m).
   Proof.
@@ -191,15 +209,26 @@ Section Valid.
         clear. revert upper. induction rest; intro; cbn; constructor; [exact Logic.I|auto].
       + apply Forall_app. split; [apply windows_bounds; auto; lia|].
         constructor; [|constructor]. cbn [in_bounds]. lia.
-    - assert (C : Forall (contained edge (pd_upper m) (pd_special m)) (by_runs m rest upper)).
-      { unfold by_runs. apply Forall_forall. intros o O. apply filter_In in O as [O _]. revert o O.
-        apply Forall_forall. destruct (presorted _ _); [|constructor; [apply save_area_contained; lia|]];
-          apply runs_contained; auto using Move_ok, Restore_ok, items_fit; lia. }
-      assert (K : Forall (fun o => is_copy o = true) (by_runs m rest upper)).
-      { apply Forall_forall. intros o O. apply filter_In in O. apply O. }
-      split; apply Forall_forall; intros o O; rewrite Forall_forall in C, K; specialize (C o O); specialize (K o O).
-      + destruct o; cbn in *; try discriminate; try exact Logic.I; lia.
-      + eapply contained_in_bounds; [| | | | |exact C]; lia.
+    - destruct (by_runs_bounds _ _ _ S) as (_ & _ & A & D). split; [exact A|now apply D].
+  Qed.
+
+  (** Squeezing writes below the edge for a while, and puts back what it found. *)
+  Lemma squeeze_copies : Forall (fun o => is_copy o = true) (squeeze m) /\ Forall (in_bounds 0 0) (squeeze m).
+  Proof.
+    unfold squeeze. destruct (start false m) as [rest upper] eqn:S. destruct (_ && _) eqn:E.
+    - apply andb_true_iff in E as [E L]. apply Z.leb_le in L.
+      destruct (squeezing_bounds m page_m valid rest upper S E L) as [A B]. split; assumption.
+    - destruct (by_runs_bounds _ _ _ S) as (_ & A & _ & B). split; [exact A|]. apply B. lia.
+  Qed.
+
+  Lemma squeeze_splits scratch0 : splits edge (squeeze m) (State m scratch0).
+  Proof.
+    pose proof new_upper_edge as E. destruct squeeze_copies as [C _].
+    assert (F : filter is_store (squeeze m) = []).
+    { clear - C. induction C as [|o p O _ IH]; cbn; [reflexivity|]. unfold is_store in *. now rewrite O. }
+    unfold splits. rewrite filter_copies by exact C. rewrite F. split; [reflexivity|].
+    intros i I. rewrite squeeze_packs by assumption. apply packed_below; [apply valid_nonneg; assumption|].
+    unfold new_upper in E. cbn [ordered]. lia.
   Qed.
 
   Lemma chunks_mono its its' : (forall it, In it its -> In it its') -> chunks its <= chunks its'.
@@ -265,19 +294,19 @@ Section Valid.
   Definition rest_words (a : algorithm) : list (Z * Z) :=
     match a with
     | PG13 | PG14 => zeroed_words m
-    | Gather _ _ | Fast => all_words (line_pointers m) (pd_special m)
+    | Gather _ _ | Squeeze | Fast => all_words (line_pointers m) (pd_special m)
     end.
 
   Lemma program_parts a truncate : program a truncate m = (body a m ++ store_words (rest_words a)) ++ write_header truncate m.
   Proof. unfold program. destruct a; cbn [body rest_words]; now rewrite ?zero_unused_words, ?write_line_pointers_words. Qed.
 
-  Lemma body_and_words a s : exists l, rewrites m (order_of a) l /\
+  Lemma body_and_words a scratch0 : let s := State m scratch0 in exists l, rewrites m (order_of a) l /\
     splits edge (body a m ++ store_words (rest_words a)) s /\
     filter is_store (body a m ++ store_words (rest_words a)) = store_words l /\
     filter is_copy (body a m ++ store_words (rest_words a)) = filter is_copy (body a m) /\
     Forall (low_store edge) (store_words (rest_words a)).
   Proof.
-    pose proof header_bounds as H.
+    intros s. pose proof header_bounds as H.
     assert (G : exists l, rewrites m (order_of a) l /\ splits edge (body a m) s /\
       Forall (low_store edge) (store_words (rest_words a)) /\
       filter is_store (body a m) ++ store_words (rest_words a) = store_words l).
@@ -296,6 +325,9 @@ Section Valid.
         split; [apply copies_splits, gather_body_bounds|]. split; [exact (rewrites_low _ _ R)|].
         cbn [body]. rewrite no_stores by apply gather_copies. reflexivity.
       - pose proof (all_words_rewrite m valid) as R. eexists. split; [exact R|].
+        split; [apply squeeze_splits|]. split; [exact (rewrites_low _ _ R)|].
+        cbn [body]. rewrite no_stores by apply squeeze_copies. reflexivity.
+      - pose proof (all_words_rewrite m valid) as R. eexists. split; [exact R|].
         split; [apply copies_splits, fast_body_bounds|]. split; [exact (rewrites_low _ _ R)|].
         cbn [body]. rewrite no_stores by apply fast_copies. reflexivity. }
     destruct G as (l & R & S & Q & F). exists l. destruct (low_stores edge _ Q) as (A & B & _).
@@ -304,7 +336,7 @@ Section Valid.
 
   Lemma body_packs a scratch0 i :
     page (exec (filter is_copy (body a m)) (State m scratch0)) i = packed (placed (order_of a) m) m m i.
-  Proof. destruct a; [apply pg13_packs|apply pg14_packs|apply gather_packs|apply fast_packs]; assumption. Qed.
+  Proof. destruct a; [apply pg13_packs|apply pg14_packs|apply gather_packs|rewrite filter_copies by apply squeeze_copies; apply squeeze_packs|apply fast_packs]; assumption. Qed.
 
   Lemma repaired_packed o truncate i : edge <= i -> repaired o truncate m i = packed (placed o m) m m i.
   Proof.
@@ -315,7 +347,7 @@ Section Valid.
     page (exec (program a truncate m) (State m scratch0)) i = repaired (order_of a) truncate m i.
   Proof.
     pose proof header_bounds. rewrite program_parts, exec_app, write_header_spec, free_lines by assumption.
-    destruct (body_and_words a (State m scratch0)) as (l & R & (High & Low) & F & C & _). rewrite C in High. rewrite F in Low.
+    destruct (body_and_words a scratch0) as (l & R & (High & Low) & F & C & _). rewrite C in High. rewrite F in Low.
     unfold repaired. fold edge. unfold new_flags.
     destruct (Z.le_gt_cases edge i) as [I|I].
     - rewrite High, body_packs by exact I. cases; try lia; reflexivity.
@@ -337,8 +369,8 @@ Section Valid.
     - assert (U : forall p, Forall (contained edge (pd_upper m) (pd_special m)) p -> Forall (in_bounds 0 0) p).
       { intros p. apply Forall_impl. intros o. apply contained_in_bounds; lia. }
       destruct a; cbn [body scratch_below scratch_above];
-        [apply U, pg13_contained|apply U, pg14_contained|apply gather_body_bounds|apply fast_body_bounds].
-    - destruct (body_and_words a (State m m)) as (l & [R _] & _ & F & _ & Q).
+        [apply U, pg13_contained|apply U, pg14_contained|apply gather_body_bounds|apply squeeze_copies|apply fast_body_bounds].
+    - destruct (body_and_words a m) as (l & [R _] & _ & F & _ & Q).
       apply Forall_forall. intros o O. assert (O' : In o (store_words l)).
       { rewrite <- F, filter_app. apply in_or_app. right. apply filter_In. split; [exact O|].
         apply in_map_iff in O as (x & <- & _). reflexivity. }

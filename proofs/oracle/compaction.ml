@@ -5,8 +5,8 @@
    1 byte error code, 2 bytes little-endian number of the line pointer, 8192 bytes page (unchanged if the code isn't 0).
 
    Algorithm: 0 pg13; 1 pg14; 2 fixed-size stores with slack; then ours through scratch: 3 by windows of 64 bytes, 4 the
-   same without a look at what is in place, 5 by windows of 256 bytes, 6 each tuple exactly, 7 by runs.  Where windows don't
-   fit, 3 to 5 go by runs.  Plus 128: the operations are done by the extracted interpreter, byte by
+   same without a look at what is in place, 5 by windows of 256 bytes, 6 each tuple exactly, 7 by runs; 8 squeezed in
+   place, line by line.  Where windows don't fit, or the page isn't presorted, 3 to 5 and 8 go by runs.  Plus 128: the operations are done by the extracted interpreter, byte by
    byte on functions (slow), instead of by [step] below on buffers. *)
 
 open Compaction_proved
@@ -43,7 +43,8 @@ let algorithm = function
   | 5 -> Gather (false, Some 256)
   | 6 -> Gather (false, None)
   | 7 -> Gather (false, Some 0)
-  | n -> prerr_endline (Printf.sprintf "no algorithm %d: give 0 to 7" n); exit 2
+  | 8 -> Squeeze
+  | n -> prerr_endline (Printf.sprintf "no algorithm %d: give 0 to 8" n); exit 2
 
 let answer kind truncate page =
   let run = if kind land 128 = 0 then run_on_buffers else run_extracted in
