@@ -1,0 +1,73 @@
+\* SPDX-License-Identifier: PostgreSQL
+---------------------------- MODULE MCsnapbuild -----------------------------
+(***************************************************************************)
+(* Bounds for snapbuild, broken definitions for its mutants, and states    *)
+(* that must be reachable.  Burn is left out: without a ring it only       *)
+(* renames XIDs.                                                           *)
+(***************************************************************************)
+EXTENDS snapbuild
+
+CONSTANTS
+    MaxXacts,       \* XIDs that take part
+    MaxSubs,        \* of these, subtransactions
+    MaxWal,         \* records
+    MaxLag          \* by how many records the builder may lie behind when the server moves on
+
+MCNat == {0}
+
+Bounds ==
+    /\ Cardinality(Xacts') <= MaxXacts
+    /\ Cardinality({x \in Xacts' : top'[x] # x}) <= MaxSubs
+    /\ Len(wal') <= MaxWal
+    /\ (serverVars' # serverVars => Len(wal) - read <= MaxLag)
+    /\ (read' < read => creating)       \* one restart
+
+(* Of steps that commute one order is enough.  An XID is assigned as late  *)
+(* as possible: just before its transaction's first other step, before     *)
+(* another is assigned, or before a running-xacts record, which names it.  *)
+(* A commit is ended as late as possible: just before such a record.  (No  *)
+(* one asks clog about it earlier: xmin comes from such records.)  An      *)
+(* abort without a record matters only to a transaction that was named.    *)
+(* After the last record nothing matters.                                  *)
+LastRunning == Max({i \in 1..Len(wal) : wal[i].type = "running"} \cup {0})
+Logs        == Len(wal') > Len(wal) /\ wal'[Len(wal')].type = "running"
+Named(x)    == LastRunning > 0 /\ x < wal[LastRunning].next
+Fresh(x)    == ~Named(x) /\ x \notin changed /\ status[x] = "running"
+Ended       == \E i \in (LastRunning + 1)..Len(wal) : wal[i].type = "commit" /\ DidCommit(wal[i].xid)
+
+OneOrder ==
+    serverVars' # serverVars =>
+        /\ Len(wal) < MaxWal
+        /\ \A x \in Xacts : status'[x] # status[x] /\ status'[x] = "aborted" => x \in changed \/ Named(top[x])
+        /\ \A x \in Xacts : x = Max(Xacts) /\ Fresh(x) =>
+              nextXid' # nextXid \/ Logs \/ x \in changed' \/ status'[x] # status[x]
+        /\ Ended => Logs \/ \E t \in Xacts : status[t] = "committing" /\ status'[t] = "committed"
+
+-----------------------------------------------------------------------------
+(* Mutants *)
+KeepNotOldest(S, horizon) == {x \in S : x > horizon}
+KeepAll(S, horizon)       == S
+KeepNobody(S, horizon)    == {Invalid}
+SerializeNothing(xids)    == {}
+InProgressOnly(x, invals) == x \in DOMAIN in_progress
+NoSubs(subs, invals, forced) == {}
+AlwaysAll(r, tracked)     == all_transactions
+XmaxTooLow(xmn, xmx, xip) == [xmin |-> xmn, xmax |-> IF xmx > FirstXid THEN xmx - 1 ELSE xmx, xip |-> xip]
+XminIsXmax(xmn, xmx, xip) == [xmin |-> Max({xmn, xmx}), xmax |-> xmx, xip |-> xip]
+NewestIsOldest            == nextXid
+GoesBack                  == IF Len(wal) % 2 = 1 THEN nextXid - 1 ELSE FirstXid
+
+(* Upstream *)
+TopTooOld(r) == r.xid < next_phase_at
+TopTracked(r, tracked) == all_transactions /\ tracked # {}
+
+-----------------------------------------------------------------------------
+(* States that must be reachable: each of these must fail. *)
+NeverBothArrays    == ~(state = "CONSISTENT" /\ committed # {} /\ catchange # {})
+NeverRestored      == ~(~creating /\ state = "CONSISTENT" /\ read = Len(wal) /\ committed # {})
+NeverXmaxBelowXmin == ~(state = "CONSISTENT" /\ xmax < xmin)
+NeverLateCommit    == ~(state = "CONSISTENT" /\ read > 0 /\ wal[read].type = "running"
+                        /\ \E x \in CommittedBy(read) : x >= wal[read].oldest)
+NeverByPhases      == [][~(state = "FULL_SNAPSHOT" /\ state' = "CONSISTENT" /\ wal[read'].oldest # wal[read'].next)]_vars
+NeverFullExport    == ~(full /\ state = "FULL_SNAPSHOT" /\ all_transactions /\ committed # {})
+=============================================================================

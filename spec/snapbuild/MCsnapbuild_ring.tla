@@ -1,0 +1,81 @@
+\* SPDX-License-Identifier: PostgreSQL
+-------------------------- MODULE MCsnapbuild_ring --------------------------
+(***************************************************************************)
+(* Bounds for snapbuild_ring, the algorithms a configuration may choose,   *)
+(* broken ones for its mutants, and states that must be reachable.         *)
+(***************************************************************************)
+EXTENDS snapbuild_ring
+
+CONSTANTS
+    MaxXacts,       \* XIDs that take part
+    MaxSubs,        \* of these, subtransactions
+    MaxWal,         \* records
+    MaxLag,         \* by how many records the builder may lie behind when the server moves on
+    Burns,          \* how many XIDs may get used up at once
+    MaxXid          \* nextXid goes no further
+
+MCNat == {0} \cup Burns
+
+Bounds ==
+    /\ Cardinality(Xacts') <= MaxXacts
+    /\ Cardinality({x \in Xacts' : top'[x] # x}) <= MaxSubs
+    /\ Len(wal') <= MaxWal
+    /\ nextXid' <= MaxXid
+    /\ (serverVars' # serverVars => Len(wal) - read <= MaxLag)
+    /\ (read' < read => creating)       \* one restart
+
+(* Of steps that commute one order is enough: as in MCsnapbuild.  XIDs are *)
+(* burnt right after a record.                                             *)
+LastRunning == Max({i \in 1..Len(wal) : wal[i].type = "running"} \cup {0})
+Logs        == Len(wal') > Len(wal) /\ wal'[Len(wal')].type = "running"
+Named(x)    == LastRunning > 0 /\ x < wal[LastRunning].next
+Fresh(x)    == ~Named(x) /\ x \notin changed /\ status[x] = "running"
+Ended       == \E i \in (LastRunning + 1)..Len(wal) : wal[i].type = "commit" /\ DidCommit(wal[i].xid)
+
+OneOrder ==
+    serverVars' # serverVars =>
+        /\ Len(wal) < MaxWal
+        /\ \A x \in Xacts : status'[x] # status[x] /\ status'[x] = "aborted" => x \in changed \/ Named(top[x])
+        /\ \A x \in Xacts : x = Max(Xacts) /\ Fresh(x) =>
+              nextXid' # nextXid \/ Logs \/ x \in changed' \/ status'[x] # status[x]
+        /\ Ended => Logs \/ \E t \in Xacts : status[t] = "committing" /\ status'[t] = "committed"
+
+-----------------------------------------------------------------------------
+(* For long ways: just these records, in this order.  Of three transactions*)
+(* the first two have changed the catalog when a snapshot is serialised    *)
+(* (4); the third one begins after that, and so the decoder can start again*)
+(* from there while it runs.  The first ends, a record follows, the second *)
+(* one ends, at last the third.                                            *)
+Plan   == <<"running", "new_cid", "new_cid", "running", "new_cid", "abort", "running", "abort", "abort", "running">>
+ByPlan ==
+    /\ Len(wal') <= Len(Plan)
+    /\ \A i \in 1..Len(wal') : wal'[i].type = Plan[i]
+    /\ (Len(wal') >= 6 => wal'[6].xid = FirstXid)
+    /\ (Len(wal') >= 8 => wal'[8].xid # Max(Xacts))
+    /\ (top' # top => Len(wal) \in {1, 4})
+    /\ (nextXid' # nextXid => top' # top \/ Len(wal) = 9)
+
+-----------------------------------------------------------------------------
+(* Inserts that keep the array sorted, so that a snapshot need only copy it *)
+CopyXip(xs) == xs
+InsertByState(xs, batch) == InsertSortedAfterConsistent(AtLeast("CONSISTENT"), xs, batch)
+XipByState(xs) == IF Strictly(xs) THEN xs ELSE Sorted(xs)
+PurgeByState(xs, horizon) == IF Strictly(xs) THEN PurgeTwoBorders(xs, horizon) ELSE PurgeInPlace(xs, horizon)
+
+-----------------------------------------------------------------------------
+(* Mutants *)
+InsertInXidOrder(xs, batch) == Downcast(SortUnique({Now(x) : x \in Range(xs) \cup Range(batch)}))
+InsertTwice(xs, batch) == xs \o batch \o batch
+KeepAll(xs, horizon)   == xs
+StillAll               == all_transactions
+XidOrderFile == [xmin |-> xmin, xmax |-> xmax, committed |-> committed,
+                 catchange |-> Downcast(SortUnique({Now(x) : x \in DOMAIN in_progress})), next |-> nextXid]
+
+-----------------------------------------------------------------------------
+(* States that must be reachable *)
+AcrossTheWrap(S) == \E x, y \in S : x < y /\ Precedes(y, x)
+NeverBothArrays      == ~(state = "CONSISTENT" /\ committed # <<>> /\ catchange # <<>>)
+NeverSnapshotAcross  == snapshot = None \/ ~AcrossTheWrap(Range(snapshot.xip))
+NeverCatchangeAcross == ~AcrossTheWrap(Range(catchange))
+NeverRoundTheRing    == nextXid - FirstXid <= Half
+=============================================================================

@@ -1,0 +1,288 @@
+\* SPDX-License-Identifier: PostgreSQL
+--------------------------- MODULE known_assigned ---------------------------
+(***************************************************************************)
+(* KnownAssignedXids: the XIDs that a standby knows to run on the primary, *)
+(* in an array that only grows at its head.  The lazy cousin of the purge: *)
+(* a removal marks an entry, and the array is compressed later, for one of *)
+(* four reasons.  Readers search it while the startup process goes on.     *)
+(*                                                                         *)
+(* What is modelled                                                        *)
+(*   - The array with a flag each, tail, head and the count of valid       *)
+(*     entries; XIDs on a ring, in the order of Precedes.                  *)
+(*   - Startup process: adds XIDs without the lock, entry by entry, and    *)
+(*     then the head (the write barrier); removes, prunes and compresses   *)
+(*     with the lock held exclusively, which is one step, as no one can    *)
+(*     look meanwhile.                                                     *)
+(*   - Readers: take the lock shared, read tail, then head, then search by *)
+(*     halves or scan, one array read a step, while entries are added.     *)
+(*   - Compress: NO_SPACE always; PRUNE whenever there is a gap;           *)
+(*     TRANSACTION_END on the first of every Frequency calls that find a   *)
+(*     gap, and only if the span is at least twice the count;              *)
+(*     STARTUP_PROCESS_IDLE if it is long enough ago, at once if it never  *)
+(*     was.  Without a gap only NO_SPACE.                                  *)
+(* What is simplified                                                      *)
+(*   - A transaction is one XID (with subtransactions more are removed     *)
+(*     before one call to compress).  No prepared transactions.            *)
+(*   - The clock is a flag: whether 1000 ms have passed.                   *)
+(*   - Memory is sequentially consistent but for what the barrier is for:  *)
+(*     the mutant HeadFirst publishes the head before the entries.         *)
+(*                                                                         *)
+(* How to break it: let CompressLocks be FALSE: entries move under a reader*)
+(* that holds a stale tail and head, and it misses a running transaction   *)
+(* (MCknown_assigned_mutant_stale_search fails on FindsRunning).           *)
+(*                                                                         *)
+(* Upstream: KnownAssignedXidsAdd, ...Search, ...Remove, ...RemovePreceding*)
+(* ...Compress, ...GetAndSetXmin (procarray.c), as of 18.                  *)
+(***************************************************************************)
+EXTENDS Xid, FiniteSets
+
+CONSTANTS
+    FirstXid,
+    Capacity,       \* slots of the array
+    Frequency,      \* KAX_COMPRESS_FREQUENCY, 128 upstream
+    Readers,
+    CompressLocks,  \* whether compress waits for readers to be gone; it must
+    HeadFirst       \* whether the head may be seen before the entries; it must not
+
+VARIABLES
+    nextXid,        \* FullTransactionId: the next to be observed
+    running,        \* FullTransactionIds added and not removed
+    xids, valid,    \* the array
+    tail, head,     \* valid entries have indexes tail..(head - 1); from 1 here
+    count,          \* numKnownAssignedXids
+    adding,         \* FullTransactionIds that are being added, in a row; none when it is done
+    written,        \* how many of them stand in the array
+    ends,           \* transactionEndsCounter, modulo Frequency
+    long_ago,       \* whether an idle process may compress again
+    last_reason,    \* why it was compressed last
+    reader          \* of each: what it does, its tail and head, and what it has
+
+vars == <<nextXid, running, xids, valid, tail, head, count, adding, written, ends, long_ago, last_reason, reader>>
+arrayVars == <<xids, valid, tail, head>>
+
+Slots == 1..Capacity
+Out   == [does |-> "nothing"]
+
+Init ==
+    /\ nextXid = FirstXid
+    /\ running = {}
+    /\ xids = [i \in Slots |-> Invalid]
+    /\ valid = [i \in Slots |-> FALSE]
+    /\ tail = 1 /\ head = 1 /\ count = 0
+    /\ adding = <<>> /\ written = 0
+    /\ ends = 0 /\ long_ago = TRUE /\ last_reason = "none"
+    /\ reader = [r \in Readers |-> Out]
+
+Unlocked == \A r \in Readers : reader[r] = Out
+Idle     == adding = <<>>
+
+Gap(t, h, c) == h - t # c
+
+(* What compress leaves: the valid entries between tail and head, at the front. *)
+ValidEntries(a, v, t, h) ==
+    LET entries == [i \in 1..(h - t) |-> [xid |-> a[t + i - 1], valid |-> v[t + i - 1]]]
+        kept    == SelectSeq(entries, LAMBDA e : e.valid)
+    IN  [i \in 1..Len(kept) |-> kept[i].xid]
+
+Compressed(a, v, t, h) ==
+    LET kept == ValidEntries(a, v, t, h)
+    IN  [xids  |-> [i \in Slots |-> IF i <= Len(kept) THEN kept[i] ELSE a[i]],
+         valid |-> [i \in Slots |-> IF i <= Len(kept) THEN TRUE ELSE v[i]],
+         tail  |-> 1, head |-> Len(kept) + 1]
+
+Same(a, v, t, h) == [xids |-> a, valid |-> v, tail |-> t, head |-> h]
+
+Store(array) == xids' = array.xids /\ valid' = array.valid /\ tail' = array.tail /\ head' = array.head
+
+(* The three reasons that leave a choice *)
+Worthwhile(reason, t, h, c) ==
+    /\ Gap(t, h, c)
+    /\ CASE reason = "TRANSACTION_END" -> ends = 0 /\ h - t >= 2 * c
+         [] reason = "PRUNE" -> TRUE
+         [] reason = "STARTUP_PROCESS_IDLE" -> long_ago
+
+MaybeCompress(reason, a, v, t, h, c) ==
+    /\ Store(IF Worthwhile(reason, t, h, c) THEN Compressed(a, v, t, h) ELSE Same(a, v, t, h))
+    /\ ends' = IF reason = "TRANSACTION_END" /\ Gap(t, h, c) THEN (ends + 1) % Frequency ELSE ends
+    /\ IF Worthwhile(reason, t, h, c) THEN long_ago' = FALSE /\ last_reason' = reason
+       ELSE UNCHANGED <<long_ago, last_reason>>
+
+-----------------------------------------------------------------------------
+(* The startup process *)
+
+RECURSIVE Run(_, _)
+Run(f, k) == IF k = 0 THEN <<>> ELSE <<f>> \o Run(FullAdvance(f), k - 1)
+
+(* KnownAssignedXidsAdd: k XIDs in a row.  First make room ... *)
+CompressForSpace(k) ==
+    /\ Idle
+    /\ head + k > Capacity + 1
+    /\ count + k <= Capacity
+    /\ CompressLocks => Unlocked
+    /\ Store(Compressed(xids, valid, tail, head))
+    /\ long_ago' = FALSE
+    /\ last_reason' = "NO_SPACE"
+    /\ UNCHANGED <<nextXid, running, count, adding, written, ends, reader>>
+
+StartAdd(k) ==
+    /\ Idle
+    /\ head + k <= Capacity + 1
+    /\ adding' = Run(nextXid, k)
+    /\ IF HeadFirst THEN head' = head + k ELSE UNCHANGED head
+    /\ UNCHANGED <<nextXid, running, xids, valid, tail, count, written, ends, long_ago, last_reason, reader>>
+
+(* ... then write the entries, to the right of the head ... *)
+WriteEntry ==
+    /\ written < Len(adding)
+    /\ LET i == head + written - IF HeadFirst THEN Len(adding) ELSE 0
+       IN  /\ xids' = [xids EXCEPT ![i] = XidOf(adding[written + 1])]
+           /\ valid' = [valid EXCEPT ![i] = TRUE]
+    /\ written' = written + 1
+    /\ UNCHANGED <<nextXid, running, tail, head, count, adding, ends, long_ago, last_reason, reader>>
+
+(* ... and then move the head over them. *)
+PublishHead ==
+    /\ adding # <<>> /\ written = Len(adding)
+    /\ running' = running \cup {adding[i] : i \in 1..Len(adding)}
+    /\ nextXid' = FullAdvance(adding[Len(adding)])
+    /\ count' = count + Len(adding)
+    /\ IF HeadFirst THEN UNCHANGED head ELSE head' = head + Len(adding)
+    /\ adding' = <<>> /\ written' = 0
+    /\ UNCHANGED <<xids, valid, tail, ends, long_ago, last_reason, reader>>
+
+(* The tail moves over entries that are not valid; an empty array starts over. *)
+RECURSIVE SkipInvalid(_, _, _)
+SkipInvalid(v, t, h) == IF t < h /\ ~v[t] THEN SkipInvalid(v, t + 1, h) ELSE t
+
+TailAfter(v, t, h) == IF SkipInvalid(v, t, h) >= h THEN 1 ELSE SkipInvalid(v, t, h)
+HeadAfter(v, t, h) == IF SkipInvalid(v, t, h) >= h THEN 1 ELSE h
+
+IndexOf(x) == CHOOSE i \in tail..(head - 1) : xids[i] = XidOf(x)
+
+(* KnownAssignedXidsRemoveTree *)
+EndTransaction(x) ==
+    /\ Idle /\ Unlocked
+    /\ running' = running \ {x}
+    /\ LET v == [valid EXCEPT ![IndexOf(x)] = FALSE]
+           t == IF IndexOf(x) = tail THEN TailAfter(v, tail, head) ELSE tail
+           h == IF IndexOf(x) = tail THEN HeadAfter(v, tail, head) ELSE head
+       IN  /\ count' = count - 1
+           /\ MaybeCompress("TRANSACTION_END", xids, v, t, h, count - 1)
+    /\ UNCHANGED <<nextXid, adding, written, reader>>
+
+(* KnownAssignedXidsRemovePreceding: a running-xacts record says all before x are gone. *)
+Prune(x) ==
+    /\ Idle /\ Unlocked
+    /\ running' = {y \in running : y >= x}
+    /\ LET v == [i \in Slots |-> valid[i] /\ ~(tail <= i /\ i < head /\ Precedes(xids[i], XidOf(x)))]
+           c == Cardinality({i \in tail..(head - 1) : v[i]})
+       IN  /\ count' = c
+           /\ MaybeCompress("PRUNE", xids, v, TailAfter(v, tail, head), HeadAfter(v, tail, head), c)
+    /\ UNCHANGED <<nextXid, adding, written, reader>>
+
+IdleMaintenance ==
+    /\ Idle
+    /\ Worthwhile("STARTUP_PROCESS_IDLE", tail, head, count)
+    /\ CompressLocks => Unlocked
+    /\ MaybeCompress("STARTUP_PROCESS_IDLE", xids, valid, tail, head, count)
+    /\ UNCHANGED <<nextXid, running, count, adding, written, reader>>
+
+Tick ==
+    /\ ~long_ago
+    /\ long_ago' = TRUE
+    /\ UNCHANGED <<nextXid, running, count, adding, written, ends, last_reason, reader, arrayVars>>
+
+-----------------------------------------------------------------------------
+(* The readers.  seen is what ran when the lock was taken: none of it can  *)
+(* end before the lock is given back.                                      *)
+startupVars == <<nextXid, running, xids, valid, tail, head, count, adding, written, ends, long_ago, last_reason>>
+
+Set(r, state) == reader' = [reader EXCEPT ![r] = state] /\ UNCHANGED startupVars
+
+Lock(r) ==
+    /\ reader[r] = Out
+    /\ \E does \in {"search", "scan"} :
+       \E x \in (IF does = "search" THEN {f \in FirstXid..nextXid : IsNormal(XidOf(f))} ELSE {nextXid}) :
+          Set(r, [does |-> "tail", next |-> does, x |-> x, seen |-> running, first |-> 0, last |-> 0, got |-> {}])
+
+ReadTail(r) ==
+    /\ reader[r].does = "tail"
+    /\ Set(r, [reader[r] EXCEPT !.does = "head", !.first = tail])
+
+ReadHead(r) ==
+    /\ reader[r].does = "head"
+    /\ Set(r, [reader[r] EXCEPT !.does = reader[r].next, !.last = head - 1])
+
+(* KnownAssignedXidsSearch, one comparison *)
+SearchStep(r) ==
+    /\ reader[r].does = "search"
+    /\ reader[r].first <= reader[r].last
+    /\ LET middle == (reader[r].first + reader[r].last) \div 2
+           x      == XidOf(reader[r].x)
+       IN  Set(r, IF xids[middle] = x
+                  THEN [reader[r] EXCEPT !.does = "done", !.got = IF valid[middle] THEN {x} ELSE {}]
+                  ELSE IF Precedes(x, xids[middle]) THEN [reader[r] EXCEPT !.last = middle - 1]
+                  ELSE [reader[r] EXCEPT !.first = middle + 1])
+
+SearchEnd(r) ==
+    /\ reader[r].does = "search"
+    /\ reader[r].first > reader[r].last
+    /\ Set(r, [reader[r] EXCEPT !.does = "done"])
+
+(* KnownAssignedXidsGet, one entry *)
+ScanStep(r) ==
+    /\ reader[r].does = "scan"
+    /\ reader[r].first <= reader[r].last
+    /\ Set(r, [reader[r] EXCEPT !.first = reader[r].first + 1,
+                                !.got = IF valid[reader[r].first] THEN reader[r].got \cup {xids[reader[r].first]}
+                                        ELSE reader[r].got])
+
+ScanEnd(r) ==
+    /\ reader[r].does = "scan"
+    /\ reader[r].first > reader[r].last
+    /\ Set(r, [reader[r] EXCEPT !.does = "done"])
+
+Unlock(r) == reader[r].does = "done" /\ Set(r, Out)
+
+Startup ==
+    \/ \E k \in 1..2 : StartAdd(k) \/ CompressForSpace(k)
+    \/ WriteEntry \/ PublishHead
+    \/ \E x \in running : EndTransaction(x)
+    \/ \E x \in running \cup {nextXid} : Prune(x)
+    \/ IdleMaintenance
+    \/ Tick
+
+Reader(r) ==
+    \/ Lock(r) \/ ReadTail(r) \/ ReadHead(r) \/ SearchStep(r) \/ SearchEnd(r) \/ ScanStep(r) \/ ScanEnd(r) \/ Unlock(r)
+
+Next == Startup \/ \E r \in Readers : Reader(r)
+
+Spec == Init /\ [][Next]_vars
+
+-----------------------------------------------------------------------------
+(* Between tail and head, gaps included, XIDs are in order: the search depends on it. *)
+Ordered == Idle => \A i, j \in tail..(head - 1) : i < j => Precedes(xids[i], xids[j])
+
+(* The valid entries are what runs, no more and no less, and as many as counted. *)
+Exact ==
+    Idle => /\ {xids[i] : i \in {j \in tail..(head - 1) : valid[j]}} = {XidOf(x) : x \in running}
+            /\ count = Cardinality(running)
+            /\ count = Cardinality({j \in tail..(head - 1) : valid[j]})
+
+(* The tail is valid, or the array starts over. *)
+TailValid == Idle => IF count = 0 THEN tail = 1 /\ head = 1 ELSE valid[tail]
+
+Done(r, what) == reader[r] # Out /\ reader[r].does = "done" /\ reader[r].next = what
+
+(* A reader finds what runs, and nothing that doesn't. *)
+FindsRunning  == \A r \in Readers : Done(r, "search") /\ reader[r].x \in reader[r].seen => reader[r].got # {}
+FindsNoOther  == \A r \in Readers : Done(r, "search") /\ reader[r].got # {} => reader[r].x \in running
+ScansRunning  == \A r \in Readers : Done(r, "scan") => {XidOf(x) : x \in reader[r].seen} \subseteq reader[r].got
+ScansNoOther  == \A r \in Readers : Done(r, "scan") => reader[r].got \subseteq {XidOf(x) : x \in running}
+
+(* Entries move without a gap only for space; and compress leaves no gap. *)
+Moves == running' = running /\ tail' < tail
+MovesForAReason    == [][Moves /\ ~Gap(tail, head, count) => last_reason' = "NO_SPACE"]_vars
+NoGapAfterCompress == [][Moves => ~Gap(tail', head', count') /\ tail' = 1]_vars
+
+=============================================================================

@@ -1,0 +1,131 @@
+\* SPDX-License-Identifier: PostgreSQL
+------------------------------- MODULE server -------------------------------
+(***************************************************************************)
+(* The server that a snapshot builder listens to: transactions and their   *)
+(* subtransactions get XIDs, change the catalog, commit, abort, and leave  *)
+(* records in the WAL.  Extended by snapbuild and by snapbuild_ring, which *)
+(* add the two builders and change nothing here.                           *)
+(*                                                                         *)
+(* XIDs are FullTransactionIds (64 bits, taken as unbounded): nothing      *)
+(* wraps here.  A record's LSN is its place in the sequence wal.           *)
+(*                                                                         *)
+(* What is kept, because it is where the trouble comes from                *)
+(*   - A commit is two steps: its record is written, and only later is it  *)
+(*     marked in clog and leaves the array of running transactions.  A     *)
+(*     running-xacts record between the two lists a transaction whose      *)
+(*     COMMIT lies before it.                                              *)
+(*   - XIDs get used up by transactions that leave no record (Burn).       *)
+(* What is simplified                                                      *)
+(*   - One level of subtransactions; a transaction gets its XID before its *)
+(*     subtransactions do (as upstream's AssignTransactionId has it).      *)
+(*   - Only a transaction's first change of the catalog is recorded: later *)
+(*     ones tell a builder only what it knows, and one that restarted in   *)
+(*     between is better off with them.  Changes of user data leave no     *)
+(*     record at all: what matters of them (a snapshot may be wanted now)  *)
+(*     can happen at any time, see Change in the builders.                 *)
+(*   - An abort is one step, and written only if there is a change of the  *)
+(*     catalog to forget.                                                  *)
+(*   - COMMIT carries invalidations if and only if a part that commits     *)
+(*     changed the catalog.                                                *)
+(*                                                                         *)
+(* Upstream: GetRunningTransactionData (procarray.c; ProcArrayLock is held *)
+(* until the record is written when wal_level = logical, so the record is  *)
+(* one step), RecordTransactionCommit (xact.c).                            *)
+(***************************************************************************)
+EXTENDS Xid, FiniteSets
+
+CONSTANT
+    FirstXid        \* the first XID to be assigned, normal
+
+VARIABLES
+    nextXid,        \* the next XID to be assigned
+    top,            \* of each XID assigned to a transaction seen here: its top-level XID
+    status,         \* of each of them: "running", "committing", "committed" or "aborted"
+    changed,        \* the XIDs that changed the catalog
+    wal             \* the records
+
+serverVars == <<nextXid, top, status, changed, wal>>
+
+Xacts      == DOMAIN top
+IsTop(x)   == top[x] = x
+Tree(t)    == {x \in Xacts : top[x] = t}
+Finished(x) == status[x] \in {"committed", "aborted"}
+
+(* TransactionIdDidCommit: what clog says now, be that after any LSN. *)
+DidCommit(x) == status[x] = "committed"
+
+Min(S) == CHOOSE x \in S : \A y \in S : x <= y
+Max(S) == CHOOSE x \in S : \A y \in S : x >= y
+
+(* What the running-xacts record says; without transactions the oldest is nextXid. *)
+OldestRunning == Min({x \in Xacts : ~Finished(x)} \cup {nextXid})
+
+(* The truth a snapshot is held against: whose COMMIT record lies at or before lsn. *)
+CommittedBy(lsn) ==
+    UNION {{wal[i].xid} \cup wal[i].subs : i \in {j \in 1..lsn : wal[j].type = "commit"}}
+
+ServerInit ==
+    /\ nextXid = FirstXid
+    /\ top     = <<>>
+    /\ status  = <<>>
+    /\ changed = {}
+    /\ wal     = <<>>
+
+With(f, x, v) == [y \in DOMAIN f \cup {x} |-> IF y = x THEN v ELSE f[y]]
+
+Assign(t) ==
+    /\ nextXid' = FullAdvance(nextXid)
+    /\ top'     = With(top, nextXid, t)
+    /\ status'  = With(status, nextXid, "running")
+    /\ UNCHANGED <<changed, wal>>
+
+Begin == Assign(nextXid)
+
+BeginSub(t) == IsTop(t) /\ status[t] = "running" /\ Assign(t)
+
+(* Some transaction that is of no interest takes the next n XIDs and is gone. *)
+RECURSIVE Later(_, _)
+Later(f, n) == IF n = 0 THEN f ELSE Later(FullAdvance(f), n - 1)
+
+Burn(n) == nextXid' = Later(nextXid, n) /\ UNCHANGED <<top, status, changed, wal>>
+
+(* XLOG_HEAP2_NEW_CID *)
+ChangeCatalog(x) ==
+    /\ status[x] = "running"
+    /\ x \notin changed
+    /\ changed' = changed \cup {x}
+    /\ wal'     = Append(wal, [type |-> "new_cid", xid |-> x, top |-> top[x]])
+    /\ UNCHANGED <<nextXid, top, status>>
+
+(* RecordTransactionCommit, up to where the record is in the WAL ... *)
+Commit(t) ==
+    /\ IsTop(t)
+    /\ status[t] = "running"
+    /\ LET tree == {x \in Tree(t) : status[x] = "running"}
+       IN  /\ wal' = Append(wal, [type |-> "commit", xid |-> t, subs |-> tree \ {t},
+                                  invals |-> tree \cap changed # {}])
+           /\ status' = [x \in Xacts |-> IF x \in tree THEN "committing" ELSE status[x]]
+    /\ UNCHANGED <<nextXid, top, changed>>
+
+(* ... and from there: TransactionIdCommitTree, ProcArrayEndTransaction. *)
+EndCommit(t) ==
+    /\ IsTop(t)
+    /\ status[t] = "committing"
+    /\ status' = [x \in Xacts |-> IF top[x] = t /\ status[x] = "committing" THEN "committed" ELSE status[x]]
+    /\ UNCHANGED <<nextXid, top, changed, wal>>
+
+(* A subtransaction aborts alone, a top-level transaction with all of its own. *)
+Abort(x) ==
+    /\ status[x] = "running"
+    /\ LET tree == IF IsTop(x) THEN {y \in Tree(x) : status[y] = "running"} ELSE {x}
+       IN  /\ status' = [y \in Xacts |-> IF y \in tree THEN "aborted" ELSE status[y]]
+           /\ wal' = IF tree \cap changed = {} THEN wal
+                     ELSE Append(wal, [type |-> "abort", xid |-> x, subs |-> tree \ {x}])
+    /\ UNCHANGED <<nextXid, top, changed>>
+
+(* XLOG_RUNNING_XACTS, from the background writer or a checkpoint *)
+LogRunning ==
+    /\ wal' = Append(wal, [type |-> "running", oldest |-> OldestRunning, next |-> nextXid])
+    /\ UNCHANGED <<nextXid, top, status, changed>>
+
+=============================================================================

@@ -1,0 +1,334 @@
+\* SPDX-License-Identifier: PostgreSQL
+----------------------------- MODULE snapbuild ------------------------------
+(***************************************************************************)
+(* The snapshot builder of logical decoding, on XIDs that do not wrap: what*)
+(* any implementation may do.  It reads the WAL record by record, keeps    *)
+(* the committed transactions that changed the catalog, and builds         *)
+(* snapshots for decoding with: a snapshot must see exactly the catalog-   *)
+(* changing transactions whose COMMIT lies before its LSN, however much    *)
+(* later it is asked, and whatever clog knows by then.                     *)
+(*                                                                         *)
+(* What refines what                                                       *)
+(*   snapbuild               sets of unbounded XIDs (this module)          *)
+(*     <- snapbuild_ring     arrays of XIDs on a ring, purge and insert    *)
+(*                           by a named algorithm                          *)
+(*          uses xid_arrays  the algorithms, as functions on sequences     *)
+(*            <- in_place    two of them, one array write at a time        *)
+(*   known_assigned          the lazy cousin, with readers (on its own)    *)
+(*                                                                         *)
+(* What is modelled                                                        *)
+(*   START, BUILDING_SNAPSHOT, FULL_SNAPSHOT, CONSISTENT, next_phase_at;   *)
+(*   the jump to CONSISTENT when nothing runs; full snapshots; who is added*)
+(*   on a commit; purge; serialisation before the purge; restart of the    *)
+(*   decoder at the slot's restart LSN, from where the WAL is read again;  *)
+(*   restoring, with the transactions then in progress (catchange).        *)
+(* What is simplified                                                      *)
+(*   - A snapshot is cached until the next catalog change, and handed out. *)
+(*     Only the cached one is a variable: one handed out earlier never     *)
+(*     changes, it was right when it was cached (CachedSnapshotExact), and *)
+(*     clog's answer on XIDs before its xmin can not change (XminFinished, *)
+(*     SnapshotXminFinished).                                              *)
+(*   - One slot.  Its restart LSN may be used as soon as it is known:      *)
+(*     confirming what was received only delays that.                      *)
+(*   - The horizon that a slot demands at its creation is never above a    *)
+(*     running-xacts record's oldest XID.                                  *)
+(*   - A transaction's own changes (subxip, command ids) are left out.     *)
+(*                                                                         *)
+(* How to break it: MCsnapbuild_mutant_*.cfg each replace one definition.  *)
+(* For example let Keep say x > xmin: the oldest running transaction, once *)
+(* committed, is purged at the next record and no later snapshot sees it.  *)
+(*                                                                         *)
+(* Found by it: GateAt = "FULL_SNAPSHOT" is what upstream's decode.c does  *)
+(* (xact_decode and heap2_decode return before FULL_SNAPSHOT), though      *)
+(* SnapBuildCommitTxn is written to track commits of BUILDING_SNAPSHOT.    *)
+(* A transaction that begins and commits between the two states, while an  *)
+(* older one runs on, is then unknown to snapshots of FULL_SNAPSHOT, and a *)
+(* transaction decoded after CONSISTENT can hold such a snapshot           *)
+(* (MCsnapbuild_bug_building_gate.cfg; reported on pgsql-hackers as        *)
+(* "Historic snapshot doesn't track txns committed in BUILDING_SNAPSHOT    *)
+(* state").                                                                *)
+(* And were it not for that, SnapBuildCommitTxn's own rule would lose the  *)
+(* same: it skips a commit of BUILDING_SNAPSHOT when the top-level XID     *)
+(* precedes next_phase_at, but a subtransaction of it may have got its XID *)
+(* later, and then does not precede the xmin of FULL_SNAPSHOT              *)
+(* (MCsnapbuild_bug_building_subxacts.cfg).  Here the whole transaction    *)
+(* must be too old (TooOldToTrack).  From CONSISTENT on, a newly built     *)
+(* snapshot is exact either way: MCsnapbuild_small_upstream.cfg.           *)
+(* Last, includes_all_transactions stays set upstream when a commit that   *)
+(* changed the catalog, after CONSISTENT, has a subtransaction that did    *)
+(* not and so is not tracked (MCsnapbuild_bug_full_subxacts.cfg).  It does *)
+(* no harm, as a snapshot is exported at once when CONSISTENT is reached   *)
+(* (FullSnapshotAtOnce).                                                   *)
+(*                                                                         *)
+(* Upstream: src/backend/replication/logical/snapbuild.c, decode.c.        *)
+(***************************************************************************)
+EXTENDS server
+
+CONSTANTS
+    FullSnapshots,  \* the values that building_full_snapshot may have at first
+    GateAt          \* the state from which commits and catalog changes are read at all
+
+VARIABLES
+    read,               \* LSN of the last record read
+    state,
+    xmin, xmax,         \* Invalid at first
+    next_phase_at,
+    committed,          \* committed.xip
+    all_transactions,   \* committed.includes_all_transactions
+    catchange,          \* catchange.xip
+    snapshot,           \* cached; None when there is none
+    in_progress,        \* the reorder buffer: XIDs known to have changed the catalog, each with
+                        \* the LSN from which it can be decoded again (0: there is none)
+    restart_point,      \* LSN of the newest serialised or restored snapshot, 0 when there is none
+    creating,           \* the slot is being created, and must not restore
+    full,               \* building_full_snapshot
+    disk                \* serialised snapshots, by LSN
+
+builderVars == <<read, state, xmin, xmax, next_phase_at, committed, all_transactions, catchange, snapshot,
+                 in_progress, restart_point, creating, full, disk>>
+vars == <<serverVars, builderVars>>
+
+None == [none |-> TRUE]
+
+Rank(s) == CASE s = "START" -> 0 [] s = "BUILDING_SNAPSHOT" -> 1 [] s = "FULL_SNAPSHOT" -> 2 [] s = "CONSISTENT" -> 3
+AtLeast(s) == Rank(state) >= Rank(s)
+
+-----------------------------------------------------------------------------
+(* Definitions that a mutant replaces *)
+
+(* Purge: the XIDs that are still of interest *)
+Keep(S, horizon) == {x \in S : x >= horizon}
+
+(* What is written of the transactions in progress *)
+ToSerialize(xids) == xids
+
+(* Is it of xid's commit record known that it changed the catalog? *)
+HasCatalogChanges(x, invals) == x \in DOMAIN in_progress \/ (invals /\ x \in catchange)
+
+(* Is it too old for a snapshot of FULL_SNAPSHOT to need it? *)
+TooOldToTrack(r) == \A x \in {r.xid} \cup r.subs : x < next_phase_at
+
+(* The subtransactions that are tracked with a commit, and whether the top-level one is *)
+TrackedSubs(subs, invals, forced) == IF forced THEN subs ELSE {s \in subs : HasCatalogChanges(s, invals)}
+
+(* Does committed still hold all transactions, and not just catalog-changing ones? *)
+StillAll(r, tracked) == all_transactions /\ {r.xid} \cup r.subs \subseteq tracked
+
+(* A snapshot of what is committed, now *)
+Snapshot(xmn, xmx, xip) == [xmin |-> xmn, xmax |-> xmx, xip |-> xip]
+
+-----------------------------------------------------------------------------
+(* HeapTupleSatisfiesHistoricMVCC asks this of an XID *)
+Sees(s, x) ==
+    IF x < s.xmin THEN DidCommit(x)
+    ELSE IF x >= s.xmax THEN FALSE
+    ELSE x \in s.xip
+
+-----------------------------------------------------------------------------
+BuilderInit ==
+    /\ read = 0
+    /\ state = "START"
+    /\ xmin = Invalid /\ xmax = Invalid /\ next_phase_at = Invalid
+    /\ committed = {} /\ all_transactions = TRUE
+    /\ catchange = {}
+    /\ snapshot = None
+    /\ in_progress = <<>>
+    /\ restart_point = 0
+    /\ creating = TRUE
+    /\ full \in FullSnapshots
+    /\ disk = <<>>
+
+Init == ServerInit /\ BuilderInit
+
+Without(f, S) == [x \in DOMAIN f \ S |-> f[x]]
+
+(* SnapBuildProcessNewCid; it marks the top-level transaction too *)
+ReadNewCid(r) ==
+    /\ in_progress' =
+         IF Rank(state) < Rank(GateAt) THEN in_progress
+         ELSE [x \in DOMAIN in_progress \cup {r.xid, r.top} |->
+                  IF x \in DOMAIN in_progress THEN in_progress[x] ELSE restart_point]
+    /\ UNCHANGED <<state, xmin, xmax, next_phase_at, committed, all_transactions, catchange, snapshot,
+                   restart_point, disk>>
+
+(* SnapBuildCommitTxn *)
+ReadCommit(r) ==
+    /\ in_progress' = Without(in_progress, {r.xid} \cup r.subs)
+    /\ IF \/ Rank(state) < Rank(GateAt)
+          \/ state = "START"
+          \/ state = "BUILDING_SNAPSHOT" /\ TooOldToTrack(r)
+       THEN UNCHANGED <<committed, all_transactions, xmax, snapshot>>
+       ELSE LET forced   == full /\ ~AtLeast("CONSISTENT")
+                subs     == TrackedSubs(r.subs, r.invals, forced)
+                changer  == \E x \in {r.xid} \cup r.subs : HasCatalogChanges(x, r.invals)
+                tracked  == IF forced \/ changer THEN subs \cup {r.xid} ELSE {}
+            IN  /\ committed' = committed \cup tracked
+                /\ all_transactions' = StillAll(r, tracked)
+                /\ xmax' = IF tracked # {} /\ Max(tracked) >= xmax THEN FullAdvance(Max(tracked)) ELSE xmax
+                /\ snapshot' = IF changer /\ AtLeast("FULL_SNAPSHOT")
+                               THEN Snapshot(xmin, xmax', committed') ELSE snapshot
+    /\ UNCHANGED <<state, xmin, next_phase_at, catchange, restart_point, disk>>
+
+ReadAbort(r) ==
+    /\ in_progress' = Without(in_progress, {r.xid} \cup r.subs)
+    /\ UNCHANGED <<state, xmin, xmax, next_phase_at, committed, all_transactions, catchange, snapshot,
+                   restart_point, disk>>
+
+(* The end of SnapBuildProcessRunningXacts: move xmin, then purge *)
+MovePurge(oldest) ==
+    /\ xmin' = oldest
+    /\ committed' = Keep(committed, oldest)
+    /\ catchange' = Keep(catchange, oldest)
+
+(* SnapBuildProcessRunningXacts with SnapBuildFindSnapshot and SnapBuildSerialize *)
+ReadRunning(r) ==
+    /\ UNCHANGED <<in_progress, all_transactions>>
+    /\ CASE AtLeast("CONSISTENT") ->
+              /\ disk' = IF read' \in DOMAIN disk THEN disk
+                         ELSE With(disk, read', [xmin |-> xmin, xmax |-> xmax, committed |-> committed,
+                                                 catchange |-> ToSerialize(DOMAIN in_progress)])
+              /\ restart_point' = read'
+              /\ MovePurge(r.oldest)
+              /\ UNCHANGED <<state, xmax, next_phase_at, snapshot>>
+         [] ~AtLeast("CONSISTENT") /\ r.oldest = r.next ->
+              /\ state' = "CONSISTENT"
+              /\ next_phase_at' = Invalid
+              /\ xmin' = r.next
+              /\ xmax' = r.next
+              /\ UNCHANGED <<committed, catchange, snapshot, restart_point, disk>>
+         [] ~AtLeast("CONSISTENT") /\ r.oldest # r.next /\ ~full /\ ~creating /\ read' \in DOMAIN disk ->
+              /\ state' = "CONSISTENT"
+              /\ next_phase_at' = Invalid
+              /\ xmin' = disk[read'].xmin
+              /\ xmax' = disk[read'].xmax
+              /\ committed' = disk[read'].committed
+              /\ catchange' = disk[read'].catchange
+              /\ snapshot' = Snapshot(xmin', xmax', committed')
+              /\ restart_point' = read'
+              /\ UNCHANGED disk
+         [] OTHER ->
+              /\ CASE state = "START" ->
+                        /\ state' = "BUILDING_SNAPSHOT"
+                        /\ next_phase_at' = r.next
+                        /\ xmax' = r.next
+                   [] state = "BUILDING_SNAPSHOT" /\ next_phase_at <= r.oldest ->
+                        /\ state' = "FULL_SNAPSHOT"
+                        /\ next_phase_at' = r.next
+                        /\ UNCHANGED xmax
+                   [] state = "FULL_SNAPSHOT" /\ next_phase_at <= r.oldest ->
+                        /\ state' = "CONSISTENT"
+                        /\ next_phase_at' = Invalid
+                        /\ UNCHANGED xmax
+                   [] OTHER -> UNCHANGED <<state, next_phase_at, xmax>>
+              /\ MovePurge(r.oldest)
+              /\ UNCHANGED <<snapshot, restart_point, disk>>
+
+Read(type, Handle(_)) ==
+    /\ read < Len(wal)
+    /\ wal[read + 1].type = type
+    /\ read' = read + 1
+    /\ Handle(wal[read'])
+    /\ UNCHANGED <<creating, full, serverVars>>
+
+(* A change to decode wants a snapshot and there is none: SnapBuildProcessChange *)
+Change ==
+    /\ AtLeast("FULL_SNAPSHOT")
+    /\ snapshot = None
+    /\ snapshot' = Snapshot(xmin, xmax, committed)
+    /\ UNCHANGED <<read, state, xmin, xmax, next_phase_at, committed, all_transactions, catchange, in_progress,
+                   restart_point, creating, full, disk, serverVars>>
+
+(* Where decoding can start again: before the oldest transaction in        *)
+(* progress began (ReorderBufferGetOldestTXN), else at the newest          *)
+(* serialised snapshot; 0 when that is nowhere.                            *)
+RestartLsn ==
+    IF DOMAIN in_progress = {} THEN restart_point ELSE Min({in_progress[x] : x \in DOMAIN in_progress})
+
+(* The decoder ends, and another one begins with what the slot remembers. *)
+Restart ==
+    /\ state = "CONSISTENT"
+    /\ RestartLsn > 0
+    /\ read' = RestartLsn - 1
+    /\ state' = "START"
+    /\ xmin' = Invalid /\ xmax' = Invalid /\ next_phase_at' = Invalid
+    /\ committed' = {} /\ all_transactions' = TRUE
+    /\ catchange' = {}
+    /\ snapshot' = None
+    /\ in_progress' = <<>>
+    /\ restart_point' = 0
+    /\ creating' = FALSE
+    /\ full' = FALSE
+    /\ UNCHANGED <<disk, serverVars>>
+
+(* CheckPointSnapBuild: files that no restart can want are removed. *)
+CheckPoint ==
+    /\ \E lsn \in DOMAIN disk : lsn < RestartLsn
+    /\ disk' = Without(disk, {lsn \in DOMAIN disk : lsn < RestartLsn})
+    /\ UNCHANGED <<read, state, xmin, xmax, next_phase_at, committed, all_transactions, catchange, snapshot,
+                   in_progress, restart_point, creating, full, serverVars>>
+
+Server ==
+    \/ Begin
+    \/ \E t \in Xacts : BeginSub(t) \/ Commit(t) \/ EndCommit(t) \/ Abort(t) \/ ChangeCatalog(t)
+    \/ \E n \in Nat \ {0} : Burn(n)
+    \/ LogRunning
+
+Builder ==
+    \/ Read("new_cid", ReadNewCid)
+    \/ Read("commit", ReadCommit)
+    \/ Read("abort", ReadAbort)
+    \/ Read("running", ReadRunning)
+    \/ Change
+    \/ Restart
+    \/ CheckPoint
+
+Next == (Server /\ UNCHANGED builderVars) \/ Builder
+
+Spec == Init /\ [][Next]_vars
+
+-----------------------------------------------------------------------------
+TypeOK ==
+    /\ read \in 0..Len(wal)
+    /\ state \in {"START", "BUILDING_SNAPSHOT", "FULL_SNAPSHOT", "CONSISTENT"}
+    /\ {xmin, xmax, next_phase_at} \subseteq {Invalid} \cup FirstXid..nextXid
+    /\ committed \subseteq Xacts /\ catchange \subseteq Xacts /\ DOMAIN in_progress \subseteq Xacts
+    /\ DOMAIN disk \subseteq 1..Len(wal)
+    /\ state = "START" <=> xmin = Invalid
+    /\ next_phase_at # Invalid <=> state \in {"BUILDING_SNAPSHOT", "FULL_SNAPSHOT"}
+
+(* The cached snapshot, and any that would be built now, sees exactly the  *)
+(* catalog-changing transactions whose COMMIT has been read.               *)
+Exact(s, lsn) == \A x \in changed : Sees(s, x) <=> x \in CommittedBy(lsn)
+
+CachedSnapshotExact == snapshot # None => Exact(snapshot, read)
+NextSnapshotExact   == AtLeast("FULL_SNAPSHOT") => Exact(Snapshot(xmin, xmax, committed), read)
+
+(* What upstream's rules are enough for *)
+ConsistentSnapshotExact == AtLeast("CONSISTENT") => NextSnapshotExact
+
+(* A full snapshot, which can be exported, does so of all transactions. *)
+FullExactNow ==
+    \A x \in Xacts : Sees(Snapshot(xmin, xmax, committed), x) <=> x \in CommittedBy(read)
+FullSnapshotExact  == full /\ state = "CONSISTENT" /\ all_transactions => FullExactNow
+FullSnapshotAtOnce == [][full /\ state # "CONSISTENT" /\ state' = "CONSISTENT" => FullExactNow']_vars
+
+(* Why clog may be asked, and why its answer on these XIDs can not change. *)
+XminFinished         == \A x \in Xacts : x < xmin => Finished(x)
+SnapshotXminFinished == snapshot # None => \A x \in Xacts : x < snapshot.xmin => Finished(x)
+
+ReadsRunning == read' = read + 1 /\ wal[read'].type = "running"
+Restores     == ~AtLeast("CONSISTENT") /\ ~full /\ ~creating /\ read' \in DOMAIN disk
+Jumps        == ~AtLeast("CONSISTENT") /\ wal[read'].oldest = wal[read'].next
+
+(* Purge changes no visibility answer: not of a snapshot with the new xmin *)
+(* and so of no later one, as xmin only grows until the decoder restarts.  *)
+PurgeHarmless ==
+    [][ReadsRunning /\ ~Restores =>
+          \A x \in Xacts : Sees(Snapshot(xmin', xmax', committed), x) = Sees(Snapshot(xmin', xmax', committed'), x)]_vars
+
+(* Purge leaves nothing that is of no more use.  (The jump does not purge.) *)
+PurgeComplete ==
+    [][ReadsRunning /\ ~Restores /\ ~Jumps => \A x \in committed' \cup catchange' : x >= xmin']_vars
+
+XminGrows == [][xmin' >= xmin \/ state' = "START"]_vars
+=============================================================================
