@@ -19,6 +19,10 @@ bench-quick: $(BENCH_BINARIES) $(BUILD)/ffi/$(FFI) $(SETUP)/python.stamp ## the 
 	@set -e; for stem in $(BENCH_STEMS); do $(PY) -m bench.run $$stem --quick; done
 	@$(PY) -m bench.python_speed
 
+.PHONY: workloads
+workloads: $(BUILD)/ffi/$(FFI) $(SETUP)/python.stamp ## two commit streams through the snapshot builder, upstream's way and ours (15 s)
+	@$(PY) -m bench.snapbuild_workloads
+
 report: $(RESULTS)/real-page.json ## one page of all results, build/report/index.html (3 s)
 	@$(PY) -m bench.report
 
