@@ -112,28 +112,28 @@ def test_purge_sorted(array: tuple[list[int], int]) -> None:
         assert committed.sorted
 
 
-# Both sides of every turning point, twelve in all.
-SMALL_RING = [3, 4, 5, HALF - 2, HALF - 1, HALF, HALF + 1, HALF + 3, HALF + 4, LAST - 2, LAST - 1, LAST]
+# Both sides of every turning point, ten in all.
+SMALL_RING = [3, 4, 5, HALF - 1, HALF, HALF + 3, HALF + 4, LAST - 2, LAST - 1, LAST]
 
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("variant", names("purge_sorted"))
 def test_purge_of_every_subset_at_every_border(variant: str) -> None:
-    """All 4096 subsets of twelve XIDs around the turning points, with every xmin next to one."""
+    """All 1024 subsets of ten XIDs around the turning points, with every xmin next to one."""
     xmins = sorted({x for corner in CORNERS for x in around(corner)})
     for xip in subsets(SMALL_RING):
         for xmin in xmins:
             committed = Committed(xip, sorted=True)
             committed.purge_sorted(xmin, variant=variant, checked=False)
             assert committed.xip == [x for x in xip if not XID.precedes(x, xmin)], (xip, xmin)
-    tally("snapbuild", "arrays", 4096 * len(xmins))
+    tally("snapbuild", "arrays", 1024 * len(xmins))
 
 
-@pytest.mark.parametrize("n", [255, 256, 257, 1000, 2047, 2048, 2055, 20_000])
+@pytest.mark.parametrize("n", [255, 256, 257, 2047, 2048, 2055, 20_000])
 def test_purge_sorted_of_large_arrays(n: int) -> None:
     """Long enough for the search to go by eighths; borders next to XIDs that are there."""
     rng = Random(n)
-    for _ in range(40):
+    for _ in range(max(3, 5000 // n)):
         base = rng.choice([FIRST_NORMAL, HALF, XID.size - 100 * n // 2, rng.randrange(XID.size)])
         xids = {max((base + 100 * i + rng.randrange(100)) % XID.size, FIRST_NORMAL) for i in range(n)}
         xip = sorted(xids)
@@ -143,7 +143,7 @@ def test_purge_sorted_of_large_arrays(n: int) -> None:
             committed = Committed(xip, sorted=True)
             committed.purge_sorted(xmin, variant=variant, checked=False)
             assert committed.xip == expected, (variant, xmin)
-        batch = [xmin, *rng.sample(range(FIRST_NORMAL, XID.size), 20), *rng.sample(xip, 20)]
+        batch = [xmin, *(rng.randrange(FIRST_NORMAL, XID.size) for _ in range(20)), *rng.sample(xip, 20)]
         merged = Committed(xip, capacity=len(xip) + len(batch), sorted=True)
         merged.insert(batch, variant="batch_merge", checked=False)
         assert merged.xip == sorted({*xip, *batch})
@@ -220,8 +220,8 @@ def test_batch_merge(case: tuple[list[int], list[int]]) -> None:
 
 @pytest.mark.exhaustive
 def test_batch_merge_of_every_small_case() -> None:
-    """Every subset of seven XIDs, with every batch of up to four of them, in every order and with duplicates."""
-    xids = [3, 10, 11, 12, HALF, LAST - 1, LAST]
+    """Every subset of six XIDs, with every batch of up to four of them, in every order and with duplicates."""
+    xids = [3, 10, 11, HALF, LAST - 1, LAST]
     batches = [batch for m in range(5) for batch in product(xids, repeat=m)]
     for xip in subsets(xids):
         for batch in batches:
