@@ -19,7 +19,17 @@ from tests.strategies import page_of, random_shape
 from tests.tally import tally
 
 PROGRAM = Path(__file__).parent.parent / "build" / "oracle" / "compaction"
-PROVED = {"pg13": (0, Order.OFFSET), "pg14": (1, Order.ITEM), "fast": (2, Order.ITEM), "scalar": (3, Order.ITEM)}
+PROVED = {
+    "pg13": (0, Order.OFFSET),
+    "pg14": (1, Order.ITEM),
+    "stores with slack": (2, Order.ITEM),
+    "windows of 64": (3, Order.ITEM),
+    "windows of 64 for all": (4, Order.ITEM),
+    "windows of 256": (5, Order.ITEM),
+    "each exactly": (6, Order.ITEM),
+    "runs": (7, Order.ITEM),
+    "squeeze": (8, Order.ITEM),
+}
 BY_INTERPRETER = 128
 PAGES = 10_000
 CHUNK = 1000
