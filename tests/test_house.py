@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: PostgreSQL
+"""The rules of the house that a machine can check: licence lines, layers, the top folder, what is never written.
+
+That no cell of the matrix of stems and layers is missing without a reason is checked by `make lint`.
+"""
+
+import ast
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+SPDX = "SPDX-License-Identifier: PostgreSQL"
+SOURCES = {".py", ".c", ".h", ".cc", ".v", ".tla", ".mk", ".sh", ".ml"}
+FOLDERS = {"spec", "proofs", "ref", "csrc", "tests", "bench", ".ci"}
+DOCUMENTS = {"README.md", "CLAIMS.md", "SOUNDNESS.md", "CONTRIBUTING.md", "CHANGELOG.md", "CITATION.cff", "LICENSE"}
+SETTINGS = {"Makefile", "pyproject.toml", "requirements.lock", ".gitignore", ".clang-format"}
+
+# What a layer may import of the house, beside itself. The standard library is free to all.
+HOUSE = {"spec", "proofs", "ref", "pgquern", "_pgquern", "tests", "bench"}
+MAY_IMPORT = {
+    "ref": {"ref"},
+    "csrc": {"pgquern", "_pgquern"},
+    "spec": {"spec"},
+    "proofs": {"proofs"},
+    "tests": {"tests", "ref", "pgquern", "_pgquern"},
+    "bench": {"bench", "ref", "pgquern", "_pgquern"},
+}
+# And what else, where: the runs in real servers start the servers of the tests, and a runner's own test imports it.
+EXCEPTIONS = {"bench/endtoend/": "tests", "tests/test_model_runner.py": "spec"}
+# Paths of one machine, notes to oneself, and proofs not done. (Put together here, so that this file passes.)
+NEVER = re.compile(
+    "|".join(["/root/", r"(?<![\w.])/wo" "rk/", r"\bTO" r"DO\b", r"\bFIX" r"ME\b", r"^\s*Admit" r"ted\."]), re.M
+)
+
+
+def tracked() -> list[Path]:
+    """What the repository holds; in a copy without git, all but what is generated."""
+    run = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=False)
+    if run.returncode == 0:
+        return [ROOT / name for name in run.stdout.split("\0") if name and (ROOT / name).is_file()]
+    hidden = {"build", ".git", "__pycache__"}
+    return [path for path in ROOT.rglob("*") if path.is_file() and not hidden & set(path.relative_to(ROOT).parts)]
+
+
+FILES = tracked()
+PYTHON = [path for path in FILES if path.suffix == ".py"]
+
+
+def relative(path: Path) -> str:
+    return str(path.relative_to(ROOT))
+
+
+def imports(text: str) -> set[str]:
+    """The top-level modules that a Python source imports, anywhere in it."""
+    found = set()
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Import):
+            found |= {alias.name.split(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            found.add(node.module.split(".")[0])
+    return found
+
+
+def test_every_source_says_its_licence_first() -> None:
+    def head(path: Path) -> str:
+        return "\n".join(path.read_text().splitlines()[:2])  # a script has its interpreter in the first
+
+    missing = [
+        relative(path) for path in FILES if path.suffix in SOURCES or path.name == "Makefile" if SPDX not in head(path)
+    ]
+    assert missing == []
+
+
+def test_nothing_else_lies_at_the_top() -> None:
+    assert {relative(path).split("/")[0] for path in FILES} <= FOLDERS | DOCUMENTS | SETTINGS
+
+
+def test_nothing_is_written_that_never_should_be() -> None:
+    found = {}
+    for path in FILES:
+        if path.suffix in SOURCES | {".md", ".toml", ".cfg", ".txt"} or path.name in ("Makefile", "run"):
+            for match in NEVER.finditer(path.read_text()):
+                found[relative(path)] = match.group()
+    assert found == {}
+
+
+@pytest.mark.parametrize("layer", MAY_IMPORT)
+def test_no_layer_imports_another(layer: str) -> None:
+    """But tests and bench, which import the oracle and the kernels' binding."""
+    wrong = {}
+    for path in PYTHON:
+        name = relative(path)
+        allowed = MAY_IMPORT[layer] | {module for start, module in EXCEPTIONS.items() if name.startswith(start)}
+        if name.startswith(layer + "/") and (foreign := imports(path.read_text()) & HOUSE - allowed):
+            wrong[name] = foreign
+    assert wrong == {}
+
+
+def test_the_oracle_imports_nothing_but_the_standard_library_and_numpy() -> None:
+    allowed = set(sys.stdlib_module_names) | {"numpy", "ref"}
+    oracle = [path for path in PYTHON if relative(path).startswith("ref/")]
+    assert len(oracle) >= 4
+    assert {relative(path): extra for path in oracle if (extra := imports(path.read_text()) - allowed)} == {}
+
+
+def test_imports_are_found_wherever_they_are() -> None:
+    """The checks above could fail."""
+    assert imports("import os.path\ndef f():\n    from tests.agree import oracle\n    import ref.xid as x\n") == {
+        "os", "tests", "ref"
+    }  # fmt: skip
+    assert NEVER.search("cd /wo" + "rk/main") is not None
+    assert NEVER.search("a network/workload") is None
