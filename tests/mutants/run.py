@@ -34,7 +34,7 @@ BINDING = Path("build/ffi-src/_pgquern.o")
 FFI = "_pgquern.abi3.so"
 PYTEST_FAILED = 1
 NO_END = 124
-TIMEOUT = 120
+TIMEOUT = 300
 WORKERS = 2
 
 
