@@ -295,13 +295,13 @@ def test_an_xmax_left_behind_by_half_the_ring_hides_a_catalog_change() -> None:
         assert second.sees(younger, lambda _: False) != hidden
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(5))
 def test_thousands_of_steps(seed: int) -> None:
     """The same machine at random, for long: what Hypothesis would take an hour to stumble into."""
     rng, server = Random(seed), Server()
     xid, running = rng.randrange(FIRST_NORMAL, XID.size), [0] * (seed % 3)
     server.start(epoch=0, xid=xid, everything=seed % 2 == 0, nsubxids=running)
-    for _ in range(500):
+    for _ in range(400):
         if len(server.running) < 30:
             server.begin([rng.choice([0, 0, 1, 3, 20]) for _ in range(rng.randrange(1, 7))], rng.randrange(64))
         places = [rng.randrange(len(server.running)) for _ in range(5)]
