@@ -31,10 +31,8 @@ MAY_IMPORT = {
 }
 # And what else, where: the runs in real servers start the servers of the tests, and a runner's own test imports it.
 EXCEPTIONS = {"bench/endtoend/": "tests", "tests/test_model_runner.py": "spec"}
-# Paths of one machine, notes to oneself, and proofs not done. (Put together here, so that this file passes.)
-NEVER = re.compile(
-    "|".join(["/root/", r"(?<![\w.])/wo" "rk/", r"\bTO" r"DO\b", r"\bFIX" r"ME\b", r"^\s*Admit" r"ted\."]), re.M
-)
+# Paths of one machine, notes to oneself, and proofs not done; each with a bracket, so that this file passes.
+NEVER = re.compile(r"/[r]oot/|(?<![\w.])/[w]ork/|\b[T]ODO\b|\b[F]IXME\b|^\s*[A]dmitted\.", re.MULTILINE)
 
 
 def tracked() -> list[Path]:
@@ -112,5 +110,5 @@ def test_imports_are_found_wherever_they_are() -> None:
     assert imports("import os.path\ndef f():\n    from tests.agree import oracle\n    import ref.xid as x\n") == {
         "os", "tests", "ref"
     }  # fmt: skip
-    assert NEVER.search("cd /wo" + "rk/main") is not None
+    assert NEVER.search("cd {}work/main".format("/")) is not None
     assert NEVER.search("a network/workload") is None
