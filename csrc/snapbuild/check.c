@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: PostgreSQL */
 /* What only a pass over a whole array can find. */
-#include "xid.h"
+#include "snapbuild/xid.h"
 
 pgq_status pgq_committed_check(const pgq_committed *committed)
 {

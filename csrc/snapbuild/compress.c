@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: PostgreSQL */
-#include "known_assigned.h"
+#include "snapbuild/known_assigned.h"
 
 #include <string.h>
 

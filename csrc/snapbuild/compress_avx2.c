@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: PostgreSQL */
 /* Eight entries a step, as the purge of the same name. */
-#include "known_assigned.h"
+#include "snapbuild/known_assigned.h"
 
 #if defined(__AVX2__)
 #include "left_pack.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: PostgreSQL */
 /* Sixteen entries a step, as the purge of the same name; the flags, a byte each, become the mask. */
-#include "known_assigned.h"
+#include "snapbuild/known_assigned.h"
 
 #if defined(__AVX512F__) && defined(__AVX512BW__) && defined(__AVX512VL__)
 #include <immintrin.h>

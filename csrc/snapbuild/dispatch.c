@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: PostgreSQL */
 /* The tables of variants of the kinds on XID arrays, from upstream's to the fastest, and the dispatched entries. */
 #include "dispatch.h"
-#include "full.h"
-#include "insert.h"
-#include "known_assigned.h"
-#include "purge.h"
-#include "snapshot.h"
+#include "snapbuild/full.h"
+#include "snapbuild/insert.h"
+#include "snapbuild/known_assigned.h"
+#include "snapbuild/purge.h"
+#include "snapbuild/snapshot.h"
 
 #define COUNT(table) (sizeof(table) / sizeof((table)[0]))
 

@@ -3,8 +3,8 @@
  * committed.xip with FullTransactionIds, as proposed on the mailing list in October 2025: their order is total, so one
  * lower bound finds what to purge, and moving the head past it is all there is to do.
  */
-#include "full.h"
-#include "merge.h"
+#include "snapbuild/full.h"
+#include "snapbuild/merge.h"
 
 #include <stdlib.h>
 

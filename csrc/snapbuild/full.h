@@ -3,7 +3,7 @@
 #ifndef PGQUERN_SNAPBUILD_FULL_H
 #define PGQUERN_SNAPBUILD_FULL_H
 
-#include "xid.h"
+#include "snapbuild/xid.h"
 
 pgq_status pgq_purge_full_upstream(pgq_committed_full *committed, uint64_t full_xmin);
 pgq_status pgq_purge_full_memmove(pgq_committed_full *committed, uint64_t full_xmin);

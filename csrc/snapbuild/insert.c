@@ -3,9 +3,9 @@
  * src/backend/replication/logical/snapbuild.c, SnapBuildAddCommittedTxn, for all XIDs of a commit at once. Upstream
  * appends, and sorts at every snapshot; the other two keep the array sorted, so that a snapshot is a copy.
  */
-#include "insert.h"
-#include "merge.h"
-#include "qsort.h"
+#include "snapbuild/insert.h"
+#include "snapbuild/merge.h"
+#include "snapbuild/qsort.h"
 
 static pgq_status check(const pgq_committed *committed, const uint32_t batch[], size_t m)
 {

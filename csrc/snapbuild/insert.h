@@ -3,7 +3,7 @@
 #ifndef PGQUERN_SNAPBUILD_INSERT_H
 #define PGQUERN_SNAPBUILD_INSERT_H
 
-#include "xid.h"
+#include "snapbuild/xid.h"
 
 pgq_status pgq_insert_append(pgq_committed *committed, uint32_t batch[], size_t m, bool consistent);
 pgq_status pgq_insert_batch_merge(pgq_committed *committed, uint32_t batch[], size_t m, bool consistent);

@@ -4,7 +4,7 @@
  * RemovePreceding, Compress and GetAndSetXmin, of 16 to 18. It differs in that errors are returned, that the clock and
  * the prepared transactions are arguments, and that the compressing loop is a table of variants.
  */
-#include "known_assigned.h"
+#include "snapbuild/known_assigned.h"
 
 enum {
     COMPRESS_FREQUENCY = 128,     /* KAX_COMPRESS_FREQUENCY, in transactions */

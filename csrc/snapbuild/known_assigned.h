@@ -3,7 +3,7 @@
 #ifndef PGQUERN_SNAPBUILD_KNOWN_ASSIGNED_H
 #define PGQUERN_SNAPBUILD_KNOWN_ASSIGNED_H
 
-#include "xid.h"
+#include "snapbuild/xid.h"
 
 /* The variant of this kind to run; NULL if PGQUERN_VARIANT cannot be followed. */
 const pgq_known_assigned_variant *pgq_known_assigned_dispatched(void);

@@ -3,7 +3,7 @@
 #ifndef PGQUERN_SNAPBUILD_MERGE_H
 #define PGQUERN_SNAPBUILD_MERGE_H
 
-#include "search.h"
+#include "snapbuild/search.h"
 
 #include <stdbool.h>
 #include <string.h>

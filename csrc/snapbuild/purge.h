@@ -3,7 +3,7 @@
 #ifndef PGQUERN_SNAPBUILD_PURGE_H
 #define PGQUERN_SNAPBUILD_PURGE_H
 
-#include "xid.h"
+#include "snapbuild/xid.h"
 
 pgq_status pgq_purge_upstream(pgq_committed *committed, uint32_t xmin);
 pgq_status pgq_purge_inplace(pgq_committed *committed, uint32_t xmin);

@@ -3,7 +3,7 @@
  * Eight XIDs a step, as the AVX-512 variant does; the compression is a permutation looked up by the eight bits that say
  * who is kept.
  */
-#include "purge.h"
+#include "snapbuild/purge.h"
 
 #if defined(__AVX2__)
 #include "left_pack.h"

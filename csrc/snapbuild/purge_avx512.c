@@ -4,7 +4,7 @@
  * store may reach past the survivors, but not past what was read already, since no more is kept than was read. A
  * compressing store would write just the survivors, but is microcoded on Zen 4.
  */
-#include "purge.h"
+#include "snapbuild/purge.h"
 
 #if defined(__AVX512F__)
 #include <immintrin.h>

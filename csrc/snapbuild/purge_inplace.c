@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: PostgreSQL */
 /* The change that the mailing list proposed in October 2025: no workspace, survivors slide down within the array. */
-#include "purge.h"
+#include "snapbuild/purge.h"
 
 pgq_status pgq_purge_inplace(pgq_committed *committed, uint32_t xmin)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: PostgreSQL */
 /* In place, and free of branches on the data: half of them surviving at random would mispredict every other one. */
-#include "purge.h"
+#include "snapbuild/purge.h"
 
 pgq_status pgq_purge_scalar(pgq_committed *committed, uint32_t xmin)
 {

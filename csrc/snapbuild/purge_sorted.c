@@ -4,8 +4,8 @@
  * prefix and a suffix. So two binary searches find it, and one memmove closes the gap. A single lower bound, the obvious
  * thing, would drop the XIDs that lie past the wrap and are the newest of all.
  */
-#include "purge.h"
-#include "search.h"
+#include "snapbuild/purge.h"
+#include "snapbuild/search.h"
 
 #include <string.h>
 

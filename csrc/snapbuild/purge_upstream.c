@@ -4,7 +4,7 @@
  * copied to a workspace allocated for this one purge, and back. It differs in that malloc stands for palloc, and in the
  * messages of level DEBUG3.
  */
-#include "purge.h"
+#include "snapbuild/purge.h"
 
 #include <stdlib.h>
 #include <string.h>

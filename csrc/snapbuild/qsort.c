@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: PostgreSQL */
-#include "qsort.h"
+#include "snapbuild/qsort.h"
 
 typedef int (*comparator)(const void *, const void *);
 

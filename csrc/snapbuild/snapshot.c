@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: PostgreSQL */
 /* src/backend/replication/logical/snapbuild.c, SnapBuildBuildSnapshot: the copy of committed.xip that it hands out. */
-#include "snapshot.h"
-#include "qsort.h"
+#include "snapbuild/snapshot.h"
+#include "snapbuild/qsort.h"
 
 #include <string.h>
 

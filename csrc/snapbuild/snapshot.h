@@ -3,7 +3,7 @@
 #ifndef PGQUERN_SNAPBUILD_SNAPSHOT_H
 #define PGQUERN_SNAPBUILD_SNAPSHOT_H
 
-#include "xid.h"
+#include "snapbuild/xid.h"
 
 pgq_status pgq_snapshot_upstream(const pgq_committed *committed, uint32_t xip[], size_t xip_space);
 pgq_status pgq_snapshot_sorted(const pgq_committed *committed, uint32_t xip[], size_t xip_space);
