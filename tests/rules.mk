@@ -6,7 +6,7 @@
 # The extracted proofs are a peer of the kernels; they are built as soon as there are any.
 EXTRACTED  := $(if $(wildcard proofs/oracle/*),oracle)
 TEST_NEEDS := $(SETUP)/python.stamp $(BUILD)/ffi/$(FFI)
-ALL_TESTS  := $(if $(STEM),$(wildcard tests/test_$(STEM).py tests/test_$(STEM)_*.py),tests)
+ALL_TESTS  := $(filter-out %_sanitized.py,$(wildcard $(if $(STEM),tests/test_$(STEM).py tests/test_$(STEM)_*.py,tests/test_*.py)))
 PYTEST     := $(PY) -m pytest -q -p no:cacheprovider
 
 # Of the stems that have kernels: against the oracle, and through the extracted proofs too.
@@ -18,9 +18,9 @@ differential: $(TEST_NEEDS) $(EXTRACTED) ## proofs, oracles and kernels against 
 	@PGQUERN_RESULT=test $(PYTEST) $(KERNEL_TESTS) $(CHAIN_TESTS)
 
 test: test-python ## all tests, then the kernels under sanitizers, fuzzed, and broken on purpose; STEM= narrows (about 10 minutes)
-	@$(MAKE) test-asan fuzz mutants
+	@$(MAKE) test-asan fuzz mutants STEM=$(STEM)
 
-test-python: $(TEST_NEEDS) $(EXTRACTED) $(PG_EXTENSIONS) $(SETUP)/servers.stamp $(SETUP)/coq.stamp ## all pytest tests: oracles, kernels, real servers, extracted proofs (about 5 minutes)
+test-python: $(TEST_NEEDS) $(EXTRACTED) $(PG_EXTENSIONS) $(SETUP)/servers.stamp $(SETUP)/coq.stamp $(SETUP)/tlc.stamp ## all pytest tests: oracles, kernels, real servers, extracted proofs (about 5 minutes)
 	@PGQUERN_RESULT=test $(PYTEST) $(ALL_TESTS)
 
 # Python itself is not sanitized: libasan comes first, and what Python never frees is no leak of ours.

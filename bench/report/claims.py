@@ -50,9 +50,8 @@ def endtoend_section(result: dict[str, Any]) -> list[str]:
         "### Inside real servers",
         "",
         f"`make bench-endtoend`, {result['finished'][:10]}, commit {result['commit']}, {result['cpu']}. "
-        "Median (lowest to highest) of all rounds; the recovered table is the same in all of them. Embedded servers are "
-        "built with -Os, "
-        "Debian's with -O2.",
+        "Median (lowest to highest) of all rounds; the recovered table is the same in all of them. "
+        "Embedded servers are built with -Os, Debian's with -O2.",
         "",
         "| server | updates | kernel inside | startup CPU s | native / kernel | VACUUM ms |",
         "|---|---|---|---|---|---|",
