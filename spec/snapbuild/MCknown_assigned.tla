@@ -15,7 +15,7 @@ Bounds == nextXid' <= MaxXid /\ (adding' # <<>> => adding'[Len(adding')] < MaxXi
 KeepsGaps(a, v, t, h) == [i \in 1..(h - t) |-> a[t + i - 1]]
 TurnedRound(a, v, t, h) == [i \in 1..(h - t) |-> a[h - i]]
 TailStays(v, t, h)    == t
-AlwaysWorthwhile(reason, t, h, c) == TRUE
+IdleNeedsNoGap(reason, t, h, c) == IF reason = "STARTUP_PROCESS_IDLE" THEN long_ago ELSE reason = "PRUNE" /\ Gap(t, h, c)
 
 (* States that must be reachable *)
 NeverForSpace == last_reason # "NO_SPACE"

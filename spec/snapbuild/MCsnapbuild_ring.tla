@@ -68,6 +68,7 @@ InsertInXidOrder(xs, batch) == Downcast(SortUnique({Now(x) : x \in Range(xs) \cu
 InsertTwice(xs, batch) == xs \o batch \o batch
 KeepAll(xs, horizon)   == xs
 StillAll               == all_transactions
+AtAsNormal(x, next)    == Widen(IF x = Invalid THEN FirstNormal ELSE x, next)
 XidOrderFile == [xmin |-> xmin, xmax |-> xmax, committed |-> committed,
                  catchange |-> Downcast(SortUnique({Now(x) : x \in DOMAIN in_progress})), next |-> nextXid]
 

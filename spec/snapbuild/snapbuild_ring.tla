@@ -35,15 +35,17 @@
 (*   on Purged.                                                            *)
 (*   What stays is not looked for again: its XIDs are finished.  It goes   *)
 (*   when xmin passes the XIDs from after the wrap, unless xmin does that  *)
-(*   in one step of nearly half a ring (and files don't hold it back, see  *)
-(*   Held): then what stayed is more than half                             *)
+(*   in one step of nearly half a ring (Held is empty there: only running  *)
+(*   XIDs and xmin hold it back): then what stayed is more than half       *)
 (*   a ring behind, counts as the future, and stays until its XIDs come    *)
 (*   round again (MCsnapbuild_ring_bug_front_scan_outlives).  Then a       *)
 (*   transaction with invalidations can be taken for a catalog-changing    *)
 (*   one, which adds an entry that nobody asks for.  InitialRunningXacts   *)
-(*   of 15 (PurgeRawMinimum) does the same: ..._raw_minimum.               *)
+(*   of 15 (PurgeRawMinimum) is safe and incomplete in the same way:       *)
+(*   ..._small_raw_minimum, ..._bug_raw_minimum.                           *)
 (*                                                                         *)
-(* How to break it: set Window to Size in MCsnapbuild_ring_small.cfg.      *)
+(* How to break it: let Window be Size (MCsnapbuild_ring_mutant_window), or*)
+(* purge by a single lower bound (..._mutant_lower_bound).                 *)
 (*                                                                         *)
 (* Upstream: src/backend/replication/logical/snapbuild.c, as of 18.        *)
 (***************************************************************************)
@@ -310,7 +312,7 @@ Unbounded == INSTANCE snapbuild WITH
     committed <- Meant(committed, nextXid), catchange <- Meant(catchange, nextXid),
     snapshot <- AbstractSnapshot, in_progress <- AbstractInProgress, disk <- AbstractDisk
 
-RefinesInit == Unbounded!Init
+RefinesInit == wal = <<>> /\ nextXid = FirstXid => Unbounded!Init
 Refines     == [][Unbounded!Next]_(Unbounded!vars)
 
 -----------------------------------------------------------------------------
