@@ -18,11 +18,15 @@ typedef struct scan {
     uint32_t nitems, nunused, nline_left;
     uint32_t total;
     uint32_t garbage; /* OR of all unused line pointers */
-    bool presorted;   /* lp_off falls strictly */
+    bool presorted;   /* lp_off falls strictly; true if not looked for */
 } scan;
 
-/* False if the page must be refused; pgq_compaction_check says why. */
-static inline bool scan_line_pointers(uint8_t *page, const bounds *b, bool truncate, scan *s)
+/*
+ * False if the page must be refused; pgq_compaction_check says why. With neighbours (a constant at each call) each tuple is
+ * compared with the one before it, for presorted and PGQ_OVERLAP, as upstream does from 14 on.
+ */
+static inline __attribute__((always_inline)) bool scan_line_pointers(uint8_t *page, const bounds *b,
+                                                                     bool truncate, bool neighbours, scan *s)
 {
     uint32_t last_off = b->special, last_used = 0, nitems = 0, nunused = 0, total = 0, garbage = 0;
     bool presorted = true, overlapping = false;
@@ -40,11 +44,13 @@ static inline bool scan_line_pointers(uint8_t *page, const bounds *b, bool trunc
                     return false;
                 s->items[nitems++] = (item){(uint16_t)i, (uint16_t)off, (uint16_t)len};
                 total += len;
-                overlapping |= off + len > last_off;
-                if (last_off > off)
-                    last_off = off;
-                else
-                    presorted = false;
+                if (neighbours) {
+                    overlapping |= off + len > last_off;
+                    if (last_off > off)
+                        last_off = off;
+                    else
+                        presorted = false;
+                }
             }
             last_used = i + 1;
         } else {

@@ -5,7 +5,8 @@
  * src/backend/storage/page/bufpage.c before commit 19c60ad6.
  *
  * What differs: baseline.h; and tuples that overlap on a page that is not presorted, which upstream would smash, are
- * copied through scratch, equal lp_off in order of line pointers. Finding them takes one compare a tuple.
+ * copied through scratch, equal lp_off in order of line pointers. Finding them, presorted or not, takes one compare a
+ * tuple after the sort.
  */
 #include "compaction/baseline.h"
 
@@ -50,13 +51,17 @@ pgq_status pgq_compaction_pg13(void *page_, bool truncate)
 
     if (page == NULL)
         return (pgq_status){PGQ_NULL, 0};
-    if (!read_bounds(page, &b) || !scan_line_pointers(page, &b, truncate, &s))
+    if (!read_bounds(page, &b) || !scan_line_pointers(page, &b, truncate, false, &s))
         return pgq_compaction_check(page);
 
     pgq_sort_items(s.items, s.nitems, by_falling_offset);
     if (__builtin_expect(!any_overlap(s.items, s.nitems), 1)) {
         move_down_from_special(page, page, &s, b.special);
     } else {
+        pgq_status status = pgq_compaction_check(page);
+
+        if (status.code != PGQ_OK)
+            return status;
         pgq_sort_items(s.items, s.nitems, by_falling_offset_then_index);
         memcpy(scratch + b.upper, page + b.upper, b.special - b.upper);
         move_down_from_special(page, scratch, &s, b.special);

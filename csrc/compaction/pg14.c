@@ -78,7 +78,7 @@ pgq_status pgq_compaction_pg14(void *page_, bool truncate)
 
     if (page == NULL)
         return (pgq_status){PGQ_NULL, 0};
-    if (!read_bounds(page, &b) || !scan_line_pointers(page, &b, truncate, &s))
+    if (!read_bounds(page, &b) || !scan_line_pointers(page, &b, truncate, true, &s))
         return pgq_compaction_check(page);
 
     if (s.presorted) {
