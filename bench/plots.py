@@ -57,7 +57,8 @@ def colour(variant: str, variants: Sequence[str]) -> str:
 
 def label(config: dict[str, str], constant: set[str]) -> str:
     """A configuration in a few words, without what all of them share."""
-    return "  ".join(f"{k} {v}" if v[:1].isdigit() else v for k, v in config.items() if k not in constant)
+    bare = {v for k, v in config.items() if not v[:1].isdigit() and v not in ("yes", "no")}
+    return "  ".join(v if v in bare else f"{k} {v}" for k, v in config.items() if k not in constant)
 
 
 def speedups(items: Sequence[Item], ours: Sequence[str], title: str) -> str:

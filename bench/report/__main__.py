@@ -45,7 +45,7 @@ def bench_plots(result: dict[str, Any]) -> list[Markup]:
         title = " ".join(filter(None, [next(iter(result["stems"])), kind, regime]))
         drawn.append(Markup(plots.speedups(items, ours, f"{title}: speed-up over the faster upstream algorithm")))
         configs = list(dict.fromkeys(item["name"] for item in items))
-        if len(configs) <= 12:
+        if len(configs) <= 8:
             drawn.append(Markup(plots.times(items, variants, f"{title}: time of a call")))
     return drawn
 
