@@ -50,6 +50,17 @@ def bench_plots(result: dict[str, Any]) -> list[Markup]:
     return drawn
 
 
+def beside_plots(result: dict[str, Any]) -> list[Markup]:
+    """A plot a server: our kernels against the server's own function, in its process."""
+    servers = list(dict.fromkeys(item["config"]["server"] for item in result["items"]))
+    drawn = []
+    for server in servers:
+        items = [item for item in result["items"] if item["config"]["server"] == server]
+        ours = [v for v in dict.fromkeys(item["variant"] for item in items) if v != "native"]
+        drawn.append(Markup(plots.speedups(items, ours, f"PostgreSQL {server}: speed-up over its own function")))
+    return drawn
+
+
 def recovery_plots(result: dict[str, Any]) -> list[Markup]:
     """A plot for each number of updates that the end-to-end experiment was run with."""
     counts = sorted({item["updates"] for item in result["items"]})
@@ -104,6 +115,7 @@ def main() -> None:
             picture_source=source,
             bench_plots=bench_plots,
             recovery_plots=recovery_plots,
+            beside_plots=beside_plots,
             tools=tools,
             cpu=environment.cpu(),
             commit=environment.commit(),
