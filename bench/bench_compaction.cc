@@ -26,6 +26,8 @@
 #include <vector>
 #include <x86intrin.h>
 
+#include "ticks.h"
+
 extern "C" {
 #include "pgquern.h"
 }
@@ -210,28 +212,6 @@ template <typename Call> void timed_in_l2(benchmark::State &state, const Shape &
     }
 }
 
-uint64_t ticks()
-{
-    unsigned aux;
-    _mm_lfence();
-    uint64_t now = __rdtscp(&aux);
-    _mm_lfence();
-    return now;
-}
-
-double seconds_per_tick()
-{
-    static const double value = [] {
-        auto start = Clock::now();
-        uint64_t first = ticks();
-        while (Clock::now() - start < std::chrono::milliseconds(50))
-            ;
-        return std::chrono::duration<double>(Clock::now() - start).count() /
-               static_cast<double>(ticks() - first);
-    }();
-    return value;
-}
-
 template <typename Call> void timed_in_l1(benchmark::State &state, const Shape &shape, Call call)
 {
     const Pool &from = pool(shape);
@@ -269,7 +249,7 @@ struct Gigabyte {
             std::memcpy(order[i], from.pages.get() + i % POOL_PAGES * BLCKSZ, BLCKSZ);
         }
         for (size_t at = 0; at < COLD_PAGES * BLCKSZ; at += 64)
-            _mm_clflushopt(pages.get() + at);
+            _mm_clflush(pages.get() + at);
         _mm_sfence();
         if (random_order)
             std::shuffle(order.begin(), order.end(), std::mt19937_64(7));

@@ -30,7 +30,8 @@
 #include <random>
 #include <string>
 #include <vector>
-#include <x86intrin.h>
+
+#include "ticks.h"
 
 extern "C" {
 #include "pgquern.h"
@@ -44,28 +45,6 @@ constexpr size_t POOL_MAX = 4096;
 constexpr uint32_t HALF = uint32_t{1} << 31;
 
 // ---- timing ----
-
-uint64_t ticks()
-{
-    unsigned aux;
-    _mm_lfence();
-    uint64_t now = __rdtscp(&aux);
-    _mm_lfence();
-    return now;
-}
-
-double seconds_per_tick()
-{
-    static const double value = [] {
-        auto start = std::chrono::steady_clock::now();
-        uint64_t first = ticks();
-        while (std::chrono::steady_clock::now() - start < std::chrono::milliseconds(50))
-            ;
-        return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() /
-               static_cast<double>(ticks() - first);
-    }();
-    return value;
-}
 
 // Sets the time of one call: `call` of 0 to count - 1, timed together, the cost of reading the clock taken off.
 template <typename Call> void time_group(benchmark::State &state, size_t count, Call call)

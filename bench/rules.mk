@@ -6,10 +6,10 @@
 BENCH_STEMS   := $(if $(STEM),$(STEM),$(patsubst bench/bench_%.cc,%,$(wildcard bench/bench_*.cc)))
 BENCH_BINARIES = $(BENCH_STEMS:%=$(BUILD)/bench/bench_%)
 
-$(BUILD)/bench/bench_%: bench/bench_%.cc csrc/pgquern.h $(BUILD)/lib/libpgquern.a $(SETUP)/c.stamp
+$(BUILD)/bench/bench_%: bench/bench_%.cc bench/ticks.h csrc/pgquern.h $(BUILD)/lib/libpgquern.a $(SETUP)/c.stamp
 	@mkdir -p $(@D)
 	@echo '$(CFLAGS_KERNEL)' > $(BUILD)/bench/flags.txt
-	g++ -std=c++20 -O2 -g -Wall -Wextra -Werror -Icsrc -mclflushopt $< $(BUILD)/lib/libpgquern.a -lbenchmark -lpthread -o $@
+	g++ -std=c++20 -O2 -g -Wall -Wextra -Werror -Icsrc $< $(BUILD)/lib/libpgquern.a -lbenchmark -lpthread -o $@
 
 .PHONY: bench bench-quick report
 bench: $(BENCH_BINARIES) $(SETUP)/python.stamp ## every configuration against upstream and the limit; STEM=compaction narrows (about 6 minutes a stem)
