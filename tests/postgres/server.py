@@ -36,7 +36,7 @@ SERVER_USER = "nobody"
 BASE_SETTINGS: Mapping[str, str | int] = {
     "listen_addresses": "",
     "autovacuum": "off",
-    "dynamic_shared_memory_type": "mmap",  # files of the cluster: /dev/shm is not everywhere an ordinary user's to write
+    "dynamic_shared_memory_type": "mmap",  # in the cluster: /dev/shm is not everywhere an ordinary user's to write
     "fsync": "off",
     "max_connections": 100,
     "shared_buffers": "16MB",
