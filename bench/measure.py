@@ -5,7 +5,6 @@ A benchmark's name is `stem/key=value/.../variant=V`; all but the variant is its
 """
 
 import json
-import re
 import subprocess
 import tempfile
 from collections import defaultdict
@@ -30,7 +29,8 @@ def list_configs(binary: Path) -> list[tuple[Config, str]]:
     for name in done.stdout.split():
         config, _ = split_name(name)
         prefix = name.split("/variant=")[0]
-        found.setdefault(tuple(config.items()), (config, f"^{re.escape(prefix)}/variant="))
+        # Google Benchmark's regular expressions are POSIX's: only what needs a backslash may have one.
+        found.setdefault(tuple(config.items()), (config, "^" + prefix.replace(".", "[.]") + "/variant="))
     return list(found.values())
 
 
@@ -56,7 +56,7 @@ def measure(
                     "--benchmark_out_format=json",
                 ]
                 ran = subprocess.run(command, capture_output=True, text=True, check=False)
-                if ran.returncode:
+                if ran.returncode or not out.stat().st_size:
                     raise RuntimeError(f"{binary.name} failed:\n{ran.stderr[-2000:]}")
                 report = json.loads(out.read_text())
                 for row in sorted(report["benchmarks"], key=lambda r: r.get("repetition_index", 0)):
