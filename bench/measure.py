@@ -35,9 +35,14 @@ def list_configs(binary: Path) -> list[tuple[Config, str]]:
 
 
 def measure(
-    binary: Path, wanted: Sequence[tuple[Config, str]], *, runs: int, repetitions: int, done: Callable[[str], None]
+    binary: Path,
+    wanted: Sequence[tuple[Config, str]],
+    *,
+    runs: int,
+    repetitions: Callable[[Config], int],
+    done: Callable[[str], None],
 ) -> list[tuple[Config, Times]]:
-    """Times in nanoseconds of every variant in every wanted configuration; `runs` separate processes each.
+    """Times in nanoseconds of every variant in every wanted configuration; `runs` processes each, of so many repetitions.
 
     Raises RuntimeError when a benchmark reports an error.
     """
@@ -50,7 +55,7 @@ def measure(
                 command = [
                     str(binary),
                     f"--benchmark_filter={pattern}",
-                    f"--benchmark_repetitions={repetitions}",
+                    f"--benchmark_repetitions={repetitions(config)}",
                     "--benchmark_enable_random_interleaving=true",
                     f"--benchmark_out={out}",
                     "--benchmark_out_format=json",

@@ -100,7 +100,8 @@ def main(stem: str, quick: bool, runs: int, repetitions: int, where: tuple[str, 
     for needed in (binary, goals_file):
         if not needed.exists():
             raise click.ClickException(f"{needed} is missing; `make bench STEM={stem}` builds what it needs")
-    selector: dict[str, Any] = tomllib.loads(goals_file.read_text())["quick"] if quick else {}
+    table = tomllib.loads(goals_file.read_text())
+    selector: dict[str, Any] = table["quick"] if quick else {}
     selector |= dict(pair.split("=", 1) for pair in where)
     wanted = [(config, pattern) for config, pattern in list_configs(binary) if goals.selects(selector, config)]
     if not wanted:
@@ -108,6 +109,7 @@ def main(stem: str, quick: bool, runs: int, repetitions: int, where: tuple[str, 
     roles, goal_list = goals.load(goals_file)
 
     runs = 1 if quick else runs
+    slow = table.get("slow")
     started, (stolen, ticks) = monotonic(), environment.steal_ticks()
     columns = (TextColumn("bench {task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=console, transient=True) as progress:
@@ -117,7 +119,9 @@ def main(stem: str, quick: bool, runs: int, repetitions: int, where: tuple[str, 
                 binary,
                 wanted,
                 runs=runs,
-                repetitions=repetitions,
+                repetitions=lambda config: (
+                    max(1, repetitions // 9) if slow and goals.selects(slow, config) else repetitions
+                ),
                 done=lambda text: progress.update(task, advance=1, description=text),
             )
         except RuntimeError as error:
