@@ -42,7 +42,7 @@ def measure(
     repetitions: Callable[[Config], int],
     done: Callable[[str], None],
 ) -> list[tuple[Config, Times]]:
-    """Times in nanoseconds of every variant in every wanted configuration; `runs` processes each, of so many repetitions.
+    """Nanoseconds of every variant in every wanted configuration: `runs` processes each, of so many repetitions.
 
     Raises RuntimeError when a benchmark reports an error.
     """
