@@ -4,6 +4,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
+from functools import cache
 from mmap import mmap
 from typing import TYPE_CHECKING, Any
 
@@ -60,6 +61,7 @@ def dispatched() -> Variant:
     return _row(row)
 
 
+@cache
 def _function(variant: str) -> Any:
     for i, row in enumerate(variants()):
         if row.name == variant:
