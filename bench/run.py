@@ -120,7 +120,7 @@ def main(stem: str, quick: bool, runs: int, repetitions: int, where: tuple[str, 
                 wanted,
                 runs=runs,
                 repetitions=lambda config: (
-                    max(1, repetitions // 9) if slow and goals.selects(slow, config) else repetitions
+                    max(1, repetitions * 2 // 9) if slow and goals.selects(slow, config) else repetitions
                 ),
                 done=lambda text: progress.update(task, advance=1, description=text),
             )

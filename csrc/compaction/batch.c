@@ -1,15 +1,34 @@
 /* SPDX-License-Identifier: PostgreSQL */
 #include "compaction/page.h"
 
-enum { CACHE_LINE = 64 };
+enum {
+    CACHE_LINE = 64,
+    MEMORY_PAGE = 4096,
+    ALL_LINES = MEMORY_PAGE / CACHE_LINE,
 
-/* Asks for the whole page: which part of it is needed stands in its header, and reading that would wait for it. */
-static void prefetch_page(const void *page)
+    /* the hardware's prefetcher follows a stream from here on, to the end of the memory page */
+    FIRST_LINES = 16
+};
+
+/*
+ * Asks for so many lines of each of the page's memory pages, into the second level of the cache: the first one's queue of
+ * misses is so short that asking would wait.
+ */
+static void prefetch(const uint8_t *page, int lines)
 {
-    const char *p = page;
+    for (int start = 0; start < BLCKSZ; start += MEMORY_PAGE)
+        for (int line = 0; line < lines; line++)
+            __builtin_prefetch(page + start + line * CACHE_LINE, 0, 2);
+}
 
-    for (int line = 0; line < BLCKSZ / CACHE_LINE; line++)
-        __builtin_prefetch(p + line * CACHE_LINE, 1, 3);
+/* Reads what the kernel will, upwards: kernels go down or to and fro, which the hardware's prefetcher doesn't follow. */
+static void read_upwards(const uint8_t *page)
+{
+    uint32_t lower = load16(page + PD_LOWER), upper = load16(page + PD_UPPER);
+
+    for (uint32_t at = 0; at < BLCKSZ; at += CACHE_LINE)
+        if (at < lower || at + CACHE_LINE > upper)
+            (void)*(const volatile uint8_t *)(page + at);
 }
 
 size_t pgq_compaction_batch(pgq_compaction_fn fn, void *const pages[], size_t n, bool truncate,
@@ -20,8 +39,12 @@ size_t pgq_compaction_batch(pgq_compaction_fn fn, void *const pages[], size_t n,
     if (fn == NULL || pages == NULL || status == NULL)
         return n;
     for (size_t i = 0; i < n; i++) {
-        if (i + 1 < n && pages[i + 1] != NULL)
-            prefetch_page(pages[i + 1]);
+        const uint8_t *page = pages[i], *next = i + 1 < n ? pages[i + 1] : NULL;
+
+        if (page != NULL)
+            read_upwards(page);
+        if (next != NULL)
+            prefetch(next, (uintptr_t)next - (uintptr_t)page == BLCKSZ ? FIRST_LINES : ALL_LINES);
         status[i] = fn(pages[i], truncate);
         refused += status[i].code != PGQ_OK;
     }
