@@ -98,9 +98,9 @@ const pgq_compaction_variant *pgq_compaction_dispatched(void);
 pgq_status pgq_page_repair_fragmentation(void *page, bool truncate);
 
 /*
- * n pages, one after the other, the next one prefetched while one is worked on. status[i] is the status of pages[i]
- * (NULL entries: PGQ_NULL); the pages must not overlap. Returns the number of refused ones; if pages or status is NULL,
- * n, and nothing is done.
+ * n pages, one after the other, the next one prefetched while one is worked on: for pages that aren't in the cache (to
+ * those that are it adds some 0.1 us each). status[i] is the status of pages[i] (NULL entries: PGQ_NULL); the pages must
+ * not overlap. Returns the number of refused ones; if pages or status is NULL, n, and nothing is done.
  */
 size_t pgq_page_repair_fragmentation_batch(void *const pages[], size_t n, bool truncate, pgq_status status[]);
 
