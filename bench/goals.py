@@ -6,8 +6,8 @@ a value (`85`, `"random"`), a list of values, a bound (`">=100"`, `"<=12"`) or a
 """
 
 import tomllib
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -75,23 +75,37 @@ class Goal:
     against: str  # "upstream", "limit", "ns", or the name of a variant
     at_least: float | None
     at_most: float | None
+    or_instructions: bool  # where the times cannot decide, the ratio of instructions does
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """How a goal stands: the configurations it holds for, and the worst of them."""
+    """How a goal stands: in how many configurations it is met or missed, where noise hides which, and the worst one."""
 
     goal: Goal
     met: int
-    of: int
+    missed: int
+    undecided: Sequence[Config]
+    by_instructions: int  # of those met
     worst: Ratio | None
     worst_config: Config | None
+
+    @property
+    def of(self) -> int:
+        return self.met + self.missed + len(self.undecided)
 
     @property
     def status(self) -> str:
         if not self.of:
             return "not measured"
-        return "met" if self.met == self.of else f"missed in {self.of - self.met} of {self.of}"
+        if self.met == self.of:
+            return "met" + (f", {self.by_instructions} of {self.of} by instructions" if self.by_instructions else "")
+        open_ones = {"missed": self.missed, "undecided": len(self.undecided)}
+        return ", ".join(f"{word} in {n}" for word, n in open_ones.items() if n) + f" of {self.of}"
+
+    @property
+    def is_met(self) -> bool:
+        return self.of > 0 and self.met == self.of
 
 
 def load(path: Path) -> tuple[list[Roles], list[Goal]]:
@@ -102,7 +116,15 @@ def load(path: Path) -> tuple[list[Roles], list[Goal]]:
         for r in table["roles"]
     ]
     goals = [
-        Goal(g["title"], g["where"], g["variant"], g["against"], g.get("at_least"), g.get("at_most"))
+        Goal(
+            g["title"],
+            g["where"],
+            g["variant"],
+            g["against"],
+            g.get("at_least"),
+            g.get("at_most"),
+            g.get("or_instructions", False),
+        )
         for g in table["goal"]
     ]
     return roles, goals
@@ -114,8 +136,9 @@ def roles_of(roles: Sequence[Roles], config: Config) -> Roles:
 
 
 def judge(goal: Goal, roles: Sequence[Roles], measured: Sequence[tuple[Config, Times]]) -> Verdict:
-    """A goal is met in a configuration when the 95 % bound on the unfavourable side is."""
-    met = of = 0
+    """Met in a configuration when the 95 % bound on the unfavourable side is; missed when neither bound is."""
+    met = missed = 0
+    undecided: list[Config] = []
     worst: tuple[float, Ratio, Config] | None = None
     for config, times in measured:
         if not selects(goal.where, config) or goal.variant not in times:
@@ -129,14 +152,24 @@ def judge(goal: Goal, roles: Sequence[Roles], measured: Sequence[tuple[Config, T
             if other not in times:
                 continue
             ratio = paired_ratio(times[other], mine) if goal.at_least is not None else paired_ratio(mine, times[other])
-        of += 1
         if goal.at_least is not None:
-            met += ratio.low >= goal.at_least
-            slack = ratio.low / goal.at_least
+            slack, slack_at_best = ratio.low / goal.at_least, ratio.high / goal.at_least
         else:
             assert goal.at_most is not None
-            met += ratio.high <= goal.at_most
-            slack = goal.at_most / ratio.high
+            slack, slack_at_best = goal.at_most / ratio.high, goal.at_most / ratio.low
+        met += slack >= 1
+        missed += slack_at_best < 1
+        if slack < 1 <= slack_at_best:
+            undecided.append(config)
         if worst is None or slack < worst[0]:
             worst = (slack, ratio, config)
-    return Verdict(goal, met, of, worst[1] if worst else None, worst[2] if worst else None)
+    return Verdict(goal, met, missed, undecided, 0, worst[1] if worst else None, worst[2] if worst else None)
+
+
+def settle(verdict: Verdict, instruction_ratio: Callable[[Config], float]) -> Verdict:
+    """Decides by the instructions of upstream over ours what noise has left undecided."""
+    least = verdict.goal.at_least
+    assert least is not None
+    met = sum(instruction_ratio(config) >= least for config in verdict.undecided)
+    missed = len(verdict.undecided) - met
+    return replace(verdict, met=verdict.met + met, missed=verdict.missed + missed, undecided=[], by_instructions=met)

@@ -24,6 +24,7 @@ from rich.table import Table
 
 from bench import environment, goals
 from bench.goals import Config, Roles, Times, Verdict
+from bench.icount import run as icount
 from bench.measure import list_configs, measure
 
 BUILD = Path("build")
@@ -40,6 +41,20 @@ def row(config: Config, variant: str, times: Times, roles: Roles) -> dict[str, A
     if roles.limit and roles.limit in times:
         item["to_limit"] = asdict(goals.paired_ratio(times[variant], times[roles.limit]))
     return item
+
+
+def settled(verdict: Verdict, roles: Sequence[Roles], measured: Sequence[tuple[Config, Times]]) -> Verdict:
+    """What noise leaves undecided, by instructions where the goal says so."""
+    if not verdict.goal.or_instructions:
+        return verdict
+
+    def instruction_ratio(config: Config) -> float:
+        times = next(t for c, t in measured if c == config)
+        upstream = goals.roles_of(roles, config).faster_upstream(times)
+        shape = icount.shape_of(config)
+        return icount.instructions(upstream, shape) / icount.instructions(verdict.goal.variant, shape)
+
+    return goals.settle(verdict, instruction_ratio)
 
 
 def show_configs(measured: Sequence[tuple[Config, Times]], roles: Sequence[Roles]) -> None:
@@ -83,7 +98,7 @@ def show_goals(verdicts: Sequence[Verdict]) -> None:
         bound = f">= {v.goal.at_least}x {against}" if v.goal.at_least else f"<= {v.goal.at_most} {against}"
         worst = f"{v.worst.median:.2f} [{v.worst.low:.2f}, {v.worst.high:.2f}]" if v.worst else ""
         where = " ".join(f"{k}={x}" for k, x in (v.worst_config or {}).items() if k not in v.goal.where)
-        colour = {"met": "green", "not measured": "dim"}.get(v.status, "yellow")
+        colour = "green" if v.is_met else "yellow"
         table.add_row(v.goal.title, v.goal.variant, bound, worst, where, f"[{colour}]{v.status}[/]")
     console.print(table)
 
@@ -128,11 +143,13 @@ def main(stem: str, quick: bool, runs: int, repetitions: int, where: tuple[str, 
             raise click.ClickException(str(error)) from error
     stolen_after, ticks_after = environment.steal_ticks()
     verdicts = [v for v in (goals.judge(goal, roles, measured) for goal in goal_list) if v.of]
+    if not quick:
+        verdicts = [settled(v, roles, measured) for v in verdicts]
 
     show_configs(measured, roles)
     if verdicts:
         show_goals(verdicts)
-    seconds, met = monotonic() - started, sum(v.status == "met" for v in verdicts)
+    seconds, met = monotonic() - started, sum(v.is_met for v in verdicts)
     says = f"{len(measured)} configurations, {met} of {len(verdicts)} goals met"
     console.print(f"bench {stem}: {says}, {seconds:.0f} s")
     flags = BUILD / "bench" / "flags.txt"
@@ -158,7 +175,7 @@ def main(stem: str, quick: bool, runs: int, repetitions: int, where: tuple[str, 
             for config, times in measured
             for variant in times
         ],
-        "goals": [asdict(v) | {"status": v.status} for v in verdicts],
+        "goals": [asdict(v) | {"status": v.status, "is_met": v.is_met} for v in verdicts],
     }
     (BUILD / "results").mkdir(parents=True, exist_ok=True)
     (BUILD / "results" / f"bench-{stem}.json").write_text(json.dumps(result, indent=1) + "\n")

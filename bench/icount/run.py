@@ -19,6 +19,7 @@ import re
 import subprocess
 import tempfile
 import time
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -79,6 +80,17 @@ def by_callgrind(variant: str, shape: str) -> int:
     return int(collected[1])
 
 
+def instructions(variant: str, shape: str) -> int:
+    """Instructions for PAGES pages."""
+    return stepped(variant, shape) if variant in STEPPED else by_callgrind(variant, shape)
+
+
+def shape_of(config: Mapping[str, str]) -> str:
+    """A benchmark's configuration as step.c takes it: "N LEN_MIN LEN_MAX LIVE ORDER"."""
+    len_min, _, len_max = config["len"].partition("..")
+    return " ".join((config["n"], len_min, len_max or len_min, config["live"], config["order"]))
+
+
 def supported(variant: str) -> bool:
     """Whether this CPU can run the variant (step refuses otherwise, before it counts)."""
     return subprocess.run([STEP, variant, *SHAPES[-1].split(), "--plain"], capture_output=True).returncode == 0
@@ -97,8 +109,7 @@ def count(variants: list[str]) -> dict[str, dict[str, int]]:
         for shape in SHAPES:
             counts[shape] = {}
             for variant in variants:
-                counter = stepped if variant in STEPPED else by_callgrind
-                counts[shape][variant] = round(counter(variant, shape) / PAGES)
+                counts[shape][variant] = round(instructions(variant, shape) / PAGES)
                 progress.advance(task)
     return counts
 

@@ -29,7 +29,7 @@ def goal_line(verdict: dict[str, Any]) -> str:
 def bench_section(result: dict[str, Any]) -> list[str]:
     """The goals of one stem."""
     stem = next(iter(result["stems"]))
-    met = sum(v["status"] == "met" for v in result["goals"])
+    met = sum(v["is_met"] for v in result["goals"])
     return [
         f"### `{stem}`: {met} of {len(result['goals'])} goals met",
         "",
