@@ -22,6 +22,11 @@ def selects(where: Mapping[str, Any], config: Config) -> bool:
     return all(key in config and _agrees(want, config[key]) for key, want in where.items())
 
 
+def selects_any(selectors: Sequence[Mapping[str, Any]], config: Config) -> bool:
+    """Whether one of the selectors picks `config`."""
+    return any(selects(where, config) for where in selectors)
+
+
 def _agrees(want: Any, have: str) -> bool:
     if isinstance(want, list):
         return any(_agrees(one, have) for one in want)

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: PostgreSQL
 """Benchmarks of a stem: every configuration, every variant, judged against `bench/goals/<stem>.toml`.
 
-    python bench/run.py compaction            all configurations, three runs (about 6 minutes)
-    python bench/run.py compaction --quick    what the main job shows (about 20 seconds)
+    python -m bench.run compaction            all that goals are about, three runs (about 7 minutes)
+    python -m bench.run compaction --all      every configuration, cold pages too (about 50 minutes)
+    python -m bench.run compaction --quick    what the main job shows (about 20 seconds)
 
 Writes build/results/bench-<stem>.json. A goal missed is reported, not an error; an error is a benchmark that fails.
 """
@@ -106,10 +107,11 @@ def show_goals(verdicts: Sequence[Verdict]) -> None:
 @click.command()
 @click.argument("stem")
 @click.option("--quick", is_flag=True, help="Only the configurations that the stem's goals file names as `quick`.")
+@click.option("--all", "everything", is_flag=True, help="Those too that the goals file has measured `on_request` only.")
 @click.option("--runs", default=3, show_default=True, help="Separate processes a configuration (quick: 1).")
 @click.option("--repetitions", default=9, show_default=True, help="Repetitions a process, interleaved at random.")
 @click.option("--where", "-w", multiple=True, metavar="KEY=VALUE", help="Narrow to matching configurations.")
-def main(stem: str, quick: bool, runs: int, repetitions: int, where: tuple[str, ...]) -> None:
+def main(stem: str, quick: bool, everything: bool, runs: int, repetitions: int, where: tuple[str, ...]) -> None:
     """Measure the kernels of STEM against upstream's algorithms and the physical limit."""
     binary, goals_file = BUILD / "bench" / f"bench_{stem}", Path("bench/goals") / f"{stem}.toml"
     for needed in (binary, goals_file):
@@ -118,13 +120,23 @@ def main(stem: str, quick: bool, runs: int, repetitions: int, where: tuple[str, 
     table = tomllib.loads(goals_file.read_text())
     selector: dict[str, Any] = table["quick"] if quick else {}
     selector |= dict(pair.split("=", 1) for pair in where)
-    wanted = [(config, pattern) for config, pattern in list_configs(binary) if goals.selects(selector, config)]
+    on_request = [] if everything else table.get("on_request", [])
+    wanted = [
+        (config, pattern)
+        for config, pattern in list_configs(binary)
+        if goals.selects(selector, config) and not goals.selects_any(on_request, config)
+    ]
     if not wanted:
         raise click.ClickException(f"no configuration of {stem} matches {selector}")
     roles, goal_list = goals.load(goals_file)
 
     runs = 1 if quick else runs
-    slow = table.get("slow")
+
+    def repetitions_of(config: Config) -> int:
+        ninths = 1 if goals.selects_any(table.get("on_request", []), config) else 2
+        slow = goals.selects_any(table.get("slow", []), config)
+        return max(1, repetitions * ninths // 9) if slow else repetitions
+
     started, (stolen, ticks) = monotonic(), environment.steal_ticks()
     columns = (TextColumn("bench {task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=console, transient=True) as progress:
@@ -134,9 +146,7 @@ def main(stem: str, quick: bool, runs: int, repetitions: int, where: tuple[str, 
                 binary,
                 wanted,
                 runs=runs,
-                repetitions=lambda config: (
-                    max(1, repetitions * 2 // 9) if slow and goals.selects(slow, config) else repetitions
-                ),
+                repetitions=repetitions_of,
                 done=lambda text: progress.update(task, advance=1, description=text),
             )
         except RuntimeError as error:
