@@ -11,10 +11,11 @@
 //   known_assigned   the compressing loop over n entries, of which `keep` percent are live
 //
 // Inputs come from a pool that is too large to be learned by the branch predictor; a group of them is copied, untimed, into a
-// work area, and the calls on the group are timed together. `limit` moves the bytes that must move: a memmove of the array
-// by one XID (purge, known_assigned), of the survivors (sorted), a memcpy of the snapshot (commit). `upstream-again` and
-// `append-again` are those variants under another name: the noise floor (A/A). No wrong kernel is timed: before anything
-// else all variants must agree on the first group.
+// work area, and the calls on the group are timed together. The variants take turns, a group each, so that all meet the
+// same noise (Rounds). `limit` moves the bytes that must move: a memmove of the array by one XID (purge, known_assigned),
+// of the survivors past the gap (sorted), a memcpy of the snapshot (commit). `upstream-again` and `append-again` are those
+// variants under another name: the noise floor (A/A). No wrong kernel is timed: before anything else all variants must
+// agree on the first group.
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
@@ -23,6 +24,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -46,8 +48,8 @@ constexpr uint32_t HALF = uint32_t{1} << 31;
 
 // ---- timing ----
 
-// Sets the time of one call: `call` of 0 to count - 1, timed together, the cost of reading the clock taken off.
-template <typename Call> void time_group(benchmark::State &state, size_t count, Call call)
+// Seconds of one call: `call` of 0 to count - 1, timed together, the cost of reading the clock taken off.
+template <typename Call> double time_group(size_t count, Call call)
 {
     benchmark::ClobberMemory();
     uint64_t start = ticks();
@@ -56,14 +58,107 @@ template <typename Call> void time_group(benchmark::State &state, size_t count, 
         call(i);
     benchmark::ClobberMemory();
     uint64_t spent = ticks() - empty, clock = empty - start;
-    state.SetIterationTime(static_cast<double>(spent - std::min(spent, clock)) * seconds_per_tick() /
-                           static_cast<double>(count));
+    return static_cast<double>(spent - std::min(spent, clock)) * seconds_per_tick() /
+           static_cast<double>(count);
+}
+
+// Seconds of one call of variant number v, on the inputs of group number g.
+using Timer = std::function<double(size_t v, size_t g)>;
+
+// A configuration's variants, side by side: a round is one pass over the groups, in which they take turns in random order,
+// so that what slows the machine down for a while slows them all, and none always follows the same one. A variant's time in
+// a round is the median of its groups'. No two are on the same group at a time: a variant under another name would find the
+// branches learned.
+class Rounds
+{
+  public:
+    Rounds(size_t variants, size_t groups, std::function<Timer()> timer)
+        : variants(variants), groups(groups), timer(std::move(timer)), times(variants)
+    {
+    }
+
+    // Variant v's time in the next round that it was not asked for yet.
+    double next(size_t v)
+    {
+        if (times[v].empty())
+            run();
+        double time = times[v].front();
+        times[v].pop_front();
+        return time;
+    }
+
+  private:
+    void run()
+    {
+        Timer time = timer();
+        std::vector<std::vector<double>> samples(variants);
+        std::vector<size_t> order(variants);
+        std::iota(order.begin(), order.end(), size_t{0});
+        for (size_t g = 0; g < groups; g++) {
+            std::shuffle(order.begin(), order.end(), random);
+            for (size_t v : order)
+                samples[v].push_back(time(v, (g + v * groups / variants) % groups));
+        }
+        for (size_t v = 0; v < variants; v++) {
+            auto middle = samples[v].begin() + static_cast<ptrdiff_t>(groups / 2);
+            std::nth_element(samples[v].begin(), middle, samples[v].end());
+            times[v].push_back(*middle);
+        }
+    }
+
+    size_t variants, groups;
+    std::function<Timer()> timer;
+    std::vector<std::deque<double>> times;
+    std::mt19937_64 random;
+};
+
+// Registers a configuration; `timer` is called at the start of each of its rounds.
+void add(const std::string &name, const std::vector<std::string> &variants, size_t groups,
+         const std::function<Timer()> &timer)
+{
+    auto rounds = std::make_shared<Rounds>(variants.size(), groups, timer);
+    for (size_t v = 0; v < variants.size(); v++)
+        benchmark::RegisterBenchmark(("snapbuild/" + name + "/variant=" + variants[v]).c_str(),
+                                     [=](benchmark::State &state) {
+                                         for (auto _ : state)
+                                             state.SetIterationTime(rounds->next(v));
+                                     })
+            ->Iterations(1)
+            ->UseManualTime()
+            ->Unit(benchmark::kNanosecond);
+}
+
+// A kernel under its name in a configuration.
+template <typename Fn> struct Named {
+    std::string name;
+    Fn fn;
+};
+
+template <typename Fn> std::vector<std::string> names_of(const std::vector<Named<Fn>> &variants)
+{
+    std::vector<std::string> names;
+    for (const Named<Fn> &variant : variants)
+        names.push_back(variant.name);
+    return names;
+}
+
+void require_ok(pgq_status status)
+{
+    if (status.code != PGQ_OK) {
+        std::fprintf(stderr, "bench_snapbuild: %s\n", pgq_strerror(status.code));
+        std::exit(1);
+    }
 }
 
 // ---- inputs ----
 
 struct Sizes {
     size_t pool, group;
+
+    size_t groups() const
+    {
+        return pool / group;
+    }
 };
 
 // How many inputs of `bytes` a pool and a group have; a pool is a whole number of groups.
@@ -83,12 +178,13 @@ uint32_t normal(uint32_t xid)
 struct Array {
     std::vector<uint32_t> xip;
     uint32_t xmin;
+    size_t to, from; // what must move down, and to where: from 1 to 0 if it is not sorted
 };
 
 // Survivors and the others each lie in random order within 2^20 XIDs of xmin.
 Array unsorted_array(size_t n, int keep, bool clustered, std::mt19937_64 &random)
 {
-    Array array{std::vector<uint32_t>(n), normal(static_cast<uint32_t>(random()))};
+    Array array{std::vector<uint32_t>(n), normal(static_cast<uint32_t>(random())), 0, 1};
     size_t kept = n * static_cast<size_t>(keep) / 100;
     std::vector<bool> survives(n);
     std::fill(survives.end() - static_cast<ptrdiff_t>(kept), survives.end(), true);
@@ -107,12 +203,17 @@ Array sorted_array(size_t n, int keep, bool wraps, std::mt19937_64 &random)
     constexpr uint32_t STEP = 100;
     size_t gone = n - n * static_cast<size_t>(keep) / 100;
     uint32_t spread = static_cast<uint32_t>(n - gone) * STEP;
-    Array array{std::vector<uint32_t>(n), wraps ? 0 - spread / 2 : HALF / 2};
+    Array array{std::vector<uint32_t>(n), wraps ? 0 - spread / 2 : HALF / 2, 0, 0};
     uint32_t xid = array.xmin - static_cast<uint32_t>(gone) * STEP;
     for (size_t i = 0; i < n; i++)
         array.xip[i] = normal(xid + static_cast<uint32_t>(i) * STEP + static_cast<uint32_t>(random() % STEP));
     std::sort(array.xip.begin(), array.xip.end());
     array.xip.erase(std::unique(array.xip.begin(), array.xip.end()), array.xip.end());
+    auto goes = [&](uint32_t x) { return x - array.xmin >= HALF; };
+    auto to = std::find_if(array.xip.begin(), array.xip.end(), goes);
+    auto from = std::find_if_not(to, array.xip.end(), goes);
+    array.to = static_cast<size_t>(to - array.xip.begin());
+    array.from = static_cast<size_t>(from - array.xip.begin());
     return array;
 }
 
@@ -183,47 +284,55 @@ std::shared_ptr<Pool<Input>> pool_of(const std::string &name, size_t bytes, size
     std::exit(1);
 }
 
-void require_ok(benchmark::State &state, pgq_status status)
-{
-    if (status.code != PGQ_OK)
-        state.SkipWithError(pgq_strerror(status.code));
-}
-
-template <typename Body>
-void add(const std::string &name, const std::string &variant, size_t iterations, Body body)
-{
-    benchmark::RegisterBenchmark(("snapbuild/" + name + "/variant=" + variant).c_str(), body)
-        ->Iterations(static_cast<int64_t>(iterations))
-        ->UseManualTime()
-        ->Unit(benchmark::kNanosecond);
-}
-
 // ---- purge, purge_sorted ----
+
+// What a call needs, in one place: looking for it elsewhere would be part of every time.
+struct Purge {
+    pgq_committed committed;
+    uint32_t xmin;
+    size_t to, from; // where a sorted array's gap begins and ends
+};
 
 // The group's arrays, each at a multiple of 64 bytes of one work area.
 class ArrayGroup
 {
   public:
-    ArrayGroup(const Pool<Array> &from) : from(from), structs(from.sizes.group)
+    ArrayGroup(const Pool<Array> &from, bool sorted) : calls(from.sizes.group), from(from), sorted(sorted)
     {
         stride = 0;
         for (const Array &array : from.inputs)
             stride = std::max(stride, (array.xip.size() + 15) / 16 * 16);
         memory.reset(static_cast<uint32_t *>(
-            std::aligned_alloc(4096, (structs.size() * stride * 4 + 4095) / 4096 * 4096)));
+            std::aligned_alloc(4096, (calls.size() * stride * 4 + 4095) / 4096 * 4096)));
     }
 
-    void fill(size_t first, bool sorted)
+    void fill(size_t group)
     {
-        for (size_t i = 0; i < structs.size(); i++) {
-            const Array &array = from.inputs[first + i];
-            structs[i] = {memory.get() + i * stride, array.xip.size(), array.xip.size(), sorted};
-            std::memcpy(structs[i].xip, array.xip.data(), array.xip.size() * 4);
+        for (size_t i = 0; i < calls.size(); i++) {
+            const Array &array = from.inputs[group * calls.size() + i];
+            size_t n = array.xip.size();
+            calls[i] = {{memory.get() + i * stride, n, n, sorted}, array.xmin, array.to, array.from};
+            std::memcpy(calls[i].committed.xip, array.xip.data(), n * 4);
         }
     }
 
-    const Pool<Array> &from;
-    std::vector<pgq_committed> structs;
+    double time(pgq_purge_fn fn)
+    {
+        return time_group(calls.size(),
+                          [&](size_t i) { require_ok(fn(&calls[i].committed, calls[i].xmin)); });
+    }
+
+    // Just the memmove.
+    double time_limit()
+    {
+        return time_group(calls.size(), [&](size_t i) {
+            const Purge &call = calls[i];
+            uint32_t *xip = call.committed.xip;
+            std::memmove(xip + call.to, xip + call.from, (call.committed.xcnt - call.from) * 4);
+        });
+    }
+
+    std::vector<Purge> calls;
 
   private:
     struct Free {
@@ -232,78 +341,54 @@ class ArrayGroup
             std::free(p);
         }
     };
+    const Pool<Array> &from;
     std::unique_ptr<uint32_t[], Free> memory;
     size_t stride;
+    bool sorted;
 };
 
-template <typename Call>
-void time_arrays(benchmark::State &state, const Pool<Array> &pool, bool sorted, Call call)
-{
-    ArrayGroup group(pool);
-    size_t first = 0;
-    for (auto _ : state) {
-        group.fill(first, sorted);
-        time_group(state, pool.sizes.group,
-                   [&](size_t i) { call(group.structs[i], pool.inputs[first + i]); });
-        first = (first + pool.sizes.group) % pool.sizes.pool;
-    }
-}
-
 using ArrayPool = std::function<std::shared_ptr<Pool<Array>>()>;
+using Purges = std::vector<Named<pgq_purge_fn>>;
 
-void require_equal_purges(const std::string &name, const ArrayPool &pool, bool sorted,
-                          const pgq_purge_variant *variants, size_t count)
+void require_equal_purges(const std::string &name, const Pool<Array> &pool, bool sorted,
+                          const Purges &variants)
 {
-    auto inputs = pool();
-    ArrayGroup expected(*inputs), got(*inputs);
-    expected.fill(0, sorted);
-    for (size_t i = 0; i < inputs->sizes.group; i++)
-        variants[0].fn(&expected.structs[i], inputs->inputs[i].xmin);
-    for (size_t v = 1; v < count; v++) {
-        if (!variants[v].supported())
+    ArrayGroup expected(pool, sorted), got(pool, sorted);
+    expected.fill(0);
+    expected.time(variants[0].fn);
+    for (const auto &variant : variants) {
+        if (!variant.fn)
             continue;
-        got.fill(0, sorted);
-        for (size_t i = 0; i < inputs->sizes.group; i++) {
-            pgq_committed &e = expected.structs[i], &g = got.structs[i];
-            variants[v].fn(&g, inputs->inputs[i].xmin);
+        got.fill(0);
+        got.time(variant.fn);
+        for (size_t i = 0; i < got.calls.size(); i++) {
+            const pgq_committed &e = expected.calls[i].committed, &g = got.calls[i].committed;
             if (g.xcnt != e.xcnt || std::memcmp(g.xip, e.xip, e.xcnt * 4) != 0)
-                wrong(name, variants[v].name);
+                wrong(name, variant.name.c_str());
         }
     }
 }
 
-// How many of a sorted or unsorted array survive.
-size_t survivors(const Array &array)
+// movable: there is something to move, and so a limit.
+void add_purges(const std::string &name, size_t n, bool sorted, bool movable, const ArrayPool &pool)
 {
-    return static_cast<size_t>(
-        std::count_if(array.xip.begin(), array.xip.end(), [&](uint32_t x) { return x - array.xmin < HALF; }));
-}
-
-void add_purges(const std::string &name, size_t n, bool sorted, const ArrayPool &pool)
-{
-    const pgq_purge_variant *variants = sorted ? pgq_purge_sorted_variants : pgq_purge_variants;
+    const pgq_purge_variant *table = sorted ? pgq_purge_sorted_variants : pgq_purge_variants;
     size_t count = sorted ? pgq_purge_sorted_variant_count : pgq_purge_variant_count;
-    Sizes sizes = sizes_of(n * 4);
-    size_t passes = sizes.pool / sizes.group;
-    auto run = [=](const pgq_purge_variant &variant) {
-        return [=, fn = variant.fn](benchmark::State &state) {
-            require_equal_purges(name, pool, sorted, variants, count);
-            time_arrays(state, *pool(), sorted, [&](pgq_committed &committed, const Array &array) {
-                require_ok(state, fn(&committed, array.xmin));
-            });
-        };
-    };
+    Purges variants;
     for (size_t v = 0; v < count; v++)
-        if (variants[v].supported())
-            add(name, variants[v].name, passes, run(variants[v]));
-    add(name, "upstream-again", passes, run(variants[0]));
-    add(name, "limit", passes, [=](benchmark::State &state) {
+        if (table[v].supported())
+            variants.push_back({table[v].name, table[v].fn});
+    variants.push_back({"upstream-again", table[0].fn});
+    if (movable)
+        variants.push_back({"limit", nullptr});
+    add(name, names_of(variants), sizes_of(n * 4).groups(), [=]() -> Timer {
         auto inputs = pool();
-        size_t kept = survivors(inputs->inputs[0]), from = sorted ? n - kept : 1;
-        time_arrays(state, *inputs, sorted, [&](pgq_committed &committed, const Array &array) {
-            size_t size = array.xip.size();
-            std::memmove(committed.xip, committed.xip + from, (size - std::min(from, size)) * 4);
-        });
+        require_equal_purges(name, *inputs, sorted, variants);
+        auto group = std::make_shared<ArrayGroup>(*inputs, sorted);
+        return [=](size_t v, size_t g) {
+            group->fill(g);
+            return variants[v].fn ? group->time(variants[v].fn) : group->time_limit();
+        };
     });
 }
 
@@ -316,7 +401,7 @@ void add_all_purges()
                     continue;
                 std::string name = "kind=purge/n=" + std::to_string(n) + "/keep=" + std::to_string(keep) +
                                    "/order=" + (clustered ? "clustered" : "scattered");
-                add_purges(name, n, false, [=] {
+                add_purges(name, n, false, true, [=] {
                     return pool_of<Array>(name, n * 4, POOL_MAX, [=](std::mt19937_64 &random) {
                         return unsorted_array(n, keep, clustered, random);
                     });
@@ -327,7 +412,7 @@ void add_all_purges()
             for (bool wraps : {false, true}) {
                 std::string name = "kind=purge_sorted/n=" + std::to_string(n) +
                                    "/keep=" + std::to_string(keep) + "/wrap=" + (wraps ? "yes" : "no");
-                add_purges(name, n, true, [=] {
+                add_purges(name, n, true, keep < 100, [=] {
                     return pool_of<Array>(name, n * 4, POOL_MAX, [=](std::mt19937_64 &random) {
                         return sorted_array(n, keep, wraps, random);
                     });
@@ -340,30 +425,38 @@ void add_all_purges()
 constexpr size_t FULL_PURGES = 32;
 constexpr uint64_t FULL_STEP = 100;
 
+const std::vector<Named<pgq_purge_full_fn>> &full_variants()
+{
+    static const auto variants = [] {
+        std::vector<Named<pgq_purge_full_fn>> found;
+        for (size_t v = 0; v < pgq_purge_full_variant_count; v++)
+            found.push_back({pgq_purge_full_variants[v].name, pgq_purge_full_variants[v].fn});
+        found.push_back({"upstream-again", pgq_purge_full_variants[0].fn});
+        return found;
+    }();
+    return variants;
+}
+
 void add_purge_full(size_t n)
 {
     std::string name = "kind=purge_full/n=" + std::to_string(n);
-    auto run = [=](pgq_purge_full_fn fn) {
-        return [=](benchmark::State &state) {
-            std::mt19937_64 random(n);
-            std::vector<uint64_t> source(n), work(n);
-            for (size_t i = 0; i < n; i++)
-                source[i] = (uint64_t{7} << 32) + i * FULL_STEP + random() % FULL_STEP;
-            for (auto _ : state) {
-                std::copy(source.begin(), source.end(), work.begin());
-                pgq_committed_full committed = {work.data(), 0, n, n};
-                time_group(state, FULL_PURGES, [&](size_t i) {
-                    require_ok(state, fn(&committed, source[n * (i + 1) / 100] + 1));
-                });
-                if (committed.xcnt != n - n * FULL_PURGES / 100 - 1)
-                    wrong(name, "?");
-            }
+    size_t rounds = std::clamp<size_t>(20'000'000 / n / FULL_PURGES, 4, 400);
+    add(name, names_of(full_variants()), rounds, [=]() -> Timer {
+        std::mt19937_64 random(n);
+        std::vector<uint64_t> source(n), work(n);
+        for (size_t i = 0; i < n; i++)
+            source[i] = (uint64_t{7} << 32) + i * FULL_STEP + random() % FULL_STEP;
+        return [=](size_t v, size_t) mutable {
+            std::copy(source.begin(), source.end(), work.begin());
+            pgq_committed_full committed = {work.data(), 0, n, n};
+            double time = time_group(FULL_PURGES, [&, fn = full_variants()[v].fn](size_t i) {
+                require_ok(fn(&committed, source[n * (i + 1) / 100] + 1));
+            });
+            if (committed.xcnt != n - n * FULL_PURGES / 100 - 1)
+                wrong(name, full_variants()[v].name.c_str());
+            return time;
         };
-    };
-    size_t iterations = std::clamp<size_t>(20'000'000 / n / FULL_PURGES, 4, 400);
-    for (size_t v = 0; v < pgq_purge_full_variant_count; v++)
-        add(name, pgq_purge_full_variants[v].name, iterations, run(pgq_purge_full_variants[v].fn));
-    add(name, "upstream-again", iterations, run(pgq_purge_full_variants[0].fn));
+    });
 }
 
 void add_full_cycle(size_t n)
@@ -371,26 +464,20 @@ void add_full_cycle(size_t n)
     constexpr size_t M = 64;
     std::string name = "kind=full_cycle/n=" + std::to_string(n) + "/m=64";
     size_t cycles = std::max<size_t>(2 * n / M, 64);
-    auto run = [=](pgq_purge_full_fn fn) {
-        return [=](benchmark::State &state) {
-            std::vector<uint64_t> memory(2 * n + 2 * M), batch(M);
-            for (auto _ : state) {
-                std::iota(memory.begin(), memory.begin() + static_cast<ptrdiff_t>(n), uint64_t{7} << 32 | 3);
-                pgq_committed_full committed = {memory.data(), 0, n, memory.size()};
-                uint64_t next = memory[n - 1] + 1;
-                time_group(state, cycles, [&](size_t) {
-                    std::iota(batch.begin(), batch.end(), next);
-                    next += M;
-                    require_ok(state, pgq_insert_full(&committed, batch.data(), M));
-                    require_ok(state, fn(&committed, next - n));
-                });
-            }
+    add(name, names_of(full_variants()), n > 10000 ? 1 : 20, [=]() -> Timer {
+        std::vector<uint64_t> memory(2 * n + 2 * M), batch(M);
+        return [=](size_t v, size_t) mutable {
+            std::iota(memory.begin(), memory.begin() + static_cast<ptrdiff_t>(n), uint64_t{7} << 32 | 3);
+            pgq_committed_full committed = {memory.data(), 0, n, memory.size()};
+            uint64_t next = memory[n - 1] + 1;
+            return time_group(cycles, [&, fn = full_variants()[v].fn](size_t) {
+                std::iota(batch.begin(), batch.end(), next);
+                next += M;
+                require_ok(pgq_insert_full(&committed, batch.data(), M));
+                require_ok(fn(&committed, next - n));
+            });
         };
-    };
-    size_t iterations = n > 10000 ? 1 : 20;
-    for (size_t v = 0; v < pgq_purge_full_variant_count; v++)
-        add(name, pgq_purge_full_variants[v].name, iterations, run(pgq_purge_full_variants[v].fn));
-    add(name, "upstream-again", iterations, run(pgq_purge_full_variants[0].fn));
+    });
 }
 
 // ---- commit: insert and snapshot ----
@@ -402,30 +489,39 @@ struct CommitWork {
     pgq_committed committed;
 };
 
-using CommitCall = std::function<void(CommitWork &, benchmark::State &)>;
-
-template <typename Call>
-void time_commits(benchmark::State &state, const Pool<Commit> &pool, bool sorted, Call call)
+// The group's arrays and batches, and space for the snapshots.
+class CommitGroup
 {
-    std::vector<CommitWork> group(pool.sizes.group);
-    for (CommitWork &work : group) {
-        size_t n = pool.inputs[0].sorted.size() + pool.inputs[0].batch.size();
-        work.xip.resize(n + 16);
-        work.snapshot.resize(n + 16);
-    }
-    size_t first = 0;
-    for (auto _ : state) {
-        for (size_t i = 0; i < group.size(); i++) {
-            const Commit &input = pool.inputs[first + i];
-            const auto &xids = sorted ? input.sorted : input.unsorted;
-            std::copy(xids.begin(), xids.end(), group[i].xip.begin());
-            group[i].batch = input.batch;
-            group[i].committed = {group[i].xip.data(), xids.size(), group[i].xip.size(), sorted};
+  public:
+    CommitGroup(const Pool<Commit> &from) : from(from), calls(from.sizes.group)
+    {
+        size_t n = from.inputs[0].sorted.size() + from.inputs[0].batch.size();
+        for (CommitWork &call : calls) {
+            call.xip.resize(n + 16);
+            call.snapshot.resize(n + 16);
         }
-        time_group(state, group.size(), [&](size_t i) { call(group[i]); });
-        first = (first + pool.sizes.group) % pool.sizes.pool;
     }
-}
+
+    void fill(size_t group, bool sorted)
+    {
+        for (size_t i = 0; i < calls.size(); i++) {
+            const Commit &input = from.inputs[group * calls.size() + i];
+            const auto &xids = sorted ? input.sorted : input.unsorted;
+            std::copy(xids.begin(), xids.end(), calls[i].xip.begin());
+            calls[i].batch = input.batch;
+            calls[i].committed = {calls[i].xip.data(), xids.size(), calls[i].xip.size(), sorted};
+        }
+    }
+
+    template <typename Call> double time(Call call)
+    {
+        return time_group(calls.size(), [&](size_t i) { call(calls[i]); });
+    }
+
+  private:
+    const Pool<Commit> &from;
+    std::vector<CommitWork> calls;
+};
 
 struct CommitPath {
     const char *name;
@@ -446,17 +542,16 @@ const std::vector<CommitPath> &commit_paths()
     return paths;
 }
 
-void run_commit(CommitWork &work, const CommitPath &path, benchmark::State &state)
+void run_commit(CommitWork &work, const CommitPath &path)
 {
-    require_ok(state, path.insert(&work.committed, work.batch.data(), work.batch.size(), true));
-    require_ok(state, path.snapshot(&work.committed, work.snapshot.data(), work.snapshot.size()));
+    require_ok(path.insert(&work.committed, work.batch.data(), work.batch.size(), true));
+    require_ok(path.snapshot(&work.committed, work.snapshot.data(), work.snapshot.size()));
 }
 
-void require_equal_commits(const std::string &name, const CommitPool &pool)
+void require_equal_commits(const std::string &name, const Pool<Commit> &pool)
 {
-    auto inputs = pool();
-    for (size_t i = 0; i < inputs->sizes.group; i++) {
-        const Commit &input = inputs->inputs[i];
+    for (size_t i = 0; i < pool.sizes.group; i++) {
+        const Commit &input = pool.inputs[i];
         std::vector<uint32_t> expected = input.sorted;
         expected.insert(expected.end(), input.batch.begin(), input.batch.end());
         std::sort(expected.begin(), expected.end());
@@ -483,21 +578,27 @@ void add_commits(size_t n, size_t m, bool near)
         return pool_of<Commit>(name, bytes, pool_max,
                                [=](std::mt19937_64 &random) { return commit(n, m, near, random); });
     };
-    Sizes sizes = sizes_of(bytes, pool_max);
-    auto run = [=](const CommitPath &path) {
-        return [=](benchmark::State &state) {
-            require_equal_commits(name, pool);
-            time_commits(state, *pool(), path.sorted,
-                         [&](CommitWork &work) { run_commit(work, path, state); });
-        };
-    };
+    std::vector<std::string> names;
     for (const CommitPath &path : commit_paths())
-        add(name, path.name, sizes.pool / sizes.group, run(path));
-    add(name, "append-again", sizes.pool / sizes.group, run(commit_paths()[0]));
-    add(name, "limit", sizes.pool / sizes.group, [=](benchmark::State &state) {
-        time_commits(state, *pool(), true, [&](CommitWork &work) {
-            std::memcpy(work.snapshot.data(), work.xip.data(), (work.committed.xcnt + work.batch.size()) * 4);
-        });
+        names.push_back(path.name);
+    names.insert(names.end(), {"append-again", "limit"});
+    add(name, names, sizes_of(bytes, pool_max).groups(), [=]() -> Timer {
+        auto inputs = pool();
+        require_equal_commits(name, *inputs);
+        auto group = std::make_shared<CommitGroup>(*inputs);
+        return [=](size_t v, size_t g) {
+            const auto &paths = commit_paths();
+            if (v <= paths.size()) {
+                const CommitPath &path = paths[v % paths.size()];
+                group->fill(g, path.sorted);
+                return group->time([&](CommitWork &work) { run_commit(work, path); });
+            }
+            group->fill(g, true);
+            return group->time([](CommitWork &work) {
+                std::memcpy(work.snapshot.data(), work.xip.data(),
+                            (work.committed.xcnt + work.batch.size()) * 4);
+            });
+        };
     });
 }
 
@@ -507,25 +608,24 @@ void add_before(size_t m)
 {
     constexpr size_t COMMITS = 1000;
     std::string name = "kind=before/m=" + std::to_string(m);
-    auto run = [=](pgq_insert_fn fn) {
-        return [=](benchmark::State &state) {
-            std::mt19937_64 random(m);
-            std::vector<uint32_t> source(COMMITS * m), batches, xip(COMMITS * m);
-            for (uint32_t &xid : source)
-                xid = normal(static_cast<uint32_t>(random()));
-            for (auto _ : state) {
-                batches = source;
-                pgq_committed committed = {xip.data(), 0, xip.size(), true};
-                time_group(state, COMMITS, [&](size_t i) {
-                    require_ok(state, fn(&committed, batches.data() + i * m, m, false));
-                });
-            }
-        };
-    };
+    std::vector<Named<pgq_insert_fn>> variants;
     for (size_t v = 0; v < pgq_insert_variant_count; v++)
         if (m * COMMITS < 20000 || std::string(pgq_insert_variants[v].name) != "batch_merge")
-            add(name, pgq_insert_variants[v].name, 100, run(pgq_insert_variants[v].fn));
-    add(name, "append-again", 100, run(pgq_insert_variants[0].fn));
+            variants.push_back({pgq_insert_variants[v].name, pgq_insert_variants[v].fn});
+    variants.push_back({"append-again", pgq_insert_variants[0].fn});
+    add(name, names_of(variants), 100, [=]() -> Timer {
+        std::mt19937_64 random(m);
+        std::vector<uint32_t> source(COMMITS * m), batches, xip(COMMITS * m);
+        for (uint32_t &xid : source)
+            xid = normal(static_cast<uint32_t>(random()));
+        return [=](size_t v, size_t) mutable {
+            batches = source;
+            pgq_committed committed = {xip.data(), 0, xip.size(), true};
+            return time_group(COMMITS, [&, fn = variants[v].fn](size_t i) {
+                require_ok(fn(&committed, batches.data() + i * m, m, false));
+            });
+        };
+    });
 }
 
 // ---- known_assigned ----
@@ -547,32 +647,28 @@ void add_known_assigned(size_t n, int keep)
             return known;
         });
     };
-    auto run = [=](pgq_compress_fn fn) {
-        return [=](benchmark::State &state) {
-            auto inputs = pool();
-            std::vector<Known> group(inputs->inputs.begin(),
-                                     inputs->inputs.begin() + static_cast<ptrdiff_t>(sizes.group));
-            size_t first = 0;
-            for (auto _ : state) {
-                for (size_t i = 0; i < group.size(); i++)
-                    group[i] = inputs->inputs[first + i];
-                time_group(state, group.size(), [&](size_t i) {
-                    auto *valid = reinterpret_cast<bool *>(group[i].valid.data());
-                    if (fn)
-                        benchmark::DoNotOptimize(fn(group[i].xids.data(), valid, 0, n));
-                    else
-                        std::memmove(group[i].xids.data(), group[i].xids.data() + 1, (n - 1) * 4);
-                });
-                first = (first + sizes.group) % sizes.pool;
-            }
-        };
-    };
+    std::vector<Named<pgq_compress_fn>> variants;
     for (size_t v = 0; v < pgq_known_assigned_variant_count; v++)
         if (pgq_known_assigned_variants[v].supported())
-            add(name, pgq_known_assigned_variants[v].name, sizes.pool / sizes.group,
-                run(pgq_known_assigned_variants[v].fn));
-    add(name, "upstream-again", sizes.pool / sizes.group, run(pgq_known_assigned_variants[0].fn));
-    add(name, "limit", sizes.pool / sizes.group, run(nullptr));
+            variants.push_back({pgq_known_assigned_variants[v].name, pgq_known_assigned_variants[v].fn});
+    variants.push_back({"upstream-again", pgq_known_assigned_variants[0].fn});
+    variants.push_back({"limit", nullptr});
+    add(name, names_of(variants), sizes.groups(), [=]() -> Timer {
+        auto inputs = pool();
+        std::vector<Known> group(inputs->inputs.begin(),
+                                 inputs->inputs.begin() + static_cast<ptrdiff_t>(sizes.group));
+        return [=](size_t v, size_t g) mutable {
+            for (size_t i = 0; i < group.size(); i++)
+                group[i] = inputs->inputs[g * group.size() + i];
+            return time_group(group.size(), [&, fn = variants[v].fn](size_t i) {
+                auto *valid = reinterpret_cast<bool *>(group[i].valid.data());
+                if (fn)
+                    benchmark::DoNotOptimize(fn(group[i].xids.data(), valid, 0, n));
+                else
+                    std::memmove(group[i].xids.data(), group[i].xids.data() + 1, (n - 1) * 4);
+            });
+        };
+    });
 }
 } // namespace
 
