@@ -273,7 +273,8 @@ typedef enum pgq_compress_reason {
  * still running. To start, give it two arrays of `capacity`, and zero in all other members.
  *
  * One process at a time may change it. Readers (search, get) may run while it appends (add, as long as head plus the
- * number of XIDs is at most capacity); all else needs the readers kept out, as upstream's ProcArrayLock does.
+ * number of XIDs is at most capacity): it writes above head and then stores head with release; readers load head with
+ * acquire and never look at num. All else, check too, needs the readers kept out, as upstream's ProcArrayLock does.
  */
 typedef struct pgq_known_assigned {
     uint32_t *xids;

@@ -18,7 +18,7 @@ differential: $(TEST_NEEDS) $(EXTRACTED) ## proofs, oracles and kernels against 
 	@PGQUERN_RESULT=test $(PYTEST) $(KERNEL_TESTS) $(CHAIN_TESTS)
 
 test: test-python ## all tests, then the kernels under sanitizers, fuzzed, and broken on purpose; STEM= narrows (about 10 minutes)
-	@$(MAKE) test-asan fuzz mutants STEM=$(STEM)
+	@$(MAKE) test-asan tsan fuzz mutants STEM=$(STEM)
 
 test-python: $(TEST_NEEDS) $(EXTRACTED) $(PG_EXTENSIONS) $(SETUP)/servers.stamp $(SETUP)/coq.stamp $(SETUP)/tlc.stamp ## all pytest tests: oracles, kernels, real servers, extracted proofs (about 5 minutes)
 	@PGQUERN_RESULT=test $(PYTEST) $(ALL_TESTS)

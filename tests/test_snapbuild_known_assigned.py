@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: PostgreSQL
 """KnownAssignedXids: every kernel against the oracle, state for state, through additions, removals and compressions."""
 
-import threading
 from collections.abc import Sequence
-from random import Random
 from typing import Any
 
 import pytest
@@ -14,7 +12,6 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from pgquern import PgquernError
 from pgquern import snapbuild as kernels
 
-from ref import snapbuild as ref
 from ref.snapbuild import Code, KnownAssigned, Reason, XidArrayError
 from ref.xid import FIRST_NORMAL, INVALID, XID
 from tests.snapbuild_extracted import PROGRAM, Extracted, Op
@@ -231,31 +228,3 @@ def test_refusals() -> None:
         assert lib.pgq_known_assigned_get(known, 0, xarray, 1, n).code == code
     assert not lib.pgq_known_assigned_search(ffi.NULL, 3)
     assert not lib.pgq_known_assigned_remove(raw([3], head=2), 3)
-
-
-def test_readers_while_the_startup_process_appends() -> None:
-    """A reader sees a prefix of what will have been added: never a gap, never an XID that was not there."""
-    n = 20_000
-    known = kernels.KnownAssigned(n)
-    wrong: list[Any] = []
-    done = threading.Event()
-
-    def read() -> None:
-        rng, seen = Random(1), 0
-        while not done.is_set():
-            last = FIRST_NORMAL + seen
-            if seen and not known.search(rng.randrange(FIRST_NORMAL, last)):
-                wrong.append("an XID that had been seen was not found")
-            while seen < n and known.search(FIRST_NORMAL + seen):
-                seen += 1
-
-    readers = [threading.Thread(target=read) for _ in range(2)]
-    for reader in readers:
-        reader.start()
-    for i in range(n):
-        known.add(FIRST_NORMAL + i, FIRST_NORMAL + i, 1)
-    done.set()
-    for reader in readers:
-        reader.join()
-    assert not wrong
-    assert known.get() == ref.purge(range(FIRST_NORMAL, FIRST_NORMAL + n), FIRST_NORMAL)
