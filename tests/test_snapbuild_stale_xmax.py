@@ -20,7 +20,7 @@ import psycopg
 import pytest
 
 from ref.snapbuild import SnapBuild, State
-from tests.postgres.decoding import PLUGIN, SLOT, Commit, Purge, events
+from tests.postgres.decoding import PLUGIN, SLOT, Commit, Purge, decode, events
 from tests.postgres.half_ring import (
     HALF,
     SETTINGS,
@@ -167,3 +167,25 @@ def test_the_oracle_hides_the_same(build: Build) -> None:
     purges = [event for event in events(seen.messages) if isinstance(event, Purge)]
     assert any(purge.xmin > HALF and purge.xmax == seen.near.younger + 1 for purge in purges)
     tally("snapbuild", "purges of real servers", len(purges))
+
+
+@pytest.mark.parametrize("build", [EMBEDDED[13], EMBEDDED[18]], ids=lambda build: build.label)
+def test_what_leaves_xmax_behind(build: Build) -> None:
+    """Rows, and vacuums that do not truncate. A server that analyzes, or has temporary tables, is safe."""
+
+    def moves_xmax(query: str) -> bool:
+        server.execute(query)
+        server.execute("CHECKPOINT")
+        return any(isinstance(event, Commit) for event in events(decode(server, consume=True)))
+
+    with Server(build, settings=SETTINGS) as server:
+        server.execute("CREATE TABLE t (a int)")
+        server.execute(f"SELECT pg_create_logical_replication_slot('{SLOT}', '{PLUGIN}')")
+        behind = [
+            "INSERT INTO t SELECT generate_series(1, 1000)",
+            "UPDATE t SET a = 1",
+            "VACUUM (FREEZE, TRUNCATE off)",
+        ]
+        assert [moves_xmax(query) for query in behind] == [False] * 3
+        along = ["ANALYZE t", "CREATE TEMPORARY TABLE s (a int)", "TRUNCATE t"]
+        assert [moves_xmax(query) for query in along] == [True] * 3
