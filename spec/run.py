@@ -18,7 +18,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from spec.tools import manifest, readme, results
+from spec.tools import manifest, readme, results, traces
 from spec.tools.configs import Config, ConfigError, discover, unbroken
 from spec.tools.outcome import ToolMissing
 from spec.tools.runner import run_all
@@ -44,6 +44,7 @@ def main() -> int:
         say(str(error))
         return 2
     wanted = [config for config in configs if options.only is None or config.small == (options.only == "small")]
+    traces.generate(SPEC, options.build)
     began = time.monotonic()
     path = SPEC / "manifest.json"
     try:

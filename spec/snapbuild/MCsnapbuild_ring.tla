@@ -35,7 +35,7 @@ Ended       == \E i \in (LastRunning + 1)..Len(wal) : wal[i].type = "commit" /\ 
 OneOrder ==
     serverVars' # serverVars =>
         /\ Len(wal) < MaxWal
-        /\ \A x \in Xacts : status'[x] # status[x] /\ status'[x] = "aborted" => x \in changed \/ Named(top[x])
+        /\ \A x \in Xacts : status'[x] # status[x] /\ status'[x] = "aborted" => (Tree(x) \cup {x}) \cap changed # {} \/ Named(top[x])
         /\ \A x \in Xacts : x = Max(Xacts) /\ Fresh(x) =>
               nextXid' # nextXid \/ Logs \/ x \in changed' \/ status'[x] # status[x]
         /\ Ended => Logs \/ \E t \in Xacts : status[t] = "committing" /\ status'[t] = "committed"

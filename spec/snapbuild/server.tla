@@ -114,12 +114,13 @@ EndCommit(t) ==
     /\ status' = [x \in Xacts |-> IF top[x] = t /\ status[x] = "committing" THEN "committed" ELSE status[x]]
     /\ UNCHANGED <<nextXid, top, changed, wal>>
 
-(* A subtransaction aborts alone, a top-level transaction with all of its own. *)
+(* A subtransaction aborts alone, a top-level transaction with all of its own.  It can be known *)
+(* for the change of a subtransaction that has aborted before, and then is to be forgotten too. *)
 Abort(x) ==
     /\ status[x] = "running"
     /\ LET tree == IF IsTop(x) THEN {y \in Tree(x) : status[y] = "running"} ELSE {x}
        IN  /\ status' = [y \in Xacts |-> IF y \in tree THEN "aborted" ELSE status[y]]
-           /\ wal' = IF tree \cap changed = {} THEN wal
+           /\ wal' = IF (IF IsTop(x) THEN Tree(x) ELSE {x}) \cap changed = {} THEN wal
                      ELSE Append(wal, [type |-> "abort", xid |-> x, subs |-> tree \ {x}])
     /\ UNCHANGED <<nextXid, top, changed>>
 

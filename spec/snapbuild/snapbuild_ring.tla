@@ -232,10 +232,10 @@ Change ==
 RestartLsn ==
     IF DOMAIN in_progress = {} THEN restart_point ELSE Min({in_progress[x] : x \in DOMAIN in_progress})
 
-Restart ==
+RestartAt(lsn) ==
     /\ state = "CONSISTENT"
-    /\ RestartLsn > 0
-    /\ read' = RestartLsn - 1
+    /\ lsn > 0
+    /\ read' = lsn - 1
     /\ state' = "START"
     /\ xmin' = Invalid /\ xmax' = Invalid /\ next_phase_at' = Invalid
     /\ committed' = <<>> /\ all_transactions' = TRUE
@@ -246,6 +246,8 @@ Restart ==
     /\ creating' = FALSE
     /\ full' = FALSE
     /\ UNCHANGED <<disk, serverVars>>
+
+Restart == RestartAt(RestartLsn)
 
 CheckPoint ==
     /\ \E lsn \in DOMAIN disk : lsn < RestartLsn

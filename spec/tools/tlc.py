@@ -64,7 +64,7 @@ def command(config: Config, build: Path) -> tuple[list[str], Path]:
         "-XX:ParallelGCThreads=2",
         # TLC unpacks its standard modules here; two at once must not share the place.
         f"-Djava.io.tmpdir={scratch}",
-        f"-DTLA-Library={common}",
+        f"-DTLA-Library={common}{os.pathsep}{(build / 'model' / 'traces').resolve()}",
         "-cp",
         str(jar),
         "tlc2.TLC",

@@ -1,0 +1,165 @@
+\* SPDX-License-Identifier: PostgreSQL
+--------------------------- MODULE TraceSnapbuild ---------------------------
+(***************************************************************************)
+(* Follows a recorded trace event by event: what a server did, and what its*)
+(* snapshot builder made of it.  Each event is one step of snapbuild_ring, *)
+(* with upstream's algorithms, in which the model's variables get the      *)
+(* values that the event tells.  An event that fits no step is a deadlock, *)
+(* after as many states as events were followed; an accepted trace has one *)
+(* state more than events.  The invariants are looked at in each of them.  *)
+(*                                                                         *)
+(* Traces are recorded from real servers (tests/postgres/tracing.py), and  *)
+(* are in traces/ as JSON lines; spec/tools/traces.py makes the module     *)
+(* RecordedSnapbuild of them.                                              *)
+(*                                                                         *)
+(* spec variable    event: field           PostgreSQL                      *)
+(*   nextXid, top     begin, sub: xid, top   xmin of a row that the        *)
+(*                                             (sub)transaction inserted   *)
+(*   nextXid          burn: n                XIDs assigned out of sight    *)
+(*   changed, wal     change: xid            ALTER TABLE: a NEW_CID record *)
+(*   status, wal      commit: xid, subs      XLOG_XACT_COMMIT: subxacts    *)
+(*   status           end: xid               COMMIT has returned           *)
+(*   status, wal      abort: xid             ROLLBACK, ROLLBACK TO returned*)
+(*   wal              running: oldest, next  LogCurrentRunningXacts's      *)
+(*                                             message (DEBUG2)            *)
+(*   read             restart: at            restart_lsn of the slot       *)
+(*                                           builder's messages (DEBUG3):  *)
+(*   committed        read_commit: added     "found (sub|top level)        *)
+(*                                             transaction", "forced"      *)
+(*   (no change)      read                   no message                    *)
+(*   state            read_running: state    "logical decoding found       *)
+(*                                             consistent point", and how  *)
+(*   next_phase_at      next_phase_at        "... initial starting point", *)
+(*                                             "... older than"            *)
+(*   committed          before, after        "purged committed             *)
+(*   xmin, xmax         xmin, xmax             transactions from to"       *)
+(*   catchange          catchange            "purged catalog modifying     *)
+(*                                             transactions from to"       *)
+(*   disk               file: committed      .snap: committed.xip          *)
+(*                      file: xmin, xmax,    18: pg_get_logical_snapshot_  *)
+(*                        catchange            info()                      *)
+(*                                                                         *)
+(* A field that a server of some major does not tell is absent.  XIDs are  *)
+(* those of the server: a ring of 2^16 is 2^32 without the middle, in which*)
+(* no XID of a trace lies.                                                 *)
+(* The trace "oracle" is of ref/snapbuild.py's builder; its committed is   *)
+(* the array that the kernels of csrc/snapbuild keep (pgquern.snapbuild's  *)
+(* Committed.xip), the rest are the builder's attributes of the same names.*)
+(* What is not looked at: snapshots, which the server does not tell of     *)
+(* (Change is never taken), and includes_all_transactions; restarts before *)
+(* 16, where a file says nothing of the transactions in progress.          *)
+(*                                                                         *)
+(* Found by it: the model took the abort of a transaction whose only change*)
+(* of the catalog was its aborted subtransaction's to leave no record, and *)
+(* its builder never forgot it; the next file of a server of 18 said       *)
+(* otherwise.                                                              *)
+(*                                                                         *)
+(* How to break it: TraceSnapbuild_mutant_*.cfg each alter one event.      *)
+(***************************************************************************)
+EXTENDS snapbuild_ring, RecordedSnapbuild
+
+CONSTANT Trace      \* [first |-> the first XID, full |-> is a full snapshot built?, events |-> sequence of records]
+
+VARIABLES
+    done,           \* how many events have been followed
+    confirmed,      \* no restart goes beyond this LSN
+    altered         \* the event that a mutant alters; 0: none
+
+-----------------------------------------------------------------------------
+(* For mutants: the last of these events is altered so *)
+Which        == {}
+Alter(event) == event
+
+Events(name)    == {i \in DOMAIN Trace.events : Trace.events[i].event = name}
+Telling(field)  == {i \in Events("read_running") : field \in DOMAIN Trace.events[i]}
+Records         == Events("running")
+Commits         == Events("commit")
+ReadCommits     == Events("read_commit")
+Restarts        == Events("restart")
+Purges          == Telling("before")
+PartialPurges   == {i \in Purges : 0 < Trace.events[i].after /\ Trace.events[i].after < Trace.events[i].before}
+Files           == {i \in Telling("file") : Trace.events[i].file.catchange # <<>>}
+
+OneTooMany(event)   == [event EXCEPT !.after = @ - 1]
+OneTooFew(event)    == [event EXCEPT !.after = @ + 1]
+XminBack(event)     == [event EXCEPT !.xmin = Trace.first]
+OldestBack(event)   == [event EXCEPT !.oldest = Trace.first]
+NothingDone(event)  == [event |-> "burn", n |-> 0]
+NothingSaid(event)  == [event |-> "read"]
+FileShort(event)    == [event EXCEPT !.file.catchange = Tail(@)]
+RestartAhead(event) == [event EXCEPT !.at = @ + 1]
+
+-----------------------------------------------------------------------------
+Event == LET event == Trace.events[done + 1] IN IF done + 1 = altered THEN Alter(event) ELSE event
+
+Told(field) == field \in DOMAIN Event
+Agrees(field, value) == Told(field) => Event[field] = value
+
+(* Constants that the trace tells *)
+TraceFirst == Trace.first
+TraceFull  == {Trace.full}
+TraceBurns == {0} \cup {Trace.events[i].n : i \in {j \in DOMAIN Trace.events : Trace.events[j].event = "burn"}}
+
+-----------------------------------------------------------------------------
+Known(x) == x \in Xacts
+
+ServerStep ==
+    LET xid == Now(Event.xid)
+    IN  CASE Event.event = "begin" -> Event.xid = XidOf(nextXid) /\ Begin /\ HalfRing
+          [] Event.event = "sub" ->
+                Event.xid = XidOf(nextXid) /\ Known(Now(Event.top)) /\ BeginSub(Now(Event.top)) /\ HalfRing
+          [] Event.event = "burn"   -> Burn(Event.n) /\ HalfRing
+          [] Event.event = "change" -> Known(xid) /\ ChangeCatalog(xid)
+          [] Event.event = "commit" -> Known(xid) /\ Commit(xid) /\ Xids(wal'[Len(wal')].subs) = Range(Event.subs)
+          [] Event.event = "end"    -> Known(xid) /\ EndCommit(xid)
+          [] Event.event = "abort"  -> Known(xid) /\ Abort(xid)
+          [] Event.event = "running" ->
+                LogRunning /\ XidOf(OldestRunning) = Event.oldest /\ XidOf(nextXid) = Event.next
+
+-----------------------------------------------------------------------------
+FileAgrees(file) ==
+    Told("file") =>
+        /\ read' \notin DOMAIN disk
+        /\ \A field \in DOMAIN Event.file : Event.file[field] = file[field]
+
+RunningAgrees ==
+    /\ Agrees("state", state')
+    /\ Agrees("next_phase_at", next_phase_at')
+    /\ Agrees("before", Len(committed)) /\ Agrees("after", Len(committed'))
+    /\ Agrees("xmin", xmin') /\ Agrees("xmax", xmax')
+    /\ Agrees("catchange", <<Len(catchange), Len(catchange')>>)
+    /\ FileAgrees(File)
+
+(* A slot goes back to a snapshot that was serialised, as far as RestartLsn has been or, as it *)
+(* is told late and transactions without a change of the catalog hold it up, not quite so far. *)
+MayRestartAt(lsn) == lsn \in DOMAIN disk /\ lsn <= confirmed
+
+BuilderStep ==
+    CASE Event.event = "restart"      -> MayRestartAt(Event.at) /\ RestartAt(Event.at)
+      [] Event.event = "read_commit"  -> Read("commit", ReadCommit) /\ committed' = committed \o Event.added
+      [] Event.event = "read_running" -> Read("running", ReadRunning) /\ RunningAgrees
+      [] Event.event = "read" ->
+            \/ Read("new_cid", ReadNewCid)
+            \/ Read("abort", ReadAbort)
+            \/ Read("commit", ReadCommit) /\ UNCHANGED committed
+
+OfTheServer == Event.event \in {"begin", "sub", "burn", "change", "commit", "end", "abort", "running"}
+
+Follow ==
+    /\ done < Len(Trace.events)
+    /\ done' = done + 1
+    /\ IF OfTheServer THEN ServerStep /\ UNCHANGED builderVars ELSE BuilderStep
+    /\ confirmed' = IF RestartLsn' > confirmed THEN RestartLsn' ELSE confirmed
+    /\ UNCHANGED altered
+
+Finish == done = Len(Trace.events) /\ UNCHANGED <<vars, done, confirmed, altered>>
+
+TraceInit == Init /\ done = 0 /\ confirmed = 0 /\ altered = Max(Which \cup {0})
+
+TraceSpec == TraceInit /\ [][Follow \/ Finish]_<<vars, done, confirmed, altered>>
+
+-----------------------------------------------------------------------------
+(* From CONSISTENT on; why not before: see GateAt in snapbuild. *)
+ConsistentSnapshotExact == AtLeast("CONSISTENT") => NextSnapshotExact
+
+=============================================================================
