@@ -304,18 +304,21 @@ class Recorder:
 
     def create_slot_amid_transactions(self) -> None:
         """With an exported snapshot, so a full one: the builder waits twice for all running transactions to end."""
-        with self.server.connect_replication() as walsender:
-            messages = listen(walsender)
-            command = f"CREATE_REPLICATION_SLOT {SLOT} LOGICAL {PLUGIN}".encode()
-            creation = Thread(target=walsender.execute, args=(command,), daemon=True)
-            creation.start()
-            while not self.hear():
-                creation.join(0.01)
-            while creation.is_alive() and len(self.journal.wal) < ENOUGH_RECORDS:
-                self.round()
-                creation.join(0.05)
-            self.finish()
-            creation.join()
+        # Closed only when the command is over: after a failure here that would wait for it for ever.
+        walsender = self.server.connect_replication()
+        messages = listen(walsender)
+        command = f"CREATE_REPLICATION_SLOT {SLOT} LOGICAL {PLUGIN}".encode()
+        creation = Thread(target=walsender.execute, args=(command,), daemon=True)
+        creation.start()
+        while creation.is_alive() and not self.hear():
+            creation.join(0.01)
+        while creation.is_alive() and len(self.journal.wal) < ENOUGH_RECORDS:
+            self.round()
+            creation.join(0.05)
+        self.finish()
+        creation.join()
+        self.hear()
+        walsender.close()
         self.heed(messages)
 
     def decode(self, *, consume: bool = False) -> None:
