@@ -92,6 +92,24 @@ def test_purge_of_every_length_and_alignment(variant: str) -> None:
 
 
 @pytest.mark.parametrize("variant", names("purge"))
+def test_purge_of_long_arrays(variant: str) -> None:
+    """Long enough to be looked at in blocks: runs that stay or go as a whole, and one XID that spoils a run."""
+    rng = Random(1)
+    for n in [4095, 4096, 4351, 4352, 6000] * 8:
+        xmin = rng.choice([*CORNERS, rng.randrange(FIRST_NORMAL, XID.size)])
+        keep = [x for x in around(xmin) if not XID.precedes(x, xmin)]
+        drop = [x for x in around(xmin) if XID.precedes(x, xmin)]
+        stays, goes = sorted(rng.choice([0, 1, 255, 256, 257, 512, 4096, n, rng.randrange(n)]) for _ in range(2))
+        xip = [rng.choice(keep if i < stays else drop if i < goes else keep + drop) for i in range(n)]
+        for _ in range(rng.randrange(3)):
+            xip[rng.randrange(n)] = rng.choice(keep + drop)
+        committed = Committed(xip)
+        committed.purge(xmin, variant=variant)
+        assert committed.xip == ref.purge(xip, xmin), (xmin, stays, goes)
+        tally("snapbuild", "arrays")
+
+
+@pytest.mark.parametrize("variant", names("purge"))
 def test_purge_waits_for_a_normal_xmin(variant: str) -> None:
     for xmin in range(FIRST_NORMAL):
         committed = Committed([LAST, 7, 3])
@@ -129,7 +147,7 @@ def test_purge_of_every_subset_at_every_border(variant: str) -> None:
     tally("snapbuild", "arrays", 1024 * len(xmins))
 
 
-@pytest.mark.parametrize("n", [255, 256, 257, 2047, 2048, 2055, 20_000])
+@pytest.mark.parametrize("n", [15, 16, 17, 127, 128, 135, 255, 256, 257, 2047, 2048, 2055, 20_000])
 def test_purge_sorted_of_large_arrays(n: int) -> None:
     """Long enough for the search to go by eighths; borders next to XIDs that are there."""
     rng = Random(n)
@@ -143,7 +161,7 @@ def test_purge_sorted_of_large_arrays(n: int) -> None:
             committed = Committed(xip, sorted=True)
             committed.purge_sorted(xmin, variant=variant, checked=False)
             assert committed.xip == expected, (variant, xmin)
-        batch = [xmin, *(rng.randrange(FIRST_NORMAL, XID.size) for _ in range(20)), *rng.sample(xip, 20)]
+        batch = [xmin, *(rng.randrange(FIRST_NORMAL, XID.size) for _ in range(20)), *rng.sample(xip, min(len(xip), 20))]
         merged = Committed(xip, capacity=len(xip) + len(batch), sorted=True)
         merged.insert(batch, variant="batch_merge", checked=False)
         assert merged.xip == sorted({*xip, *batch})

@@ -24,7 +24,7 @@ const size_t pgq_purge_variant_count = COUNT(pgq_purge_variants);
 const pgq_purge_variant pgq_purge_sorted_variants[] = {
     {"upstream", "SnapBuildPurgeOlderTxn: the filter, blind to the order", pgq_cpu_any,
      pgq_purge_sorted_upstream},
-    {"scalar", "two borders by binary search, one memmove", pgq_cpu_any, pgq_purge_sorted_scalar},
+    {"scalar", "two borders by search, one memmove", pgq_cpu_any, pgq_purge_sorted_scalar},
 };
 const size_t pgq_purge_sorted_variant_count = COUNT(pgq_purge_sorted_variants);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: PostgreSQL */
 /*
  * In a raw-sorted array what precedes xmin, the arc [xmin - 2^31, xmin), is one interval, or, when that arc crosses 0, a
- * prefix and a suffix. So two binary searches find it, and one memmove closes the gap. A single lower bound, the obvious
+ * prefix and a suffix. So two searches find it, and one memmove closes the gap. A single lower bound, the obvious
  * thing, would drop the XIDs that lie past the wrap and are the newest of all.
  */
 #include "snapbuild/purge.h"
@@ -32,11 +32,14 @@ pgq_status pgq_purge_sorted_scalar(pgq_committed *committed, uint32_t xmin)
             memmove(xip, xip + first, (last - first) * sizeof(uint32_t));
         committed->xcnt = last - first;
     } else {
-        /* What goes, [past, xmin), is one interval. Mostly none is in it: then one search tells. */
+        /*
+         * What goes, [past, xmin), is one interval. Mostly none is in it: then one search tells. The other does not wait
+         * for its answer.
+         */
         first = lower_bound32(xip, n, past);
         if (first == n || xip[first] >= xmin)
             return accepted();
-        last = first + lower_bound32(xip + first, n - first, xmin);
+        last = lower_bound32(xip, n, xmin);
         memmove(xip + first, xip + last, (n - last) * sizeof(uint32_t));
         committed->xcnt = n - (last - first);
     }

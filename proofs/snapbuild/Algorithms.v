@@ -52,23 +52,33 @@ Definition bisect (under : Z -> bool) (a : memory) (lo hi : Z) : option Z :=
   '(lo, _) ← while (Z.to_nat (halvings (hi - lo))) bisect_test (bisect_body under a) (lo, hi);
   Some lo.
 
-(** ... and for raw order in [base, base + n) without a branch on the data, as the kernels on sorted arrays do it.
+(** ... and for raw order in [base, base + n) without a branch on the data, as the kernels on sorted arrays do it: of
+    seven probes that cut the array into eight, how many are under x?
 
-    while (n > 1) { half = n / 2; n -= half; base += (a[base + half - 1] < x) * half; } base += a[base] < x; *)
-Definition halve_test (s : Z * Z) : option bool := let '(base, n) := s in Some (1 <? n).
+    for (below = 0, k = 1; k <= n; k++) below += a[base + k * step - 1] < x; *)
+Fixpoint count_below (a : memory) (x base step : Z) (n : nat) : option Z :=
+  match n with
+  | O => Some 0
+  | S k =>
+      below ← count_below a x base step k;
+      v ← load a (base + Z.of_nat n * step - 1);
+      Some (if v <? x then below + 1 else below)
+  end.
 
-Definition halve_body (a : memory) (x : Z) (s : Z * Z) : option (Z * Z) :=
+(** while (n >= 16) { step = n / 8; base += count_below(base, step, 7) * step; n -= 7 * step; }
+    base += count_below(base, 1, n); *)
+Definition eighth_test (s : Z * Z) : option bool := let '(base, n) := s in Some (16 <=? n).
+
+Definition eighth_body (a : memory) (x : Z) (s : Z * Z) : option (Z * Z) :=
   let '(base, n) := s in
-  let half := n / 2 in
-  v ← load a (base + half - 1);
-  Some (if v <? x then base + half else base, n - half).
+  let step := n / 8 in
+  below ← count_below a x base step 7;
+  Some (base + below * step, n - 7 * step).
 
 Definition lower_bound (a : memory) (x base n : Z) : option Z :=
-  if n =? 0 then Some base
-  else
-    '(base, _) ← while (Z.to_nat (halvings (n - 1))) halve_test (halve_body a x) (base, n);
-    v ← load a base;
-    Some (if v <? x then base + 1 else base).
+  '(base, n) ← while (Z.to_nat (halvings n)) eighth_test (eighth_body a x) (base, n);
+  below ← count_below a x base 1 (Z.to_nat n);
+  Some (base + below).
 
 (** ** Galloping: the same in [0, n), trying 1, 2, 4, ... steps down from the end first
 
@@ -102,7 +112,7 @@ Definition purge_sorted (n xmin : Z) (a : memory) : option (Z * memory) :=
     none ← (if first =? n then Some true else v ← load a first; Some (xmin <=? v));
     if (none : bool) then Some (n, a)
     else
-      last ← lower_bound a xmin first (n - first);
+      last ← lower_bound a xmin 0 n;
       a ← memmove a first last (n - last);
       Some (n - (last - first), a).
 

@@ -31,7 +31,7 @@ Proof.
   apply (lower_bound_spec a x 0 below rest A B R); rewrite ?app_length; lia.
 Qed.
 
-(** On a raw-sorted array of normal XIDs, two binary searches and one memmove keep exactly what the filter keeps, in
+(** On a raw-sorted array of normal XIDs, two searches and one memmove keep exactly what the filter keeps, in
     order, wherever the arc lies; nothing past the last survivor changes. *)
 Theorem purge_sorted_is_filter : forall l xmin a, sorted_unique l -> Forall normal l -> normal xmin -> array a 0 l ->
   exists a', purge_sorted (zlength l) xmin a = Some (zlength (kept xmin l), a') /\

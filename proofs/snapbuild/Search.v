@@ -58,28 +58,49 @@ Section lower_bound.
     - eapply Forall_impl; [exact R|]. intros v. apply Z.ltb_ge.
   Qed.
 
+  (* The first of the cuts past the bound, and all after it, are not below. *)
+  Lemma count_below_spec from step n : base <= from <= bound -> 0 < step -> from + Z.of_nat n * step <= top ->
+    exists c, count_below a x from step n = Some c /\ 0 <= c <= Z.of_nat n /\ from + c * step <= bound /\
+      (c < Z.of_nat n -> bound < from + (c + 1) * step).
+  Proof.
+    intros L P. induction n as [|n IH]; intros H.
+    - exists 0. simpl. repeat split; lia.
+    - destruct IH as (c & E & C & U & V); [lia|]. cbn [count_below]. rewrite E. cbn [mbind option_bind].
+      destruct (probe (from + Z.of_nat (S n) * step - 1)) as (v & W & T); [nia|].
+      rewrite W. cbn [mbind option_bind]. rewrite T.
+      destruct (Z.ltb_spec (from + Z.of_nat (S n) * step - 1) bound) as [S|S].
+      + assert (c = Z.of_nat n) as ->. { destruct (Z.eq_dec c (Z.of_nat n)); [auto|]. exfalso.
+          assert (bound < from + (c + 1) * step) by (apply V; lia). nia. }
+        eexists. split; [reflexivity|]. split; [lia|]. split; [lia|]. lia.
+      + exists c. split; [reflexivity|]. split; [lia|]. split; [lia|]. intros K.
+        destruct (Z.eq_dec c (Z.of_nat n)) as [->|]; [lia|]. apply V. lia.
+  Qed.
+
   (** The branch-free search of [from, from + n) yields the lower bound whenever it lies there, after at most
-      log2(n) + 2 probes, all of them inside. *)
+      log2(n) + 1 rounds of seven probes and 15 more, all of them inside. *)
   Lemma lower_bound_spec from n : base <= from <= bound -> bound <= from + n <= top ->
     lower_bound a x from n = Some bound.
   Proof.
-    intros L H. unfold lower_bound. destruct (Z.eqb_spec n 0) as [->|N]; [f_equal; lia|].
-    destruct (while_total (fun '(from, n) => 1 <= n /\ base <= from <= bound /\ bound <= from + n <= top)
-      (fun '(from, n) => halvings (n - 1)) halve_test (halve_body a x) (Z.to_nat (halvings (n - 1))) (from, n))
+    intros L H. unfold lower_bound.
+    destruct (while_total (fun '(from, n) => base <= from <= bound /\ bound <= from + n <= top)
+      (fun '(from, n) => halvings n) eighth_test (eighth_body a x) (Z.to_nat (halvings n)) (from, n))
       as ([from' n'] & E & I & T).
-    - lia.
-    - pose proof (halvings_nonneg (n - 1)). lia.
-    - clear from n L H N. intros [from n] (N & L & H). eexists. split; [reflexivity|]. intros T. apply Z.ltb_lt in T.
-      split; [apply halvings_pos; lia|]. cbn [halve_body].
+    - auto.
+    - pose proof (halvings_nonneg n). lia.
+    - clear from n L H. intros [from n] [L H]. eexists. split; [reflexivity|]. intros T. apply Z.leb_le in T.
+      split; [apply halvings_pos; lia|]. cbn [eighth_body].
+      pose proof (Z.div_mod n 8 ltac:(lia)). pose proof (Z.mod_pos_bound n 8 ltac:(lia)).
       pose proof (Z.div_mod n 2 ltac:(lia)). pose proof (Z.mod_pos_bound n 2 ltac:(lia)).
-      set (half := n / 2) in *. clearbody half.
-      destruct (probe (from + half - 1)) as (v & V & C); [lia|]. rewrite V. cbn [mbind option_bind]. rewrite C.
-      eexists. split; [reflexivity|]. split.
-      + destruct (Z.ltb_spec (from + half - 1) bound); lia.
+      set (step := n / 8) in *. clearbody step.
+      destruct (count_below_spec from step 7) as (c & C & D & U & V); [lia|lia|lia|].
+      rewrite C. cbn [mbind option_bind]. eexists. split; [reflexivity|]. split.
+      + destruct (Z.eq_dec c 7) as [->|]; [lia|]. assert (bound < from + (c + 1) * step) by (apply V; lia). nia.
       + apply halvings_half; lia.
-    - rewrite E. cbn [mbind option_bind]. injection T as T. apply Z.ltb_ge in T.
-      destruct (probe from') as (v & V & C); [lia|]. rewrite V. cbn [mbind option_bind]. rewrite C. f_equal.
-      destruct (Z.ltb_spec from' bound); lia.
+    - rewrite E. cbn [mbind option_bind]. injection T as T. apply Z.leb_gt in T.
+      destruct (count_below_spec from' 1 (Z.to_nat n')) as (c & C & D & U & V); [lia|lia|lia|].
+      rewrite C. cbn [mbind option_bind]. f_equal.
+      destruct (Z.eq_dec c (Z.of_nat (Z.to_nat n'))) as [->|]; [lia|]. assert (bound < from' + (c + 1) * 1) by (apply V; lia).
+      lia.
   Qed.
 End lower_bound.
 
