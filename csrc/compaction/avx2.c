@@ -388,6 +388,19 @@ static inline __attribute__((always_inline)) void move_by_scratch(uint8_t *page,
         memcpy(page + new_end, scratch + new_end, end - new_end);
 }
 
+/* Long tuples, most of them live: the whole area to scratch as it lies, then each to its place. */
+static inline void move_by_area(uint8_t *page, const bounds *b, const scan *s)
+{
+    uint8_t scratch[BLCKSZ];
+    uint32_t end = off_above(s, s->first);
+
+    memcpy(scratch + b->upper, page + b->upper, b->special - b->upper);
+    for (uint32_t i = s->first; i < s->nitems; i++) {
+        end -= tuple_len(s, i);
+        memcpy(page + end, scratch + tuple_off(s, i), tuple_len(s, i));
+    }
+}
+
 static inline void move_tuples(uint8_t *page, const bounds *b, scan *s)
 {
     /* A window may begin below the tuple area, but not below the page: every tuple ends at pd_upper + UNIT or above. */
@@ -399,6 +412,8 @@ static inline void move_tuples(uint8_t *page, const bounds *b, scan *s)
         move_runs(page, s);
     else if (small || (s->longest <= WIDEST && b->upper + UNIT >= WIDEST))
         move_by_scratch(page, s, s->first, gather_by_windows);
+    else if (4 * s->total >= 3 * (b->special - b->upper))
+        move_by_area(page, b, s);
     else
         move_by_scratch(page, s, s->first, gather_each);
 }

@@ -3,33 +3,37 @@
  * Ours, for AVX-512 (F, BW, VL, VBMI2): the result of pg14, 32 line pointers at a time.
  *
  * 1. Scan, without a branch on the data. 32 line pointers become two vectors of 16-bit halves. Prefix sums of the aligned
- *    lengths give all new lp_off at once; the tuples' lp_off and lengths are packed into dense arrays; each tuple is
- *    compared with the one before it: does lp_off fall, do they overlap, is there a gap between them? Nothing is written
- *    to the page yet.
+ *    lengths give all new lp_off at once. Where each tuple ends now and must end is packed into dense arrays, and how far
+ *    it moves is compared with the one before it: as far, further (there was a gap between them), or less far (they are out
+ *    of order, or overlap)? At most 16 line pointers fit one vector whole. Nothing is written to the page yet.
  * 2. Move, in the way that suits (move_tuples):
+ *    - few small tuples: all are read into registers, then written;
  *    - presorted with few gaps: each run of adjacent tuples in place;
- *    - small tuples: each goes to scratch, to its new place, by one load and one store of a fixed size, and all that
- *      moved goes back in one copy; presorted or not makes no difference;
+ *    - presorted and small: each in place, by one load and one store of a fixed size, read well ahead;
+ *    - presorted and of similar lengths: each in place, in as many pieces as the longest needs;
  *    - presorted otherwise: the page is a string of units of 8 bytes, some of them live. The dead ones are squeezed out in
  *      place, a cache line at a time from pd_special downwards, whatever the tuples' lengths;
+ *    - small: each goes to scratch, to its new place, by one load and one store of a fixed size, and all that moved goes
+ *      back in one copy;
  *    - the rest: to scratch and back in larger pieces.
  * 3. The new line pointers, and the header.
  *
- * A page that must be refused goes to the scalar variant, to name the fault.
+ * A page that must be refused goes to the scalar variant, to name the fault; so does one whose line pointer array ends so
+ * close to the page's end that whole vectors of it would reach beyond.
  */
 #include "compaction/page.h"
 
 #include <immintrin.h>
 
 enum {
-    LANES = 32, /* line pointers at a time */
-    LINE = 64,  /* bytes of a vector, and of a cache line */
-    UNIT = 8,   /* MAXALIGN */
+    LINE = 64,        /* bytes of a vector, and of a cache line */
+    LANES = LINE / 2, /* line pointers at a time */
+    UNIT = 8,         /* MAXALIGN */
     UNITS = BLCKSZ / UNIT,
+    FEW = LINE / 4,      /* line pointers in one vector of whole ones */
+    AHEAD = LINE / UNIT, /* so many tuples have a line at least */
 
-    /* where one way of moving overtakes another, by measurement on Zen 5 */
-    FEW_TUPLES =
-        16, /* so few small ones are all moved: looking for those in place costs a mispredicted branch */
+    /* where one way of moving overtakes another, by measurement on Zen 4 and Zen 5 */
     FEW_GAPS = 10,     /* up to here, run by run */
     LONG_RUN = 768,    /* bytes from which memmove pays */
     WIDEST = 4 * LINE, /* the longest tuple that goes by windows of one width */
@@ -38,18 +42,16 @@ enum {
 };
 
 typedef struct scan {
-    uint32_t words[MAX_LINE_POINTERS + LANES];    /* the line pointers to be */
-    uint16_t offs[1 + MAX_LINE_POINTERS + LANES]; /* of the tuples, after pd_special as the first */
-    uint16_t lens[MAX_LINE_POINTERS + LANES];
+    uint32_t words[MAX_LINE_POINTERS + LANES]; /* the line pointers to be */
+    /* where each tuple must end, and where it ends now; after the last one the new pd_upper, AHEAD times, as both */
+    uint16_t ends[MAX_LINE_POINTERS + LANES], old_ends[MAX_LINE_POINTERS + LANES];
+    int16_t shifts[1 + MAX_LINE_POINTERS + LANES]; /* the difference; of pd_special before the first: none */
     uint32_t nitems, nused, nline_left;
-    uint32_t total, longest;
-
-    /* A gap: a tuple that does not end where the one before it in item order (or pd_special) starts. */
-    uint16_t ends[MAX_LINE_POINTERS + LANES];  /* where that tuple ends */
-    uint16_t above[MAX_LINE_POINTERS + LANES]; /* lp_off of the one before it */
-    uint32_t ngaps;
-    uint32_t first; /* the tuple below the first gap: those before it are in place */
-    bool out_of_bounds, unsorted, overlapping;
+    uint32_t total, new_upper, longest, shortest;
+    uint32_t ngaps, first; /* tuples that move further than the one before them; the first of those */
+    uint16_t run_ends[MAX_LINE_POINTERS + LANES], run_old_ends[MAX_LINE_POINTERS + LANES];
+    bool out_of_bounds;
+    bool falls; /* a tuple moves less far than the one before it */
 } scan;
 
 /*
@@ -57,9 +59,15 @@ typedef struct scan {
  * being one register: on Zen 5 the instruction waits for the old value of its destination even when that is zeroed, and
  * compilers pick one at will, so that a loop's rounds wait for each other (2.5 ns instead of 0.9 a line).
  */
-static inline __m512i pack_words(__mmask32 m, __m512i v)
+static inline __m512i pack(__mmask32 m, __m512i v)
 {
     __asm__("vpcompressw %0, %0%{%1%}%{z%}" : "+v"(v) : "Yk"(m));
+    return v;
+}
+
+static inline __m512i pack_dwords(__mmask16 m, __m512i v)
+{
+    __asm__("vpcompressd %0, %0%{%1%}%{z%}" : "+v"(v) : "Yk"(m));
     return v;
 }
 
@@ -69,27 +77,25 @@ static inline __m512i pack_units(__mmask8 m, __m512i v)
     return v;
 }
 
-/* The first n of the lanes. */
+/* The first n of the lanes, or all. */
 static inline __mmask32 first_lanes(uint32_t n)
 {
-    return _bzhi_u32(~0u, n);
+    return _bzhi_u32(~0u, n < LANES ? n : LANES);
 }
 
-/* Inclusive prefix sums of 32 lanes, modulo 2^16. */
+/* Inclusive prefix sums of 32 lanes, modulo 2^16: within each 128 bits, then the sums of those below. */
 static inline __m512i prefix_sums(__m512i v)
 {
-    const __m512i top_word = _mm512_broadcast_i32x4(_mm_set_epi64x(0x0f0e0f0e0f0e0f0e, 0x0706070607060706));
     const __m512i zero = _mm512_setzero_si512();
-    __m512i quads;
+    __m512i sums, below;
 
-    v = _mm512_add_epi16(v, _mm512_slli_epi64(v, 16));
-    v = _mm512_add_epi16(v, _mm512_slli_epi64(v, 32));
-    quads = _mm512_shuffle_epi8(v, top_word);
-    quads = _mm512_alignr_epi64(quads, zero, 7);
-    quads = _mm512_add_epi16(quads, _mm512_alignr_epi64(quads, zero, 7));
-    quads = _mm512_add_epi16(quads, _mm512_alignr_epi64(quads, zero, 6));
-    quads = _mm512_add_epi16(quads, _mm512_alignr_epi64(quads, zero, 4));
-    return _mm512_add_epi16(v, quads);
+    v = _mm512_add_epi16(v, _mm512_bslli_epi128(v, 2));
+    v = _mm512_add_epi16(v, _mm512_bslli_epi128(v, 4));
+    v = _mm512_add_epi16(v, _mm512_bslli_epi128(v, 8));
+    sums = _mm512_shuffle_epi8(v, _mm512_set1_epi16(0x0f0e));
+    below = _mm512_add_epi16(_mm512_alignr_epi64(sums, zero, 6), _mm512_alignr_epi64(sums, zero, 4));
+    v = _mm512_add_epi16(v, _mm512_alignr_epi64(sums, zero, 2));
+    return _mm512_add_epi16(v, below);
 }
 
 static inline uint32_t max_of_lanes(__m512i v)
@@ -100,8 +106,16 @@ static inline uint32_t max_of_lanes(__m512i v)
     return 0xffff - (uint32_t)_mm_extract_epi16(_mm_minpos_epu16(_mm_xor_si128(b, _mm_set1_epi16(-1))), 0);
 }
 
-/* If a line pointer is out of bounds, the rest is of no use. */
-static inline void scan_line_pointers(const uint8_t *page, const bounds *b, scan *s)
+/* What the scan carries from one vector of line pointers to the next. */
+typedef struct survey {
+    __m512i base; /* in all lanes: where the last tuple must start */
+    __m512i lows, ends, offs, longest, shortest, totals;
+    __mmask32 falls;
+} survey;
+
+/* 32 line pointers from the i-th on, of which those in `there` count: a constant if all do. */
+static inline __attribute__((always_inline)) void scan_vector(const uint8_t *page, scan *s, survey *v,
+                                                              uint32_t i, __mmask32 there)
 {
     const __m512i even = _mm512_set_epi16(62, 60, 58, 56, 54, 52, 50, 48, 46, 44, 42, 40, 38, 36, 34, 32, 30,
                                           28, 26, 24, 22, 20, 18, 16, 14, 12, 10, 8, 6, 4, 2, 0);
@@ -110,82 +124,168 @@ static inline void scan_line_pointers(const uint8_t *page, const bounds *b, scan
                                              7, 38, 6, 37, 5, 36, 4, 35, 3, 34, 2, 33, 1, 32, 0);
     const __m512i zip_high = _mm512_add_epi16(zip_low, _mm512_set1_epi16(16));
     const __m512i lane_before = _mm512_set_epi16(30, 29, 28, 27, 26, 25, 24, 23, 22, 21, 20, 19, 18, 17, 16,
-                                                 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0, LANES);
+                                                 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0, 0);
     const __m512i one = _mm512_set1_epi16(1), last_lane = _mm512_set1_epi16(LANES - 1);
-    __m512i base = _mm512_set1_epi16((short)b->special), lows = _mm512_set1_epi16(-1);
-    __m512i ends = _mm512_setzero_si512(), offs = ends, longest = ends, totals = ends;
-    __m512i last_off = base;
-    __mmask32 unsorted = 0, overlapping = 0;
-    uint32_t nitems = 0, nused = 0, nline_left = 0, ngaps = 0, first = 0;
+    const uint8_t *from = page + SIZE_OF_PAGE_HEADER + 4 * i;
+    __m512i words0 = _mm512_loadu_si512(from), words1 = _mm512_loadu_si512(from + LINE);
+    /* lp_off and the low bit of lp_flags; the high bit of lp_flags and lp_len */
+    __m512i low = _mm512_permutex2var_epi16(words0, even, words1);
+    __m512i high = _mm512_permutex2var_epi16(words0, odd, words1);
+    __mmask32 used = there & (_mm512_test_epi16_mask(high, one) | _mm512_movepi16_mask(low));
+    __mmask32 stored = _mm512_mask_cmpgt_epu16_mask(used, high, one);
+    __m512i off = _mm512_maskz_mov_epi16(stored, _mm512_and_si512(low, _mm512_set1_epi16(LP_OFF_MASK)));
+    __m512i len = _mm512_add_epi16(_mm512_srli_epi16(high, 1), _mm512_set1_epi16(7));
+    __m512i sums, new_off, shift, end, old_end, before;
+    __mmask32 gaps, falls;
+    uint32_t n = (uint32_t)_mm_popcnt_u32(stored), used_bits = used;
 
-    s->offs[0] = (uint16_t)b->special;
-    for (uint32_t i = 0; i < b->nline; i += LANES) {
-        const uint8_t *from = page + SIZE_OF_PAGE_HEADER + 4 * i;
-        __mmask32 there = first_lanes(b->nline - i < LANES ? b->nline - i : LANES);
-        __m512i words0 = _mm512_maskz_loadu_epi32((__mmask16)there, from);
-        __m512i words1 = _mm512_maskz_loadu_epi32((__mmask16)(there >> 16), from + LINE);
-        /* lp_off and the low bit of lp_flags; the high bit of lp_flags and lp_len */
-        __m512i low = _mm512_permutex2var_epi16(words0, even, words1);
-        __m512i high = _mm512_permutex2var_epi16(words0, odd, words1);
-        __mmask32 used = _mm512_movepi16_mask(low) | _mm512_test_epi16_mask(high, one);
-        __mmask32 stored = _mm512_mask_cmpgt_epu16_mask(used, high, one);
-        __m512i off = _mm512_maskz_mov_epi16(stored, _mm512_and_si512(low, _mm512_set1_epi16(LP_OFF_MASK)));
-        __m512i len = _mm512_add_epi16(_mm512_srli_epi16(high, 1), _mm512_set1_epi16(7));
-        __m512i new_off, above, end;
-        __mmask32 gaps;
-        uint32_t n;
+    len = _mm512_maskz_mov_epi16(stored, _mm512_and_si512(len, _mm512_set1_epi16(~7)));
+    v->lows = _mm512_mask_min_epu16(v->lows, stored, v->lows, off);
+    v->ends = _mm512_max_epu16(v->ends, _mm512_add_epi16(off, len));
+    v->offs = _mm512_or_si512(v->offs, off);
+    v->longest = _mm512_max_epu16(v->longest, len);
+    v->shortest = _mm512_mask_min_epu16(v->shortest, stored, v->shortest, len);
+    v->totals = _mm512_add_epi32(v->totals, _mm512_madd_epi16(len, one));
 
-        len = _mm512_maskz_mov_epi16(stored, _mm512_and_si512(len, _mm512_set1_epi16(~7)));
-        lows = _mm512_mask_min_epu16(lows, stored, lows, off);
-        ends = _mm512_max_epu16(ends, _mm512_add_epi16(off, len));
-        offs = _mm512_or_si512(offs, off);
-        longest = _mm512_max_epu16(longest, len);
-        totals = _mm512_add_epi32(totals, _mm512_madd_epi16(len, one));
+    sums = prefix_sums(len);
+    new_off = _mm512_sub_epi16(v->base, sums);
+    v->base = _mm512_sub_epi16(v->base, _mm512_permutexvar_epi16(last_lane, sums));
 
-        new_off = _mm512_sub_epi16(base, prefix_sums(len));
-        base = _mm512_permutexvar_epi16(last_lane, new_off);
-        /* the bits of LP_OFF_MASK from new_off, the other one from low */
-        new_off = _mm512_ternarylogic_epi32(low, new_off, _mm512_set1_epi16(LP_OFF_MASK), 0xd8);
-        low = _mm512_maskz_mov_epi16(used, _mm512_mask_mov_epi16(low, stored, new_off));
-        high = _mm512_maskz_mov_epi16(used, high);
-        _mm512_storeu_si512(s->words + i, _mm512_permutex2var_epi16(low, zip_low, high));
-        _mm512_storeu_si512(s->words + i + LANES / 2, _mm512_permutex2var_epi16(low, zip_high, high));
+    /* the bits of LP_OFF_MASK from new_off, the other one from low */
+    low = _mm512_mask_mov_epi16(
+        low, stored, _mm512_ternarylogic_epi32(low, new_off, _mm512_set1_epi16(LP_OFF_MASK), 0xd8));
+    low = _mm512_maskz_mov_epi16(used, low);
+    high = _mm512_maskz_mov_epi16(used, high);
+    _mm512_storeu_si512(s->words + i, _mm512_permutex2var_epi16(low, zip_low, high));
+    _mm512_storeu_si512(s->words + i + LANES / 2, _mm512_permutex2var_epi16(low, zip_high, high));
 
-        n = (uint32_t)_mm_popcnt_u32(stored);
-        off = pack_words(stored, off);
-        len = pack_words(stored, len);
-        _mm512_storeu_si512(s->offs + 1 + nitems, off);
-        _mm512_storeu_si512(s->lens + nitems, len);
+    shift = pack(stored, _mm512_sub_epi16(new_off, off));
+    before = _mm512_mask_permutexvar_epi16(_mm512_set1_epi16(s->shifts[s->nitems]), ~1u, lane_before, shift);
+    end = pack(stored, _mm512_add_epi16(new_off, len));
+    _mm512_storeu_si512(s->ends + s->nitems, end);
+    old_end = _mm512_sub_epi16(end, shift);
+    _mm512_storeu_si512(s->old_ends + s->nitems, old_end);
+    _mm512_storeu_si512(s->shifts + 1 + s->nitems, shift);
+    gaps = _mm512_mask_cmpgt_epi16_mask(first_lanes(n), shift, before);
+    falls = _mm512_mask_cmplt_epi16_mask(first_lanes(n), shift, before);
+    _mm512_storeu_si512(s->run_ends + s->ngaps, pack(gaps, end));
+    _mm512_storeu_si512(s->run_old_ends + s->ngaps, pack(gaps, old_end));
+    s->first = (s->ngaps | v->falls) == 0 ? s->nitems + (uint32_t)_tzcnt_u32(gaps | falls) : s->first;
+    v->falls |= falls;
+    s->ngaps += (uint32_t)_mm_popcnt_u32(gaps);
+    s->nitems += n;
+    s->nused += (uint32_t)_mm_popcnt_u32(used_bits);
+    s->nline_left = used_bits ? i + LANES - (uint32_t)_lzcnt_u32(used_bits) : s->nline_left;
+}
 
-        /* each tuple against the one before it, which for the first of these is the last of those before */
-        above = _mm512_permutex2var_epi16(off, lane_before, last_off);
-        last_off = _mm512_permutex2var_epi16(off, _mm512_set1_epi16((short)(n - 1)), last_off);
-        end = _mm512_add_epi16(off, len);
-        there = first_lanes(n);
-        unsorted |= _mm512_mask_cmpge_epu16_mask(there, off, above);
-        overlapping |= _mm512_mask_cmpgt_epu16_mask(there, end, above);
-        gaps = _mm512_mask_cmpneq_epu16_mask(there, end, above);
-        first = ngaps == 0 ? nitems + (uint32_t)_tzcnt_u32(gaps) : first;
-        _mm512_storeu_si512(s->ends + ngaps, pack_words(gaps, end));
-        _mm512_storeu_si512(s->above + ngaps, pack_words(gaps, above));
+/* If a line pointer is out of bounds, the rest is of no use. */
+static inline void scan_line_pointers(const uint8_t *page, const bounds *b, scan *s)
+{
+    const __m512i zero = _mm512_setzero_si512();
+    survey v = {_mm512_set1_epi16((short)b->special),
+                _mm512_set1_epi16(-1),
+                zero,
+                zero,
+                zero,
+                _mm512_set1_epi16(-1),
+                zero,
+                0};
+    uint32_t i = 0;
 
-        ngaps += (uint32_t)_mm_popcnt_u32(gaps);
-        nitems += n;
-        nused += (uint32_t)_mm_popcnt_u32(used);
-        nline_left = used ? i + LANES - (uint32_t)_lzcnt_u32(used) : nline_left;
+    s->shifts[0] = 0;
+    s->nitems = s->nused = s->nline_left = s->ngaps = s->first = 0;
+    for (; i + LANES <= b->nline; i += LANES)
+        scan_vector(page, s, &v, i, ~0u);
+    if (i < b->nline)
+        scan_vector(page, s, &v, i, first_lanes(b->nline - i));
+    s->total = (uint32_t)_mm512_reduce_add_epi32(v.totals);
+    s->longest = max_of_lanes(v.longest);
+    s->shortest = 0xffff - max_of_lanes(_mm512_xor_si512(v.shortest, _mm512_set1_epi16(-1)));
+    s->out_of_bounds = _mm512_cmplt_epu16_mask(v.lows, _mm512_set1_epi16((short)b->upper)) |
+                       _mm512_cmpgt_epu16_mask(v.ends, _mm512_set1_epi16((short)b->special)) |
+                       _mm512_test_epi16_mask(v.offs, _mm512_set1_epi16(UNIT - 1));
+    s->falls = v.falls != 0;
+    s->new_upper = b->special - s->total;
+    _mm512_storeu_si512(s->ends + s->nitems, v.base);
+    _mm512_storeu_si512(s->old_ends + s->nitems, v.base);
+}
+
+/* The same of at most FEW line pointers, in one vector of whole ones. */
+static inline void scan_few(const uint8_t *page, const bounds *b, scan *s)
+{
+    const __m512i zero = _mm512_setzero_si512(), low = _mm512_set1_epi32(0xffff);
+    __m512i words = _mm512_loadu_si512(page + SIZE_OF_PAGE_HEADER);
+    __mmask16 used =
+        _mm512_mask_test_epi32_mask((__mmask16)first_lanes(b->nline), words, _mm512_set1_epi32(3 << 15));
+    __mmask16 stored = _mm512_mask_cmpgt_epu32_mask(used, words, _mm512_set1_epi32((1 << 17) - 1)), there;
+    __m512i off = _mm512_maskz_and_epi32(stored, words, _mm512_set1_epi32(LP_OFF_MASK));
+    __m512i len = _mm512_maskz_add_epi32(stored, _mm512_srli_epi32(words, 17), _mm512_set1_epi32(7));
+    __m512i sums, new_off, outside, tuples, before, old_ends;
+    __mmask16 gaps, falls;
+    uint32_t used_bits = used;
+
+    len = _mm512_and_si512(len, _mm512_set1_epi32(~7));
+    sums = _mm512_add_epi32(len, _mm512_bslli_epi128(len, 4));
+    sums = _mm512_add_epi32(sums, _mm512_bslli_epi128(sums, 8));
+    before = _mm512_shuffle_epi32(sums, _MM_PERM_DDDD);
+    sums = _mm512_add_epi32(sums, _mm512_alignr_epi64(before, zero, 6));
+    sums = _mm512_add_epi32(
+        sums, _mm512_add_epi32(_mm512_alignr_epi64(before, zero, 4), _mm512_alignr_epi64(before, zero, 2)));
+    new_off = _mm512_sub_epi32(_mm512_set1_epi32((int)b->special), sums);
+
+    /* a fault shows in the sign bit */
+    outside =
+        _mm512_or_si512(_mm512_sub_epi32(off, _mm512_set1_epi32((int)b->upper)),
+                        _mm512_sub_epi32(_mm512_set1_epi32((int)b->special), _mm512_add_epi32(off, len)));
+    s->out_of_bounds = _mm512_mask_cmplt_epi32_mask(stored, outside, zero) |
+                       _mm512_test_epi32_mask(off, _mm512_set1_epi32(UNIT - 1));
+
+    /* of each tuple where it must end, and above that by how much it moves */
+    tuples = _mm512_or_si512(_mm512_slli_epi32(_mm512_sub_epi32(new_off, off), 16),
+                             _mm512_add_epi32(new_off, len));
+    tuples = pack_dwords(stored, tuples);
+    s->nitems = (uint32_t)_mm_popcnt_u32(stored);
+    s->total = b->special - (uint32_t)_mm_extract_epi32(_mm512_extracti32x4_epi32(new_off, 3), 3);
+    s->new_upper = b->special - s->total;
+    there = (__mmask16)first_lanes(s->nitems);
+    tuples = _mm512_mask_mov_epi32(_mm512_set1_epi32((int)s->new_upper), there, tuples);
+    before = _mm512_alignr_epi32(tuples, zero, LANES / 2 - 1);
+    gaps = _mm512_mask_cmpgt_epi32_mask(there, tuples, _mm512_or_si512(before, low));
+    falls = _mm512_mask_cmpgt_epi32_mask(there, before, _mm512_or_si512(tuples, low));
+    s->falls = falls != 0;
+    s->ngaps = (uint32_t)_mm_popcnt_u32(gaps);
+    s->first = (uint32_t)_tzcnt_u32(gaps | falls);
+
+    words = _mm512_mask_ternarylogic_epi32(words, stored, new_off, _mm512_set1_epi32(LP_OFF_MASK), 0xd8);
+    _mm512_storeu_si512(s->words, _mm512_maskz_mov_epi32(used, words));
+    s->nused = (uint32_t)_mm_popcnt_u32(used_bits);
+    s->nline_left = 32 - (uint32_t)_lzcnt_u32(used_bits);
+    s->longest = _mm512_reduce_max_epu32(len);
+    s->shortest = 0; /* not looked for */
+
+    if (s->ngaps == 0 && !s->falls)
+        return;
+    old_ends = _mm512_sub_epi32(tuples, _mm512_srli_epi32(tuples, 16));
+    _mm256_storeu_si256((__m256i *)s->ends, _mm512_cvtepi32_epi16(tuples));
+    _mm256_storeu_si256((__m256i *)s->old_ends, _mm512_cvtepi32_epi16(old_ends));
+    s->ends[FEW] = s->old_ends[FEW] = (uint16_t)s->new_upper;
+    _mm256_storeu_si256((__m256i *)s->run_ends, _mm512_cvtepi32_epi16(pack_dwords(gaps, tuples)));
+    _mm256_storeu_si256((__m256i *)s->run_old_ends, _mm512_cvtepi32_epi16(pack_dwords(gaps, old_ends)));
+}
+
+/* Whether lp_off falls strictly over all tuples. */
+static inline bool presorted(const scan *s)
+{
+    int32_t above = BLCKSZ;
+
+    for (uint32_t i = 0; i < s->nitems; i++) {
+        int32_t off = s->old_ends[i] - (s->ends[i] - s->ends[i + 1]);
+
+        if (off >= above)
+            return false;
+        above = off;
     }
-    s->nitems = nitems;
-    s->nused = nused;
-    s->nline_left = nline_left;
-    s->total = (uint32_t)_mm512_reduce_add_epi32(totals);
-    s->longest = max_of_lanes(longest);
-    s->ngaps = ngaps;
-    s->first = first;
-    s->out_of_bounds = _mm512_cmplt_epu16_mask(lows, _mm512_set1_epi16((short)b->upper)) |
-                       _mm512_cmpgt_epu16_mask(ends, _mm512_set1_epi16((short)b->special)) |
-                       _mm512_test_epi16_mask(offs, _mm512_set1_epi16(UNIT - 1));
-    s->unsorted = unsorted != 0;
-    s->overlapping = overlapping != 0;
+    return true;
 }
 
 /* ---- presorted, few gaps: run by run, in place ---- */
@@ -223,14 +323,116 @@ static inline void move_up(uint8_t *to, const uint8_t *from, uint32_t bytes)
 
 static inline void move_runs(uint8_t *page, scan *s)
 {
-    uint32_t to_end = s->above[0];
-
-    s->above[s->ngaps] = s->offs[s->nitems];
     for (uint32_t i = 0; i < s->ngaps; i++) {
-        uint32_t bytes = (uint32_t)s->ends[i] - s->above[i + 1];
+        uint32_t bytes = (uint32_t)s->run_ends[i] - s->run_ends[i + 1];
 
-        to_end -= bytes;
-        move_up(page + to_end, page + s->above[i + 1], bytes);
+        move_up(page + s->run_ends[i + 1], page + s->run_old_ends[i] - bytes, bytes);
+    }
+}
+
+/* ---- small tuples, as windows: the 32 or 64 bytes that end with them; `window` is a constant at each call ---- */
+
+static inline __attribute__((always_inline)) __m512i load_window(const uint8_t *end, uint32_t window)
+{
+    return window == LINE ? _mm512_loadu_si512(end - LINE)
+                          : _mm512_castsi256_si512(_mm256_loadu_si256((const __m256i *)(end - LINE / 2)));
+}
+
+static inline __attribute__((always_inline)) void store_window(uint8_t *end, uint32_t window, __m512i v)
+{
+    if (window == LINE)
+        _mm512_storeu_si512(end - LINE, v);
+    else
+        _mm256_storeu_si256((__m256i *)(end - LINE / 2), _mm512_castsi512_si256(v));
+}
+
+/*
+ * At most n tuples, in any order: all are read before any is written. What comes along below a tuple, the next one
+ * overwrites; below the last one that is the hole, which is read and written as one more.
+ */
+static inline __attribute__((always_inline)) void permute(uint8_t *page, const scan *s, uint32_t window,
+                                                          uint32_t n)
+{
+    __m512i v[FEW + 1];
+
+#pragma GCC unroll 17
+    for (uint32_t i = 0; i <= n; i++)
+        v[i] = load_window(page + s->old_ends[i], window);
+#pragma GCC unroll 17
+    for (uint32_t i = 0; i <= n; i++)
+        store_window(page + s->ends[i], window, v[i]);
+}
+
+static inline void permute_few(uint8_t *page, const scan *s)
+{
+    if (s->longest > LINE / 2)
+        permute(page, s, LINE, FEW);
+    else if (s->nitems <= FEW / 2)
+        permute(page, s, LINE / 2, FEW / 2);
+    else
+        permute(page, s, LINE / 2, FEW);
+}
+
+/*
+ * Presorted ones, each in place. What comes along below a tuple smashes what lies there, by less than a line; that has been
+ * read already, since the next AHEAD tuples have a line at least. The hole follows the last one, as above.
+ */
+static inline __attribute__((always_inline)) void slide(uint8_t *page, const scan *s, uint32_t window)
+{
+    uint32_t nitems = s->nitems;
+    __m512i v[AHEAD], next[AHEAD];
+
+#pragma GCC unroll 8
+    for (uint32_t k = 0; k < AHEAD; k++)
+        next[k] = load_window(page + s->old_ends[s->first + k], window);
+    for (uint32_t i = s->first; i <= nitems; i += AHEAD) {
+#pragma GCC unroll 8
+        for (uint32_t k = 0; k < AHEAD; k++) {
+            v[k] = next[k];
+            next[k] = load_window(page + s->old_ends[i + AHEAD + k], window);
+        }
+#pragma GCC unroll 8
+        for (uint32_t k = 0; k < AHEAD; k++)
+            store_window(page + s->ends[i + k], window, v[k]);
+    }
+}
+
+/* ---- presorted, tuples of similar lengths ---- */
+
+/* Each tuple goes up as `pieces` of 32 bytes from its end on downwards, none of which reaches below it. */
+static inline __attribute__((always_inline)) void climb(uint8_t *page, const scan *s, uint32_t pieces)
+{
+    uint32_t nitems = s->nitems;
+
+    for (uint32_t i = s->first; i < nitems; i++) {
+        int32_t len = s->ends[i] - s->ends[i + 1];
+        const uint8_t *from = page + s->old_ends[i] - len;
+        uint8_t *to = page + s->ends[i + 1];
+        __m256i v[6];
+
+#pragma GCC unroll 6
+        for (int32_t k = 0; k < (int32_t)pieces; k++)
+            v[k] = _mm256_loadu_si256((const __m256i *)(from + (len > 32 * k + 32 ? len - 32 * k - 32 : 0)));
+#pragma GCC unroll 6
+        for (int32_t k = 0; k < (int32_t)pieces; k++)
+            _mm256_storeu_si256((__m256i *)(to + (len > 32 * k + 32 ? len - 32 * k - 32 : 0)), v[k]);
+    }
+}
+
+static inline void climb_in_pieces(uint8_t *page, const scan *s)
+{
+    switch ((s->longest + 31) / 32) {
+    case 3:
+        climb(page, s, 3);
+        break;
+    case 4:
+        climb(page, s, 4);
+        break;
+    case 5:
+        climb(page, s, 5);
+        break;
+    default:
+        climb(page, s, 6);
     }
 }
 
@@ -255,13 +457,14 @@ static inline void mark_live(const scan *s, uint8_t live[UNITS / 8])
         0}; /* 1 where, going upwards, live begins or ends; one past the page counts */
     uint64_t bits[UNITS / 64];
     __m512i low, high;
-    uint32_t odd;
+    uint32_t odd, above = s->run_ends[0];
 
     for (uint32_t i = 0; i < s->ngaps; i++) {
-        toggles[s->ends[i] / UNIT] = 1;
-        toggles[s->above[i] / UNIT] = 1;
+        toggles[above / UNIT] = 1;
+        toggles[s->run_old_ends[i] / UNIT] = 1;
+        above = s->run_old_ends[i] - ((uint32_t)s->run_ends[i] - s->run_ends[i + 1]);
     }
-    toggles[s->offs[s->nitems] / UNIT] = 1;
+    toggles[above / UNIT] = 1;
 
     for (uint32_t i = 0; i < UNITS / 64; i++) {
         __m512i t = _mm512_loadu_si512(toggles + i * LINE);
@@ -286,14 +489,17 @@ static inline void mark_live(const scan *s, uint8_t live[UNITS / 8])
  * has been read already: live units above a line never reach into it. Only the last stores reach into the hole, by less
  * than a line, which is put back. The first line is the one with the lowest tuple in place, or part of it: its units stay.
  */
-static inline void squeeze(uint8_t *page, const scan *s, uint32_t new_upper)
+static inline void squeeze(uint8_t *page, scan *s)
 {
     static const uint64_t rotation[2 * UNIT] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
     uint8_t live[UNITS / 8];
-    __m512i hole = _mm512_loadu_si512(page + new_upper - LINE);
-    uint32_t bottom = s->offs[s->nitems] / LINE, line = (s->above[0] + LINE - 1u) / LINE;
-    uint8_t *to = page + line * LINE;
+    uint8_t *hole = page + s->new_upper - LINE, *to;
+    __m512i saved = _mm512_loadu_si512(hole);
+    uint32_t bottom, line;
 
+    line = (s->run_ends[0] + LINE - 1u) / LINE;
+    bottom = (s->run_old_ends[s->ngaps - 1] - (s->run_ends[s->ngaps - 1] - s->new_upper)) / LINE;
+    to = page + line * LINE;
     mark_live(s, live);
     while (line-- > bottom) {
         __mmask8 m = live[line];
@@ -304,7 +510,7 @@ static inline void squeeze(uint8_t *page, const scan *s, uint32_t new_upper)
         _mm512_storeu_si512(to - LINE, packed);
         to -= n * UNIT;
     }
-    _mm512_storeu_si512(page + new_upper - LINE, hole);
+    _mm512_storeu_si512(hole, saved);
 }
 
 /* ---- out of order: by scratch ---- */
@@ -322,42 +528,46 @@ static inline void copy_back(uint8_t *page, const uint8_t *scratch, uint32_t fro
  * Each tuple goes to scratch as the `window` bytes that end with it; what comes along below it, the next one overwrites.
  * window: a constant at each call, a multiple of 32.
  */
-static inline __attribute__((always_inline)) uint32_t
-gather(uint8_t *scratch, const uint8_t *page, const scan *s, uint32_t first, uint32_t end, uint32_t window)
+static inline __attribute__((always_inline)) void gather(uint8_t *scratch, const uint8_t *page, const scan *s,
+                                                         uint32_t window)
 {
-    for (uint32_t i = first; i < s->nitems; i++) {
-        uint32_t len = s->lens[i];
-        const uint8_t *from = page + s->offs[1 + i] + len - window;
-        uint8_t *to = scratch + end - window;
+    uint32_t nitems = s->nitems;
 
+    for (uint32_t i = s->first; i < nitems; i++) {
+        const uint8_t *from = page + s->old_ends[i] - window;
+        uint8_t *to = scratch + s->ends[i] - window;
+
+#pragma GCC unroll 4
         for (uint32_t k = 0; k < window / LINE; k++)
             _mm512_storeu_si512(to + k * LINE, _mm512_loadu_si512(from + k * LINE));
         if (window % LINE)
             _mm256_storeu_si256((__m256i *)(to + window - 32),
                                 _mm256_loadu_si256((const __m256i *)(from + window - 32)));
-        end -= len;
     }
-    return end;
 }
 
-/* Tuples of at most WIDEST bytes, by the narrowest window that holds the longest. Returns where the last one starts. */
-static inline uint32_t gather_by_windows(uint8_t *scratch, const uint8_t *page, const scan *s, uint32_t first,
-                                         uint32_t end)
+/* Tuples of at most WIDEST bytes, by the narrowest window that holds the longest. */
+static inline void gather_by_windows(uint8_t *scratch, const uint8_t *page, const scan *s)
 {
     switch ((s->longest + 31) / 32) {
     case 1:
-        return gather(scratch, page, s, first, end, 32);
+        gather(scratch, page, s, 32);
+        break;
     case 2:
-        return gather(scratch, page, s, first, end, 64);
+        gather(scratch, page, s, 64);
+        break;
     case 3:
-        return gather(scratch, page, s, first, end, 96);
+        gather(scratch, page, s, 96);
+        break;
     case 4:
-        return gather(scratch, page, s, first, end, 128);
+        gather(scratch, page, s, 128);
+        break;
     case 5:
     case 6:
-        return gather(scratch, page, s, first, end, 192);
+        gather(scratch, page, s, 192);
+        break;
     default:
-        return gather(scratch, page, s, first, end, WIDEST);
+        gather(scratch, page, s, WIDEST);
     }
 }
 
@@ -366,88 +576,107 @@ static inline uint32_t gather_by_windows(uint8_t *scratch, const uint8_t *page, 
  * order, so that what comes along below a short one is overwritten; then the second line of those that have one, and so
  * on, the last one clamped to the tuple's start so that nothing comes along.
  */
-static inline uint32_t gather_by_list(uint8_t *scratch, const uint8_t *page, const scan *s, uint32_t first,
-                                      uint32_t end)
+static inline void gather_by_list(uint8_t *scratch, const uint8_t *page, const scan *s)
 {
-    uint16_t from[MAX_PIECES + LANES], to[MAX_PIECES + LANES];
-    uint16_t new_offs[MAX_HEAP_TUPLES_PER_PAGE + LANES];
-    uint32_t n = 0, new_end = end;
+    int16_t to[MAX_PIECES + LANES], from[MAX_PIECES + LANES];
+    uint32_t n = 0;
 
-    for (uint32_t i = first; i < s->nitems; i++)
-        new_offs[i] = (uint16_t)(new_end -= s->lens[i]);
     for (uint32_t depth = 0; depth < s->longest; depth += LINE) {
-        const __m512i below = _mm512_set1_epi16((short)(depth + LINE));
-
-        for (uint32_t i = first; i < s->nitems; i += LANES) {
-            __mmask32 there = first_lanes(s->nitems - i < LANES ? s->nitems - i : LANES);
-            __m512i len = _mm512_loadu_si512(s->lens + i);
-            /* where in the tuple the piece starts; negative in a short one */
-            __m512i at = _mm512_sub_epi16(len, below);
-            __mmask32 deep = _mm512_mask_cmpgt_epu16_mask(there, len, _mm512_set1_epi16((short)depth));
+        for (uint32_t i = s->first; i < s->nitems; i += LANES) {
+            __m512i end = _mm512_loadu_si512(s->ends + i), off = _mm512_loadu_si512(s->ends + i + 1);
+            __m512i top = _mm512_sub_epi16(end, _mm512_set1_epi16((short)depth));
+            /* where the piece must start; negative at the page's beginning */
+            __m512i at = _mm512_sub_epi16(top, _mm512_set1_epi16(LINE));
+            __mmask32 deep = _mm512_mask_cmpgt_epi16_mask(first_lanes(s->nitems - i), top, off);
 
             if (depth != 0)
-                at = _mm512_max_epi16(at, _mm512_setzero_si512());
-            _mm512_storeu_si512(from + n,
-                                pack_words(deep, _mm512_add_epi16(_mm512_loadu_si512(s->offs + 1 + i), at)));
-            _mm512_storeu_si512(to + n,
-                                pack_words(deep, _mm512_add_epi16(_mm512_loadu_si512(new_offs + i), at)));
+                at = _mm512_max_epi16(at, off);
+            _mm512_storeu_si512(to + n, pack(deep, at));
+            at = _mm512_add_epi16(_mm512_loadu_si512(s->old_ends + i), _mm512_sub_epi16(at, end));
+            _mm512_storeu_si512(from + n, pack(deep, at));
             n += (uint32_t)_mm_popcnt_u32(deep);
         }
     }
     for (uint32_t i = 0; i < n; i++)
-        _mm512_storeu_si512(scratch + (int16_t)to[i], _mm512_loadu_si512(page + from[i]));
-    return new_end;
+        _mm512_storeu_si512(scratch + to[i], _mm512_loadu_si512(page + from[i]));
 }
 
-/* Tuples so long that a call each is cheap. */
-static inline uint32_t gather_each(uint8_t *scratch, const uint8_t *page, const scan *s, uint32_t first,
-                                   uint32_t end)
+/*
+ * Long tuples: all from the lowest to the highest to scratch as it lies, then each back to its place, in whole lines from
+ * its end on downwards. What comes along below a tuple, the next one overwrites; below the last one that is the hole.
+ */
+static inline void move_lines(uint8_t *page, const bounds *b, const scan *s)
 {
-    for (uint32_t i = first; i < s->nitems; i++) {
-        end -= s->lens[i];
-        memcpy(scratch + end, page + s->offs[1 + i], s->lens[i]);
+    uint8_t memory[LINE + BLCKSZ] __attribute__((aligned(64)));
+    uint8_t *scratch = memory + LINE;
+    __m512i hole = _mm512_loadu_si512(page + s->new_upper - LINE);
+
+    for (uint32_t at = b->upper / LINE * LINE; at < b->special; at += LINE)
+        _mm512_store_si512(scratch + at, _mm512_loadu_si512(page + at));
+    for (uint32_t i = s->first; i < s->nitems; i++) {
+        int32_t end = s->ends[i], off = s->ends[i + 1], by = s->old_ends[i] - end;
+
+        _mm512_storeu_si512(page + end - LINE, _mm512_loadu_si512(scratch + end + by - LINE));
+        for (int32_t at = end / LINE * LINE; at > off; at -= LINE)
+            _mm512_storeu_si512(page + at - LINE, _mm512_loadu_si512(scratch + at + by - LINE));
     }
-    return end;
+    _mm512_storeu_si512(page + s->new_upper - LINE, hole);
 }
 
-typedef uint32_t (*gather_fn)(uint8_t *scratch, const uint8_t *page, const scan *s, uint32_t first,
-                              uint32_t end);
+/* Each by a call. */
+static inline void gather_each(uint8_t *scratch, const uint8_t *page, const scan *s)
+{
+    for (uint32_t i = s->first; i < s->nitems; i++) {
+        uint32_t off = s->ends[i + 1], len = s->ends[i] - off;
 
-static inline __attribute__((always_inline)) void
-move_by_scratch(uint8_t *page, const scan *s, uint32_t first, uint32_t end, gather_fn gather_tuples)
+        memcpy(scratch + off, page + s->old_ends[i] - len, len);
+    }
+}
+
+typedef void (*gather_fn)(uint8_t *scratch, const uint8_t *page, const scan *s);
+
+static inline __attribute__((always_inline)) void move_by_scratch(uint8_t *page, const scan *s,
+                                                                  gather_fn gather_tuples)
 {
     uint8_t memory[WIDEST + BLCKSZ] __attribute__((aligned(64)));
     uint8_t *scratch = memory + WIDEST;
-    uint32_t new_end = gather_tuples(scratch, page, s, first, end);
+    uint32_t end = s->ends[s->first];
 
-    if (end - new_end >= LINE)
-        copy_back(page, scratch, new_end, end);
+    gather_tuples(scratch, page, s);
+    if (end - s->new_upper >= LINE)
+        copy_back(page, scratch, s->new_upper, end);
     else
-        memcpy(page + new_end, scratch + new_end, end - new_end);
+        memcpy(page + s->new_upper, scratch + s->new_upper, end - s->new_upper);
 }
 
-/* The ways to move, and when each is the fastest. All but the squeeze can do any page, if their bounds below are kept. */
+/* The ways to move, and when each is the fastest. All but the in-place ones can do any page, if their bounds below are kept. */
 static inline void move_tuples(uint8_t *page, const bounds *b, scan *s)
 {
-    uint32_t end = s->offs[s->first];
     /* A window may begin below the tuple area, but not below the page: every tuple ends at pd_upper + UNIT or above. */
-    bool small = s->longest <= LINE && b->upper + UNIT >= LINE;
-    uint32_t few_gaps = small ? s->nitems / 16 : FEW_GAPS;
+    bool small = s->longest <= LINE && b->upper >= LINE;
+    bool similar = s->shortest >= LINE / 2 && s->longest <= 3 * LINE;
 
-    if (small && s->nitems <= FEW_TUPLES)
-        move_by_scratch(page, s, 0, s->offs[0], gather_by_windows);
-    else if (!s->unsorted && s->ngaps <= few_gaps)
+    s->run_ends[s->ngaps] = (uint16_t)s->new_upper;
+    if (small && s->nitems <= FEW && s->new_upper >= LINE)
+        permute_few(page, s);
+    else if (!s->falls && s->ngaps <= (small ? s->nitems / 16 : similar ? s->nitems / 6 : FEW_GAPS))
         move_runs(page, s);
+    else if (!s->falls && small)
+        s->longest <= LINE / 2 ? slide(page, s, LINE / 2) : slide(page, s, LINE);
+    else if (!s->falls && similar)
+        climb_in_pieces(page, s);
     else if (small)
-        move_by_scratch(page, s, s->first, end, gather_by_windows);
-    else if (!s->unsorted && b->special - s->total >= LINE)
-        squeeze(page, s, b->special - s->total);
+        move_by_scratch(page, s, gather_by_windows);
+    else if (!s->falls && s->new_upper >= LINE)
+        squeeze(page, s);
     else if (s->longest <= WIDEST && b->upper + UNIT >= WIDEST)
-        move_by_scratch(page, s, s->first, end, gather_by_windows);
+        move_by_scratch(page, s, gather_by_windows);
     else if (s->longest <= DEEPEST && b->upper + UNIT >= LINE)
-        move_by_scratch(page, s, s->first, end, gather_by_list);
+        move_by_scratch(page, s, gather_by_list);
+    else if (s->new_upper >= LINE && 4 * s->total >= 3 * (b->special - b->upper))
+        move_lines(page, b, s);
     else
-        move_by_scratch(page, s, s->first, end, gather_each);
+        move_by_scratch(page, s, gather_each);
 }
 
 static inline void put_line_pointers(uint8_t *page, const scan *s, uint32_t nline)
@@ -456,8 +685,8 @@ static inline void put_line_pointers(uint8_t *page, const scan *s, uint32_t nlin
     const uint8_t *words = (const uint8_t *)s->words;
     uint32_t bytes = 4 * nline, at = 0;
 
-    if (bytes < LINE) {
-        memcpy(to, words, bytes);
+    if (nline <= FEW) {
+        _mm512_mask_storeu_epi32(to, (__mmask16)first_lanes(nline), _mm512_loadu_si512(words));
         return;
     }
     for (; at + LINE <= bytes; at += LINE)
@@ -472,16 +701,19 @@ pgq_status pgq_compaction_avx512(void *page_, bool truncate)
     scan s;
     uint32_t nline_left;
 
-    if (page == NULL || !read_bounds(page, &b))
+    if (page == NULL || !read_bounds(page, &b) || b.lower + 4 * LANES > BLCKSZ)
         return pgq_compaction_scalar(page, truncate);
-    scan_line_pointers(page, &b, &s);
+    if (b.nline <= FEW)
+        scan_few(page, &b, &s);
+    else
+        scan_line_pointers(page, &b, &s);
     if (s.out_of_bounds || s.nitems > MAX_HEAP_TUPLES_PER_PAGE || s.total > b.special - b.lower ||
-        (s.overlapping && !s.unsorted))
+        (s.falls && presorted(&s)))
         return pgq_compaction_scalar(page, truncate);
-    if (s.ngaps != 0)
+    if (s.ngaps != 0 || s.falls)
         move_tuples(page, &b, &s);
     put_line_pointers(page, &s, b.nline);
     nline_left = truncate ? s.nline_left : b.nline;
-    write_header(page, &b, b.special - s.total, nline_left, s.nused < nline_left);
+    write_header(page, &b, s.new_upper, nline_left, s.nused < nline_left);
     return PGQ_ACCEPTED;
 }
