@@ -1,23 +1,46 @@
 \* SPDX-License-Identifier: PostgreSQL
 ---------------------------- MODULE APSnapbuild -----------------------------
 (***************************************************************************)
-(* in_place on the true 2^32, for Apalache: purge of six XIDs, in any      *)
-(* order, by any xmin; merge of two XIDs into six, from the back.  The     *)
-(* invariants are inductive: they hold before the first write (base), and  *)
-(* a step keeps them (step) from any state that they admit, reachable or   *)
-(* not.  What they say when all is read is that the result is right.       *)
-(* Closing the merge's gap (memmove) is left to in_place.                  *)
+(* The two algorithms that overwrite their input, on the true 2^32, for    *)
+(* Apalache: purge of six XIDs, in any order, by any xmin; merge of two    *)
+(* XIDs into six, from the back, and closing the holes that duplicates     *)
+(* leave.  The invariants are inductive: they hold before the first write  *)
+(* (base), and a step keeps them (step) from any state that they admit,    *)
+(* reachable or not.  What they say when all is read is that the result is *)
+(* right.                                                                  *)
 (*                                                                         *)
-(* How to break it: APSnapbuild_mutant_*.cfg write a survivor one place    *)
-(* further up (Up = 1), or the merged one place too low (Low = 1).         *)
+(* The merge is that of merge_batch32 (csrc/snapbuild/merge.h), which moves*)
+(* whole runs; here it is one XID at a time (there and here XIDs start at  *)
+(* 0 and at 1):                                                            *)
+(*   here                          there                                   *)
+(*   left, take                    top, j + 1                              *)
+(*   an XID of the array goes to   move_run(a + at + j + 1, a + at,        *)
+(*     left + take                   top - at)                             *)
+(*   one of the batch to           a[at + j] = x                           *)
+(*     left + take                                                         *)
+(*   of equals the array's goes    the run begins with it; batch[m -       *)
+(*     there, and a hole is left     ++holes] = at + j, the hole           *)
+(*     below it                                                            *)
+(*   CloseBegin: to is the lowest  to = batch[m - holes]                   *)
+(*     hole, from one above it                                             *)
+(*   CloseStep: move down, upwards move_run(a + to, a + from, end - from), *)
+(*     over the other holes          the next hole's from                  *)
+(* (in_place has another way with duplicates: one gap that grows.)         *)
+(*                                                                         *)
+(* How to break it: APSnapbuild_mutant_*.cfg write a survivor, or an XID   *)
+(* that is moved down, one place further up (Up = 1), the merged one place *)
+(* too low (Low = 1), begin to close one place above the lowest hole, or   *)
+(* take one XID too many for the result (Far = 1).                         *)
 (***************************************************************************)
 EXTENDS Integers
 
 CONSTANTS
     \* @type: Int;
-    Up,         \* a survivor is written so many places too high: 0
+    Up,         \* a survivor, or what is moved down, is written so many places too high: 0
     \* @type: Int;
-    Low         \* what is merged is written so many places too low: 0
+    Low,        \* what is merged is written so many places too low: 0
+    \* @type: Int;
+    Far         \* closing begins, and the result ends, so many places too high: 0
 
 VARIABLES
     \* @type: Int -> Int;
@@ -36,8 +59,12 @@ VARIABLES
     left,       \* merge: memory[1..left] is yet to be read
     \* @type: Int;
     take,       \* merge: batch[1..take] too
+    \* @type: Int -> Bool;
+    holes,      \* merge: the places above left + take where nothing stands
     \* @type: Int;
-    high        \* merge: memory[high..8] stands
+    to,         \* closing: memory[1..to - 1] stands; 0 before
+    \* @type: Int;
+    from        \* closing: memory[from..8] is yet to be moved
 
 Ring == 4294967296
 Half == 2147483648
@@ -54,16 +81,20 @@ Inputs ==
     /\ memory \in [Wide -> Int]
     /\ batch \in [1..2 -> Int] /\ Normal(batch[1]) /\ Normal(batch[2])
     /\ xmin \in Int /\ Normal(xmin)
-    /\ next \in Int /\ kept \in Int /\ left \in Int /\ take \in Int /\ high \in Int
+    /\ next \in Int /\ kept \in Int /\ left \in Int /\ take \in Int
+    /\ holes \in [Wide -> BOOLEAN] /\ to \in Int /\ from \in Int
 
 Merging == UNCHANGED <<before, xmin, next, kept, batch>>
-Purging == UNCHANGED <<before, xmin, batch, left, take, high>>
+Purging == UNCHANGED <<before, xmin, batch, left, take, holes, to, from>>
+
+NoHoles    == \A i \in Wide : ~holes[i]
+NotMerging == left = 0 /\ take = 0 /\ to = 0 /\ from = 0 /\ NoHoles
 
 -----------------------------------------------------------------------------
 InitPurge ==
     /\ Inputs
     /\ memory = before
-    /\ next = 1 /\ kept = 0 /\ left = 0 /\ take = 0 /\ high = 9
+    /\ next = 1 /\ kept = 0 /\ NotMerging
 
 Survives(i) == ~Precedes(before[i], xmin)
 One(i, j)   == IF j < i /\ Survives(j) THEN 1 ELSE 0
@@ -82,7 +113,7 @@ PurgeInvariant ==
     /\ \A i \in Places : i >= next => memory[i] = before[i]
     /\ \A i \in Places : i < next /\ Survives(i) => memory[Rank(i) + 1] = before[i]
 
-StartPurge == Inputs /\ left = 0 /\ take = 0 /\ high = 9 /\ PurgeInvariant
+StartPurge == Inputs /\ NotMerging /\ PurgeInvariant
 
 -----------------------------------------------------------------------------
 SortedInputs ==
@@ -93,36 +124,77 @@ InitMerge ==
     /\ Inputs
     /\ SortedInputs
     /\ memory = before
-    /\ next = 1 /\ kept = 0 /\ left = 6 /\ take = 2 /\ high = 9
+    /\ next = 1 /\ kept = 0 /\ left = 6 /\ take = 2 /\ to = 0 /\ from = 0 /\ NoHoles
 
-NextMerge ==
-    /\ take > 0
-    /\ high' = high - 1
-    /\ IF left = 0 \/ memory[left] <= batch[take]
-       THEN /\ memory' = [memory EXCEPT ![high - 1 - Low] = batch[take]]
-            /\ take' = take - 1
-            /\ left' = IF left > 0 /\ memory[left] = batch[take] THEN left - 1 ELSE left
-       ELSE /\ memory' = [memory EXCEPT ![high - 1 - Low] = memory[left]]
+Place == left + take - Low
+
+MergeStep ==
+    /\ to = 0 /\ take > 0
+    /\ IF left > 0 /\ memory[left] >= batch[take]
+       THEN /\ memory' = [memory EXCEPT ![Place] = memory[left]]
             /\ left' = left - 1
-            /\ UNCHANGED take
-    /\ Merging
+            /\ IF memory[left] = batch[take]
+               THEN holes' = [holes EXCEPT ![left + take - 1] = TRUE] /\ take' = take - 1
+               ELSE UNCHANGED <<holes, take>>
+       ELSE /\ memory' = [memory EXCEPT ![Place] = batch[take]]
+            /\ take' = take - 1
+            /\ UNCHANGED <<left, holes>>
+    /\ UNCHANGED <<to, from>>
+
+CloseBegin ==
+    /\ to = 0 /\ take = 0
+    /\ \/ NoHoles /\ to' = 9 /\ from' = 9
+       \/ \E i \in Wide :
+             /\ holes[i] /\ \A j \in Wide : j < i => ~holes[j]
+             /\ to' = i + Far /\ from' = i + 1
+    /\ UNCHANGED <<memory, left, take, holes>>
+
+CloseStep ==
+    /\ to > 0 /\ from <= 8
+    /\ from' = from + 1
+    /\ IF holes[from] THEN UNCHANGED <<memory, to>>
+       ELSE memory' = [memory EXCEPT ![to + Up] = memory[from]] /\ to' = to + 1
+    /\ UNCHANGED <<left, take, holes>>
+
+NextMerge == (MergeStep \/ CloseBegin \/ CloseStep) /\ Merging
+
+(* Where each XID goes while merging: above those of the other array that are no larger *)
+Upto(i, k)  == IF batch[k] <= before[i] THEN 1 ELSE 0
+Below(k, i) == IF before[i] < batch[k] THEN 1 ELSE 0
+Of(i)       == i + Upto(i, 1) + Upto(i, 2)
+OfBatch(k)  == k + Below(k, 1) + Below(k, 2) + Below(k, 3) + Below(k, 4) + Below(k, 5) + Below(k, 6)
+Twice(k)    == \E i \in Places : before[i] = batch[k]
+
+(* And where closing the holes puts it then: as many places further down as there are holes below it *)
+Hole(place, i) == IF i < place /\ holes[i] THEN 1 ELSE 0
+Holes(place) == Hole(place, 1) + Hole(place, 2) + Hole(place, 3) + Hole(place, 4)
+                + Hole(place, 5) + Hole(place, 6) + Hole(place, 7) + Hole(place, 8)
+Closed(place) == IF place < from THEN place - Holes(place) ELSE place
 
 MergeInvariant ==
     /\ SortedInputs
     /\ 0 <= left /\ left <= 6 /\ 0 <= take /\ take <= 2
-    /\ left + take < high /\ high <= 9
-    /\ \A i \in Places : i <= left => memory[i] = before[i]
-    \* what stands is sorted without duplicates, ...
-    /\ \A i \in Wide : high <= i /\ i < 8 => memory[i] < memory[i + 1]
-    \* ... beyond what is not merged, ...
-    /\ \A i \in Wide : high <= i => /\ (left > 0 => before[left] < memory[i])
-                                    /\ (take > 0 => batch[take] < memory[i])
-    \* ... and is just what was merged.
-    /\ \A i \in Places : left < i => \E j \in Wide : high <= j /\ memory[j] = before[i]
-    /\ \A i \in 1..2 : take < i => \E j \in Wide : high <= j /\ memory[j] = batch[i]
-    /\ \A j \in Wide : high <= j =>
-          \/ \E i \in Places : left < i /\ memory[j] = before[i]
-          \/ \E i \in 1..2 : take < i /\ memory[j] = batch[i]
+    /\ \A i \in Wide : holes[i] <=> \E k \in 1..2 : take < k /\ Twice(k) /\ i = OfBatch(k)
+    \* all that is merged is larger than all that is not
+    /\ \A k \in 1..2 : take < k /\ left > 0 => before[left] < batch[k]
+    /\ \A i \in Places : left < i /\ take > 0 => batch[take] < before[i]
+    /\ \/ to = 0 /\ from = 0
+       \/ take = 0 /\ 1 <= from /\ from <= 9 /\ to = from - Holes(from)
+    /\ \A i \in Places : memory[IF left < i THEN Closed(Of(i)) ELSE i] = before[i]
+    /\ \A k \in 1..2 : take < k /\ ~Twice(k) => memory[Closed(OfBatch(k))] = batch[k]
 
-StartMerge == Inputs /\ next = 1 /\ kept = 0 /\ MergeInvariant
+(* At the end: the union, sorted, without duplicates *)
+Result(i) == i < to + Far
+MergeRight ==
+    from = 9 =>
+        /\ \A i \in 1..7 : Result(i + 1) => memory[i] < memory[i + 1]
+        /\ \A i \in Places : \E j \in Wide : Result(j) /\ memory[j] = before[i]
+        /\ \A k \in 1..2 : \E j \in Wide : Result(j) /\ memory[j] = batch[k]
+        /\ \A j \in Wide : Result(j) => \/ \E i \in Places : memory[j] = before[i]
+                                       \/ \E k \in 1..2 : memory[j] = batch[k]
+
+Started    == Inputs /\ next = 1 /\ kept = 0 /\ MergeInvariant
+StartMerge == Started /\ to = 0
+StartClose == Started /\ to > 0
+StartEnd   == Started /\ from = 9
 =============================================================================

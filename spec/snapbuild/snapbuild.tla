@@ -14,6 +14,7 @@
 (*                           by a named algorithm                          *)
 (*          uses xid_arrays  the algorithms, as functions on sequences     *)
 (*            <- in_place    two of them, one array write at a time        *)
+(*          held to what real servers did by TraceSnapbuild                *)
 (*   known_assigned          the lazy cousin, with readers (on its own)    *)
 (*                                                                         *)
 (* What is modelled                                                        *)
