@@ -80,6 +80,13 @@ pgq_status pgq_insert_batch_merge(pgq_committed *committed, uint32_t batch[], si
 pgq_status pgq_insert_sorted_after_consistent(pgq_committed *committed, uint32_t batch[], size_t m,
                                               bool consistent)
 {
-    return consistent ? pgq_insert_batch_merge(committed, batch, m, consistent)
-                      : pgq_insert_append(committed, batch, m, consistent);
+    pgq_status status = check(committed, batch, m);
+
+    if (status.code != PGQ_OK)
+        return status;
+    if (consistent)
+        merge(committed, batch, m);
+    else
+        append(committed, batch, m);
+    return status;
 }
