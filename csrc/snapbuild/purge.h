@@ -5,8 +5,7 @@
 
 #include "snapbuild/xid.h"
 
-/* At the start of a cache line: ratios are to this one, and where its loop falls in a line changes its time by half. */
-pgq_status pgq_purge_upstream(pgq_committed *committed, uint32_t xmin) __attribute__((aligned(64)));
+pgq_status pgq_purge_upstream(pgq_committed *committed, uint32_t xmin);
 pgq_status pgq_purge_inplace(pgq_committed *committed, uint32_t xmin);
 pgq_status pgq_purge_scalar(pgq_committed *committed, uint32_t xmin);
 pgq_status pgq_purge_avx2(pgq_committed *committed, uint32_t xmin);
