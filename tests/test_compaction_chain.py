@@ -29,6 +29,8 @@ PROVED = {
     "each exactly": (6, Order.ITEM),
     "runs": (7, Order.ITEM),
     "squeeze": (8, Order.ITEM),
+    "permute": (9, Order.ITEM),
+    "slide": (10, Order.ITEM),
 }
 BY_INTERPRETER = 128
 PAGES = 10_000

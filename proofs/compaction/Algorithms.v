@@ -13,6 +13,8 @@ Inductive algorithm :=
 | PG14                                         (** in item order *)
 | Gather (whole : bool) (window : option Z)    (** ours: through scratch, by windows of one width, or each tuple exactly *)
 | Squeeze                                      (** ours: in place, cache line by cache line *)
+| Permute (window : Z) (few : nat)             (** ours: all windows to registers, then all to the page *)
+| Slide (window : Z)                           (** ours: in place, windows read some tuples ahead *)
 | Fast.                                        (** ours: from scratch, by stores of one width *)
 
 (** [Move] or [Restore]: from the page itself, or from scratch. *)
@@ -178,6 +180,55 @@ Definition squeeze (m : mem) : list op :=
        [Restore (new_upper_of m - LINE) LINE LINE]
   else by_runs m rest upper.
 
+(** ** Ours, small tuples: windows through registers
+
+    A register is [window] bytes of scratch.  What comes along below a tuple smashes what lies there and is overwritten by the
+    next window; below the last tuple that is the hole, which is read and written like a tuple of no bytes.  Either all windows
+    are read before any is written, or, if the tuples are presorted, only some tuples ahead. *)
+Definition REGISTERS : Z := 32.
+Definition AHEAD : nat := 8.
+
+(** Where tuple [i] ends and where it must end; behind the last one lies the hole, which stays. *)
+Fixpoint old_end (its : list item) (upper : Z) (i : nat) : Z :=
+  match its, i with
+  | [], _ => upper
+  | it :: _, O => stop it
+  | it :: r, S i => old_end r (upper - len it) i
+  end.
+Fixpoint new_end (its : list item) (upper : Z) (i : nat) : Z :=
+  match its, i with
+  | it :: r, S i => new_end r (upper - len it) i
+  | _, _ => upper
+  end.
+
+Definition register (window : Z) (i : nat) : Z := window * (Z.of_nat i mod REGISTERS).
+
+(** [count] windows from the [first] one on. *)
+Definition reads (window : Z) (its : list item) (upper : Z) (first count : nat) : list op :=
+  map (fun i => Save (register window i) (old_end its upper i - window) window) (seq first count).
+Definition writes (window : Z) (its : list item) (upper : Z) (first count : nat) : list op :=
+  map (fun i => Restore (new_end its upper i - window) (register window i) window) (seq first count).
+
+(** Neither the windows that are read begin below the page, nor those that are written. *)
+Definition registers_fit (m : mem) (window : Z) : bool :=
+  windows_fit m (Some window) && (0 <=? window) && (window <=? LINE) && (window <=? new_upper_of m).
+
+Definition permute (window : Z) (few : nat) (m : mem) : list op :=
+  let (rest, upper) := start true m in
+  if (length rest <=? few)%nat && (Z.of_nat few <? REGISTERS) && registers_fit m window
+  then reads window rest upper 0 (S few) ++ writes window rest upper 0 (S few)
+  else by_runs m rest upper.
+
+(** The next batch is read, then this one written. *)
+Definition slide_batch (window : Z) (its : list item) (upper : Z) (batch : nat) : list op :=
+  reads window its upper (AHEAD * S batch) AHEAD ++ writes window its upper (AHEAD * batch) AHEAD.
+
+Definition slide (window : Z) (m : mem) : list op :=
+  let (rest, upper) := start false m in
+  if presorted (pd_special m) (items m) && registers_fit m window
+  then reads window rest upper 0 AHEAD ++ flat_map (slide_batch window rest upper) (seq 0 (S (length rest / AHEAD)))
+  else by_runs m rest upper.
+
 (** ** Ours, vectors: [window] bytes a tuple from scratch, last item first
 
     What a store writes above its tuple is overwritten by the next store; where it would reach above [limit], which holds
@@ -240,6 +291,8 @@ Definition program (a : algorithm) (truncate : bool) (m : mem) : list op :=
   | PG14 => pg14 m ++ zero_unused m
   | Gather whole window => gather whole window m ++ write_line_pointers (line_pointers m) (pd_special m)
   | Squeeze => squeeze m ++ write_line_pointers (line_pointers m) (pd_special m)
+  | Permute window few => permute window few m ++ write_line_pointers (line_pointers m) (pd_special m)
+  | Slide window => slide window m ++ write_line_pointers (line_pointers m) (pd_special m)
   | Fast => fast m ++ write_line_pointers (line_pointers m) (pd_special m)
   end ++ write_header truncate m.
 

@@ -193,8 +193,8 @@ Proof.
   intros k K. now rewrite C, C'.
 Qed.
 
-(** Our ways to move, by windows of any width, by stores with slack, or by runs, leave the same bytes as PostgreSQL 14's
-    algorithm, all of them: so a kernel may choose whichever is the fastest. *)
+(** Our ways to move, through scratch, through registers or in place, leave the same bytes as PostgreSQL 14's algorithm, all of
+    them: so a kernel may choose whichever is the fastest. *)
 Theorem ours_equals_pg14 : forall a truncate m s s', is_page m -> valid_page m -> order_of a = ItemOrder ->
   forall i, run a truncate m s i = run PG14 truncate m s' i.
 Proof. intros a truncate m s s' P V O i. rewrite !page_is_repaired by assumption. now rewrite O. Qed.

@@ -136,3 +136,9 @@ Theorem presortedness_is_needed_to_squeeze :
   let squeezed := squeeze_lines (live (items unsorted) 8192) 4 8192 8192 in
   (after squeezed unsorted 0) (new_upper unsorted + 128) <> unsorted (off (the_item unsorted 1)).
 Proof. computed. Qed.
+
+(** Sliding with each window read only right before it is written: what comes along below a tuple smashes the next one. *)
+Theorem reading_ahead_is_needed :
+  let slid := flat_map (fun i => reads 64 (items gaps) 8192 i 1 ++ writes 64 (items gaps) 8192 i 1) (seq 0 5) in
+  (after slid gaps 0) (8192 - 24 - 16) <> gaps (off (the_item gaps 2)).
+Proof. computed. Qed.

@@ -1,13 +1,14 @@
 (* SPDX-License-Identifier: PostgreSQL *)
 (** * The whole of PageRepairFragmentation: every algorithm leaves exactly the page of the specification, and stays in bounds *)
 From Coq Require Import ZArith List Bool Lia Sorting.Permutation.
-From Pgquern.compaction Require Import Page Memory Algorithms Spec Moves Decode Squeezing Copies Squeezed Pointers.
+From Pgquern.compaction Require Import Page Memory Algorithms Spec Moves Decode Squeezing Copies Squeezed Windows Pointers.
 Import ListNotations.
 Local Open Scope Z_scope.
 
 (** The line pointer changes and copies of an algorithm, before unused line pointers and the header. *)
 Definition body (a : algorithm) (m : mem) : list op :=
-  match a with PG13 => pg13 m | PG14 => pg14 m | Gather whole window => gather whole window m | Squeeze => squeeze m | Fast => fast m end.
+  match a with PG13 => pg13 m | PG14 => pg14 m | Gather whole window => gather whole window m | Squeeze => squeeze m
+  | Permute window few => permute window few m | Slide window => slide window m | Fast => fast m end.
 
 (** How far the scratch area of an algorithm goes beyond the addresses of the page. *)
 Definition scratch_below (a : algorithm) : Z := match a with Gather _ (Some w) => Z.max 0 w | _ => 0 end.
@@ -212,7 +213,6 @@ Section Valid.
     - destruct (by_runs_bounds _ _ _ S) as (_ & _ & A & D). split; [exact A|now apply D].
   Qed.
 
-  (** Squeezing writes below the edge for a while, and puts back what it found. *)
   Lemma squeeze_copies : Forall (fun o => is_copy o = true) (squeeze m) /\ Forall (in_bounds 0 0) (squeeze m).
   Proof.
     unfold squeeze. destruct (start false m) as [rest upper] eqn:S. destruct (_ && _) eqn:E.
@@ -221,13 +221,34 @@ Section Valid.
     - destruct (by_runs_bounds _ _ _ S) as (_ & A & _ & B). split; [exact A|]. apply B. lia.
   Qed.
 
-  Lemma squeeze_splits scratch0 : splits edge (squeeze m) (State m scratch0).
+  Lemma permute_copies window few : Forall (fun o => is_copy o = true) (permute window few m) /\ Forall (in_bounds 0 0) (permute window few m).
   Proof.
-    pose proof new_upper_edge as E. destruct squeeze_copies as [C _].
-    assert (F : filter is_store (squeeze m) = []).
+    unfold permute. destruct (start true m) as [rest upper] eqn:S. destruct (start_facts _ _ _ S) as (I & U & T & _).
+    destruct (_ && _) eqn:E.
+    - apply andb_true_iff in E as [_ R]. pose proof (window_bounds m page_m valid window rest upper R I U T 0 (Datatypes.S few)) as [A B].
+      split; apply Forall_app; split; auto using reads_copies, writes_copies.
+    - destruct (by_runs_bounds _ _ _ S) as (_ & A & _ & B). split; [exact A|]. apply B. lia.
+  Qed.
+
+  Lemma slide_copies window : Forall (fun o => is_copy o = true) (slide window m) /\ Forall (in_bounds 0 0) (slide window m).
+  Proof.
+    unfold slide. destruct (start false m) as [rest upper] eqn:S. destruct (start_facts _ _ _ S) as (I & U & T & _).
+    destruct (_ && _) eqn:E.
+    - apply andb_true_iff in E as [_ R]. pose proof (window_bounds m page_m valid window rest upper R I U T) as B.
+      split; (apply Forall_app; split; [apply reads_copies || apply B|]); apply Forall_flat_map, Forall_forall; intros batch _;
+        apply Forall_app; split; first [apply reads_copies | apply writes_copies | apply B].
+    - destruct (by_runs_bounds _ _ _ S) as (_ & A & _ & B). split; [exact A|]. apply B. lia.
+  Qed.
+
+  (** Copies may write below the edge for a while, if they put back what they found. *)
+  Lemma packing_splits p scratch0 : Forall (fun o => is_copy o = true) p ->
+    (forall i, page (exec p (State m scratch0)) i = packed (placed ItemOrder m) m m i) -> splits edge p (State m scratch0).
+  Proof.
+    intros C P. pose proof new_upper_edge as E.
+    assert (F : filter is_store p = []).
     { clear - C. induction C as [|o p O _ IH]; cbn; [reflexivity|]. unfold is_store in *. now rewrite O. }
     unfold splits. rewrite filter_copies by exact C. rewrite F. split; [reflexivity|].
-    intros i I. rewrite squeeze_packs by assumption. apply packed_below; [apply valid_nonneg; assumption|].
+    intros i I. rewrite P. apply packed_below; [apply valid_nonneg; assumption|].
     unfold new_upper in E. cbn [ordered]. lia.
   Qed.
 
@@ -294,7 +315,7 @@ Section Valid.
   Definition rest_words (a : algorithm) : list (Z * Z) :=
     match a with
     | PG13 | PG14 => zeroed_words m
-    | Gather _ _ | Squeeze | Fast => all_words (line_pointers m) (pd_special m)
+    | _ => all_words (line_pointers m) (pd_special m)
     end.
 
   Lemma program_parts a truncate : program a truncate m = (body a m ++ store_words (rest_words a)) ++ write_header truncate m.
@@ -325,8 +346,14 @@ Section Valid.
         split; [apply copies_splits, gather_body_bounds|]. split; [exact (rewrites_low _ _ R)|].
         cbn [body]. rewrite no_stores by apply gather_copies. reflexivity.
       - pose proof (all_words_rewrite m valid) as R. eexists. split; [exact R|].
-        split; [apply squeeze_splits|]. split; [exact (rewrites_low _ _ R)|].
+        split; [apply packing_splits; [apply squeeze_copies|intro; now apply squeeze_packs]|]. split; [exact (rewrites_low _ _ R)|].
         cbn [body]. rewrite no_stores by apply squeeze_copies. reflexivity.
+      - pose proof (all_words_rewrite m valid) as R. eexists. split; [exact R|].
+        split; [apply packing_splits; [apply permute_copies|intro; now apply permute_packs]|]. split; [exact (rewrites_low _ _ R)|].
+        cbn [body]. rewrite no_stores by apply permute_copies. reflexivity.
+      - pose proof (all_words_rewrite m valid) as R. eexists. split; [exact R|].
+        split; [apply packing_splits; [apply slide_copies|intro; now apply slide_packs]|]. split; [exact (rewrites_low _ _ R)|].
+        cbn [body]. rewrite no_stores by apply slide_copies. reflexivity.
       - pose proof (all_words_rewrite m valid) as R. eexists. split; [exact R|].
         split; [apply copies_splits, fast_body_bounds|]. split; [exact (rewrites_low _ _ R)|].
         cbn [body]. rewrite no_stores by apply fast_copies. reflexivity. }
@@ -336,7 +363,11 @@ Section Valid.
 
   Lemma body_packs a scratch0 i :
     page (exec (filter is_copy (body a m)) (State m scratch0)) i = packed (placed (order_of a) m) m m i.
-  Proof. destruct a; [apply pg13_packs|apply pg14_packs|apply gather_packs|rewrite filter_copies by apply squeeze_copies; apply squeeze_packs|apply fast_packs]; assumption. Qed.
+  Proof.
+    destruct a; [apply pg13_packs|apply pg14_packs|apply gather_packs|rewrite filter_copies by apply squeeze_copies; apply squeeze_packs
+      |rewrite filter_copies by apply permute_copies; apply permute_packs|rewrite filter_copies by apply slide_copies; apply slide_packs
+      |apply fast_packs]; assumption.
+  Qed.
 
   Lemma repaired_packed o truncate i : edge <= i -> repaired o truncate m i = packed (placed o m) m m i.
   Proof.
@@ -369,7 +400,8 @@ Section Valid.
     - assert (U : forall p, Forall (contained edge (pd_upper m) (pd_special m)) p -> Forall (in_bounds 0 0) p).
       { intros p. apply Forall_impl. intros o. apply contained_in_bounds; lia. }
       destruct a; cbn [body scratch_below scratch_above];
-        [apply U, pg13_contained|apply U, pg14_contained|apply gather_body_bounds|apply squeeze_copies|apply fast_body_bounds].
+        [apply U, pg13_contained|apply U, pg14_contained|apply gather_body_bounds|apply squeeze_copies
+        |apply permute_copies|apply slide_copies|apply fast_body_bounds].
     - destruct (body_and_words a m) as (l & [R _] & _ & F & _ & Q).
       apply Forall_forall. intros o O. assert (O' : In o (store_words l)).
       { rewrite <- F, filter_app. apply in_or_app. right. apply filter_In. split; [exact O|].

@@ -6,8 +6,9 @@
 
    Algorithm: 0 pg13; 1 pg14; 2 fixed-size stores with slack; then ours through scratch: 3 by windows of 64 bytes, 4 the
    same without a look at what is in place, 5 by windows of 256 bytes, 6 each tuple exactly, 7 by runs; 8 squeezed in
-   place, line by line.  Where windows don't fit, or the page isn't presorted, 3 to 5 and 8 go by runs.  Plus 128: the operations are done by the extracted interpreter, byte by
-   byte on functions (slow), instead of by [step] below on buffers. *)
+   place, line by line; through registers, by windows of 64 bytes: 9 all read before one is written, 10 read ahead.  Where
+   windows don't fit, the tuples are too many, or the page isn't presorted, 3 to 5 and 8 to 10 go by runs.  Plus 128: the
+   operations are done by the extracted interpreter, byte by byte on functions (slow), instead of by [step] below on buffers. *)
 
 open Compaction_proved
 
@@ -44,7 +45,9 @@ let algorithm = function
   | 6 -> Gather (false, None)
   | 7 -> Gather (false, Some 0)
   | 8 -> Squeeze
-  | n -> prerr_endline (Printf.sprintf "no algorithm %d: give 0 to 8" n); exit 2
+  | 9 -> Permute (64, 16)
+  | 10 -> Slide 64
+  | n -> prerr_endline (Printf.sprintf "no algorithm %d: give 0 to 10" n); exit 2
 
 let answer kind truncate page =
   let run = if kind land 128 = 0 then run_on_buffers else run_extracted in
