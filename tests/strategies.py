@@ -6,6 +6,7 @@ its seed by `random` (fast, and the same for everyone who has the shape). `corne
 sits in, by looking at the page alone: nothing that the builder meant to do counts.
 """
 
+import struct
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -101,6 +102,7 @@ class Shape:
     remainder: int = 0  # bytes of pd_lower beyond the last line pointer, 0..3
     slack: int = 0  # bytes of pd_upper below the lowest tuple
     tail: str = "as drawn"  # of TAILS: what the last few line pointers are
+    beyond: bool = False  # the hole begins with what would be sound line pointers
     faults: tuple[str, ...] = ()  # of FAULTS, put in one after the other
     seed: int = 0
 
@@ -125,6 +127,7 @@ def draw_shape(source: Source, faults: Sequence[int]) -> Shape:
         remainder=source.choose([0, 0, 0, 1, 2, 3]),
         slack=source.choose([0, 0, 1, 7, 8, 500]),
         tail=source.choose(TAILS),
+        beyond=source.choose([False, True]),
         faults=tuple(source.choose(FAULTS_BY_CHANCE) for _ in range(source.choose(faults))),
         seed=source.integer(0, 2**32 - 1),
     )
@@ -206,7 +209,12 @@ def page_of(shape: Shape) -> bytes:
     draft = Draft(rng, lps, header_of(lower, max(upper - shape.slack, lower), special, rng))
     for fault in shape.faults:
         FAULTS[fault](draft)
-    return build(draft.lps, header=draft.header, fill=rng.randbytes(BLCKSZ))
+    fill = bytearray(rng.randbytes(BLCKSZ))
+    if shape.beyond:
+        room = (BLCKSZ - SIZE_OF_PAGE_HEADER) // SIZE_OF_LINE_POINTER - nline
+        words = [lp.word for lp in rng.choices(lps or [UNUSED], k=min(32, room))]
+        struct.pack_into(f"<{len(words)}I", fill, SIZE_OF_PAGE_HEADER + SIZE_OF_LINE_POINTER * nline, *words)
+    return build(draft.lps, header=draft.header, fill=bytes(fill))
 
 
 def arrange(items: list[int], layout: str, rng: Random) -> list[int]:
