@@ -110,7 +110,7 @@ class Shape:
 def draw_shape(source: Source, faults: Sequence[int]) -> Shape:
     """Each choice once. faults: how many there may be, equally likely."""
     scale = source.choose(["few", "some", "many", "edge"])
-    units = source.choose([(3, 8), (1, 1), (1, 4), (3, 50), (1, 120), (4, 4)])
+    units = source.choose([(3, 8), (1, 1), (1, 4), (3, 50), (1, 120), (4, 4), (1, 24), (4, 24)])
     if scale == "edge":
         nline = source.choose([0, 1, 226, 290, 291, 291, 292, 400, MAX_LINE_POINTERS])
     else:
@@ -328,11 +328,12 @@ def total_too_large(draft: Draft) -> None:
 
 
 def overlap(draft: Draft) -> None:
-    """One tuple is longer than its place, but within the page if there is anything above it."""
+    """One tuple is longer than its place, by a unit or more, but within the page if there is anything above it."""
     if stored := draft.stored():
-        i = draft.rng.choice(stored)
+        i = draft.rng.choice(stored[1:] or stored)  # presorted, there is nothing above the first
         lp = draft.lps[i]
-        draft.lps[i] = lp._replace(lp_len=max(1, min(lp.lp_len + 64, draft.header.pd_special - lp.lp_off, 0x7FFF)))
+        longer = lp.lp_len + draft.rng.choice([8, 64])
+        draft.lps[i] = lp._replace(lp_len=max(1, min(longer, draft.header.pd_special - lp.lp_off, 0x7FFF)))
 
 
 def same_offset(draft: Draft) -> None:
@@ -378,7 +379,7 @@ FAULTS: dict[str, Callable[[Draft], None]] = {
 
 # Those of the header hide all others, so the others are drawn more often.
 FAULTS_BY_CHANCE = tuple(
-    name for name in FAULTS for _ in range(1 if "pd_" in name.split()[0] else 8 if name == "overlap" else 3)
+    name for name in FAULTS for _ in range(1 if "pd_" in name.split()[0] else 24 if name == "overlap" else 3)
 )
 
 

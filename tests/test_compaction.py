@@ -149,6 +149,17 @@ def test_named_pages_are_refused_with_their_number_and_unchanged(name: str) -> N
             assert kernel(page, variant, truncate) == (*refusal, page), variant
 
 
+@pytest.mark.parametrize("n", [2, 9, 16, 17, 40, 200])
+def test_overlap_of_a_unit_in_order_is_refused(n: int) -> None:
+    """Of n tuples without a gap, wherever one is a unit longer than its place, whether those above it move or not."""
+    for top in (BLCKSZ, BLCKSZ - 8):
+        for longer in range(2, n + 1):
+            page = build([normal(top - 24 * i, 32 if i == longer else 24) for i in range(1, n + 1)])
+            assert_agreement(page)
+            assert oracle(page, Order.ITEM, truncate=True) == (ErrorCode.OVERLAP, longer, page)
+            tally("compaction", "pages")
+
+
 def test_overlap_out_of_order_is_accepted_and_no_bytes_are_lost() -> None:
     page = build([normal(8000, 64), normal(8032, 64)], {1: b"abcdefgh" * 8, 2: b"ijklmnop" * 8})
     for variant in VARIANTS:
