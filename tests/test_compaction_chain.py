@@ -31,6 +31,10 @@ PROVED = {
     "squeeze": (8, Order.ITEM),
     "permute": (9, Order.ITEM),
     "slide": (10, Order.ITEM),
+    "climb": (11, Order.ITEM),
+    "whole lines": (12, Order.ITEM),
+    "each exactly, from the area": (13, Order.ITEM),
+    "by depth": (14, Order.ITEM),
 }
 BY_INTERPRETER = 128
 PAGES = 10_000

@@ -15,6 +15,10 @@ Inductive algorithm :=
 | Squeeze                                      (** ours: in place, cache line by cache line *)
 | Permute (window : Z) (few : nat)             (** ours: all windows to registers, then all to the page *)
 | Slide (window : Z)                           (** ours: in place, windows read some tuples ahead *)
+| Area                                         (** ours: from scratch, each tuple exactly *)
+| Climb (pieces : nat)                         (** ours: in place, each tuple by a number of pieces *)
+| Lines                                        (** ours: from scratch, each tuple by whole lines *)
+| ByDepth                                      (** ours: through scratch, first each tuple's top line, then the second ones *)
 | Fast.                                        (** ours: from scratch, by stores of one width *)
 
 (** [Move] or [Restore]: from the page itself, or from scratch. *)
@@ -229,6 +233,87 @@ Definition slide (window : Z) (m : mem) : list op :=
   then reads window rest upper 0 AHEAD ++ flat_map (slide_batch window rest upper) (seq 0 (S (length rest / AHEAD)))
   else by_runs m rest upper.
 
+(** ** Ours, long tuples: the area to scratch as it lies, then each tuple to its place *)
+Definition area (m : mem) : list op :=
+  let (rest, upper) := start false m in
+  save_area m (pd_special m) :: filter is_copy (singles Restore rest upper).
+
+(** ** Ours, presorted tuples of similar lengths: each as pieces of 32 bytes from its end on downwards, none below its start
+
+    All are read into registers, at 0, 32 and so on, before one is written. *)
+Definition PIECE : Z := 32.
+Definition piece_start (it : item) (k : nat) : Z := Z.max 0 (len it - PIECE * Z.of_nat k - PIECE).
+
+Definition climb_one (pieces : nat) (it : item) (to : Z) : list op :=
+  map (fun k => Save (PIECE * Z.of_nat k) (off it + piece_start it k) PIECE) (seq 0 pieces) ++
+  map (fun k => Restore (to + piece_start it k) (PIECE * Z.of_nat k) PIECE) (seq 0 pieces).
+
+Fixpoint climb_all (pieces : nat) (its : list item) (upper : Z) : list op :=
+  match its with
+  | [] => []
+  | it :: r => climb_one pieces it (upper - len it) ++ climb_all pieces r (upper - len it)
+  end.
+
+(** No tuple is shorter than a piece, or longer than all of them. *)
+Definition pieces_fit (m : mem) (pieces : nat) : bool :=
+  forallb (fun it => (PIECE <=? len it) && (len it <=? PIECE * Z.of_nat pieces)) (items m) && (pieces <=? 6)%nat.
+
+Definition climb (pieces : nat) (m : mem) : list op :=
+  let (rest, upper) := start false m in
+  if presorted (pd_special m) (items m) && pieces_fit m pieces then climb_all pieces rest upper else by_runs m rest upper.
+
+(** ** Ours, long tuples: the area to scratch by whole lines, then each tuple back by whole lines from its end on downwards
+
+    The first line ends with the tuple, the others where a line of the page does.  What comes along below a tuple, from scratch
+    that may never have been written, is overwritten by the next one; the hole below the last one is put back.  It is kept in a
+    register, which lies above the page's addresses. *)
+Fixpoint lines_down (count : nat) (at_ by_ : Z) : list op :=
+  match count with
+  | O => []
+  | S count => Restore (at_ - LINE) (at_ + by_ - LINE) LINE :: lines_down count (at_ - LINE) by_
+  end.
+
+Fixpoint restore_lines (its : list item) (upper : Z) : list op :=
+  match its with
+  | [] => []
+  | it :: r =>
+      Restore (upper - LINE) (stop it - LINE) LINE ::
+      lines_down (Z.to_nat ((upper / LINE * LINE - (upper - len it) + LINE - 1) / LINE)) (upper / LINE * LINE) (stop it - upper) ++
+      restore_lines r (upper - len it)
+  end.
+
+Definition save_lines (m : mem) : op :=
+  let bottom := pd_upper m / LINE * LINE in Save bottom bottom (line_end (pd_special m) - bottom).
+
+Definition lines (m : mem) : list op :=
+  let (rest, upper) := start false m in
+  if LINE <=? new_upper_of m
+  then Save BLCKSZ (new_upper_of m - LINE) LINE :: save_lines m :: restore_lines rest upper ++
+       [Restore (new_upper_of m - LINE) BLCKSZ LINE]
+  else by_runs m rest upper.
+
+(** ** Ours, mixed lengths: to scratch line by line, first the top line of each tuple, then the second one of those that have it
+
+    What comes along below a short tuple is overwritten by the next one's top line; from the second line on, none reaches below
+    its tuple. *)
+Definition longest (its : list item) : Z := fold_right (fun it n => Z.max (len it) n) 0 its.
+
+Fixpoint lines_at (depth : Z) (its : list item) (upper : Z) : list op :=
+  match its with
+  | [] => []
+  | it :: r =>
+      let below := upper - len it in
+      let to := if depth =? 0 then upper - LINE else Z.max (upper - depth - LINE) below in
+      (if below <? upper - depth then [Save to (stop it - (upper - to)) LINE] else []) ++ lines_at depth r below
+  end.
+
+Definition by_depth (m : mem) : list op :=
+  let (rest, upper) := start false m in
+  if LINE <=? pd_upper m + 8
+  then flat_map (fun d => lines_at (LINE * Z.of_nat d) rest upper) (seq 0 (Z.to_nat ((longest (items m) + LINE - 1) / LINE))) ++
+       [Restore (new_upper_of m) (new_upper_of m) (total rest)]
+  else by_runs m rest upper.
+
 (** ** Ours, vectors: [window] bytes a tuple from scratch, last item first
 
     What a store writes above its tuple is overwritten by the next store; where it would reach above [limit], which holds
@@ -241,8 +326,6 @@ Fixpoint slack_stores (window limit : Z) (its : list item) (upper : Z) (after : 
       let n := if to + window <=? limit then window else len it in
       slack_stores window limit r to (Restore to (off it) n :: after)
   end.
-
-Definition longest (its : list item) : Z := fold_right (fun it n => Z.max (len it) n) 0 its.
 
 (** Whole chunks of 64 bytes that hold the longest tuple. *)
 Definition chunks (its : list item) : Z := (longest its + 63) / 64 * 64.
@@ -293,6 +376,10 @@ Definition program (a : algorithm) (truncate : bool) (m : mem) : list op :=
   | Squeeze => squeeze m ++ write_line_pointers (line_pointers m) (pd_special m)
   | Permute window few => permute window few m ++ write_line_pointers (line_pointers m) (pd_special m)
   | Slide window => slide window m ++ write_line_pointers (line_pointers m) (pd_special m)
+  | Area => area m ++ write_line_pointers (line_pointers m) (pd_special m)
+  | Climb pieces => climb pieces m ++ write_line_pointers (line_pointers m) (pd_special m)
+  | Lines => lines m ++ write_line_pointers (line_pointers m) (pd_special m)
+  | ByDepth => by_depth m ++ write_line_pointers (line_pointers m) (pd_special m)
   | Fast => fast m ++ write_line_pointers (line_pointers m) (pd_special m)
   end ++ write_header truncate m.
 

@@ -210,6 +210,13 @@ Section Valid.
     - now apply (by_runs_packs whole).
   Qed.
 
+  Lemma area_packs scratch0 i : page (exec (area m) (State m scratch0)) i = packed (placed ItemOrder m) m m i.
+  Proof.
+    unfold area. destruct (start false m) as [rest upper] eqn:S. rewrite (rest_packed _ _ _ S), exec_cons, filter_singles by easy.
+    apply restored; [apply (rest_nonneg _ _ _ S)|]. intros it I.
+    split; [apply valid_item|apply valid_stop]; apply (rest_incl _ _ _ S), I.
+  Qed.
+
   Lemma slack_stores_copies window limit its : forall upper after, Forall (fun o => is_copy o = true) after ->
     Forall (fun o => is_copy o = true) (slack_stores window limit its upper after).
   Proof. induction its; intros; cbn; auto. Qed.

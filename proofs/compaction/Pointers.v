@@ -41,18 +41,6 @@ Qed.
 Lemma contained_splits edge low high p s : edge <= low -> Forall (contained edge low high) p -> splits edge p s.
 Proof. intros EL C. apply (exec_split edge low high p EL C); reflexivity. Qed.
 
-Definition writes_above (edge : Z) (o : op) : Prop :=
-  match o with Move to _ _ | Restore to _ _ => edge <= to | Save _ _ _ => True | _ => False end.
-
-Lemma copies_splits edge p s : Forall (writes_above edge) p -> splits edge p s.
-Proof.
-  intros W. assert (C : filter is_copy p = p /\ filter is_store p = []).
-  { induction W as [|o p Wo _ [IH1 IH2]]; [split; reflexivity|]. destruct o; cbn in *; try contradiction; now rewrite IH1, IH2. }
-  destruct C as [C D]. unfold splits. rewrite C, D. split; [reflexivity|]. clear C D.
-  revert s. induction W as [|o p Wo _ IH]; intros s i I; [reflexivity|].
-  rewrite exec_cons, IH by exact I. destruct o; cbn in *; try contradiction; unfold copy; cases; try lia; reflexivity.
-Qed.
-
 Lemma low_stores edge q : Forall (low_store edge) q ->
   filter is_copy q = [] /\ filter is_store q = q /\
   (forall s i, edge <= i -> page (exec q s) i = page s i) /\
@@ -198,12 +186,6 @@ Section Valid.
       { induction its; intro; cbn; congruence. }
       unfold placed. rewrite E. eapply Permutation_NoDup; [|apply (items_distinct m)].
       apply Permutation_map, ordered_permutation.
-    Qed.
-
-    Lemma in_place its : forall upper it to, In (it, to) (place its upper) -> In it its.
-    Proof.
-      induction its as [|x r IH]; intros upper it to I; cbn in *; [exact I|].
-      destruct I as [E|I]; [left; congruence|right; eauto].
     Qed.
 
     Lemma in_placed it to : In (it, to) (placed o m) -> In it (items m).

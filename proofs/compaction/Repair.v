@@ -1,18 +1,19 @@
 (* SPDX-License-Identifier: PostgreSQL *)
 (** * The whole of PageRepairFragmentation: every algorithm leaves exactly the page of the specification, and stays in bounds *)
 From Coq Require Import ZArith List Bool Lia Sorting.Permutation.
-From Pgquern.compaction Require Import Page Memory Algorithms Spec Moves Decode Squeezing Copies Squeezed Windows Pointers.
+From Pgquern.compaction Require Import Page Memory Algorithms Spec Moves Decode Squeezing Copies Squeezed Windows Pieces Pointers.
 Import ListNotations.
 Local Open Scope Z_scope.
 
 (** The line pointer changes and copies of an algorithm, before unused line pointers and the header. *)
 Definition body (a : algorithm) (m : mem) : list op :=
   match a with PG13 => pg13 m | PG14 => pg14 m | Gather whole window => gather whole window m | Squeeze => squeeze m
-  | Permute window few => permute window few m | Slide window => slide window m | Fast => fast m end.
+  | Permute window few => permute window few m | Slide window => slide window m | Area => area m | Climb pieces => climb pieces m | Lines => lines m
+  | ByDepth => by_depth m   | Fast => fast m end.
 
 (** How far the scratch area of an algorithm goes beyond the addresses of the page. *)
-Definition scratch_below (a : algorithm) : Z := match a with Gather _ (Some w) => Z.max 0 w | _ => 0 end.
-Definition scratch_above (a : algorithm) (m : mem) : Z := match a with Fast => chunks (items m) | _ => 0 end.
+Definition scratch_below (a : algorithm) : Z := match a with Gather _ (Some w) => Z.max 0 w | Lines | ByDepth => LINE | _ => 0 end.
+Definition scratch_above (a : algorithm) (m : mem) : Z := match a with Fast => chunks (items m) | Lines => LINE | _ => 0 end.
 
 Section Contained.
   Variables edge low high : Z.
@@ -180,9 +181,8 @@ Section Valid.
   Qed.
 
   Lemma by_runs_bounds whole rest upper : start whole m = (rest, upper) ->
-    Forall (contained edge (pd_upper m) (pd_special m)) (by_runs m rest upper) /\
-    Forall (fun o => is_copy o = true) (by_runs m rest upper) /\ Forall (writes_above edge) (by_runs m rest upper) /\
-    forall below, 0 <= below -> Forall (in_bounds below 0) (by_runs m rest upper).
+    Forall (fun o => is_copy o = true) (by_runs m rest upper) /\
+    forall below above, 0 <= below -> 0 <= above -> Forall (in_bounds below above) (by_runs m rest upper).
   Proof.
     intros S. pose proof header_bounds. pose proof new_upper_edge as E. destruct (start_facts _ _ _ S) as (I & U & T & L & _).
     assert (C : Forall (contained edge (pd_upper m) (pd_special m)) (by_runs m rest upper)).
@@ -191,26 +191,19 @@ Section Valid.
         apply runs_contained; auto using Move_ok, Restore_ok, items_fit; lia. }
     assert (K : Forall (fun o => is_copy o = true) (by_runs m rest upper)).
     { apply Forall_forall. intros o O. apply filter_In in O. apply O. }
-    split; [exact C|]. split; [exact K|]. rewrite Forall_forall in C, K. split.
-    - apply Forall_forall. intros o O. specialize (C o O). specialize (K o O).
-      destruct o; cbn in *; try discriminate; try exact Logic.I; lia.
-    - intros below B. apply Forall_forall. intros o O. eapply contained_in_bounds; [| | | | |exact (C o O)]; lia.
+    split; [exact K|]. intros below above B A. eapply Forall_impl; [|exact C]. intro o. apply contained_in_bounds; lia.
   Qed.
 
-  Lemma gather_body_bounds whole window : Forall (writes_above edge) (gather whole window m) /\
-    Forall (in_bounds (scratch_below (Gather whole window)) 0) (gather whole window m).
+  Lemma gather_bounds whole window : Forall (in_bounds (scratch_below (Gather whole window)) 0) (gather whole window m).
   Proof.
     unfold gather. pose proof header_bounds. pose proof new_upper_edge as E.
     destruct (start _ _) as [rest upper] eqn:S. destruct (start_facts _ _ _ S) as (I & U & T & L & _).
     pose proof (total_nonneg rest (rest_nonneg m page_m valid whole rest upper S)) as N.
     assert (B : 0 <= scratch_below (Gather whole window)) by (destruct window; cbn; lia).
     destruct (windows_fit _ _) eqn:W.
-    - unfold by_windows. split.
-      + apply Forall_app. split; [|repeat constructor; cbn; lia].
-        clear. revert upper. induction rest; intro; cbn; constructor; [exact Logic.I|auto].
-      + apply Forall_app. split; [apply windows_bounds; auto; lia|].
-        constructor; [|constructor]. cbn [in_bounds]. lia.
-    - destruct (by_runs_bounds _ _ _ S) as (_ & _ & A & D). split; [exact A|now apply D].
+    - unfold by_windows. apply Forall_app. split; [apply windows_bounds; auto; lia|].
+      constructor; [|constructor]. cbn [in_bounds]. lia.
+    - now apply (by_runs_bounds _ _ _ S).
   Qed.
 
   Lemma squeeze_copies : Forall (fun o => is_copy o = true) (squeeze m) /\ Forall (in_bounds 0 0) (squeeze m).
@@ -218,7 +211,7 @@ Section Valid.
     unfold squeeze. destruct (start false m) as [rest upper] eqn:S. destruct (_ && _) eqn:E.
     - apply andb_true_iff in E as [E L]. apply Z.leb_le in L.
       destruct (squeezing_bounds m page_m valid rest upper S E L) as [A B]. split; assumption.
-    - destruct (by_runs_bounds _ _ _ S) as (_ & A & _ & B). split; [exact A|]. apply B. lia.
+    - destruct (by_runs_bounds _ _ _ S) as [A B]. split; [exact A|]. apply B; lia.
   Qed.
 
   Lemma permute_copies window few : Forall (fun o => is_copy o = true) (permute window few m) /\ Forall (in_bounds 0 0) (permute window few m).
@@ -227,7 +220,7 @@ Section Valid.
     destruct (_ && _) eqn:E.
     - apply andb_true_iff in E as [_ R]. pose proof (window_bounds m page_m valid window rest upper R I U T 0 (Datatypes.S few)) as [A B].
       split; apply Forall_app; split; auto using reads_copies, writes_copies.
-    - destruct (by_runs_bounds _ _ _ S) as (_ & A & _ & B). split; [exact A|]. apply B. lia.
+    - destruct (by_runs_bounds _ _ _ S) as [A B]. split; [exact A|]. apply B; lia.
   Qed.
 
   Lemma slide_copies window : Forall (fun o => is_copy o = true) (slide window m) /\ Forall (in_bounds 0 0) (slide window m).
@@ -237,19 +230,54 @@ Section Valid.
     - apply andb_true_iff in E as [_ R]. pose proof (window_bounds m page_m valid window rest upper R I U T) as B.
       split; (apply Forall_app; split; [apply reads_copies || apply B|]); apply Forall_flat_map, Forall_forall; intros batch _;
         apply Forall_app; split; first [apply reads_copies | apply writes_copies | apply B].
-    - destruct (by_runs_bounds _ _ _ S) as (_ & A & _ & B). split; [exact A|]. apply B. lia.
+    - destruct (by_runs_bounds _ _ _ S) as [A B]. split; [exact A|]. apply B; lia.
   Qed.
 
-  (** Copies may write below the edge for a while, if they put back what they found. *)
-  Lemma packing_splits p scratch0 : Forall (fun o => is_copy o = true) p ->
-    (forall i, page (exec p (State m scratch0)) i = packed (placed ItemOrder m) m m i) -> splits edge p (State m scratch0).
+  Lemma area_copies : Forall (fun o => is_copy o = true) (area m) /\ Forall (in_bounds 0 0) (area m).
   Proof.
-    intros C P. pose proof new_upper_edge as E.
-    assert (F : filter is_store p = []).
-    { clear - C. induction C as [|o p O _ IH]; cbn; [reflexivity|]. unfold is_store in *. now rewrite O. }
-    unfold splits. rewrite filter_copies by exact C. rewrite F. split; [reflexivity|].
-    intros i I. rewrite P. apply packed_below; [apply valid_nonneg; assumption|].
-    unfold new_upper in E. cbn [ordered]. lia.
+    unfold area. pose proof header_bounds. pose proof new_upper_edge as E.
+    destruct (start false m) as [rest upper] eqn:S. destruct (start_facts _ _ _ S) as (I & U & T & L & _).
+    split; constructor; try reflexivity.
+    - apply Forall_forall. intros o O. apply filter_In in O. apply O.
+    - cbn [in_bounds save_area]. lia.
+    - apply (incl_Forall (incl_filter is_copy _)). eapply Forall_impl; [intro o; apply contained_in_bounds|
+        apply (singles_contained edge (pd_upper m) (pd_special m)); auto using Restore_ok, items_fit]; lia.
+  Qed.
+
+  Lemma climb_copies pieces : Forall (fun o => is_copy o = true) (climb pieces m) /\ Forall (in_bounds 0 0) (climb pieces m).
+  Proof.
+    unfold climb. pose proof header_bounds. pose proof new_upper_edge as N.
+    destruct (start false m) as [rest upper] eqn:S. destruct (start_facts _ _ _ S) as (I & U & T & _). destruct (_ && _) eqn:E.
+    - apply andb_true_iff in E as [_ R]. apply (climb_all_bounds m page_m valid); auto; lia.
+    - destruct (by_runs_bounds _ _ _ S) as [A B]. split; [exact A|]. apply B; lia.
+  Qed.
+
+  Lemma lines_copies : Forall (fun o => is_copy o = true) (lines m) /\ Forall (in_bounds LINE LINE) (lines m).
+  Proof.
+    unfold lines. pose proof header_bounds as H.
+    destruct (start false m) as [rest upper] eqn:S. destruct (start_facts _ _ _ S) as (I & U & T & L & _).
+    change (new_upper m) with (new_upper_of m) in T.
+    pose proof (total_nonneg rest (rest_nonneg m page_m valid false rest upper S)).
+    destruct (LINE <=? new_upper_of m) eqn:E.
+    - apply Z.leb_le in E. destruct (restore_lines_bounds m page_m valid rest I upper ltac:(lia) U) as [A B].
+      split; constructor; try reflexivity; try constructor; try (apply Forall_app; split; auto; repeat constructor); try reflexivity;
+        cbn [in_bounds save_lines]; unfold line_end, LINE, BLCKSZ in *; div_lia.
+    - destruct (by_runs_bounds _ _ _ S) as [A B]. split; [exact A|]. apply B; unfold LINE; lia.
+  Qed.
+
+  Lemma by_depth_copies : Forall (fun o => is_copy o = true) (by_depth m) /\ Forall (in_bounds LINE 0) (by_depth m).
+  Proof.
+    unfold by_depth. pose proof header_bounds. pose proof new_upper_edge.
+    destruct (start false m) as [rest upper] eqn:S. destruct (start_facts _ _ _ S) as (I & U & T & _).
+    pose proof (total_nonneg rest (rest_nonneg m page_m valid false rest upper S)).
+    destruct (_ <=? _) eqn:E.
+    - apply Z.leb_le in E.
+      assert (D : forall d, Forall (fun o => is_copy o = true) (lines_at (LINE * Z.of_nat d) rest upper) /\
+        Forall (in_bounds LINE 0) (lines_at (LINE * Z.of_nat d) rest upper))
+        by (intro d; apply (lines_at_bounds m page_m valid); auto; unfold LINE; lia).
+      split; apply Forall_app; (split; [apply Forall_flat_map, Forall_forall; intros d _; apply D|]); constructor; try constructor;
+        cbn [is_copy in_bounds]; try reflexivity; change (new_upper m) with (new_upper_of m) in *; unfold LINE; lia.
+    - destruct (by_runs_bounds _ _ _ S) as [A B]. split; [exact A|]. apply B; unfold LINE; lia.
   Qed.
 
   Lemma chunks_mono its its' : (forall it, In it its -> In it its') -> chunks its <= chunks its'.
@@ -264,36 +292,64 @@ Section Valid.
 
   Lemma slack_stores_bounds window limit above its : 0 <= window <= above -> limit <= pd_special m ->
     (forall it, In it its -> In it (items m)) -> forall upper after, upper <= limit -> edge <= upper - total its ->
-    Forall (writes_above edge) after -> Forall (in_bounds 0 above) after ->
-    Forall (writes_above edge) (slack_stores window limit its upper after) /\
-    Forall (in_bounds 0 above) (slack_stores window limit its upper after).
+    Forall (in_bounds 0 above) after -> Forall (in_bounds 0 above) (slack_stores window limit its upper after).
   Proof.
-    intros W L S. pose proof header_bounds. induction its as [|it r IH]; intros upper after U E A B; cbn [slack_stores total] in *;
-      [split; assumption|].
+    intros W L S. pose proof header_bounds. induction its as [|it r IH]; intros upper after U E A; cbn [slack_stores total] in *;
+      [assumption|].
     assert (I : In it (items m)) by (apply S; now left).
     pose proof (item_facts m page_m header it I) as F. pose proof (valid_item m valid it I) as (O & _ & X). unfold stop in X.
     assert (N : 0 <= total r).
     { apply total_nonneg, Forall_forall. intros x Y. pose proof (item_facts m page_m header x (S x (or_intror Y))). lia. }
     unfold BLCKSZ in *.
-    apply IH; [intros; apply S; now right|lia|lia| |]; constructor; auto; cbn; unfold BLCKSZ;
+    apply IH; [intros; apply S; now right|lia|lia|]; constructor; auto; cbn; unfold BLCKSZ;
       destruct (Z.leb_spec (upper - len it + window) limit); lia.
   Qed.
 
-  Lemma fast_body_bounds : Forall (writes_above edge) (fast m) /\ Forall (in_bounds 0 (chunks (items m))) (fast m).
+  Lemma fast_bounds : Forall (in_bounds 0 (chunks (items m))) (fast m).
   Proof.
     unfold fast. pose proof header_bounds. pose proof new_upper_edge as E.
     destruct (start _ _) as [rest upper] eqn:S. destruct (start_facts _ _ _ S) as (I & U & T & L & _).
     pose proof (save_top_bounds rest upper ltac:(lia)) as B. pose proof (chunks_mono rest (items m) I) as C.
     assert (P : 0 <= chunks rest).
     { unfold chunks. assert (0 <= longest rest) by (clear; induction rest; unfold longest in *; cbn [fold_right]; lia). div_lia. }
-    destruct (slack_stores_bounds (chunks rest) upper (chunks (items m)) rest ltac:(lia) ltac:(lia) I upper []
-                ltac:(lia) ltac:(lia) ltac:(constructor) ltac:(constructor)) as [X Y].
-    split; constructor; auto; cbn; [exact Logic.I|]. unfold BLCKSZ in *. lia.
+    constructor; [cbn; unfold BLCKSZ in *; lia|].
+    apply (slack_stores_bounds (chunks rest) upper (chunks (items m)) rest); auto; try constructor; lia.
   Qed.
 
   (** *** All together *)
   Lemma no_stores p : Forall (fun o => is_copy o = true) p -> filter is_store p = [].
   Proof. induction 1 as [|o p C _ IH]; cbn; [reflexivity|]. unfold is_store in *. now rewrite C. Qed.
+
+  (** Ours are copies only, all stores after them. *)
+  Definition ours (a : algorithm) : Prop := a <> PG13 /\ a <> PG14.
+
+  Lemma ours_copies a : ours a -> Forall (fun o => is_copy o = true) (body a m).
+  Proof.
+    intros [? ?]. destruct a; try congruence; [apply gather_copies|apply squeeze_copies|apply permute_copies|apply slide_copies
+      |apply area_copies|apply climb_copies|apply lines_copies
+      |apply by_depth_copies|apply fast_copies].
+  Qed.
+
+  Lemma body_packs a scratch0 i :
+    page (exec (filter is_copy (body a m)) (State m scratch0)) i = packed (placed (order_of a) m) m m i.
+  Proof.
+    destruct a; [apply pg13_packs|apply pg14_packs|apply gather_packs|..|apply fast_packs]; try assumption.
+    all: rewrite filter_copies by now apply ours_copies.
+    all: [> apply squeeze_packs|apply permute_packs|apply slide_packs|apply area_packs|apply climb_packs|apply lines_packs
+      |apply by_depth_packs]; assumption.
+  Qed.
+
+  Lemma ours_order a : ours a -> order_of a = ItemOrder.
+  Proof. intros [? ?]. now destruct a. Qed.
+
+  (** They may write below the edge for a while, since they put back what they found. *)
+  Lemma ours_splits a scratch0 : ours a -> splits edge (body a m) (State m scratch0).
+  Proof.
+    intros O. pose proof (ours_copies a O) as C. pose proof new_upper_edge as E.
+    unfold splits. rewrite filter_copies, no_stores by exact C. split; [reflexivity|].
+    intros i I. rewrite <- (filter_copies _ C), body_packs, (ours_order a O).
+    apply packed_below; [now apply valid_nonneg|]. unfold new_upper in E. cbn [ordered]. lia.
+  Qed.
 
   Lemma upstream_stores a : a = PG13 \/ a = PG14 -> exists pre pl,
     placed (order_of a) m = map (fun it => (it, off it)) pre ++ pl /\ filter is_store (body a m) = store_words (moved_words pl).
@@ -318,6 +374,9 @@ Section Valid.
     | _ => all_words (line_pointers m) (pd_special m)
     end.
 
+  Lemma ours_words a : ours a -> rest_words a = all_words (line_pointers m) (pd_special m).
+  Proof. intros [? ?]. now destruct a. Qed.
+
   Lemma program_parts a truncate : program a truncate m = (body a m ++ store_words (rest_words a)) ++ write_header truncate m.
   Proof. unfold program. destruct a; cbn [body rest_words]; now rewrite ?zero_unused_words, ?write_line_pointers_words. Qed.
 
@@ -331,42 +390,18 @@ Section Valid.
     assert (G : exists l, rewrites m (order_of a) l /\ splits edge (body a m) s /\
       Forall (low_store edge) (store_words (rest_words a)) /\
       filter is_store (body a m) ++ store_words (rest_words a) = store_words l).
-    { destruct a.
-      - destruct (upstream_stores PG13 (or_introl eq_refl)) as (pre & pl & P & F).
+    { assert (D : (a = PG13 \/ a = PG14) \/ ours a) by (unfold ours; destruct a; auto; right; now split).
+      destruct D as [U|O].
+      - destruct (upstream_stores a U) as (pre & pl & P & F).
         pose proof (upstream_rewrites m page_m valid _ pre pl P) as R. eexists. split; [exact R|].
-        split; [apply (contained_splits edge (pd_upper m) (pd_special m)); [lia|apply pg13_contained]|].
-        rewrite F. unfold store_words, rest_words. rewrite <- map_app. split; [|reflexivity].
+        split; [apply (contained_splits edge (pd_upper m) (pd_special m)); [lia|destruct U as [->| ->]; [apply pg13_contained|apply pg14_contained]]|].
+        assert (rest_words a = zeroed_words m) as -> by (destruct U; now subst a).
+        rewrite F. unfold store_words. rewrite <- map_app. split; [|reflexivity].
         pose proof (rewrites_low _ _ R) as Q. unfold store_words in Q. rewrite map_app in Q. now apply Forall_app in Q.
-      - destruct (upstream_stores PG14 (or_intror eq_refl)) as (pre & pl & P & F).
-        pose proof (upstream_rewrites m page_m valid _ pre pl P) as R. eexists. split; [exact R|].
-        split; [apply (contained_splits edge (pd_upper m) (pd_special m)); [lia|apply pg14_contained]|].
-        rewrite F. unfold store_words, rest_words. rewrite <- map_app. split; [|reflexivity].
-        pose proof (rewrites_low _ _ R) as Q. unfold store_words in Q. rewrite map_app in Q. now apply Forall_app in Q.
-      - pose proof (all_words_rewrite m valid) as R. eexists. split; [exact R|].
-        split; [apply copies_splits, gather_body_bounds|]. split; [exact (rewrites_low _ _ R)|].
-        cbn [body]. rewrite no_stores by apply gather_copies. reflexivity.
-      - pose proof (all_words_rewrite m valid) as R. eexists. split; [exact R|].
-        split; [apply packing_splits; [apply squeeze_copies|intro; now apply squeeze_packs]|]. split; [exact (rewrites_low _ _ R)|].
-        cbn [body]. rewrite no_stores by apply squeeze_copies. reflexivity.
-      - pose proof (all_words_rewrite m valid) as R. eexists. split; [exact R|].
-        split; [apply packing_splits; [apply permute_copies|intro; now apply permute_packs]|]. split; [exact (rewrites_low _ _ R)|].
-        cbn [body]. rewrite no_stores by apply permute_copies. reflexivity.
-      - pose proof (all_words_rewrite m valid) as R. eexists. split; [exact R|].
-        split; [apply packing_splits; [apply slide_copies|intro; now apply slide_packs]|]. split; [exact (rewrites_low _ _ R)|].
-        cbn [body]. rewrite no_stores by apply slide_copies. reflexivity.
-      - pose proof (all_words_rewrite m valid) as R. eexists. split; [exact R|].
-        split; [apply copies_splits, fast_body_bounds|]. split; [exact (rewrites_low _ _ R)|].
-        cbn [body]. rewrite no_stores by apply fast_copies. reflexivity. }
+      - pose proof (all_words_rewrite m valid) as R. rewrite (ours_order a O), (ours_words a O). eexists. split; [exact R|].
+        split; [now apply ours_splits|]. split; [exact (rewrites_low _ _ R)|]. now rewrite no_stores by now apply ours_copies. }
     destruct G as (l & R & S & Q & F). exists l. destruct (low_stores edge _ Q) as (A & B & _).
     split; [exact R|]. split; [now apply splits_app|]. rewrite !filter_app, A, B, app_nil_r. auto.
-  Qed.
-
-  Lemma body_packs a scratch0 i :
-    page (exec (filter is_copy (body a m)) (State m scratch0)) i = packed (placed (order_of a) m) m m i.
-  Proof.
-    destruct a; [apply pg13_packs|apply pg14_packs|apply gather_packs|rewrite filter_copies by apply squeeze_copies; apply squeeze_packs
-      |rewrite filter_copies by apply permute_copies; apply permute_packs|rewrite filter_copies by apply slide_copies; apply slide_packs
-      |apply fast_packs]; assumption.
   Qed.
 
   Lemma repaired_packed o truncate i : edge <= i -> repaired o truncate m i = packed (placed o m) m m i.
@@ -400,8 +435,9 @@ Section Valid.
     - assert (U : forall p, Forall (contained edge (pd_upper m) (pd_special m)) p -> Forall (in_bounds 0 0) p).
       { intros p. apply Forall_impl. intros o. apply contained_in_bounds; lia. }
       destruct a; cbn [body scratch_below scratch_above];
-        [apply U, pg13_contained|apply U, pg14_contained|apply gather_body_bounds|apply squeeze_copies
-        |apply permute_copies|apply slide_copies|apply fast_body_bounds].
+        [apply U, pg13_contained|apply U, pg14_contained|apply gather_bounds|apply squeeze_copies|apply permute_copies
+        |apply slide_copies|apply area_copies|apply climb_copies|apply lines_copies
+        |apply by_depth_copies|apply fast_bounds].
     - destruct (body_and_words a m) as (l & [R _] & _ & F & _ & Q).
       apply Forall_forall. intros o O. assert (O' : In o (store_words l)).
       { rewrite <- F, filter_app. apply in_or_app. right. apply filter_In. split; [exact O|].

@@ -6,32 +6,7 @@ Import ListNotations.
 Local Open Scope Z_scope.
 
 (** ** Facts of [place] *)
-Lemma place_bounds its : nonneg its -> forall upper it to, In (it, to) (place its upper) ->
-  upper - total its <= to /\ to + len it <= upper.
-Proof.
-  induction 1 as [|x r L N IH]; intros upper it to I; cbn in *; [easy|]. pose proof (total_nonneg r N).
-  destruct I as [[= <- <-]|I]; [lia|]. apply IH in I. lia.
-Qed.
-
-Lemma packed_content its : nonneg its -> forall upper it to src base i, In (it, to) (place its upper) ->
-  to <= i < to + len it -> packed (place its upper) src base i = src (off it + (i - to)).
-Proof.
-  induction 1 as [|x r L N IH]; intros upper it to src base i I J; cbn in *; [easy|].
-  destruct I as [[= <- <-]|I]; [cases; lia || reflexivity|].
-  pose proof (place_bounds r N _ _ _ I). rewrite (IH _ it to) by assumption. cases; lia || reflexivity.
-Qed.
-
-(** Without gap: every byte below [upper], as far down as the lengths add up to, is one of a tuple's. *)
-Lemma place_covers its : nonneg its -> forall upper i, upper - total its <= i < upper ->
-  exists it to, In (it, to) (place its upper) /\ to <= i < to + len it.
-Proof.
-  induction 1 as [|x r L N IH]; intros upper i I; cbn in *; [lia|].
-  destruct (Z.le_gt_cases (upper - len x) i).
-  - exists x, (upper - len x). split; [now left|lia].
-  - destruct (IH (upper - len x) i) as (it & to & J & K); [lia|]. exists it, to. split; [now right|exact K].
-Qed.
-
-(** Without overlap: and of no other's. *)
+(** No byte belongs to two. *)
 Lemma place_disjoint its : nonneg its -> forall upper i it to it' to', In (it, to) (place its upper) ->
   In (it', to') (place its upper) -> to <= i < to + len it -> to' <= i < to' + len it' -> it = it' /\ to = to'.
 Proof.
