@@ -35,6 +35,8 @@ PROVED = {
     "whole lines": (12, Order.ITEM),
     "each exactly, from the area": (13, Order.ITEM),
     "by depth": (14, Order.ITEM),
+    "runs by vectors of 64": (15, Order.ITEM),
+    "runs by vectors of 32": (16, Order.ITEM),
 }
 BY_INTERPRETER = 128
 PAGES = 10_000

@@ -15,6 +15,7 @@ Inductive algorithm :=
 | Squeeze                                      (** ours: in place, cache line by cache line *)
 | Permute (window : Z) (few : nat)             (** ours: all windows to registers, then all to the page *)
 | Slide (window : Z)                           (** ours: in place, windows read some tuples ahead *)
+| Runs (wide : bool)                           (** ours: in place, each run by vectors *)
 | Area                                         (** ours: from scratch, each tuple exactly *)
 | Climb (pieces : nat)                         (** ours: in place, each tuple by a number of pieces *)
 | Lines                                        (** ours: from scratch, each tuple by whole lines *)
@@ -233,6 +234,33 @@ Definition slide (window : Z) (m : mem) : list op :=
   then reads window rest upper 0 AHEAD ++ flat_map (slide_batch window rest upper) (seq 0 (S (length rest / AHEAD)))
   else by_runs m rest upper.
 
+(** ** Ours, presorted: each run upwards in place, by vectors of 64 or 32 bytes from its top
+
+    What is stored last, at the bottom, is read first; a run shorter than a vector is read whole before it is written.  From
+    [long] bytes on it is memmove. *)
+Definition both_ends (size to from bytes : Z) : list op :=
+  [Save size (from + bytes - size) size; Save 0 from size; Restore (to + bytes - size) size size; Restore to 0 size].
+
+Definition move_up (vector long to from bytes : Z) : list op :=
+  if long <=? bytes then [Move to from bytes]
+  else if vector <=? bytes
+  then Save 0 from vector ::
+       map (fun k => let at_ := bytes - vector * Z.of_nat (S k) in Move (to + at_) (from + at_) vector)
+         (seq 0 (Z.to_nat (bytes / vector))) ++
+       [Restore to 0 vector]
+  else if 32 <=? bytes then both_ends 32 to from bytes
+  else if 16 <=? bytes then both_ends 16 to from bytes
+  else [Move to from bytes].
+
+Definition by_vectors (vector long : Z) (o : op) : list op :=
+  match o with Move to from bytes => move_up vector long to from bytes | _ => [o] end.
+
+Definition move_runs (wide : bool) (m : mem) : list op :=
+  let (rest, upper) := start false m in
+  if presorted (pd_special m) (items m)
+  then flat_map (if wide then by_vectors 64 768 else by_vectors 32 512) (filter is_copy (runs Move rest upper))
+  else by_runs m rest upper.
+
 (** ** Ours, long tuples: the area to scratch as it lies, then each tuple to its place *)
 Definition area (m : mem) : list op :=
   let (rest, upper) := start false m in
@@ -376,6 +404,7 @@ Definition program (a : algorithm) (truncate : bool) (m : mem) : list op :=
   | Squeeze => squeeze m ++ write_line_pointers (line_pointers m) (pd_special m)
   | Permute window few => permute window few m ++ write_line_pointers (line_pointers m) (pd_special m)
   | Slide window => slide window m ++ write_line_pointers (line_pointers m) (pd_special m)
+  | Runs wide => move_runs wide m ++ write_line_pointers (line_pointers m) (pd_special m)
   | Area => area m ++ write_line_pointers (line_pointers m) (pd_special m)
   | Climb pieces => climb pieces m ++ write_line_pointers (line_pointers m) (pd_special m)
   | Lines => lines m ++ write_line_pointers (line_pointers m) (pd_special m)

@@ -1,14 +1,14 @@
 (* SPDX-License-Identifier: PostgreSQL *)
 (** * The whole of PageRepairFragmentation: every algorithm leaves exactly the page of the specification, and stays in bounds *)
 From Coq Require Import ZArith List Bool Lia Sorting.Permutation.
-From Pgquern.compaction Require Import Page Memory Algorithms Spec Moves Decode Squeezing Copies Squeezed Windows Pieces Pointers.
+From Pgquern.compaction Require Import Page Memory Algorithms Spec Moves Decode Squeezing Copies Squeezed Windows Vectors Pieces Pointers.
 Import ListNotations.
 Local Open Scope Z_scope.
 
 (** The line pointer changes and copies of an algorithm, before unused line pointers and the header. *)
 Definition body (a : algorithm) (m : mem) : list op :=
   match a with PG13 => pg13 m | PG14 => pg14 m | Gather whole window => gather whole window m | Squeeze => squeeze m
-  | Permute window few => permute window few m | Slide window => slide window m | Area => area m | Climb pieces => climb pieces m | Lines => lines m
+  | Permute window few => permute window few m | Slide window => slide window m | Runs wide => move_runs wide m | Area => area m | Climb pieces => climb pieces m | Lines => lines m
   | ByDepth => by_depth m   | Fast => fast m end.
 
 (** How far the scratch area of an algorithm goes beyond the addresses of the page. *)
@@ -233,6 +233,16 @@ Section Valid.
     - destruct (by_runs_bounds _ _ _ S) as [A B]. split; [exact A|]. apply B; lia.
   Qed.
 
+  Lemma move_runs_copies wide :
+    Forall (fun o => is_copy o = true) (move_runs wide m) /\ Forall (in_bounds 0 0) (move_runs wide m).
+  Proof.
+    unfold move_runs. destruct (start false m) as [rest upper] eqn:S. destruct (by_runs_bounds _ _ _ S) as [A B].
+    specialize (B 0 0 ltac:(lia) ltac:(lia)). destruct (presorted _ _) eqn:P; [|split; assumption].
+    unfold by_runs in A, B. rewrite P in A, B. rewrite Forall_forall in A, B.
+    split; apply Forall_flat_map, Forall_forall; intros o O; specialize (A o O); specialize (B o O); destruct wide;
+      (destruct o; [apply move_up_bounds; [lia|exact B]|constructor; [assumption|constructor]..]).
+  Qed.
+
   Lemma area_copies : Forall (fun o => is_copy o = true) (area m) /\ Forall (in_bounds 0 0) (area m).
   Proof.
     unfold area. pose proof header_bounds. pose proof new_upper_edge as E.
@@ -326,7 +336,7 @@ Section Valid.
   Lemma ours_copies a : ours a -> Forall (fun o => is_copy o = true) (body a m).
   Proof.
     intros [? ?]. destruct a; try congruence; [apply gather_copies|apply squeeze_copies|apply permute_copies|apply slide_copies
-      |apply area_copies|apply climb_copies|apply lines_copies
+      |apply move_runs_copies|apply area_copies|apply climb_copies|apply lines_copies
       |apply by_depth_copies|apply fast_copies].
   Qed.
 
@@ -335,7 +345,7 @@ Section Valid.
   Proof.
     destruct a; [apply pg13_packs|apply pg14_packs|apply gather_packs|..|apply fast_packs]; try assumption.
     all: rewrite filter_copies by now apply ours_copies.
-    all: [> apply squeeze_packs|apply permute_packs|apply slide_packs|apply area_packs|apply climb_packs|apply lines_packs
+    all: [> apply squeeze_packs|apply permute_packs|apply slide_packs|apply move_runs_packs|apply area_packs|apply climb_packs|apply lines_packs
       |apply by_depth_packs]; assumption.
   Qed.
 
@@ -436,7 +446,7 @@ Section Valid.
       { intros p. apply Forall_impl. intros o. apply contained_in_bounds; lia. }
       destruct a; cbn [body scratch_below scratch_above];
         [apply U, pg13_contained|apply U, pg14_contained|apply gather_bounds|apply squeeze_copies|apply permute_copies
-        |apply slide_copies|apply area_copies|apply climb_copies|apply lines_copies
+        |apply slide_copies|apply move_runs_copies|apply area_copies|apply climb_copies|apply lines_copies
         |apply by_depth_copies|apply fast_bounds].
     - destruct (body_and_words a m) as (l & [R _] & _ & F & _ & Q).
       apply Forall_forall. intros o O. assert (O' : In o (store_words l)).

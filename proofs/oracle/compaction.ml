@@ -7,10 +7,10 @@
    Algorithm: 0 pg13; 1 pg14; 2 fixed-size stores with slack; then ours through scratch: 3 by windows of 64 bytes, 4 the
    same without a look at what is in place, 5 by windows of 256 bytes, 6 each tuple exactly, 7 by runs; 8 squeezed in
    place, line by line; through registers, by windows of 64 bytes: 9 all read before one is written, 10 read ahead; 11 each
-   in place by pieces of 32 bytes; from scratch: 12 by whole lines, 13 each exactly; 14 to scratch line by line, by depth.
-   Where windows or pieces don't fit, the tuples are too many, or the page isn't presorted, 3 to 5, 8 to 12 and 14 go by
-   runs.  Plus 128: the operations are done by the extracted interpreter, byte by byte on functions (slow), instead of by
-   [step] below on buffers. *)
+   in place by pieces of 32 bytes; from scratch: 12 by whole lines, 13 each exactly; 14 to scratch line by line, by depth;
+   by runs in place, by vectors of 64 (15) or 32 bytes (16).  Where windows or pieces don't fit, the tuples are too many, or
+   the page isn't presorted, 3 to 5, 8 to 12 and 14 to 16 go by runs as 7 does.  Plus 128: the operations are done by the
+   extracted interpreter, byte by byte on functions (slow), instead of by [step] below on buffers. *)
 
 open Compaction_proved
 
@@ -53,7 +53,9 @@ let algorithm = function
   | 12 -> Lines
   | 13 -> Area
   | 14 -> ByDepth
-  | n -> prerr_endline (Printf.sprintf "no algorithm %d: give 0 to 14" n); exit 2
+  | 15 -> Runs true
+  | 16 -> Runs false
+  | n -> prerr_endline (Printf.sprintf "no algorithm %d: give 0 to 16" n); exit 2
 
 let answer kind truncate page =
   let run = if kind land 128 = 0 then run_on_buffers else run_extracted in
