@@ -12,11 +12,11 @@ MODEL_NEEDS := $(SETUP)/python.stamp $(if $(TLA2TOOLS),$(SETUP)/java.stamp,$(SET
 MODEL_RUN   := $(PY) spec/run.py $(if $(STEM),--stem $(STEM))
 
 .PHONY: model model-small model-accept
-model: $(MODEL_NEEDS) ## check every model, and that every broken one fails as it should (2 minutes)
+model: $(MODEL_NEEDS) ## check every model, and that every broken one fails as it should (5 minutes)
 	@$(MODEL_RUN)
 
 model-small: $(MODEL_NEEDS) ## check the small models and the broken ones only (40 s)
 	@$(MODEL_RUN) --only small
 
-model-accept: $(MODEL_NEEDS) ## run the models and write what was found to spec/manifest.json, for review (2 minutes)
+model-accept: $(MODEL_NEEDS) ## run the models and write what was found to spec/manifest.json, for review (5 minutes)
 	@$(MODEL_RUN) --accept
