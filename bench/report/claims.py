@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: PostgreSQL
 """The figures of CLAIMS.md, written from build/results/ between its markers.
 
-    python -m bench.report.claims      (after `make bench` and `make bench-endtoend`; 1 s)
+    python -m bench.report.claims      (after `make bench`, `make bench-beside` and `make bench-endtoend`; 1 s)
 
 A goal missed is written as missed, with the figure that was reached.
 """
@@ -66,12 +66,42 @@ def endtoend_section(result: dict[str, Any]) -> list[str]:
     return [*lines, ""]
 
 
+def beside_section(result: dict[str, Any]) -> list[str]:
+    """Our kernels and a real server's own function, in its process: the worst configuration, the middle, the best."""
+    lines = [
+        "### Beside a real server's own function",
+        "",
+        f"`make bench-beside`, {result['finished'][:10]}, commit {result['commit']}, {result['cpu']}. "
+        "How many times a kernel is as fast as the server's own PageRepairFragmentation, on the same pages in one "
+        "process of that server.",
+        "",
+        "| server | kernel | configurations | worst [95 %] | which | middle | best |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    rows: dict[tuple[str, str, str], list[dict[str, Any]]] = {}
+    for item in result["items"]:
+        rows.setdefault((item["config"]["server"], item["optimisation"], item["variant"]), []).append(item)
+    for (server, optimisation, variant), items in rows.items():
+        if variant == "native":
+            continue
+        low, *_, high = ranked = sorted(items, key=lambda item: float(item["speedup"]["median"]))
+        worst, middle = low["speedup"], ranked[len(ranked) // 2]["speedup"]["median"]
+        which = ", ".join(f"{k} {v}" for k, v in low["config"].items() if k != "server")
+        lines.append(
+            f"| {server} ({optimisation}) | {variant} | {len(items)} | {worst['median']:.2f} [{worst['low']:.2f}, "
+            f"{worst['high']:.2f}] | {which} | {middle:.2f} | {high['speedup']['median']:.2f} |"
+        )
+    return [*lines, ""]
+
+
 def figures(found: list[dict[str, Any]]) -> str:
     """All sections. Only full benchmark runs count: a short one decides nothing."""
     lines: list[str] = []
     for result in found:
         if result["layer"] == "bench" and result["mode"] == "full":
             lines += bench_section(result)
+        if result["layer"] == "beside":
+            lines += beside_section(result)
         if result["layer"] == "endtoend":
             lines += endtoend_section(result)
     return "\n".join(lines)
