@@ -4,14 +4,14 @@
  *
  * 1. Scan, without a branch on the data: prefix sums give all new lp_off, a table of permutations packs the tuples, each
  *    is compared with the one before it.
- * 2. Move: presorted with few gaps or large tuples run by run in place; the others to scratch, to their new places, by
- *    loads and stores of a fixed size, and back in one copy.
+ * 2. Move: presorted with few gaps or large tuples run by run in place; long ones of one length from slot to slot
+ *    (slots.h); the others to scratch, to their new places, by loads and stores of a fixed size, and back in one copy.
  * 3. The new line pointers, and the header.
  *
  * A page that must be refused goes to the scalar variant, to name the fault; so does one whose line pointer array ends so
  * close to the page's end that whole vectors of it would reach beyond.
  */
-#include "compaction/page.h"
+#include "compaction/slots.h"
 #include "left_pack.h"
 
 enum {
@@ -388,6 +388,33 @@ static inline __attribute__((always_inline)) void move_by_scratch(uint8_t *page,
         memcpy(page + new_end, scratch + new_end, end - new_end);
 }
 
+/* ---- long tuples of one length ---- */
+
+static inline void copy_vectors(uint8_t *to, const uint8_t *from, uint32_t length)
+{
+    uint32_t at = VECTOR - (uint32_t)((uintptr_t)to % VECTOR);
+
+    copy32(to, from);
+    for (; at < length - 2 * VECTOR; at += 2 * VECTOR) {
+        copy32(to + at, from + at);
+        copy32(to + at + VECTOR, from + at + VECTOR);
+    }
+    copy32(to + length - 2 * VECTOR, from + length - 2 * VECTOR);
+    copy32(to + length - VECTOR, from + length - VECTOR);
+}
+
+/* False if they are shorter, or of several lengths, or one is not in a slot of its own. */
+static inline bool find_slots(uint8_t *page, const bounds *b, const scan *s, slots *t)
+{
+    *t = (slots){.end = page + b->special, .length = s->longest};
+    if (s->longest < SHORTEST_IN_SLOTS || s->total != s->nitems * s->longest)
+        return false;
+    for (uint32_t i = 0; i < s->nitems; i++)
+        if (!find_slot(t, page + tuple_off(s, i)))
+            return false;
+    return true;
+}
+
 /* Long tuples, most of them live: the whole area to scratch as it lies, then each to its place. */
 static inline void move_by_area(uint8_t *page, const bounds *b, const scan *s)
 {
@@ -405,6 +432,7 @@ static inline void move_tuples(uint8_t *page, const bounds *b, scan *s)
 {
     /* A window may begin below the tuple area, but not below the page: every tuple ends at pd_upper + UNIT or above. */
     bool small = s->longest <= SMALL && b->upper + UNIT >= SMALL;
+    slots in_slots;
 
     if (small && s->nitems <= FEW_TUPLES)
         move_by_scratch(page, s, 0, gather_by_windows);
@@ -412,6 +440,8 @@ static inline void move_tuples(uint8_t *page, const bounds *b, scan *s)
         move_runs(page, s);
     else if (small || (s->longest <= WIDEST && b->upper + UNIT >= WIDEST))
         move_by_scratch(page, s, s->first, gather_by_windows);
+    else if (find_slots(page, b, s, &in_slots))
+        permute_slots(&in_slots, copy_vectors);
     else if (4 * s->total >= 3 * (b->special - b->upper))
         move_by_area(page, b, s);
     else

@@ -15,13 +15,14 @@
  *      place, a cache line at a time from pd_special downwards, whatever the tuples' lengths;
  *    - small: each goes to scratch, to its new place, by one load and one store of a fixed size, and all that moved goes
  *      back in one copy;
+ *    - long and of one length: from slot to slot, by one copy each (slots.h);
  *    - the rest: to scratch and back in larger pieces.
  * 3. The new line pointers, and the header.
  *
  * A page that must be refused goes to the scalar variant, to name the fault; so does one whose line pointer array ends so
  * close to the page's end that whole vectors of it would reach beyond.
  */
-#include "compaction/page.h"
+#include "compaction/slots.h"
 
 #include <immintrin.h>
 
@@ -633,6 +634,28 @@ static inline void gather_each(uint8_t *scratch, const uint8_t *page, const scan
     }
 }
 
+/* ---- out of order, long tuples of one length ---- */
+
+static inline void copy_lines(uint8_t *to, const uint8_t *from, uint32_t length)
+{
+    _mm512_storeu_si512(to, _mm512_loadu_si512(from));
+    for (uint32_t at = LINE - (uint32_t)((uintptr_t)to % LINE); at < length - LINE; at += LINE)
+        _mm512_storeu_si512(to + at, _mm512_loadu_si512(from + at));
+    _mm512_storeu_si512(to + length - LINE, _mm512_loadu_si512(from + length - LINE));
+}
+
+/* False if they are shorter, or of several lengths, or one is not in a slot of its own. */
+static inline bool find_slots(uint8_t *page, const bounds *b, const scan *s, slots *t)
+{
+    *t = (slots){.end = page + b->special, .length = s->longest};
+    if (s->longest < SHORTEST_IN_SLOTS || s->total != s->nitems * s->longest)
+        return false;
+    for (uint32_t i = 0; i < s->nitems; i++)
+        if (!find_slot(t, page + s->old_ends[i] - t->length))
+            return false;
+    return true;
+}
+
 typedef void (*gather_fn)(uint8_t *scratch, const uint8_t *page, const scan *s);
 
 static inline __attribute__((always_inline)) void move_by_scratch(uint8_t *page, const scan *s,
@@ -655,6 +678,7 @@ static inline void move_tuples(uint8_t *page, const bounds *b, scan *s)
     /* A window may begin below the tuple area, but not below the page: every tuple ends at pd_upper + UNIT or above. */
     bool small = s->longest <= LINE && b->upper >= LINE;
     bool similar = s->shortest >= LINE / 2 && s->longest <= 3 * LINE;
+    slots in_slots;
 
     s->run_ends[s->ngaps] = (uint16_t)s->new_upper;
     if (small && s->nitems <= FEW && s->new_upper >= LINE)
@@ -671,6 +695,8 @@ static inline void move_tuples(uint8_t *page, const bounds *b, scan *s)
         squeeze(page, s);
     else if (s->longest <= WIDEST && b->upper + UNIT >= WIDEST)
         move_by_scratch(page, s, gather_by_windows);
+    else if (find_slots(page, b, s, &in_slots))
+        permute_slots(&in_slots, copy_lines);
     else if (s->longest <= DEEPEST && b->upper + UNIT >= LINE)
         move_by_scratch(page, s, gather_by_list);
     else if (s->new_upper >= LINE && 4 * s->total >= 3 * (b->special - b->upper))
