@@ -34,6 +34,8 @@
 (*   committed          before, after        "purged committed             *)
 (*   xmin, xmax         xmin, xmax             transactions from to"       *)
 (*   catchange          catchange            "purged catalog modifying     *)
+(*                                             transactions from to", before*)
+(*                                             16 "purged initial running  *)
 (*                                             transactions from to"       *)
 (*   disk               file: committed      .snap: committed.xip          *)
 (*                      file: xmin, xmax,    18: pg_get_logical_snapshot_  *)
@@ -46,15 +48,21 @@
 (* the array that the kernels of csrc/snapbuild keep (pgquern.snapbuild's  *)
 (* Committed.xip), the rest are the builder's attributes of the same names.*)
 (* What is not looked at: snapshots, which the server does not tell of     *)
-(* (Change is never taken), and includes_all_transactions; restarts before *)
-(* 16, where a file says nothing of the transactions in progress.          *)
+(* (Change is never taken), and includes_all_transactions.                 *)
+(*                                                                         *)
+(* What majors do differently, and configurations replace                  *)
+(*   before 16  Restored, HasCatalogChanges: InitialRunningXacts instead of*)
+(*              catchange.xip, and PurgeRawMinimum instead of PurgeFrontScan*)
+(*   13         Marks: a change marks no top-level transaction, so one     *)
+(*              whose only change was rolled back is not tracked.          *)
 (*                                                                         *)
 (* Found by it: the model took the abort of a transaction whose only change*)
 (* of the catalog was its aborted subtransaction's to leave no record, and *)
 (* its builder never forgot it; the next file of a server of 18 said       *)
 (* otherwise.                                                              *)
 (*                                                                         *)
-(* How to break it: TraceSnapbuild_mutant_*.cfg each alter one event.      *)
+(* How to break it: TraceSnapbuild_mutant_*.cfg each alter one event, or   *)
+(* follow a server by another major's rules.                               *)
 (***************************************************************************)
 EXTENDS snapbuild_ring, RecordedSnapbuild
 
@@ -63,6 +71,7 @@ CONSTANT Trace      \* [first |-> the first XID, full |-> is a full snapshot bui
 VARIABLES
     done,           \* how many events have been followed
     confirmed,      \* no restart goes beyond this LSN
+    running,        \* by LSN of each running-xacts record: the XIDs in it
     altered         \* the event that a mutant alters; 0: none
 
 -----------------------------------------------------------------------------
@@ -103,18 +112,36 @@ TraceBurns == {0} \cup {Trace.events[i].n : i \in {j \in DOMAIN Trace.events : T
 -----------------------------------------------------------------------------
 Known(x) == x \in Xacts
 
+(* One that read no earlier change learns of the transaction by this one. *)
+ChangeAgain(x) ==
+    /\ status[x] = "running"
+    /\ x \in changed
+    /\ wal' = Append(wal, [type |-> "new_cid", xid |-> x, top |-> top[x]])
+    /\ UNCHANGED <<nextXid, top, status, changed>>
+
 ServerStep ==
     LET xid == Now(Event.xid)
     IN  CASE Event.event = "begin" -> Event.xid = XidOf(nextXid) /\ Begin /\ HalfRing
           [] Event.event = "sub" ->
                 Event.xid = XidOf(nextXid) /\ Known(Now(Event.top)) /\ BeginSub(Now(Event.top)) /\ HalfRing
           [] Event.event = "burn"   -> Burn(Event.n) /\ HalfRing
-          [] Event.event = "change" -> Known(xid) /\ ChangeCatalog(xid)
+          [] Event.event = "change" -> Known(xid) /\ (ChangeCatalog(xid) \/ ChangeAgain(xid))
           [] Event.event = "commit" -> Known(xid) /\ Commit(xid) /\ Xids(wal'[Len(wal')].subs) = Range(Event.subs)
           [] Event.event = "end"    -> Known(xid) /\ EndCommit(xid)
           [] Event.event = "abort"  -> Known(xid) /\ Abort(xid)
           [] Event.event = "running" ->
                 LogRunning /\ XidOf(OldestRunning) = Event.oldest /\ XidOf(nextXid) = Event.next
+
+-----------------------------------------------------------------------------
+(* Before 16 a file says nothing of the transactions in progress.  Instead a restored builder *)
+(* keeps the XIDs that the record names, and a commit with invalidations is looked up there by *)
+(* its top-level XID: if found, all of it has changed the catalog.                             *)
+InitialRunning(file) == SortUnique(running[read'])
+
+ByInitialRunning(x, r) == x \in DOMAIN in_progress \/ (r.invals /\ Found(XidOf(r.xid), catchange))
+
+(* 13 *)
+MarksAlone(r) == {r.xid}
 
 -----------------------------------------------------------------------------
 FileAgrees(file) ==
@@ -128,11 +155,13 @@ RunningAgrees ==
     /\ Agrees("before", Len(committed)) /\ Agrees("after", Len(committed'))
     /\ Agrees("xmin", xmin') /\ Agrees("xmax", xmax')
     /\ Agrees("catchange", <<Len(catchange), Len(catchange')>>)
+    /\ Told("after") /\ ~Told("catchange") => catchange' = catchange
     /\ FileAgrees(File)
 
-(* A slot goes back to a snapshot that was serialised, as far as RestartLsn has been or, as it *)
-(* is told late and transactions without a change of the catalog hold it up, not quite so far. *)
-MayRestartAt(lsn) == lsn \in DOMAIN disk /\ lsn <= confirmed
+(* A slot goes back to where it was created, or to a snapshot that was serialised, as far as   *)
+(* RestartLsn has been or, as it is told late and transactions without a change of the catalog *)
+(* hold it up, not quite so far.                                                               *)
+MayRestartAt(lsn) == lsn = 1 \/ (lsn \in DOMAIN disk /\ lsn <= confirmed)
 
 BuilderStep ==
     CASE Event.event = "restart"      -> MayRestartAt(Event.at) /\ RestartAt(Event.at)
@@ -150,13 +179,14 @@ Follow ==
     /\ done' = done + 1
     /\ IF OfTheServer THEN ServerStep /\ UNCHANGED builderVars ELSE BuilderStep
     /\ confirmed' = IF RestartLsn' > confirmed THEN RestartLsn' ELSE confirmed
+    /\ running' = IF Event.event = "running" THEN With(running, Len(wal'), Xids({x \in Xacts : ~Finished(x)})) ELSE running
     /\ UNCHANGED altered
 
-Finish == done = Len(Trace.events) /\ UNCHANGED <<vars, done, confirmed, altered>>
+Finish == done = Len(Trace.events) /\ UNCHANGED <<vars, done, confirmed, running, altered>>
 
-TraceInit == Init /\ done = 0 /\ confirmed = 0 /\ altered = Max(Which \cup {0})
+TraceInit == Init /\ done = 0 /\ confirmed = 0 /\ running = <<>> /\ altered = Max(Which \cup {0})
 
-TraceSpec == TraceInit /\ [][Follow \/ Finish]_<<vars, done, confirmed, altered>>
+TraceSpec == TraceInit /\ [][Follow \/ Finish]_<<vars, done, confirmed, running, altered>>
 
 -----------------------------------------------------------------------------
 (* From CONSISTENT on; why not before: see GateAt in snapbuild. *)

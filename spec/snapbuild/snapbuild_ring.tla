@@ -117,15 +117,20 @@ Init == ServerInit /\ BuilderInit
 Without(f, S) == [x \in DOMAIN f \ S |-> f[x]]
 Xids(fulls)   == {XidOf(f) : f \in fulls}
 
+(* SnapBuildProcessNewCid; from 14 on it marks the top-level transaction too. *)
+Marks(r) == {r.xid, r.top}
+
 ReadNewCid(r) ==
     /\ in_progress' =
          IF Rank(state) < Rank(GateAt) THEN in_progress
-         ELSE [x \in DOMAIN in_progress \cup Xids({r.xid, r.top}) |->
+         ELSE [x \in DOMAIN in_progress \cup Xids(Marks(r)) |->
                   IF x \in DOMAIN in_progress THEN in_progress[x] ELSE restart_point]
     /\ UNCHANGED <<state, xmin, xmax, next_phase_at, committed, all_transactions, catchange, snapshot,
                    restart_point, disk>>
 
-HasCatalogChanges(x, invals) == x \in DOMAIN in_progress \/ (invals /\ Found(x, catchange))
+(* What a restored builder takes catchange.xip from, and what it concludes at a commit: 16 on *)
+Restored(file)          == file.catchange
+HasCatalogChanges(x, r) == x \in DOMAIN in_progress \/ (r.invals /\ Found(x, catchange))
 
 (* The latest of the XIDs of a sequence, by Follows *)
 RECURSIVE Latest(_, _)
@@ -144,8 +149,8 @@ ReadCommit(r) ==
               \/ state = "BUILDING_SNAPSHOT" /\ TooOldToTrack(r)
            THEN UNCHANGED <<committed, all_transactions, xmax, snapshot>>
            ELSE LET forced  == full /\ ~AtLeast("CONSISTENT")
-                    changers == SelectSeq(subs, LAMBDA s : HasCatalogChanges(s, r.invals))
-                    changer == changers # <<>> \/ HasCatalogChanges(xid, r.invals)
+                    changers == SelectSeq(subs, LAMBDA s : HasCatalogChanges(s, r))
+                    changer == changers # <<>> \/ HasCatalogChanges(xid, r)
                     tracked == IF forced THEN subs ELSE changers
                     newest  == Latest(tracked, xid)
                 IN  IF forced \/ changer
@@ -194,7 +199,7 @@ ReadRunning(r) ==
                   /\ xmin' = disk[read'].xmin
                   /\ xmax' = disk[read'].xmax
                   /\ committed' = disk[read'].committed
-                  /\ catchange' = disk[read'].catchange
+                  /\ catchange' = Restored(disk[read'])
                   /\ snapshot' = Snapshot(xmin', xmax', committed')
                   /\ restart_point' = read'
                   /\ UNCHANGED disk

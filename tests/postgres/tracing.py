@@ -93,11 +93,10 @@ class Journal:
         self.tell("begin", xid=xid) if top is None else self.tell("sub", xid=xid, top=top)
 
     def change(self, xid: int) -> None:
-        """A change of the catalog; the model has a transaction's first one only."""
-        if xid not in self.changed:
-            self.changed.add(xid)
-            self.wal.append(("new_cid", xid))
-            self.tell("change", xid=xid)
+        """A change of the catalog."""
+        self.changed.add(xid)
+        self.wal.append(("new_cid", xid))
+        self.tell("change", xid=xid)
 
     def commit(self, top: int) -> None:
         """COMMIT has returned: its record is written, and the transaction has left the running ones."""
