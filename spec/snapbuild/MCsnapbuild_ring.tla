@@ -41,19 +41,31 @@ OneOrder ==
         /\ Ended => Logs \/ \E t \in Xacts : status[t] = "committing" /\ status'[t] = "committed"
 
 -----------------------------------------------------------------------------
-(* For long ways: just these records, in this order.  Of three transactions*)
-(* the first two have changed the catalog when a snapshot is serialised    *)
-(* (4); the third one begins after that, and so the decoder can start again*)
-(* from there while it runs.  The first ends, a record follows, the second *)
-(* one ends, at last the third.                                            *)
-Plan   == <<"running", "new_cid", "new_cid", "running", "new_cid", "abort", "running", "abort", "abort", "running">>
+(* For long ways: just such records, in this order. *)
+Planned(plan) == Len(wal') <= Len(plan) /\ \A i \in 1..Len(wal') : wal'[i].type \in plan[i]
+
+Run    == {"running"}
+Cid    == {"new_cid"}
+Finish == {"commit", "abort"}
+
+(* Of three transactions the first two have changed the catalog when a     *)
+(* snapshot is serialised (4); the third one begins after that, and so the *)
+(* decoder can start again from there while it runs.  The first ends, a    *)
+(* record follows, the second one ends, at last the third.                 *)
 ByPlan ==
-    /\ Len(wal') <= Len(Plan)
-    /\ \A i \in 1..Len(wal') : wal'[i].type = Plan[i]
+    /\ Planned(<<Run, Cid, Cid, Run, Cid, Finish, Run, Finish, Finish, Run>>)
     /\ (Len(wal') >= 6 => wal'[6].xid = FirstXid)
     /\ (Len(wal') >= 8 => wal'[8].xid # Max(Xacts))
     /\ (top' # top => Len(wal) \in {1, 4})
     /\ (nextXid' # nextXid => top' # top \/ Len(wal) = 9)
+
+(* A subtransaction changes the catalog; serialised (3); another           *)
+(* transaction begins and changes it, and so can the first one itself; it  *)
+(* commits while the other one runs.                                       *)
+BySubPlan == Planned(<<Run, Cid, Run, Cid, Cid, {"commit"}, Run>>)
+
+(* Two transactions change the catalog and commit, long after xmax moved. *)
+ByStalePlan == Planned(<<Run, Run, Cid, Cid, {"commit"}, {"commit"}>>)
 
 -----------------------------------------------------------------------------
 (* Inserts that keep the array sorted, so that a snapshot need only copy it *)
@@ -63,12 +75,21 @@ XipByState(xs) == IF Strictly(xs) THEN xs ELSE Sorted(xs)
 PurgeByState(xs, horizon) == IF Strictly(xs) THEN PurgeTwoBorders(xs, horizon) ELSE PurgeInPlace(xs, horizon)
 
 -----------------------------------------------------------------------------
+(* Before 16: the XIDs that are running when a file is written are those   *)
+(* that the record names (MaxLag = 0), and so what is kept on restoring it.*)
+RunningFile == [xmin |-> xmin, xmax |-> xmax, committed |-> committed,
+                catchange |-> SortUnique(Xids({x \in Xacts : ~Finished(x)})), next |-> nextXid]
+
+-----------------------------------------------------------------------------
 (* Mutants *)
 InsertInXidOrder(xs, batch) == Downcast(SortUnique({Now(x) : x \in Range(xs) \cup Range(batch)}))
 InsertTwice(xs, batch) == xs \o batch \o batch
 KeepAll(xs, horizon)   == xs
+KeepNothing(xs, horizon) == <<>>
 StillAll               == all_transactions
 AtAsNormal(x, next)    == Widen(IF x = Invalid THEN FirstNormal ELSE x, next)
+UnlessKnown(x, r) ==
+    x \in DOMAIN in_progress \/ (XidOf(r.xid) \notin DOMAIN in_progress /\ ByInitialRunning(x, r))
 XidOrderFile == [xmin |-> xmin, xmax |-> xmax, committed |-> committed,
                  catchange |-> Downcast(SortUnique({Now(x) : x \in DOMAIN in_progress})), next |-> nextXid]
 

@@ -133,12 +133,8 @@ ServerStep ==
                 LogRunning /\ XidOf(OldestRunning) = Event.oldest /\ XidOf(nextXid) = Event.next
 
 -----------------------------------------------------------------------------
-(* Before 16 a file says nothing of the transactions in progress.  Instead a restored builder *)
-(* keeps the XIDs that the record names, and a commit with invalidations is looked up there by *)
-(* its top-level XID: if found, all of it has changed the catalog.                             *)
+(* Before 16, with ByInitialRunning *)
 InitialRunning(file) == SortUnique(running[read'])
-
-ByInitialRunning(x, r) == x \in DOMAIN in_progress \/ (r.invals /\ Found(XidOf(r.xid), catchange))
 
 (* 13 *)
 MarksAlone(r) == {r.xid}

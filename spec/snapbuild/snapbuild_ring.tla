@@ -19,10 +19,12 @@
 (*   xmin of files, the builder's xmax and the cached snapshot's xmin.  For*)
 (*   these the real server does not stand:                                 *)
 (*     "xmax" left out: the builder no longer refines snapbuild: an xmax   *)
-(*       older than half a ring counts as the future and is not moved.     *)
-(*       Harmless: every snapshot stays exact, it only searches more       *)
-(*       (MCsnapbuild_ring_bug_stale_xmax fails on Refines;                *)
-(*       MCsnapbuild_ring_small_stale_xmax: all invariants hold).          *)
+(*       older than half a ring counts as the future and is not moved      *)
+(*       (MCsnapbuild_ring_bug_stale_xmax).  With one transaction at a time*)
+(*       every snapshot stays exact, it only searches more                 *)
+(*       (MCsnapbuild_ring_small_stale_xmax).  But of two that straddle the*)
+(*       opposite of xmax, the younger committing first, the younger is    *)
+(*       then invisible (MCsnapbuild_ring_bug_stale_xmax_straddled).       *)
 (*     "snapshot" left out: a snapshot cached for more than half a ring of *)
 (*       XIDs, without one change of a catalog, takes new XIDs to precede  *)
 (*       its xmin and asks clog, which a decoder that lies behind must not *)
@@ -128,9 +130,14 @@ ReadNewCid(r) ==
     /\ UNCHANGED <<state, xmin, xmax, next_phase_at, committed, all_transactions, catchange, snapshot,
                    restart_point, disk>>
 
-(* What a restored builder takes catchange.xip from, and what it concludes at a commit: 16 on *)
+(* What a restored builder takes catchange.xip from, and what it concludes at a commit *)
 Restored(file)          == file.catchange
 HasCatalogChanges(x, r) == x \in DOMAIN in_progress \/ (r.invals /\ Found(x, catchange))
+
+(* Before 16 a file says nothing of the transactions in progress.  A restored builder keeps the XIDs that *)
+(* the record names instead, InitialRunningXacts, and a commit with invalidations is looked up there by   *)
+(* its top-level XID: if found, all of it has changed the catalog.                                        *)
+ByInitialRunning(x, r) == x \in DOMAIN in_progress \/ (r.invals /\ Found(XidOf(r.xid), catchange))
 
 (* The latest of the XIDs of a sequence, by Follows *)
 RECURSIVE Latest(_, _)
@@ -323,7 +330,8 @@ RefinesInit == wal = <<>> /\ nextXid = FirstXid => Unbounded!Init
 Refines     == [][Unbounded!Next]_(Unbounded!vars)
 
 -----------------------------------------------------------------------------
-Exact(s, lsn) == \A x \in changed : Sees(s, x) <=> x \in CommittedBy(lsn)
+(* XIDs half a ring behind are not asked about: what they wrote is frozen. *)
+Exact(s, lsn) == \A x \in changed : nextXid - x < Half => (Sees(s, x) <=> x \in CommittedBy(lsn))
 
 CachedSnapshotExact == snapshot # None => Exact(snapshot, read)
 NextSnapshotExact   == AtLeast("FULL_SNAPSHOT") => Exact(Snapshot(xmin, xmax, committed), read)
