@@ -28,7 +28,8 @@ Bounds ==
 (* A commit is ended as late as possible: just before such a record.  (No  *)
 (* one asks clog about it earlier: xmin comes from such records.)  An      *)
 (* abort without a record matters only to a transaction that was named.    *)
-(* After the last record nothing matters.                                  *)
+(* After the last record nothing matters.  (MCsnapbuild_small, ..._lag and *)
+(* the small ones of the ring are in any order.)                           *)
 LastRunning == Max({i \in 1..Len(wal) : wal[i].type = "running"} \cup {0})
 Logs        == Len(wal') > Len(wal) /\ wal'[Len(wal')].type = "running"
 Named(x)    == LastRunning > 0 /\ x < wal[LastRunning].next

@@ -98,6 +98,8 @@ NothingSaid(event)  == [event |-> "read"]
 FileShort(event)    == [event EXCEPT !.file.catchange = Tail(@)]
 RestartAhead(event) == [event EXCEPT !.at = @ + 1]
 
+Unsorted(xs) == xs
+
 -----------------------------------------------------------------------------
 Event == LET event == Trace.events[done + 1] IN IF done + 1 = altered THEN Alter(event) ELSE event
 

@@ -283,6 +283,6 @@ ScansNoOther  == \A r \in Readers : Done(r, "scan") => reader[r].got \subseteq {
 (* Entries move without a gap only for space; and compress leaves no gap. *)
 Moves == running' = running /\ tail' < tail
 MovesForAReason    == [][Moves /\ ~Gap(tail, head, count) => last_reason' = "NO_SPACE"]_vars
-NoGapAfterCompress == [][Moves => ~Gap(tail', head', count') /\ tail' = 1]_vars
+NoGapAfterCompress == [][head' < head => ~Gap(tail', head', count') /\ tail' = 1]_vars
 
 =============================================================================
