@@ -10,7 +10,7 @@ prove: $(SETUP)/coq.stamp $(SETUP)/python.stamp ## build and audit the proofs; S
 prove-accept: $(SETUP)/coq.stamp $(SETUP)/python.stamp ## take changed statements over into proofs/Assumptions.expected, after review (as prove)
 	@$(PY) proofs/audit.py --jobs $(PROOF_JOBS) --stem "$(STEM)" --accept
 
-prove-mutants: prove ## change one thing in a definition, see a proof break; STEM= narrows (4 minutes)
+prove-mutants: prove ## change one thing in a definition, see a proof break; STEM= narrows (8 minutes)
 	@$(PY) proofs/mutants.py --stem "$(STEM)"
 
 prove-mutants-accept: prove ## record in proofs/mutants.toml and proofs/README.md which proof each one breaks (as prove-mutants)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: PostgreSQL
 """Run the models and hold what they show against spec/manifest.json.
 
-    spec/run.py                    every configuration (2 minutes)
+    spec/run.py                    every configuration (5 minutes)
     spec/run.py --only small       without the large ones
     spec/run.py --stem compaction  those of one subject
     spec/run.py --accept           write what was found to the manifest and the README's table, for review
