@@ -8,7 +8,7 @@ sits in, by looking at the page alone: nothing that the builder meant to do coun
 
 import struct
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from random import Random
 from typing import Protocol, TypeVar
@@ -97,6 +97,7 @@ class Shape:
     units: tuple[int, int] = (3, 8)  # range of tuple sizes, in units of 8 bytes, at least 1
     ragged: bool = False  # lp_len not a multiple of 8
     gap_percent: int = 0  # of the tuples that have free space above them
+    gaps_as_tuples: bool = False  # such a gap is as large as the tuple below it; else of any size
     full: bool = False  # the last tuple takes all the space that is left
     special: int = 0  # bytes of special space, a multiple of 8
     remainder: int = 0  # bytes of pd_lower beyond the last line pointer, 0..3
@@ -110,7 +111,7 @@ class Shape:
 def draw_shape(source: Source, faults: Sequence[int]) -> Shape:
     """Each choice once. faults: how many there may be, equally likely."""
     scale = source.choose(["few", "some", "many", "edge"])
-    units = source.choose([(3, 8), (1, 1), (1, 4), (3, 50), (1, 120), (4, 4), (1, 24), (4, 24)])
+    units = source.choose([(3, 8), (1, 1), (1, 4), (3, 50), (1, 120), (4, 4), (1, 24), (4, 24), (33, 33), (75, 75)])
     if scale == "edge":
         nline = source.choose([0, 1, 226, 290, 291, 291, 292, 400, MAX_LINE_POINTERS])
     else:
@@ -122,6 +123,7 @@ def draw_shape(source: Source, faults: Sequence[int]) -> Shape:
         units=units,
         ragged=source.choose([False, True]),
         gap_percent=source.choose([0, 5, 50, 100]),
+        gaps_as_tuples=source.choose([False, True]),
         full=source.choose([False, False, True]),
         special=source.choose([0, 0, 0, 8, 16, 1024, 4096, 8160]),
         remainder=source.choose([0, 0, 0, 1, 2, 3]),
@@ -137,6 +139,21 @@ def draw_shape(source: Source, faults: Sequence[int]) -> Shape:
 def shapes(draw: st.DrawFn, *, sound: bool = False, faults: Sequence[int] = ANY_FAULTS) -> Shape:
     """Shapes for Hypothesis. sound: without faults; else how many there may be."""
     return draw_shape(HypothesisSource(draw), (0,) if sound else faults)
+
+
+@st.composite
+def slotted_shapes(draw: st.DrawFn) -> Shape:
+    """Shapes of pages with long tuples of one length, mostly in slots of that length, some of them free."""
+    units = draw(st.integers(33, 200))
+    return replace(
+        draw(shapes(faults=(0, 0, 1))),
+        nline=draw(st.integers(2, 31)),
+        mix=draw(st.sampled_from(["all live", "mostly live", "half"])),
+        layout=draw(st.sampled_from(["random", "rotated", "one swap"])),
+        units=(units, units),
+        gaps_as_tuples=draw(st.sampled_from([True, True, True, False])),
+        full=False,
+    )
 
 
 def random_shape(number: int, *, sound: bool = False) -> Shape:
@@ -196,7 +213,7 @@ def page_of(shape: Shape) -> bytes:
     upper = special
     for i in arrange(list(sizes), shape.layout, rng):
         if room and rng.randrange(100) < shape.gap_percent:
-            gap = rng.randint(1, max(1, room // 8))
+            gap = min(sizes[i] if shape.gaps_as_tuples else rng.randint(1, max(1, room // 8)), room)
             room -= gap
             upper -= 8 * gap
         upper -= 8 * sizes[i]
@@ -338,8 +355,8 @@ def overlap(draft: Draft) -> None:
 
 def same_offset(draft: Draft) -> None:
     """Two line pointers to one tuple."""
-    if stored := draft.stored():
-        i, j = draft.rng.choice(stored), draft.rng.choice(stored)
+    if len(stored := draft.stored()) > 1:
+        i, j = draft.rng.sample(stored, 2)
         draft.lps[i] = draft.lps[i]._replace(lp_off=draft.lps[j].lp_off, lp_len=draft.lps[j].lp_len)
 
 
@@ -377,9 +394,10 @@ FAULTS: dict[str, Callable[[Draft], None]] = {
     ),
 }
 
-# Those of the header hide all others, so the others are drawn more often.
+# Those of the header hide all others, so the others are drawn more often; most often those that need not be refused.
+CHANCES = {"overlap": 24, "same lp_off": 24}
 FAULTS_BY_CHANCE = tuple(
-    name for name in FAULTS for _ in range(1 if "pd_" in name.split()[0] else 24 if name == "overlap" else 3)
+    name for name in FAULTS for _ in range(1 if "pd_" in name.split()[0] else CHANCES.get(name, 3))
 )
 
 
@@ -399,7 +417,7 @@ def corners(page: bytes) -> set[str]:
         return {"refused " + error.code.name} | refusal_corners(header, lps, error)
     found = scan_corners(header, lps, items)
     if items:
-        found |= tuple_corners(header, lps, items)
+        found |= tuple_corners(header, lps, items) | slot_corners(header, items)
     return found
 
 
@@ -528,6 +546,23 @@ def tuple_corners(header: Header, lps: list[LinePointer], items: list[Item]) -> 
     )
 
 
+def slot_corners(header: Header, items: list[Item]) -> set[str]:
+    """Of long tuples of one length: a slot is a place at a multiple of it below pd_special."""
+    length = items[0].lp.aligned_len
+    if length <= 256 or any(item.lp.aligned_len != length for item in items) or is_presorted(items):
+        return set()
+    slots, rests = zip(*(divmod(header.pd_special - item.lp.lp_off, length) for item in items), strict=True)
+    return reached(
+        {
+            "long, of one length, some in no slot": any(rests),
+            "long, of one length, two in one slot": len(set(slots)) < len(slots),
+            "slots, none free": not any(rests) and set(slots) == set(range(1, len(slots) + 1)),
+            "slots, one free": not any(rests) and len(set(range(1, len(slots) + 1)) - set(slots)) == 1,
+            "slots, more free": not any(rests) and len(set(range(1, len(slots) + 1)) - set(slots)) > 1,
+        }
+    )
+
+
 CORNERS = (
     *(f"refused {code.name}" for code in ErrorCode if code >= ErrorCode.HEADER),
     "refused: pd_lower below the header's end",
@@ -591,4 +626,9 @@ CORNERS = (
     "equal lp_off",
     "overlap, unsorted",
     "pd_upper falls",
+    "long, of one length, some in no slot",
+    "long, of one length, two in one slot",
+    "slots, none free",
+    "slots, one free",
+    "slots, more free",
 )

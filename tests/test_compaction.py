@@ -23,7 +23,7 @@ from ref.page import (
 )
 from tests.agree import VARIANTS, assert_agreement, kernel, oracle
 from tests.pages import EXAMPLE, contents, normal, stored
-from tests.strategies import Shape, corners, page_of, random_shape, shapes
+from tests.strategies import Shape, corners, page_of, random_shape, shapes, slotted_shapes
 from tests.tally import tally
 
 every_variant = pytest.mark.parametrize("variant", [variant.name for variant in VARIANTS])
@@ -43,6 +43,17 @@ def test_kernel_equals_oracle(shape: Shape, pages: int) -> None:
     for corner in where:
         event(corner)
     target(float(len(where)), label="corners on one page")
+
+
+@given(slotted_shapes(), st.sampled_from([1, 8]))
+def test_long_tuples_of_one_length(shape: Shape, pages: int) -> None:
+    """The same where they lie in slots, so that each can move straight into a free one."""
+    for i in range(pages):
+        page = page_of(replace(shape, seed=shape.seed + i))
+        tally("compaction", "pages")
+        assert_agreement(page)
+    for corner in corners(page):
+        event(corner)
 
 
 @given(shapes(faults=(1, 2)), st.sampled_from([1, 8]))
