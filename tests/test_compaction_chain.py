@@ -37,6 +37,7 @@ PROVED = {
     "by depth": (14, Order.ITEM),
     "runs by vectors of 64": (15, Order.ITEM),
     "runs by vectors of 32": (16, Order.ITEM),
+    "slots": (17, Order.ITEM),
 }
 BY_INTERPRETER = 128
 PAGES = 10_000

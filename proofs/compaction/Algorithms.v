@@ -20,6 +20,7 @@ Inductive algorithm :=
 | Climb (pieces : nat)                         (** ours: in place, each tuple by a number of pieces *)
 | Lines                                        (** ours: from scratch, each tuple by whole lines *)
 | ByDepth                                      (** ours: through scratch, first each tuple's top line, then the second ones *)
+| Slots                                        (** ours: in place, long tuples of one length each to its slot, by one copy *)
 | Fast.                                        (** ours: from scratch, by stores of one width *)
 
 (** [Move] or [Restore]: from the page itself, or from scratch. *)
@@ -342,6 +343,85 @@ Definition by_depth (m : mem) : list op :=
        [Restore (new_upper_of m) (new_upper_of m) (total rest)]
   else by_runs m rest upper.
 
+(** ** Ours, long tuples of one length out of order: from slot to slot, by one copy each
+
+    Slot [k] is the [k]-th piece of that length from pd_special downwards, where tuple [k] must go.  If it is free, the tuple can
+    come, which frees the slot it comes from, and so on, to a slot where none must go.  What is left when no slot is free are
+    cycles: one tuple of each is put aside, in scratch. *)
+Definition MAX_SLOTS : nat := 32.
+Definition SHORTEST_IN_SLOTS : Z := BLCKSZ / 32 + 8.
+
+Definition slot_start (special length : Z) (slot : nat) : Z := special - Z.of_nat (S slot) * length.
+
+(** The slot that starts [below] pd_special, if it is one that does: below / length - 1, by a multiplication. *)
+Definition slot_below (length below : Z) : Z := below * (65536 / length + 1) / 65536 - 1.
+Definition is_slot (length below : Z) : bool := (slot_below length below + 1) * length =? below.
+
+Definition among (slot : nat) (slots : list nat) : bool := existsb (Nat.eqb slot) slots.
+Fixpoint distinct (slots : list nat) : bool :=
+  match slots with [] => true | slot :: r => negb (among slot r) && distinct r end.
+
+(** In which slot each one lies. *)
+Definition slots_of (m : mem) : list nat :=
+  map (fun it => Z.to_nat (slot_below (longest (items m)) (pd_special m - off it))) (items m).
+
+(** All are long, of one length, and each in a slot of its own. *)
+Definition slots_fit (m : mem) : bool :=
+  let length := longest (items m) in
+  (SHORTEST_IN_SLOTS <=? length) && (total (items m) =? Z.of_nat (List.length (items m)) * length) &&
+  forallb (fun it => is_slot length (pd_special m - off it)) (items m) && distinct (slots_of m).
+
+Section Slots.
+  Variables (special length : Z) (slots : list nat).  (* [slots]: where the tuples lie *)
+  Let n : nat := List.length slots.
+  Let copy_slot (to from : nat) : op := Move (slot_start special length to) (slot_start special length from) length.
+
+  (** Fills the free slot, and then each that becomes free.  Ends where no tuple must go, or where the one in slot [last] must.
+      The copies, which tuples are not in place yet ([misplaced]), and which slot stays free.  Every round fills one more slot:
+      [n] rounds are enough. *)
+  Fixpoint fill (rounds : nat) (misplaced : list nat) (free last : nat) : list op * list nat * nat :=
+    match rounds with
+    | O => ([], misplaced, free)
+    | S rounds =>
+        let from := nth free slots O in
+        let misplaced := filter (fun k => negb (k =? free)%nat) misplaced in
+        if (from =? last)%nat then ([], misplaced, free)
+        else
+          let '(ops, misplaced, free') := if (n <=? from)%nat then ([], misplaced, from) else fill rounds misplaced from last in
+          (copy_slot free from :: ops, misplaced, free')
+    end.
+
+  (** From each slot that is free at first. *)
+  Fixpoint fill_all (frees misplaced : list nat) : list op * list nat :=
+    match frees with
+    | [] => ([], misplaced)
+    | free :: r =>
+        let '(ops, misplaced, _) := fill n misplaced free MAX_SLOTS in
+        let (ops', misplaced) := fill_all r misplaced in (ops ++ ops', misplaced)
+    end.
+
+  (** The lowest one left is put aside, its cycle moved, until none is left. *)
+  Fixpoint cycles (lowest misplaced : list nat) : list op :=
+    match lowest with
+    | [] => []
+    | first :: r =>
+        if among first misplaced
+        then let '(ops, misplaced, free) := fill n misplaced first first in
+             Save 0 (slot_start special length first) length ::
+             ops ++ Restore (slot_start special length free) 0 length :: cycles r misplaced
+        else cycles r misplaced
+    end.
+
+  Definition permute_slots : list op :=
+    let misplaced := filter (fun k => negb (nth k slots O =? k)%nat) (seq 0 n) in
+    let (ops, misplaced) := fill_all (filter (fun k => negb (among k slots)) misplaced) misplaced in
+    ops ++ cycles misplaced misplaced.
+End Slots.
+
+Definition by_slots (m : mem) : list op :=
+  let (rest, upper) := start false m in
+  if slots_fit m then permute_slots (pd_special m) (longest (items m)) (slots_of m) else by_runs m rest upper.
+
 (** ** Ours, vectors: [window] bytes a tuple from scratch, last item first
 
     What a store writes above its tuple is overwritten by the next store; where it would reach above [limit], which holds
@@ -409,6 +489,7 @@ Definition program (a : algorithm) (truncate : bool) (m : mem) : list op :=
   | Climb pieces => climb pieces m ++ write_line_pointers (line_pointers m) (pd_special m)
   | Lines => lines m ++ write_line_pointers (line_pointers m) (pd_special m)
   | ByDepth => by_depth m ++ write_line_pointers (line_pointers m) (pd_special m)
+  | Slots => by_slots m ++ write_line_pointers (line_pointers m) (pd_special m)
   | Fast => fast m ++ write_line_pointers (line_pointers m) (pd_special m)
   end ++ write_header truncate m.
 

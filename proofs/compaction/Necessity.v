@@ -137,6 +137,16 @@ Theorem presortedness_is_needed_to_squeeze :
   (after squeezed unsorted 0) (new_upper unsorted + 128) <> unsorted (off (the_item unsorted 1)).
 Proof. computed. Qed.
 
+(* Two tuples of one length, each in the other's slot. *)
+Definition swapped : mem := page_with 7664 8192 [normal 7664 264; normal 7928 264].
+
+(** Moving from slot to slot without putting a tuple of each cycle aside: its contents are lost. *)
+Theorem putting_aside_is_needed :
+  check swapped = None /\ slots_fit swapped = true /\
+  let moves := filter (fun o => match o with Move _ _ _ => true | _ => false end) (by_slots swapped) in
+  (after moves swapped 0) 7664 <> swapped (off (the_item swapped 2)).
+Proof. computed. Qed.
+
 (** Sliding with each window read only right before it is written: what comes along below a tuple smashes the next one. *)
 Theorem reading_ahead_is_needed :
   let slid := flat_map (fun i => reads 64 (items gaps) 8192 i 1 ++ writes 64 (items gaps) 8192 i 1) (seq 0 5) in

@@ -1,7 +1,7 @@
 (* SPDX-License-Identifier: PostgreSQL *)
 (** * The whole of PageRepairFragmentation: every algorithm leaves exactly the page of the specification, and stays in bounds *)
 From Coq Require Import ZArith List Bool Lia Sorting.Permutation.
-From Pgquern.compaction Require Import Page Memory Algorithms Spec Moves Decode Squeezing Copies Squeezed Windows Vectors Pieces Pointers.
+From Pgquern.compaction Require Import Page Memory Algorithms Spec Moves Decode Squeezing Copies Squeezed Windows Vectors Pieces Slots Pointers.
 Import ListNotations.
 Local Open Scope Z_scope.
 
@@ -9,7 +9,7 @@ Local Open Scope Z_scope.
 Definition body (a : algorithm) (m : mem) : list op :=
   match a with PG13 => pg13 m | PG14 => pg14 m | Gather whole window => gather whole window m | Squeeze => squeeze m
   | Permute window few => permute window few m | Slide window => slide window m | Runs wide => move_runs wide m | Area => area m | Climb pieces => climb pieces m | Lines => lines m
-  | ByDepth => by_depth m   | Fast => fast m end.
+  | ByDepth => by_depth m | Slots => by_slots m | Fast => fast m end.
 
 (** How far the scratch area of an algorithm goes beyond the addresses of the page. *)
 Definition scratch_below (a : algorithm) : Z := match a with Gather _ (Some w) => Z.max 0 w | Lines | ByDepth => LINE | _ => 0 end.
@@ -290,6 +290,13 @@ Section Valid.
     - destruct (by_runs_bounds _ _ _ S) as [A B]. split; [exact A|]. apply B; unfold LINE; lia.
   Qed.
 
+  Lemma by_slots_copies : Forall (fun o => is_copy o = true) (by_slots m) /\ Forall (in_bounds 0 0) (by_slots m).
+  Proof.
+    unfold by_slots. destruct (start false m) as [rest upper] eqn:S. destruct (slots_fit m) eqn:E.
+    - apply Forall_and_inv, (fit_permutes m valid E m).
+    - destruct (by_runs_bounds _ _ _ S) as [A B]. split; [exact A|]. apply B; lia.
+  Qed.
+
   Lemma chunks_mono its its' : (forall it, In it its -> In it its') -> chunks its <= chunks its'.
   Proof.
     intros S. unfold chunks. enough (longest its <= longest its') by div_lia.
@@ -337,7 +344,7 @@ Section Valid.
   Proof.
     intros [? ?]. destruct a; try congruence; [apply gather_copies|apply squeeze_copies|apply permute_copies|apply slide_copies
       |apply move_runs_copies|apply area_copies|apply climb_copies|apply lines_copies
-      |apply by_depth_copies|apply fast_copies].
+      |apply by_depth_copies|apply by_slots_copies|apply fast_copies].
   Qed.
 
   Lemma body_packs a scratch0 i :
@@ -346,7 +353,7 @@ Section Valid.
     destruct a; [apply pg13_packs|apply pg14_packs|apply gather_packs|..|apply fast_packs]; try assumption.
     all: rewrite filter_copies by now apply ours_copies.
     all: [> apply squeeze_packs|apply permute_packs|apply slide_packs|apply move_runs_packs|apply area_packs|apply climb_packs|apply lines_packs
-      |apply by_depth_packs]; assumption.
+      |apply by_depth_packs|apply by_slots_packs]; assumption.
   Qed.
 
   Lemma ours_order a : ours a -> order_of a = ItemOrder.
@@ -447,7 +454,7 @@ Section Valid.
       destruct a; cbn [body scratch_below scratch_above];
         [apply U, pg13_contained|apply U, pg14_contained|apply gather_bounds|apply squeeze_copies|apply permute_copies
         |apply slide_copies|apply move_runs_copies|apply area_copies|apply climb_copies|apply lines_copies
-        |apply by_depth_copies|apply fast_bounds].
+        |apply by_depth_copies|apply by_slots_copies|apply fast_bounds].
     - destruct (body_and_words a m) as (l & [R _] & _ & F & _ & Q).
       apply Forall_forall. intros o O. assert (O' : In o (store_words l)).
       { rewrite <- F, filter_app. apply in_or_app. right. apply filter_In. split; [exact O|].

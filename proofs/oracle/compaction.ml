@@ -8,8 +8,8 @@
    same without a look at what is in place, 5 by windows of 256 bytes, 6 each tuple exactly, 7 by runs; 8 squeezed in
    place, line by line; through registers, by windows of 64 bytes: 9 all read before one is written, 10 read ahead; 11 each
    in place by pieces of 32 bytes; from scratch: 12 by whole lines, 13 each exactly; 14 to scratch line by line, by depth;
-   by runs in place, by vectors of 64 (15) or 32 bytes (16).  Where windows or pieces don't fit, the tuples are too many, or
-   the page isn't presorted, 3 to 5, 8 to 12 and 14 to 16 go by runs as 7 does.  Plus 128: the operations are done by the
+   by runs in place, by vectors of 64 (15) or 32 bytes (16); 17 from slot to slot.  Where windows or pieces don't fit, the
+   tuples are too many or not in slots, or the page isn't presorted, 3 to 5, 8 to 12 and 14 to 17 go by runs as 7 does.  Plus 128: the operations are done by the
    extracted interpreter, byte by byte on functions (slow), instead of by [step] below on buffers. *)
 
 open Compaction_proved
@@ -55,7 +55,8 @@ let algorithm = function
   | 14 -> ByDepth
   | 15 -> Runs true
   | 16 -> Runs false
-  | n -> prerr_endline (Printf.sprintf "no algorithm %d: give 0 to 16" n); exit 2
+  | 17 -> Slots
+  | n -> prerr_endline (Printf.sprintf "no algorithm %d: give 0 to 17" n); exit 2
 
 let answer kind truncate page =
   let run = if kind land 128 = 0 then run_on_buffers else run_extracted in
