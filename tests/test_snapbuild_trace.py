@@ -31,7 +31,7 @@ from tests.tally import tally
 TOP = Path(__file__).resolve().parent.parent
 JAR = TOP / "build" / "tools" / "tla2tools.jar"
 SESSIONS, SEED = 6, 5
-XIDS_BEFORE_WRAP = 30
+XIDS_BEFORE_WRAP = 17  # a file that is restored then has transactions in progress on both sides
 
 
 @dataclass(frozen=True)
@@ -283,6 +283,12 @@ def test_the_traces_are_worth_looking_at(replayed: Replayed) -> None:
             and not journal.changed & {event["xid"], *event["subs"]}
         ]
         assert rolled_back, name
+    # Across the wrap upstream's purge of catchange.xip leaves XIDs that it drops elsewhere.
+    left = {
+        name: sum(event["catchange"][1] for event in replayed.journals[name].events if "catchange" in event)
+        for name in ("pg18", "pg18_wrap")
+    }
+    assert left["pg18"] < left["pg18_wrap"]
 
 
 if __name__ == "__main__":  # record the traces that the models follow without servers
