@@ -112,6 +112,8 @@ typedef struct survey {
     __m512i base; /* in all lanes: where the last tuple must start */
     __m512i lows, ends, offs, longest, shortest, totals;
     __mmask32 falls;
+    /* as in scan, where a store to an array could be meant for them, as far as compilers see */
+    uint32_t nitems, nused, nline_left, ngaps, first;
 } survey;
 
 /* 32 line pointers from the i-th on, of which those in `there` count: a constant if all do. */
@@ -161,44 +163,49 @@ static inline __attribute__((always_inline)) void scan_vector(const uint8_t *pag
     _mm512_storeu_si512(s->words + i + LANES / 2, _mm512_permutex2var_epi16(low, zip_high, high));
 
     shift = pack(stored, _mm512_sub_epi16(new_off, off));
-    before = _mm512_mask_permutexvar_epi16(_mm512_set1_epi16(s->shifts[s->nitems]), ~1u, lane_before, shift);
+    before = _mm512_mask_permutexvar_epi16(_mm512_set1_epi16(s->shifts[v->nitems]), ~1u, lane_before, shift);
     end = pack(stored, _mm512_add_epi16(new_off, len));
-    _mm512_storeu_si512(s->ends + s->nitems, end);
+    _mm512_storeu_si512(s->ends + v->nitems, end);
     old_end = _mm512_sub_epi16(end, shift);
-    _mm512_storeu_si512(s->old_ends + s->nitems, old_end);
-    _mm512_storeu_si512(s->shifts + 1 + s->nitems, shift);
+    _mm512_storeu_si512(s->old_ends + v->nitems, old_end);
+    _mm512_storeu_si512(s->shifts + 1 + v->nitems, shift);
     gaps = _mm512_mask_cmpgt_epi16_mask(first_lanes(n), shift, before);
     falls = _mm512_mask_cmplt_epi16_mask(first_lanes(n), shift, before);
-    _mm512_storeu_si512(s->run_ends + s->ngaps, pack(gaps, end));
-    _mm512_storeu_si512(s->run_old_ends + s->ngaps, pack(gaps, old_end));
-    s->first = (s->ngaps | v->falls) == 0 ? s->nitems + (uint32_t)_tzcnt_u32(gaps | falls) : s->first;
+    v->first = (v->ngaps | v->falls) == 0 ? v->nitems + (uint32_t)_tzcnt_u32(gaps | falls) : v->first;
     v->falls |= falls;
-    s->ngaps += (uint32_t)_mm_popcnt_u32(gaps);
-    s->nitems += n;
-    s->nused += (uint32_t)_mm_popcnt_u32(used_bits);
-    s->nline_left = used_bits ? i + LANES - (uint32_t)_lzcnt_u32(used_bits) : s->nline_left;
+    if (v->falls == 0) { /* out of order, nobody asks for runs */
+        _mm512_storeu_si512(s->run_ends + v->ngaps, pack(gaps, end));
+        _mm512_storeu_si512(s->run_old_ends + v->ngaps, pack(gaps, old_end));
+    }
+    v->ngaps += (uint32_t)_mm_popcnt_u32(gaps);
+    v->nitems += n;
+    v->nused += (uint32_t)_mm_popcnt_u32(used_bits);
+    v->nline_left = used_bits ? i + LANES - (uint32_t)_lzcnt_u32(used_bits) : v->nline_left;
 }
 
 /* If a line pointer is out of bounds, the rest is of no use. */
 static inline void scan_line_pointers(const uint8_t *page, const bounds *b, scan *s)
 {
     const __m512i zero = _mm512_setzero_si512();
-    survey v = {_mm512_set1_epi16((short)b->special),
-                _mm512_set1_epi16(-1),
-                zero,
-                zero,
-                zero,
-                _mm512_set1_epi16(-1),
-                zero,
-                0};
+    survey v = {.base = _mm512_set1_epi16((short)b->special),
+                .lows = _mm512_set1_epi16(-1),
+                .ends = zero,
+                .offs = zero,
+                .longest = zero,
+                .shortest = _mm512_set1_epi16(-1),
+                .totals = zero};
     uint32_t i = 0;
 
     s->shifts[0] = 0;
-    s->nitems = s->nused = s->nline_left = s->ngaps = s->first = 0;
     for (; i + LANES <= b->nline; i += LANES)
         scan_vector(page, s, &v, i, ~0u);
     if (i < b->nline)
         scan_vector(page, s, &v, i, first_lanes(b->nline - i));
+    s->nitems = v.nitems;
+    s->nused = v.nused;
+    s->nline_left = v.nline_left;
+    s->ngaps = v.ngaps;
+    s->first = v.first;
     s->total = (uint32_t)_mm512_reduce_add_epi32(v.totals);
     s->longest = max_of_lanes(v.longest);
     s->shortest = 0xffff - max_of_lanes(_mm512_xor_si512(v.shortest, _mm512_set1_epi16(-1)));
