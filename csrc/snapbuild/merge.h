@@ -8,38 +8,29 @@
 #include <stdbool.h>
 #include <string.h>
 
+enum {
+    CHUNK = 64, /* so many XIDs are sorted, or searched for, at a time */
+    VECTORS = 4 /* so many vectors of them are ranked at a time */
+};
+
+typedef uint32_t vector32 __attribute__((vector_size(16)));
+typedef uint64_t vector64 __attribute__((vector_size(16)));
+
 /*
- * sort_batchN: sorts batch[0 .. m) and drops duplicates; what is left of it. A transaction's XIDs come in rising order
- * but for the top one, which comes last and is the lowest: insertion of each into the sorted run before it costs
- * nothing for those that are in place and one memmove for the last; the search keeps any order at O(m log m) steps.
- *
  * merge_batchN: a[0 .. n) becomes the union with batch[0 .. m), both sorted and free of duplicates, a with space for
- * n + m; the new n. From the end, each XID of the batch is searched for by galloping and the run above it moved to its
- * final place at once, so that near-ordered XIDs cost a few steps each and no XID of the array is moved twice. Where a
- * XID was in the array already, its place stays open as a hole; the holes, noted in the part of the batch that has been
- * used up, are closed at the end.
+ * n + m; the new n. From the end, a chunk of the batch at a time is searched for, and the run above each of its XIDs moved
+ * to its final place at once, so that no XID of the array is moved twice. Where a XID was in the array already, its place
+ * stays open as a hole; the holes, noted in the part of the batch that has been used up, are closed at the end.
+ *
+ * sort_chunkN: sorts chunk[0 .. m), m <= CHUNK, and drops duplicates; what is left of it. The place of each XID is the
+ * number of those below it, so all are compared with all, without a branch. Of equal ones all but one leave a 0,
+ * InvalidTransactionId, behind.
+ *
+ * sort_batchN: the same for a batch of any size. A transaction's XIDs come in rising order but for the top one, which
+ * comes last and is the lowest: the others stay where they are. Any other batch is sorted by chunks, each merged into
+ * those before it: O(m log m) steps, and a memmove of what is there for each chunk.
  */
 #define DEFINE_MERGE(bits, type)                                                                             \
-    static inline size_t sort_batch##bits(type *batch, size_t m)                                             \
-    {                                                                                                        \
-        size_t n = m > 0;                                                                                    \
-                                                                                                             \
-        for (size_t i = 1; i < m; i++) {                                                                     \
-            type x = batch[i];                                                                               \
-            size_t at = n;                                                                                   \
-                                                                                                             \
-            if (batch[n - 1] >= x) {                                                                         \
-                at = lower_bound##bits(batch, n, x);                                                         \
-                if (batch[at] == x)                                                                          \
-                    continue;                                                                                \
-                memmove(batch + at + 1, batch + at, (n - at) * sizeof(type));                                \
-            }                                                                                                \
-            batch[at] = x;                                                                                   \
-            n++;                                                                                             \
-        }                                                                                                    \
-        return n;                                                                                            \
-    }                                                                                                        \
-                                                                                                             \
     static inline void move_run##bits(type *to, const type *from, size_t n)                                  \
     {                                                                                                        \
         if (n > 0)                                                                                           \
@@ -48,19 +39,26 @@
                                                                                                              \
     static inline size_t merge_batch##bits(type *a, size_t n, type *batch, size_t m)                         \
     {                                                                                                        \
-        size_t top = n, holes = 0, to;                                                                       \
+        size_t at[CHUNK], top = n, low = m, holes = 0, to;                                                   \
                                                                                                              \
         for (size_t j = m; j-- > 0;) {                                                                       \
             type x = batch[j];                                                                               \
-            size_t at = gallop_down##bits(a, top, x);                                                        \
-            bool there = at < top && a[at] == x;                                                             \
+            size_t here;                                                                                     \
+            bool there;                                                                                      \
                                                                                                              \
-            move_run##bits(a + at + j + 1, a + at, top - at);                                                \
+            if (j < low) {                                                                                   \
+                low = j < CHUNK ? 0 : j - CHUNK + 1;                                                         \
+                search_chunk##bits(at, a, top, batch + low, j - low + 1);                                    \
+            }                                                                                                \
+            /* Never past the top, not even in an array that isn't sorted. */                                \
+            here = at[j - low] < top ? at[j - low] : top;                                                    \
+            there = here < top && a[here] == x;                                                              \
+            move_run##bits(a + here + j + 1, a + here, top - here);                                          \
             if (there)                                                                                       \
-                batch[m - ++holes] = (type)(at + j);                                                         \
+                batch[m - ++holes] = (type)(here + j);                                                       \
             else                                                                                             \
-                a[at + j] = x;                                                                               \
-            top = at;                                                                                        \
+                a[here + j] = x;                                                                             \
+            top = here;                                                                                      \
         }                                                                                                    \
         if (holes == 0)                                                                                      \
             return n + m;                                                                                    \
@@ -74,6 +72,59 @@
             to += end - from;                                                                                \
         }                                                                                                    \
         return to;                                                                                           \
+    }                                                                                                        \
+                                                                                                             \
+    static inline size_t sort_chunk##bits(type *chunk, size_t m)                                             \
+    {                                                                                                        \
+        type key[CHUNK] = {0}, rank[CHUNK];                                                                  \
+        size_t n = 0;                                                                                        \
+                                                                                                             \
+        memcpy(key, chunk, m * sizeof(type));                                                                \
+        for (size_t i = 0; i < m; i += VECTORS * sizeof(vector##bits) / sizeof(type)) {                      \
+            vector##bits x[VECTORS], below[VECTORS] = {{0}};                                                 \
+                                                                                                             \
+            memcpy(x, key + i, sizeof(x));                                                                   \
+            for (size_t j = 0; j < m; j++) {                                                                 \
+                vector##bits y = key[j] - (vector##bits){0};                                                 \
+                                                                                                             \
+                _Pragma("GCC unroll 4") for (size_t v = 0; v < VECTORS; v++) below[v] -=                     \
+                    (vector##bits)(y < x[v]);                                                                \
+            }                                                                                                \
+            memcpy(rank + i, below, sizeof(below));                                                          \
+        }                                                                                                    \
+        memset(chunk, 0, m * sizeof(type));                                                                  \
+        for (size_t i = 0; i < m; i++)                                                                       \
+            chunk[rank[i]] = key[i];                                                                         \
+        for (size_t i = 0; i < m; i++) {                                                                     \
+            type x = chunk[i];                                                                               \
+                                                                                                             \
+            chunk[n] = x;                                                                                    \
+            n += x != 0;                                                                                     \
+        }                                                                                                    \
+        return n;                                                                                            \
+    }                                                                                                        \
+                                                                                                             \
+    static inline size_t sort_batch##bits(type *batch, size_t m)                                             \
+    {                                                                                                        \
+        type next[CHUNK];                                                                                    \
+        size_t n = m > 0;                                                                                    \
+                                                                                                             \
+        while (n < m && batch[n - 1] < batch[n])                                                             \
+            n++;                                                                                             \
+        if (n == m)                                                                                          \
+            return n;                                                                                        \
+        if (n + 1 == m) {                                                                                    \
+            next[0] = batch[n];                                                                              \
+            return merge_batch##bits(batch, n, next, 1);                                                     \
+        }                                                                                                    \
+        n = sort_chunk##bits(batch, m < CHUNK ? m : CHUNK);                                                  \
+        for (size_t i = CHUNK; i < m; i += CHUNK) {                                                          \
+            size_t c = m - i < CHUNK ? m - i : CHUNK;                                                        \
+                                                                                                             \
+            memcpy(next, batch + i, c * sizeof(type));                                                       \
+            n = merge_batch##bits(batch, n, next, sort_chunk##bits(next, c));                                \
+        }                                                                                                    \
+        return n;                                                                                            \
     }
 
 DEFINE_MERGE(32, uint32_t)

@@ -12,6 +12,10 @@
  * would take three, one after the other. Which branches are taken depends on n alone.
  *
  * gallop_downN: the same, but searching from the end in doubling steps: O(log d) for an answer d before the end.
+ *
+ * search_chunkN: where each of x[0 .. m), m > 0, belongs in a[0 .. n), both sorted. None lies below the first, which is
+ * galloped for. From there on four at a time halve the same range, side by side, so that they neither branch on the data
+ * nor wait for each other; past the last one it is searched for again.
  */
 #define DEFINE_SEARCHES(bits, type)                                                                          \
     /* How many of a[step - 1], a[2 * step - 1], ..., a[n * step - 1] are below x? */                        \
@@ -49,6 +53,29 @@
         /* a[n] and all after are not below x; a[n - step], if there is one, is. */                          \
         from = step <= n ? n - step + 1 : 0;                                                                 \
         return from + lower_bound##bits(a + from, n - from, x);                                              \
+    }                                                                                                        \
+                                                                                                             \
+    static inline void search_chunk##bits(size_t at[], const type *a, size_t n, const type *x, size_t m)     \
+    {                                                                                                        \
+        size_t from = at[0] = gallop_down##bits(a, n, x[0]);                                                 \
+                                                                                                             \
+        for (size_t i = 1; i < m; i += 4) {                                                                  \
+            size_t j = i + 1 < m ? i + 1 : i, k = i + 2 < m ? i + 2 : i, l = i + 3 < m ? i + 3 : i;          \
+            size_t pi = from, pj = from, pk = from, pl = from;                                               \
+            type xi = x[i], xj = x[j], xk = x[k], xl = x[l];                                                 \
+                                                                                                             \
+            for (size_t w = n - from, half; w > 1; w -= half) {                                              \
+                half = w / 2;                                                                                \
+                pi += a[pi + half - 1] < xi ? half : 0;                                                      \
+                pj += a[pj + half - 1] < xj ? half : 0;                                                      \
+                pk += a[pk + half - 1] < xk ? half : 0;                                                      \
+                pl += a[pl + half - 1] < xl ? half : 0;                                                      \
+            }                                                                                                \
+            at[i] = pi + (pi < n && a[pi] < xi);                                                             \
+            at[j] = pj + (pj < n && a[pj] < xj);                                                             \
+            at[k] = pk + (pk < n && a[pk] < xk);                                                             \
+            at[l] = pl + (pl < n && a[pl] < xl);                                                             \
+        }                                                                                                    \
     }
 
 DEFINE_SEARCHES(32, uint32_t)

@@ -9,6 +9,11 @@ From Pgquern.common Require Import Xid.
 From Pgquern.snapbuild Require Import Memory.
 Local Open Scope Z_scope.
 
+(** A kernel's local array of [CHUNK] cells, which have no value until they are written. *)
+Definition CHUNK : Z := 64.
+Definition put (m : memory) (i x : Z) : option memory :=
+  if (0 <=? i) && (i <? CHUNK) then Some (<[i := x]> m) else None.
+
 (** ** purge: survivors slide down in one array
 
     for (r = w = 0; r < n; r++) if (!precedes(a[r], xmin)) a[w++] = a[r]; *)
@@ -93,6 +98,41 @@ Definition gallop (a : memory) (x n : Z) : option Z :=
   '(n, step) ← while (Z.to_nat (halvings n)) (gallop_test a x) gallop_body (n, 1);
   if step <=? n then lower_bound a x (n - step + 1) (step - 1) else lower_bound a x 0 n.
 
+(** ... and for m XIDs of the sorted b[low, low + m) at once: none lies below the first, which is galloped for.  The
+    others halve what is above it, four of them side by side, without a branch on the data.
+
+    from = at[0] = gallop(a, n, b[low]);
+    for (i = 1; i < m; i++) {
+      for (p = from, w = n - from; w > 1; w -= half) { half = w / 2; p += a[p + half - 1] < b[low + i] ? half : 0; }
+      at[i] = p + (p < n && a[p] < b[low + i]); } *)
+Definition halve_test (s : Z * Z) : option bool := let '(p, w) := s in Some (1 <? w).
+
+Definition halve_body (a : memory) (x : Z) (s : Z * Z) : option (Z * Z) :=
+  let '(p, w) := s in
+  let half := w / 2 in
+  v ← load a (p + half - 1);
+  Some (if v <? x then p + half else p, w - half).
+
+Definition halve (a : memory) (x from n : Z) : option Z :=
+  '(p, _) ← while (Z.to_nat (n - from)) halve_test (halve_body a x) (from, n - from);
+  if p <? n then v ← load a p; Some (if v <? x then p + 1 else p) else Some p.
+
+Definition search_test (m : Z) (s : Z * memory) : option bool := let '(i, at_) := s in Some (i <? m).
+
+Definition search_body (a b : memory) (low from n : Z) (s : Z * memory) : option (Z * memory) :=
+  let '(i, at_) := s in
+  x ← load b (low + i);
+  p ← halve a x from n;
+  at_ ← put at_ i p;
+  Some (i + 1, at_).
+
+Definition search_chunk (a b : memory) (low n m : Z) : option memory :=
+  x ← load b low;
+  from ← gallop a x n;
+  at_ ← put ∅ 0 from;
+  '(_, at_) ← while (Z.to_nat m) (search_test m) (search_body a b low from n) (1, at_);
+  Some at_.
+
 (** ** purge_sorted: two searches find the borders of the arc, one memmove closes the gap
 
     If the arc [xmin, past) doesn't cross 0 it is what stays, else [past, xmin) is what goes.  Either search is spared
@@ -141,53 +181,39 @@ Definition snapshot_full (n : Z) (a : memory) : option (list Z) :=
     old ← read a 0 (Z.to_nat wrap);
     Some (map xid_of young ++ map xid_of old).
 
-(** ** insert, first step: sort the commit's XIDs b[0, m), in any order, and drop duplicates
+(** ** insert: merge a sorted batch b[0, m) into the sorted a[0, n), in place, from the back
 
-    Each XID is inserted into the sorted run b[0, n) before it; most are its new maximum. *)
-Definition sort_test (m : Z) (s : Z * Z * memory) : option bool :=
-  let '(i, n, b) := s in Some (i <? m).
+    a[0, top) and b[0, j) are still to be merged.  A chunk of the batch at a time, b[low, j), is searched for; the run
+    above each of its XIDs moves up at once, as far as it must to leave space for the j others.  If the XID was in the
+    array already, that leaves a hole; holes are noted in the part of the batch that has been used up, the lowest last.
 
-Definition sort_body (s : Z * Z * memory) : option (Z * Z * memory) :=
-  let '(i, n, b) := s in
-  x ← load b i;
-  highest ← load b (n - 1);
-  if highest <? x then b ← store b n x; Some (i + 1, n + 1, b)
-  else
-    at_ ← lower_bound b x 0 n;
-    v ← load b at_;
-    if v =? x then Some (i + 1, n, b)
-    else
-      b ← memmove b (at_ + 1) at_ (n - at_);
-      b ← store b at_ x;
-      Some (i + 1, n + 1, b).
+    for (j = low = m; j-- > 0; top = here) {
+      if (j < low) { low = j < CHUNK ? 0 : j - CHUNK + 1; at = search_chunk(a, top, b + low, j - low + 1); }
+      x = b[j]; here = at[j - low] < top ? at[j - low] : top; there = here < top && a[here] == x;
+      memmove(a + here + j + 1, a + here, top - here);
+      if (there) b[m - ++holes] = here + j; else a[here + j] = x; } *)
+Definition merging : Type := Z * Z * Z * memory * Z * memory * memory.
 
-Definition sort_batch (m : Z) (b : memory) : option (Z * memory) :=
-  if m =? 0 then Some (0, b)
-  else '(_, n, b) ← while (Z.to_nat m) (sort_test m) sort_body (1, 1, b); Some (n, b).
+Definition merge_test (s : merging) : option bool := let '(top, j, low, at_, holes, b, a) := s in Some (0 <? j).
 
-(** ** insert, second step: merge the sorted batch b[0, m) into the sorted a[0, n), in place, from the back
-
-    a[0, top) and b[0, j) are still to be merged.  Each XID of the batch gallops to its place, and the run above it
-    moves up at once, as far as it must to leave space for the j others.  If the XID was in the array already, that
-    leaves a hole; holes are noted in the part of the batch that has been used up, the lowest last.
-
-    for (j = m; j-- > 0; top = at) {
-      at = gallop(a, top, x = b[j]); there = at < top && a[at] == x;
-      memmove(a + at + j + 1, a + at, top - at);
-      if (there) b[m - ++holes] = at + j; else a[at + j] = x; } *)
-Definition merge_test (s : Z * Z * Z * memory * memory) : option bool :=
-  let '(top, j, holes, b, a) := s in Some (0 <? j).
-
-Definition merge_body (m : Z) (s : Z * Z * Z * memory * memory) : option (Z * Z * Z * memory * memory) :=
-  let '(top, j, holes, b, a) := s in
+Definition merge_body (m : Z) (s : merging) : option merging :=
+  let '(top, j, low, at_, holes, b, a) := s in
   let j := j - 1 in
+  '(low, at_) ← (
+    if j <? low
+    then
+      let low := if j <? CHUNK then 0 else j - CHUNK + 1 in
+      at_ ← search_chunk a b low top (j - low + 1);
+      Some (low, at_)
+    else Some (low, at_));
   x ← load b j;
-  at_ ← gallop a x top;
-  there ← (if at_ <? top then v ← load a at_; Some (v =? x) else Some false);
-  a ← memmove a (at_ + j + 1) at_ (top - at_);
+  here ← load at_ (j - low);
+  let here := if here <? top then here else top in
+  there ← (if here <? top then v ← load a here; Some (v =? x) else Some false);
+  a ← memmove a (here + j + 1) here (top - here);
   if (there : bool)
-  then b ← store b (m - (holes + 1)) (at_ + j); Some (at_, j, holes + 1, b, a)
-  else a ← store a (at_ + j) x; Some (at_, j, holes, b, a).
+  then b ← store b (m - (holes + 1)) (here + j); Some (here, j, low, at_, holes + 1, b, a)
+  else a ← store a (here + j) x; Some (here, j, low, at_, holes, b, a).
 
 (** Then the runs between the holes slide down, the lowest first.
 
@@ -205,12 +231,74 @@ Definition close_body (n m : Z) (b : memory) (s : Z * Z * memory) : option (Z * 
   Some (k - 1, to + (end_ - (hole + 1)), a).
 
 Definition merge_batch (n m : Z) (b a : memory) : option (Z * memory) :=
-  '(_, _, holes, b, a) ← while (Z.to_nat m) merge_test (merge_body m) (n, m, 0, b, a);
+  '(_, _, _, _, holes, b, a) ← while (Z.to_nat m) merge_test (merge_body m) (n, m, m, ∅, 0, b, a);
   if holes =? 0 then Some (n + m, a)
   else
     lowest ← load b (m - holes);
     '(_, to, a) ← while (Z.to_nat holes) close_test (close_body n m b) (holes, lowest, a);
     Some (to, a).
+
+(** ** ... and before that, sort the commit's XIDs b[0, m), in any order, and drop duplicates
+
+    A chunk of m XIDs, no more than [CHUNK]: the place of each is the number of those below it.  Of equal ones, all but
+    one leave a zero behind, which is no XID; zeroes are dropped.
+
+    memcpy(key, b, m); memset(b, 0, m);
+    for (i = 0; i < m; i++) b[count_below(key, 1, m, key[i])] = key[i];
+    for (i = n = 0; i < m; i++) { x = b[i]; b[n] = x; n += x != 0; } *)
+Definition rank_test (m : Z) (s : Z * memory) : option bool := let '(i, b) := s in Some (i <? m).
+
+Definition rank_body (m : Z) (key : memory) (s : Z * memory) : option (Z * memory) :=
+  let '(i, b) := s in
+  x ← load key i;
+  rank ← count_below key x 0 1 (Z.to_nat m);
+  b ← store b rank x;
+  Some (i + 1, b).
+
+Definition squeeze_test (m : Z) (s : Z * Z * memory) : option bool := let '(i, n, b) := s in Some (i <? m).
+
+Definition squeeze_body (s : Z * Z * memory) : option (Z * Z * memory) :=
+  let '(i, n, b) := s in
+  x ← load b i;
+  b ← store b n x;
+  Some (i + 1, if x =? 0 then n else n + 1, b).
+
+Definition sort_chunk (m : Z) (b : memory) : option (Z * memory) :=
+  l ← read b 0 (Z.to_nat m);
+  b ← write b 0 (map (fun _ => 0) l);
+  '(_, b) ← while (Z.to_nat m) (rank_test m) (rank_body m (allocate ∅ 0 l)) (0, b);
+  '(_, n, b) ← while (Z.to_nat m) (squeeze_test m) squeeze_body (0, 0, b);
+  Some (n, b).
+
+(** A batch that rises, or that does but for its last XID, is nearly sorted already.  Another one is sorted by chunks,
+    each merged into those before it.
+
+    for (n = m > 0; n < m && b[n - 1] < b[n]; n++) ; *)
+Definition rising_test (m : Z) (b : memory) (n : Z) : option bool :=
+  if n <? m then u ← load b (n - 1); v ← load b n; Some (u <? v) else Some false.
+
+Definition rising_body (n : Z) : option Z := Some (n + 1).
+
+(** n = sort_chunk(b, min(m, CHUNK));
+    for (i = CHUNK; i < m; i += CHUNK) {
+      c = min(m - i, CHUNK); memcpy(next, b + i, c); n = merge_batch(b, n, next, sort_chunk(next, c)); } *)
+Definition chunks_test (m : Z) (s : Z * Z * memory) : option bool := let '(i, n, b) := s in Some (i <? m).
+
+Definition chunks_body (m : Z) (s : Z * Z * memory) : option (Z * Z * memory) :=
+  let '(i, n, b) := s in
+  l ← read b i (Z.to_nat (Z.min (m - i) CHUNK));
+  '(k, next) ← sort_chunk (Z.min (m - i) CHUNK) (allocate ∅ 0 l);
+  '(n, b) ← merge_batch n k next b;
+  Some (i + CHUNK, n, b).
+
+Definition sort_batch (m : Z) (b : memory) : option (Z * memory) :=
+  n ← while (Z.to_nat m) (rising_test m b) rising_body (if 0 <? m then 1 else 0);
+  if n =? m then Some (n, b)
+  else if n + 1 =? m then top ← load b n; merge_batch n 1 (allocate ∅ 0 [top]) b
+  else
+    '(n, b) ← sort_chunk (Z.min m CHUNK) b;
+    '(_, n, b) ← while (Z.to_nat m) (chunks_test m) (chunks_body m) (CHUNK, n, b);
+    Some (n, b).
 
 Definition insert (n m : Z) (b a : memory) : option (Z * memory) :=
   '(m, b) ← sort_batch m b;

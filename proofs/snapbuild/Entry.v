@@ -76,6 +76,11 @@ Proof.
   split; intros H x X; apply is_normal_spec; auto.
 Qed.
 
+Lemma all_normal_not_zero l : all_normal l = true -> Forall (fun x => x <> 0) l.
+Proof.
+  unfold all_normal. rewrite forallb_forall, List.Forall_forall. intros N x X ->. specialize (N 0 X). discriminate.
+Qed.
+
 Lemma order_fault_none l : order_fault l = None <-> sorted_unique l.
 Proof.
   induction l as [|x [|y l] IH]; simpl in *.
@@ -146,10 +151,10 @@ Theorem run_insert_correct : forall l batch,
   (exists code, order_fault l = Some code /\ run_insert l batch = Refused code) \/
   (exists u, sorted_union l batch u /\ run_insert l batch = Accepted u).
 Proof.
-  intros l batch. unfold run_insert. destruct (all_normal batch); [|auto]. right. simpl.
+  intros l batch. unfold run_insert. destruct (all_normal batch) eqn:N; [|auto]. right. simpl.
   destruct (order_fault l) eqn:O; [eauto|]. right. apply order_fault_none in O.
   destruct (insert_is_union l batch (map (fun _ => 0) batch) _ _ O (laid_out_array _)
-    ltac:(apply map_length) (laid_out_array batch)) as (u & a & E & U & A & _).
+    ltac:(apply map_length) (laid_out_array batch) (all_normal_not_zero _ N)) as (u & a & E & U & A & _).
   exists u. split; [auto|]. rewrite E. now apply result_accepted.
 Qed.
 

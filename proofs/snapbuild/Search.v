@@ -4,7 +4,7 @@
     [below] are the elements under the one sought and [rest] the others: the bound is where [rest] begins.  A sorted
     array falls into two such parts for any element ([sorted_split]). *)
 From Coq Require Import ZArith Lia List Sorted.
-From stdpp Require Import base option list.
+From stdpp Require Import base option list zmap.
 From Pgquern.snapbuild Require Import Memory MemoryFacts Spec SortedFacts Algorithms.
 Local Open Scope Z_scope.
 
@@ -160,4 +160,109 @@ Proof.
       set ((far - step) / (2 * step)) in *. nia.
     + eexists. split; [reflexivity|]. discriminate.
   - exists h, step. split; [auto|]. destruct (Z.leb_spec step h); lia.
+Qed.
+
+(** Where [x] belongs in [l]: how many are below it. *)
+Definition place (l : list Z) (x : Z) : Z := zlength (List.filter (fun v => v <? x) l).
+
+Lemma place_app l1 l2 x : place (l1 ++ l2) x = place l1 x + place l2 x.
+Proof. unfold place. rewrite List.filter_app, app_length. lia. Qed.
+
+Lemma place_all l x : Forall (fun v => v < x) l -> place l x = zlength l.
+Proof.
+  unfold place. induction 1 as [|v l V _ IH]; simpl; [auto|]. rewrite (proj2 (Z.ltb_lt v x) V). simpl. lia.
+Qed.
+
+Lemma place_none l x : Forall (fun v => x <= v) l -> place l x = 0.
+Proof.
+  unfold place. induction 1 as [|v l V _ IH]; simpl; [auto|]. now rewrite (proj2 (Z.ltb_ge v x) V).
+Qed.
+
+(** Halving what lies above [from] yields the lower bound, if that is where it lies. *)
+Lemma halve_spec a x below rest from n : array a 0 (below ++ rest) ->
+  Forall (fun v => v < x) below -> Forall (fun v => x <= v) rest ->
+  0 <= from <= zlength below -> zlength below <= n <= zlength (below ++ rest) -> halve a x from n = Some (zlength below).
+Proof.
+  intros A B R L H. unfold halve.
+  pose proof (probe a x 0 below rest A B R) as P. rewrite !Z.add_0_l in P.
+  destruct (while_total (fun '(p, w) => 0 <= p <= zlength below /\ zlength below <= p + w <= n)
+    (fun '(p, w) => w) halve_test (halve_body a x) (Z.to_nat (n - from)) (from, n - from)) as ([p w] & E & I & T).
+  - lia.
+  - lia.
+  - intros [p w] I. eexists. split; [reflexivity|]. intros T. apply Z.ltb_lt in T. split; [lia|]. cbn [halve_body].
+    pose proof (Z.div_mod w 2 ltac:(lia)). pose proof (Z.mod_pos_bound w 2 ltac:(lia)).
+    set (half := w / 2) in *. clearbody half.
+    destruct (P (p + half - 1)) as (v & V & C); [lia|]. rewrite V. cbn [mbind option_bind]. rewrite C.
+    eexists. split; [reflexivity|]. destruct (Z.ltb_spec (p + half - 1) (zlength below)); lia.
+  - rewrite E. cbn [mbind option_bind]. injection T as T. apply Z.ltb_ge in T. destruct (Z.ltb_spec p n).
+    + destruct (P p) as (v & V & C); [lia|]. rewrite V. cbn [mbind option_bind]. rewrite C.
+      f_equal. destruct (Z.ltb_spec p (zlength below)); lia.
+    + f_equal. lia.
+Qed.
+
+Lemma place_le l x y : x <= y -> place l x <= place l y.
+Proof.
+  unfold place. intros L. induction l as [|v l IH]; simpl; [lia|].
+  destruct (Z.ltb_spec v x), (Z.ltb_spec v y); simpl; lia.
+Qed.
+
+Lemma put_in_array m l x : array m 0 l -> zlength l < CHUNK ->
+  exists m', put m (zlength l) x = Some m' /\ array m' 0 (l ++ [x]).
+Proof.
+  intros A L. unfold put. rewrite (proj2 (Z.leb_le _ _)), (proj2 (Z.ltb_lt _ _)) by lia. eexists. split; [reflexivity|].
+  apply array_app. split.
+  - eapply array_frame; [|exact A]. intros k K. apply lookup_insert_ne. lia.
+  - split; [|easy]. apply lookup_insert.
+Qed.
+
+(** The search for the chunk [c] of a sorted batch yields where each of its XIDs belongs in the array; it ends, and
+    stays in bounds. *)
+Lemma search_chunk_spec a b l front c back : sorted_unique l -> sorted_unique c -> array a 0 l ->
+  array b 0 (front ++ c ++ back) -> 0 < zlength c <= CHUNK ->
+  exists at_, search_chunk a b (zlength front) (zlength l) (zlength c) = Some at_ /\ array at_ 0 (map (place l) c).
+Proof.
+  intros S SC A B L.
+  assert (Cut : forall x, exists below rest, l = below ++ rest /\ Forall (fun v => v < x) below /\
+    Forall (fun v => x <= v) rest /\ place l x = zlength below).
+  { intros x. destruct (sorted_split x l S) as (below & rest & E & Bl & Re). exists below, rest. subst l.
+    rewrite place_app, (place_all below), (place_none rest) by auto. repeat split; auto; lia. }
+  destruct c as [|x0 c]; [simpl in L; lia|]. unfold search_chunk.
+  pose proof (load_in_array b 0 front x0 _ B) as X0. rewrite Z.add_0_l in X0. rewrite X0. cbn [mbind option_bind].
+  set (from := place l x0).
+  assert (G : gallop a x0 (zlength l) = Some from).
+  { destruct (Cut x0) as (below & rest & -> & Bl & Re & P). subst from. rewrite P.
+    apply (gallop_spec a x0 below rest); auto. rewrite app_length. lia. }
+  rewrite G. cbn [mbind option_bind].
+  destruct (put_in_array ∅ [] from) as (at0 & P0 & A0); [easy|easy|]. change (zlength []) with 0 in P0. rewrite P0.
+  cbn [mbind option_bind]. set (m := zlength (x0 :: c)) in *.
+  destruct (while_total (fun '(i, at_) => exists done todo, x0 :: c = done ++ todo /\ i = zlength done /\
+      array at_ 0 (map (place l) done))
+    (fun '(i, _) => m - i) (search_test m) (search_body a b (zlength front) from (zlength l))
+    (Z.to_nat m) (1, at0)) as ([i at_] & E & I & T).
+  - exists [x0], c. auto.
+  - lia.
+  - intros [i at_] (done & todo & E & I & At). eexists. split; [reflexivity|]. intros T. apply Z.ltb_lt in T.
+    split; [lia|]. cbn [search_body].
+    assert (Lm : m = zlength done + zlength todo) by (subst m; rewrite E, app_length; lia).
+    destruct todo as [|x todo]; [simpl in Lm; lia|].
+    assert (X : load b (zlength front + i) = Some x).
+    { rewrite E in B. replace (front ++ (done ++ x :: todo) ++ back) with ((front ++ done) ++ x :: todo ++ back) in B
+        by now rewrite <- !app_assoc. apply load_in_array in B. rewrite <- B. rewrite app_length. f_equal. lia. }
+    rewrite X. cbn [mbind option_bind]. destruct (Cut x) as (below & rest & El & Bl & Re & P).
+    assert (Le : from <= place l x).
+    { apply place_le. destruct done as [|y done]; simpl in E.
+      - injection E as -> ->. lia.
+      - injection E as -> E. apply Z.lt_le_incl. apply StronglySorted_inv in SC. destruct SC as [_ SC].
+        rewrite List.Forall_forall in SC. apply SC. rewrite E. apply in_or_app. right. now left. }
+    assert (Nn : 0 <= from) by (subst from; unfold place; lia).
+    assert (H : halve a x from (zlength l) = Some (place l x)).
+    { rewrite P. rewrite El in A. apply (halve_spec a x below rest); auto; rewrite ?El, ?app_length; lia. }
+    rewrite H. cbn [mbind option_bind].
+    destruct (put_in_array at_ (map (place l) done) (place l x) At) as (at1 & Pu & At1).
+    { rewrite map_length. simpl in Lm. lia. }
+    rewrite map_length, <- I in Pu. rewrite Pu. eexists. split; [reflexivity|]. split; [|lia].
+    exists (done ++ [x]), todo. rewrite <- app_assoc, app_length, map_app. simpl. repeat split; auto. lia.
+  - rewrite E. cbn [mbind option_bind]. exists at_. split; [auto|]. injection T as T. apply Z.ltb_ge in T.
+    destruct I as (done & todo & Ec & I & At). assert (m = zlength done + zlength todo) by (subst m; rewrite Ec, app_length; lia).
+    destruct todo; [|simpl in *; lia]. rewrite app_nil_r in Ec. now rewrite Ec.
 Qed.
