@@ -14,12 +14,11 @@ enum {
 };
 
 typedef struct scan {
-    uint32_t words[MAX_LINE_POINTERS]; /* the line pointers to be */
-    uint32_t
-        tuples[MAX_LINE_POINTERS + 1]; /* lp_off | length << 16; one more, for what is stored and not kept */
-    uint32_t nitems, nused, total;
+    uint32_t words[MAX_LINE_POINTERS];      /* the line pointers to be */
+    uint32_t tuples[MAX_LINE_POINTERS + 1]; /* lp_off | length << 16; one more, for what is not kept */
+    uint16_t gaps[MAX_LINE_POINTERS + 1];   /* tuples that do not end where the one before starts */
+    uint32_t nitems, nused, ngaps, total;
     uint32_t lengths; /* OR of all lengths: if it is at most 64, all are */
-    uint32_t ngaps;   /* tuples that do not end where the one before them (or pd_special) starts */
     bool refused;
     bool unsorted; /* lp_off does not fall strictly */
 } scan;
@@ -74,6 +73,7 @@ static inline void check_tuples(const bounds *b, scan *s)
         lengths |= len;
         unsorted |= last_off - 1 - off;
         overlaps |= last_off - end;
+        s->gaps[ngaps] = (uint16_t)i;
         ngaps += end != last_off;
         last_off = off;
     }
@@ -108,42 +108,39 @@ static void move_small(uint8_t *page, const scan *s, uint32_t i, uint32_t upper)
     memcpy(page + new_upper, scratch + new_upper, upper - new_upper);
 }
 
-/* The others: each run of tuples that are adjacent at their origin by one call. from is the page itself or a copy. */
-static inline void move_runs(uint8_t *page, const uint8_t *from, const scan *s, uint32_t i, uint32_t upper)
+/* The others: each run, from below one gap to the next, by one call. from is the page itself or a copy. */
+static inline void move_runs(uint8_t *page, const uint8_t *from, scan *s, uint32_t upper)
 {
-    while (i < s->nitems) {
-        uint32_t run_end = tuple_end(s, i), run_start = tuple_off(s, i);
+    s->gaps[s->ngaps] = (uint16_t)s->nitems;
+    for (uint32_t i = 0; i < s->ngaps; i++) {
+        uint32_t run_end = tuple_end(s, s->gaps[i]), run_start = tuple_off(s, s->gaps[i + 1] - 1u);
 
-        for (i++; i < s->nitems && tuple_end(s, i) == run_start; i++)
-            run_start = tuple_off(s, i);
         upper -= run_end - run_start;
         memmove(page + upper, from + run_start, run_end - run_start);
     }
 }
 
-static void move_large(uint8_t *page, const bounds *b, const scan *s, uint32_t i, uint32_t upper)
+static void move_large(uint8_t *page, const bounds *b, scan *s, uint32_t upper)
 {
     uint8_t scratch[BLCKSZ];
 
     memcpy(scratch + b->upper, page + b->upper, b->special - b->upper);
-    move_runs(page, scratch, s, i, upper);
+    move_runs(page, scratch, s, upper);
 }
 
 /* Some tuple is not in place. */
-static inline void compact(uint8_t *page, const bounds *b, const scan *s)
+static inline void compact(uint8_t *page, const bounds *b, scan *s)
 {
-    uint32_t i = 0, upper = b->special;
+    uint32_t i = s->gaps[0], upper = i > 0 ? tuple_off(s, i - 1) : b->special;
     /* A window may begin below the tuple area, but not below the page: every tuple ends at pd_upper + 8 or above. */
     bool small = s->lengths <= SMALL && b->upper + 8 >= SMALL;
 
-    while (tuple_end(s, i) == upper)
-        upper -= tuple_len(s, i++);
     if (!s->unsorted && (!small || s->ngaps <= s->nitems / 16))
-        move_runs(page, page, s, i, upper);
+        move_runs(page, page, s, upper);
     else if (small)
         move_small(page, s, i, upper);
     else
-        move_large(page, b, s, i, upper);
+        move_large(page, b, s, upper);
 }
 
 pgq_status pgq_compaction_scalar(void *page_, bool truncate)
