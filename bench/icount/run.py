@@ -50,6 +50,7 @@ SHAPES = [
     "36 32 400 85 presorted",
     "36 32 400 85 random",
     "10 600 600 85 presorted",
+    "10 600 600 97 random",
     "10 24 24 97 presorted",
 ]
 # memcpy and memmove: AVX without `rep movs`, which single-stepping would count once a byte.
