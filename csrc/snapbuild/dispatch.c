@@ -39,7 +39,8 @@ const size_t pgq_purge_full_variant_count = COUNT(pgq_purge_full_variants);
 
 const pgq_insert_variant pgq_insert_variants[] = {
     {"append", "SnapBuildAddCommittedTxn: at the end, unsorted", pgq_cpu_any, pgq_insert_append},
-    {"batch_merge", "sorted batch, merged from the end by galloping", pgq_cpu_any, pgq_insert_batch_merge},
+    {"batch_merge", "sorted batch, searched for by chunks, merged from the end", pgq_cpu_any,
+     pgq_insert_batch_merge},
     {"sorted_after_consistent", "append before CONSISTENT, batch_merge from then on", pgq_cpu_any,
      pgq_insert_sorted_after_consistent},
 };
