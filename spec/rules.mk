@@ -15,7 +15,7 @@ MODEL_RUN   := $(PY) spec/run.py $(if $(STEM),--stem $(STEM))
 model: $(MODEL_NEEDS) ## check every model, and that every broken one fails as it should (5 minutes)
 	@$(MODEL_RUN)
 
-model-small: $(MODEL_NEEDS) ## check the small models and the broken ones only (2 minutes)
+model-small: $(MODEL_NEEDS) ## check the small models and the broken ones only (3 minutes)
 	@$(MODEL_RUN) --only small
 
 model-accept: $(MODEL_NEEDS) ## run the models and write what was found to spec/manifest.json, for review (5 minutes)
