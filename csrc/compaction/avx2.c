@@ -311,6 +311,26 @@ static inline void move_runs(uint8_t *page, scan *s)
     }
 }
 
+/* ---- few tuples of at most a vector ---- */
+
+/*
+ * All are read, as the vectors that end with them, before any is written. What comes along below a tuple, the next one
+ * overwrites; below the last one that is the hole, which is read and written as one more.
+ */
+static inline void permute_few(uint8_t *page, const bounds *b, const scan *s)
+{
+    uint8_t *end = page + b->special, *hole = end - s->total - VECTOR;
+    __m256i v[LANES], saved = _mm256_loadu_si256((const __m256i *)hole);
+
+    for (uint32_t i = 0; i < s->nitems; i++)
+        v[i] = _mm256_loadu_si256((const __m256i *)(page + tuple_off(s, i) + tuple_len(s, i) - VECTOR));
+    for (uint32_t i = 0; i < s->nitems; i++) {
+        _mm256_storeu_si256((__m256i *)(end - VECTOR), v[i]);
+        end -= tuple_len(s, i);
+    }
+    _mm256_storeu_si256((__m256i *)hole, saved);
+}
+
 /* ---- by scratch ---- */
 
 /* page[from, to) = scratch[from, to), at least a vector; both aligned alike. */
@@ -434,7 +454,9 @@ static inline void move_tuples(uint8_t *page, const bounds *b, scan *s)
     bool small = s->longest <= SMALL && b->upper + UNIT >= SMALL;
     slots in_slots;
 
-    if (small && s->nitems <= FEW_TUPLES)
+    if (s->longest <= VECTOR && s->nitems <= LANES && b->special - s->total >= VECTOR)
+        permute_few(page, b, s);
+    else if (small && s->nitems <= FEW_TUPLES)
         move_by_scratch(page, s, 0, gather_by_windows);
     else if (!s->unsorted && (!small || s->ngaps <= s->nitems / 16))
         move_runs(page, s);
