@@ -4,8 +4,9 @@
  *
  * 1. Scan, without a branch on the data: prefix sums give all new lp_off, a table of permutations packs the tuples, each
  *    is compared with the one before it.
- * 2. Move: presorted with few gaps or large tuples run by run in place; long ones of one length from slot to slot
- *    (slots.h); the others to scratch, to their new places, by loads and stores of a fixed size, and back in one copy.
+ * 2. Move: presorted with few gaps or large tuples run by run in place; those of at most a vector, if few or presorted,
+ *    each by one load and one store, read ahead; long ones of one length from slot to slot (slots.h); the others to
+ *    scratch, to their new places, by loads and stores of a fixed size, and back in one copy.
  * 3. The new line pointers, and the header.
  *
  * A page that must be refused goes to the scalar variant, to name the fault; so does one whose line pointer array ends so
@@ -19,6 +20,7 @@ enum {
     HALF = LANES / 2, /* line pointers in a vector */
     VECTOR = 32,      /* bytes */
     UNIT = 8,         /* MAXALIGN */
+    AHEAD = 8,        /* so many tuples have more than a vector */
 
     /* where one way of moving overtakes another, by measurement on Zen 5 */
     FEW_TUPLES = 16,
@@ -28,8 +30,8 @@ enum {
 };
 
 typedef struct scan {
-    uint32_t words[MAX_LINE_POINTERS + LANES];     /* the line pointers to be */
-    uint32_t tuples[1 + MAX_LINE_POINTERS + HALF]; /* lp_off | length << 16, after pd_special as the first */
+    uint32_t words[MAX_LINE_POINTERS + LANES];      /* the line pointers to be */
+    uint32_t tuples[1 + MAX_LINE_POINTERS + LANES]; /* lp_off | length << 16, after pd_special as the first */
     uint32_t nitems, nused, nline_left;
     uint32_t total, longest;
 
@@ -311,11 +313,16 @@ static inline void move_runs(uint8_t *page, scan *s)
     }
 }
 
-/* ---- few tuples of at most a vector ---- */
+/* ---- tuples of at most a vector, as the vectors that end with them ---- */
+
+static inline __m256i load_tuple(const uint8_t *page, const scan *s, uint32_t i)
+{
+    return _mm256_loadu_si256((const __m256i *)(page + tuple_off(s, i) + tuple_len(s, i) - VECTOR));
+}
 
 /*
- * All are read, as the vectors that end with them, before any is written. What comes along below a tuple, the next one
- * overwrites; below the last one that is the hole, which is read and written as one more.
+ * Few: all are read before any is written. What comes along below a tuple, the next one overwrites; below the last one
+ * that is the hole, which is read and written as one more.
  */
 static inline void permute_few(uint8_t *page, const bounds *b, const scan *s)
 {
@@ -323,12 +330,40 @@ static inline void permute_few(uint8_t *page, const bounds *b, const scan *s)
     __m256i v[LANES], saved = _mm256_loadu_si256((const __m256i *)hole);
 
     for (uint32_t i = 0; i < s->nitems; i++)
-        v[i] = _mm256_loadu_si256((const __m256i *)(page + tuple_off(s, i) + tuple_len(s, i) - VECTOR));
+        v[i] = load_tuple(page, s, i);
     for (uint32_t i = 0; i < s->nitems; i++) {
         _mm256_storeu_si256((__m256i *)(end - VECTOR), v[i]);
         end -= tuple_len(s, i);
     }
     _mm256_storeu_si256((__m256i *)hole, saved);
+}
+
+/*
+ * Presorted: each in place. What comes along below a tuple smashes what lies there, by less than a vector; that has been
+ * read already, since the next AHEAD tuples have that much at least. The hole follows the last one, as tuples of no length.
+ */
+static inline void slide(uint8_t *page, const bounds *b, scan *s)
+{
+    uint8_t *end = page + off_above(s, s->first);
+    __m256i v[AHEAD], next[AHEAD];
+
+    for (uint32_t k = 0; k < 2 * AHEAD; k++)
+        s->tuples[1 + s->nitems + k] = b->special - s->total;
+#pragma GCC unroll 8
+    for (uint32_t k = 0; k < AHEAD; k++)
+        next[k] = load_tuple(page, s, s->first + k);
+    for (uint32_t i = s->first; i <= s->nitems; i += AHEAD) {
+#pragma GCC unroll 8
+        for (uint32_t k = 0; k < AHEAD; k++) {
+            v[k] = next[k];
+            next[k] = load_tuple(page, s, i + AHEAD + k);
+        }
+#pragma GCC unroll 8
+        for (uint32_t k = 0; k < AHEAD; k++) {
+            _mm256_storeu_si256((__m256i *)(end - VECTOR), v[k]);
+            end -= tuple_len(s, i + k);
+        }
+    }
 }
 
 /* ---- by scratch ---- */
@@ -454,12 +489,16 @@ static inline void move_tuples(uint8_t *page, const bounds *b, scan *s)
     bool small = s->longest <= SMALL && b->upper + UNIT >= SMALL;
     slots in_slots;
 
-    if (s->longest <= VECTOR && s->nitems <= LANES && b->special - s->total >= VECTOR)
+    bool vectors = s->longest <= VECTOR && b->special - s->total >= VECTOR;
+
+    if (vectors && s->nitems <= LANES)
         permute_few(page, b, s);
     else if (small && s->nitems <= FEW_TUPLES)
         move_by_scratch(page, s, 0, gather_by_windows);
     else if (!s->unsorted && (!small || s->ngaps <= s->nitems / 16))
         move_runs(page, s);
+    else if (vectors && !s->unsorted)
+        slide(page, b, s);
     else if (small || (s->longest <= WIDEST && b->upper + UNIT >= WIDEST))
         move_by_scratch(page, s, s->first, gather_by_windows);
     else if (find_slots(page, b, s, &in_slots))
