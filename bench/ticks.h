@@ -2,6 +2,7 @@
 // The time stamp counter, for calls too short for the system's clock. x86-64 with an invariant counter.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <x86intrin.h>
@@ -14,6 +15,22 @@ inline uint64_t ticks()
     uint64_t now = __rdtscp(&aux);
     _mm_lfence();
     return now;
+}
+
+// The counter goes up by this much at least: 1, but on some virtual machines some ten nanoseconds.
+inline uint64_t tick_step()
+{
+    static const uint64_t value = [] {
+        uint64_t least = UINT64_MAX;
+        for (int i = 0; i < 1000; i++) {
+            uint64_t start = __rdtsc(), now;
+            while ((now = __rdtsc()) == start)
+                ;
+            least = std::min(least, now - start);
+        }
+        return least;
+    }();
+    return value;
 }
 
 inline double seconds_per_tick()
