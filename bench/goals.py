@@ -81,6 +81,7 @@ class Goal:
     at_least: float | None
     at_most: float | None
     or_instructions: bool  # where the times cannot decide, the ratio of instructions does
+    obstacle: str  # what was found to stand in its way, where it is missed
 
 
 @dataclass(frozen=True)
@@ -109,6 +110,11 @@ class Verdict:
         return ", ".join(f"{word} in {n}" for word, n in open_ones.items() if n) + f" of {self.of}"
 
     @property
+    def why(self) -> str:
+        """What stands in the way of a goal that is missed somewhere."""
+        return self.goal.obstacle if self.missed else ""
+
+    @property
     def is_met(self) -> bool:
         return self.of > 0 and self.met == self.of
 
@@ -129,6 +135,7 @@ def load(path: Path) -> tuple[list[Roles], list[Goal]]:
             g.get("at_least"),
             g.get("at_most"),
             g.get("or_instructions", False),
+            g.get("obstacle", ""),
         )
         for g in table["goal"]
     ]

@@ -102,6 +102,9 @@ def show_goals(verdicts: Sequence[Verdict]) -> None:
         colour = "green" if v.is_met else "yellow"
         table.add_row(v.goal.title, v.goal.variant, bound, worst, where, f"[{colour}]{v.status}[/]")
     console.print(table)
+    for v in verdicts:
+        if v.why:
+            console.print(f"missed: {v.goal.title}, {v.goal.variant}: {v.why}", highlight=False)
 
 
 @click.command()
@@ -185,7 +188,7 @@ def main(stem: str, quick: bool, everything: bool, runs: int, repetitions: int, 
             for config, times in measured
             for variant in times
         ],
-        "goals": [asdict(v) | {"status": v.status, "is_met": v.is_met} for v in verdicts],
+        "goals": [asdict(v) | {"status": v.status, "is_met": v.is_met, "why": v.why} for v in verdicts],
     }
     (BUILD / "results").mkdir(parents=True, exist_ok=True)
     (BUILD / "results" / f"bench-{stem}.json").write_text(json.dumps(result, indent=1) + "\n")

@@ -23,7 +23,8 @@ def goal_line(verdict: dict[str, Any]) -> str:
     against = "" if goal["against"] == "upstream" else f" {goal['against']}"
     where = ", ".join(f"{k} {v}" for k, v in verdict["worst_config"].items() if k not in goal["where"] and k != "kind")
     figure = f"{worst['median']:.2f} [{worst['low']:.2f}, {worst['high']:.2f}]"
-    return f"| {goal['title']} | {goal['variant']} | {bound}{against} | {figure} | {where} | {verdict['status']} |"
+    status = verdict["status"] + (f": {verdict['why']}" if verdict["why"] else "")
+    return f"| {goal['title']} | {goal['variant']} | {bound}{against} | {figure} | {where} | {status} |"
 
 
 def bench_section(result: dict[str, Any]) -> list[str]:
