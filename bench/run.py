@@ -98,7 +98,7 @@ def show_goals(verdicts: Sequence[Verdict]) -> None:
         against = v.goal.against
         bound = f">= {v.goal.at_least}x {against}" if v.goal.at_least else f"<= {v.goal.at_most} {against}"
         worst = f"{v.worst.median:.2f} [{v.worst.low:.2f}, {v.worst.high:.2f}]" if v.worst else ""
-        where = " ".join(f"{k}={x}" for k, x in (v.worst_config or {}).items() if k not in v.goal.where)
+        where = " ".join(f"{k}={x}" for k, x in (v.worst_config or {}).items() if str(v.goal.where.get(k)) != x)
         colour = "green" if v.is_met else "yellow"
         table.add_row(v.goal.title, v.goal.variant, bound, worst, where, f"[{colour}]{v.status}[/]")
     console.print(table)

@@ -21,7 +21,7 @@ def goal_line(verdict: dict[str, Any]) -> str:
     goal, worst = verdict["goal"], verdict["worst"]
     bound = f"≥ {goal['at_least']}×" if goal["at_least"] else f"≤ {goal['at_most']}"
     against = "" if goal["against"] == "upstream" else f" {goal['against']}"
-    where = ", ".join(f"{k} {v}" for k, v in verdict["worst_config"].items() if k not in goal["where"] and k != "kind")
+    where = ", ".join(f"{k} {v}" for k, v in verdict["worst_config"].items() if str(goal["where"].get(k)) != v)
     figure = f"{worst['median']:.2f} [{worst['low']:.2f}, {worst['high']:.2f}]"
     status = verdict["status"] + (f": {verdict['why']}" if verdict["why"] else "")
     return f"| {goal['title']} | {goal['variant']} | {bound}{against} | {figure} | {where} | {status} |"
