@@ -87,9 +87,20 @@ def pass_half_the_ring(server: Server) -> None:
         with server.connect() as connection:
             take_xid(connection)
         wait_for_slot(server, f"catalog_xmin::text::bigint >= {xid}")
+        freeze(server, xid)
+
+
+def freeze(server: Server, xid: int) -> None:
+    """All databases, up to xid. Again if need be: a slot shows its new catalog_xmin before it lets go of the old one."""
+
+    def frozen() -> bool:
         for (database,) in server.execute("SELECT datname FROM pg_database"):
             # To truncate takes a lock, the lock an XID, and the vacuum would then count as a catalog change.
             server.execute("VACUUM (FREEZE, TRUNCATE off)", dbname=database)
+        ((oldest,),) = server.execute("SELECT min(datfrozenxid::text::bigint) FROM pg_database")
+        return int(oldest) >= xid
+
+    wait_for(frozen, f"all databases frozen up to {xid}")
 
 
 def wait_for_slot(server: Server, condition: str) -> None:
