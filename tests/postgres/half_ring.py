@@ -91,7 +91,7 @@ def pass_half_the_ring(server: Server) -> None:
 
 
 def freeze(server: Server, xid: int) -> None:
-    """All databases, up to xid. Again if need be: a slot shows its new catalog_xmin before it lets go of the old one."""
+    """All databases, up to xid; again if need be: a slot shows a new catalog_xmin before it lets go of the old one."""
 
     def frozen() -> bool:
         for (database,) in server.execute("SELECT datname FROM pg_database"):
