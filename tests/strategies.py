@@ -156,6 +156,20 @@ def slotted_shapes(draw: st.DrawFn) -> Shape:
     )
 
 
+@st.composite
+def similar_shapes(draw: st.DrawFn) -> Shape:
+    """Shapes of presorted pages with tuples of up to 192 bytes, gaps between most of them."""
+    return replace(
+        draw(shapes(sound=True)),
+        nline=draw(st.integers(2, 60)),
+        mix=draw(st.sampled_from(["all live", "mostly live", "half"])),
+        layout="presorted",
+        units=draw(st.sampled_from([(4, 24), (1, 24)])),
+        gap_percent=draw(st.sampled_from([50, 100])),
+        full=False,
+    )
+
+
 def random_shape(number: int, *, sound: bool = False) -> Shape:
     """Shape `number` of an endless supply that is the same everywhere."""
     return draw_shape(RandomSource(Random(number)), (0,) if sound else ANY_FAULTS)

@@ -23,7 +23,7 @@ from ref.page import (
 )
 from tests.agree import VARIANTS, assert_agreement, kernel, oracle
 from tests.pages import EXAMPLE, contents, normal, stored
-from tests.strategies import Shape, corners, page_of, random_shape, shapes, slotted_shapes
+from tests.strategies import Shape, corners, page_of, random_shape, shapes, similar_shapes, slotted_shapes
 from tests.tally import tally
 
 every_variant = pytest.mark.parametrize("variant", [variant.name for variant in VARIANTS])
@@ -54,6 +54,13 @@ def test_long_tuples_of_one_length(shape: Shape, pages: int) -> None:
         assert_agreement(page)
     for corner in corners(page):
         event(corner)
+
+
+@given(similar_shapes())
+def test_presorted_tuples_of_similar_lengths(shape: Shape) -> None:
+    """The same where each tuple goes up in place by pieces, unless one is shorter than a piece."""
+    tally("compaction", "pages")
+    assert_agreement(page_of(shape))
 
 
 @given(shapes(faults=(1, 2)), st.sampled_from([1, 8]))
