@@ -59,8 +59,8 @@ template <typename Call> double time_group(size_t count, Call call)
     benchmark::ClobberMemory();
     uint64_t spent = ticks() - empty, clock = empty - start;
     // What takes less than the counter's step counts as one.
-    uint64_t calls = std::max(spent - std::min(spent, clock), tick_step());
-    return static_cast<double>(calls) * seconds_per_tick() / static_cast<double>(count);
+    uint64_t taken = std::max(spent - std::min(spent, clock), tick_step());
+    return static_cast<double>(taken) * seconds_per_tick() / static_cast<double>(count);
 }
 
 // Seconds of one call of variant number v, on the inputs of group number g.
