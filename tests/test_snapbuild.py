@@ -2,7 +2,7 @@
 """Every kernel on XID arrays against the oracle's definition of it, and the extracted proof as a third opinion."""
 
 from collections.abc import Callable, Iterator, Sequence
-from itertools import chain, combinations, product
+from itertools import accumulate, chain, combinations, product
 from random import Random
 from typing import Any
 
@@ -166,6 +166,44 @@ def test_purge_sorted_of_large_arrays(n: int) -> None:
         merged.insert(batch, variant="batch_merge", checked=False)
         assert merged.xip == sorted({*xip, *batch})
         tally("snapbuild", "arrays")
+
+
+GAPS: dict[str, Callable[[Random, int], int]] = {
+    "random": lambda rng, i: rng.randrange(1, 200),
+    "in bursts": lambda rng, i: 1 if rng.randrange(100) else 10_000,
+    "ever rarer": lambda rng, i: rng.randrange(1, 2 + i // 100),
+    "ever denser": lambda rng, i: rng.randrange(1, 2 + (70_000 - i) // 100),
+    "one far out": lambda rng, i: HALF // 2 if i == 30_000 else 1,
+}
+
+
+@pytest.mark.parametrize("gaps", GAPS)
+def test_purge_sorted_of_arrays_long_enough_for_a_guess(gaps: str) -> None:
+    """0 lies anywhere in them; nothing goes, or the oldest do; and the guess is good, or bad for want of even gaps."""
+    rng = Random(gaps)
+    for n in [65_535, 65_536, 65_543, *[70_000] * 9]:
+        xids = list(accumulate((GAPS[gaps](rng, i) for i in range(n - 1)), initial=0))
+        zero, gone = rng.choice(xids), rng.choice([0, 0, 1, 20, 1000, n // 2])
+        xids = [x for x in ((x - zero) % XID.size for x in xids) if XID.is_normal(x)]
+        xmin, xip = xids[gone], sorted(xids)
+        for variant in names("purge_sorted"):
+            committed = Committed(xip, sorted=True)
+            committed.purge_sorted(xmin, variant=variant, checked=False)
+            assert committed.xip == [x for x in xip if (x - xmin) % XID.size < HALF], (variant, n, zero, gone)
+            tally("snapbuild", "arrays")
+
+
+def test_purge_sorted_of_disorder_stays_inside() -> None:
+    """An array that only claims to be sorted: no particular answer, but nothing outside it is touched (ASan)."""
+    rng = Random(0)
+    for n, width in product([20, 1000, 65_536], [1, 1000]):
+        for xmin in [HALF // 2, HALF + 2000, LAST - 2000] * 6:
+            past, share = (xmin + HALF) % XID.size, rng.choice([1, 10])
+            starts = [*[xmin, past - width] * share, xmin - width]
+            xids = [rng.choice(starts) + rng.randrange(width) for _ in range(1000)]
+            committed = Committed(rng.choices(xids, k=n), sorted=True)
+            committed.purge_sorted(xmin, variant="scalar", checked=False)
+            assert len(committed.xip) <= n
 
 
 def test_a_single_lower_bound_is_wrong_across_the_wrap() -> None:

@@ -9,6 +9,34 @@
 
 #include <string.h>
 
+/* From so many XIDs on, what a guess takes is less than the ranks of the search that it spares, which miss the nearer caches. */
+enum { LONG = 1 << 16 };
+
+/*
+ * lower_bound32(a, n, past) where [past, xmin) is what goes. Mostly nothing does: then those above the border have been dealt
+ * out by a counter from xmin on, and how densely tells how far below the first of them that is known the border must lie
+ * (interpolation search: Perl, Itai and Avni, Communications of the ACM 21, 1978). One rank of eighths comes first: the
+ * guess is made from the eighth above that of the border, since XIDs that change a catalog are not dealt out evenly.
+ */
+static size_t gap_start(const uint32_t *a, size_t n, uint32_t past, uint32_t xmin)
+{
+    size_t step = n / 8, below, from;
+    uint64_t back;
+    uint32_t known, next;
+
+    if (n < LONG)
+        return lower_bound32(a, n, past);
+    below = count_below32(a, step, 7, past);
+    from = below * step;
+    if (below == 7)
+        return from + lower_bound32(a + from, n - from, past);
+    known = a[from + step - 1];
+    next = a[from + 2 * step - 1];
+    /* Both factors are below 2^32; in disorder, too, the divisor isn't 0. */
+    back = (uint64_t)(known < xmin ? 0 : known - xmin) * step / ((uint64_t)(next - known) + 1);
+    return from + lower_bound_near32(a + from, step, past, back < step ? step - 1 - back : 0);
+}
+
 pgq_status pgq_purge_sorted_scalar(pgq_committed *committed, uint32_t xmin)
 {
     pgq_code code = committed_fault(committed);
@@ -34,12 +62,13 @@ pgq_status pgq_purge_sorted_scalar(pgq_committed *committed, uint32_t xmin)
     } else {
         /*
          * What goes, [past, xmin), is one interval. Mostly none is in it: then one search tells. The other does not wait
-         * for its answer.
+         * for its answer, and in disorder might end below it.
          */
-        first = lower_bound32(xip, n, past);
+        first = gap_start(xip, n, past, xmin);
         if (first == n || xip[first] >= xmin)
             return accepted();
         last = lower_bound32(xip, n, xmin);
+        last = last < first ? first : last;
         memmove(xip + first, xip + last, (n - last) * sizeof(uint32_t));
         committed->xcnt = n - (last - first);
     }

@@ -81,4 +81,23 @@
 DEFINE_SEARCHES(32, uint32_t)
 DEFINE_SEARCHES(64, uint64_t)
 
+/*
+ * lower_bound32 where somebody has a guess, below n unless n is 0: two probes each at 16, 128, 1024, ... on both sides of it,
+ * which don't wait for each other, leave the less to search the better the guess is. A bad one costs these O(log n) probes
+ * and no more. In disorder, too, what is left lies inside: low <= max(guess, 1), and high is no less.
+ */
+static inline size_t lower_bound_near32(const uint32_t *a, size_t n, uint32_t x, size_t guess)
+{
+    size_t low = 0, high = n;
+
+    for (size_t d = 16; d < n; d *= 8) {
+        size_t i = d < guess ? guess - d : 0, j = guess + d < n ? guess + d : n - 1;
+        size_t above = a[i] < x ? i + 1 : 0, upto = a[j] < x ? n : j;
+
+        low = above > low ? above : low;
+        high = upto < high ? upto : high;
+    }
+    return low + lower_bound32(a + low, high - low, x);
+}
+
 #endif

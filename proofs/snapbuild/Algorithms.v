@@ -85,6 +85,27 @@ Definition lower_bound (a : memory) (x base n : Z) : option Z :=
   below ← count_below a x base 1 (Z.to_nat n);
   Some (base + below).
 
+(** ... and where somebody has a guess of it: probes on both sides of the guess, at 16, 128, 1024, ..., leave less to search.
+    Indices count from base.
+
+    for (low = 0, high = n, d = 16; d < n; d *= 8) {
+      i = d < guess ? guess - d : 0; j = guess + d < n ? guess + d : n - 1;
+      low = max(low, a[base + i] < x ? i + 1 : 0); high = min(high, a[base + j] < x ? n : j); }
+    lower_bound(base + low, high - low); *)
+Definition near_test (n : Z) (s : Z * Z * Z) : option bool := let '(d, low, high) := s in Some (d <? n).
+
+Definition near_body (a : memory) (x base n guess : Z) (s : Z * Z * Z) : option (Z * Z * Z) :=
+  let '(d, low, high) := s in
+  let i := if d <? guess then guess - d else 0 in
+  let j := if guess + d <? n then guess + d else n - 1 in
+  u ← load a (base + i);
+  v ← load a (base + j);
+  Some (8 * d, Z.max low (if u <? x then i + 1 else 0), Z.min high (if v <? x then n else j)).
+
+Definition lower_bound_near (a : memory) (x base n guess : Z) : option Z :=
+  '(_, low, high) ← while (Z.to_nat (halvings n)) (near_test n) (near_body a x base n guess) (16, 0, n);
+  lower_bound a x (base + low) (high - low).
+
 (** ** Galloping: the same in [0, n), trying 1, 2, 4, ... steps down from the end first
 
     while (step <= n && a[n - step] >= x) { n -= step; step *= 2; } *)
@@ -136,7 +157,25 @@ Definition search_chunk (a b : memory) (low n m : Z) : option memory :=
 (** ** purge_sorted: two searches find the borders of the arc, one memmove closes the gap
 
     If the arc [xmin, past) doesn't cross 0 it is what stays, else [past, xmin) is what goes.  Either search is spared
-    where one look tells its answer. *)
+    where one look tells its answer.
+
+    Where [past, xmin) begins in a long array: after one rank of eighths, near where the border would be if nothing went
+    and the XIDs above it lay as densely as in the next eighth.  XIDs are subtracted as C does, on the ring. *)
+Definition LONG : Z := 2 ^ 16.
+
+Definition gap_start (n past xmin : Z) (a : memory) : option Z :=
+  if n <? LONG then lower_bound a past 0 n
+  else
+    let step := n / 8 in
+    below ← count_below a past 0 step 7;
+    let from := below * step in
+    if below =? 7 then lower_bound a past from (n - from)
+    else
+      known ← load a (from + step - 1);
+      next ← load a (from + 2 * step - 1);
+      let back := (if known <? xmin then 0 else known - xmin) * step / ((next - known) mod RING + 1) in
+      lower_bound_near a past from step (if back <? step then step - 1 - back else 0).
+
 Definition purge_sorted (n xmin : Z) (a : memory) : option (Z * memory) :=
   let past := (xmin + HALF) mod RING in
   if n =? 0 then Some (0, a)
@@ -148,11 +187,12 @@ Definition purge_sorted (n xmin : Z) (a : memory) : option (Z * memory) :=
     a ← (if 0 <? first then memmove a 0 first (last - first) else Some a);
     Some (last - first, a)
   else
-    first ← lower_bound a past 0 n;
+    first ← gap_start n past xmin a;
     none ← (if first =? n then Some true else v ← load a first; Some (xmin <=? v));
     if (none : bool) then Some (n, a)
     else
       last ← lower_bound a xmin 0 n;
+      let last := if last <? first then first else last in
       a ← memmove a first last (n - last);
       Some (n - (last - first), a).
 

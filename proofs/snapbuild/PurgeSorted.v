@@ -31,6 +31,34 @@ Proof.
   apply (lower_bound_spec a x 0 below rest A B R); rewrite ?app_length; lia.
 Qed.
 
+(* Where it begins depends on xmin no more than by the guess. *)
+Lemma gap_start_spec a past xmin below rest : array a 0 (below ++ rest) ->
+  Forall (fun v => v < past) below -> Forall (fun v => past <= v) rest ->
+  gap_start (zlength (below ++ rest)) past xmin a = Some (zlength below).
+Proof.
+  intros A B R. unfold gap_start, LONG. set (n := zlength (below ++ rest)).
+  assert (0 <= zlength below <= n) by (subst n; rewrite app_length; lia).
+  destruct (Z.ltb_spec n (2 ^ 16)) as [N|N].
+  { replace (Some (zlength below)) with (Some (0 + zlength below)) by (f_equal; lia).
+    apply (lower_bound_spec a past 0 below rest A B R); lia. }
+  pose proof (Z.div_mod n 8 ltac:(lia)). pose proof (Z.mod_pos_bound n 8 ltac:(lia)).
+  set (step := n / 8) in *. clearbody step.
+  destruct (count_below_spec a past 0 below rest A B R 0 step 7) as (c & E & C & U & V); [lia|lia|lia|].
+  rewrite E. cbn [mbind option_bind]. destruct (Z.eqb_spec c 7) as [->|N7].
+  { replace (Some (zlength below)) with (Some (0 + zlength below)) by (f_equal; lia).
+    apply (lower_bound_spec a past 0 below rest A B R); lia. }
+  assert (zlength below < (c + 1) * step) by (apply V; lia). clear V. assert (c * step <= 6 * step) by nia.
+  destruct (probe a past 0 below rest A B R (c * step + step - 1)) as (u & Lu & _); [nia|].
+  destruct (probe a past 0 below rest A B R (c * step + 2 * step - 1)) as (v & Lv & _); [nia|].
+  rewrite Lu. cbn [mbind option_bind]. rewrite Lv. cbn [mbind option_bind].
+  replace (Some (zlength below)) with (Some (0 + zlength below)) by (f_equal; lia).
+  apply (lower_bound_near_spec a past 0 below rest A B R); [nia|nia|].
+  pose proof (Z.mod_pos_bound (v - u) RING ltac:(reflexivity)).
+  assert (0 <= (if u <? xmin then 0 else u - xmin) * step / ((v - u) mod RING + 1)).
+  { apply Z.div_pos; [|lia]. destruct (Z.ltb_spec u xmin); nia. }
+  destruct (Z.ltb_spec ((if u <? xmin then 0 else u - xmin) * step / ((v - u) mod RING + 1)) step); lia.
+Qed.
+
 (** On a raw-sorted array of normal XIDs, two searches and one memmove keep exactly what the filter keeps, in
     order, wherever the arc lies; nothing past the last survivor changes. *)
 Theorem purge_sorted_is_filter : forall l xmin a, sorted_unique l -> Forall normal l -> normal xmin -> array a 0 l ->
@@ -62,10 +90,9 @@ Proof.
       rewrite E. exists a'. auto.
     + destruct before; [|simpl in L; lia]. exists a. auto using unchanged_refl.
   - rewrite (proj2 (Z.leb_gt xmin past)) by lia.
-    rewrite (lower_bound_spec a past 0 front (gap ++ back)); auto; cycle 1.
+    rewrite (gap_start_spec a past xmin front (gap ++ back)); auto; cycle 1.
     { apply Forall_app. split; [auto|]. eapply Forall_impl; [exact R|]. simpl. lia. }
-    { lia. } { rewrite !app_length. lia. }
-    cbn [mbind option_bind]. rewrite Z.add_0_l.
+    cbn [mbind option_bind].
     assert (G : (none ← if zlength front =? zlength (front ++ gap ++ back) then Some true
                  else v ← load a (zlength front); Some (xmin <=? v); Some none) = Some (zlength gap =? 0)).
     { destruct gap as [|g gap].
@@ -85,7 +112,7 @@ Proof.
     { now rewrite <- app_assoc. }
     { apply Forall_app. split; [|auto]. eapply Forall_impl; [exact B|]. simpl. lia. }
     { rewrite !app_length. lia. } { rewrite !app_length. lia. }
-    cbn [mbind option_bind].
+    cbn [mbind option_bind]. rewrite (proj2 (Z.ltb_ge (0 + zlength (front ++ gap)) _)) by (rewrite app_length; lia).
     replace (zlength (front ++ gap ++ back) - (0 + zlength (front ++ gap))) with (zlength back)
       by (rewrite !app_length; lia).
     replace (zlength (front ++ gap ++ back) - (0 + zlength (front ++ gap) - zlength front)) with

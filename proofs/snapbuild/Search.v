@@ -102,6 +102,33 @@ Section lower_bound.
       destruct (Z.eq_dec c (Z.of_nat (Z.to_nat n'))) as [->|]; [lia|]. assert (bound < from' + (c + 1) * 1) by (apply V; lia).
       lia.
   Qed.
+
+  (** Near a guess, whatever it is, the search of [from, from + n) yields the lower bound whenever it lies there, after at most
+      log2(n) + 1 rounds of two probes more, all of them inside. *)
+  Lemma lower_bound_near_spec from n guess : base <= from <= bound -> bound <= from + n <= top -> 0 <= guess < n ->
+    lower_bound_near a x from n guess = Some bound.
+  Proof.
+    intros L H G. unfold lower_bound_near.
+    destruct (while_total (fun '(d, low, high) => 0 < d /\ 0 <= low <= bound - from /\ bound - from <= high <= n)
+      (fun '(d, _, _) => halvings (n / d)) (near_test n) (near_body a x from n guess) (Z.to_nat (halvings n)) (16, 0, n))
+      as ([[d low] high] & E & (D & I & J) & _).
+    - lia.
+    - rewrite Z2Nat.id by apply halvings_nonneg. destruct (Z.eq_dec (n / 16) 0) as [->|]; [apply halvings_nonneg|].
+      pose proof (Z.div_pos n 16 ltac:(lia) ltac:(lia)). apply Z.lt_le_incl, halvings_half; [lia|].
+      pose proof (Z.mul_div_le n 16 ltac:(lia)). lia.
+    - intros [[d low] high] (D & I & J). eexists. split; [reflexivity|]. intros T. apply Z.ltb_lt in T.
+      assert (0 < n / d) by (apply Z.div_str_pos; lia). split; [now apply halvings_pos|]. cbn [near_body].
+      set (i := if d <? guess then guess - d else 0). set (j := if guess + d <? n then guess + d else n - 1).
+      assert (0 <= i < n /\ 0 <= j < n) as [Bi Bj] by (subst i j; destruct (Z.ltb_spec d guess), (Z.ltb_spec (guess + d) n); lia).
+      destruct (probe (from + i)) as (u & U & Cu); [lia|]. destruct (probe (from + j)) as (v & V & Cv); [lia|].
+      rewrite U. cbn [mbind option_bind]. rewrite V. cbn [mbind option_bind]. rewrite Cu, Cv.
+      eexists. split; [reflexivity|]. split.
+      + destruct (Z.ltb_spec (from + i) bound), (Z.ltb_spec (from + j) bound); lia.
+      + apply halvings_half; [auto|].
+        rewrite (Z.mul_comm 8 d), <- Z.div_div by lia. pose proof (Z.mul_div_le (n / d) 8 ltac:(lia)).
+        pose proof (Z.div_pos (n / d) 8 ltac:(lia) ltac:(lia)). lia.
+    - rewrite E. cbn [mbind option_bind]. apply lower_bound_spec; lia.
+  Qed.
 End lower_bound.
 
 (** Galloping down from [n] yields the lower bound whenever it isn't past [n], after at most log2(n) + 1 probes to
