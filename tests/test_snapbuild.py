@@ -93,19 +93,22 @@ def test_purge_of_every_length_and_alignment(variant: str) -> None:
 
 @pytest.mark.parametrize("variant", names("purge"))
 def test_purge_of_long_arrays(variant: str) -> None:
-    """Long enough to be looked at in blocks: runs that stay or go as a whole, and one XID that spoils a run."""
+    """Long enough to be looked at in blocks: runs that stay or go as a whole, mixed ones, and XIDs that spoil a run."""
     rng = Random(1)
-    for n in [4095, 4096, 4351, 4352, 6000] * 8:
+    for n in [4095, 4096, 4351, 4352, 6000, 9000] * 8:
         xmin = rng.choice([*CORNERS, rng.randrange(FIRST_NORMAL, XID.size)])
         keep = [x for x in around(xmin) if not XID.precedes(x, xmin)]
         drop = [x for x in around(xmin) if XID.precedes(x, xmin)]
-        stays, goes = sorted(rng.choice([0, 1, 255, 256, 257, 512, 4096, n, rng.randrange(n)]) for _ in range(2))
-        xip = [rng.choice(keep if i < stays else drop if i < goes else keep + drop) for i in range(n)]
+        xip: list[int] = []
+        while len(xip) < n:
+            run = rng.choice([1, 255, 256, 257, 512, 1023, 1024, 1025, 2048, n, rng.randrange(n)])
+            xip += rng.choices(rng.choice([keep, keep, drop, drop, keep + drop]), k=run)
+        del xip[n:]
         for _ in range(rng.randrange(3)):
             xip[rng.randrange(n)] = rng.choice(keep + drop)
         committed = Committed(xip)
         committed.purge(xmin, variant=variant)
-        assert committed.xip == ref.purge(xip, xmin), (xmin, stays, goes)
+        assert committed.xip == ref.purge(xip, xmin), (xmin, n)
         tally("snapbuild", "arrays")
 
 

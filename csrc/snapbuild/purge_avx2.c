@@ -3,6 +3,7 @@
  * Eight XIDs a step, as the AVX-512 variant does; the compression is a permutation looked up by the eight bits that say
  * who is kept.
  */
+#include "snapbuild/blocks.h"
 #include "snapbuild/purge.h"
 
 #if defined(__AVX2__)
@@ -10,7 +11,7 @@
 
 #include <immintrin.h>
 
-static inline size_t keep(uint32_t *to, __m256i x, __m256i bound)
+static inline size_t keep_register(uint32_t *to, __m256i x, __m256i bound)
 {
     /* The sign of x - xmin: set for those that precede. */
     unsigned precede = (unsigned)_mm256_movemask_ps(_mm256_castsi256_ps(_mm256_sub_epi32(x, bound)));
@@ -20,34 +21,51 @@ static inline size_t keep(uint32_t *to, __m256i x, __m256i bound)
     return (size_t)__builtin_popcount(kept);
 }
 
+static inline __attribute__((always_inline)) uint32_t *keep(uint32_t *to, const uint32_t *from,
+                                                            const uint32_t *end, uint32_t xmin)
+{
+    const __m256i bound = _mm256_set1_epi32((int)xmin);
+
+    for (; end - from >= 32; from += 32) {
+        __m256i a = _mm256_loadu_si256((const __m256i *)from);
+        __m256i b = _mm256_loadu_si256((const __m256i *)(from + 8));
+        __m256i c = _mm256_loadu_si256((const __m256i *)(from + 16));
+        __m256i d = _mm256_loadu_si256((const __m256i *)(from + 24));
+
+        to += keep_register(to, a, bound);
+        to += keep_register(to, b, bound);
+        to += keep_register(to, c, bound);
+        to += keep_register(to, d, bound);
+    }
+    for (; end - from >= 8; from += 8)
+        to += keep_register(to, _mm256_loadu_si256((const __m256i *)from), bound);
+    return to + slide_survivors(to, from, (size_t)(end - from), xmin);
+}
+
+/* A function of its own, that a short array has no registers to save. */
+static __attribute__((noinline)) pgq_status purge_long(pgq_committed *committed, uint32_t xmin)
+{
+    uint32_t *xip = committed->xip;
+
+    committed->xcnt = (size_t)(keep_blocks(xip, xip, xip + committed->xcnt, xmin, keep) - xip);
+    return accepted();
+}
+
 pgq_status pgq_purge_avx2(pgq_committed *committed, uint32_t xmin)
 {
     pgq_code code = committed_fault(committed);
-    const __m256i bound = _mm256_set1_epi32((int)xmin);
-    uint32_t *xip, *to;
-    size_t n, i = 0;
+    uint32_t *xip;
+    size_t n;
 
     if (code != PGQ_OK)
         return refused(code, 0);
     if (!xid_is_normal(xmin) || committed->xcnt == 0)
         return accepted();
-    xip = to = committed->xip;
+    xip = committed->xip;
     n = committed->xcnt;
-    for (; i + 32 <= n; i += 32) {
-        __m256i a = _mm256_loadu_si256((const __m256i *)(xip + i));
-        __m256i b = _mm256_loadu_si256((const __m256i *)(xip + i + 8));
-        __m256i c = _mm256_loadu_si256((const __m256i *)(xip + i + 16));
-        __m256i d = _mm256_loadu_si256((const __m256i *)(xip + i + 24));
-
-        to += keep(to, a, bound);
-        to += keep(to, b, bound);
-        to += keep(to, c, bound);
-        to += keep(to, d, bound);
-    }
-    for (; i + 8 <= n; i += 8)
-        to += keep(to, _mm256_loadu_si256((const __m256i *)(xip + i)), bound);
-    to += slide_survivors(to, xip + i, n - i, xmin);
-    committed->xcnt = (size_t)(to - xip);
+    if (n >= LONG)
+        return purge_long(committed, xmin);
+    committed->xcnt = (size_t)(keep(xip, xip, xip + n, xmin) - xip);
     return accepted();
 }
 #endif

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: PostgreSQL */
+/*
+ * Purge of long arrays. What stays and what goes mostly lies together: XIDs come in commit order, so the oldest come first.
+ * So the array goes to the kernel in spans, and after a span of which all stayed blocks are looked at as a whole, and
+ * copied, as long as all stay, or not even that where they are in place; after a span of which none did, they are passed
+ * over as long as all go. Vectors are as wide as the file that includes this is compiled for.
+ */
+#ifndef PGQUERN_SNAPBUILD_BLOCKS_H
+#define PGQUERN_SNAPBUILD_BLOCKS_H
+
+#include "snapbuild/xid.h"
+
+enum {
+    BLOCK = 256, /* so many XIDs rarely all stay or all go by chance: the branch is predictable */
+    SPAN = 1024, /* and so many hardly ever */
+    LONG = 4096  /* below, to look at one block in vain costs more than is gained */
+};
+
+#if defined(__AVX512F__)
+enum { LANES = 16 };
+#else
+enum { LANES = 8 };
+#endif
+
+/* XIDs anywhere in an array; x - xmin has its sign bit set if x precedes xmin. */
+typedef uint32_t xids __attribute__((vector_size(LANES * 4), aligned(4), may_alias));
+
+static inline bool all_stay(const uint32_t *block, uint32_t xmin)
+{
+    xids signs = {0};
+    uint32_t any = 0;
+
+#pragma GCC unroll 4
+    for (size_t i = 0; i < BLOCK; i += LANES)
+        signs |= *(const xids *)(block + i) - xmin;
+    for (size_t i = 0; i < LANES; i++)
+        any |= signs[i];
+    return any < HALF_RING;
+}
+
+static inline bool all_go(const uint32_t *block, uint32_t xmin)
+{
+    xids signs = ~(xids){0};
+    uint32_t all = UINT32_MAX;
+
+#pragma GCC unroll 4
+    for (size_t i = 0; i < BLOCK; i += LANES)
+        signs &= *(const xids *)(block + i) - xmin;
+    for (size_t i = 0; i < LANES; i++)
+        all &= signs[i];
+    return all >= HALF_RING;
+}
+
+/* A block down by any distance: four vectors are read before one is stored that may overlap them. */
+static inline void copy_block(uint32_t *to, const uint32_t *from)
+{
+    for (size_t i = 0; i < BLOCK; i += 4 * LANES) {
+        xids a = *(const xids *)(from + i), b = *(const xids *)(from + i + LANES);
+        xids c = *(const xids *)(from + i + 2 * LANES), d = *(const xids *)(from + i + 3 * LANES);
+
+        *(xids *)(to + i) = a;
+        *(xids *)(to + i + LANES) = b;
+        *(xids *)(to + i + 2 * LANES) = c;
+        *(xids *)(to + i + 3 * LANES) = d;
+    }
+}
+
+/* A kernel's inner loop: the survivors of [from, end) slide down to `to`; past the last one. */
+typedef uint32_t *keep_fn(uint32_t *to, const uint32_t *from, const uint32_t *end, uint32_t xmin);
+
+static inline __attribute__((always_inline)) uint32_t *
+keep_blocks(uint32_t *to, const uint32_t *from, const uint32_t *end, uint32_t xmin, keep_fn *keep)
+{
+    bool stay = true, go = true; /* all of the span before */
+
+    while (from < end) {
+        const uint32_t *next;
+        uint32_t *begin;
+
+        for (; stay && end - from >= BLOCK && all_stay(from, xmin); from += BLOCK, to += BLOCK)
+            if (to != from)
+                copy_block(to, from);
+        while (go && end - from >= BLOCK && all_go(from, xmin))
+            from += BLOCK;
+        next = end - from > SPAN ? from + SPAN : end;
+        begin = to;
+        to = keep(to, from, next, xmin);
+        stay = to - begin == SPAN;
+        go = to == begin;
+        from = next;
+    }
+    return to;
+}
+
+#endif
