@@ -2,8 +2,11 @@
 (** * The purge by whole vector registers, in place
 
     The AVX2 and AVX-512 kernels load a group of registers, then store each with its survivors packed to the left: all
-    lanes are stored, also those past the survivors, whatever they hold.  A schedule says how wide the registers are,
-    group by group; that any schedule is right shows that the stores reach nothing unread. *)
+    lanes are stored, also those past the survivors, whatever they hold.  Long arrays are looked at by blocks first: one
+    that stays where it is, or of which all goes, is not stored at all.  A schedule says how wide the registers are, group
+    by group, and which groups are looked at; that any schedule is right shows that the stores reach nothing unread, and
+    that it does not matter when the kernel chooses to look.  (A block that stays but moves is copied: that is the same
+    store, since packing changes nothing where all lanes stay.) *)
 From Coq Require Import ZArith Lia List.
 From stdpp Require Import base option list.
 From Pgquern.common Require Import Xid.
@@ -28,13 +31,19 @@ Fixpoint store_registers (pack : list Z -> list Z) (xmin : Z) (a : memory) (w : 
       store_registers pack xmin a (w + zlength (kept xmin register)) registers
   end.
 
-Fixpoint purge_registers (pack : list Z -> list Z) (xmin : Z) (schedule : list (list nat)) (r w : Z) (a : memory) :
-    option (Z * memory) :=
+(* Nothing of what is read at r need be stored at w: all stays where it is, or none stays. *)
+Definition idle (xmin r w : Z) (data : list Z) : bool :=
+  ((r =? w) && forallb (keeps xmin) data) || forallb (fun x => negb (keeps xmin x)) data.
+
+Fixpoint purge_registers (pack : list Z -> list Z) (xmin : Z) (schedule : list (bool * list nat)) (r w : Z)
+    (a : memory) : option (Z * memory) :=
   match schedule with
   | [] => Some (w, a)
-  | widths :: schedule =>
+  | (look, widths) :: schedule =>
       registers ← load_registers a r widths;
-      '(w, a) ← store_registers pack xmin a w registers;
+      '(w, a) ← (if look && idle xmin r w (concat registers)
+                 then Some (w + zlength (kept xmin (concat registers)), a)
+                 else store_registers pack xmin a w registers);
       purge_registers pack xmin schedule (r + Z.of_nat (list_sum widths)) w a
   end.
 
@@ -104,20 +113,46 @@ Section registers.
         split; [f_equal; f_equal; lia|]. split; [auto|]. split; [lia|auto].
   Qed.
 
+  Lemma all_kept data : forallb (keeps xmin) data = true -> kept xmin data = data.
+  Proof.
+    induction data as [|x data IH]; [auto|]. intros F. apply andb_prop in F. destruct F as [X F]. unfold kept in *.
+    cbn [List.filter]. rewrite X, IH; auto.
+  Qed.
+
+  Lemma none_kept data : forallb (fun x => negb (keeps xmin x)) data = true -> kept xmin data = [].
+  Proof.
+    induction data as [|x data IH]; [auto|]. intros F. apply andb_prop in F. destruct F as [X F]. unfold kept in *.
+    cbn [List.filter]. apply negb_true_iff in X. rewrite X. auto.
+  Qed.
+
+  (* What is not stored was there already, or is not needed. *)
+  Lemma idle_spec a done stale data todo : idle xmin (zlength done) (zlength (kept xmin done)) data = true ->
+    length (kept xmin done ++ stale) = length done -> array a 0 (kept xmin done ++ (stale ++ data) ++ todo) ->
+    exists stale', array a 0 ((kept xmin done ++ kept xmin data) ++ stale' ++ todo) /\
+      length (stale' ++ kept xmin data) = length (stale ++ data).
+  Proof.
+    intros I L A. unfold idle in I. apply orb_prop in I. destruct I as [I|I].
+    - apply andb_prop in I. destruct I as [R I]. apply Z.eqb_eq in R. rewrite (all_kept data) by auto.
+      rewrite app_length in L. destruct stale as [|x stale]; [|cbn [length] in L; lia].
+      exists []. rewrite <- app_assoc. auto.
+    - rewrite (none_kept data) by auto. exists (stale ++ data). rewrite !app_nil_r. auto.
+  Qed.
+
   (** Whatever the schedule, as long as it covers the array: the purge by whole registers keeps exactly the XIDs that do
       not precede xmin, in order, in the same array; it loads and stores nothing outside it. *)
-  Theorem purge_registers_is_filter : forall l schedule a, array a 0 l -> list_sum (map list_sum schedule) = length l ->
+  Theorem purge_registers_is_filter : forall l schedule a, array a 0 l ->
+    list_sum (map list_sum (map snd schedule)) = length l ->
     exists a', purge_registers pack xmin schedule 0 0 a = Some (zlength (kept xmin l), a') /\
       array a' 0 (kept xmin l) /\ unchanged_outside 0 (zlength l) a a'.
   Proof.
     intros l schedule a0 A0 Sum.
     assert (G : forall schedule done stale todo r w a, r = zlength done -> w = zlength (kept xmin done) ->
       length (kept xmin done ++ stale) = length done -> array a 0 (kept xmin done ++ stale ++ todo) ->
-      length (done ++ todo) = length l -> list_sum (map list_sum schedule) = length todo ->
+      length (done ++ todo) = length l -> list_sum (map list_sum (map snd schedule)) = length todo ->
       unchanged_outside 0 (zlength l) a0 a ->
       exists a', purge_registers pack xmin schedule r w a = Some (zlength (kept xmin (done ++ todo)), a') /\
         array a' 0 (kept xmin (done ++ todo)) /\ unchanged_outside 0 (zlength l) a0 a').
-    { clear schedule Sum. induction schedule as [|widths schedule IH];
+    { clear schedule Sum. induction schedule as [|[look widths] schedule IH];
         intros done stale todo r w a R W LS A LT Sum U; simpl in Sum.
       - destruct todo; [|discriminate]. rewrite app_nil_r. exists a. subst w. apply array_app in A.
         cbn [purge_registers]. tauto.
@@ -126,12 +161,25 @@ Section registers.
         destruct (load_registers_spec a (kept xmin done ++ stale) todo' r widths data) as (registers & E & C); auto.
         { rewrite LS. auto. }
         rewrite E. cbn [mbind option_bind]. rewrite app_length in *.
-        destruct (store_registers_spec todo' (length l) a0 registers a w (kept xmin done) (stale ++ data))
-          as (a' & stale' & E' & A' & L' & U'); auto.
-        { rewrite <- !app_assoc in *. exact A. }
-        { rewrite C, app_length. lia. }
-        { rewrite !app_length in *. lia. }
-        rewrite E'. cbn [mbind option_bind]. rewrite C in *.
+        assert (S : exists a' stale', (if look && idle xmin r w (concat registers)
+            then Some (w + zlength (kept xmin (concat registers)), a) else store_registers pack xmin a w registers) =
+            Some (w + zlength (kept xmin data), a') /\
+          array a' 0 ((kept xmin done ++ kept xmin data) ++ stale' ++ todo') /\
+          length (stale' ++ kept xmin data) = length (stale ++ data) /\ unchanged_outside 0 (zlength l) a0 a').
+        { rewrite C. destruct (look && idle xmin r w data) eqn:I.
+          - apply andb_prop in I. destruct I as [_ I]. subst r w.
+            destruct (idle_spec a done stale data todo' I) as (stale' & A' & L').
+            { rewrite app_length. lia. }
+            { rewrite <- !app_assoc in *. exact A. }
+            exists a, stale'. auto.
+          - destruct (store_registers_spec todo' (length l) a0 registers a w (kept xmin done) (stale ++ data))
+              as (a' & stale' & E' & A' & L' & U'); auto.
+            { rewrite <- !app_assoc in *. exact A. }
+            { rewrite C, app_length. lia. }
+            { rewrite !app_length in *. lia. }
+            rewrite C in *. exists a', stale'. auto. }
+        destruct S as (a' & stale' & E' & A' & L' & U').
+        rewrite E'. cbn [mbind option_bind].
         destruct (IH (done ++ data) stale' todo' (r + Z.of_nat (list_sum widths)) (w + zlength (kept xmin data)) a')
           as (a2 & E2 & A2 & U2); auto.
         { rewrite app_length. lia. }
@@ -163,15 +211,16 @@ Proof.
 Qed.
 
 (** The schedules of the AVX2 and of the AVX-512 purge are right, for arrays of any length: that of AVX2 however its
-    permutation fills the lanes past the survivors. *)
-Theorem avx_schedules_are_filters : forall l xmin a, array a 0 l ->
-  (forall pack, packs xmin pack -> exists a',
-    purge_registers pack xmin (avx2_schedule (length l)) 0 0 a = Some (zlength (kept xmin l), a') /\
+    permutation fills the lanes past the survivors; and whichever groups are looked at first. *)
+Theorem avx_schedules_are_filters : forall l xmin a schedule, array a 0 l ->
+  (map snd schedule = avx2_schedule (length l) -> forall pack, packs xmin pack -> exists a',
+    purge_registers pack xmin schedule 0 0 a = Some (zlength (kept xmin l), a') /\
     array a' 0 (kept xmin l) /\ unchanged_outside 0 (zlength l) a a') /\
-  (exists a',
-    purge_registers (compress_zeros xmin) xmin (avx512_schedule (length l)) 0 0 a = Some (zlength (kept xmin l), a') /\
+  (map snd schedule = avx512_schedule (length l) -> exists a',
+    purge_registers (compress_zeros xmin) xmin schedule 0 0 a = Some (zlength (kept xmin l), a') /\
     array a' 0 (kept xmin l) /\ unchanged_outside 0 (zlength l) a a').
 Proof.
-  intros l xmin a A. split; [intros pack P|]; apply purge_registers_is_filter; auto using compress_zeros_packs;
-    apply schedule_covers; try lia; intros k; simpl; [|lia]. rewrite list_sum_repeat. simpl. lia.
+  intros l xmin a schedule A. split; [intros S pack P|intros S]; apply purge_registers_is_filter;
+    auto using compress_zeros_packs; rewrite S; apply schedule_covers; try lia; intros k; simpl; [|lia].
+  rewrite list_sum_repeat. simpl. lia.
 Qed.
