@@ -64,6 +64,7 @@ class Roles:
     ours: Sequence[str]
     again: tuple[str, str] | None
     limit: str | None
+    floor: Sequence[str]  # variants that do no more than must be done
 
     def faster_upstream(self, times: Times) -> str:
         """The upstream variant with the least median: a claim is a ratio to this one."""
@@ -92,6 +93,7 @@ class Verdict:
     met: int
     missed: int
     undecided: Sequence[Config]
+    below_floor: int  # of those missed: what must be done takes too long already
     by_instructions: int  # of those met
     worst: Ratio | None
     worst_config: Config | None
@@ -107,7 +109,8 @@ class Verdict:
         if self.met == self.of:
             return "met" + (f", {self.by_instructions} of {self.of} by instructions" if self.by_instructions else "")
         open_ones = {"missed": self.missed, "undecided": len(self.undecided)}
-        return ", ".join(f"{word} in {n}" for word, n in open_ones.items() if n) + f" of {self.of}"
+        text = ", ".join(f"{word} in {n}" for word, n in open_ones.items() if n) + f" of {self.of}"
+        return text + (f" (in {self.below_floor} the bare moves miss it too)" if self.below_floor else "")
 
     @property
     def why(self) -> str:
@@ -123,7 +126,14 @@ def load(path: Path) -> tuple[list[Roles], list[Goal]]:
     """Roles and goals of a stem."""
     table = tomllib.loads(path.read_text())
     roles = [
-        Roles(r.get("where", {}), r["upstream"], r["ours"], tuple(r["again"]) if "again" in r else None, r.get("limit"))
+        Roles(
+            r.get("where", {}),
+            r["upstream"],
+            r["ours"],
+            tuple(r["again"]) if "again" in r else None,
+            r.get("limit"),
+            r.get("floor", []),
+        )
         for r in table["roles"]
     ]
     goals = [
@@ -147,35 +157,50 @@ def roles_of(roles: Sequence[Roles], config: Config) -> Roles:
     return next(r for r in roles if selects(r.where, config))
 
 
+def ratio_of(goal: Goal, variant: str, who: Roles, times: Times) -> Ratio | None:
+    """The ratio that the goal bounds, of `variant`; None if what it is compared with was not measured."""
+    mine = times[variant]
+    if goal.against == "ns":
+        return paired_ratio(mine, [1.0] * len(mine))
+    other = {"upstream": who.faster_upstream(times), "limit": who.limit or ""}.get(goal.against, goal.against)
+    if other not in times:
+        return None
+    return paired_ratio(times[other], mine) if goal.at_least is not None else paired_ratio(mine, times[other])
+
+
+def slack(goal: Goal, ratio: Ratio) -> tuple[float, float]:
+    """How many times better than the bound the two ends of the interval are, the worse end first."""
+    if goal.at_least is not None:
+        return ratio.low / goal.at_least, ratio.high / goal.at_least
+    assert goal.at_most is not None
+    return goal.at_most / ratio.high, goal.at_most / ratio.low
+
+
 def judge(goal: Goal, roles: Sequence[Roles], measured: Sequence[tuple[Config, Times]]) -> Verdict:
     """Met in a configuration when the 95 % bound on the unfavourable side is; missed when neither bound is."""
-    met = missed = 0
+    met = missed = below_floor = 0
     undecided: list[Config] = []
     worst: tuple[float, Ratio, Config] | None = None
     for config, times in measured:
         if not selects(goal.where, config) or goal.variant not in times:
             continue
-        mine = times[goal.variant]
-        if goal.against == "ns":
-            ratio = paired_ratio(mine, [1.0] * len(mine))
-        else:
-            who = roles_of(roles, config)
-            other = {"upstream": who.faster_upstream(times), "limit": who.limit or ""}.get(goal.against, goal.against)
-            if other not in times:
-                continue
-            ratio = paired_ratio(times[other], mine) if goal.at_least is not None else paired_ratio(mine, times[other])
-        if goal.at_least is not None:
-            slack, slack_at_best = ratio.low / goal.at_least, ratio.high / goal.at_least
-        else:
-            assert goal.at_most is not None
-            slack, slack_at_best = goal.at_most / ratio.high, goal.at_most / ratio.low
-        met += slack >= 1
-        missed += slack_at_best < 1
-        if slack < 1 <= slack_at_best:
+        who = roles_of(roles, config)
+        ratio = ratio_of(goal, goal.variant, who, times)
+        if ratio is None:
+            continue
+        at_worst, at_best = slack(goal, ratio)
+        met += at_worst >= 1
+        if at_best < 1:
+            missed += 1
+            bare = [ratio_of(goal, variant, who, times) for variant in who.floor if variant in times]
+            below_floor += any(r is not None and slack(goal, r)[1] < 1 for r in bare)
+        elif at_worst < 1:
             undecided.append(config)
-        if worst is None or slack < worst[0]:
-            worst = (slack, ratio, config)
-    return Verdict(goal, met, missed, undecided, 0, worst[1] if worst else None, worst[2] if worst else None)
+        if worst is None or at_worst < worst[0]:
+            worst = (at_worst, ratio, config)
+    return Verdict(
+        goal, met, missed, undecided, below_floor, 0, worst[1] if worst else None, worst[2] if worst else None
+    )
 
 
 def settle(verdict: Verdict, instruction_ratio: Callable[[Config], float]) -> Verdict:
