@@ -41,7 +41,7 @@ def bench_plots(result: dict[str, Any]) -> list[Markup]:
     for (kind, regime), items in families.items():
         upstream = list(dict.fromkeys(item["upstream"] for item in items))
         variants = list(dict.fromkeys(item["variant"] for item in items))
-        yardsticks = ("pg13", "pg14", "limit", "moves-only")
+        yardsticks = ("pg13", "pg14", "limit", "moves", "moves-only")
         ours = [v for v in variants if v not in upstream and v not in yardsticks and "again" not in v]
         title = " ".join(filter(None, [next(iter(result["stems"])), kind, regime]))
         drawn.append(Markup(plots.speedups(items, ours, f"{title}: speed-up over the faster upstream algorithm")))
