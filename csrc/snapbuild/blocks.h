@@ -92,4 +92,33 @@ keep_blocks(uint32_t *to, const uint32_t *from, const uint32_t *end, uint32_t xm
     return to;
 }
 
+/* DEFINE_PURGE(v): pgq_purge_v by the inner loop keep_v. */
+#define DEFINE_PURGE(v)                                                                                      \
+    /* A function of its own, that a short array has no registers to save. */                                \
+    static __attribute__((noinline)) pgq_status purge_long_##v(pgq_committed *committed, uint32_t xmin)      \
+    {                                                                                                        \
+        uint32_t *xip = committed->xip;                                                                      \
+                                                                                                             \
+        committed->xcnt = (size_t)(keep_blocks(xip, xip, xip + committed->xcnt, xmin, keep_##v) - xip);      \
+        return accepted();                                                                                   \
+    }                                                                                                        \
+                                                                                                             \
+    pgq_status pgq_purge_##v(pgq_committed *committed, uint32_t xmin)                                        \
+    {                                                                                                        \
+        pgq_code code = committed_fault(committed);                                                          \
+        uint32_t *xip;                                                                                       \
+        size_t n;                                                                                            \
+                                                                                                             \
+        if (code != PGQ_OK)                                                                                  \
+            return refused(code, 0);                                                                         \
+        if (!xid_is_normal(xmin) || committed->xcnt == 0)                                                    \
+            return accepted();                                                                               \
+        xip = committed->xip;                                                                                \
+        n = committed->xcnt;                                                                                 \
+        if (n >= LONG)                                                                                       \
+            return purge_long_##v(committed, xmin);                                                          \
+        committed->xcnt = (size_t)(keep_##v(xip, xip, xip + n, xmin) - xip);                                 \
+        return accepted();                                                                                   \
+    }
+
 #endif

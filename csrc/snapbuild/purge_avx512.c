@@ -29,8 +29,8 @@ static inline size_t keep_register(uint32_t *to, __m512i x, __m512i bound, __m51
     return (size_t)__builtin_popcount(kept);
 }
 
-static inline __attribute__((always_inline)) uint32_t *keep(uint32_t *to, const uint32_t *from,
-                                                            const uint32_t *end, uint32_t xmin)
+static inline __attribute__((always_inline)) uint32_t *keep_avx512(uint32_t *to, const uint32_t *from,
+                                                                   const uint32_t *end, uint32_t xmin)
 {
     const __m512i bound = _mm512_set1_epi32((int)xmin), half = _mm512_set1_epi32((int)HALF_RING);
     __mmask16 rest, kept;
@@ -57,30 +57,5 @@ static inline __attribute__((always_inline)) uint32_t *keep(uint32_t *to, const 
     return to + __builtin_popcount(kept);
 }
 
-/* A function of its own, that a short array has no registers to save. */
-static __attribute__((noinline)) pgq_status purge_long(pgq_committed *committed, uint32_t xmin)
-{
-    uint32_t *xip = committed->xip;
-
-    committed->xcnt = (size_t)(keep_blocks(xip, xip, xip + committed->xcnt, xmin, keep) - xip);
-    return accepted();
-}
-
-pgq_status pgq_purge_avx512(pgq_committed *committed, uint32_t xmin)
-{
-    pgq_code code = committed_fault(committed);
-    uint32_t *xip;
-    size_t n;
-
-    if (code != PGQ_OK)
-        return refused(code, 0);
-    if (!xid_is_normal(xmin) || committed->xcnt == 0)
-        return accepted();
-    xip = committed->xip;
-    n = committed->xcnt;
-    if (n >= LONG)
-        return purge_long(committed, xmin);
-    committed->xcnt = (size_t)(keep(xip, xip, xip + n, xmin) - xip);
-    return accepted();
-}
+DEFINE_PURGE(avx512)
 #endif

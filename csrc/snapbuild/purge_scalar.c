@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: PostgreSQL */
 /* In place, and free of branches on the data: half of them surviving at random would mispredict every other one. */
+#include "snapbuild/blocks.h"
 #include "snapbuild/purge.h"
 
-pgq_status pgq_purge_scalar(pgq_committed *committed, uint32_t xmin)
+static inline __attribute__((always_inline)) uint32_t *keep_scalar(uint32_t *to, const uint32_t *from,
+                                                                   const uint32_t *end, uint32_t xmin)
 {
-    pgq_code code = committed_fault(committed);
-
-    if (code != PGQ_OK)
-        return refused(code, 0);
-    if (xid_is_normal(xmin))
-        committed->xcnt = slide_survivors(committed->xip, committed->xip, committed->xcnt, xmin);
-    return accepted();
+    return to + slide_survivors(to, from, (size_t)(end - from), xmin);
 }
+
+DEFINE_PURGE(scalar)

@@ -1,7 +1,7 @@
 (* SPDX-License-Identifier: PostgreSQL *)
 (** * The purge by whole vector registers, in place
 
-    The AVX2 and AVX-512 kernels load a group of registers, then store each with its survivors packed to the left: all
+    The kernels load a group of registers, then store each with its survivors packed to the left (`scalar`: one lane): all
     lanes are stored, also those past the survivors, whatever they hold.  Long arrays are looked at by blocks first: one
     that stays where it is, or of which all goes, is not stored at all.  A schedule says how wide the registers are, group
     by group, and which groups are looked at; that any schedule is right shows that the stores reach nothing unread, and
