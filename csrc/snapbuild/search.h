@@ -6,6 +6,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+enum {
+    LANES = 8 /* so many XIDs are searched for side by side */
+};
+
+/* Unrolled, so that what the lanes hold stays in registers. */
+#define EACH_LANE(l) _Pragma("GCC unroll 8") for (size_t l = 0; l < LANES; l++)
+
 /*
  * lower_boundN: the number of elements below x in the sorted array a[0 .. n), without a branch on the data. The array is
  * cut into eight at a time: seven probes that don't wait for each other cost one miss of the cache where a binary search
@@ -14,8 +21,9 @@
  * gallop_downN: the same, but searching from the end in doubling steps: O(log d) for an answer d before the end.
  *
  * search_chunkN: where each of x[0 .. m), m > 0, belongs in a[0 .. n), both sorted. None lies below the first, which is
- * galloped for. From there on four at a time halve the same range, side by side, so that they neither branch on the data
- * nor wait for each other; past the last one it is searched for again.
+ * galloped for; in a batch of the newest XIDs that is the end, for all. Else LANES at a time halve the range from there on,
+ * side by side, so that they neither branch on the data nor wait for each other; past the last one the first of them is
+ * searched for again. A function of its own: inlined, it takes the registers of the merge.
  */
 #define DEFINE_SEARCHES(bits, type)                                                                          \
     /* How many of a[step - 1], a[2 * step - 1], ..., a[n * step - 1] are below x? */                        \
@@ -55,26 +63,26 @@
         return from + lower_bound##bits(a + from, n - from, x);                                              \
     }                                                                                                        \
                                                                                                              \
-    static inline void search_chunk##bits(size_t at[], const type *a, size_t n, const type *x, size_t m)     \
+    __attribute__((noinline, unused)) static void search_chunk##bits(size_t at[], const type *a, size_t n,   \
+                                                                     const type *x, size_t m)                \
     {                                                                                                        \
         size_t from = at[0] = gallop_down##bits(a, n, x[0]);                                                 \
                                                                                                              \
-        for (size_t i = 1; i < m; i += 4) {                                                                  \
-            size_t j = i + 1 < m ? i + 1 : i, k = i + 2 < m ? i + 2 : i, l = i + 3 < m ? i + 3 : i;          \
-            size_t pi = from, pj = from, pk = from, pl = from;                                               \
-            type xi = x[i], xj = x[j], xk = x[k], xl = x[l];                                                 \
+        if (from == n) {                                                                                     \
+            for (size_t i = 1; i < m; i++)                                                                   \
+                at[i] = n;                                                                                   \
+            return;                                                                                          \
+        }                                                                                                    \
+        for (size_t i = 1; i < m; i += LANES) {                                                              \
+            size_t lane[LANES], p[LANES];                                                                    \
+            type key[LANES];                                                                                 \
                                                                                                              \
+            EACH_LANE(l) lane[l] = i + l < m ? i + l : i, key[l] = x[lane[l]], p[l] = from;                  \
             for (size_t w = n - from, half; w > 1; w -= half) {                                              \
                 half = w / 2;                                                                                \
-                pi += a[pi + half - 1] < xi ? half : 0;                                                      \
-                pj += a[pj + half - 1] < xj ? half : 0;                                                      \
-                pk += a[pk + half - 1] < xk ? half : 0;                                                      \
-                pl += a[pl + half - 1] < xl ? half : 0;                                                      \
+                EACH_LANE(l) p[l] += a[p[l] + half - 1] < key[l] ? half : 0;                                 \
             }                                                                                                \
-            at[i] = pi + (pi < n && a[pi] < xi);                                                             \
-            at[j] = pj + (pj < n && a[pj] < xj);                                                             \
-            at[k] = pk + (pk < n && a[pk] < xk);                                                             \
-            at[l] = pl + (pl < n && a[pl] < xl);                                                             \
+            EACH_LANE(l) at[lane[l]] = p[l] + (p[l] < n && a[p[l]] < key[l]);                                \
         }                                                                                                    \
     }
 

@@ -119,11 +119,13 @@ Definition gallop (a : memory) (x n : Z) : option Z :=
   '(n, step) ← while (Z.to_nat (halvings n)) (gallop_test a x) gallop_body (n, 1);
   if step <=? n then lower_bound a x (n - step + 1) (step - 1) else lower_bound a x 0 n.
 
-(** ... and for m XIDs of the sorted b[low, low + m) at once: none lies below the first, which is galloped for.  The
-    others halve what is above it, four of them side by side, without a branch on the data.
+(** ... and for m XIDs of the sorted b[low, low + m) at once: none lies below the first, which is galloped for.  If
+    that is the end, it is for all; else the others halve what is above it, eight of them side by side, without a branch on
+    the data.
 
     from = at[0] = gallop(a, n, b[low]);
     for (i = 1; i < m; i++) {
+      if (from == n) { at[i] = n; continue; }
       for (p = from, w = n - from; w > 1; w -= half) { half = w / 2; p += a[p + half - 1] < b[low + i] ? half : 0; }
       at[i] = p + (p < n && a[p] < b[low + i]); } *)
 Definition halve_test (s : Z * Z) : option bool := let '(p, w) := s in Some (1 <? w).
@@ -143,7 +145,7 @@ Definition search_test (m : Z) (s : Z * memory) : option bool := let '(i, at_) :
 Definition search_body (a b : memory) (low from n : Z) (s : Z * memory) : option (Z * memory) :=
   let '(i, at_) := s in
   x ← load b (low + i);
-  p ← halve a x from n;
+  p ← (if from =? n then Some n else halve a x from n);
   at_ ← put at_ i p;
   Some (i + 1, at_).
 

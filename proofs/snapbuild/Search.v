@@ -282,8 +282,10 @@ Proof.
       - injection E as -> E. apply Z.lt_le_incl. apply StronglySorted_inv in SC. destruct SC as [_ SC].
         rewrite List.Forall_forall in SC. apply SC. rewrite E. apply in_or_app. right. now left. }
     assert (Nn : 0 <= from) by (subst from; unfold place; lia).
-    assert (H : halve a x from (zlength l) = Some (place l x)).
-    { rewrite P. rewrite El in A. apply (halve_spec a x below rest); auto; rewrite ?El, ?app_length; lia. }
+    assert (H : (if from =? zlength l then Some (zlength l) else halve a x from (zlength l)) = Some (place l x)).
+    { destruct (Z.eqb_spec from (zlength l)).
+      { f_equal. assert (zlength l = zlength below + zlength rest) by (rewrite El, app_length; lia). lia. }
+      rewrite P. rewrite El in A. apply (halve_spec a x below rest); auto; rewrite ?El, ?app_length; lia. }
     rewrite H. cbn [mbind option_bind].
     destruct (put_in_array at_ (map (place l) done) (place l x) At) as (at1 & Pu & At1).
     { rewrite map_length. simpl in Lm. lia. }
