@@ -5,7 +5,8 @@
  * memory of exactly their size, so that AddressSanitizer sees a step beyond.
  *
  * Input: byte 0 says what to do and how to read the rest; then four bytes xmin; then pairs of two bytes, each an XID by
- * its distance from xmin, or from the point half a ring away; the first half of them is the array, the rest a batch.
+ * its distance from xmin, or from the point half a ring away; the first half of them is the array, the rest a batch. Some
+ * arrays of few are also drawn out, to what the purges take for long.
  */
 #include "pgquern.h"
 
@@ -15,13 +16,18 @@
 
 enum {
     CODES = 25,
-    MOST = 240, /* XIDs: enough for every loop and its tail, and fast */
+    MOST = 240, /* XIDs: enough for every loop and its tail but those of long arrays, and fast */
+    FEW = 4,    /* XIDs, each drawn out to a run of so many rising ones: */
+    RUN = 1100,
+    SORTED_RUN = 17000,
 
     /* bits of byte 0 */
-    SORTED = 1,   /* sort the array and drop duplicates */
-    CLAIM = 2,    /* say that it is sorted, true or not */
-    TIGHT = 4,    /* no space for the batch */
-    PERMANENT = 8 /* leave permanent XIDs in */
+    SORTED = 1,    /* sort the array and drop duplicates */
+    CLAIM = 2,     /* say that it is sorted, true or not */
+    TIGHT = 4,     /* no space for the batch */
+    PERMANENT = 8, /* leave permanent XIDs in */
+    CONSISTENT = 16,
+    DRAWN_OUT = 96 /* both: not every array of few is worth the time */
 };
 
 static unsigned long long answers[CODES];
@@ -85,8 +91,10 @@ static void purges(const pgq_purge_variant *variants, size_t count, const uint32
         pgq_status status;
         size_t kept = 0;
 
-        if (!variants[v].supported())
+        if (!variants[v].supported()) {
+            free(committed.xip);
             continue;
+        }
         status = variants[v].fn(&committed, xmin);
         answers[status.code]++;
         if (needs_claim && !claim)
@@ -159,8 +167,10 @@ static void compresses(const uint32_t *xids, size_t n, uint32_t flags)
         uint32_t *work = exactly(xids, n, n);
         size_t live, kept = 0;
 
-        if (!variant->supported())
+        if (!variant->supported()) {
+            free(work);
             continue;
+        }
         for (size_t i = 0; i < n; i++)
             valid[i] = (flags >> i % 31 ^ xids[i]) & 1;
         live = variant->fn(work, valid, tail, n);
@@ -171,6 +181,25 @@ static void compresses(const uint32_t *xids, size_t n, uint32_t flags)
         free(work);
     }
     free(valid);
+}
+
+/* xids[0 .. n) drawn out to runs; if they are sorted, what is strictly rising of it. */
+static void long_purges(const uint32_t *xids, size_t n, uint32_t xmin, bool sorted)
+{
+    size_t run = sorted ? SORTED_RUN : RUN, total = 0;
+    uint32_t *runs = malloc(n * run * sizeof *runs + 1);
+
+    for (size_t i = 0; i < n * run; i++) {
+        uint32_t xid = xids[i / run] + (uint32_t)(i % run);
+
+        if (xid >= 3 && (!sorted || total == 0 || xid > runs[total - 1]))
+            runs[total++] = xid;
+    }
+    if (sorted)
+        purges(pgq_purge_sorted_variants, pgq_purge_sorted_variant_count, runs, total, xmin, true, true);
+    else
+        purges(pgq_purge_variants, pgq_purge_variant_count, runs, total, xmin, false, false);
+    free(runs);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -211,8 +240,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (status.code == PGQ_OK) {
         purges(pgq_purge_variants, pgq_purge_variant_count, xids, n, xmin, claim, false);
         purges(pgq_purge_sorted_variants, pgq_purge_sorted_variant_count, xids, n, xmin, claim, true);
-        inserts(xids, n, xids + n, total - n, claim, data[0] & TIGHT, data[0] & 16);
+        inserts(xids, n, xids + n, total - n, claim, data[0] & TIGHT, data[0] & CONSISTENT);
         compresses(xids, n, xmin);
+        if (n <= FEW && (data[0] & DRAWN_OUT) == DRAWN_OUT)
+            long_purges(xids, n, xmin, data[0] & SORTED);
     }
     free(xids);
     return 0;

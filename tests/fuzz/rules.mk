@@ -18,5 +18,5 @@ $(BUILD)/fuzz/fuzz_%: tests/fuzz/fuzz_%.c $(OBJECTS_FUZZ)
 	@clang $(CFLAGS_FUZZ) -fsanitize=fuzzer,address,undefined $^ -o $@
 
 .PHONY: fuzz
-fuzz: $(FUZZ_STEMS:%=$(BUILD)/fuzz/fuzz_%) $(SETUP)/python.stamp ## fuzz every kernel under ASan and UBSan: FUZZ_RUNS inputs a stem, each refused or right (30 s a stem)
+fuzz: $(FUZZ_STEMS:%=$(BUILD)/fuzz/fuzz_%) $(SETUP)/python.stamp ## fuzz every kernel under ASan and UBSan: FUZZ_RUNS inputs a stem, each refused or right (up to a minute a stem)
 	@for stem in $(FUZZ_STEMS); do $(PY) -m tests.fuzz.run $$stem --runs $(FUZZ_RUNS); done
