@@ -31,4 +31,4 @@ test-asan: $(TEST_NEEDS) kernels-asan ## the differential tests with the kernels
 lint-python: $(SETUP)/python.stamp $(BUILD)/ffi/$(FFI) ## Python sources: ruff, its format, mypy --strict (20 s)
 	@$(VENV)/bin/ruff check .
 	@$(VENV)/bin/ruff format --check -q --exclude '*.md' .
-	@$(VENV)/bin/mypy --strict ref tests csrc/ffi bench spec proofs
+	@$(VENV)/bin/mypy --strict ref tools tests csrc/ffi bench spec proofs

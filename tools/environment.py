@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: PostgreSQL
+"""What a figure or a verdict must be read with: CPU, commit, tools, and the time that the hypervisor stole."""
+
+import os
+import platform
+import re
+import subprocess
+from pathlib import Path
+
+CPUINFO = Path("/proc/cpuinfo")
+VECTOR_FLAGS = ("avx2", "avx512f", "avx512_vbmi2")
+"""The flags in /proc/cpuinfo that decide which kernels can run."""
+
+
+def first_line(*command: str) -> str:
+    """The first line that a command prints, or "" if the command cannot run or fails."""
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+    except (OSError, subprocess.CalledProcessError):
+        return ""
+    return (done.stdout.splitlines() or [""])[0]
+
+
+def cpuinfo() -> dict[str, str]:
+    """The fields of the first processor in /proc/cpuinfo; empty where there is no such file."""
+    fields: dict[str, str] = {}
+    for line in CPUINFO.read_text().splitlines() if CPUINFO.exists() else []:
+        key, _, value = line.partition(":")
+        fields.setdefault(key.strip(), value.strip())
+    return fields
+
+
+def cpu() -> str:
+    """The CPU's model name, family and model, and the vector extensions that kernels can use."""
+    fields = cpuinfo()
+    flags = fields.get("flags", "").split()
+    name = fields.get("model name", platform.processor())
+    return " ".join(
+        [
+            f"{name} family {fields.get('cpu family', '?')} model {fields.get('model', '?')}",
+            *(flag for flag in VECTOR_FLAGS if flag in flags),
+        ]
+    )
+
+
+def cpu_slug() -> str:
+    """The CPU as a file name: model name, family and model, in lower case, words joined by hyphens."""
+    fields = cpuinfo()
+    words = [fields.get("model name", platform.processor()), "family", fields.get("cpu family", "")]
+    return re.sub(r"[^a-z0-9]+", "-", " ".join([*words, "model", fields.get("model", "")]).lower()).strip("-")
+
+
+def cpu_level() -> str:
+    """What PGQUERN_CPU leaves of the CPU: its value, or "all" if it is not set."""
+    return os.environ.get("PGQUERN_CPU") or "all"
+
+
+def dirty() -> bool:
+    """Whether a tracked file differs from the commit."""
+    return bool(first_line("git", "status", "--porcelain", "--untracked-files=no"))
+
+
+def commit() -> str:
+    """The abbreviated commit of the tree, with "+" if the tree is dirty; "" outside a checkout."""
+    return first_line("git", "rev-parse", "--short=10", "HEAD") + ("+" if dirty() else "")
+
+
+def steal_ticks() -> tuple[int, int]:
+    """(stolen, all) clock ticks of all CPUs since boot."""
+    ticks = [int(t) for t in Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:9]]
+    return ticks[7], sum(ticks)

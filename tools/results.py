@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: PostgreSQL
+"""The one form of a result: build/results/LAYER/STEM.json, a file for each layer and stem.
+
+A layer's driver calls write(); the summary, the report and the figures call load().
+"""
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from tools import environment
+
+RESULTS = Path("build/results")
+
+Status = Literal["passed", "failed", "skipped"]
+
+
+class Item(BaseModel):
+    """One thing that ran: a model, a theorem, a test, a mutant, a configuration. A layer may add fields of its own."""
+
+    model_config = ConfigDict(extra="allow")
+
+    name: str
+    status: Status
+    seconds: float = 0.0
+    reason: str = ""
+    """Why it failed or was skipped; empty if it passed."""
+
+
+class Result(BaseModel):
+    """What one layer did for one stem. A layer may add fields of its own."""
+
+    model_config = ConfigDict(extra="allow")
+
+    layer: str
+    stem: str
+    says: str
+    """One line for people."""
+    finished: datetime
+    seconds: float
+    commit: str
+    cpu: str
+    cpu_level: str
+    """PGQUERN_CPU, or "all"."""
+    tools: dict[str, str]
+    items: list[Item]
+
+    def count(self, status: Status) -> int:
+        """How many items ended so."""
+        return sum(item.status == status for item in self.items)
+
+    @property
+    def status(self) -> Status:
+        """Failed if an item failed; skipped if nothing ran; passed otherwise."""
+        if self.count("failed"):
+            return "failed"
+        return "passed" if self.count("passed") else "skipped"
+
+
+def write(
+    layer: str,
+    stem: str,
+    items: Sequence[Mapping[str, Any]],
+    *,
+    says: str,
+    tools: Mapping[str, str],
+    seconds: float | None = None,
+    folder: Path = RESULTS,
+    **more: Any,
+) -> Result:
+    """Write the result of a layer for a stem, in place of the one before.
+
+    items: each with name and status ("passed", "failed" or "skipped"), and if it has them seconds, reason, fields of
+    the layer's own. seconds: wall time; None takes the sum over the items. more: fields of the layer's own.
+    """
+    checked = [Item.model_validate(item) for item in items]
+    result = Result(
+        layer=layer,
+        stem=stem,
+        says=says,
+        finished=datetime.now(UTC).replace(microsecond=0),
+        seconds=round(sum(item.seconds for item in checked) if seconds is None else seconds, 3),
+        commit=environment.commit(),
+        cpu=environment.cpu(),
+        cpu_level=environment.cpu_level(),
+        tools=dict(tools),
+        items=checked,
+        **more,
+    )
+    path = folder / layer / f"{stem}.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(result.model_dump_json(indent=1) + "\n")
+    return result
+
+
+def read(path: Path) -> Result:
+    """One file. Raises ValueError, naming the file and what is wrong in it, if it is not a result."""
+    try:
+        return Result.model_validate_json(path.read_text())
+    except ValidationError as error:
+        raise ValueError(f"{path} is not a result ({error}); run the layer's target again") from error
+
+
+def load(folder: Path = RESULTS, layer: str = "*", stem: str = "*") -> list[Result]:
+    """Every result, sorted by layer and stem. Raises ValueError as read() does."""
+    return [read(path) for path in sorted(folder.glob(f"{layer}/{stem}.json"))]
