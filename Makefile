@@ -42,9 +42,21 @@ $(SETUP)/python.stamp: requirements.lock .ci/apt-need
 
 include spec/rules.mk proofs/rules.mk csrc/rules.mk tests/rules.mk bench/rules.mk
 
-.PHONY: main setup lint help clean
-main: model prove differential bench-quick report ## models, proofs, a differential run, benchmarks, then the report (under 10 minutes)
-	@$(PY) -m bench.report.summary make
+# ---- the jobs: every step runs, whatever fails; tools/jobs.toml lists the steps ------------------
+.PHONY: main test full ci setup lint help clean
+JOB = $(PY) -m tools.job $@ $(if $(STEM),--stem $(STEM))
+
+main: $(SETUP)/python.stamp ## models, proofs, a differential run, benchmarks, the report; STEM= narrows (under 5 minutes)
+	@$(PY) -m tools.job make $(if $(STEM),--stem $(STEM))
+
+test: $(SETUP)/python.stamp ## all tests, then the kernels under sanitizers, fuzzed, and broken on purpose; STEM= narrows (under 9 minutes)
+	@$(JOB)
+
+ci: $(SETUP)/python.stamp ## what .ci/run runs after set-up: linters, all models, proofs, all tests and mutants (45 minutes)
+	@$(JOB)
+
+full: $(SETUP)/python.stamp ## everything: large models, the deep tests, all mutants, full benchmarks, real servers (2 hours)
+	@$(JOB)
 
 NEEDS := python c coq java maven postgres tlc servers
 setup: ## install everything, once (about 4 minutes; again: 1 s)

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: PostgreSQL
+"""Runs the steps of a job, all of them, whatever fails; then prints what was found, and what to run again.
+
+    python -m tools.job make|test|full|ci [--stem STEM]
+
+tools/jobs.toml lists the steps. Exits with 1 if a step failed.
+"""
+
+import subprocess
+import time
+import tomllib
+from datetime import UTC, datetime
+from pathlib import Path
+
+import click
+from pydantic import BaseModel, ConfigDict
+
+from tools import results, summary
+from tools.progress import console
+
+JOBS = Path("tools/jobs.toml")
+
+
+class Job(BaseModel):
+    """One table of jobs.toml."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    steps: list[str]
+    finally_: list[str]
+    layers: list[str]
+    seconds: int
+    row_seconds: int
+
+
+class Step(BaseModel):
+    """A target of make that has run."""
+
+    command: str
+    failed: bool
+    seconds: float
+
+
+def jobs() -> dict[str, Job]:
+    """All jobs, by name."""
+    listed = tomllib.loads(JOBS.read_text())
+    return {name: Job.model_validate(job | {"finally_": job.pop("finally")}) for name, job in listed.items()}
+
+
+def run(target: str, stem: str) -> Step:
+    """Runs `make TARGET`, its output shown as it comes."""
+    command = ["make", target, *([f"STEM={stem}"] if stem else [])]
+    console().rule(f"[bold]{' '.join(command)}", align="left")
+    began = time.monotonic()
+    failed = subprocess.run(command).returncode != 0
+    return Step(command=" ".join(command), failed=failed, seconds=time.monotonic() - began)
+
+
+@click.command()
+@click.argument("name", type=click.Choice(sorted(jobs())))
+@click.option("--stem", default="", help="only this row")
+def main(name: str, stem: str) -> None:
+    """Run the job NAME."""
+    job, began = jobs()[name], datetime.now(UTC).replace(microsecond=0)
+    steps = [run(target, stem) for target in [*job.steps, *job.finally_]]
+    found = [result for result in results.load() if result.layer in job.layers and result.finished >= began]
+    summary.show(f"{name}{' ' + stem if stem else ''}", found, row_seconds=job.row_seconds)
+    took = sum(step.seconds for step in steps)
+    summary.costs(found, [(step.command, step.seconds) for step in steps], took, job.seconds)
+    failed = [step.command for step in steps if step.failed]
+    summary.closing(found, failed)
+    raise SystemExit(1 if failed else 0)
+
+
+if __name__ == "__main__":
+    main()

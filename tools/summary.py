@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: PostgreSQL
+"""The tables at the end of a job: what each layer found for each row, and where the time went."""
+
+from collections.abc import Sequence
+
+from rich.markup import escape
+from rich.table import Table
+
+from tools.progress import console
+from tools.results import Result
+
+COLOURS = {"passed": "green", "failed": "red", "skipped": "yellow"}
+
+
+def show(job: str, found: Sequence[Result], *, row_seconds: int) -> None:
+    """A line for each layer and row, then what was skipped and why."""
+    table = Table(title=f"pgquern: summary of `{job}`", title_justify="left")
+    for head in ("layer", "row", "", "what"):
+        table.add_column(head)
+    table.add_column("s", justify="right")
+    for result in found:
+        status = f"[{COLOURS[result.status]}]{result.status}[/]"
+        table.add_row(result.layer, result.stem, status, escape(result.says), f"{result.seconds:.0f}")
+    console().print(table)
+    for reason, names in reasons(found).items():
+        console().print(f"[yellow]SKIPPED[/] {len(names)}: {escape(reason)} (first: {escape(names[0])})")
+    for stem, seconds in by_row(found).items():
+        if seconds > row_seconds:
+            console().print(f"[yellow]slow[/] {stem}: {seconds:.0f} s, planned are {row_seconds} s a row")
+
+
+def reasons(found: Sequence[Result]) -> dict[str, list[str]]:
+    """Why items were skipped, and which."""
+    grouped: dict[str, list[str]] = {}
+    for result in found:
+        for item in result.items:
+            if item.status == "skipped":
+                grouped.setdefault(item.reason or "no reason given", []).append(item.name)
+    return grouped
+
+
+def by_row(found: Sequence[Result]) -> dict[str, float]:
+    """Seconds of each row, over all layers."""
+    rows: dict[str, float] = {}
+    for result in found:
+        rows[result.stem] = rows.get(result.stem, 0.0) + result.seconds
+    return dict(sorted(rows.items()))
+
+
+def costs(found: Sequence[Result], steps: Sequence[tuple[str, float]], took: float, planned: int) -> None:
+    """Where the time went: rows by layers as the layers measured it, then the steps by the clock."""
+    layers = list(dict.fromkeys(result.layer for result in found))
+    table = Table(title="seconds by row and layer", title_justify="left")
+    for head in ("row", *layers, "all"):
+        table.add_column(head, justify="left" if head == "row" else "right")
+    for stem, total in by_row(found).items():
+        cells = {result.layer: f"{result.seconds:.0f}" for result in found if result.stem == stem}
+        table.add_row(stem, *(cells.get(layer, "") for layer in layers), f"{total:.0f}")
+    console().print(table)
+    console().print(", ".join(f"{command} {seconds:.0f} s" for command, seconds in steps))
+    late = f"; [yellow]slow[/]: planned are {planned} s" if took > planned else f" of {planned} s planned"
+    console().print(f"{took:.0f} s{late}")
+
+
+def closing(found: Sequence[Result], failed: Sequence[str]) -> None:
+    """What failed, with the command that repeats it; then the counts of all items, alone on the last line."""
+    for result in found:
+        for item in result.items:
+            if item.status == "failed":
+                console().print(f"[red]failed[/] {result.layer} {result.stem}: {escape(f'{item.name}: {item.reason}')}")
+    for command in failed:
+        console().print(f"[red]failed[/] `{command}`: run it again to see only its output")
+    counts = {status: sum(result.count(status) for result in found) for status in ("passed", "failed", "skipped")}
+    # A step can fail without an item that did: a tool that is missing, a build that broke.
+    lost = max(counts["failed"], len(failed))
+    console().print(f"{counts['passed']} passed, {lost} failed, {counts['skipped']} skipped")
