@@ -1,12 +1,20 @@
 /* SPDX-License-Identifier: PostgreSQL */
-#include "dispatch.h"
+#include "cpu.h"
+#include "pgquern.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
+/* Each level has what the one before it has. A level of 0 is not known yet. */
+typedef enum level { UNKNOWN_WORD = 1, NONE, AVX2, AVX512, AVX512VBMI2, HIGHEST = AVX512VBMI2 } level;
+
+/* The words of PGQUERN_CPU. */
+static const char *const names[HIGHEST + 1] = {
+    [NONE] = "none", [AVX2] = "avx2", [AVX512] = "avx512", [AVX512VBMI2] = "avx512vbmi2"};
+
 #if defined(__x86_64__)
 #include <cpuid.h>
-#include <stdint.h>
 
 /* XCR0: which register files the operating system saves at a context switch. Needs OSXSAVE. */
 static uint32_t saved_state(void)
@@ -27,108 +35,78 @@ static bool has(uint32_t reg, uint32_t bits)
     return (reg & bits) == bits;
 }
 
-bool pgq_cpu_avx2(void)
+static level detect(void)
 {
-    uint32_t a, b, c, d;
+    uint32_t a, b, c, d, extended;
 
-    if (!__get_cpuid(1, &a, &b, &c, &d) || !has(c, bit_OSXSAVE | bit_AVX | bit_POPCNT))
-        return false;
-    if (!has(saved_state(), SAVED_AVX))
-        return false;
+    if (!__get_cpuid(1, &a, &b, &c, &d) || !has(c, bit_OSXSAVE | bit_AVX | bit_POPCNT) ||
+        !has(saved_state(), SAVED_AVX))
+        return NONE;
+    if (!__get_cpuid(0x80000001, &a, &b, &extended, &d) || !has(extended, bit_LZCNT))
+        return NONE;
     if (!__get_cpuid_count(7, 0, &a, &b, &c, &d) || !has(b, bit_AVX2 | bit_BMI | bit_BMI2))
-        return false;
-    return __get_cpuid(0x80000001, &a, &b, &c, &d) && has(c, bit_LZCNT);
-}
-
-bool pgq_cpu_avx512(void)
-{
-    uint32_t a, b, c, d;
-
-    if (!pgq_cpu_avx2() || !has(saved_state(), SAVED_AVX512))
-        return false;
-    return __get_cpuid_count(7, 0, &a, &b, &c, &d) &&
-           has(b, bit_AVX512F | bit_AVX512BW | bit_AVX512VL | bit_AVX512DQ) &&
-           has(c, bit_AVX512VBMI | bit_AVX512VBMI2);
+        return NONE;
+    if (!has(saved_state(), SAVED_AVX512) ||
+        !has(b, bit_AVX512F | bit_AVX512BW | bit_AVX512DQ | bit_AVX512VL))
+        return AVX2;
+    return has(c, bit_AVX512VBMI2) ? AVX512VBMI2 : AVX512;
 }
 #else
-bool pgq_cpu_avx2(void)
+static level detect(void)
 {
-    return false;
-}
-
-bool pgq_cpu_avx512(void)
-{
-    return false;
+    return NONE;
 }
 #endif
+
+/* The highest level that PGQUERN_CPU allows. */
+static level allowed(void)
+{
+    const char *word = getenv("PGQUERN_CPU");
+
+    if (word == NULL || word[0] == '\0')
+        return HIGHEST;
+    for (level l = NONE; l <= HIGHEST; l++)
+        if (strcmp(word, names[l]) == 0)
+            return l;
+    return UNKNOWN_WORD;
+}
+
+/* Two threads that ask for the first time at once find the same answer, so they may both store it. */
+static level current(void)
+{
+    static atomic_int memo;
+    level known = (level)atomic_load_explicit(&memo, memory_order_relaxed);
+
+    if (known == 0) {
+        level most = allowed(), has_it = detect();
+
+        known = has_it < most ? has_it : most;
+        atomic_store_explicit(&memo, (int)known, memory_order_relaxed);
+    }
+    return known;
+}
+
+const char *pgq_cpu(void)
+{
+    return names[current()];
+}
 
 bool pgq_cpu_any(void)
 {
     return true;
 }
 
-/* The linker gathers every kind's entry in one section and names its ends. */
-extern const pgq_kind *const __start_pgq_kinds[] __attribute__((visibility("hidden")));
-extern const pgq_kind *const __stop_pgq_kinds[] __attribute__((visibility("hidden")));
-
-static const char *name_of(const pgq_kind *kind, size_t i)
+bool pgq_cpu_avx2(void)
 {
-    const char *name;
-
-    memcpy(&name, kind->variants + i * kind->stride + kind->name_at, sizeof name);
-    return name;
+    return current() >= AVX2;
 }
 
-static bool is_supported(const pgq_kind *kind, size_t i)
+bool pgq_cpu_avx512(void)
 {
-    bool (*supported)(void);
-
-    memcpy(&supported, kind->variants + i * kind->stride + kind->supported_at, sizeof supported);
-    return supported();
+    return current() >= AVX512;
 }
 
-static int find(const pgq_kind *kind, const char *name)
+bool pgq_cpu_avx512vbmi2(void)
 {
-    for (size_t i = 0; i < kind->count; i++)
-        if (strcmp(name_of(kind, i), name) == 0)
-            return (int)i;
-    return -1;
-}
-
-static bool known_anywhere(const char *name)
-{
-    for (const pgq_kind *const *kind = __start_pgq_kinds; kind < __stop_pgq_kinds; kind++)
-        if (find(*kind, name) >= 0)
-            return true;
-    return false;
-}
-
-static int choose(const pgq_kind *kind)
-{
-    const char *forced = getenv("PGQUERN_VARIANT");
-
-    if (forced != NULL && forced[0] != '\0') {
-        int i = find(kind, forced);
-
-        if (i >= 0)
-            return is_supported(kind, (size_t)i) ? i : -1;
-        if (!known_anywhere(forced))
-            return -1;
-    }
-    for (size_t i = kind->count; i-- > 0;)
-        if (is_supported(kind, i))
-            return (int)i;
-    return -1;
-}
-
-int pgq_choose(const pgq_kind *kind, pgq_choice *memo)
-{
-    /* Stored as index + 2, so that 0 says "not asked yet" and 1 "cannot be followed". */
-    int known = atomic_load_explicit(memo, memory_order_relaxed);
-
-    if (known == 0) {
-        known = choose(kind) + 2;
-        atomic_store_explicit(memo, known, memory_order_relaxed);
-    }
-    return known - 2;
+    return current() >= AVX512VBMI2;
 }

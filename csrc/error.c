@@ -35,9 +35,8 @@ const char *pgq_strerror(pgq_code code)
         return "corrupt line pointer: its tuple overlaps the one before it; inspect both with pageinspect's "
                "heap_page_items";
     case PGQ_VARIANT:
-        return "PGQUERN_VARIANT names no variant, or one that this CPU cannot run: unset it, or take a name "
-               "from the "
-               "table of variants";
+        return "an environment variable cannot be followed: PGQUERN_VARIANT must name a variant that this "
+               "CPU can run, and PGQUERN_CPU must be none, avx2, avx512 or avx512vbmi2; unset or correct it";
     case PGQ_XID_PERMANENT:
         return "a permanent XID (below 3) where a normal one is required";
     case PGQ_UNSORTED:

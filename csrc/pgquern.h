@@ -3,9 +3,14 @@
  * pgquern: verified kernels for PostgreSQL's recovery, vacuum and logical-decoding paths. The public C API.
  *
  * Each *kind* of kernel has one contract, one table of variants and one dispatched entry point. A table runs from
- * upstream's algorithms to the fastest; the entry point takes the last one that this CPU supports, or the one named by
- * the environment variable PGQUERN_VARIANT, read once, at the first call. A name that no kind knows, or one that this
- * CPU cannot run, makes every dispatched call return PGQ_VARIANT: it is never silently replaced by another.
+ * upstream's algorithms to the fastest; the entry point takes the last one that this CPU supports. Two environment
+ * variables change that. Each is read once, at the first call, and an empty one counts as unset:
+ *
+ * - PGQUERN_VARIANT names the variant to run. A kind that has no variant of that name runs as if it were unset. If no
+ *   kind has one, all dispatched calls return PGQ_VARIANT; if this kind's cannot run on this CPU, its calls do.
+ * - PGQUERN_CPU hides what the CPU has above a level, and never adds anything: `none` (no variant beyond plain C),
+ *   `avx2`, `avx512` (F, BW, DQ, VL, but not VBMI2: as Skylake's and Cascade Lake's servers), `avx512vbmi2`. With any
+ *   other word all dispatched calls return PGQ_VARIANT, and only variants in plain C say that they are supported.
  *
  * No function here allocates, throws or keeps a pointer; all are safe to call from several threads at once on
  * different data. The declarations below are also what the Python binding is generated from.
@@ -37,7 +42,7 @@ typedef enum pgq_code {
     PGQ_TOO_MANY = 7,   /* the 292nd line pointer with storage: more than MaxHeapTuplesPerPage */
     PGQ_TOTAL = 8,      /* the aligned lengths add up to more than pd_special - pd_lower */
     PGQ_OVERLAP = 9,    /* presorted page: a tuple ends above the lp_off of the one before it */
-    PGQ_VARIANT = 10,   /* PGQUERN_VARIANT names no variant, or one that this CPU cannot run */
+    PGQ_VARIANT = 10,   /* PGQUERN_VARIANT or PGQUERN_CPU cannot be followed: see above */
     PGQ_XID_PERMANENT = 20, /* an XID below 3 where a normal one is needed */
     PGQ_UNSORTED = 21,      /* an array that must be sorted is not */
     PGQ_CAPACITY = 22,      /* the result would not fit into the array */
@@ -53,6 +58,22 @@ typedef struct pgq_status {
 
 /* An English text for a code, with what to do next; a static string, never NULL, also for a number that is no code. */
 const char *pgq_strerror(pgq_code code);
+
+/* ---- common: what can run here --------------------------------------------------------------------------------- */
+
+/* The level in use, as a word of PGQUERN_CPU: what the CPU has and the variable allows. NULL: the word is unknown. */
+const char *pgq_cpu(void);
+
+/* A row of a table of variants, without its function. supported: this CPU can run it, and PGQUERN_CPU allows it. */
+typedef struct pgq_row {
+    const char *kind;
+    const char *variant;
+    bool supported;
+} pgq_row;
+
+/* The rows of all kinds; i < pgq_row_count(). A kind's rows follow each other in the order of its table. */
+size_t pgq_row_count(void);
+pgq_row pgq_row_at(size_t i);
 
 /* ---- compaction: PageRepairFragmentation ----------------------------------------------------------------------- */
 
@@ -91,20 +112,22 @@ typedef struct pgq_compaction_variant {
 extern const pgq_compaction_variant pgq_compaction_variants[];
 extern const size_t pgq_compaction_variant_count;
 
-/* The variant that the two functions below run; NULL if PGQUERN_VARIANT cannot be followed (they return PGQ_VARIANT). */
+/* The variant that the two functions below run; NULL if the environment cannot be followed (PGQ_VARIANT). */
 const pgq_compaction_variant *pgq_compaction_dispatched(void);
 
 /* One page, by the dispatched variant. */
 pgq_status pgq_page_repair_fragmentation(void *page, bool truncate);
 
 /*
- * n pages, one after the other, the next one prefetched while one is worked on: for pages that aren't in the cache (to
- * those that are it adds some 0.1 us each). status[i] is the status of pages[i] (NULL entries: PGQ_NULL); the pages must
- * not overlap. Returns the number of refused ones; if pages or status is NULL, n, and nothing is done.
+ * n pages, one after the other, the next one prefetched while one is worked on: for pages that are not in the cache (to
+ * those that are it adds some 0.1 us each). The pages must not overlap. status[i] becomes the status of pages[i]; a NULL
+ * entry gets PGQ_NULL and does not stop the others. Returns the number of pages that were not compacted, that is, whose
+ * status is not PGQ_OK: 0 means that all were. If pages or status is NULL, nothing is read or written, and it returns n.
+ * If the environment cannot be followed, each status becomes PGQ_VARIANT, no page is touched, and it returns n.
  */
 size_t pgq_page_repair_fragmentation_batch(void *const pages[], size_t n, bool truncate, pgq_status status[]);
 
-/* The same with a variant of your choice (its fn, which this CPU must support). */
+/* The same with a variant of your choice: its fn, which this CPU must support. An fn of NULL counts as pages of NULL. */
 size_t pgq_compaction_batch(pgq_compaction_fn fn, void *const pages[], size_t n, bool truncate,
                             pgq_status status[]);
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: PostgreSQL
-# Kernels, libraries and bindings. A stem adds itself by its folder: csrc/<stem>/*.c. A file whose name ends in avx2.c or
-# avx512.c is compiled for that instruction set (and only run where the CPU has it); all else is the same for all.
+# Kernels, libraries and bindings. A stem adds itself by its folder: csrc/<stem>/*.c. A file whose name ends in avx2.c,
+# avx512.c or avx512vbmi2.c is compiled for that level of csrc/cpu.h (and only run where the CPU has it); all else is the
+# same for all. The flags of a level are what its function in csrc/cpu.c asks the CPU for, and no more.
 KERNEL_SOURCES := $(wildcard csrc/*.c csrc/*/*.c)
 KERNEL_HEADERS := $(wildcard csrc/*.h csrc/*/*.h)
 
@@ -11,8 +12,10 @@ CFLAGS_ASAN   := -O1 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-s
 
 # The flags that a source file needs beyond the common ones: $(call isa_flags,FILE)
 ISA_avx2   := -mavx2 -mbmi -mbmi2 -mlzcnt -mpopcnt
-ISA_avx512 := $(ISA_avx2) -mavx512f -mavx512bw -mavx512vl -mavx512dq -mavx512vbmi -mavx512vbmi2
-isa_flags   = $(if $(filter %avx512.c,$1),$(ISA_avx512),$(if $(filter %avx2.c,$1),$(ISA_avx2)))
+ISA_avx512 := $(ISA_avx2) -mavx512f -mavx512bw -mavx512dq -mavx512vl
+ISA_avx512vbmi2 := $(ISA_avx512) -mavx512vbmi2
+LEVELS     := avx2 avx512 avx512vbmi2
+isa_flags   = $(foreach level,$(LEVELS),$(if $(filter %$(level).c,$1),$(ISA_$(level))))
 
 OBJECTS      := $(KERNEL_SOURCES:csrc/%.c=$(BUILD)/obj/%.o)
 OBJECTS_ASAN := $(KERNEL_SOURCES:csrc/%.c=$(BUILD)/obj-asan/%.o)

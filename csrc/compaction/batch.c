@@ -57,7 +57,7 @@ size_t pgq_page_repair_fragmentation_batch(void *const pages[], size_t n, bool t
 
     if (variant != NULL)
         return pgq_compaction_batch(variant->fn, pages, n, truncate, status);
-    for (size_t i = 0; status != NULL && i < n; i++)
+    for (size_t i = 0; pages != NULL && status != NULL && i < n; i++)
         status[i] = (pgq_status){PGQ_VARIANT, 0};
     return n;
 }

@@ -13,7 +13,7 @@ const pgq_compaction_variant pgq_compaction_variants[] = {
     {"avx2", "pgquern for AVX2: vector scan, small tuples by fixed windows", PGQ_ORDER_ITEM, pgq_cpu_avx2,
      pgq_compaction_avx2},
     {"avx512", "pgquern for AVX-512: vector scan, presorted pages squeezed in place", PGQ_ORDER_ITEM,
-     pgq_cpu_avx512, pgq_compaction_avx512},
+     pgq_cpu_avx512vbmi2, pgq_compaction_avx512},
 #endif
 };
 const size_t pgq_compaction_variant_count =

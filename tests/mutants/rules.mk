@@ -3,4 +3,4 @@ MUTANT_STEMS := $(if $(STEM),$(filter $(STEM),$(patsubst tests/mutants/%.toml,%,
 
 .PHONY: mutants
 mutants: kernels $(SETUP)/python.stamp ## break one line of a kernel at a time; the test named for it must fail (90 s a stem)
-	@for stem in $(MUTANT_STEMS); do $(PY) -m tests.mutants.run $$stem --cflags '$(CFLAGS_KERNEL)' --isa 'avx2=$(ISA_avx2)' --isa 'avx512=$(ISA_avx512)'; done
+	@for stem in $(MUTANT_STEMS); do $(PY) -m tests.mutants.run $$stem --cflags '$(CFLAGS_KERNEL)' $(foreach level,$(LEVELS),--isa '$(level)=$(ISA_$(level))'); done

@@ -4,6 +4,7 @@
 Every call releases the GIL while C runs. Errors are PgquernError with the codes of csrc/pgquern.h.
 """
 
+from pgquern.cpu import Row, cpu, rows
 from pgquern.errors import PgquernError
 
-__all__ = ["PgquernError"]
+__all__ = ["PgquernError", "Row", "cpu", "rows"]

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from _pgquern import ffi, lib
 
+from pgquern.cpu import cpu
 from pgquern.errors import PgquernError
 
 if TYPE_CHECKING:
@@ -49,12 +50,16 @@ def _row(row: Any) -> Variant:
 
 
 def variants() -> list[Variant]:
-    """All variants, upstream's first and the fastest last, those that this CPU cannot run included."""
+    """All variants, upstream's first and the fastest last, those that this CPU cannot run included.
+
+    PgquernError (VARIANT): PGQUERN_CPU holds an unknown word.
+    """
+    cpu()
     return [_row(lib.pgq_compaction_variants[i]) for i in range(lib.pgq_compaction_variant_count)]
 
 
 def dispatched() -> Variant:
-    """The variant that runs when none is named; PgquernError (VARIANT) if PGQUERN_VARIANT cannot be followed."""
+    """The variant that runs when none is named; PgquernError (VARIANT): the environment cannot be followed."""
     row = lib.pgq_compaction_dispatched()
     if row == ffi.NULL:
         raise PgquernError(lib.PGQ_VARIANT)

@@ -13,6 +13,7 @@ from typing import Any
 
 from _pgquern import ffi, lib
 
+from pgquern.cpu import cpu
 from pgquern.errors import PgquernError
 
 KINDS = ("purge", "purge_sorted", "purge_full", "insert", "snapshot", "known_assigned")
@@ -42,7 +43,11 @@ def _rows(kind: str) -> list[Any]:
 
 
 def variants(kind: str) -> list[Variant]:
-    """All variants of one of KINDS, upstream's first and the preferred last, those this CPU cannot run included."""
+    """All variants of one of KINDS, upstream's first and the preferred last, those this CPU cannot run included.
+
+    PgquernError (VARIANT): PGQUERN_CPU holds an unknown word.
+    """
+    cpu()
     return [
         Variant(ffi.string(r.name).decode("ascii"), ffi.string(r.description).decode("ascii"), bool(r.supported()))
         for r in _rows(kind)
