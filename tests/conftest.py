@@ -3,8 +3,8 @@
 
 PGQUERN_PROFILE chooses how much is tried: `ci` (default; the same examples each time), `asan` (fewer, for sanitizers),
 `deep` (many, new ones each time). PGQUERN_RESULT=NAME writes build/results/NAME.json at the end: per stem its tests,
-seconds and counts (`examples` are counted here, everything else by tally()). The stem of a test is in the name of its
-file: test_<stem>.py or test_<stem>_<aspect>.py.
+seconds and counts (`examples` are counted here, everything else by tally()). The stem of a test is the folder of its
+file: tests/<stem>/test_*.py.
 """
 
 import functools
@@ -47,8 +47,9 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def stem_of(nodeid: str) -> str:
-    """The stem of a test, by its file's name."""
-    return Path(nodeid.split("::")[0]).stem.removeprefix("test_").split("_")[0]
+    """The stem of a test: the folder that its file lies in, or `house` for those that are of no stem."""
+    folder = Path(nodeid.split("::")[0]).parent.name
+    return "house" if folder == "tests" else folder
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -1,32 +1,34 @@
 # SPDX-License-Identifier: PostgreSQL
-# Tests. A stem's are tests/test_<stem>.py (kernels against the oracle) and tests/test_<stem>_<aspect>.py; folders below bring their
-# own rules.
--include $(wildcard tests/*/rules.mk)
+# Tests. A stem's are in tests/<stem>/: test_kernels.py (kernels against the oracle), test_extracted.py (against the extracted
+# proof), test_*.py. A stem's folder may bring its own rules.
+include tests/postgres/rules.mk tests/runners/rules.mk
+-include $(filter-out tests/postgres/% tests/runners/%,$(wildcard tests/*/rules.mk))
 
 # The extracted proofs are a peer of the kernels; they are built as soon as there are any.
 EXTRACTED  := $(if $(wildcard proofs/oracle/*),oracle)
 TEST_NEEDS := $(SETUP)/python.stamp $(BUILD)/ffi/$(FFI)
-ALL_TESTS  := $(filter-out %_sanitized.py,$(wildcard $(if $(STEM),tests/test_$(STEM).py tests/test_$(STEM)_*.py,tests/test_*.py)))
+TESTS      := tests$(STEM:%=/%)
 PYTEST     := $(PY) -m pytest -q -p no:cacheprovider
 
-# Of the stems that have kernels: against the oracle, and through the extracted proofs too.
-KERNEL_TESTS := $(filter $(patsubst csrc/%/,tests/test_%.py,$(wildcard csrc/*/)),$(wildcard tests/test_$(or $(STEM),*).py))
-CHAIN_TESTS  := $(wildcard $(KERNEL_TESTS:%.py=%_chain.py))
+# Of the stems that have kernels: against the oracle, and against the extracted proofs.
+DIFFERENTIAL := $(wildcard $(foreach test,kernels extracted,tests/$(or $(STEM),*)/test_$(test).py))
+# These need the binding under ASan.
+SANITIZED    := $(wildcard tests/$(or $(STEM),*)/test_sanitized.py)
 
 .PHONY: differential test-python test-deep test-asan lint-python
 differential: $(TEST_NEEDS) $(EXTRACTED) ## proofs, oracles and kernels against each other on thousands of inputs; STEM= narrows (1 minute a stem)
-	@PGQUERN_RESULT=test $(PYTEST) $(KERNEL_TESTS) $(CHAIN_TESTS)
+	@PGQUERN_RESULT=test $(PYTEST) $(DIFFERENTIAL)
 
 test-python: $(TEST_NEEDS) $(EXTRACTED) $(PG_EXTENSIONS) $(SETUP)/servers.stamp $(SETUP)/coq.stamp $(SETUP)/tlc.stamp ## all pytest tests: oracles, kernels, real servers, extracted proofs (about 5 minutes)
-	@PGQUERN_RESULT=test $(PYTEST) $(ALL_TESTS)
+	@PGQUERN_RESULT=test $(PYTEST) --ignore-glob '*/test_sanitized.py' $(TESTS)
 
 test-deep: $(TEST_NEEDS) $(EXTRACTED) ## the differential tests with far more, and new, examples each time; STEM= narrows (20 minutes a stem)
-	@PGQUERN_PROFILE=deep PGQUERN_RESULT=test $(PYTEST) $(KERNEL_TESTS) $(CHAIN_TESTS)
+	@PGQUERN_PROFILE=deep PGQUERN_RESULT=test $(PYTEST) $(DIFFERENTIAL)
 
 # Python itself is not sanitized: libasan comes first, and what Python never frees is no leak of ours.
 test-asan: $(TEST_NEEDS) kernels-asan ## the differential tests with the kernels under ASan and UBSan (1 minute)
 	@LD_PRELOAD=$$(gcc -print-file-name=libasan.so) ASAN_OPTIONS=detect_leaks=0 PYTHONMALLOC=malloc PYTHONPATH=.:csrc/ffi:$(BUILD)/ffi-asan \
-	  PGQUERN_PROFILE=asan PGQUERN_RESULT=asan $(PYTEST) -o 'pythonpath=. csrc/ffi $(BUILD)/ffi-asan' $(KERNEL_TESTS) $(wildcard tests/test_$(or $(STEM),*)_sanitized.py)
+	  PGQUERN_PROFILE=asan PGQUERN_RESULT=asan $(PYTEST) -o 'pythonpath=. csrc/ffi $(BUILD)/ffi-asan' $(filter %/test_kernels.py,$(DIFFERENTIAL)) $(SANITIZED)
 
 lint-python: $(SETUP)/python.stamp $(BUILD)/ffi/$(FFI) ## Python sources: ruff, its format, mypy --strict (20 s)
 	@$(VENV)/bin/ruff check .

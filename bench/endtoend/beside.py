@@ -29,7 +29,7 @@ from bench import environment, goals
 from bench.endtoend.pages import pool
 from bench.measure import list_configs
 from ref.compaction import VERSIONS
-from tests.postgres.oracle import Prb
+from tests.compaction.prb import Prb
 from tests.postgres.server import BUILDS, Build, Server
 
 RESULT = Path("build/results/beside.json")

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from tests.postgres.inside import calls, use_kernel
+from tests.compaction.preload import calls, use_kernel
 from tests.postgres.server import Build, Server
 
 ROWS = 200_000

@@ -20,7 +20,7 @@ LAYERS = {
     "proof": "proofs/{0}/*.v",
     "oracle": "ref/{0}.py",
     "kernel": "csrc/{0}/*.c",
-    "test": "tests/test_{0}.py",
+    "test": "tests/{0}/test_*.py",
     "bench": "bench/bench_{0}.*",
 }
 KERNEL_ROWS = ("compaction", "snapbuild", "prefetch", "datfrozenxid")
@@ -68,7 +68,7 @@ def missing(table: list[Row], why: dict[tuple[str, str], str]) -> list[str]:
 
 def cell_text(layer: str, files: list[str]) -> str:
     """What stands in a cell, in a few words."""
-    noun = {"model": "module", "proof": "file", "kernel": "file"}.get(layer)
+    noun = {"model": "module", "proof": "file", "kernel": "file", "test": "file"}.get(layer)
     if not files:
         return "–"
     return files[0] if noun is None or len(files) == 1 else f"{len(files)} {noun}s"

@@ -8,7 +8,7 @@
 (* after as many states as events were followed; an accepted trace has one *)
 (* state more than events.  The invariants are looked at in each of them.  *)
 (*                                                                         *)
-(* Traces are recorded from real servers (tests/postgres/tracing.py), and  *)
+(* Traces are recorded from real servers (tests/snapbuild/tracing.py), and *)
 (* are in traces/ as JSON lines; spec/tools/traces.py makes the module     *)
 (* RecordedSnapbuild of them.                                              *)
 (*                                                                         *)

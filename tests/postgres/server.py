@@ -84,6 +84,14 @@ DEBIAN = Build("15-debian", 15, Path("/usr/lib/postgresql/15"), embedded=False)
 BUILDS: tuple[Build, ...] = (*EMBEDDED.values(), DEBIAN)
 
 
+def extension(name: str, major: int) -> Path:
+    """The library `name`.so built for a major."""
+    path = TOP / "build" / "ext" / str(major) / f"{name}.so"
+    if not path.exists():
+        raise ServerError(f"{path} is not built: run `make pg-extensions`")
+    return path
+
+
 def _as_server_user() -> list[str]:
     """The prefix of a command that must not run as root; empty for an ordinary user."""
     if os.getuid() != 0:

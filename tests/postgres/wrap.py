@@ -3,8 +3,7 @@
 
 from __future__ import annotations
 
-from tests.postgres.oracle import extension
-from tests.postgres.server import Server
+from tests.postgres.server import Server, extension
 
 SIZE = 2**32
 XIDS_PER_SEGMENT = 32 * 8192 * 4

@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: PostgreSQL
+"""A real server as the oracle of compaction: its own PageRepairFragmentation, by the extension prb.
+
+The extension is built once for each major, with PG_MAJOR set to it: from one C source (extensions/prb.c) and one header
+of our own (tests/postgres/abi.h), which declares the few pieces of the server's interface that it needs. The server
+compares the magic block before it calls anything. Debian's headers of 15 are compared with abi.h at build time.
+Debian's 15 and the embedded 15 load the same file.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from functools import lru_cache
+from types import TracebackType
+from typing import Self
+
+import psycopg
+
+from ref import page as rp
+from ref.compaction import Order, page_repair_fragmentation
+from tests.postgres.server import TOP, Server, extension
+
+REPORTS = {
+    rp.ErrorCode.HEADER: "corrupted page pointers:",
+    rp.ErrorCode.LP_OFF: "corrupted line pointer:",
+    rp.ErrorCode.TOTAL: "corrupted item lengths:",
+}
+"""What a server finds out before it moves anything, and how its report begins (SQLSTATE XX001)."""
+
+
+class UnsafePageError(ValueError):
+    """A page that no server may be given: it would read or write outside the page, or lose a tuple."""
+
+
+@lru_cache(maxsize=8192)
+def require_safe(page: bytes) -> None:
+    """Raise UnsafePageError unless every major compacts the page soundly, or refuses it before it moves anything."""
+    try:
+        page_repair_fragmentation(page, order=Order.ITEM, truncate=True)
+    except rp.PageError as error:
+        # The first fault of the page, in the order in which the server comes upon them: it gets no further.
+        if error.code in REPORTS:
+            return
+        raise UnsafePageError(str(error)) from error
+    try:
+        plain = rp.Header.parse(page)._replace(pd_flags=0, pd_pagesize_version=rp.BLCKSZ | rp.LAYOUT_VERSION)
+        rp.check(plain.pack() + page[rp.SIZE_OF_PAGE_HEADER :])
+    except rp.PageError as error:
+        raise UnsafePageError(str(error)) from error
+
+
+class Prb:
+    """A connection to a server in which prb() is defined; a page that could harm it is not sent."""
+
+    def __init__(self, server: Server) -> None:
+        self._server = server
+        library = server.put(extension("prb", server.build.major))
+        self._connection = server.connect()
+        self._cursor = self._connection.cursor(binary=True)
+        for name, arguments in (("prb", "bytea"), ("prb_time", "bytea, text, text, int")):
+            self._cursor.execute(
+                f"CREATE OR REPLACE FUNCTION {name}({arguments}) RETURNS bytea"
+                f" AS '{library}', '{name}' LANGUAGE C STRICT".encode()
+            )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._connection.close()
+
+    def __call__(self, page: bytes) -> bytes:
+        """The page after the server's PageRepairFragmentation; psycopg.errors.DataCorrupted if it refuses."""
+        require_safe(page)
+        self._cursor.execute("SELECT prb(%b)", (page,))
+        row = self._cursor.fetchone()
+        assert row is not None
+        return bytes(row[0])
+
+    def refusal(self, page: bytes) -> str:
+        """The server's report on a page that it refuses; empty if it accepts it."""
+        try:
+            self(page)
+        except psycopg.errors.DataCorrupted as error:
+            return error.diag.message_primary or ""
+        return ""
+
+    def time(self, pages: bytes, kernels: Sequence[str], passes: int) -> dict[str, list[float]]:
+        """Nanoseconds a page of each kernel ("native": the server's own function), one figure a pass.
+
+        pages: 8192 bytes each; all must be sound, of which the first 64 are checked. A kernel named twice is timed
+        twice: the second time comes back under its name and " again".
+        """
+        for at in range(0, min(len(pages), 64 * rp.BLCKSZ), rp.BLCKSZ):
+            require_safe(pages[at : at + rp.BLCKSZ])
+        library = self._server.put(TOP / "build" / "lib" / "libpgquern.so")
+        self._cursor.execute("SELECT prb_time(%b, %s, %s, %s::int)", (pages, str(library), ",".join(kernels), passes))
+        row = self._cursor.fetchone()
+        assert row is not None
+        figures = struct.unpack(f"<{passes * len(kernels)}Q", row[0])
+        count = len(pages) // rp.BLCKSZ
+        times: dict[str, list[float]] = {}
+        for turn, kernel in enumerate(kernels):
+            name = f"{kernel} again" if kernel in times else kernel
+            times[name] = [ns / count for ns in figures[turn :: len(kernels)]]
+        return times

@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: PostgreSQL
+"""Proof = oracle = kernels: the functions extracted from the proofs, ref and every variant, on the same pages.
+
+build/oracle/compaction runs the algorithms that proofs/compaction/ proves right. For each record of [1 byte algorithm]
+[1 byte truncate][8192 bytes page] it answers [1 byte code][2 bytes line pointer, little-endian][8192 bytes page].
+"""
+
+import subprocess
+from collections.abc import Sequence
+from itertools import product
+from pathlib import Path
+
+import pytest
+
+from ref.compaction import Order
+from ref.page import BLCKSZ
+from tests.compaction.agree import Outcome, assert_agreement, difference, expected
+from tests.compaction.strategies import page_of, random_shape
+from tests.tally import tally
+
+PROGRAM = Path(__file__).parents[2] / "build" / "oracle" / "compaction"
+PROVED = {
+    "pg13": (0, Order.OFFSET),
+    "pg14": (1, Order.ITEM),
+    "stores with slack": (2, Order.ITEM),
+    "windows of 64": (3, Order.ITEM),
+    "windows of 64 for all": (4, Order.ITEM),
+    "windows of 256": (5, Order.ITEM),
+    "each exactly": (6, Order.ITEM),
+    "runs": (7, Order.ITEM),
+    "squeeze": (8, Order.ITEM),
+    "permute": (9, Order.ITEM),
+    "slide": (10, Order.ITEM),
+    "climb": (11, Order.ITEM),
+    "whole lines": (12, Order.ITEM),
+    "each exactly, from the area": (13, Order.ITEM),
+    "by depth": (14, Order.ITEM),
+    "runs by vectors of 64": (15, Order.ITEM),
+    "runs by vectors of 32": (16, Order.ITEM),
+    "slots": (17, Order.ITEM),
+}
+BY_INTERPRETER = 128
+PAGES = 10_000
+CHUNK = 1000
+ANSWER = 3 + BLCKSZ
+
+
+def proved(algorithm: int, truncate: bool, pages: Sequence[bytes]) -> list[Outcome]:
+    """What the extracted program makes of each page."""
+    if not PROGRAM.exists():
+        pytest.fail(f"{PROGRAM} is not built: run `make oracle`")
+    records = b"".join(bytes([algorithm, truncate]) + page for page in pages)
+    answers = subprocess.run([PROGRAM], input=records, stdout=subprocess.PIPE, check=True, timeout=300).stdout
+    assert len(answers) == ANSWER * len(pages)
+    return [
+        Outcome(answers[at], int.from_bytes(answers[at + 1 : at + 3], "little"), answers[at + 3 : at + ANSWER])
+        for at in range(0, len(answers), ANSWER)
+    ]
+
+
+@pytest.mark.parametrize("start", range(0, PAGES, CHUNK))
+def test_proof_equals_oracle_equals_kernels(start: int) -> None:
+    """On random pages, sound and corrupt, with truncation and without: the same bytes, or the same refusal."""
+    pages = [page_of(random_shape(number)) for number in range(PAGES + start, PAGES + start + CHUNK)]
+    wanted = []
+    for page in pages:
+        wanted.append(expected(page))
+        assert_agreement(page, wanted[-1])
+    for (name, (algorithm, order)), truncate in product(PROVED.items(), (False, True)):
+        for page, want, got in zip(pages, wanted, proved(algorithm, truncate, pages), strict=True):
+            right = want[order, truncate]
+            assert got == right, f"extracted {name}, truncate={truncate}: {difference(page, right, got)}"
+    tally("compaction", "pages through proof, oracle and kernels", len(pages))
+
+
+@pytest.mark.parametrize("name", PROVED)
+def test_the_extracted_interpreter_agrees(name: str) -> None:
+    """The few lines that carry out a proved program on buffers are not proved; here the proved interpreter does it."""
+    algorithm, order = PROVED[name]
+    pages = [page_of(random_shape(number)) for number in range(30)]
+    for page, got in zip(pages, proved(BY_INTERPRETER + algorithm, True, pages), strict=True):
+        assert got == expected(page)[order, True]

@@ -1,0 +1,235 @@
+# SPDX-License-Identifier: PostgreSQL
+"""PageRepairFragmentation: every kernel against the oracle, in all bytes."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import event, given, target
+from hypothesis import strategies as st
+from pgquern import PgquernError, compaction
+
+from ref.compaction import Order, page_repair_fragmentation
+from ref.page import (
+    BLCKSZ,
+    LP_DEAD,
+    LP_UNUSED,
+    UNUSED,
+    ErrorCode,
+    Header,
+    LinePointer,
+    PageError,
+    build,
+)
+from tests.compaction.agree import VARIANTS, assert_agreement, kernel, oracle
+from tests.compaction.pages import EXAMPLE, contents, normal, stored
+from tests.compaction.strategies import Shape, corners, page_of, random_shape, shapes, similar_shapes, slotted_shapes
+from tests.tally import tally
+
+every_variant = pytest.mark.parametrize("variant", [variant.name for variant in VARIANTS])
+
+
+# ---- kernels against the oracle --------------------------------------------------------------------------------------
+
+
+@given(shapes(), st.sampled_from([1, 8, 16]))
+def test_kernel_equals_oracle(shape: Shape, pages: int) -> None:
+    """All 8192 bytes, or the same refusal and the page unchanged; each variant, with truncation and without."""
+    for i in range(pages):
+        page = page_of(replace(shape, seed=shape.seed + i))
+        tally("compaction", "pages")
+        assert_agreement(page)
+    where = corners(page)
+    for corner in where:
+        event(corner)
+    target(float(len(where)), label="corners on one page")
+
+
+@given(slotted_shapes(), st.sampled_from([1, 8]))
+def test_long_tuples_of_one_length(shape: Shape, pages: int) -> None:
+    """The same where they lie in slots, so that each can move straight into a free one."""
+    for i in range(pages):
+        page = page_of(replace(shape, seed=shape.seed + i))
+        tally("compaction", "pages")
+        assert_agreement(page)
+    for corner in corners(page):
+        event(corner)
+
+
+@given(similar_shapes())
+def test_presorted_tuples_of_similar_lengths(shape: Shape) -> None:
+    """The same where each tuple goes up in place by pieces, unless one is shorter than a piece."""
+    tally("compaction", "pages")
+    assert_agreement(page_of(shape))
+
+
+@given(shapes(faults=(1, 2)), st.sampled_from([1, 8]))
+def test_refusals_equal(shape: Shape, pages: int) -> None:
+    """The same on pages with faults only: the code, the line pointer, and not a byte changed."""
+    for i in range(pages):
+        page = page_of(replace(shape, seed=shape.seed + i))
+        tally("compaction", "pages")
+        assert_agreement(page)
+    event(ErrorCode(oracle(page, Order.ITEM, truncate=True).code).name)
+
+
+def test_batch_equals_single() -> None:
+    """The dispatched variant and each by name; NULL-like entries (a wrong size) among them."""
+    pages = [page_of(random_shape(number)) for number in range(300)]
+    pages[7] = pages[7][:100]
+    for variant in [None, *(variant.name for variant in VARIANTS)]:
+        singles = [kernel(page, variant, truncate=True) for page in pages]
+        work = [bytearray(page) for page in pages]
+        statuses = compaction.batch(work, truncate=True, variant=variant)
+        assert statuses == [(outcome.code, outcome.at) for outcome in singles]
+        assert [bytes(page) for page in work] == [outcome.page for outcome in singles]
+    tally("compaction", "pages", len(pages))
+
+
+@pytest.mark.parametrize("misalignment", range(8))
+def test_pages_need_no_alignment(misalignment: int) -> None:
+    for number in range(50):
+        page = page_of(random_shape(number, sound=True))
+        for variant in VARIANTS:
+            room = np.zeros(BLCKSZ + 8, dtype=np.uint8)
+            room[misalignment : misalignment + BLCKSZ] = np.frombuffer(page, dtype=np.uint8)
+            compaction.page_repair_fragmentation(
+                room[misalignment : misalignment + BLCKSZ], truncate=True, variant=variant.name
+            )
+            assert room[misalignment : misalignment + BLCKSZ].tobytes() == kernel(page, variant.name, True).page
+            assert not room[:misalignment].any()
+            assert not room[misalignment + BLCKSZ :].any()
+
+
+def test_upstream_orders() -> None:
+    """The example worked by hand: 13 keeps the physical order, 14 and later put the tuples in item order."""
+    lps = {name: stored(kernel(EXAMPLE, name, truncate=False).page) for name in ("pg13", "pg14", "scalar")}
+    assert {i: lp.lp_off for i, lp in lps["pg13"].items()} == {1: 8152, 3: 8176, 4: 8136}
+    assert {i: lp.lp_off for i, lp in lps["pg14"].items()} == {1: 8160, 3: 8152, 4: 8136}
+    assert lps["scalar"] == lps["pg14"]
+
+
+# ---- pages that upstream would not survive ---------------------------------------------------------------------------
+
+NAMED = {
+    "a line pointer that reaches past pd_special": (
+        build([normal(8168, 8), UNUSED, normal(8160, 25)], header=Header(pd_lower=36, pd_upper=8160, pd_special=8176)),
+        (ErrorCode.LP_END, 3),
+    ),
+    "292 line pointers with storage": (
+        build([normal(8192 - 8 * i, 8) for i in range(1, 293)]),
+        (ErrorCode.TOO_MANY, 292),
+    ),
+    "292 with storage behind one without": (
+        build([UNUSED, *(LinePointer(8192 - 8 * i, LP_DEAD, 1) for i in range(1, 293))]),
+        (ErrorCode.TOO_MANY, 293),
+    ),
+    "an unaligned lp_off": (
+        build([normal(8184, 8), normal(8172, 8)], header=Header(pd_lower=32, pd_upper=8100)),
+        (ErrorCode.LP_ALIGN, 2),
+    ),
+    "presorted tuples that overlap": (
+        build([normal(8000, 64), normal(7992, 144)]),
+        (ErrorCode.OVERLAP, 2),
+    ),
+    "presorted tuples that overlap by one unit": (
+        build([normal(8184, 8), normal(8168, 17), normal(8160, 8)]),
+        (ErrorCode.OVERLAP, 2),
+    ),
+    "lp_off right below pd_upper": (
+        build([normal(8184, 8), normal(8176, 8)], header=Header(pd_lower=32, pd_upper=8177)),
+        (ErrorCode.LP_OFF, 2),
+    ),
+    "lp_off at pd_special": (
+        build([normal(8184, 8)], header=Header(pd_lower=28, pd_upper=8184, pd_special=8184)),
+        (ErrorCode.LP_OFF, 1),
+    ),
+    "tuples larger than the page": (
+        build([normal(4000, 4192), LinePointer(1, LP_UNUSED, 1), normal(4096, 4096)]),
+        (ErrorCode.TOTAL, 0),
+    ),
+    "an end past pd_special before a lp_off below pd_upper": (
+        build([normal(8184, 9), normal(0, 8)], header=Header(pd_lower=32, pd_upper=8184)),
+        (ErrorCode.LP_END, 1),
+    ),
+    "pd_lower within the header": (build([], header=Header(pd_lower=20)), (ErrorCode.HEADER, 0)),
+    "zeroes": (bytes(BLCKSZ), (ErrorCode.HEADER, 0)),
+}
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_named_pages_are_refused_with_their_number_and_unchanged(name: str) -> None:
+    page, refusal = NAMED[name]
+    for order in Order:
+        assert oracle(page, order, truncate=True)[:2] == refusal
+    for variant in [None, *(variant.name for variant in VARIANTS)]:
+        for truncate in (False, True):
+            assert kernel(page, variant, truncate) == (*refusal, page), variant
+
+
+@pytest.mark.parametrize("n", [2, 9, 16, 17, 40, 200])
+def test_overlap_of_a_unit_in_order_is_refused(n: int) -> None:
+    """Of n tuples without a gap, wherever one is a unit longer than its place, whether those above it move or not."""
+    for top in (BLCKSZ, BLCKSZ - 8):
+        for longer in range(2, n + 1):
+            page = build([normal(top - 24 * i, 32 if i == longer else 24) for i in range(1, n + 1)])
+            assert_agreement(page)
+            assert oracle(page, Order.ITEM, truncate=True) == (ErrorCode.OVERLAP, longer, page)
+            tally("compaction", "pages")
+
+
+def test_overlap_out_of_order_is_accepted_and_no_bytes_are_lost() -> None:
+    page = build([normal(8000, 64), normal(8032, 64)], {1: b"abcdefgh" * 8, 2: b"ijklmnop" * 8})
+    for variant in VARIANTS:
+        after = kernel(page, variant.name, truncate=True)
+        assert after.code == ErrorCode.OK
+        assert contents(after.page) == contents(page)
+
+
+@every_variant
+def test_overlap_with_a_tuple_in_place_is_accepted_and_no_bytes_are_lost(variant: str) -> None:
+    """The third reaches into the first, which stays. Two fills: what a call leaves in scratch is not the next one's."""
+    for fill in (b"\x11\x22\x33", b"\xdd\xee\xff"):
+        page = bytearray(build([normal(8128, 64), normal(8000, 64), normal(8120, 72)]))
+        page[7992:8192] = (fill * 100)[:200]
+        after = kernel(bytes(page), variant, truncate=True)
+        assert after.code == ErrorCode.OK
+        assert contents(after.page) == contents(bytes(page))
+
+
+@pytest.mark.parametrize("size", [0, 4096, 8191, 8193, 16384])
+def test_buffers_of_another_size_are_refused(size: int) -> None:
+    for variant in [None, *(variant.name for variant in VARIANTS)]:
+        outcome = kernel(bytes(range(256)) * 64, variant, truncate=True) if size == 16384 else kernel(
+            bytes(size), variant, truncate=True
+        )  # fmt: skip
+        assert outcome.code == ErrorCode.BLOCK_SIZE
+    with pytest.raises(PageError):
+        page_repair_fragmentation(bytes(size), order=Order.ITEM, truncate=True)
+
+
+# ---- the table of variants -------------------------------------------------------------------------------------------
+
+
+def test_the_table_has_upstreams_two_and_ours() -> None:
+    rows = {variant.name: variant for variant in compaction.variants()}
+    assert rows["pg13"].order == compaction.Order.OFFSET
+    assert {rows[name].order for name in ("pg14", "scalar")} == {compaction.Order.ITEM}
+    assert all(rows[name].supported for name in ("pg13", "pg14", "scalar"))
+    assert len(rows) == len(compaction.variants())
+    assert all(variant.description for variant in rows.values())
+
+
+def test_unknown_variants_and_buffers_that_cannot_be_written_are_refused() -> None:
+    with pytest.raises(ValueError, match="no variant 'pg12'"):
+        compaction.page_repair_fragmentation(bytearray(BLCKSZ), truncate=True, variant="pg12")
+    with pytest.raises((TypeError, BufferError)):
+        compaction.page_repair_fragmentation(bytes(BLCKSZ), truncate=True)  # type: ignore[arg-type]
+
+
+@every_variant
+def test_errors_say_what_and_where(variant: str) -> None:
+    page, (code, index) = NAMED["an unaligned lp_off"]
+    with pytest.raises(PgquernError, match=str(index)) as caught:
+        compaction.page_repair_fragmentation(bytearray(page), truncate=True, variant=variant)
+    assert (caught.value.code, caught.value.index) == (code, index)

@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: PostgreSQL
+"""The oracle of PageRepairFragmentation, against examples worked by hand and the laws of compaction."""
+
+from collections import Counter
+from itertools import pairwise
+from typing import Any
+
+from hypothesis import event, given
+from hypothesis import strategies as st
+
+from ref.compaction import VERSIONS, Order, Version, collect, page_repair_fragmentation
+from ref.page import (
+    LP_DEAD,
+    LP_NORMAL,
+    LP_REDIRECT,
+    LP_UNUSED,
+    PD_ALL_VISIBLE,
+    PD_HAS_FREE_LINES,
+    PD_PAGE_FULL,
+    SIZE_OF_PAGE_HEADER,
+    UNUSED,
+    ErrorCode,
+    Header,
+    LinePointer,
+    build,
+    check,
+    line_pointers,
+)
+from tests.compaction.agree import oracle
+from tests.compaction.pages import EXAMPLE, contents, normal, stored
+from tests.compaction.strategies import CORNERS, MAX_LINE_POINTERS, Shape, corners, page_of, random_shape, shapes
+from tests.tally import tally
+
+# ---- the oracle, by hand ---------------------------------------------------------------------------------------------
+
+
+def test_the_example_in_offset_order() -> None:
+    page = page_repair_fragmentation(EXAMPLE, order=Order.OFFSET, truncate=False)
+    assert page[8128:] == b"." * 8 + b"C" * 16 + b"B" * 24 + b"A" * 8 + b"." * 8
+    assert line_pointers(page) == [
+        normal(8152, 24), UNUSED, normal(8176, 8), LinePointer(8136, LP_DEAD, 13), UNUSED
+    ]  # fmt: skip
+    assert Header.parse(page) == Header(
+        pd_flags=PD_ALL_VISIBLE | PD_HAS_FREE_LINES, pd_lower=44, pd_upper=8136, pd_special=8184
+    )
+    assert page[44:8112] == EXAMPLE[44:8112]
+    assert page[8112:8128] == b"C" * 16  # the hole keeps its old bytes
+
+
+def test_the_example_in_item_order() -> None:
+    page = page_repair_fragmentation(EXAMPLE, order=Order.ITEM, truncate=True)
+    assert page[8128:] == b"." * 8 + b"C" * 16 + b"A" * 8 + b"B" * 24 + b"." * 8
+    assert line_pointers(page) == [normal(8160, 24), UNUSED, normal(8152, 8), LinePointer(8136, LP_DEAD, 13)]
+    assert Header.parse(page).pd_lower == 40
+    assert page[40:44] == bytes(4)  # the line pointer that was cut off is zeroed too
+    assert Header.parse(page).pd_flags == PD_ALL_VISIBLE | PD_HAS_FREE_LINES
+
+
+def test_only_what_is_unused_is_cut_off() -> None:
+    lps = [UNUSED, LinePointer(3, LP_REDIRECT, 0), LinePointer(9, LP_UNUSED, 9), UNUSED]
+    header = Header(pd_flags=PD_PAGE_FULL, pd_lower=42, pd_upper=4321)  # two bytes remain
+    page = page_repair_fragmentation(build(lps, header=header), order=Order.ITEM, truncate=True)
+    assert Header.parse(page) == Header(pd_flags=PD_PAGE_FULL | PD_HAS_FREE_LINES, pd_lower=34)
+    whole = build([UNUSED, UNUSED], header=Header(pd_flags=PD_HAS_FREE_LINES, pd_lower=32, pd_upper=32))
+    assert page_repair_fragmentation(whole, order=Order.ITEM, truncate=True) == build([], header=Header())
+    kept = page_repair_fragmentation(whole, order=Order.ITEM, truncate=False)
+    assert Header.parse(kept) == Header(pd_flags=PD_HAS_FREE_LINES, pd_lower=32)
+
+
+def test_a_used_line_pointer_without_storage_is_left_alone() -> None:
+    lps = [LinePointer(12345, LP_NORMAL, 0), LinePointer(7, LP_REDIRECT, 0), LinePointer(32767, LP_DEAD, 0)]
+    page = page_repair_fragmentation(build(lps), order=Order.OFFSET, truncate=True)
+    assert line_pointers(page) == lps
+    assert Header.parse(page).pd_flags == 0
+
+
+def test_the_table_of_versions() -> None:
+    assert list(VERSIONS) == [13, 14, 15, 16, 17, 18]
+    assert VERSIONS[13] == Version(Order.OFFSET, truncates=False)
+    assert VERSIONS[14] == Version(Order.ITEM, truncates=False)
+    assert {VERSIONS[major] for major in range(15, 19)} == {Version(Order.ITEM, truncates=True)}
+
+
+# ---- the oracle, by its laws -----------------------------------------------------------------------------------------
+
+
+def accepted(shape: Shape) -> bytes | None:
+    page = page_of(shape)
+    return page if oracle(page, Order.ITEM, truncate=False).code == ErrorCode.OK else None
+
+
+@given(shapes(), st.sampled_from(list(Order)), st.booleans())
+def test_laws_of_an_accepted_page(shape: Shape, order: Order, truncate: bool) -> None:
+    """Overlapping tuples, where they are accepted, included."""
+    before = accepted(shape)
+    event("refused" if before is None else "accepted")
+    if before is None:
+        return
+    tally("compaction", "pages")
+    after = page_repair_fragmentation(before, order=order, truncate=truncate)
+    old, new = Header.parse(before), Header.parse(after)
+    lps, moved = line_pointers(after), stored(after)
+    falling = sorted(moved.values(), key=lambda lp: -lp.lp_off)
+
+    assert contents(after) == contents(before)
+    ends = [new.pd_special, *(lp.lp_off for lp in falling)]
+    assert [lp.end for lp in falling] == ends[:-1]  # packed against pd_special, hence disjoint
+    assert new.pd_upper == ends[-1]  # hence maximal: no byte of [pd_upper, pd_special) is without an owner
+    if order is Order.ITEM:
+        assert falling == list(moved.values())
+
+    untouched = ("pd_lsn", "pd_checksum", "pd_special", "pd_pagesize_version", "pd_prune_xid")
+    assert [getattr(new, name) for name in untouched] == [getattr(old, name) for name in untouched]
+    assert new.pd_flags & ~PD_HAS_FREE_LINES == old.pd_flags & ~PD_HAS_FREE_LINES
+    assert bool(new.pd_flags & PD_HAS_FREE_LINES) == (UNUSED in lps)
+    assert after[new.pd_special :] == before[old.pd_special :]
+    array_end = SIZE_OF_PAGE_HEADER + 4 * old.nline
+    assert after[array_end : new.pd_upper] == before[array_end : new.pd_upper]
+    assert new.pd_lower % 4 == old.pd_lower % 4
+    for i, (was, now) in enumerate(zip(line_pointers(before), lps, strict=False), start=1):
+        assert now._replace(lp_off=was.lp_off) == was if i in moved else now == (was if was.is_used else UNUSED)
+    cut = line_pointers(before)[len(lps) :]
+    assert not any(lp.is_used for lp in cut)
+    assert not cut or truncate
+    assert not (truncate and lps and not lps[-1].is_used)
+
+    assert page_repair_fragmentation(after, order=order, truncate=truncate) == after  # idempotent
+    if old.pd_flags <= 7:
+        check(after)
+
+
+@given(shapes(), st.booleans())
+def test_both_orders_agree_on_contents(shape: Shape, truncate: bool) -> None:
+    if (page := accepted(shape)) is not None:
+        by_offset, by_item = (page_repair_fragmentation(page, order=o, truncate=truncate) for o in Order)
+        assert contents(by_offset) == contents(by_item)
+        assert Header.parse(by_offset) == Header.parse(by_item)
+        # And offset order keeps the physical order, of which item order knows nothing.
+        was, now = stored(page), stored(by_offset)
+        rank = sorted(was, key=lambda i: (-was[i].lp_off, i))
+        assert rank == sorted(now, key=lambda i: -now[i].lp_off)
+
+
+@given(shapes(), st.sampled_from(list(Order)), st.booleans(), st.randoms(use_true_random=False))
+def test_only_used_or_not_and_the_aligned_length_matter(shape: Shape, order: Order, truncate: bool, rng: Any) -> None:
+    """A flag may be another used one, a length another of the same MAXALIGN class, an unused one anything.
+
+    test_compaction_exhaustive.py rests on it.
+    """
+    page = page_of(shape)
+    other = []
+    for lp in line_pointers(page) if Header.parse(page).nline <= MAX_LINE_POINTERS else []:
+        if not lp.is_used:
+            other.append(LinePointer(rng.randrange(1 << 15), LP_UNUSED, rng.randrange(1 << 15)))
+        elif lp.has_storage and lp.lp_len < 32760:
+            length = lp.aligned_len - rng.randrange(8)
+            other.append(LinePointer(lp.lp_off, rng.choice((LP_NORMAL, LP_REDIRECT, LP_DEAD)), length))
+        else:
+            other.append(lp._replace(lp_flags=rng.choice((LP_NORMAL, LP_REDIRECT, LP_DEAD))))
+    twin = build(other, header=Header.parse(page), fill=page)
+    one, two = oracle(page, order, truncate), oracle(twin, order, truncate)
+    assert (one.code, one.at) == (two.code, two.at)
+    if one.code == ErrorCode.OK:
+        assert Header.parse(one.page) == Header.parse(two.page)
+        for old, a, b in zip(other, line_pointers(one.page), line_pointers(two.page), strict=False):
+            assert b == (old._replace(lp_off=a.lp_off) if old.is_used else UNUSED)
+        end = Header.parse(one.page).pd_upper
+        assert one.page[end:] == two.page[end:]
+
+
+# ---- the generator ---------------------------------------------------------------------------------------------------
+
+
+def test_the_generator_reaches_every_corner() -> None:
+    """At least five times each on the same 10,000 pages; and no corner is seen that is not named."""
+    seen: Counter[str] = Counter()
+    for number in range(10_000):
+        seen.update(corners(page_of(random_shape(number))))
+    assert set(seen) <= set(CORNERS)
+    assert {name: seen[name] for name in CORNERS if seen[name] < 5} == {}
+    tally("compaction", "corners", len(CORNERS))
+
+
+def test_the_laws_have_teeth() -> None:
+    """The example is neither packed nor in item order, so that the laws above could fail."""
+    items = collect(Header.parse(EXAMPLE), line_pointers(EXAMPLE))
+    assert any(a.lp.lp_off < b.lp.lp_off for a, b in pairwise(items))
+    assert any(a.lp.lp_off != b.lp.end for a, b in pairwise(items))

@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: PostgreSQL
+# A stem has fuzzing, threads or mutants if its folder holds fuzz.c, tsan.c or mutants.toml.
+stems_with = $(patsubst tests/%/$1,%,$(wildcard tests/$(or $(STEM),*)/$1))
+
+# ---- libFuzzer targets: the kernels are built for coverage under ASan and UBSan -----------------
+FUZZ_RUNS    ?= 100000
+FUZZ_STEMS   := $(call stems_with,fuzz.c)
+CFLAGS_FUZZ  := -O1 -fno-omit-frame-pointer -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all $(CFLAGS_COMMON)
+OBJECTS_FUZZ := $(KERNEL_SOURCES:csrc/%.c=$(BUILD)/obj-fuzz/%.o)
+
+$(BUILD)/obj-fuzz/%.o: csrc/%.c $(SETUP)/c.stamp
+	@mkdir -p $(@D)
+	@echo "clang -fsanitize=fuzzer,address,undefined $<"
+	@clang $(CFLAGS_FUZZ) $(call isa_flags,$<) -MMD -MP -c $< -o $@
+
+.SECONDARY: $(OBJECTS_FUZZ)
+-include $(OBJECTS_FUZZ:.o=.d)
+
+$(BUILD)/fuzz/%: tests/%/fuzz.c $(OBJECTS_FUZZ)
+	@mkdir -p $(@D)
+	@clang $(CFLAGS_FUZZ) -fsanitize=fuzzer,address,undefined $^ -o $@
+
+.PHONY: fuzz
+fuzz: $(FUZZ_STEMS:%=$(BUILD)/fuzz/%) $(SETUP)/python.stamp ## fuzz every kernel under ASan and UBSan: FUZZ_RUNS inputs a stem, each refused or right (up to a minute a stem)
+	@for stem in $(FUZZ_STEMS); do $(PY) -m tests.runners.fuzz $$stem --runs $(FUZZ_RUNS); done
+
+# ---- threads: built for ThreadSanitizer and as they are, then with one thing broken at a time ----
+TSAN_STEMS   := $(call stems_with,tsan.c)
+CFLAGS_TSAN  := -O1 -fno-omit-frame-pointer -fsanitize=thread $(CFLAGS_COMMON)
+OBJECTS_TSAN := $(if $(TSAN_STEMS),$(KERNEL_SOURCES:csrc/%.c=$(BUILD)/obj-tsan/%.o))
+
+$(BUILD)/obj-tsan/%.o: csrc/%.c $(SETUP)/c.stamp
+	@mkdir -p $(@D)
+	@echo "clang -fsanitize=thread $<"
+	@clang $(CFLAGS_TSAN) $(call isa_flags,$<) -MMD -MP -c $< -o $@
+
+-include $(OBJECTS_TSAN:.o=.d)
+
+.PHONY: tsan
+tsan: $(OBJECTS) $(OBJECTS_TSAN) $(SETUP)/python.stamp ## readers while one process writes, under ThreadSanitizer, and again with it broken (15 s)
+	@for stem in $(TSAN_STEMS); do $(PY) -m tests.runners.tsan $$stem --sanitized '$(CFLAGS_TSAN)' --plain '$(CFLAGS_KERNEL)'; done
+
+# ---- mutants: one line of a kernel is broken at a time -------------------------------------------
+.PHONY: mutants
+mutants: kernels $(SETUP)/python.stamp ## break one line of a kernel at a time; the test named for it must fail (90 s a stem)
+	@for stem in $(call stems_with,mutants.toml); do $(PY) -m tests.runners.mutants $$stem --cflags '$(CFLAGS_KERNEL)' $(foreach level,$(LEVELS),--isa '$(level)=$(ISA_$(level))'); done

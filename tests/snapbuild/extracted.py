@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: PostgreSQL
+"""The program extracted from the proofs (build/oracle/snapbuild), as one more opinion on every operation.
+
+A question is [1 byte operation][u32 n][u32 m][u64 xmin][n u64 array][m u64 batch or flags], an answer is
+[1 byte code][u32 k][k u64], all little-endian. Questions are collected and asked together.
+"""
+
+import struct
+import subprocess
+from collections.abc import Sequence
+from enum import IntEnum
+from pathlib import Path
+
+PROGRAM = Path(__file__).parents[2] / "build" / "oracle" / "snapbuild"
+
+
+class Op(IntEnum):
+    PURGE = 0
+    PURGE_SORTED = 1
+    INSERT = 2
+    PURGE_FULL = 3
+    COMPRESS = 4
+
+
+class Extracted:
+    """Questions with the answers that they must get."""
+
+    def __init__(self) -> None:
+        self.questions = bytearray()
+        self.answers: list[list[int]] = []
+
+    def expect(
+        self, answer: Sequence[int], op: Op, array: Sequence[int], batch: Sequence[int] = (), xmin: int = 0
+    ) -> None:
+        """Asking `op` must give `answer`."""
+        self.questions += struct.pack("<BIIQ", op, len(array), len(batch), xmin)
+        self.questions += struct.pack(f"<{len(array) + len(batch)}Q", *array, *batch)
+        self.answers.append(list(answer))
+
+    def check(self) -> int:
+        """Ask them all; AssertionError at the first other answer. The number asked."""
+        run = subprocess.run([PROGRAM], input=bytes(self.questions), capture_output=True, check=True, timeout=300)
+        at = 0
+        for i, answer in enumerate(self.answers):
+            code, k = struct.unpack_from("<BI", run.stdout, at)
+            got = list(struct.unpack_from(f"<{k}Q", run.stdout, at + 5))
+            assert (code, got) == (0, answer), f"question {i}: the extracted proof says {code}, {got}, not {answer}"
+            at += 5 + 8 * k
+        assert at == len(run.stdout), "more answers than questions"
+        return len(self.answers)

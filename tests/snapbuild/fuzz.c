@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: PostgreSQL */
+/*
+ * libFuzzer target: any bytes, made arrays of XIDs, go to every variant of every kind on XID arrays that this CPU runs.
+ * Each must refuse what the contract in pgquern.h refuses, or give what the plain definitions below give; arrays lie in
+ * memory of exactly their size, so that AddressSanitizer sees a step beyond.
+ *
+ * Input: byte 0 says what to do and how to read the rest; then four bytes xmin; then pairs of two bytes, each an XID by
+ * its distance from xmin, or from the point half a ring away; the first half of them is the array, the rest a batch. Some
+ * arrays of few are also drawn out, to what the purges take for long.
+ */
+#include "pgquern.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    CODES = 25,
+    MOST = 240, /* XIDs: enough for every loop and its tail but those of long arrays, and fast */
+    FEW = 4,    /* XIDs, each drawn out to a run of so many rising ones: */
+    RUN = 1100,
+    SORTED_RUN = 17000,
+
+    /* bits of byte 0 */
+    SORTED = 1,    /* sort the array and drop duplicates */
+    CLAIM = 2,     /* say that it is sorted, true or not */
+    TIGHT = 4,     /* no space for the batch */
+    PERMANENT = 8, /* leave permanent XIDs in */
+    CONSISTENT = 16,
+    DRAWN_OUT = 96 /* both: not every array of few is worth the time */
+};
+
+static unsigned long long answers[CODES];
+
+/* How often each answer was given, for run.py: a run that never got past the checks would show. */
+__attribute__((destructor)) static void print_tally(void)
+{
+    fprintf(stderr, "tally:");
+    for (int code = 0; code < CODES; code++)
+        fprintf(stderr, " %d=%llu", code, answers[code]);
+    fprintf(stderr, "\n");
+}
+
+static void require(bool holds, const char *what, const char *variant)
+{
+    if (!holds) {
+        fprintf(stderr, "fuzz snapbuild: %s: %s\n", variant, what);
+        abort();
+    }
+}
+
+static bool precedes(uint32_t a, uint32_t b)
+{
+    return (int32_t)(a - b) < 0;
+}
+
+static int by_number(const void *a, const void *b)
+{
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+    return (x > y) - (x < y);
+}
+
+static size_t sort_unique(uint32_t *xids, size_t n)
+{
+    size_t kept = 0;
+
+    if (n > 0)
+        qsort(xids, n, sizeof *xids, by_number);
+    for (size_t i = 0; i < n; i++)
+        if (i == 0 || xids[i] != xids[i - 1])
+            xids[kept++] = xids[i];
+    return kept;
+}
+
+/* An array of exactly `space`, of which n are given. */
+static uint32_t *exactly(const uint32_t *xids, size_t n, size_t space)
+{
+    uint32_t *copy = malloc(space * sizeof *copy + (space == 0));
+
+    if (n > 0)
+        memcpy(copy, xids, n * sizeof *copy);
+    return copy;
+}
+
+static void purges(const pgq_purge_variant *variants, size_t count, const uint32_t *xids, size_t n,
+                   uint32_t xmin, bool claim, bool needs_claim)
+{
+    for (size_t v = 0; v < count; v++) {
+        pgq_committed committed = {exactly(xids, n, n), n, n, claim};
+        pgq_status status;
+        size_t kept = 0;
+
+        if (!variants[v].supported()) {
+            free(committed.xip);
+            continue;
+        }
+        status = variants[v].fn(&committed, xmin);
+        answers[status.code]++;
+        if (needs_claim && !claim)
+            require(status.code == PGQ_UNSORTED && committed.xcnt == n, "purged without the claim",
+                    variants[v].name);
+        else {
+            require(status.code == PGQ_OK, "refused", variants[v].name);
+            for (size_t i = 0; i < n; i++)
+                if (xmin < 3 || !precedes(xids[i], xmin))
+                    require(kept < committed.xcnt && committed.xip[kept++] == xids[i], "lost one",
+                            variants[v].name);
+            require(kept == committed.xcnt, "kept one too many", variants[v].name);
+        }
+        free(committed.xip);
+    }
+}
+
+static void inserts(const uint32_t *xids, size_t n, const uint32_t *batch, size_t m, bool claim, bool tight,
+                    bool consistent)
+{
+    size_t expected_n;
+    uint32_t *expected = exactly(xids, n, n + m);
+    bool permanent = false;
+
+    if (m > 0)
+        memcpy(expected + n, batch, m * sizeof *expected);
+    expected_n = sort_unique(expected, n + m);
+    for (size_t i = 0; i < m; i++)
+        permanent = permanent || batch[i] < 3;
+    for (size_t v = 0; v < pgq_insert_variant_count; v++) {
+        const char *name = pgq_insert_variants[v].name;
+        size_t space = tight ? n : n + m;
+        pgq_committed committed = {exactly(xids, n, space), n, space, claim};
+        uint32_t *scratch = exactly(batch, m, m);
+        pgq_status status = pgq_insert_variants[v].fn(&committed, scratch, m, consistent);
+        pgq_code code = permanent ? PGQ_XID_PERMANENT : m > space - n ? PGQ_CAPACITY : PGQ_OK;
+
+        answers[status.code]++;
+        require(status.code == code, "the wrong answer to an insert", name);
+        if (code != PGQ_OK)
+            require(committed.xcnt == n && (n == 0 || memcmp(committed.xip, xids, n * sizeof *xids) == 0),
+                    "a refused insert changed the array", name);
+        else {
+            uint32_t *snapshot = exactly(NULL, 0, committed.xcnt),
+                     *set = exactly(committed.xip, committed.xcnt, n + m);
+            size_t set_n = sort_unique(set, committed.xcnt);
+
+            require(set_n == expected_n && (set_n == 0 || memcmp(set, expected, set_n * sizeof *set) == 0),
+                    "the array is not the union", name);
+            require(!committed.sorted || set_n == committed.xcnt, "sorted, but with duplicates", name);
+            require(pgq_snapshot(&committed, snapshot, committed.xcnt).code == PGQ_OK, "no snapshot", name);
+            for (size_t i = 1; i < committed.xcnt; i++)
+                require(snapshot[i - 1] <= snapshot[i], "the snapshot is not sorted", name);
+            free(snapshot);
+            free(set);
+        }
+        free(scratch);
+        free(committed.xip);
+    }
+    free(expected);
+}
+
+static void compresses(const uint32_t *xids, size_t n, uint32_t flags)
+{
+    bool *valid = malloc(n + 1);
+    size_t tail = n == 0 ? 0 : flags % n;
+
+    for (size_t v = 0; v < pgq_known_assigned_variant_count; v++) {
+        const pgq_known_assigned_variant *variant = &pgq_known_assigned_variants[v];
+        uint32_t *work = exactly(xids, n, n);
+        size_t live, kept = 0;
+
+        if (!variant->supported()) {
+            free(work);
+            continue;
+        }
+        for (size_t i = 0; i < n; i++)
+            valid[i] = (flags >> i % 31 ^ xids[i]) & 1;
+        live = variant->fn(work, valid, tail, n);
+        for (size_t i = tail; i < n; i++)
+            if ((flags >> i % 31 ^ xids[i]) & 1)
+                require(kept < live && work[kept++] == xids[i], "compressing lost one", variant->name);
+        require(kept == live, "compressing kept one too many", variant->name);
+        free(work);
+    }
+    free(valid);
+}
+
+/* xids[0 .. n) drawn out to runs; if they are sorted, what is strictly rising of it. */
+static void long_purges(const uint32_t *xids, size_t n, uint32_t xmin, bool sorted)
+{
+    size_t run = sorted ? SORTED_RUN : RUN, total = 0;
+    uint32_t *runs = malloc(n * run * sizeof *runs + 1);
+
+    for (size_t i = 0; i < n * run; i++) {
+        uint32_t xid = xids[i / run] + (uint32_t)(i % run);
+
+        if (xid >= 3 && (!sorted || total == 0 || xid > runs[total - 1]))
+            runs[total++] = xid;
+    }
+    if (sorted)
+        purges(pgq_purge_sorted_variants, pgq_purge_sorted_variant_count, runs, total, xmin, true, true);
+    else
+        purges(pgq_purge_variants, pgq_purge_variant_count, runs, total, xmin, false, false);
+    free(runs);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    uint32_t xmin, *xids;
+    size_t n, total;
+    bool claim;
+
+    if (size < 5)
+        return 0;
+    memcpy(&xmin, data + 1, 4);
+    total = (size - 5) / 2 < MOST ? (size - 5) / 2 : MOST;
+    xids = malloc(total * sizeof *xids + 1);
+    for (size_t i = 0; i < total; i++) {
+        uint32_t distance = (uint32_t)(data[5 + 2 * i] | data[6 + 2 * i] << 8);
+        uint32_t xid = xmin + (distance >> 1) - (1 << 14) + (distance & 1) * 0x80000000u;
+
+        xids[i] = xid < 3 && !(data[0] & PERMANENT) ? 3 : xid;
+    }
+    n = total / 2;
+    if (data[0] & SORTED) {
+        size_t kept = sort_unique(xids, n);
+
+        memmove(xids + kept, xids + n, (total - n) * sizeof *xids);
+        total -= n - kept;
+        n = kept;
+    }
+
+    /* A claim that does not hold, and permanent XIDs, must be found; the kernels are then not to be called. */
+    claim = data[0] & (SORTED | CLAIM);
+    pgq_committed committed = {xids, n, n, claim};
+    pgq_status status = pgq_committed_check(&committed);
+    answers[status.code]++;
+    for (size_t i = 0; i < n; i++)
+        require(xids[i] >= 3 || status.code == PGQ_XID_PERMANENT, "a permanent XID was not found", "check");
+    for (size_t i = 1; claim && i < n; i++)
+        require(xids[i - 1] < xids[i] || status.code != PGQ_OK, "disorder was not found", "check");
+    if (status.code == PGQ_OK) {
+        purges(pgq_purge_variants, pgq_purge_variant_count, xids, n, xmin, claim, false);
+        purges(pgq_purge_sorted_variants, pgq_purge_sorted_variant_count, xids, n, xmin, claim, true);
+        inserts(xids, n, xids + n, total - n, claim, data[0] & TIGHT, data[0] & CONSISTENT);
+        compresses(xids, n, xmin);
+        if (n <= FEW && (data[0] & DRAWN_OUT) == DRAWN_OUT)
+            long_purges(xids, n, xmin, data[0] & SORTED);
+    }
+    free(xids);
+    return 0;
+}

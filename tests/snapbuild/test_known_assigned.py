@@ -1,0 +1,230 @@
+# SPDX-License-Identifier: PostgreSQL
+"""KnownAssignedXids: every kernel against the oracle, state for state, through additions, removals and compressions."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from _pgquern import ffi, lib
+from hypothesis import Phase, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from pgquern import PgquernError
+from pgquern import snapbuild as kernels
+
+from ref.snapbuild import Code, KnownAssigned, Reason, XidArrayError
+from ref.xid import FIRST_NORMAL, INVALID, XID
+from tests.snapbuild.extracted import PROGRAM, Extracted, Op
+from tests.tally import tally
+
+VARIANTS = [v.name for v in kernels.variants("known_assigned") if v.supported]
+
+
+def call(known: Any, method: str, *args: Any) -> Any:
+    """What a method answers, or the code and index of its refusal."""
+    try:
+        return getattr(known, method)(*args)
+    except (PgquernError, XidArrayError) as error:
+        return int(error.code), error.index
+
+
+def state_of(known: KnownAssigned) -> tuple[list[int], list[bool], int, int, int]:
+    used = slice(known.tail, known.head)
+    return known.xids[used], known.valid[used], known.tail, known.head, known.num
+
+
+class Standby(RuleBasedStateMachine):
+    """A standby that replays WAL; XIDs are added in their order, with gaps now and then."""
+
+    @initialize(capacity=st.sampled_from([8, 40, 200]), xid=st.integers(0, 400))
+    def start(self, capacity: int, xid: int) -> None:
+        self.next_xid = max((XID.size - 200 + xid) % XID.size, FIRST_NORMAL)
+        self.now = 1
+        self.oracle = KnownAssigned(capacity)
+        self.kernels = {name: kernels.KnownAssigned(capacity, variant=name) for name in VARIANTS}
+        self.extracted = Extracted()
+
+    def each(self, method: str, *args: Any) -> Any:
+        """The same call to the oracle and to every kernel; all must answer, or refuse, alike."""
+        answer = call(self.oracle, method, *args)
+        for name, kernel in self.kernels.items():
+            assert call(kernel, method, *args) == answer, name
+        return answer
+
+    @rule(n=st.sampled_from([1, 1, 1, 2, 5, 30]), skip=st.sampled_from([0, 0, 0, 1, 1000]))
+    def add(self, n: int, skip: int) -> None:
+        """n XIDs, some left out before them."""
+        for _ in range(skip):
+            self.next_xid = XID.advance(self.next_xid)
+        last = self.next_xid
+        for _ in range(n - 1):
+            last = XID.advance(last)
+        if self.each("add", self.next_xid, last, self.now) is None:
+            self.next_xid = XID.advance(last)
+
+    @rule(back=st.integers(0, 300), to=st.integers(-3, 3))
+    def add_out_of_order(self, back: int, to: int) -> None:
+        """Refused by all with the same code, unless it happens to be in order."""
+        first = (self.next_xid - back) % XID.size
+        last = (first + to) % XID.size
+        if self.each("add", first, last, self.now) is None:
+            self.next_xid = XID.advance(last)
+
+    @precondition(lambda self: self.oracle.num > 0)
+    @rule(place=st.integers(0, 999), nsubxids=st.integers(0, 8))
+    def end(self, place: int, nsubxids: int) -> None:
+        """A transaction ends, with some of the XIDs after it as its subtransactions."""
+        live = self.oracle.get()
+        at = place % len(live)
+        self.each("remove_tree", live[at], live[at + 1 : at + 1 + nsubxids], self.now)
+
+    @rule(back=st.integers(0, 300))
+    def remove_and_search(self, back: int) -> None:
+        """Any XID: live, ended, never there."""
+        xid = (self.next_xid - back) % XID.size
+        found = self.each("search", xid)
+        assert self.each("remove", xid) == found
+        assert not self.each("search", xid)
+
+    @rule(back=st.integers(0, 300), keep=st.booleans())
+    def remove_preceding(self, back: int, keep: bool) -> None:
+        xid = max((self.next_xid - back) % XID.size, FIRST_NORMAL)
+        self.each("remove_preceding", xid, self.now, self.oracle.get()[:3] if keep else [])
+
+    @rule(really=st.integers(0, 9))
+    def remove_all(self, really: int) -> None:
+        if really == 0:
+            self.each("remove_preceding", INVALID, self.now)
+
+    @rule(reason=st.sampled_from(Reason), ms=st.sampled_from([0, 1, 999, 1000]))
+    def compress(self, reason: Reason, ms: int) -> None:
+        self.now += ms
+        xids, valid, *_ = state_of(self.oracle)
+        if self.each("compress", reason, self.now):
+            self.extracted.expect(self.oracle.get(), Op.COMPRESS, xids, valid)
+
+    @rule(back=st.integers(0, 300))
+    def get(self, back: int) -> None:
+        xmax = max((self.next_xid - back) % XID.size, FIRST_NORMAL)
+        self.each("get", xmax)
+        self.each("get")
+
+    @invariant()
+    def all_hold_the_same(self) -> None:
+        if hasattr(self, "oracle"):
+            for name, kernel in self.kernels.items():
+                assert kernel.state == state_of(self.oracle), name
+                kernel.check()
+            assert self.oracle.num == len(self.oracle.get())
+            tally("snapbuild", "steps")
+
+    def teardown(self) -> None:
+        if PROGRAM.exists() and hasattr(self, "extracted"):
+            tally("snapbuild", "answers of the extracted proof", self.extracted.check())
+
+
+TestStandby = Standby.TestCase
+# Not shrunk, which takes minutes here: the steps of a failure are printed as they were.
+TestStandby.settings = settings(max_examples=60, stateful_step_count=100, phases=(Phase.explicit, Phase.generate))
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_the_four_reasons(variant: str) -> None:
+    """Each compresses at the calls it should, and at no other: oracle and kernel, call by call."""
+    oracle, kernel = KnownAssigned(1000), kernels.KnownAssigned(1000, variant=variant)
+
+    def both(method: str, *args: Any) -> Any:
+        answer = call(oracle, method, *args)
+        assert call(kernel, method, *args) == answer
+        assert kernel.state == state_of(oracle)
+        return answer
+
+    both("add", 3, 602, 5)
+    for reason in Reason:
+        assert both("compress", reason, 6) == (reason == Reason.NO_SPACE)
+    both("remove", 4)
+    assert both("compress", Reason.STARTUP_PROCESS_IDLE, 1005) is False
+    assert both("compress", Reason.STARTUP_PROCESS_IDLE, 1006) is True
+
+    # TRANSACTION_END: the first call with a gap, and every 128th, calls without a gap not counted; then only if half is
+    # gap. The first call here finds less.
+    for xid in range(5, 250):
+        both("remove", xid)
+    assert [both("compress", Reason.TRANSACTION_END, 1007) for _ in range(3)] == [False, False, False]
+    for xid in range(330, 590):
+        both("remove", xid)
+    done = [both("compress", Reason.TRANSACTION_END, 1008) for _ in range(130)]
+    assert [call for call, was in enumerate(done, 4) if was] == [129]
+    assert both("compress", Reason.PRUNE, 1009) is False
+    both("remove", 600)
+    assert both("compress", Reason.PRUNE, 1009) is True
+
+
+def test_without_an_earlier_compression_idling_compresses_at_once() -> None:
+    oracle, kernel = KnownAssigned(9), kernels.KnownAssigned(9)
+    for known in (oracle, kernel):
+        known.add(3, 6, 7)
+        known.remove(4)
+        assert call(known, "compress", Reason.STARTUP_PROCESS_IDLE, 8)
+        assert known.get() == [3, 5, 6]
+
+
+def test_the_array_crosses_the_wrap() -> None:
+    """From the end of the ring to its start, the permanent XIDs left out; search finds both sides."""
+    oracle, kernel = KnownAssigned(9), kernels.KnownAssigned(9)
+    for known in (oracle, kernel):
+        known.add(XID.size - 2, 4, 1)
+        assert known.get() == [XID.size - 2, XID.size - 1, 3, 4]
+        assert [x for x in (XID.size - 3, XID.size - 1, 0, 1, 2, 3, 4, 5) if known.search(x)] == [XID.size - 1, 3, 4]
+
+
+def test_an_addition_that_does_not_fit_compresses_first() -> None:
+    kernel, oracle = kernels.KnownAssigned(4), KnownAssigned(4)
+    for known in (oracle, kernel):
+        known.add(3, 6, 1)
+        known.remove(4)
+        assert call(known, "add", 7, 8, 2) == (Code.CAPACITY, 0)
+        known.add(7, 7, 2)
+        assert known.get() == [3, 5, 6, 7]
+
+
+arrays_alive: list[Any] = []
+
+
+def raw(elements: Sequence[int], **members: Any) -> Any:
+    """A struct of the caller's making."""
+    xids, valid, n = ffi.new("uint32_t[]", list(elements)), ffi.new("bool[]", [True] * len(elements)), len(elements)
+    arrays_alive.append((xids, valid))
+    return ffi.new("pgq_known_assigned *", {"xids": xids, "valid": valid, "capacity": n, "head": n, "num": n} | members)
+
+
+def test_refusals() -> None:
+    check = lib.pgq_known_assigned_check
+    assert check(ffi.NULL).code == lib.PGQ_NULL
+    assert check(raw([3], xids=ffi.NULL)).code == lib.PGQ_NULL
+    for members in ({"head": 3}, {"tail": 3}, {"num": 3}, {"capacity": 1}, {"capacity": 2**28 + 1}):
+        assert check(raw([3, 4], **members)).code == lib.PGQ_CAPACITY
+    assert (check(raw([3, 2])).code, check(raw([3, 2])).index) == (lib.PGQ_XID_PERMANENT, 2)
+    assert (check(raw([4, 3])).code, check(raw([4, 3])).index) == (lib.PGQ_UNSORTED, 2)
+    assert (check(raw([4, 4])).code, check(raw([4, 4])).index) == (lib.PGQ_DUPLICATE, 2)
+    assert check(raw([XID.size - 1, 3])).code == lib.PGQ_OK
+    # At half the ring each of two precedes the other: not an order, and not found out by looking at neighbours.
+    assert check(raw([5, 5 + XID.half])).code == lib.PGQ_OK
+
+    n = ffi.new("size_t *")
+    two = raw([3, 4])
+    xarray = ffi.new("uint32_t[1]")
+    assert lib.pgq_known_assigned_get(two, 0, xarray, 1, n).code == lib.PGQ_CAPACITY
+    assert (n[0], xarray[0]) == (1, 3)
+    assert lib.pgq_known_assigned_get(two, 0, ffi.NULL, 1, n).code == lib.PGQ_NULL
+    assert lib.pgq_known_assigned_get(two, 0, xarray, 1, ffi.NULL).code == lib.PGQ_NULL
+    assert lib.pgq_known_assigned_remove_tree(two, 3, ffi.NULL, 1, 1).code == lib.PGQ_NULL
+    assert lib.pgq_known_assigned_remove_preceding(two, 3, ffi.NULL, 1, 1).code == lib.PGQ_NULL
+    for known, code in ((ffi.NULL, lib.PGQ_NULL), (raw([3, 4], head=3), lib.PGQ_CAPACITY)):
+        assert lib.pgq_known_assigned_add(known, 9, 9, 1).code == code
+        assert lib.pgq_known_assigned_compress(known, lib.PGQ_COMPRESS_NO_SPACE, 1, ffi.NULL).code == code
+        assert lib.pgq_known_assigned_remove_tree(known, 3, ffi.NULL, 0, 1).code == code
+        assert lib.pgq_known_assigned_remove_preceding(known, 3, ffi.NULL, 0, 1).code == code
+        assert lib.pgq_known_assigned_get(known, 0, xarray, 1, n).code == code
+    assert not lib.pgq_known_assigned_search(ffi.NULL, 3)
+    assert not lib.pgq_known_assigned_remove(raw([3], head=2), 3)
