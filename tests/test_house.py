@@ -15,19 +15,20 @@ import pytest
 ROOT = Path(__file__).parent.parent
 SPDX = "SPDX-License-Identifier: PostgreSQL"
 SOURCES = {".py", ".c", ".h", ".cc", ".v", ".tla", ".mk", ".sh", ".ml"}
-FOLDERS = {"spec", "proofs", "ref", "csrc", "tests", "bench", ".ci"}
+FOLDERS = {"spec", "proofs", "ref", "csrc", "tests", "bench", "tools", ".ci"}
 DOCUMENTS = {"README.md", "CLAIMS.md", "SOUNDNESS.md", "CONTRIBUTING.md", "CHANGELOG.md", "CITATION.cff", "LICENSE"}
 SETTINGS = {"Makefile", "pyproject.toml", "requirements.lock", ".gitignore", ".clang-format"}
 
 # What a layer may import of the house, beside itself. The standard library is free to all.
-HOUSE = {"spec", "proofs", "ref", "pgquern", "_pgquern", "tests", "bench"}
+HOUSE = {"spec", "proofs", "ref", "pgquern", "_pgquern", "tests", "bench", "tools"}
 MAY_IMPORT = {
     "ref": {"ref"},
     "csrc": {"pgquern", "_pgquern"},
-    "spec": {"spec"},
-    "proofs": {"proofs"},
-    "tests": {"tests", "ref", "pgquern", "_pgquern"},
-    "bench": {"bench", "ref", "pgquern", "_pgquern"},
+    "tools": {"tools"},
+    "spec": {"spec", "tools"},
+    "proofs": {"proofs", "tools"},
+    "tests": {"tests", "ref", "pgquern", "_pgquern", "tools"},
+    "bench": {"bench", "ref", "pgquern", "_pgquern", "tools"},
 }
 # And what else, where: the runs in real servers start the servers of the tests, and a runner's own test imports it.
 EXCEPTIONS = {"bench/endtoend/": "tests", "tests/test_model_runner.py": "spec"}
