@@ -3,10 +3,11 @@
 (***************************************************************************)
 (* Follows a recorded trace event by event: what a server did, and what its*)
 (* snapshot builder made of it.  Each event is one step of snapbuild_ring, *)
-(* with upstream's algorithms, in which the model's variables get the      *)
-(* values that the event tells.  An event that fits no step is a deadlock, *)
+(* with upstream's algorithms.  What the event tells must be what the      *)
+(* model's variables become.  An event that fits no step is a deadlock,    *)
 (* after as many states as events were followed; an accepted trace has one *)
-(* state more than events.  The invariants are looked at in each of them.  *)
+(* state more than events.  The invariants that a configuration names are  *)
+(* checked in each state.                                                  *)
 (*                                                                         *)
 (* Traces are recorded from real servers (tests/snapbuild/tracing.py), and *)
 (* are in traces/ as JSON lines; spec/tools/traces.py makes the module     *)
@@ -41,14 +42,15 @@
 (*                      file: xmin, xmax,    18: pg_get_logical_snapshot_  *)
 (*                        catchange            info()                      *)
 (*                                                                         *)
-(* A field that a server of some major does not tell is absent.  XIDs are  *)
-(* those of the server: a ring of 2^16 is 2^32 without the middle, in which*)
-(* no XID of a trace lies.                                                 *)
+(* A field that a server of some major does not tell is absent.  A trace   *)
+(* that tells of files tells of every file, at the record that wrote it.   *)
+(* XIDs are those of the server: a ring of 2^16 is 2^32 without the middle,*)
+(* in which no XID of a trace lies.                                        *)
 (* The trace "oracle" is of ref/snapbuild.py's builder; its committed is   *)
 (* the array that the kernels of csrc/snapbuild keep (pgquern.snapbuild's  *)
 (* Committed.xip), the rest are the builder's attributes of the same names.*)
-(* What is not looked at: snapshots, which the server does not tell of     *)
-(* (Change is never taken), and includes_all_transactions.                 *)
+(* Not compared: snapshots, of which the server tells nothing (Change is   *)
+(* never taken), and includes_all_transactions.                            *)
 (*                                                                         *)
 (* What majors do differently, and configurations replace                  *)
 (*   before 16  Restored, HasCatalogChanges: InitialRunningXacts instead of*)
@@ -65,8 +67,10 @@
 (* catchange.xip, or InitialRunningXacts, leave XIDs that it should drop   *)
 (* (TraceSnapbuild_mutant_complete and ..._complete_initial).              *)
 (*                                                                         *)
-(* How to break it: TraceSnapbuild_mutant_*.cfg each alter one event, or   *)
-(* follow a server by another major's rules.                               *)
+(* How to break it: TraceSnapbuild_mutant_* each alter one event, break the*)
+(* builder, or follow a server by another major's rules.  For each field   *)
+(* that is compared one of them alters that field alone; without the       *)
+(* comparison that run would follow the trace further.                     *)
 (***************************************************************************)
 EXTENDS snapbuild_ring, RecordedSnapbuild
 
@@ -76,33 +80,53 @@ VARIABLES
     done,           \* how many events have been followed
     confirmed,      \* no restart goes beyond this LSN
     running,        \* by LSN of each running-xacts record: the XIDs in it
-    altered         \* the event that a mutant alters; 0: none
+    altered         \* the event that a mutant run alters; 0: none
 
 -----------------------------------------------------------------------------
-(* For mutants: the last of these events is altered so *)
+(* A mutant run alters one event of the trace: the last one in Which, by   *)
+(* Alter.  Most runs alter one field: of the events of this Kind that have *)
+(* this Field, the last one to which Other makes a difference gets the     *)
+(* other value.                                                            *)
 Which        == {}
 Alter(event) == event
+Kind         == "read_running"
+Field        == "after"
+Other(value) == value + 1
 
-Events(name)    == {i \in DOMAIN Trace.events : Trace.events[i].event = name}
-Telling(field)  == {i \in Events("read_running") : field \in DOMAIN Trace.events[i]}
-Records         == Events("running")
-Commits         == Events("commit")
-ReadCommits     == Events("read_commit")
-Restarts        == Events("restart")
-Purges          == Telling("before")
-PartialPurges   == {i \in Purges : 0 < Trace.events[i].after /\ Trace.events[i].after < Trace.events[i].before}
-Files           == {i \in Telling("file") : Trace.events[i].file.catchange # <<>>}
+Events(kind)   == {i \in DOMAIN Trace.events : Trace.events[i].event = kind}
+Telling        == {i \in Events(Kind) : Field \in DOMAIN Trace.events[i]}
+Altering       == {i \in Telling : Other(Trace.events[i][Field]) # Trace.events[i][Field]}
+Altered(event) == [event EXCEPT ![Field] = Other(@)]
+Untold(event)  == [name \in DOMAIN event \ {Field} |-> event[name]]
 
-OneTooMany(event)   == [event EXCEPT !.after = @ - 1]
-OneTooFew(event)    == [event EXCEPT !.after = @ + 1]
-XminBack(event)     == [event EXCEPT !.xmin = Trace.first]
-OldestBack(event)   == [event EXCEPT !.oldest = Trace.first]
-NothingDone(event)  == [event |-> "burn", n |-> 0]
-NothingSaid(event)  == [event |-> "read"]
-FileShort(event)    == [event EXCEPT !.file.catchange = Tail(@)]
-RestartAhead(event) == [event EXCEPT !.at = @ + 1]
+(* Other values *)
+OneLess(value)      == IF value = 0 THEN 0 ELSE value - 1
+FirstOfTrace(value) == Trace.first
+FullState(value)    == "FULL_SNAPSHOT"
+ShorterBy1(list)    == IF list = <<>> THEN list ELSE Tail(list)
+FirstMore(list)     == IF list = <<>> THEN list ELSE [list EXCEPT ![1] = @ + 1]
+LastMore(list)      == IF list = <<>> THEN list ELSE [list EXCEPT ![Len(list)] = @ + 1]
+Newest(lsn)         == Max(DOMAIN disk \cup {lsn + 1})
 
-Unsorted(xs) == xs
+(* Other files, for the Field "file": another value in one of its fields *)
+InFile == "xmin"
+OfFile(Else(_), file) == IF InFile \in DOMAIN file THEN [file EXCEPT ![InFile] = Else(@)] ELSE file
+FileMore(file)        == OfFile(LAMBDA value : value + 1, file)
+FileShort(file)       == OfFile(ShorterBy1, file)
+
+(* Other events *)
+NothingDone(event) == [event |-> "burn", n |-> 0]
+NothingSaid(event) == [event |-> "read"]
+Reread             == {i \in Events("read_running") : "file" \notin DOMAIN Trace.events[i]}
+WrittenTwice(event) == With(event, "file", disk[read + 1])
+
+(* Wrong builders *)
+Unsorted(xs)         == xs
+TurnedRound(file)    == [i \in DOMAIN file.catchange |-> file.catchange[Len(file.catchange) + 1 - i]]
+NextTooRestored(file) == Append(file.catchange, XidOf(nextXid))
+FirstCommit          == {Min(Events("read_commit"))}
+AddedTwice(event)    == [event EXCEPT !.added = @ \o @]
+InsertTwice(xs, batch) == xs \o batch \o batch
 
 -----------------------------------------------------------------------------
 Event == LET event == Trace.events[done + 1] IN IF done + 1 = altered THEN Alter(event) ELSE event
@@ -146,10 +170,12 @@ InitialRunning(file) == SortUnique(running[read'])
 MarksAlone(r) == {r.xid}
 
 -----------------------------------------------------------------------------
-FileAgrees(file) ==
-    Told("file") =>
-        /\ read' \notin DOMAIN disk
-        /\ \A field \in DOMAIN Event.file : Event.file[field] = file[field]
+(* A trace that tells of files tells of each when it is written. *)
+TellsFiles == \E i \in Events("read_running") : "file" \in DOMAIN Trace.events[i]
+Writes     == read' \in DOMAIN disk' \ DOMAIN disk
+FileAgrees ==
+    /\ TellsFiles => (Told("file") <=> Writes)
+    /\ Told("file") => \A field \in DOMAIN Event.file : Event.file[field] = disk'[read'][field]
 
 RunningAgrees ==
     /\ Agrees("state", state')
@@ -158,7 +184,7 @@ RunningAgrees ==
     /\ Agrees("xmin", xmin') /\ Agrees("xmax", xmax')
     /\ Agrees("catchange", <<Len(catchange), Len(catchange')>>)
     /\ Told("after") /\ ~Told("catchange") => catchange' = catchange
-    /\ FileAgrees(File)
+    /\ FileAgrees
 
 (* A slot goes back to where it was created, or to a snapshot that was serialised, as far as   *)
 (* RestartLsn has been or, as it is told late and transactions without a change of the catalog *)
