@@ -75,7 +75,17 @@ $(BUILD)/lint/%.o: csrc/%.c $(KERNEL_HEADERS) $(SETUP)/c.stamp
 	@mkdir -p $(@D)
 	@clang $(CFLAGS_KERNEL) $(call isa_flags,$<) -c $< -o $@
 
-lint-c: $(OBJECTS) $(LINT_CLANG) ## C sources: format, and no warning from gcc or clang (10 s)
+lint-c: $(OBJECTS) $(LINT_CLANG) lint-objects ## C sources: format, and no warning from gcc or clang; their object code (10 s)
 	clang-format --dry-run -Werror $(LINT_SOURCES)
+
+# A compiler may drop a prefetch, and no test of results would notice: each source that asks for one must have it as an
+# instruction, by both compilers.
+PREFETCHING := $(shell grep -ls __builtin_prefetch $(KERNEL_SOURCES))
+
+.PHONY: lint-objects
+lint-objects: $(OBJECTS) $(LINT_CLANG) ## prefetches are in the object code (1 s)
+	@for object in $(PREFETCHING:csrc/%.c=$(BUILD)/obj/%.o) $(PREFETCHING:csrc/%.c=$(BUILD)/lint/%.o); do \
+	  objdump -d $$object | grep -qw 'prefetch[a-z0-9]*' || { echo "$$object: the compiler dropped all prefetches" >&2; exit 1; }; \
+	done
 
 # They build the kernels in their own ways and need what is defined above.
