@@ -16,6 +16,9 @@ from _pgquern import ffi, lib
 from pgquern.cpu import cpu
 from pgquern.errors import PgquernError
 
+# Makes each array. Tests put memory here whose ends cannot be crossed.
+new_array = ffi.new
+
 KINDS = ("purge", "purge_sorted", "purge_full", "insert", "snapshot", "known_assigned")
 
 
@@ -80,7 +83,7 @@ class Committed:
         space = len(xip) if capacity is None else capacity
         if len(xip) > space:
             raise PgquernError(lib.PGQ_CAPACITY)
-        self._xip = ffi.new("uint32_t[]", space)
+        self._xip = new_array("uint32_t[]", space)
         self._xip[0 : len(xip)] = list(xip)
         init = {"xip": self._xip, "xcnt": len(xip), "xcnt_space": space, "sorted": sorted}
         self._c = ffi.new("pgq_committed *", init)
@@ -107,7 +110,7 @@ class Committed:
         while space < self._c.xcnt + m:
             space = 2 * space + 1
         if space > self.capacity:
-            grown = ffi.new("uint32_t[]", space)
+            grown = new_array("uint32_t[]", space)
             ffi.memmove(grown, self._xip, 4 * self._c.xcnt)
             self._xip = self._c.xip = grown
             self._c.xcnt_space = space
@@ -130,14 +133,14 @@ class Committed:
         """Inserts the XIDs of a commit; capacity must be there."""
         if checked:
             self.check()
-        _accept(_function("insert", variant)(self._c, ffi.new("uint32_t[]", list(batch)), len(batch), consistent))
+        _accept(_function("insert", variant)(self._c, new_array("uint32_t[]", list(batch)), len(batch), consistent))
 
     def snapshot(self, *, variant: str | None = None, checked: bool = True) -> list[int]:
         """The XIDs, raw-sorted."""
         if checked:
             self.check()
         n = self._c.xcnt
-        xip = ffi.new("uint32_t[]", n)
+        xip = new_array("uint32_t[]", n)
         _accept(_function("snapshot", variant)(self._c, xip, n))
         return list(ffi.unpack(xip, n)) if n else []
 
@@ -149,7 +152,7 @@ class CommittedFull:
         space = head + len(fxip) if capacity is None else capacity
         if head + len(fxip) > space:
             raise PgquernError(lib.PGQ_CAPACITY)
-        self._fxip = ffi.new("uint64_t[]", space)
+        self._fxip = new_array("uint64_t[]", space)
         self._fxip[head : head + len(fxip)] = list(fxip)
         init = {"fxip": self._fxip, "head": head, "xcnt": len(fxip), "xcnt_space": space}
         self._c = ffi.new("pgq_committed_full *", init)
@@ -180,14 +183,14 @@ class CommittedFull:
         """Inserts FullTransactionIds; capacity must be there."""
         if checked:
             self.check()
-        _accept(lib.pgq_insert_full(self._c, ffi.new("uint64_t[]", list(batch)), len(batch)))
+        _accept(lib.pgq_insert_full(self._c, new_array("uint64_t[]", list(batch)), len(batch)))
 
     def snapshot(self, *, checked: bool = True) -> list[int]:
         """The XIDs, raw-sorted."""
         if checked:
             self.check()
         n = self._c.xcnt
-        xip = ffi.new("uint32_t[]", n)
+        xip = new_array("uint32_t[]", n)
         _accept(lib.pgq_snapshot_full(self._c, xip, n))
         return list(ffi.unpack(xip, n)) if n else []
 
@@ -196,7 +199,7 @@ class KnownAssigned:
     """KnownAssignedXids of a standby. now is in milliseconds."""
 
     def __init__(self, capacity: int, *, variant: str | None = None) -> None:
-        self._xids, self._valid = ffi.new("uint32_t[]", capacity), ffi.new("bool[]", capacity)
+        self._xids, self._valid = new_array("uint32_t[]", capacity), new_array("bool[]", capacity)
         row = ffi.NULL if variant is None else ffi.addressof(_row("known_assigned", variant))
         init = {"xids": self._xids, "valid": self._valid, "capacity": capacity, "variant": row}
         self._k = ffi.new("pgq_known_assigned *", init)
@@ -240,14 +243,14 @@ class KnownAssigned:
 
     def get(self, xmax: int = 0) -> list[int]:
         """The live XIDs, up to the first that does not precede xmax (0: all)."""
-        xarray, n = ffi.new("uint32_t[]", self._k.num), ffi.new("size_t *")
+        xarray, n = new_array("uint32_t[]", self._k.num), ffi.new("size_t *")
         _accept(lib.pgq_known_assigned_get(self._k, xmax, xarray, self._k.num, n))
         return list(ffi.unpack(xarray, n[0])) if n[0] else []
 
 
 def compress(xids: Sequence[int], valid: Sequence[bool], *, tail: int = 0, variant: str) -> list[int]:
     """The compressing loop alone: the XIDs from `tail` on whose flag is set."""
-    x, v = ffi.new("uint32_t[]", list(xids)), ffi.new("bool[]", list(valid))
+    x, v = new_array("uint32_t[]", list(xids)), new_array("bool[]", list(valid))
     n = _row("known_assigned", variant).fn(x, v, tail, len(xids))
     if not all(ffi.unpack(v, n) if n else []):
         raise AssertionError("a flag of a live entry is not set")
