@@ -12,6 +12,8 @@ PYTEST     := $(PY) -m pytest -q -p no:cacheprovider
 
 # Of the stems that have kernels: against the oracle, and against the extracted proofs.
 DIFFERENTIAL := $(wildcard $(foreach test,kernels extracted,tests/$(or $(STEM),*)/test_$(test).py))
+# All that calls kernels, and little else: what is run under the sanitizers.
+KERNEL_TESTS := $(wildcard tests/$(or $(STEM),*)/test_kernels*.py)
 # These need the binding under ASan.
 SANITIZED    := $(wildcard tests/$(or $(STEM),*)/test_sanitized.py)
 
@@ -28,7 +30,7 @@ test-deep: $(TEST_NEEDS) $(EXTRACTED) ## the differential tests with far more, a
 # Python itself is not sanitized: libasan comes first, and what Python never frees is no leak of ours.
 test-asan: $(TEST_NEEDS) kernels-asan ## the differential tests with the kernels under ASan and UBSan (1 minute)
 	@LD_PRELOAD=$$(gcc -print-file-name=libasan.so) ASAN_OPTIONS=detect_leaks=0 PYTHONMALLOC=malloc PYTHONPATH=.:csrc/ffi:$(BUILD)/ffi-asan \
-	  PGQUERN_PROFILE=asan PGQUERN_RESULT=asan $(PYTEST) -o 'pythonpath=. csrc/ffi $(BUILD)/ffi-asan' $(filter %/test_kernels.py,$(DIFFERENTIAL)) $(SANITIZED)
+	  PGQUERN_PROFILE=asan PGQUERN_RESULT=asan $(PYTEST) -o 'pythonpath=. csrc/ffi $(BUILD)/ffi-asan' $(KERNEL_TESTS) $(SANITIZED)
 
 lint-python: $(SETUP)/python.stamp $(BUILD)/ffi/$(FFI) ## Python sources: ruff, its format, mypy --strict (20 s)
 	@$(VENV)/bin/ruff check .

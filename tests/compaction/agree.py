@@ -4,14 +4,15 @@
 from itertools import product
 from typing import NamedTuple
 
-import numpy as np
 from pgquern import PgquernError, compaction
 
 from ref.compaction import Order, page_repair_fragmentation
 from ref.page import BLCKSZ, SIZE_OF_LINE_POINTER, SIZE_OF_PAGE_HEADER, ErrorCode, Header, PageError, line_pointers
+from tests import guarded
 
 ORDERS = {compaction.Order.OFFSET: Order.OFFSET, compaction.Order.ITEM: Order.ITEM}
 VARIANTS = [variant for variant in compaction.variants() if variant.supported]
+GUARDED = guarded.page(bytes(BLCKSZ))
 
 
 class Outcome(NamedTuple):
@@ -35,14 +36,15 @@ def oracle(page: bytes, order: Order, truncate: bool) -> Outcome:
 def kernel(page: bytes, variant: str | None, truncate: bool) -> Outcome:
     """By a variant; None is the dispatched one. A kernel that touches a page it refuses shows it here.
 
-    The page is an array of its own, so that a sanitizer sees a step beyond either end.
+    The page is guarded at both ends: a kernel that reads or writes beyond one of them crashes.
     """
-    work = np.frombuffer(page, dtype=np.uint8).copy()
+    work = GUARDED if len(page) == BLCKSZ else bytearray(page)
+    work[:] = page
     try:
         compaction.page_repair_fragmentation(work, truncate=truncate, variant=variant)
     except PgquernError as error:
-        return Outcome(error.code, error.index, work.tobytes())
-    return Outcome(ErrorCode.OK, 0, work.tobytes())
+        return Outcome(error.code, error.index, bytes(work))
+    return Outcome(ErrorCode.OK, 0, bytes(work))
 
 
 def expected(page: bytes) -> Answers:

@@ -21,8 +21,8 @@ from ref.page import (
     LinePointer,
     build,
 )
-from tests.agree import Outcome, assert_agreement, oracle
-from tests.pages import normal
+from tests.compaction.agree import Outcome, assert_agreement, oracle
+from tests.compaction.pages import normal
 from tests.tally import tally
 
 SPECIAL = BLCKSZ - 16

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: PostgreSQL
-"""KnownAssignedXids: permanent XIDs as bounds, the index that a refusal names, and searches at the ends of the array."""
+"""KnownAssignedXids: permanent XIDs as bounds, the index that a refusal names, searches at the ends of the array."""
 
 from collections.abc import Callable
 from typing import Any
@@ -66,7 +66,7 @@ def test_no_normal_xid_precedes_a_permanent_one(xid: int) -> None:
         assert kernel.get() == (held if xid else [])
 
 
-# ---- the index that a refusal names -------------------------------------------------------------------------------------
+# ---- the index that a refusal names --------------------------------------------------------------
 
 
 def checked(xids: list[int], tail: int) -> tuple[int, int]:
@@ -111,16 +111,16 @@ def test_add_names_the_argument_at_fault(from_xid: int, to_xid: int, refusal: tu
     known = KnownAssigned(30)
     known.add(5, 10, 1)
     held = known.state
-    try:
+    if refusal == (0, 0):
         known.add(from_xid, to_xid, 2)
-    except PgquernError as error:
-        assert (error.code, error.index) == refusal
-        assert known.state == held
-    else:
-        assert refusal == (0, 0)
+        return
+    with pytest.raises(PgquernError) as caught:
+        known.add(from_xid, to_xid, 2)
+    assert (caught.value.code, caught.value.index) == refusal
+    assert known.state == held
 
 
-# ---- searches at the ends of the array ----------------------------------------------------------------------------------
+# ---- searches at the ends of the array -----------------------------------------------------------
 
 
 @pytest.mark.parametrize("at_end", [False, True])

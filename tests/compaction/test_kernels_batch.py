@@ -10,8 +10,8 @@ from pgquern import compaction
 
 from ref.page import BLCKSZ, ErrorCode
 from tests import guarded
-from tests.agree import kernel
-from tests.strategies import page_of, random_shape
+from tests.compaction.agree import kernel
+from tests.compaction.strategies import page_of, random_shape
 from tests.tally import tally
 
 NAMES = [variant.name for variant in compaction.variants()]
