@@ -9,14 +9,14 @@ $(SETUP)/tlc.stamp: spec/tools/get-tlc $(SETUP)/java.stamp
 
 # TLA2TOOLS=/path/to/tla2tools.jar takes any other TLC, and then none is fetched.
 MODEL_NEEDS := $(SETUP)/python.stamp $(if $(TLA2TOOLS),$(SETUP)/java.stamp,$(SETUP)/tlc.stamp)
-MODEL_RUN   := $(PY) spec/run.py $(if $(STEM),--stem $(STEM))
+MODEL_RUN   := $(PY) spec/run.py $(if $(STEM),--stem $(STEM)) $(if $(RUN),--run '$(RUN)')
 
-.PHONY: model model-small model-accept
-model: $(MODEL_NEEDS) ## check every model, and that every broken one fails as it should (5 minutes)
-	@$(MODEL_RUN)
-
-model-small: $(MODEL_NEEDS) ## check the small models and the broken ones only (3 minutes)
+.PHONY: model model-large model-accept
+model: $(MODEL_NEEDS) ## check the small models, and that every broken one fails as it should (3 minutes)
 	@$(MODEL_RUN) --only small
 
-model-accept: $(MODEL_NEEDS) ## run the models and write what was found to spec/manifest.json, for review (5 minutes)
+model-large: $(MODEL_NEEDS) ## check the large models, and that each action of each model is taken (5 minutes)
+	@$(MODEL_RUN) --only large --coverage
+
+model-accept: $(MODEL_NEEDS) ## run all models and write what they show to spec/*/models.toml, for review (8 minutes)
 	@$(MODEL_RUN) --accept

@@ -1,91 +1,103 @@
 # SPDX-License-Identifier: PostgreSQL
-"""Run the models and hold what they show against spec/manifest.json.
+"""Run the models and hold what they show against spec/STEM/models.toml.
 
-    spec/run.py                    every configuration (5 minutes)
-    spec/run.py --only small       without the large ones
-    spec/run.py --stem compaction  those of one subject
-    spec/run.py --accept           write what was found to the manifest and the README's table, for review
-
-Exits with 0 iff nothing failed. Results: build/results/model.json; the tools' output: build/model/STEM/NAME/log.
+Exits with 0 iff nothing failed, with 2 if it could not begin. Results: build/results/model/STEM.json, and
+build/results/model-large/STEM.json for the large runs alone. Configuration files: build/model/STEM/RUN.cfg; what the
+tools said: build/model/STEM/RUN/log.
 """
 
 from __future__ import annotations
 
-import argparse
 import sys
 import time
+from collections.abc import Sequence
+from fnmatch import fnmatch
 from pathlib import Path
+
+import click
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from spec.tools import manifest, readme, results, traces
-from spec.tools.configs import Config, ConfigError, discover, unbroken
+from spec.tools import accepted, models, readme, summary, traces
+from spec.tools.models import ModelError, Run
 from spec.tools.outcome import ToolMissing
-from spec.tools.runner import run_all
+from spec.tools.runner import How, Item, run_all
 
 SPEC = Path("spec")
 
 
-def say(text: str) -> None:
-    print(f"model: {text}", file=sys.stderr)
-
-
-def main() -> int:
-    parser = argparse.ArgumentParser(description="Run the models and compare with the manifest.")
-    parser.add_argument("--stem", help="only the models of this subject (a folder of spec/)")
-    parser.add_argument("--only", choices=["small", "large"], help="only the quick ones, or only the large ones")
-    parser.add_argument("--accept", action="store_true", help="write the manifest instead of comparing with it")
-    parser.add_argument("--jobs", type=int, default=2, help="models at once (2)")
-    parser.add_argument("--build", type=Path, default=Path("build"), help="where generated things go (build)")
-    options = parser.parse_args()
+@click.command(help=__doc__)
+@click.option("--stem", help="Only the models of this subject, a folder of spec/.")
+@click.option(
+    "--run", "pattern", default="*", help="Only runs whose name matches, as in 'MC*_mutant_*'. No results are written."
+)
+@click.option("--only", type=click.Choice(["small", "large"]), help="Only the large runs, or only the others.")
+@click.option(
+    "--coverage", is_flag=True, help="Count how often each action is taken: none may never be. A third slower."
+)
+@click.option("--accept", is_flag=True, help="Write what was found to models.toml and to the README, for review.")
+@click.option("--jobs", default=2, show_default=True, help="How many at once.")
+@click.option("--build", type=click.Path(path_type=Path), default=Path("build"), help="Where generated things go.")
+def main(
+    stem: str | None, pattern: str, only: str | None, coverage: bool, accept: bool, jobs: int, build: Path
+) -> None:
+    """Run the models and compare with what was accepted."""
     try:
-        configs = discover(SPEC, options.stem)
-    except ConfigError as error:
-        say(str(error))
-        return 2
-    wanted = [config for config in configs if options.only is None or config.small == (options.only == "small")]
-    traces.generate(SPEC, options.build)
-    began = time.monotonic()
-    path = SPEC / "manifest.json"
-    try:
-        items = run_all(wanted, manifest.load(path), options.build, options.jobs, accept=options.accept)
-    except ToolMissing as error:
-        say(str(error))
-        return 2
+        found = models.find(SPEC, stem)
+        traces.generate(SPEC, build)
+        wanted = [run for run in found if fnmatch(run.name, pattern) and only in (None, size(run))]
+        began = time.monotonic()
+        items = run_all(wanted, How(build, jobs, accept, coverage))
+        if accept:
+            write_accepted(items)
+            found = models.find(SPEC, stem)
+    except (ModelError, ToolMissing) as error:
+        click.echo(f"model: {error}", err=True)
+        sys.exit(2)
     except KeyboardInterrupt:
-        say("interrupted")
-        return 130
-    wall = time.monotonic() - began
-
-    if options.accept:
-        passed = [item for item in items if item.status == "passed"]
-        found = {manifest.key(item.config): manifest.entry(item.config, item.outcome) for item in passed}
-        manifest.accept(path, configs, found, whole=options.stem is None)
-        readme.write(SPEC / "README.md", discover(SPEC), manifest.load(path))
-    complaints = [f"no model that must fail violates {name}; add a mutant" for name in unbroken(configs)]
-    complaints += [f"{action} is never taken in a large model" for action in results.never_taken(items)]
-    if options.stem is None:
-        complaints += house(configs)
-    for complaint in complaints:
-        say(complaint)
-    written = options.build / "results" / "model.json"
-    results.write(written, items, complaints, wall)
-    results.summary(items, complaints, written, wall)
-    failed = any(item.status == "failed" for item in items)
-    return 1 if failed or complaints else 0
+        click.echo("model: interrupted", err=True)
+        sys.exit(130)
+    times = summary.shares(items, time.monotonic() - began)
+    complaints = complain(found, items, whole=stem is None)
+    said = [text for texts in complaints.values() for text in texts]
+    for text in said:
+        click.echo(f"model: {text}", err=True)
+    results = build / "results"
+    if pattern == "*":
+        layer = "model-large" if only == "large" else "model"
+        for name, share in times.items():
+            mine = [item for item in items if item.run.stem == name]
+            summary.write(layer, name, mine, complaints.get(name, []), share, results)
+    summary.say(items, said, times, results)
+    sys.exit(1 if said or any(item.status == "failed" for item in items) else 0)
 
 
-def house(configs: list[Config]) -> list[str]:
-    """What is wrong with the manifest and the README as a whole."""
-    accepted = manifest.load(SPEC / "manifest.json")
-    stray = sorted(accepted.keys() - {manifest.key(config) for config in configs})
-    wrong = [
-        f"the manifest has {name}, but there is no such configuration; 'make model-accept' drops it" for name in stray
-    ]
-    if stale := readme.differs(SPEC / "README.md", configs, accepted):
-        wrong.append(f"the table in spec/README.md is not the manifest's: {stale}; 'make model-accept' rewrites it")
+def size(run: Run) -> str:
+    """Which half of the runs it belongs to."""
+    return "large" if run.kind == "large" else "small"
+
+
+def write_accepted(items: Sequence[Item]) -> None:
+    """Write what runs showed that can be accepted."""
+    for stem in sorted({item.run.stem for item in items}):
+        passed = [item for item in items if item.run.stem == stem and item.status == "passed"]
+        shown = {item.run.name: accepted.shown(item.run, item.outcome) for item in passed}
+        accepted.accept(SPEC / stem / "models.toml", shown)
+    readme.write(SPEC / "README.md", models.find(SPEC))
+
+
+def complain(found: Sequence[Run], items: Sequence[Item], *, whole: bool) -> dict[str, list[str]]:
+    """What is wrong with no single run, by stem."""
+    wrong: dict[str, list[str]] = {}
+    for stem, name in models.unbroken(found):
+        wrong.setdefault(stem, []).append(f"{stem}: no run that must fail violates {name}; add a mutant")
+    for stem, actions in summary.never_taken(items).items():
+        wrong.setdefault(stem, []).extend(f"{stem}: {action} is never taken in a large model" for action in actions)
+    if whole and (stale := readme.differs(SPEC / "README.md", found)):
+        text = f"the tables in spec/README.md differ from the models.toml: {stale}; 'make model-accept' rewrites them"
+        wrong.setdefault(items[0].run.stem, []).append(text)
     return wrong
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

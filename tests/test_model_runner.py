@@ -7,14 +7,17 @@ import json
 import shutil
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
 
-from spec.tools import apalache, configs, manifest, readme, results, tlc
-from spec.tools.configs import Config, ConfigError
+from spec.tools import accepted, apalache, cfg, models, readme, runner, summary, tlc
+from spec.tools.models import Holds, ModelError, Run, Settings, Violates
 from spec.tools.outcome import Outcome, ToolMissing
-from spec.tools.runner import Item
+from spec.tools.runner import How, Item
+
+TOP = Path(__file__).resolve().parent.parent
 
 
 def message(code: int, text: str, severity: int = 0) -> str:
@@ -35,39 +38,43 @@ TRACE = message(2217, "1: <Initial predicate>\n/\\ x = 0", 4) + message(2217, "2
 BROKEN = HEAD + message(2110, "Invariant Small is violated.", 1) + TRACE
 
 
-def config(kind: str = "small", violates: str | None = None, module: str = "MCM.tla") -> Config:
-    path = Path(f"spec/stem/{Path(module).stem}_{kind}.cfg")
-    return Config(path, path.with_name(module), kind, "It holds.", violates, 300, 0)
+def run(kind: str = "small", expected: Holds | Violates | None = None, module: str = "MCM") -> Run:
+    path, must = Path(f"spec/stem/{module}.tla"), expected or Holds(states=567, depth=7)
+    return Run("stem", f"{module}_{kind}", path, kind, "It holds.", Settings(), must, 30, 0)
+
+
+SMALL = Violates(invariant="Small", trace=2)
 
 
 def test_complete_run_is_read() -> None:
-    seen = tlc.parse(COMPLETE, 0, "")
+    seen = tlc.parse(COMPLETE, 0, [])
     assert (seen.result, seen.total, seen.distinct, seen.depth, seen.tool) == ("success", 1234, 567, 7, "TLC 2.18")
 
 
 @pytest.mark.parametrize(
-    ("said", "exit_code", "config_text", "name"),
+    ("said", "exit_code", "properties", "sort", "name"),
     [
-        (message(2110, "Invariant Small is violated.", 1), 12, "", "Small"),
-        (message(2107, "Invariant Small is violated by the initial state:\nx = 1", 1), 12, "", "Small"),
-        (message(2112, "Action property Grows is violated.", 1), 13, "", "Grows"),
-        (message(2114, "Deadlock reached.", 1), 11, "", "deadlock"),
-        (message(2116, "Temporal properties were violated.", 1), 13, "INVARIANT A\nPROPERTY Live\n", "Live"),
+        (message(2110, "Invariant Small is violated.", 1), 12, [], "invariant", "Small"),
+        (message(2107, "Invariant Small is violated by the initial state:\nx = 1", 1), 12, [], "invariant", "Small"),
+        (message(2112, "Action property Grows is violated.", 1), 13, ["Grows"], "action", "Grows"),
+        (message(2114, "Deadlock reached.", 1), 11, [], "deadlock", "deadlock"),
+        (message(2116, "Temporal properties were violated.", 1), 13, ["Live"], "liveness", "Live"),
         (
             message(2116, "Temporal properties were violated.", 1),
             13,
-            "PROPERTIES Live\n  Other\n",
+            ["Live", "Other"],
+            "liveness",
             "one of Live, Other",
         ),
     ],
 )
-def test_violation_is_named(said: str, exit_code: int, config_text: str, name: str) -> None:
-    seen = tlc.parse(HEAD + said + TRACE, exit_code, config_text)
-    assert (seen.result, seen.property, seen.trace_length) == ("violation", name, 2)
+def test_violation_is_named(said: str, exit_code: int, properties: list[str], sort: str, name: str) -> None:
+    seen = tlc.parse(HEAD + said + TRACE, exit_code, properties)
+    assert (seen.result, seen.sort, seen.property, seen.trace_length) == ("violation", sort, name, 2)
 
 
 def test_violation_in_an_initial_state_has_a_trace_of_one() -> None:
-    seen = tlc.parse(HEAD + message(2107, "Invariant Small is violated by the initial state:\nx = 1", 1), 12, "")
+    seen = tlc.parse(HEAD + message(2107, "Invariant Small is violated by the initial state:\nx = 1", 1), 12, [])
     assert seen.trace_length == 1
 
 
@@ -88,14 +95,14 @@ def test_violation_in_an_initial_state_has_a_trace_of_one() -> None:
     ],
 )
 def test_anything_else_is_an_error(output: str, exit_code: int) -> None:
-    seen = tlc.parse(output, exit_code, "")
+    seen = tlc.parse(output, exit_code, [])
     assert seen.result == "error"
-    assert manifest.unfit(config(), seen)
-    assert manifest.unfit(config("mutant", "Small"), seen)
+    assert accepted.unfit(run(), seen)
+    assert accepted.unfit(run("mutant", SMALL), seen)
 
 
 def test_error_carries_what_tlc_said() -> None:
-    seen = tlc.parse(HEAD + message(1000, "Unknown operator:\n`Foo'.", 1), 150, "")
+    seen = tlc.parse(HEAD + message(1000, "Unknown operator:\n`Foo'.", 1), 150, [])
     assert "Unknown operator: `Foo'." in seen.reason
 
 
@@ -110,7 +117,7 @@ def test_error_carries_what_tlc_said() -> None:
     ],
 )
 def test_module_that_does_not_parse_is_said_why(parser: str, reason: str) -> None:
-    seen = tlc.parse(HEAD + parser + "\n" + message(3002, "Parsing or semantic analysis failed.", 1), 150, "")
+    seen = tlc.parse(HEAD + parser + "\n" + message(3002, "Parsing or semantic analysis failed.", 1), 150, [])
     assert seen.result == "error"
     assert seen.reason.endswith(reason)
 
@@ -118,174 +125,270 @@ def test_module_that_does_not_parse_is_said_why(parser: str, reason: str) -> Non
 def test_action_never_taken_fails() -> None:
     covered = message(2772, "<Inc line 5, col 1 to line 5, col 3 of module M>: 3:5")
     idle = message(2772, "<Never line 6, col 1 to line 6, col 5 of module M>: 0:0")
-    seen = tlc.parse(COMPLETE + covered + idle, 0, "")
+    seen = tlc.parse(COMPLETE + covered + idle, 0, [])
     assert (seen.actions, seen.never_taken) == (2, ["Never"])
-    item = Item(config("large"), None, "passed", [], seen)
-    assert results.never_taken([item]) == ["stem/MCM.Never"]
-    other = tlc.parse(COMPLETE + covered + idle.replace("0:0", "0:4"), 0, "")
-    assert results.never_taken([item, Item(config("large"), None, "passed", [], other)]) == []
+    item = Item(run("large"), "passed", [], seen)
+    assert summary.never_taken([item]) == {"stem": ["MCM.Never"]}
+    other = tlc.parse(COMPLETE + covered + idle.replace("0:0", "0:4"), 0, [])
+    assert summary.never_taken([item, Item(run("large"), "passed", [], other)]) == {"stem": []}
     later = message(2772, "<Never line 6, col 1 to line 6, col 5 of module M>: 0:4")
-    assert tlc.parse(COMPLETE + covered + idle + later, 0, "").never_taken == []
-
-
-def accepted(which: Config, seen: Outcome) -> manifest.Entry:
-    return manifest.entry(which, seen)
+    assert tlc.parse(COMPLETE + covered + idle + later, 0, []).never_taken == []
 
 
 def test_what_was_accepted_passes() -> None:
-    seen = tlc.parse(COMPLETE, 0, "")
-    assert manifest.differences(config(), seen, accepted(config(), seen)) == []
+    assert accepted.differences(run(), tlc.parse(COMPLETE, 0, [])) == []
+    assert accepted.differences(run("mutant", SMALL), tlc.parse(BROKEN, 12, [])) == []
 
 
-@pytest.mark.parametrize(("field", "value"), [("distinctStates", 566), ("stateDepth", 8), ("result", "violation")])
-def test_control_a_wrong_expected_figure_fails(field: str, value: object) -> None:
-    seen = tlc.parse(COMPLETE, 0, "")
-    wrong = accepted(config(), seen) | {field: value}
-    assert field in manifest.differences(config(), seen, wrong)[0]
+@pytest.mark.parametrize(
+    ("expected", "field"), [(Holds(states=566, depth=7), "states"), (Holds(states=567, depth=8), "depth")]
+)
+def test_control_a_wrong_expected_figure_fails(expected: Holds, field: str) -> None:
+    assert accepted.differences(run(expected=expected), tlc.parse(COMPLETE, 0, []))[0].startswith(field)
 
 
-def test_time_and_total_states_may_differ() -> None:
-    seen = tlc.parse(COMPLETE, 0, "")
-    assert not manifest.differences(
-        config(), seen, accepted(config(), seen) | {"runtime": "09:00:00", "totalStates": 1}
-    )
+def test_run_without_accepted_figures_fails() -> None:
+    assert "model-accept" in accepted.differences(run(expected=Holds()), tlc.parse(COMPLETE, 0, []))[0]
+    trace_missing = Violates(invariant="Small")
+    assert accepted.differences(run("mutant", trace_missing), tlc.parse(BROKEN, 12, [])) == [
+        "trace: accepted None, now 2"
+    ]
 
 
-def test_model_that_is_not_in_the_manifest_fails() -> None:
-    assert "model-accept" in manifest.differences(config(), tlc.parse(COMPLETE, 0, ""), None)[0]
-
-
-def test_control_a_must_fail_model_that_passes_fails() -> None:
-    must_fail, seen = config("mutant", "Small"), tlc.parse(COMPLETE, 0, "")
-    assert manifest.unfit(must_fail, seen) == ["must fail on Small, but passed"]
-    assert manifest.differences(must_fail, seen, accepted(must_fail, seen)), "not even when it was accepted so"
+def test_control_a_must_fail_model_that_holds_fails() -> None:
+    must_fail, seen = run("mutant", SMALL), tlc.parse(COMPLETE, 0, [])
+    assert accepted.unfit(must_fail, seen) == ["must violate Small, but everything holds"]
+    assert accepted.differences(must_fail, seen)
 
 
 def test_must_fail_model_has_to_fail_on_its_property_and_as_soon_as_ever() -> None:
-    seen = tlc.parse(BROKEN, 12, "")
-    assert manifest.unfit(config("mutant", "Small"), seen) == []
-    assert manifest.unfit(config("mutant", "Other"), seen) == ["must fail on Other, but failed on Small"]
-    longer = accepted(config("mutant", "Small"), seen) | {"traceLength": 3}
-    assert manifest.differences(config("mutant", "Small"), seen, longer) == ["traceLength: accepted 3, now 2"]
+    seen = tlc.parse(BROKEN, 12, [])
+    other, later = Violates(invariant="Other", trace=2), Violates(invariant="Small", trace=3)
+    assert accepted.unfit(run("mutant", other), seen) == ["must violate Other, but violates Small"]
+    assert accepted.differences(run("mutant", later), seen) == ["trace: accepted 3, now 2"]
+
+
+def test_no_length_is_compared_or_accepted_where_liveness_fails() -> None:
+    must_fail = run("mutant", Violates(liveness="Live"))
+    temporal = message(2116, "Temporal properties were violated.", 1)
+    for trace in (TRACE, TRACE + message(2218, "3: Stuttering", 4)):
+        seen = tlc.parse(HEAD + temporal + trace, 13, ["Live"])
+        assert accepted.differences(must_fail, seen) == []
+        assert accepted.toml(accepted.shown(must_fail, seen)) == 'violates = { liveness = "Live" }'
+    step = tlc.parse(HEAD + message(2112, "Action property Live is violated.", 1) + TRACE, 13, ["Live"])
+    assert accepted.differences(must_fail, step), "a step that violates it is something else"
+
+
+def test_liveness_is_checked_at_the_end_and_not_at_times_of_the_clock(tmp_path: Path) -> None:
+    line = tlc.arguments(run(), tmp_path, coverage=False)
+    assert line[line.index("-lncheck") + 1] == "final"
+    assert line[line.index("-workers") + 1] == "1"
+    assert "-coverage" not in line
 
 
 def test_violation_in_a_model_that_must_hold_fails() -> None:
-    assert manifest.unfit(config(), tlc.parse(BROKEN, 12, "")) == ["Small is violated, after 2 states"]
+    assert accepted.unfit(run(), tlc.parse(BROKEN, 12, [])) == ["Small is violated, after 2 states"]
 
 
 def test_apalache_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(apalache, "find", lambda: ("apalache-mc", "Apalache 0.0"))
-    good = apalache.parse("The outcome is: NoError\nEXITCODE: OK", 0, "INVARIANT A")
+    good = apalache.parse("The outcome is: NoError\nEXITCODE: OK", 0, ["A"])
     assert good.result == "success"
-    bad = apalache.parse("State 2: state invariant 1 violated.\nThe outcome is: Error", 12, "INVARIANT A")
+    bad = apalache.parse("State 2: state invariant 1 violated.\nThe outcome is: Error", 12, ["A"])
     assert (bad.result, bad.property, bad.trace_length) == ("violation", "A", 3)
-    assert apalache.parse("no type   E@12:00:00.000", 120, "").reason == "no type"
-    assert apalache.parse("The outcome is: Deadlock", 0, "").result == "error"
+    assert apalache.parse("no type   E@12:00:00.000", 120, []).reason == "no type"
+    assert apalache.parse("The outcome is: Deadlock", 0, []).result == "error"
 
 
-def write_model(folder: Path, name: str, text: str, module: str = "MCM.tla") -> Path:
+BASE = '[base.MCM]\nspecification = "Spec"\nconstants = { Size = 8, Full = true }\ninvariants = ["A", "B"]\n'
+SAYS = 'says = "What it shows."\n'
+HOLDS = f"[run.MCM_small]\n{SAYS}holds = {{ states = 1, depth = 1 }}\n"
+
+
+def write_models(folder: Path, text: str, module: str = "MCM") -> Path:
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / module).write_text("---- MODULE MCM ----\n====\n")
-    (folder / name).write_text(text)
-    return folder / name
+    (folder / f"{module}.tla").write_text(f"---- MODULE {module} ----\n====\n")
+    (folder / "models.toml").write_text(text)
+    return folder / "models.toml"
 
 
-def test_configuration_is_read(tmp_path: Path) -> None:
-    path = write_model(
-        tmp_path / "stem",
-        "MCM_mutant_far_off.cfg",
-        "\\* says: It breaks.\n\\* violates: Small\nINVARIANTS\n    Small \\* not Other\nPROPERTY Live\n",
+def read(tmp_path: Path, text: str, module: str = "MCM") -> dict[str, Run]:
+    return {one.name: one for one in models.runs(write_models(tmp_path / "stem", text, module))}
+
+
+def test_run_changes_what_its_base_says(tmp_path: Path) -> None:
+    text = (
+        BASE
+        + '[base.two]\nbase = "MCM"\nsymmetry = "Sym"\nconstants = { Size = 16 }\n'
+        + f'[run.MCM_small]\n{SAYS}base = "two"\ndefinitions = {{ Nat = "Few" }}\nholds = {{}}\n'
+        + f'[run.MCM_mutant_far]\n{SAYS}init = "Init"\nnext = "Far"\ndeadlock = false\n'
+        + 'violates = { action = "Grows" }\n'
     )
-    read = configs.read(path)
-    assert (read.stem, read.module.name, read.kind, read.violates) == ("stem", "MCM.tla", "mutant", "Small")
-    assert read.must_fail
-    assert configs.properties(path.read_text()) == ["Small", "Live"]
+    found = read(tmp_path, text)
+    small, far = (list(cfg.lines(found[name]))[2:] for name in ("MCM_small", "MCM_mutant_far"))
+    assert small == [
+        *(
+            "SPECIFICATION Spec",
+            "CONSTANTS",
+            "    Size = 16",
+            "    Full = TRUE",
+            "    Nat <- Few",
+            "CHECK_DEADLOCK TRUE",
+        ),
+        *("INVARIANTS", "    A", "    B", "SYMMETRY Sym"),
+    ]
+    assert far == [
+        *("\\* Must violate: Grows", "INIT Init", "NEXT Far", "CONSTANTS", "    Size = 8", "    Full = TRUE"),
+        *("CHECK_DEADLOCK FALSE", "PROPERTIES", "    Grows"),
+    ]
+    assert cfg.write(found["MCM_small"], tmp_path) == tmp_path / "model" / "stem" / "MCM_small.cfg"
 
 
 @pytest.mark.parametrize(
-    ("name", "text", "complaint"),
+    ("text", "complaint"),
     [
-        ("MCM_other.cfg", "\\* says: x\n", "the name must be"),
-        ("MCN_small.cfg", "\\* says: x\n", "no module"),
-        ("MCM_small.cfg", "INVARIANT A\n", "says"),
-        ("MCM_small.cfg", "\\* says: x\n\\* violates: A\nINVARIANT A\n", "violates"),
-        ("MCM_mutant_x.cfg", "\\* says: x\nINVARIANT A\n", "violates"),
-        ("MCM_mutant_x.cfg", "\\* says: x\n\\* violates: B\nINVARIANT A\n", "not among"),
-        ("MCM_laws.cfg", "\\* says: x\n", "Apalache"),
+        (HOLDS.replace("holds", "constant = { Size = 9 }\nholds"), "run MCM_small: constant: .* mean 'constants'"),
+        (HOLDS.replace("depth", "dept"), "run MCM_small: holds.dept: unknown key; did you mean 'depth'"),
+        (HOLDS.replace("depth = 1", 'depth = "one"'), "run MCM_small: holds.depth: .* integer"),
+        (HOLDS.replace("holds", "constants = { Size = 1.5 }\nholds"), "run MCM_small: constants.Size"),
+        (HOLDS.replace(SAYS, ""), "run MCM_small: says: Field required"),
+        (HOLDS.replace("MCM_small", "MCM_other"), "run MCM_other: the name must be"),
+        (HOLDS.replace("MCM_small", "MCN_small"), "run MCN_small: there is no module"),
+        (HOLDS.replace("holds", 'base = "one"\nholds'), "run MCM_small: there is no base 'one'; there are: MCM"),
+        ('[base.a]\nbase = "a"\n' + HOLDS.replace("holds", 'base = "a"\nholds'), "starts from itself: a -> a"),
+        (HOLDS.replace("holds = { states = 1, depth = 1 }", ""), "run MCM_small: say 'holds"),
+        (HOLDS.replace("small", "mutant_x"), "run MCM_mutant_x: 'violates' is for the kinds"),
+        (HOLDS + 'violates = { invariant = "A" }\n', "run MCM_small: say 'holds"),
+        (f"[run.MCM_mutant_x]\n{SAYS}violates = {{}}\n", "run MCM_mutant_x: violates: .*exactly one"),
+        (f'[run.MCM_mutant_x]\n{SAYS}violates = {{ liveness = "L", trace = 3 }}\n', "no shortest trace"),
+        (
+            f'[run.MCM_mutant_x]\n{SAYS}properties = ["K"]\nviolates = {{ liveness = "L" }}\n',
+            "TLC does not say which liveness property",
+        ),
+        (HOLDS.replace("holds", 'symmetry = "S"\nproperties = ["L"]\nholds'), "run MCM_small: 'symmetry' is not sound"),
+        (HOLDS.replace("holds", "length = 1\nholds"), "run MCM_small: 'length' is for Apalache"),
+        (HOLDS.replace("small", "laws"), "run MCM_laws: the kinds .* are for Apalache"),
+        (HOLDS.replace("holds", 'init = "Init"\nholds'), "run MCM_small: give 'specification'"),
+        (HOLDS + HOLDS, r"models.toml: Cannot declare \('run', 'MCM_small'\) twice"),
+        (HOLDS + "[runs.MCM_small]\n", "the file: runs: unknown key; did you mean 'run'"),
     ],
 )
-def test_bad_configuration_is_refused_with_a_reason(tmp_path: Path, name: str, text: str, complaint: str) -> None:
-    with pytest.raises(ConfigError, match=complaint):
-        configs.read(write_model(tmp_path / "stem", name, text))
+def test_bad_key_is_refused_and_named(tmp_path: Path, text: str, complaint: str) -> None:
+    with pytest.raises(ModelError, match=complaint) as refused:
+        read(tmp_path, BASE + text)
+    assert "stem/models.toml" in str(refused.value)
 
 
 def test_unknown_stem_is_refused(tmp_path: Path) -> None:
-    write_model(tmp_path / "stem", "MCM_small.cfg", "\\* says: x\n")
-    with pytest.raises(ConfigError, match="there are: stem"):
-        configs.discover(tmp_path, "other")
+    write_models(tmp_path / "stem", BASE + HOLDS)
+    with pytest.raises(ModelError, match="there are: stem"):
+        models.find(tmp_path, "other")
 
 
-def test_accept_keeps_others_and_drops_what_is_gone(tmp_path: Path) -> None:
-    for stem in ("one", "two"):
-        write_model(tmp_path / stem, "MCM_small.cfg", "\\* says: x\n")
-    both, path, seen = configs.discover(tmp_path), tmp_path / "manifest.json", tlc.parse(COMPLETE, 0, "")
-    manifest.accept(path, both, {manifest.key(one): manifest.entry(one, seen) for one in both}, whole=True)
-    seen.distinct = 9
-    manifest.accept(path, both[:1], {manifest.key(both[0]): manifest.entry(both[0], seen)}, whole=False)
-    assert {name: entry["distinctStates"] for name, entry in manifest.load(path).items()} == {
-        "one/MCM_small.cfg": 9, "two/MCM_small.cfg": 567}  # fmt: skip
-    manifest.accept(path, both[:1], {}, whole=True)
-    assert list(manifest.load(path)) == ["one/MCM_small.cfg"]
+def test_accept_replaces_the_figures_and_nothing_else(tmp_path: Path) -> None:
+    mutant = f'[run.MCM_mutant_x]\n{SAYS}invariants = [\n    "A",\n]  # as well\nviolates = {{ invariant = "B" }}\n'
+    path = write_models(tmp_path / "stem", f"# head\n{BASE}{HOLDS}\n# why\n{mutant}")
+    before = path.read_text()
+    accepted.accept(path, {"MCM_small": Holds(states=9, depth=2), "MCM_mutant_x": Violates(action="B", trace=4)})
+    assert path.read_text() == before.replace("states = 1, depth = 1", "states = 9, depth = 2").replace(
+        'invariant = "B" }', 'action = "B", trace = 4 }'
+    )
+    path.write_text(path.read_text().replace("holds = {", "holds={"))
+    with pytest.raises(ModelError, match="MCM_small needs one line"):
+        accepted.accept(path, {"MCM_small": Holds()})
 
 
-def test_readme_table_must_equal_the_manifest(tmp_path: Path) -> None:
-    path, which = tmp_path / "README.md", config()
-    path.write_text("<!-- models: written by 'make model-accept' -->\n<!-- end of models -->\n")
-    entries = {manifest.key(which): manifest.entry(which, tlc.parse(COMPLETE, 0, ""))}
-    assert readme.differs(path, [which], entries)
-    readme.write(path, [which], entries)
-    assert readme.differs(path, [which], entries) == ""
-    assert "| `stem/MCM_small` | It holds. | 567 distinct, depth 7 |" in path.read_text()
+def test_readme_tables_must_equal_the_models(tmp_path: Path) -> None:
+    path, which = tmp_path / "README.md", [run(), run("mutant", SMALL)]
+    path.write_text(f"{readme.BEGIN}{readme.END}\n")
+    assert readme.differs(path, which)
+    readme.write(path, which)
+    assert readme.differs(path, which) == ""
+    assert "### stem: 2 runs\n" in path.read_text()
+    assert "| `MCM_small` | It holds. | holds: 567 states, depth 7 |" in path.read_text()
+    assert "| `MCM_mutant` | It holds. | violates Small, 2 states |" in path.read_text()
     path.write_text(path.read_text().replace("567", "568"))
-    assert "567" in readme.differs(path, [which], entries)
+    assert "567" in readme.differs(path, which)
+
+
+def test_readme_in_the_repository_has_every_run() -> None:
+    found = models.find(TOP / "spec")
+    assert readme.differs(TOP / "spec" / "README.md", found) == ""
+    assert models.unbroken(found) == []
 
 
 def test_skipped_is_never_counted_as_passed() -> None:
-    item = Item(config("laws", module="APM.tla"), None, "skipped", ["no Apalache"], Outcome("skipped", "no Apalache"))
-    assert results.says([item]) == "0 models hold (0 distinct states), 0 fail as they must, 1 skipped"
+    item = Item(run("laws", module="APM"), "skipped", ["no Apalache"], Outcome("skipped", "no Apalache"))
+    assert summary.says([item]) == "0 models hold (0 distinct states), 0 fail as they must, 1 skipped"
 
 
-TOP = Path(__file__).resolve().parent.parent
+def test_missing_apalache_is_said_in_one_line(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("APALACHE", str(tmp_path / "none"))
+    apalache.find.cache_clear()
+    items = runner.run_all([run("laws", Holds(), "APM"), run("step", Holds(), "APM")], How(tmp_path))
+    assert [item.status for item in items] == ["skipped", "skipped"]
+    said = [text for text in capsys.readouterr().err.splitlines() if text.strip()]
+    assert len(said) == 1
+    assert said[0].startswith("SKIPPED 2 runs of Apalache: APALACHE=")
+
+
+def test_slow_run_is_warned_of_and_does_not_fail(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    seen = tlc.parse(COMPLETE, 0, [])
+    seen.seconds = 31.0
+    item = Item(run(), outcome=seen)
+    runner.judge(item, How(tmp_path))
+    summary.say([item], [], {"stem": 31.0}, tmp_path)
+    assert item.status == "passed"
+    assert "longer than planned" in capsys.readouterr().err
+    assert runner.limit(item.run) == 600, "the guard against a hang is far away"
+
+
+def test_hanging_process_is_stopped(tmp_path: Path) -> None:
+    with pytest.raises(runner.Hangs, match="taken to hang and stopped after 1 s"):
+        runner.execute(["sleep", "60"], tmp_path, tmp_path / "log", 1, threading.Event())
 
 
 @pytest.fixture
 def copied(tmp_path: Path) -> Path:
-    """A folder with the real XID models, small ones only, and a manifest of just these."""
+    """A folder with two of the real XID models."""
     try:
         tlc.find(TOP / "build")
     except ToolMissing as error:
         pytest.skip(str(error))
     shutil.copytree(TOP / "spec" / "common", tmp_path / "spec" / "common")
     (tmp_path / "spec" / "xid").mkdir()
-    for name in ("XidLaws.tla", "MCXid.tla", "MCXid_small.cfg", "MCXid_mutant_third.cfg"):
+    for name in ("XidLaws.tla", "MCXid.tla"):
         shutil.copy(TOP / "spec" / "xid" / name, tmp_path / "spec" / "xid")
-    small = tmp_path / "spec" / "xid" / "MCXid_small.cfg"
-    small.write_text(small.read_text().split("INVARIANTS")[0] + "INVARIANTS\n    Transitive\n")
+    (tmp_path / "spec" / "xid" / "models.toml").write_text(XID)
     (tmp_path / "build").mkdir()
     (tmp_path / "build" / "tools").symlink_to(TOP / "build" / "tools")
-    whole = manifest.load(TOP / "spec" / "manifest.json")
-    mine = configs.discover(tmp_path / "spec")
-    manifest.accept(
-        tmp_path / "spec" / "manifest.json", mine, {manifest.key(one): whole[manifest.key(one)] for one in mine}, True
-    )
     return tmp_path
 
 
-def run_models(folder: Path) -> tuple[int, dict[str, str]]:
-    """The runner on the copy: its exit code, and the status of each model."""
-    command = [sys.executable, str(TOP / "spec" / "run.py"), "--stem", "xid"]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=120)
-    written = folder / "build" / "results" / "model.json"
+XID = """
+[base.MCXid]
+specification = "Spec"
+constants = { Size = 16, FirstNormal = 3, Span = 8, Epochs = "{1, 2}", WithOpposite = true }
+invariants = ["Transitive"]
+
+[run.MCXid_small]
+says = "Within half a ring precedes is transitive."
+holds = { states = 3346, depth = 1 }
+
+[run.MCXid_mutant_third]
+says = "Beyond half a ring precedes is not transitive."
+constants = { Span = 16, WithOpposite = false }
+violates = { invariant = "Transitive", trace = 1 }
+"""
+
+
+def run_models(folder: Path, *options: str) -> tuple[int, dict[str, str]]:
+    """The runner on the copy: its exit code, and the status of each run."""
+    command = [sys.executable, str(TOP / "spec" / "run.py"), "--stem", "xid", *options]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=600)
+    written = folder / "build" / "results" / "model" / "xid.json"
     items = json.loads(written.read_text())["items"] if written.is_file() else []
     return done.returncode, {item["name"]: item["status"] for item in items} or {"said": done.stderr}
 
@@ -293,11 +396,18 @@ def run_models(folder: Path) -> tuple[int, dict[str, str]]:
 def test_real_models_pass_and_a_wrong_count_or_a_mended_mutant_fails(copied: Path) -> None:
     assert run_models(copied) == (0, {"MCXid_mutant_third": "passed", "MCXid_small": "passed"})
 
-    path = copied / "spec" / "manifest.json"
-    path.write_text(path.read_text().replace('"distinctStates": 3346', '"distinctStates": 3345'))
-    third = copied / "spec" / "xid" / "MCXid_mutant_third.cfg"
-    third.write_text(third.read_text().replace("Span = 16", "Span = 8"))
+    path = copied / "spec" / "xid" / "models.toml"
+    path.write_text(XID.replace("states = 3346", "states = 3345").replace("Span = 16", "Span = 8"))
     assert run_models(copied) == (1, {"MCXid_mutant_third": "failed", "MCXid_small": "failed"})
+
+
+def test_accept_fills_in_what_a_new_run_shows(copied: Path) -> None:
+    path = copied / "spec" / "xid" / "models.toml"
+    path.write_text(XID.replace("{ states = 3346, depth = 1 }", "{}").replace(", trace = 1", ""))
+    (copied / "spec" / "README.md").write_text(readme.BEGIN + readme.END)
+    assert run_models(copied, "--accept")[0] == 0
+    assert path.read_text() == XID
+    assert "3,346 states" in (copied / "spec" / "README.md").read_text()
 
 
 def test_module_that_does_not_parse_fails(copied: Path) -> None:
@@ -307,10 +417,10 @@ def test_module_that_does_not_parse_fails(copied: Path) -> None:
 
 
 def test_property_that_nothing_breaks_is_found(tmp_path: Path) -> None:
-    write_model(tmp_path / "stem", "MCM_small.cfg", "\\* says: x\nINVARIANTS\n    A\n    B\n")
-    write_model(tmp_path / "stem", "MCM_mutant_a.cfg", "\\* says: x\n\\* violates: A\nINVARIANT A\n")
-    write_model(tmp_path / "other", "MCM_mutant_b.cfg", "\\* says: x\n\\* violates: B\nINVARIANT B\n")
-    assert configs.unbroken(configs.discover(tmp_path)) == ["stem/B"]
+    mutant = f"[run.MCM_mutant_x]\n{SAYS}violates = {{ invariant = 'A' }}\n"
+    write_models(tmp_path / "stem", BASE + HOLDS + mutant)
+    write_models(tmp_path / "other", BASE + mutant.replace("'A'", "'B'"))
+    assert models.unbroken(models.find(tmp_path)) == [("stem", "B")]
 
 
 def test_missing_tools_say_how_to_get_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

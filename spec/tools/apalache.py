@@ -7,10 +7,12 @@ import os
 import re
 import shutil
 import subprocess
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
-from spec.tools.configs import Config, properties
+from spec.tools import cfg
+from spec.tools.models import Run
 from spec.tools.outcome import Outcome, ToolMissing
 
 VIOLATED = re.compile(r"State (\d+): state invariant \d+ violated")
@@ -34,35 +36,35 @@ def find() -> tuple[str, str]:
     return path, f"Apalache {version.stdout.strip().splitlines()[-1]}"
 
 
-def command(config: Config, build: Path) -> tuple[list[str], Path]:
+def command(run: Run, build: Path) -> tuple[list[str], Path]:
     """The command line for Apalache, and the folder to start it in, a copy of the modules: it looks nowhere else."""
     path, _ = find()
-    scratch = (build / "model" / config.stem / config.name).resolve()
+    config = cfg.write(run, build).resolve()
+    scratch = (build / "model" / run.stem / run.name).resolve()
     shutil.rmtree(scratch, ignore_errors=True)
     scratch.mkdir(parents=True)
-    for module in [*config.path.parent.parent.glob("common/*.tla"), *config.path.parent.glob("*.tla")]:
+    for module in [*run.module.parent.parent.glob("common/*.tla"), *run.module.parent.glob("*.tla")]:
         shutil.copy(module, scratch)
-    shutil.copy(config.path, scratch)
+    shutil.copy(config, scratch)
     return [
         path,
         "check",
-        f"--config={config.path.name}",
-        f"--length={config.length}",
+        f"--config={config.name}",
+        f"--length={run.length}",
         "--no-deadlock=true",
         f"--out-dir={scratch / 'out'}",
-        config.module.name,
+        run.module.name,
     ], scratch
 
 
-def parse(output: str, exit_code: int, config_text: str) -> Outcome:
-    """Judge a whole output of Apalache together with its exit code."""
+def parse(output: str, exit_code: int, names: Sequence[str]) -> Outcome:
+    """Judge a whole output of Apalache together with its exit code. names: the invariants that it checked."""
     seen = Outcome(tool=find()[1])
-    names = properties(config_text)
     if exit_code == 0 and "The outcome is: NoError" in output:
         seen.result = "success"
     elif exit_code == 12 and (violated := VIOLATED.search(output)):
-        # It numbers the conjuncts of the invariant, not the names: a configuration that must fail has one name.
-        seen.result, seen.trace_length = "violation", int(violated[1]) + 1
+        # It numbers the conjuncts of the invariant, not the names: a run that must fail has one name.
+        seen.result, seen.sort, seen.trace_length = "violation", "invariant", int(violated[1]) + 1
         seen.property = names[0] if len(names) == 1 else f"one of {', '.join(names)}"
     else:
         error = ERROR.search(output)

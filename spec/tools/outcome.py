@@ -9,6 +9,7 @@ from typing import Literal
 
 # success: everything was searched and holds. violation: a property was seen to fail. error: neither can be said.
 Result = Literal["success", "violation", "error", "skipped"]
+Sort = Literal["invariant", "action", "liveness", "deadlock"]
 
 
 class ToolMissing(RuntimeError):
@@ -22,6 +23,8 @@ class Outcome:
     result: Result = "error"
     reason: str = ""
     property: str | None = None
+    sort: Sort | None = None
+    """How the property failed."""
     distinct: int | None = None
     total: int | None = None
     depth: int | None = None

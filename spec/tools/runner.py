@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: PostgreSQL
-"""Run configurations, a few at a time, with a live table of what is under way."""
+"""Run the models, a few at a time, and judge each."""
 
 from __future__ import annotations
 
@@ -8,56 +8,71 @@ import signal
 import subprocess
 import threading
 import time
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from rich.console import Console
-from rich.live import Live
 from rich.markup import escape
-from rich.table import Table
 
-from spec.tools import apalache, manifest, tlc
-from spec.tools.configs import Config
-from spec.tools.manifest import Entry
+from spec.tools import accepted, apalache, tlc
+from spec.tools.models import Holds, Run
 from spec.tools.outcome import Outcome, ToolMissing
+from tools import progress
+from tools.results import Status
+
+HANG_FACTOR, HANG_SECONDS = 20, 600
+"""A run is taken to hang after HANG_FACTOR times its planned seconds, and at the earliest after HANG_SECONDS."""
+
+
+@dataclass(frozen=True)
+class How:
+    """How to run: where generated things go, how many at once, and what is wanted of TLC."""
+
+    build: Path
+    jobs: int = 2
+    accept: bool = False
+    coverage: bool = False
 
 
 @dataclass
 class Item:
-    """A configuration on its way: waiting, running, then passed, failed or skipped, and why."""
+    """A run and how it went: passed, failed or skipped, and why."""
 
-    config: Config
-    accepted: Entry | None
-    status: str = "waiting"
+    run: Run
+    status: Status = "skipped"
     why: list[str] = field(default_factory=list)
     outcome: Outcome = field(default_factory=Outcome)
-    started: float = 0.0
-    distinct: int | None = None
 
     @property
-    def expected_seconds(self) -> int:
-        """How long it took when it was accepted; 0 if it wasn't."""
-        hours, minutes, seconds = map(int, (self.accepted or {}).get("runtime", "0:0:0").split(":"))
-        return hours * 3600 + minutes * 60 + seconds
+    def late(self) -> bool:
+        """Whether it took longer than planned. A busy or slow machine is no failure: this is only said."""
+        return self.outcome.seconds > self.run.seconds
 
 
-def run_all(configs: list[Config], accepted: dict[str, Entry], build: Path, jobs: int, *, accept: bool) -> list[Item]:
-    """Run all, the longest first; judge each against the manifest (or, to accept, against its own head only)."""
-    if any(not config.symbolic for config in configs):
-        tlc.find(build)
-    items = [Item(config, accepted.get(manifest.key(config))) for config in configs]
-    order = sorted(items, key=lambda item: (-item.expected_seconds, item.config.small))
-    stop = threading.Event()
-    console = Console(stderr=True)
-    live = Live(console=console, refresh_per_second=4, get_renderable=lambda: under_way(items), transient=True)
-    with ThreadPoolExecutor(jobs) as pool, live if console.is_terminal else nullcontext():
+class Hangs(RuntimeError):
+    """A process that was stopped because it did not end."""
+
+
+def run_all(runs: Sequence[Run], how: How) -> list[Item]:
+    """Run all, the longest first, and judge each against what was accepted (or, to accept, only whether it fits)."""
+    if any(not run.symbolic for run in runs):
+        tlc.find(how.build)
+    items = [Item(run) for run in runs]
+    console, stop = progress.console(stderr=True), threading.Event()
+    waiting = skip_symbolic(items)
+    if skipped := [item for item in items if item not in waiting]:
+        console.print(
+            f"[yellow]SKIPPED[/] {len(skipped)} runs of Apalache: {escape(skipped[0].why[0])}", soft_wrap=True
+        )
+    with ThreadPoolExecutor(how.jobs) as pool, progress.bar(console) as bar:
+        task = bar.add_task("models", total=len(waiting))
         try:
-            tasks = {pool.submit(run_one, item, build, stop, accept=accept): item for item in order}
-            for task in as_completed(tasks):
-                task.result()
-                console.print(line(tasks[task]), highlight=False, soft_wrap=True)
+            begun = [pool.submit(run_one, item, how, stop) for item in sorted(waiting, key=cost, reverse=True)]
+            for future in as_completed(begun):
+                item = future.result()
+                bar.console.print(line(item), soft_wrap=True)
+                bar.advance(task)
         except BaseException:
             stop.set()
             pool.shutdown(cancel_futures=True)
@@ -65,86 +80,85 @@ def run_all(configs: list[Config], accepted: dict[str, Entry], build: Path, jobs
     return items
 
 
-def run_one(item: Item, build: Path, stop: threading.Event, *, accept: bool) -> None:
-    """Run one configuration and judge it."""
-    config, item.started, item.status = item.config, time.monotonic(), "running"
-    tool = apalache if config.symbolic else tlc
+def cost(item: Item) -> tuple[int, int]:
+    """What to start first: planned seconds, then states."""
+    expected = item.run.expected
+    return item.run.seconds, (expected.states or 0) if isinstance(expected, Holds) else 0
+
+
+def skip_symbolic(items: Sequence[Item]) -> list[Item]:
+    """The items that can run. Where there is no Apalache, its runs are marked as skipped."""
+    symbolic = [item for item in items if item.run.symbolic]
     try:
-        command, folder = tool.command(config, build)
+        if symbolic:
+            apalache.find()
     except ToolMissing as error:
-        item.outcome = Outcome(result="skipped", reason=str(error))
-        item.status, item.why = "skipped", [str(error)]
-        return
-    log = build / "model" / config.stem / config.name / "log"
-    exit_code = run(command, folder, log, config.seconds, stop, item)
-    seconds = time.monotonic() - item.started
-    if exit_code is None:
-        item.outcome = Outcome(reason=f"not over after {config.seconds:.0f} s; given up")
+        for item in symbolic:
+            item.outcome, item.why = Outcome(result="skipped", reason=str(error)), [str(error)]
+        return [item for item in items if not item.run.symbolic]
+    return list(items)
+
+
+def run_one(item: Item, how: How, stop: threading.Event) -> Item:
+    """Run one in a process of its own and judge it."""
+    run, began = item.run, time.monotonic()
+    if run.symbolic:
+        command, folder = apalache.command(run, how.build)
     else:
-        item.outcome = tool.parse(log.read_text(errors="replace"), exit_code, config.path.read_text())
-    item.outcome.seconds, item.outcome.log = seconds, log
-    item.why = (
-        manifest.unfit(config, item.outcome) if accept else manifest.differences(config, item.outcome, item.accepted)
-    )
+        command, folder = tlc.command(run, how.build, coverage=how.coverage)
+    log = how.build / "model" / run.stem / run.name / "log"
+    try:
+        exit_code = execute(command, folder, log, limit(run), stop)
+        output = log.read_text(errors="replace")
+        if run.symbolic:
+            item.outcome = apalache.parse(output, exit_code, run.properties)
+        else:
+            item.outcome = tlc.parse(output, exit_code, run.settings.properties)
+    except Hangs as hangs:
+        item.outcome = Outcome(reason=str(hangs))
+    item.outcome.log, item.outcome.seconds = log, time.monotonic() - began
+    judge(item, how)
+    return item
+
+
+def judge(item: Item, how: How) -> None:
+    """Say whether a run that is over is as it must be."""
+    item.why = (accepted.unfit if how.accept else accepted.differences)(item.run, item.outcome)
     item.status = "failed" if item.why else "passed"
 
 
-def run(command: list[str], folder: Path, log: Path, limit: float, stop: threading.Event, item: Item) -> int | None:
-    """Run a command with its output in a file; its exit code, or None if it took longer than the limit."""
+def limit(run: Run) -> float:
+    """Seconds after which a run is taken to hang."""
+    return max(HANG_FACTOR * run.seconds, HANG_SECONDS)
+
+
+def execute(command: list[str], folder: Path, log: Path, seconds: float, stop: threading.Event) -> int:
+    """Run a command with its output in a file; its exit code. Raises Hangs after so many seconds."""
     with log.open("w") as output:
         process = subprocess.Popen(command, cwd=folder, stdout=output, stderr=subprocess.STDOUT, start_new_session=True)
-        position = 0
+        began = time.monotonic()
         while True:
             try:
                 return process.wait(timeout=0.2)
             except subprocess.TimeoutExpired:
-                position = watch(log, position, item)
-                if stop.is_set() or time.monotonic() - item.started > limit:
+                late = time.monotonic() - began > seconds
+                if stop.is_set() or late:
                     os.killpg(process.pid, signal.SIGKILL)
                     process.wait()
-                    return None
-
-
-def watch(log: Path, position: int, item: Item) -> int:
-    """Read on in a log for the newest number of states."""
-    with log.open(errors="replace") as output:
-        output.seek(position)
-        for text in output:
-            if counts := tlc.progress(text):
-                item.distinct = counts[1]
-        return output.tell()
+                    raise Hangs(f"taken to hang and stopped after {seconds:.0f} s" if late else "interrupted") from None
 
 
 def states(item: Item) -> str:
-    """The states found (of those expected), or the counterexample's length."""
-    if item.status == "running":
-        expected = (item.accepted or {}).get("distinctStates")
-        return " of ".join(f"{count:,}" for count in (item.distinct, expected) if count is not None)
+    """The states found, or what is violated and after how many states."""
     seen = item.outcome
     if seen.result == "violation":
-        return f"violates {seen.property} after {seen.trace_length}"
+        return f"violates {seen.property}" + ("" if seen.sort == "liveness" else f" after {seen.trace_length} states")
     return f"{seen.distinct:,} states, depth {seen.depth}" if seen.distinct is not None else "holds"
 
 
 def line(item: Item) -> str:
-    """What is said of a configuration that is over."""
-    name = f"{item.config.stem}/{item.config.name}"
-    if item.status == "skipped":
-        return f"[yellow]SKIPPED[/] {name}: {escape('; '.join(item.why))}"
+    """What is said of a run that is over."""
+    seconds = f"{item.outcome.seconds:.1f} s" + (f" [yellow](planned: {item.run.seconds} s)[/]" if item.late else "")
     if item.status == "failed":
-        return f"[red]FAILED[/]  {name}: {escape('; '.join(item.why))} (log: {item.outcome.log})"
-    return f"[green]ok[/]      {name}: {states(item)}, {item.outcome.seconds:.1f} s"
-
-
-def under_way(items: list[Item]) -> Table:
-    """The live table: what runs now, and how much is left."""
-    left = sum(item.status == "waiting" for item in items)
-    table = Table(title=f"models: {len(items) - left} of {len(items)} begun", title_justify="left", box=None)
-    for heading in ("model", "states", "seconds"):
-        table.add_column(heading, justify="left" if heading == "model" else "right")
-    for item in items:
-        if item.status == "running":
-            usual = f" of {item.expected_seconds}" if item.expected_seconds else ""
-            taken = f"{time.monotonic() - item.started:.0f}{usual}"
-            table.add_row(f"{item.config.stem}/{item.config.name}", states(item), taken)
-    return table
+        return f"[red]FAILED[/]  {item.run.key}: {escape('; '.join(item.why))} (log: {item.outcome.log})"
+    return f"[green]ok[/]      {item.run.key}: {states(item)}, {seconds}"

@@ -2,7 +2,7 @@
 """TLC, the explicit-state model checker: how it is started, and how its ``-tool`` output is read.
 
 Every message stands between ``@!@!@STARTMSG code:class @!@!@`` and ``@!@!@ENDMSG code @!@!@``; the codes are those
-of tlc2.output.EC. One worker always: then the depth and the length of a counterexample are the same in every run.
+of tlc2.output.EC.
 """
 
 from __future__ import annotations
@@ -10,15 +10,16 @@ from __future__ import annotations
 import os
 import re
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from spec.tools.configs import Config, properties
-from spec.tools.outcome import Outcome, ToolMissing
+from spec.tools import cfg
+from spec.tools.models import Run
+from spec.tools.outcome import Outcome, Sort, ToolMissing
 
 START = re.compile(r"@!@!@STARTMSG (\d+)(?::(\d+))? @!@!@")
 END = re.compile(r"@!@!@ENDMSG \d+ @!@!@")
-NAMED = re.compile(r"(?:Invariant|Action property) (\S+) is violated")
+NAMED = re.compile(r"(?:Invariant|Action property|Property) (\S+) is violated")
 COVERED = re.compile(r"<(\w+) line [^>]*>: \d+:(\d+)")
 COUNTS = re.compile(r"([\d,]+) states generated.*?([\d,]+) distinct states found", re.DOTALL)
 UNPARSED = re.compile(
@@ -28,7 +29,8 @@ DEPTH_IS = re.compile(r"search is ([\d,]+)")
 
 VERSION, SUCCESS, DEPTH, STATS, PROGRESS, COVERAGE_NEXT = 2262, 2193, 2194, 2199, 2200, 2772
 ASSUMPTION_FALSE, DEADLOCK, TEMPORAL = 2104, 2114, 2116
-NAMED_VIOLATIONS = {2107, 2110, 2112}  # an invariant, in an initial state and later; an action property
+# An invariant, in an initial state and later; a property, by an initial state and by a step.
+NAMED_VIOLATIONS: dict[int, Sort] = {2107: "invariant", 2110: "invariant", 2108: "action", 2112: "action"}
 STATES = {2217, 2218, 2122}  # a state of a trace; "stuttering"; "back to state n"
 ERROR_CLASS = "1"
 
@@ -37,7 +39,7 @@ def find(build: Path) -> tuple[str, Path]:
     """The commands java and TLC's jar."""
     java = shutil.which("java")
     if java is None:
-        raise ToolMissing("java is missing; 'make setup' installs it (Debian: default-jre-headless)")
+        raise ToolMissing("java is missing; 'make setup' installs it (Debian: default-jdk-headless)")
     named = os.environ.get("TLA2TOOLS")
     jar = Path(named) if named else build / "tools" / "tla2tools.jar"
     if not jar.is_file():
@@ -50,37 +52,45 @@ def find(build: Path) -> tuple[str, Path]:
     return java, jar.resolve()
 
 
-def command(config: Config, build: Path) -> tuple[list[str], Path]:
+def command(run: Run, build: Path, *, coverage: bool) -> tuple[list[str], Path]:
     """The command line for TLC, and the folder to start it in. Makes an empty folder for TLC's own files."""
     java, jar = find(build)
-    scratch = (build / "model" / config.stem / config.name).resolve()
+    scratch = (build / "model" / run.stem / run.name).resolve()
     shutil.rmtree(scratch, ignore_errors=True)
     scratch.mkdir(parents=True)
-    common = (config.path.parent.parent / "common").resolve()
     line = [
         java,
         "-Xmx4g",
         "-XX:+UseParallelGC",
         "-XX:ParallelGCThreads=2",
+        # A run of a second spends most of it in the JIT compiler otherwise.
+        *([] if run.kind == "large" else ["-XX:TieredStopAtLevel=1"]),
         # TLC unpacks its standard modules here; two at once must not share the place.
         f"-Djava.io.tmpdir={scratch}",
-        f"-DTLA-Library={common}{os.pathsep}{(build / 'model' / 'traces').resolve()}",
+        f"-DTLA-Library={library(run, build)}",
         "-cp",
         str(jar),
         "tlc2.TLC",
-        "-tool",
-        "-workers",
-        "1",
-        "-fp",
-        "0",
-        "-metadir",
-        str(scratch),
+        *arguments(run, build, coverage=coverage),
     ]
-    if config.kind == "large":
-        line += ["-coverage", "60"]
-    else:
-        line.insert(1, "-XX:TieredStopAtLevel=1")  # a run of a second spends most of it in the JIT compiler otherwise
-    return [*line, "-config", config.path.name, config.module.stem], config.path.parent
+    return line, run.module.parent
+
+
+def library(run: Run, build: Path) -> str:
+    """Where modules lie that are not beside the run's own: the common ones and those made of traces."""
+    return f"{(run.module.parent.parent / 'common').resolve()}{os.pathsep}{(build / 'model' / run.stem).resolve()}"
+
+
+def arguments(run: Run, build: Path, *, coverage: bool) -> list[str]:
+    """TLC's own arguments.
+
+    One worker: depth and the length of a counterexample are then the same in every run. Liveness is checked at the end:
+    TLC would otherwise check it at times of the clock, and what it finds would differ.
+    """
+    scratch = (build / "model" / run.stem / run.name).resolve()
+    line = ["-tool", "-workers", "1", "-fp", "0", "-lncheck", "final", "-metadir", str(scratch)]
+    line += ["-coverage", "60"] if coverage else []
+    return [*line, "-config", str(cfg.write(run, build).resolve()), run.module.stem]
 
 
 def messages(lines: Iterable[str]) -> Iterator[tuple[int, str, str]]:
@@ -102,16 +112,13 @@ def number(text: str) -> int:
     return int(text.replace(",", ""))
 
 
-def progress(line: str) -> tuple[int, int] | None:
-    """(total, distinct) states if the line tells of them."""
-    counts = COUNTS.search(line)
-    return (number(counts[1]), number(counts[2])) if counts else None
+def parse(output: str, exit_code: int, properties: Sequence[str]) -> Outcome:
+    """Judge a whole output of TLC together with its exit code. A run that isn't plainly over is an error.
 
-
-def parse(output: str, exit_code: int, config_text: str) -> Outcome:
-    """Judge a whole output of TLC together with its exit code. A run that isn't plainly over is an error."""
+    properties: those that the run checks beside its invariants. TLC doesn't name the one that fails for ever.
+    """
     seen = Outcome()
-    violated: list[str] = []
+    violated: list[tuple[Sort, str]] = []
     errors: list[str] = []
     success = False
     states = 0
@@ -130,13 +137,12 @@ def parse(output: str, exit_code: int, config_text: str) -> Outcome:
             taken[text.split(">:")[0]] = int(action[2])
         elif code in NAMED_VIOLATIONS:
             match = NAMED.search(text)
-            violated.append(match[1] if match else text)
+            violated.append((NAMED_VIOLATIONS[code], match[1] if match else text))
         elif code == DEADLOCK:
-            violated.append("deadlock")
+            violated.append(("deadlock", "deadlock"))
         elif code == TEMPORAL:
-            # This TLC doesn't say which one: a configuration that must fail so may have only that property.
-            temporal = properties(config_text, kind="PROPERT")
-            violated.append(temporal[0] if len(temporal) == 1 else f"one of {', '.join(temporal)}")
+            name = properties[0] if len(properties) == 1 else f"one of {', '.join(properties)}"
+            violated.append(("liveness", name))
         elif code in STATES:
             states += 1
         elif code == ASSUMPTION_FALSE or (severity == ERROR_CLASS and not violated):
@@ -144,7 +150,7 @@ def parse(output: str, exit_code: int, config_text: str) -> Outcome:
     seen.actions = len(taken)
     seen.never_taken = sorted(action.split()[0].lstrip("<") for action, times in taken.items() if times == 0)
     if violated and exit_code in (11, 12, 13):
-        seen.result, seen.property, seen.trace_length = "violation", violated[0], max(states, 1)
+        seen.result, (seen.sort, seen.property), seen.trace_length = "violation", violated[0], max(states, 1)
     elif success and exit_code == 0 and not errors and not violated and seen.distinct is not None:
         seen.result = "success"
     else:

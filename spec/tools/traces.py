@@ -2,17 +2,20 @@
 """Recorded traces, as a TLA+ module: TLC here reads no JSON.
 
 A trace is a file spec/STEM/traces/NAME.jsonl, {"first": XID, "full": bool, ...} and then a line an event; NAME is the
-definition in the module, which the head of TraceSTEM.tla explains.
+definition in the module, which the head of TraceSTEM.tla explains. [traces] in spec/STEM/models.toml says which fields
+hold XIDs.
 """
 
 from __future__ import annotations
 
 import json
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
+from spec.tools.models import ModelError, load
+
 SIZE, SMALL = 2**32, 2**16
-XIDS = {"first", "xid", "top", "subs", "oldest", "next", "next_phase_at", "added", "xmin", "xmax", "committed"}
 
 
 def small(xid: int) -> int:
@@ -22,40 +25,39 @@ def small(xid: int) -> int:
     return xid if xid < SMALL // 2 else xid - SIZE + SMALL
 
 
-def value(thing: Any, xids: bool = False) -> str:
-    """A JSON value as a TLA+ expression; numbers under `xids` are XIDs."""
+def value(thing: Any, xids: Collection[str], field: str = "", within: str = "") -> str:
+    """A JSON value as a TLA+ expression: the value of `field` in the object that is the value of `within`."""
     match thing:
         case bool():
             return str(thing).upper()
         case int():
-            return str(small(thing) if xids else thing)
+            return str(small(thing) if field in xids or f"{within}.{field}" in xids else thing)
         case str():
             return json.dumps(thing)
         case list():
-            return f"<<{', '.join(value(item, xids) for item in thing)}>>"
+            return f"<<{', '.join(value(item, xids, field, within) for item in thing)}>>"
         case dict():
-            # A purge of catchange is told in counts, the array in a file in XIDs.
-            return f"[{', '.join(f'{name} |-> {value(item, is_xid(name, thing))}' for name, item in thing.items())}]"
+            return f"[{', '.join(f'{name} |-> {value(item, xids, name, field)}' for name, item in thing.items())}]"
     raise TypeError(f"a trace may not hold {thing!r}")
 
 
-def is_xid(name: str, of: dict[str, Any]) -> bool:
-    return name in XIDS or (name == "catchange" and "committed" in of)
-
-
-def definition(path: Path) -> str:
+def definition(path: Path, xids: Collection[str]) -> str:
     """One trace."""
     head, *events = (json.loads(line) for line in path.read_text().splitlines())
-    first, full = small(head["first"]), value(head["full"])
-    rows = ",\n".join(f"    {value(event)}" for event in events)
+    rows = ",\n".join(f"    {value(event, xids)}" for event in events)
+    first, full = value(head["first"], xids, "first"), value(head["full"], xids)
     return f"{path.stem} == [first |-> {first}, full |-> {full}, events |-> <<\n{rows}>>]\n"
 
 
 def generate(spec: Path, build: Path) -> None:
     """Write the module Recorded<Stem> of each stem that has traces, where TLC looks for it."""
-    into = build / "model" / "traces"
-    into.mkdir(parents=True, exist_ok=True)
     for folder in spec.glob("*/traces"):
-        module = f"Recorded{folder.parent.name.capitalize()}"
-        body = "\n".join(definition(path) for path in sorted(folder.glob("*.jsonl")))
+        stem = folder.parent.name
+        read = load(folder.parent / "models.toml").traces
+        if read is None:
+            raise ModelError(f"{folder.parent / 'models.toml'}: [traces] must say which fields of the traces are XIDs")
+        module = f"Recorded{stem.capitalize()}"
+        body = "\n".join(definition(path, read.xids) for path in sorted(folder.glob("*.jsonl")))
+        into = build / "model" / stem
+        into.mkdir(parents=True, exist_ok=True)
         (into / f"{module}.tla").write_text(f"---- MODULE {module} ----\n{body}\n====\n")

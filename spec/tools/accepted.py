@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: PostgreSQL
+"""What was accepted: hold a run against it, and write into models.toml what a run showed, for review."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+from spec.tools.models import Holds, ModelError, Run, Violates, load
+from spec.tools.outcome import Outcome
+
+
+def differences(run: Run, outcome: Outcome) -> list[str]:
+    """Why this run is not the one accepted; empty if it is."""
+    if wrong := unfit(run, outcome):
+        return wrong
+    accepted, now = run.expected.model_dump(), shown(run, outcome).model_dump()
+    if isinstance(run.expected, Holds) and not run.symbolic and run.expected.states is None:
+        return ["nothing is accepted yet; review this run, then 'make model-accept'"]
+    return [f"{name}: accepted {accepted[name]}, now {now[name]}" for name in accepted if accepted[name] != now[name]]
+
+
+def unfit(run: Run, outcome: Outcome) -> list[str]:
+    """Why this run can't even be accepted: it does not hold, or does not fail on its property."""
+    expected = run.expected
+    if outcome.result == "error":
+        return [outcome.reason]
+    if isinstance(expected, Holds):
+        violated = outcome.result == "violation"
+        return [f"{outcome.property} is violated, after {outcome.trace_length} states"] if violated else []
+    if outcome.result == "success":
+        return [f"must violate {expected.property}, but everything holds"]
+    if outcome.property != expected.property:
+        return [f"must violate {expected.property}, but violates {outcome.property}"]
+    return []
+
+
+def shown(run: Run, outcome: Outcome) -> Holds | Violates:
+    """What the run showed, in the form of models.toml. A length only where it is the same in every run."""
+    if outcome.result == "success":
+        return Holds() if run.symbolic else Holds(states=outcome.distinct, depth=outcome.depth)
+    trace = None if outcome.sort == "liveness" else outcome.trace_length
+    if outcome.sort == "deadlock":
+        return Violates(deadlock=True, trace=trace)
+    return Violates.model_validate({outcome.sort: outcome.property, "trace": trace})
+
+
+def toml(expected: Holds | Violates) -> str:
+    """The line of models.toml that says so."""
+    word = "violates" if isinstance(expected, Violates) else "holds"
+    values = expected.model_dump(exclude_defaults=True)
+    written = [f"{name} = {json.dumps(value)}" for name, value in values.items()]
+    return f"{word} = {{ {', '.join(written)} }}" if written else f"{word} = {{}}"
+
+
+def accept(path: Path, found: dict[str, Holds | Violates]) -> None:
+    """Replace, in a models.toml, the line 'holds' or 'violates' of each run in `found`. All else stays as it is."""
+    text = path.read_text()
+    for name, expected in found.items():
+        line = re.compile(rf"(^\[run\.{re.escape(name)}\]\n(?:(?!\[).*\n)*?)(?:holds|violates) = .*$", re.MULTILINE)
+        text, replaced = line.subn(r"\g<1>" + toml(expected).replace("\\", r"\\"), text)
+        if replaced != 1:
+            raise ModelError(f"{path}: run {name} needs one line that begins with 'holds = ' or 'violates = '")
+    path.write_text(text)
+    entries = load(path).run
+    for name, expected in found.items():
+        if expected not in (entries[name].holds, entries[name].violates):
+            raise ModelError(f"{path}: run {name} could not be rewritten; write by hand: {toml(expected)}")
