@@ -381,7 +381,7 @@ void require_equal_results(const Shape &shape)
         bool have = false;
         for (size_t v = 0; v < pgq_compaction_variant_count; v++) {
             const auto &variant = pgq_compaction_variants[v];
-            if (variant.order != PGQ_ORDER_ITEM || !variant.supported())
+            if (variant.order != PGQ_COMPACTION_ORDER_ITEM || !variant.supported())
                 continue;
             std::memcpy(got.get(), page, BLCKSZ);
             pgq_status status = variant.fn(got.get(), true);
@@ -469,8 +469,8 @@ void add_cold_shape(const Shape &shape)
         }
         add(name_of(regime, shape, "batch"), 1, [=](benchmark::State &state) {
             timed_cold(state, shape, random_order, [&](Gigabyte &gigabyte) {
-                if (pgq_page_repair_fragmentation_batch(gigabyte.order.data(), COLD_PAGES, true,
-                                                        gigabyte.status.data()))
+                if (pgq_compaction_repair_fragmentation_batch(gigabyte.order.data(), COLD_PAGES, true,
+                                                              gigabyte.status.data()))
                     state.SkipWithError("the batch entry refused a sound page");
             });
         });

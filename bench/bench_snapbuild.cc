@@ -298,7 +298,7 @@ std::shared_ptr<Pool<Input>> pool_of(const std::string &name, size_t bytes, size
 
 // What a call needs, in one place: looking for it elsewhere would be part of every time.
 struct Purge {
-    pgq_committed committed;
+    pgq_snapbuild_committed committed;
     uint32_t xmin;
     size_t to, from; // where a sorted array's gap begins and ends
 };
@@ -337,9 +337,9 @@ class ArrayGroup
 
     // An untimed call fetches the code: where a group is one long array, its copying has driven out all else, and a function
     // that does nothing would seem to take 140 ns. It finds nothing to purge; a sorted array's search goes the same way, though.
-    double time(pgq_purge_fn fn)
+    double time(pgq_snapbuild_purge_fn fn)
     {
-        pgq_committed first = {untimed.data(), untimed.size(), untimed.size(), sorted};
+        pgq_snapbuild_committed first = {untimed.data(), untimed.size(), untimed.size(), sorted};
         require_ok(fn(&first, from.inputs[0].xmin));
         return time_group(calls.size(),
                           [&](size_t i) { require_ok(fn(&calls[i].committed, calls[i].xmin)); });
@@ -386,7 +386,7 @@ class ArrayGroup
 };
 
 using ArrayPool = std::function<std::shared_ptr<Pool<Array>>()>;
-using Purges = std::vector<Named<pgq_purge_fn>>;
+using Purges = std::vector<Named<pgq_snapbuild_purge_fn>>;
 
 void require_equal_purges(const std::string &name, const Pool<Array> &pool, bool sorted,
                           const Purges &variants)
@@ -400,7 +400,7 @@ void require_equal_purges(const std::string &name, const Pool<Array> &pool, bool
         got.fill(0);
         got.time(variant.fn);
         for (size_t i = 0; i < got.calls.size(); i++) {
-            const pgq_committed &e = expected.calls[i].committed, &g = got.calls[i].committed;
+            const pgq_snapbuild_committed &e = expected.calls[i].committed, &g = got.calls[i].committed;
             if (g.xcnt != e.xcnt || std::memcmp(g.xip, e.xip, e.xcnt * 4) != 0)
                 wrong(name, variant.name.c_str());
         }
@@ -410,8 +410,9 @@ void require_equal_purges(const std::string &name, const Pool<Array> &pool, bool
 // movable: there is something to move, and so a limit.
 void add_purges(const std::string &name, size_t n, bool sorted, bool movable, const ArrayPool &pool)
 {
-    const pgq_purge_variant *table = sorted ? pgq_purge_sorted_variants : pgq_purge_variants;
-    size_t count = sorted ? pgq_purge_sorted_variant_count : pgq_purge_variant_count;
+    const pgq_snapbuild_purge_variant *table =
+        sorted ? pgq_snapbuild_purge_sorted_variants : pgq_snapbuild_purge_variants;
+    size_t count = sorted ? pgq_snapbuild_purge_sorted_variant_count : pgq_snapbuild_purge_variant_count;
     Purges variants;
     for (size_t v = 0; v < count; v++)
         if (table[v].supported())
@@ -467,13 +468,14 @@ void add_all_purges()
 constexpr size_t FULL_PURGES = 32;
 constexpr uint64_t FULL_STEP = 100;
 
-const std::vector<Named<pgq_purge_full_fn>> &full_variants()
+const std::vector<Named<pgq_snapbuild_purge_full_fn>> &full_variants()
 {
     static const auto variants = [] {
-        std::vector<Named<pgq_purge_full_fn>> found;
-        for (size_t v = 0; v < pgq_purge_full_variant_count; v++)
-            found.push_back({pgq_purge_full_variants[v].name, pgq_purge_full_variants[v].fn});
-        found.push_back({"upstream-again", pgq_purge_full_variants[0].fn});
+        std::vector<Named<pgq_snapbuild_purge_full_fn>> found;
+        for (size_t v = 0; v < pgq_snapbuild_purge_full_variant_count; v++)
+            found.push_back(
+                {pgq_snapbuild_purge_full_variants[v].name, pgq_snapbuild_purge_full_variants[v].fn});
+        found.push_back({"upstream-again", pgq_snapbuild_purge_full_variants[0].fn});
         return found;
     }();
     return variants;
@@ -490,7 +492,7 @@ void add_purge_full(size_t n)
             source[i] = (uint64_t{7} << 32) + i * FULL_STEP + random() % FULL_STEP;
         return [=](size_t v, size_t) mutable {
             std::copy(source.begin(), source.end(), work.begin());
-            pgq_committed_full committed = {work.data(), 0, n, n};
+            pgq_snapbuild_committed_full committed = {work.data(), 0, n, n};
             double time = time_group(FULL_PURGES, [&, fn = full_variants()[v].fn](size_t i) {
                 require_ok(fn(&committed, source[n * (i + 1) / 100] + 1));
             });
@@ -510,12 +512,12 @@ void add_full_cycle(size_t n)
         std::vector<uint64_t> memory(2 * n + 2 * M), batch(M);
         return [=](size_t v, size_t) mutable {
             std::iota(memory.begin(), memory.begin() + static_cast<ptrdiff_t>(n), uint64_t{7} << 32 | 3);
-            pgq_committed_full committed = {memory.data(), 0, n, memory.size()};
+            pgq_snapbuild_committed_full committed = {memory.data(), 0, n, memory.size()};
             uint64_t next = memory[n - 1] + 1;
             return time_group(cycles, [&, fn = full_variants()[v].fn](size_t) {
                 std::iota(batch.begin(), batch.end(), next);
                 next += M;
-                require_ok(pgq_insert_full(&committed, batch.data(), M));
+                require_ok(pgq_snapbuild_insert_full(&committed, batch.data(), M));
                 require_ok(fn(&committed, next - n));
             });
         };
@@ -528,7 +530,7 @@ using CommitPool = std::function<std::shared_ptr<Pool<Commit>>()>;
 
 struct CommitWork {
     std::vector<uint32_t> xip, batch, snapshot;
-    pgq_committed committed;
+    pgq_snapbuild_committed committed;
 };
 
 // The group's arrays and batches, and space for the snapshots.
@@ -574,8 +576,8 @@ class CommitGroup
 
 struct CommitPath {
     const char *name;
-    pgq_insert_fn insert;
-    pgq_snapshot_fn snapshot;
+    pgq_snapbuild_insert_fn insert;
+    pgq_snapbuild_snapshot_fn snapshot;
     bool sorted;
 };
 
@@ -583,9 +585,11 @@ const std::vector<CommitPath> &commit_paths()
 {
     static const std::vector<CommitPath> paths = [] {
         std::vector<CommitPath> found;
-        for (size_t v = 0; v < pgq_insert_variant_count; v++)
-            found.push_back({pgq_insert_variants[v].name, pgq_insert_variants[v].fn,
-                             pgq_snapshot_variants[v == 0 ? 0 : pgq_snapshot_variant_count - 1].fn, v > 0});
+        for (size_t v = 0; v < pgq_snapbuild_insert_variant_count; v++)
+            found.push_back(
+                {pgq_snapbuild_insert_variants[v].name, pgq_snapbuild_insert_variants[v].fn,
+                 pgq_snapbuild_snapshot_variants[v == 0 ? 0 : pgq_snapbuild_snapshot_variant_count - 1].fn,
+                 v > 0});
         return found;
     }();
     return paths;
@@ -607,7 +611,7 @@ void require_equal_commits(const std::string &name, const Pool<Commit> &pool)
         for (const CommitPath &path : commit_paths()) {
             std::vector<uint32_t> xip = path.sorted ? input.sorted : input.unsorted, batch = input.batch,
                                   got(expected.size());
-            pgq_committed committed = {nullptr, xip.size(), expected.size(), path.sorted};
+            pgq_snapbuild_committed committed = {nullptr, xip.size(), expected.size(), path.sorted};
             xip.resize(expected.size());
             committed.xip = xip.data();
             path.insert(&committed, batch.data(), batch.size(), true);
@@ -657,11 +661,11 @@ void add_before(size_t m)
 {
     constexpr size_t COMMITS = 1000;
     std::string name = "kind=before/m=" + std::to_string(m);
-    std::vector<Named<pgq_insert_fn>> variants;
-    for (size_t v = 0; v < pgq_insert_variant_count; v++)
-        if (m * COMMITS < 20000 || std::string(pgq_insert_variants[v].name) != "batch_merge")
-            variants.push_back({pgq_insert_variants[v].name, pgq_insert_variants[v].fn});
-    variants.push_back({"append-again", pgq_insert_variants[0].fn});
+    std::vector<Named<pgq_snapbuild_insert_fn>> variants;
+    for (size_t v = 0; v < pgq_snapbuild_insert_variant_count; v++)
+        if (m * COMMITS < 20000 || std::string(pgq_snapbuild_insert_variants[v].name) != "batch_merge")
+            variants.push_back({pgq_snapbuild_insert_variants[v].name, pgq_snapbuild_insert_variants[v].fn});
+    variants.push_back({"append-again", pgq_snapbuild_insert_variants[0].fn});
     add(name, names_of(variants), 100, [=]() -> Timer {
         std::mt19937_64 random(m);
         std::vector<uint32_t> source(COMMITS * m), batches, xip(COMMITS * m);
@@ -669,7 +673,7 @@ void add_before(size_t m)
             xid = normal(static_cast<uint32_t>(random()));
         return [=](size_t v, size_t) mutable {
             batches = source;
-            pgq_committed committed = {xip.data(), 0, xip.size(), true};
+            pgq_snapbuild_committed committed = {xip.data(), 0, xip.size(), true};
             return time_group(COMMITS, [&, fn = variants[v].fn](size_t i) {
                 require_ok(fn(&committed, batches.data() + i * m, m, false));
             });
@@ -696,11 +700,12 @@ void add_known_assigned(size_t n, int keep)
             return known;
         });
     };
-    std::vector<Named<pgq_compress_fn>> variants;
-    for (size_t v = 0; v < pgq_known_assigned_variant_count; v++)
-        if (pgq_known_assigned_variants[v].supported())
-            variants.push_back({pgq_known_assigned_variants[v].name, pgq_known_assigned_variants[v].fn});
-    variants.push_back({"upstream-again", pgq_known_assigned_variants[0].fn});
+    std::vector<Named<pgq_snapbuild_known_assigned_fn>> variants;
+    for (size_t v = 0; v < pgq_snapbuild_known_assigned_variant_count; v++)
+        if (pgq_snapbuild_known_assigned_variants[v].supported())
+            variants.push_back(
+                {pgq_snapbuild_known_assigned_variants[v].name, pgq_snapbuild_known_assigned_variants[v].fn});
+    variants.push_back({"upstream-again", pgq_snapbuild_known_assigned_variants[0].fn});
     variants.push_back({"limit", nullptr});
     add(name, names_of(variants), sizes.groups(), [=]() -> Timer {
         auto inputs = pool();

@@ -99,12 +99,12 @@ def stream(workload: Workload, seconds: float) -> Iterator[tuple[str, int, bool]
 
 def function(kind: str, name: str) -> Any:
     names = [v.name for v in variants(kind)]
-    return getattr(lib, f"pgq_{kind}_variants")[names.index(name)].fn
+    return getattr(lib, f"pgq_snapbuild_{kind}_variants")[names.index(name)].fn
 
 
 def call_cost() -> float:
     """Nanoseconds that timing a call into the library takes by itself: to be taken off."""
-    costs = sorted(timed(lambda: lib.pgq_known_assigned_search(ffi.NULL, 3)) for _ in range(20_000))
+    costs = sorted(timed(lambda: lib.pgq_snapbuild_known_assigned_search(ffi.NULL, 3)) for _ in range(20_000))
     return float(costs[len(costs) // 2])
 
 
@@ -120,7 +120,7 @@ def run(workload: Workload, path: Choice, seconds: float, overhead: float) -> di
     purge = function(path.purge_kind, path.purge)
     space = int(seconds * workload.commits) + 1000
     memory, copy, batch = ffi.new("uint32_t[]", space), ffi.new("uint32_t[]", space), ffi.new("uint32_t[1]")
-    committed = ffi.new("pgq_committed *", {"xip": memory, "xcnt_space": space, "sorted": True})
+    committed = ffi.new("pgq_snapbuild_committed *", {"xip": memory, "xcnt_space": space, "sorted": True})
     spent = {"insert": 0.0, "snapshot": 0.0, "purge": 0.0}
     commits = tracked = purges = 0
     curve: list[tuple[int, int, float]] = []

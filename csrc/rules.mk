@@ -85,7 +85,7 @@ PREFETCHING := $(shell grep -ls __builtin_prefetch $(KERNEL_SOURCES))
 .PHONY: lint-objects
 lint-objects: $(OBJECTS) $(LINT_CLANG) ## prefetches are in the object code (1 s)
 	@for object in $(PREFETCHING:csrc/%.c=$(BUILD)/obj/%.o) $(PREFETCHING:csrc/%.c=$(BUILD)/lint/%.o); do \
-	  objdump -d $$object | grep -qw 'prefetch[a-z0-9]*' || { echo "$$object: the compiler dropped all prefetches" >&2; exit 1; }; \
+	  [ "$$(objdump -d $$object | grep -cw 'prefetch[a-z0-9]*')" != 0 ] || { echo "$$object: the compiler dropped all prefetches" >&2; exit 1; }; \
 	done
 
 # They build the kernels in their own ways and need what is defined above.

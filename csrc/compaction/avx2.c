@@ -545,5 +545,5 @@ pgq_status pgq_compaction_avx2(void *page_, bool truncate)
     put_line_pointers(page, &s, b.nline);
     nline_left = truncate ? s.nline_left : b.nline;
     write_header(page, &b, b.special - s.total, nline_left, s.nused < nline_left);
-    return PGQ_ACCEPTED;
+    return accepted();
 }

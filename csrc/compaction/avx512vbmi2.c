@@ -748,5 +748,5 @@ pgq_status pgq_compaction_avx512(void *page_, bool truncate)
     put_line_pointers(page, &s, b.nline);
     nline_left = truncate ? s.nline_left : b.nline;
     write_header(page, &b, s.new_upper, nline_left, s.nused < nline_left);
-    return PGQ_ACCEPTED;
+    return accepted();
 }

@@ -23,7 +23,7 @@ typedef struct scan {
 
 /*
  * False if the page must be refused; pgq_compaction_check says why. With neighbours (a constant at each call) each tuple is
- * compared with the one before it, for presorted and PGQ_OVERLAP, as upstream does from 14 on.
+ * compared with the one before it, for presorted and PGQ_COMPACTION_OVERLAP, as upstream does from 14 on.
  */
 static inline __attribute__((always_inline)) bool scan_line_pointers(uint8_t *page, const bounds *b,
                                                                      bool truncate, bool neighbours, scan *s)

@@ -55,7 +55,8 @@ size_t pgq_compaction_batch(pgq_compaction_fn fn, void *const pages[], size_t n,
     return refused;
 }
 
-size_t pgq_page_repair_fragmentation_batch(void *const pages[], size_t n, bool truncate, pgq_status status[])
+size_t pgq_compaction_repair_fragmentation_batch(void *const pages[], size_t n, bool truncate,
+                                                 pgq_status status[])
 {
     const pgq_compaction_variant *variant = pgq_compaction_dispatched();
 

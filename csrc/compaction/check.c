@@ -8,7 +8,7 @@ pgq_status pgq_compaction_check(const uint8_t *page)
     bool presorted = true;
 
     if (!read_bounds(page, &b))
-        return (pgq_status){PGQ_HEADER, 0};
+        return refused(PGQ_COMPACTION_HEADER, 0);
 
     previous_off = b.special;
     for (uint32_t i = 0; i < b.nline; i++) {
@@ -18,13 +18,13 @@ pgq_status pgq_compaction_check(const uint8_t *page)
         if (!lp_is_used(word) || len == 0)
             continue;
         if (off < b.upper || off >= b.special)
-            return (pgq_status){PGQ_LP_OFF, i + 1};
+            return refused(PGQ_COMPACTION_LP_OFF, i + 1);
         if (off % 8 != 0)
-            return (pgq_status){PGQ_LP_ALIGN, i + 1};
+            return refused(PGQ_COMPACTION_LP_ALIGN, i + 1);
         if (off + len > b.special)
-            return (pgq_status){PGQ_LP_END, i + 1};
+            return refused(PGQ_COMPACTION_LP_END, i + 1);
         if (++nstorage > MAX_HEAP_TUPLES_PER_PAGE)
-            return (pgq_status){PGQ_TOO_MANY, i + 1};
+            return refused(PGQ_COMPACTION_TOO_MANY, i + 1);
         total += len;
         if (off >= previous_off)
             presorted = false;
@@ -33,8 +33,8 @@ pgq_status pgq_compaction_check(const uint8_t *page)
         previous_off = off;
     }
     if (total > b.special - b.lower)
-        return (pgq_status){PGQ_TOTAL, 0};
+        return refused(PGQ_COMPACTION_TOTAL, 0);
     if (presorted && overlapping != 0)
-        return (pgq_status){PGQ_OVERLAP, overlapping};
-    return PGQ_ACCEPTED;
+        return refused(PGQ_COMPACTION_OVERLAP, overlapping);
+    return accepted();
 }

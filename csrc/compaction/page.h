@@ -3,7 +3,7 @@
 #ifndef PGQUERN_COMPACTION_PAGE_H
 #define PGQUERN_COMPACTION_PAGE_H
 
-#include "pgquern.h"
+#include "status.h"
 
 #include <string.h>
 
@@ -126,8 +126,6 @@ static inline void write_header(uint8_t *page, const bounds *b, uint32_t upper, 
     store16(page + PD_FLAGS, free_lines ? flags | PD_HAS_FREE_LINES : flags & ~(uint32_t)PD_HAS_FREE_LINES);
 }
 
-#define PGQ_ACCEPTED ((pgq_status){PGQ_OK, 0})
-
 /*
  * The definition of the contract: PGQ_OK, or the first fault in the order that pgquern.h gives. Changes nothing. Kernels
  * check in their own, faster ways, and come here to name the fault.
@@ -135,7 +133,7 @@ static inline void write_header(uint8_t *page, const bounds *b, uint32_t upper, 
 pgq_status pgq_compaction_check(const uint8_t *page);
 
 /* Sorts items as qsort does, in the order of compare (negative, 0, positive). Not stable. */
-void pgq_sort_items(item *items, uint32_t n, int (*compare)(const item *, const item *));
+void pgq_compaction_sort_items(item *items, uint32_t n, int (*compare)(const item *, const item *));
 
 pgq_status pgq_compaction_pg13(void *page, bool truncate);
 pgq_status pgq_compaction_pg14(void *page, bool truncate);

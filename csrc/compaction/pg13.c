@@ -50,11 +50,11 @@ pgq_status pgq_compaction_pg13(void *page_, bool truncate)
     scan s;
 
     if (page == NULL)
-        return (pgq_status){PGQ_NULL, 0};
+        return refused(PGQ_NULL, 0);
     if (!read_bounds(page, &b) || !scan_line_pointers(page, &b, truncate, false, &s))
         return pgq_compaction_check(page);
 
-    pgq_sort_items(s.items, s.nitems, by_falling_offset);
+    pgq_compaction_sort_items(s.items, s.nitems, by_falling_offset);
     if (__builtin_expect(!any_overlap(s.items, s.nitems), 1)) {
         move_down_from_special(page, page, &s, b.special);
     } else {
@@ -62,10 +62,10 @@ pgq_status pgq_compaction_pg13(void *page_, bool truncate)
 
         if (status.code != PGQ_OK)
             return status;
-        pgq_sort_items(s.items, s.nitems, by_falling_offset_then_index);
+        pgq_compaction_sort_items(s.items, s.nitems, by_falling_offset_then_index);
         memcpy(scratch + b.upper, page + b.upper, b.special - b.upper);
         move_down_from_special(page, scratch, &s, b.special);
     }
     finish(page, &b, &s);
-    return PGQ_ACCEPTED;
+    return accepted();
 }

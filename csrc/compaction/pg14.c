@@ -77,7 +77,7 @@ pgq_status pgq_compaction_pg14(void *page_, bool truncate)
     scan s;
 
     if (page == NULL)
-        return (pgq_status){PGQ_NULL, 0};
+        return refused(PGQ_NULL, 0);
     if (!read_bounds(page, &b) || !scan_line_pointers(page, &b, truncate, true, &s))
         return pgq_compaction_check(page);
 
@@ -89,5 +89,5 @@ pgq_status pgq_compaction_pg14(void *page_, bool truncate)
         compact_through_scratch(page, &b, &s);
     }
     finish(page, &b, &s);
-    return PGQ_ACCEPTED;
+    return accepted();
 }

@@ -151,7 +151,7 @@ pgq_status pgq_compaction_scalar(void *page_, bool truncate)
     uint32_t nline_left;
 
     if (page == NULL)
-        return (pgq_status){PGQ_NULL, 0};
+        return refused(PGQ_NULL, 0);
     if (!read_bounds(page, &b))
         return pgq_compaction_check(page);
     gather_tuples(page, &b, &s);
@@ -165,5 +165,5 @@ pgq_status pgq_compaction_scalar(void *page_, bool truncate)
     for (nline_left = b.nline; truncate && nline_left > 0 && s.words[nline_left - 1] == 0;)
         nline_left--;
     write_header(page, &b, b.special - s.total, nline_left, s.nused < nline_left);
-    return PGQ_ACCEPTED;
+    return accepted();
 }

@@ -109,7 +109,7 @@ static void sort(item *a, ptrdiff_t n, compare_fn compare)
         insertion_sort(a, n, compare);
 }
 
-void pgq_sort_items(item *items, uint32_t n, int (*compare)(const item *, const item *))
+void pgq_compaction_sort_items(item *items, uint32_t n, int (*compare)(const item *, const item *))
 {
     sort(items, n, compare);
 }

@@ -11,19 +11,19 @@
 #include "snapbuild/xid.h"
 
 enum {
-    BLOCK = 256, /* so many XIDs rarely all stay or all go by chance: the branch is predictable */
-    SPAN = 1024, /* and so many hardly ever */
-    LONG = 4096  /* below, to look at one block in vain costs more than is gained */
+    BLOCK = 256,      /* so many XIDs rarely all stay or all go by chance: the branch is predictable */
+    SPAN = 1024,      /* and so many hardly ever */
+    LONG_ARRAY = 4096 /* in a shorter array, testing one block in vain costs more than blocks save */
 };
 
 #if defined(__AVX512F__)
-enum { LANES = 16 };
+enum { BLOCK_LANES = 16 };
 #else
-enum { LANES = 8 };
+enum { BLOCK_LANES = 8 };
 #endif
 
 /* XIDs anywhere in an array; x - xmin has its sign bit set if x precedes xmin. */
-typedef uint32_t xids __attribute__((vector_size(LANES * 4), aligned(4), may_alias));
+typedef uint32_t xids __attribute__((vector_size(BLOCK_LANES * 4), aligned(4), may_alias));
 
 static inline bool all_stay(const uint32_t *block, uint32_t xmin)
 {
@@ -31,9 +31,9 @@ static inline bool all_stay(const uint32_t *block, uint32_t xmin)
     uint32_t any = 0;
 
 #pragma GCC unroll 4
-    for (size_t i = 0; i < BLOCK; i += LANES)
+    for (size_t i = 0; i < BLOCK; i += BLOCK_LANES)
         signs |= *(const xids *)(block + i) - xmin;
-    for (size_t i = 0; i < LANES; i++)
+    for (size_t i = 0; i < BLOCK_LANES; i++)
         any |= signs[i];
     return any < HALF_RING;
 }
@@ -44,9 +44,9 @@ static inline bool all_go(const uint32_t *block, uint32_t xmin)
     uint32_t all = UINT32_MAX;
 
 #pragma GCC unroll 4
-    for (size_t i = 0; i < BLOCK; i += LANES)
+    for (size_t i = 0; i < BLOCK; i += BLOCK_LANES)
         signs &= *(const xids *)(block + i) - xmin;
-    for (size_t i = 0; i < LANES; i++)
+    for (size_t i = 0; i < BLOCK_LANES; i++)
         all &= signs[i];
     return all >= HALF_RING;
 }
@@ -54,14 +54,14 @@ static inline bool all_go(const uint32_t *block, uint32_t xmin)
 /* A block down by any distance: four vectors are read before one is stored that may overlap them. */
 static inline void copy_block(uint32_t *to, const uint32_t *from)
 {
-    for (size_t i = 0; i < BLOCK; i += 4 * LANES) {
-        xids a = *(const xids *)(from + i), b = *(const xids *)(from + i + LANES);
-        xids c = *(const xids *)(from + i + 2 * LANES), d = *(const xids *)(from + i + 3 * LANES);
+    for (size_t i = 0; i < BLOCK; i += 4 * BLOCK_LANES) {
+        xids a = *(const xids *)(from + i), b = *(const xids *)(from + i + BLOCK_LANES);
+        xids c = *(const xids *)(from + i + 2 * BLOCK_LANES), d = *(const xids *)(from + i + 3 * BLOCK_LANES);
 
         *(xids *)(to + i) = a;
-        *(xids *)(to + i + LANES) = b;
-        *(xids *)(to + i + 2 * LANES) = c;
-        *(xids *)(to + i + 3 * LANES) = d;
+        *(xids *)(to + i + BLOCK_LANES) = b;
+        *(xids *)(to + i + 2 * BLOCK_LANES) = c;
+        *(xids *)(to + i + 3 * BLOCK_LANES) = d;
     }
 }
 
@@ -92,10 +92,11 @@ keep_blocks(uint32_t *to, const uint32_t *from, const uint32_t *end, uint32_t xm
     return to;
 }
 
-/* DEFINE_PURGE(v): pgq_purge_v by the inner loop keep_v. */
+/* DEFINE_PURGE(v): pgq_snapbuild_purge_v by the inner loop keep_v. */
 #define DEFINE_PURGE(v)                                                                                      \
     /* A function of its own, that a short array has no registers to save. */                                \
-    static __attribute__((noinline)) pgq_status purge_long_##v(pgq_committed *committed, uint32_t xmin)      \
+    static __attribute__((noinline))                                                                         \
+    pgq_status purge_long_##v(pgq_snapbuild_committed *committed, uint32_t xmin)                             \
     {                                                                                                        \
         uint32_t *xip = committed->xip;                                                                      \
                                                                                                              \
@@ -103,7 +104,7 @@ keep_blocks(uint32_t *to, const uint32_t *from, const uint32_t *end, uint32_t xm
         return accepted();                                                                                   \
     }                                                                                                        \
                                                                                                              \
-    pgq_status pgq_purge_##v(pgq_committed *committed, uint32_t xmin)                                        \
+    pgq_status pgq_snapbuild_purge_##v(pgq_snapbuild_committed *committed, uint32_t xmin)                    \
     {                                                                                                        \
         pgq_code code = committed_fault(committed);                                                          \
         uint32_t *xip;                                                                                       \
@@ -115,7 +116,7 @@ keep_blocks(uint32_t *to, const uint32_t *from, const uint32_t *end, uint32_t xm
             return accepted();                                                                               \
         xip = committed->xip;                                                                                \
         n = committed->xcnt;                                                                                 \
-        if (n >= LONG)                                                                                       \
+        if (n >= LONG_ARRAY)                                                                                 \
             return purge_long_##v(committed, xmin);                                                          \
         committed->xcnt = (size_t)(keep_##v(xip, xip, xip + n, xmin) - xip);                                 \
         return accepted();                                                                                   \

@@ -4,7 +4,7 @@
 #include <string.h>
 
 /* The loop of src/backend/storage/ipc/procarray.c, KnownAssignedXidsCompress. */
-size_t pgq_compress_upstream(uint32_t xids[], bool valid[], size_t tail, size_t head)
+size_t pgq_snapbuild_known_assigned_upstream(uint32_t xids[], bool valid[], size_t tail, size_t head)
 {
     size_t to = 0;
 
@@ -19,7 +19,7 @@ size_t pgq_compress_upstream(uint32_t xids[], bool valid[], size_t tail, size_t 
 }
 
 /* The same without a branch on the data. */
-size_t pgq_compress_scalar(uint32_t xids[], bool valid[], size_t tail, size_t head)
+size_t pgq_snapbuild_known_assigned_scalar(uint32_t xids[], bool valid[], size_t tail, size_t head)
 {
     size_t n = head > tail ? slide_live(xids, xids + tail, valid + tail, head - tail) : 0;
 

@@ -15,7 +15,7 @@ static inline unsigned live_mask(const bool *valid)
     return (unsigned)_mm_movemask_epi8(_mm_slli_epi16(flags, 7)) & 0xff;
 }
 
-size_t pgq_compress_avx2(uint32_t xids[], bool valid[], size_t tail, size_t head)
+size_t pgq_snapbuild_known_assigned_avx2(uint32_t xids[], bool valid[], size_t tail, size_t head)
 {
     uint32_t *to = xids;
     size_t i = tail;

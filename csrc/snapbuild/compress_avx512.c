@@ -6,7 +6,7 @@
 #include <immintrin.h>
 #include <string.h>
 
-size_t pgq_compress_avx512(uint32_t xids[], bool valid[], size_t tail, size_t head)
+size_t pgq_snapbuild_known_assigned_avx512(uint32_t xids[], bool valid[], size_t tail, size_t head)
 {
     uint32_t *to = xids;
     size_t i = tail;

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 /* Upstream's algorithm (SnapBuildPurgeOlderTxn) with this type: survivors to a workspace and back. */
-pgq_status pgq_purge_full_upstream(pgq_committed_full *committed, uint64_t full_xmin)
+pgq_status pgq_snapbuild_purge_full_upstream(pgq_snapbuild_committed_full *committed, uint64_t full_xmin)
 {
     pgq_code code = committed_full_fault(committed);
     uint64_t *workspace, *fxip;
@@ -35,7 +35,7 @@ pgq_status pgq_purge_full_upstream(pgq_committed_full *committed, uint64_t full_
 }
 
 /* One lower bound; the survivors move down at once. */
-pgq_status pgq_purge_full_memmove(pgq_committed_full *committed, uint64_t full_xmin)
+pgq_status pgq_snapbuild_purge_full_memmove(pgq_snapbuild_committed_full *committed, uint64_t full_xmin)
 {
     pgq_code code = committed_full_fault(committed);
     uint64_t *fxip;
@@ -53,8 +53,8 @@ pgq_status pgq_purge_full_memmove(pgq_committed_full *committed, uint64_t full_x
     return accepted();
 }
 
-/* One lower bound; the head moves, and pgq_insert_full takes the space back when it needs it. */
-pgq_status pgq_purge_full_lazy_head(pgq_committed_full *committed, uint64_t full_xmin)
+/* One lower bound; the head moves, and pgq_snapbuild_insert_full takes the space back when it needs it. */
+pgq_status pgq_snapbuild_purge_full_lazy_head(pgq_snapbuild_committed_full *committed, uint64_t full_xmin)
 {
     pgq_code code = committed_full_fault(committed);
     size_t gone;
@@ -69,7 +69,7 @@ pgq_status pgq_purge_full_lazy_head(pgq_committed_full *committed, uint64_t full
     return accepted();
 }
 
-pgq_status pgq_insert_full(pgq_committed_full *committed, uint64_t batch[], size_t m)
+pgq_status pgq_snapbuild_insert_full(pgq_snapbuild_committed_full *committed, uint64_t batch[], size_t m)
 {
     pgq_code code = committed_full_fault(committed);
     uint64_t *fxip;
@@ -80,9 +80,9 @@ pgq_status pgq_insert_full(pgq_committed_full *committed, uint64_t batch[], size
         return refused(code, 0);
     for (size_t i = 0; i < m; i++)
         if (!xid_is_normal((uint32_t)batch[i]))
-            return refused(PGQ_XID_PERMANENT, i + 1);
+            return refused(PGQ_SNAPBUILD_XID_PERMANENT, i + 1);
     if (m > committed->xcnt_space - committed->xcnt)
-        return refused(PGQ_CAPACITY, 0);
+        return refused(PGQ_SNAPBUILD_CAPACITY, 0);
     if (m == 0)
         return accepted();
 
@@ -102,7 +102,8 @@ static void narrow(uint32_t *to, const uint64_t *from, size_t n)
         to[i] = (uint32_t)from[i];
 }
 
-pgq_status pgq_snapshot_full(const pgq_committed_full *committed, uint32_t xip[], size_t xip_space)
+pgq_status pgq_snapbuild_snapshot_full(const pgq_snapbuild_committed_full *committed, uint32_t xip[],
+                                       size_t xip_space)
 {
     pgq_code code = committed_full_fault(committed);
     const uint64_t *fxip;
@@ -111,13 +112,15 @@ pgq_status pgq_snapshot_full(const pgq_committed_full *committed, uint32_t xip[]
     if (code == PGQ_OK && xip == NULL && xip_space > 0)
         code = PGQ_NULL;
     if (code == PGQ_OK && xip_space < committed->xcnt)
-        code = PGQ_CAPACITY;
-    if (code != PGQ_OK || committed->xcnt == 0)
+        code = PGQ_SNAPBUILD_CAPACITY;
+    if (code != PGQ_OK)
         return refused(code, 0);
+    if (committed->xcnt == 0)
+        return accepted();
     n = committed->xcnt;
     fxip = committed->fxip + committed->head;
     if (fxip[n - 1] - fxip[0] > UINT32_MAX)
-        return refused(PGQ_UNSORTED, 0);
+        return refused(PGQ_SNAPBUILD_UNSORTED, 0);
     /* Those of the younger epoch have the lower XIDs. */
     wrap = lower_bound64(fxip, n, fxip[n - 1] >> 32 << 32);
     narrow(xip, fxip + wrap, n - wrap);

@@ -5,8 +5,8 @@
 
 #include "snapbuild/xid.h"
 
-pgq_status pgq_purge_full_upstream(pgq_committed_full *committed, uint64_t full_xmin);
-pgq_status pgq_purge_full_memmove(pgq_committed_full *committed, uint64_t full_xmin);
-pgq_status pgq_purge_full_lazy_head(pgq_committed_full *committed, uint64_t full_xmin);
+pgq_status pgq_snapbuild_purge_full_upstream(pgq_snapbuild_committed_full *committed, uint64_t full_xmin);
+pgq_status pgq_snapbuild_purge_full_memmove(pgq_snapbuild_committed_full *committed, uint64_t full_xmin);
+pgq_status pgq_snapbuild_purge_full_lazy_head(pgq_snapbuild_committed_full *committed, uint64_t full_xmin);
 
 #endif

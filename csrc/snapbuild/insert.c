@@ -7,7 +7,7 @@
 #include "snapbuild/merge.h"
 #include "snapbuild/qsort.h"
 
-static pgq_status check(const pgq_committed *committed, const uint32_t batch[], size_t m)
+static pgq_status check(const pgq_snapbuild_committed *committed, const uint32_t batch[], size_t m)
 {
     pgq_code code = committed_fault(committed);
 
@@ -17,11 +17,11 @@ static pgq_status check(const pgq_committed *committed, const uint32_t batch[], 
         return refused(code, 0);
     for (size_t i = 0; i < m; i++)
         if (!xid_is_normal(batch[i]))
-            return refused(PGQ_XID_PERMANENT, i + 1);
-    return refused(m > committed->xcnt_space - committed->xcnt ? PGQ_CAPACITY : PGQ_OK, 0);
+            return refused(PGQ_SNAPBUILD_XID_PERMANENT, i + 1);
+    return m > committed->xcnt_space - committed->xcnt ? refused(PGQ_SNAPBUILD_CAPACITY, 0) : accepted();
 }
 
-static void append(pgq_committed *committed, const uint32_t batch[], size_t m)
+static void append(pgq_snapbuild_committed *committed, const uint32_t batch[], size_t m)
 {
     if (m == 0)
         return;
@@ -30,12 +30,12 @@ static void append(pgq_committed *committed, const uint32_t batch[], size_t m)
     committed->sorted = false;
 }
 
-static void sort_all(pgq_committed *committed)
+static void sort_all(pgq_snapbuild_committed *committed)
 {
     uint32_t *xip = committed->xip;
     size_t n = committed->xcnt, kept = n > 0;
 
-    pgq_qsort32(xip, n, pgq_xid_comparator);
+    pgq_snapbuild_qsort32(xip, n, pgq_snapbuild_xid_comparator);
     for (size_t i = 1; i < n; i++)
         if (xip[i] != xip[kept - 1])
             xip[kept++] = xip[i];
@@ -43,7 +43,7 @@ static void sort_all(pgq_committed *committed)
     committed->sorted = true;
 }
 
-static void merge(pgq_committed *committed, uint32_t batch[], size_t m)
+static void merge(pgq_snapbuild_committed *committed, uint32_t batch[], size_t m)
 {
     if (!committed->sorted)
         sort_all(committed);
@@ -51,7 +51,8 @@ static void merge(pgq_committed *committed, uint32_t batch[], size_t m)
     committed->xcnt = merge_batch32(committed->xip, committed->xcnt, batch, m);
 }
 
-static inline pgq_status check_and_append(pgq_committed *committed, const uint32_t batch[], size_t m)
+static inline pgq_status check_and_append(pgq_snapbuild_committed *committed, const uint32_t batch[],
+                                          size_t m)
 {
     pgq_status status = check(committed, batch, m);
 
@@ -61,15 +62,17 @@ static inline pgq_status check_and_append(pgq_committed *committed, const uint32
 }
 
 /* Upstream. */
-pgq_status pgq_insert_append(pgq_committed *committed, uint32_t batch[], size_t m, bool consistent)
+pgq_status pgq_snapbuild_insert_append(pgq_snapbuild_committed *committed, uint32_t batch[], size_t m,
+                                       bool consistent)
 {
     (void)consistent;
     return check_and_append(committed, batch, m);
 }
 
 /* Always sorted. */
-__attribute__((noinline)) pgq_status pgq_insert_batch_merge(pgq_committed *committed, uint32_t batch[],
-                                                            size_t m, bool consistent)
+__attribute__((noinline)) pgq_status pgq_snapbuild_insert_batch_merge(pgq_snapbuild_committed *committed,
+                                                                      uint32_t batch[], size_t m,
+                                                                      bool consistent)
 {
     pgq_status status = check(committed, batch, m);
 
@@ -84,10 +87,10 @@ __attribute__((noinline)) pgq_status pgq_insert_batch_merge(pgq_committed *commi
  * snapshots are built, so that merging would cost more than it saves. The first insert afterwards sorts what is there.
  * Until then the test is all that it costs: the merge, called as a function, takes no register from what is upstream's.
  */
-pgq_status pgq_insert_sorted_after_consistent(pgq_committed *committed, uint32_t batch[], size_t m,
-                                              bool consistent)
+pgq_status pgq_snapbuild_insert_sorted_after_consistent(pgq_snapbuild_committed *committed, uint32_t batch[],
+                                                        size_t m, bool consistent)
 {
     if (consistent)
-        return pgq_insert_batch_merge(committed, batch, m, consistent);
+        return pgq_snapbuild_insert_batch_merge(committed, batch, m, consistent);
     return check_and_append(committed, batch, m);
 }

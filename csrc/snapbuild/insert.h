@@ -5,9 +5,11 @@
 
 #include "snapbuild/xid.h"
 
-pgq_status pgq_insert_append(pgq_committed *committed, uint32_t batch[], size_t m, bool consistent);
-pgq_status pgq_insert_batch_merge(pgq_committed *committed, uint32_t batch[], size_t m, bool consistent);
-pgq_status pgq_insert_sorted_after_consistent(pgq_committed *committed, uint32_t batch[], size_t m,
-                                              bool consistent);
+pgq_status pgq_snapbuild_insert_append(pgq_snapbuild_committed *committed, uint32_t batch[], size_t m,
+                                       bool consistent);
+pgq_status pgq_snapbuild_insert_batch_merge(pgq_snapbuild_committed *committed, uint32_t batch[], size_t m,
+                                            bool consistent);
+pgq_status pgq_snapbuild_insert_sorted_after_consistent(pgq_snapbuild_committed *committed, uint32_t batch[],
+                                                        size_t m, bool consistent);
 
 #endif

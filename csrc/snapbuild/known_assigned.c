@@ -12,18 +12,18 @@ enum {
 };
 
 /* Readers may see the array grow: what lies below the head they loaded has been written. */
-static size_t head_acquire(const pgq_known_assigned *known)
+static size_t head_acquire(const pgq_snapbuild_known_assigned *known)
 {
     return __atomic_load_n(&known->head, __ATOMIC_ACQUIRE);
 }
 
-static void head_release(pgq_known_assigned *known, size_t head)
+static void head_release(pgq_snapbuild_known_assigned *known, size_t head)
 {
     __atomic_store_n(&known->head, head, __ATOMIC_RELEASE);
 }
 
 /* What every function checks first; it touches nothing that an append changes but the head. */
-static pgq_code fault(const pgq_known_assigned *known)
+static pgq_code fault(const pgq_snapbuild_known_assigned *known)
 {
     size_t head;
 
@@ -31,57 +31,61 @@ static pgq_code fault(const pgq_known_assigned *known)
         return PGQ_NULL;
     head = head_acquire(known);
     if (known->capacity > XCNT_MAX || head > known->capacity || known->tail > head)
-        return PGQ_CAPACITY;
+        return PGQ_SNAPBUILD_CAPACITY;
     return PGQ_OK;
 }
 
-pgq_status pgq_known_assigned_check(const pgq_known_assigned *known)
+pgq_status pgq_snapbuild_known_assigned_check(const pgq_snapbuild_known_assigned *known)
 {
     pgq_code code = fault(known);
 
     if (code == PGQ_OK && known->num > known->head - known->tail)
-        code = PGQ_CAPACITY;
+        code = PGQ_SNAPBUILD_CAPACITY;
     if (code != PGQ_OK)
         return refused(code, 0);
     for (size_t i = known->tail; i < known->head; i++)
         if (!xid_is_normal(known->xids[i]))
-            return refused(PGQ_XID_PERMANENT, i + 1);
+            return refused(PGQ_SNAPBUILD_XID_PERMANENT, i + 1);
     for (size_t i = known->tail + 1; i < known->head; i++)
         if (!xid_normal_precedes(known->xids[i - 1], known->xids[i]))
-            return refused(known->xids[i - 1] == known->xids[i] ? PGQ_DUPLICATE : PGQ_UNSORTED, i + 1);
+            return refused(known->xids[i - 1] == known->xids[i] ? PGQ_SNAPBUILD_DUPLICATE
+                                                                : PGQ_SNAPBUILD_UNSORTED,
+                           i + 1);
     return accepted();
 }
 
-static bool worth_while(pgq_known_assigned *known, pgq_compress_reason reason, int64_t now)
+static bool worth_while(pgq_snapbuild_known_assigned *known, pgq_snapbuild_compress_reason reason,
+                        int64_t now)
 {
     size_t span = known->head - known->tail;
 
-    if (reason == PGQ_COMPRESS_NO_SPACE)
+    if (reason == PGQ_SNAPBUILD_COMPRESS_NO_SPACE)
         return true;
     if (span == known->num)
         return false;
     switch (reason) {
-    case PGQ_COMPRESS_TRANSACTION_END:
+    case PGQ_SNAPBUILD_COMPRESS_TRANSACTION_END:
         return known->transaction_ends++ % COMPRESS_FREQUENCY == 0 && span >= 2 * known->num;
-    case PGQ_COMPRESS_STARTUP_PROCESS_IDLE:
+    case PGQ_SNAPBUILD_COMPRESS_STARTUP_PROCESS_IDLE:
         return known->last_compress == 0 || now - known->last_compress >= COMPRESS_IDLE_INTERVAL;
-    case PGQ_COMPRESS_NO_SPACE:
-    case PGQ_COMPRESS_PRUNE:
+    case PGQ_SNAPBUILD_COMPRESS_NO_SPACE:
+    case PGQ_SNAPBUILD_COMPRESS_PRUNE:
         break;
     }
     return true;
 }
 
-pgq_status pgq_known_assigned_compress(pgq_known_assigned *known, pgq_compress_reason reason, int64_t now,
-                                       bool *done)
+pgq_status pgq_snapbuild_known_assigned_compress(pgq_snapbuild_known_assigned *known,
+                                                 pgq_snapbuild_compress_reason reason, int64_t now,
+                                                 bool *done)
 {
     pgq_code code = fault(known);
-    const pgq_known_assigned_variant *variant;
+    const pgq_snapbuild_known_assigned_variant *variant;
     bool worth;
 
     if (code != PGQ_OK)
         return refused(code, 0);
-    variant = known->variant != NULL ? known->variant : pgq_known_assigned_dispatched();
+    variant = known->variant != NULL ? known->variant : pgq_snapbuild_known_assigned_dispatched();
     if (variant == NULL)
         return refused(PGQ_VARIANT, 0);
     worth = worth_while(known, reason, now);
@@ -104,7 +108,8 @@ static size_t distance(uint32_t from_xid, uint32_t to_xid)
                               : (size_t)(uint32_t)(to_xid - from_xid) + 1 - FIRST_NORMAL_XID;
 }
 
-pgq_status pgq_known_assigned_add(pgq_known_assigned *known, uint32_t from_xid, uint32_t to_xid, int64_t now)
+pgq_status pgq_snapbuild_known_assigned_add(pgq_snapbuild_known_assigned *known, uint32_t from_xid,
+                                            uint32_t to_xid, int64_t now)
 {
     pgq_code code = fault(known);
     size_t n, head;
@@ -112,25 +117,26 @@ pgq_status pgq_known_assigned_add(pgq_known_assigned *known, uint32_t from_xid, 
     if (code != PGQ_OK)
         return refused(code, 0);
     if (!xid_is_normal(from_xid) || !xid_is_normal(to_xid))
-        return refused(PGQ_XID_PERMANENT, xid_is_normal(from_xid) ? 2 : 1);
+        return refused(PGQ_SNAPBUILD_XID_PERMANENT, xid_is_normal(from_xid) ? 2 : 1);
     if (xid_normal_precedes(to_xid, from_xid))
-        return refused(PGQ_UNSORTED, 2);
+        return refused(PGQ_SNAPBUILD_UNSORTED, 2);
     if (known->head > known->tail) {
         uint32_t last = known->xids[known->head - 1];
 
         if (last == from_xid)
-            return refused(PGQ_DUPLICATE, 1);
+            return refused(PGQ_SNAPBUILD_DUPLICATE, 1);
         if (!xid_normal_precedes(last, from_xid))
-            return refused(PGQ_UNSORTED, 1);
+            return refused(PGQ_SNAPBUILD_UNSORTED, 1);
     }
     n = distance(from_xid, to_xid);
     if (n > known->capacity - known->head) {
-        pgq_status status = pgq_known_assigned_compress(known, PGQ_COMPRESS_NO_SPACE, now, NULL);
+        pgq_status status =
+            pgq_snapbuild_known_assigned_compress(known, PGQ_SNAPBUILD_COMPRESS_NO_SPACE, now, NULL);
 
         if (status.code != PGQ_OK)
             return status;
         if (n > known->capacity - known->head)
-            return refused(PGQ_CAPACITY, 0);
+            return refused(PGQ_SNAPBUILD_CAPACITY, 0);
     }
     head = known->head;
     for (size_t i = 0; i < n; i++) {
@@ -144,7 +150,7 @@ pgq_status pgq_known_assigned_add(pgq_known_assigned *known, uint32_t from_xid, 
 }
 
 /* Where xid stands; head if nowhere. Cleared entries keep their XID, so that the order holds over all. */
-static size_t find(const pgq_known_assigned *known, size_t head, uint32_t xid)
+static size_t find(const pgq_snapbuild_known_assigned *known, size_t head, uint32_t xid)
 {
     size_t first = known->tail, last = head;
 
@@ -159,7 +165,7 @@ static size_t find(const pgq_known_assigned *known, size_t head, uint32_t xid)
     return first < head && known->xids[first] == xid ? first : head;
 }
 
-bool pgq_known_assigned_search(const pgq_known_assigned *known, uint32_t xid)
+bool pgq_snapbuild_known_assigned_search(const pgq_snapbuild_known_assigned *known, uint32_t xid)
 {
     size_t head, at;
 
@@ -171,7 +177,7 @@ bool pgq_known_assigned_search(const pgq_known_assigned *known, uint32_t xid)
 }
 
 /* The tail moves over all that are cleared; an empty array starts again at 0. */
-static void advance_tail(pgq_known_assigned *known)
+static void advance_tail(pgq_snapbuild_known_assigned *known)
 {
     while (known->tail < known->head && !known->valid[known->tail])
         known->tail++;
@@ -181,7 +187,7 @@ static void advance_tail(pgq_known_assigned *known)
     }
 }
 
-bool pgq_known_assigned_remove(pgq_known_assigned *known, uint32_t xid)
+bool pgq_snapbuild_known_assigned_remove(pgq_snapbuild_known_assigned *known, uint32_t xid)
 {
     size_t at;
 
@@ -197,15 +203,15 @@ bool pgq_known_assigned_remove(pgq_known_assigned *known, uint32_t xid)
     return true;
 }
 
-pgq_status pgq_known_assigned_remove_tree(pgq_known_assigned *known, uint32_t xid, const uint32_t subxids[],
-                                          size_t n, int64_t now)
+pgq_status pgq_snapbuild_known_assigned_remove_tree(pgq_snapbuild_known_assigned *known, uint32_t xid,
+                                                    const uint32_t subxids[], size_t n, int64_t now)
 {
     if (subxids == NULL && n > 0)
         return refused(PGQ_NULL, 0);
-    pgq_known_assigned_remove(known, xid);
+    pgq_snapbuild_known_assigned_remove(known, xid);
     for (size_t i = 0; i < n; i++)
-        pgq_known_assigned_remove(known, subxids[i]);
-    return pgq_known_assigned_compress(known, PGQ_COMPRESS_TRANSACTION_END, now, NULL);
+        pgq_snapbuild_known_assigned_remove(known, subxids[i]);
+    return pgq_snapbuild_known_assigned_compress(known, PGQ_SNAPBUILD_COMPRESS_TRANSACTION_END, now, NULL);
 }
 
 static bool is_among(uint32_t xid, const uint32_t xids[], size_t n)
@@ -216,8 +222,8 @@ static bool is_among(uint32_t xid, const uint32_t xids[], size_t n)
     return false;
 }
 
-pgq_status pgq_known_assigned_remove_preceding(pgq_known_assigned *known, uint32_t xid,
-                                               const uint32_t prepared[], size_t n, int64_t now)
+pgq_status pgq_snapbuild_known_assigned_remove_preceding(pgq_snapbuild_known_assigned *known, uint32_t xid,
+                                                         const uint32_t prepared[], size_t n, int64_t now)
 {
     pgq_code code = fault(known);
 
@@ -241,11 +247,11 @@ pgq_status pgq_known_assigned_remove_preceding(pgq_known_assigned *known, uint32
         }
     }
     advance_tail(known);
-    return pgq_known_assigned_compress(known, PGQ_COMPRESS_PRUNE, now, NULL);
+    return pgq_snapbuild_known_assigned_compress(known, PGQ_SNAPBUILD_COMPRESS_PRUNE, now, NULL);
 }
 
-pgq_status pgq_known_assigned_get(const pgq_known_assigned *known, uint32_t xmax, uint32_t xarray[],
-                                  size_t space, size_t *n)
+pgq_status pgq_snapbuild_known_assigned_get(const pgq_snapbuild_known_assigned *known, uint32_t xmax,
+                                            uint32_t xarray[], size_t space, size_t *n)
 {
     pgq_code code = fault(known);
     size_t head, count = 0;
@@ -263,7 +269,7 @@ pgq_status pgq_known_assigned_get(const pgq_known_assigned *known, uint32_t xmax
             break;
         if (count == space) {
             *n = count;
-            return refused(PGQ_CAPACITY, 0);
+            return refused(PGQ_SNAPBUILD_CAPACITY, 0);
         }
         xarray[count++] = known->xids[i];
     }

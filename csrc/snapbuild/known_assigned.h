@@ -6,12 +6,12 @@
 #include "snapbuild/xid.h"
 
 /* The variant of this kind to run; NULL if PGQUERN_VARIANT cannot be followed. */
-const pgq_known_assigned_variant *pgq_known_assigned_dispatched(void);
+const pgq_snapbuild_known_assigned_variant *pgq_snapbuild_known_assigned_dispatched(void);
 
-size_t pgq_compress_upstream(uint32_t xids[], bool valid[], size_t tail, size_t head);
-size_t pgq_compress_scalar(uint32_t xids[], bool valid[], size_t tail, size_t head);
-size_t pgq_compress_avx2(uint32_t xids[], bool valid[], size_t tail, size_t head);
-size_t pgq_compress_avx512(uint32_t xids[], bool valid[], size_t tail, size_t head);
+size_t pgq_snapbuild_known_assigned_upstream(uint32_t xids[], bool valid[], size_t tail, size_t head);
+size_t pgq_snapbuild_known_assigned_scalar(uint32_t xids[], bool valid[], size_t tail, size_t head);
+size_t pgq_snapbuild_known_assigned_avx2(uint32_t xids[], bool valid[], size_t tail, size_t head);
+size_t pgq_snapbuild_known_assigned_avx512(uint32_t xids[], bool valid[], size_t tail, size_t head);
 
 /*
  * The live ones of from[0 .. n) slide to to[0 ..), which is `from` or lies below it; their number. No branch on the data.

@@ -5,14 +5,14 @@
 
 #include "snapbuild/xid.h"
 
-pgq_status pgq_purge_upstream(pgq_committed *committed, uint32_t xmin);
-pgq_status pgq_purge_inplace(pgq_committed *committed, uint32_t xmin);
-pgq_status pgq_purge_scalar(pgq_committed *committed, uint32_t xmin);
-pgq_status pgq_purge_avx2(pgq_committed *committed, uint32_t xmin);
-pgq_status pgq_purge_avx512(pgq_committed *committed, uint32_t xmin);
+pgq_status pgq_snapbuild_purge_upstream(pgq_snapbuild_committed *committed, uint32_t xmin);
+pgq_status pgq_snapbuild_purge_inplace(pgq_snapbuild_committed *committed, uint32_t xmin);
+pgq_status pgq_snapbuild_purge_scalar(pgq_snapbuild_committed *committed, uint32_t xmin);
+pgq_status pgq_snapbuild_purge_avx2(pgq_snapbuild_committed *committed, uint32_t xmin);
+pgq_status pgq_snapbuild_purge_avx512(pgq_snapbuild_committed *committed, uint32_t xmin);
 
-pgq_status pgq_purge_sorted_upstream(pgq_committed *committed, uint32_t xmin);
-pgq_status pgq_purge_sorted_scalar(pgq_committed *committed, uint32_t xmin);
+pgq_status pgq_snapbuild_purge_sorted_upstream(pgq_snapbuild_committed *committed, uint32_t xmin);
+pgq_status pgq_snapbuild_purge_sorted_scalar(pgq_snapbuild_committed *committed, uint32_t xmin);
 
 /*
  * The survivors of from[0 .. n) slide to to[0 ..), without a branch on the data; their number. `to` may be `from` or lie

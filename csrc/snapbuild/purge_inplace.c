@@ -2,7 +2,7 @@
 /* The change that the mailing list proposed in October 2025: no workspace, survivors slide down within the array. */
 #include "snapbuild/purge.h"
 
-pgq_status pgq_purge_inplace(pgq_committed *committed, uint32_t xmin)
+pgq_status pgq_snapbuild_purge_inplace(pgq_snapbuild_committed *committed, uint32_t xmin)
 {
     pgq_code code = committed_fault(committed);
     size_t surviving = 0;

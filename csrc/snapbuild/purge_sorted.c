@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-/* From so many XIDs on, what a guess takes is less than the ranks of the search that it spares, which miss the nearer caches. */
+/* From 65,536 XIDs on, interpolation costs less than the search levels it avoids. */
 enum { LONG = 1 << 16 };
 
 /*
@@ -37,14 +37,14 @@ static size_t gap_start(const uint32_t *a, size_t n, uint32_t past, uint32_t xmi
     return from + lower_bound_near32(a + from, step, past, back < step ? step - 1 - back : 0);
 }
 
-pgq_status pgq_purge_sorted_scalar(pgq_committed *committed, uint32_t xmin)
+pgq_status pgq_snapbuild_purge_sorted_scalar(pgq_snapbuild_committed *committed, uint32_t xmin)
 {
     pgq_code code = committed_fault(committed);
     uint32_t *xip, past = xmin + HALF_RING;
     size_t n, first, last;
 
     if (code == PGQ_OK && !committed->sorted)
-        code = PGQ_UNSORTED;
+        code = PGQ_SNAPBUILD_UNSORTED;
     if (code != PGQ_OK)
         return refused(code, 0);
     n = committed->xcnt;

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-pgq_status pgq_purge_upstream(pgq_committed *committed, uint32_t xmin)
+pgq_status pgq_snapbuild_purge_upstream(pgq_snapbuild_committed *committed, uint32_t xmin)
 {
     pgq_code code = committed_fault(committed);
     uint32_t *workspace;
@@ -33,11 +33,11 @@ pgq_status pgq_purge_upstream(pgq_committed *committed, uint32_t xmin)
     return accepted();
 }
 
-pgq_status pgq_purge_sorted_upstream(pgq_committed *committed, uint32_t xmin)
+pgq_status pgq_snapbuild_purge_sorted_upstream(pgq_snapbuild_committed *committed, uint32_t xmin)
 {
     pgq_code code = committed_fault(committed);
 
     if (code == PGQ_OK && !committed->sorted)
-        code = PGQ_UNSORTED;
-    return code != PGQ_OK ? refused(code, 0) : pgq_purge_upstream(committed, xmin);
+        code = PGQ_SNAPBUILD_UNSORTED;
+    return code != PGQ_OK ? refused(code, 0) : pgq_snapbuild_purge_upstream(committed, xmin);
 }

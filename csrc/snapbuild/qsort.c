@@ -3,7 +3,7 @@
 
 typedef int (*comparator)(const void *, const void *);
 
-int pgq_xid_comparator(const void *a, const void *b)
+int pgq_snapbuild_xid_comparator(const void *a, const void *b)
 {
     uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
 
@@ -68,7 +68,7 @@ static uint32_t *pivot(uint32_t *a, size_t n, comparator compare)
     return median(low, middle, high, compare);
 }
 
-void pgq_qsort32(uint32_t *a, size_t n, comparator compare)
+void pgq_snapbuild_qsort32(uint32_t *a, size_t n, comparator compare)
 {
     while (!is_sorted(a, n, compare)) {
         uint32_t *left, *right, *equal_left, *equal_right, *end;
@@ -106,11 +106,11 @@ void pgq_qsort32(uint32_t *a, size_t n, comparator compare)
 
         /* Recursion into the smaller part keeps the stack within log n. */
         if (below <= above) {
-            pgq_qsort32(a, below, compare);
+            pgq_snapbuild_qsort32(a, below, compare);
             a = end - above;
             n = above;
         } else {
-            pgq_qsort32(end - above, above, compare);
+            pgq_snapbuild_qsort32(end - above, above, compare);
             n = below;
         }
     }

@@ -10,9 +10,9 @@
  * partitioned in three, with a check for presorted input before every partition, and insertion sort below seven. It
  * differs in that the element type is known here, where upstream swaps byte by byte: this one is the faster.
  */
-void pgq_qsort32(uint32_t *a, size_t n, int (*compare)(const void *, const void *));
+void pgq_snapbuild_qsort32(uint32_t *a, size_t n, int (*compare)(const void *, const void *));
 
 /* xidComparator: by the unsigned number. */
-int pgq_xid_comparator(const void *a, const void *b);
+int pgq_snapbuild_xid_comparator(const void *a, const void *b);
 
 #endif

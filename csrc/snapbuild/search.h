@@ -7,11 +7,11 @@
 #include <stdint.h>
 
 enum {
-    LANES = 8 /* so many XIDs are searched for side by side */
+    SEARCH_LANES = 8 /* so many XIDs are searched for side by side */
 };
 
 /* Unrolled, so that what the lanes hold stays in registers. */
-#define EACH_LANE(l) _Pragma("GCC unroll 8") for (size_t l = 0; l < LANES; l++)
+#define EACH_LANE(l) _Pragma("GCC unroll 8") for (size_t l = 0; l < SEARCH_LANES; l++)
 
 /*
  * lower_boundN: the number of elements below x in the sorted array a[0 .. n), without a branch on the data. The array is
@@ -21,7 +21,7 @@ enum {
  * gallop_downN: the same, but searching from the end in doubling steps: O(log d) for an answer d before the end.
  *
  * search_chunkN: where each of x[0 .. m), m > 0, belongs in a[0 .. n), both sorted. None lies below the first, which is
- * galloped for; in a batch of the newest XIDs that is the end, for all. Else LANES at a time halve the range from there on,
+ * galloped for; in a batch of the newest XIDs that is the end, for all. Else SEARCH_LANES at a time halve the range from there on,
  * side by side, so that they neither branch on the data nor wait for each other; past the last one the first of them is
  * searched for again. A function of its own: inlined, it takes the registers of the merge.
  */
@@ -73,9 +73,9 @@ enum {
                 at[i] = n;                                                                                   \
             return;                                                                                          \
         }                                                                                                    \
-        for (size_t i = 1; i < m; i += LANES) {                                                              \
-            size_t lane[LANES], p[LANES];                                                                    \
-            type key[LANES];                                                                                 \
+        for (size_t i = 1; i < m; i += SEARCH_LANES) {                                                       \
+            size_t lane[SEARCH_LANES], p[SEARCH_LANES];                                                      \
+            type key[SEARCH_LANES];                                                                          \
                                                                                                              \
             EACH_LANE(l) lane[l] = i + l < m ? i + l : i, key[l] = x[lane[l]], p[l] = from;                  \
             for (size_t w = n - from, half; w > 1; w -= half) {                                              \

@@ -5,7 +5,9 @@
 
 #include "snapbuild/xid.h"
 
-pgq_status pgq_snapshot_upstream(const pgq_committed *committed, uint32_t xip[], size_t xip_space);
-pgq_status pgq_snapshot_sorted(const pgq_committed *committed, uint32_t xip[], size_t xip_space);
+pgq_status pgq_snapbuild_snapshot_upstream(const pgq_snapbuild_committed *committed, uint32_t xip[],
+                                           size_t xip_space);
+pgq_status pgq_snapbuild_snapshot_sorted(const pgq_snapbuild_committed *committed, uint32_t xip[],
+                                         size_t xip_space);
 
 #endif

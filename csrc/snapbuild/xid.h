@@ -6,7 +6,7 @@
 #ifndef PGQUERN_SNAPBUILD_XID_H
 #define PGQUERN_SNAPBUILD_XID_H
 
-#include "pgquern.h"
+#include "status.h"
 
 #define FIRST_NORMAL_XID 3u
 #define HALF_RING        0x80000000u
@@ -39,30 +39,20 @@ static inline uint32_t xid_advance(uint32_t xid)
     return xid + 1 < FIRST_NORMAL_XID ? FIRST_NORMAL_XID : xid + 1;
 }
 
-static inline pgq_status accepted(void)
-{
-    return (pgq_status){PGQ_OK, 0};
-}
-
-static inline pgq_status refused(pgq_code code, size_t index)
-{
-    return (pgq_status){code, (uint32_t)index};
-}
-
 /* What every function on these arrays checks first. */
-static inline pgq_code committed_fault(const pgq_committed *c)
+static inline pgq_code committed_fault(const pgq_snapbuild_committed *c)
 {
     if (c == NULL || (c->xip == NULL && c->xcnt_space > 0))
         return PGQ_NULL;
-    return c->xcnt > c->xcnt_space || c->xcnt_space > XCNT_MAX ? PGQ_CAPACITY : PGQ_OK;
+    return c->xcnt > c->xcnt_space || c->xcnt_space > XCNT_MAX ? PGQ_SNAPBUILD_CAPACITY : PGQ_OK;
 }
 
-static inline pgq_code committed_full_fault(const pgq_committed_full *c)
+static inline pgq_code committed_full_fault(const pgq_snapbuild_committed_full *c)
 {
     if (c == NULL || (c->fxip == NULL && c->xcnt_space > 0))
         return PGQ_NULL;
     return c->xcnt_space > FULL_XCNT_MAX || c->head > c->xcnt_space || c->xcnt > c->xcnt_space - c->head
-               ? PGQ_CAPACITY
+               ? PGQ_SNAPBUILD_CAPACITY
                : PGQ_OK;
 }
 

@@ -195,12 +195,12 @@ static bool make_page(uint8_t *page, const uint8_t *in, size_t size)
 static pgq_code fault_of(line l, unsigned upper, unsigned special, unsigned nstored)
 {
     if (l.off < upper || l.off >= special)
-        return PGQ_LP_OFF;
+        return PGQ_COMPACTION_LP_OFF;
     if (l.off % 8 != 0)
-        return PGQ_LP_ALIGN;
+        return PGQ_COMPACTION_LP_ALIGN;
     if (l.off + l.aligned > special)
-        return PGQ_LP_END;
-    return nstored > MAX_TUPLES ? PGQ_TOO_MANY : PGQ_OK;
+        return PGQ_COMPACTION_LP_END;
+    return nstored > MAX_TUPLES ? PGQ_COMPACTION_TOO_MANY : PGQ_OK;
 }
 
 /* The definition: the first fault of a page, in the order of pgquern.h. */
@@ -211,7 +211,7 @@ static pgq_status first_fault(const uint8_t *page)
     bool falling = true;
 
     if (lower < HEADER || lower > upper || upper > special || special > PAGE || special % 8 != 0)
-        return (pgq_status){PGQ_HEADER, 0};
+        return (pgq_status){PGQ_COMPACTION_HEADER, 0};
     n = (lower - HEADER) / 4;
     for (unsigned i = 0; i < n; i++) {
         line l = get_line(page, i);
@@ -229,20 +229,21 @@ static pgq_status first_fault(const uint8_t *page)
         previous = l.off;
     }
     if (total > special - lower)
-        return (pgq_status){PGQ_TOTAL, 0};
-    return falling && overlapping ? (pgq_status){PGQ_OVERLAP, overlapping} : (pgq_status){PGQ_OK, 0};
+        return (pgq_status){PGQ_COMPACTION_TOTAL, 0};
+    return falling && overlapping ? (pgq_status){PGQ_COMPACTION_OVERLAP, overlapping}
+                                  : (pgq_status){PGQ_OK, 0};
 }
 
 /* Whether tuple a must end up above tuple b. */
-static bool is_above(const uint8_t *before, pgq_order order, unsigned a, unsigned b)
+static bool is_above(const uint8_t *before, pgq_compaction_order order, unsigned a, unsigned b)
 {
     unsigned off_a = get_line(before, a).off, off_b = get_line(before, b).off;
 
-    return order == PGQ_ORDER_ITEM || off_a == off_b ? a < b : off_a > off_b;
+    return order == PGQ_COMPACTION_ORDER_ITEM || off_a == off_b ? a < b : off_a > off_b;
 }
 
-static void judge(const char *variant, pgq_order order, const uint8_t *before, const uint8_t *after,
-                  bool truncate)
+static void judge(const char *variant, pgq_compaction_order order, const uint8_t *before,
+                  const uint8_t *after, bool truncate)
 {
     unsigned lower = get16(before + 12), special = get16(before + 16);
     unsigned n = (lower - HEADER) / 4, kept = n, total = 0, unused = 0, new_upper;

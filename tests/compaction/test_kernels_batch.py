@@ -21,7 +21,7 @@ UNTOUCHED = (77, 77)  # no status of any page
 def batch_of(name: str | None) -> Callable[[Any, int, bool, Any], int]:
     """The batch entry by a variant, or by the dispatched one (None)."""
     if name is None:
-        return lib.pgq_page_repair_fragmentation_batch  # type: ignore[no-any-return]
+        return lib.pgq_compaction_repair_fragmentation_batch  # type: ignore[no-any-return]
     row = NAMES.index(name)
     if not compaction.variants()[row].supported:
         pytest.skip(f"this CPU cannot run {name}")

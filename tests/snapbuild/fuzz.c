@@ -83,11 +83,11 @@ static uint32_t *exactly(const uint32_t *xids, size_t n, size_t space)
     return copy;
 }
 
-static void purges(const pgq_purge_variant *variants, size_t count, const uint32_t *xids, size_t n,
+static void purges(const pgq_snapbuild_purge_variant *variants, size_t count, const uint32_t *xids, size_t n,
                    uint32_t xmin, bool claim, bool needs_claim)
 {
     for (size_t v = 0; v < count; v++) {
-        pgq_committed committed = {exactly(xids, n, n), n, n, claim};
+        pgq_snapbuild_committed committed = {exactly(xids, n, n), n, n, claim};
         pgq_status status;
         size_t kept = 0;
 
@@ -98,7 +98,7 @@ static void purges(const pgq_purge_variant *variants, size_t count, const uint32
         status = variants[v].fn(&committed, xmin);
         answers[status.code]++;
         if (needs_claim && !claim)
-            require(status.code == PGQ_UNSORTED && committed.xcnt == n, "purged without the claim",
+            require(status.code == PGQ_SNAPBUILD_UNSORTED && committed.xcnt == n, "purged without the claim",
                     variants[v].name);
         else {
             require(status.code == PGQ_OK, "refused", variants[v].name);
@@ -124,13 +124,15 @@ static void inserts(const uint32_t *xids, size_t n, const uint32_t *batch, size_
     expected_n = sort_unique(expected, n + m);
     for (size_t i = 0; i < m; i++)
         permanent = permanent || batch[i] < 3;
-    for (size_t v = 0; v < pgq_insert_variant_count; v++) {
-        const char *name = pgq_insert_variants[v].name;
+    for (size_t v = 0; v < pgq_snapbuild_insert_variant_count; v++) {
+        const char *name = pgq_snapbuild_insert_variants[v].name;
         size_t space = tight ? n : n + m;
-        pgq_committed committed = {exactly(xids, n, space), n, space, claim};
+        pgq_snapbuild_committed committed = {exactly(xids, n, space), n, space, claim};
         uint32_t *scratch = exactly(batch, m, m);
-        pgq_status status = pgq_insert_variants[v].fn(&committed, scratch, m, consistent);
-        pgq_code code = permanent ? PGQ_XID_PERMANENT : m > space - n ? PGQ_CAPACITY : PGQ_OK;
+        pgq_status status = pgq_snapbuild_insert_variants[v].fn(&committed, scratch, m, consistent);
+        pgq_code code = permanent       ? PGQ_SNAPBUILD_XID_PERMANENT
+                        : m > space - n ? PGQ_SNAPBUILD_CAPACITY
+                                        : PGQ_OK;
 
         answers[status.code]++;
         require(status.code == code, "the wrong answer to an insert", name);
@@ -145,7 +147,8 @@ static void inserts(const uint32_t *xids, size_t n, const uint32_t *batch, size_
             require(set_n == expected_n && (set_n == 0 || memcmp(set, expected, set_n * sizeof *set) == 0),
                     "the array is not the union", name);
             require(!committed.sorted || set_n == committed.xcnt, "sorted, but with duplicates", name);
-            require(pgq_snapshot(&committed, snapshot, committed.xcnt).code == PGQ_OK, "no snapshot", name);
+            require(pgq_snapbuild_snapshot(&committed, snapshot, committed.xcnt).code == PGQ_OK,
+                    "no snapshot", name);
             for (size_t i = 1; i < committed.xcnt; i++)
                 require(snapshot[i - 1] <= snapshot[i], "the snapshot is not sorted", name);
             free(snapshot);
@@ -162,8 +165,8 @@ static void compresses(const uint32_t *xids, size_t n, uint32_t flags)
     bool *valid = malloc(n + 1);
     size_t tail = n == 0 ? 0 : flags % n;
 
-    for (size_t v = 0; v < pgq_known_assigned_variant_count; v++) {
-        const pgq_known_assigned_variant *variant = &pgq_known_assigned_variants[v];
+    for (size_t v = 0; v < pgq_snapbuild_known_assigned_variant_count; v++) {
+        const pgq_snapbuild_known_assigned_variant *variant = &pgq_snapbuild_known_assigned_variants[v];
         uint32_t *work = exactly(xids, n, n);
         size_t live, kept = 0;
 
@@ -196,9 +199,11 @@ static void long_purges(const uint32_t *xids, size_t n, uint32_t xmin, bool sort
             runs[total++] = xid;
     }
     if (sorted)
-        purges(pgq_purge_sorted_variants, pgq_purge_sorted_variant_count, runs, total, xmin, true, true);
+        purges(pgq_snapbuild_purge_sorted_variants, pgq_snapbuild_purge_sorted_variant_count, runs, total,
+               xmin, true, true);
     else
-        purges(pgq_purge_variants, pgq_purge_variant_count, runs, total, xmin, false, false);
+        purges(pgq_snapbuild_purge_variants, pgq_snapbuild_purge_variant_count, runs, total, xmin, false,
+               false);
     free(runs);
 }
 
@@ -230,16 +235,18 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
     /* A claim that does not hold, and permanent XIDs, must be found; the kernels are then not to be called. */
     claim = data[0] & (SORTED | CLAIM);
-    pgq_committed committed = {xids, n, n, claim};
-    pgq_status status = pgq_committed_check(&committed);
+    pgq_snapbuild_committed committed = {xids, n, n, claim};
+    pgq_status status = pgq_snapbuild_committed_check(&committed);
     answers[status.code]++;
     for (size_t i = 0; i < n; i++)
-        require(xids[i] >= 3 || status.code == PGQ_XID_PERMANENT, "a permanent XID was not found", "check");
+        require(xids[i] >= 3 || status.code == PGQ_SNAPBUILD_XID_PERMANENT, "a permanent XID was not found",
+                "check");
     for (size_t i = 1; claim && i < n; i++)
         require(xids[i - 1] < xids[i] || status.code != PGQ_OK, "disorder was not found", "check");
     if (status.code == PGQ_OK) {
-        purges(pgq_purge_variants, pgq_purge_variant_count, xids, n, xmin, claim, false);
-        purges(pgq_purge_sorted_variants, pgq_purge_sorted_variant_count, xids, n, xmin, claim, true);
+        purges(pgq_snapbuild_purge_variants, pgq_snapbuild_purge_variant_count, xids, n, xmin, claim, false);
+        purges(pgq_snapbuild_purge_sorted_variants, pgq_snapbuild_purge_sorted_variant_count, xids, n, xmin,
+               claim, true);
         inserts(xids, n, xids + n, total - n, claim, data[0] & TIGHT, data[0] & CONSISTENT);
         compresses(xids, n, xmin);
         if (n <= FEW && (data[0] & DRAWN_OUT) == DRAWN_OUT)

@@ -71,7 +71,7 @@ CANARY = 0xDEADBEEF
 @pytest.mark.parametrize("variant", names("purge"))
 def test_purge_of_every_length_and_alignment(variant: str) -> None:
     """Every tail of a SIMD loop, every alignment to 64 bytes, and not a byte touched beside the array."""
-    fn = lib.pgq_purge_variants[[v.name for v in variants("purge")].index(variant)].fn
+    fn = lib.pgq_snapbuild_purge_variants[[v.name for v in variants("purge")].index(variant)].fn
     rng = Random(1)
     for n, (name, pattern) in product(range(150), PATTERNS.items()):
         xmin = rng.choice([*CORNERS, rng.randrange(FIRST_NORMAL, XID.size)])
@@ -82,7 +82,7 @@ def test_purge_of_every_length_and_alignment(variant: str) -> None:
         offset = (n + len(name)) % 16
         memory = ffi.new("uint32_t[]", [CANARY] * (offset + n + 32))
         memory[offset : offset + n] = xip
-        committed = ffi.new("pgq_committed *", {"xip": memory + offset, "xcnt": n, "xcnt_space": n})
+        committed = ffi.new("pgq_snapbuild_committed *", {"xip": memory + offset, "xcnt": n, "xcnt_space": n})
         assert fn(committed, xmin).code == lib.PGQ_OK
         after = ffi.unpack(memory, len(memory))
         assert after[offset : offset + committed.xcnt] == expected, (n, name, xmin)
@@ -408,34 +408,39 @@ def test_refusals_agree_with_the_oracle(xip: list[int], batch: list[int], xmin: 
 
 def test_the_sorted_purge_refuses_what_does_not_claim_to_be_sorted() -> None:
     for variant in names("purge_sorted"):
-        assert code_of(lambda v=variant: Committed([3, 4]).purge_sorted(4, variant=v)) == (lib.PGQ_UNSORTED, 0)  # type: ignore[misc]
+        refusal = code_of(lambda v=variant: Committed([3, 4]).purge_sorted(4, variant=v))  # type: ignore[misc]
+        assert refusal == (lib.PGQ_SNAPBUILD_UNSORTED, 0)
 
 
 def test_a_batch_that_does_not_fit_is_refused() -> None:
     """Even if duplicates would make it fit; and the array stays as it was."""
     for variant in names("insert"):
         committed = Committed([3, 5], capacity=3, sorted=True)
-        assert code_of(lambda c=committed, v=variant: c.insert([3, 5], variant=v)) == (lib.PGQ_CAPACITY, 0)  # type: ignore[misc]
+        assert code_of(lambda c=committed, v=variant: c.insert([3, 5], variant=v)) == (lib.PGQ_SNAPBUILD_CAPACITY, 0)  # type: ignore[misc]
         assert (committed.xip, committed.sorted) == ([3, 5], True)
     full_array = CommittedFull([3, 5], head=1)
-    assert code_of(lambda: full_array.insert([7, 8])) == (lib.PGQ_CAPACITY, 0)
+    assert code_of(lambda: full_array.insert([7, 8])) == (lib.PGQ_SNAPBUILD_CAPACITY, 0)
     assert full_array.fxip == [3, 5]
 
 
 def pointers() -> Iterator[tuple[str, Any]]:
     """Every function of every kind, to be called with a struct of the caller's."""
     for kind, args in {"purge": (9,), "purge_sorted": (9,), "purge_full": (9,)}.items():
-        for v, row in zip(variants(kind), getattr(lib, f"pgq_{kind}_variants")[0 : len(variants(kind))], strict=True):
+        for v, row in zip(
+            variants(kind), getattr(lib, f"pgq_snapbuild_{kind}_variants")[0 : len(variants(kind))], strict=True
+        ):
             if v.supported:
                 yield f"{kind} {v.name}", lambda c, f=row.fn, a=args: f(c, *a)
-    for v, row in zip(variants("insert"), lib.pgq_insert_variants[0 : len(variants("insert"))], strict=True):
+    for v, row in zip(variants("insert"), lib.pgq_snapbuild_insert_variants[0 : len(variants("insert"))], strict=True):
         yield f"insert {v.name}", lambda c, f=row.fn: f(c, ffi.new("uint32_t[1]", [9]), 1, True)
-    for v, row in zip(variants("snapshot"), lib.pgq_snapshot_variants[0 : len(variants("snapshot"))], strict=True):
+    for v, row in zip(
+        variants("snapshot"), lib.pgq_snapbuild_snapshot_variants[0 : len(variants("snapshot"))], strict=True
+    ):
         yield f"snapshot {v.name}", lambda c, f=row.fn: f(c, ffi.new("uint32_t[9]"), 9)
-    yield "check", lib.pgq_committed_check
-    yield "check full", lib.pgq_committed_full_check
-    yield "insert full", lambda c: lib.pgq_insert_full(c, ffi.new("uint64_t[1]", [9]), 1)
-    yield "snapshot full", lambda c: lib.pgq_snapshot_full(c, ffi.new("uint32_t[9]"), 9)
+    yield "check", lib.pgq_snapbuild_committed_check
+    yield "check full", lib.pgq_snapbuild_committed_full_check
+    yield "insert full", lambda c: lib.pgq_snapbuild_insert_full(c, ffi.new("uint64_t[1]", [9]), 1)
+    yield "snapshot full", lambda c: lib.pgq_snapbuild_snapshot_full(c, ffi.new("uint32_t[9]"), 9)
 
 
 @pytest.mark.parametrize("name", [name for name, _ in pointers()])
@@ -443,39 +448,39 @@ def test_null_and_counts_past_the_capacity_are_refused(name: str) -> None:
     call = dict(pointers())[name]
     is_full = "full" in name
     memory = ffi.new("uint64_t[4]")
-    kind, array = ("pgq_committed_full *", "fxip") if is_full else ("pgq_committed *", "xip")
+    kind, array = ("pgq_snapbuild_committed_full *", "fxip") if is_full else ("pgq_snapbuild_committed *", "xip")
     sound = ffi.cast("uint64_t *" if is_full else "uint32_t *", memory)
     assert call(ffi.NULL).code == lib.PGQ_NULL
     assert call(ffi.new(kind, {array: ffi.NULL, "xcnt": 1, "xcnt_space": 4})).code == lib.PGQ_NULL
-    assert call(ffi.new(kind, {array: sound, "xcnt": 5, "xcnt_space": 4})).code == lib.PGQ_CAPACITY
-    assert call(ffi.new(kind, {array: sound, "xcnt": 4, "xcnt_space": 2**28 + 1})).code == lib.PGQ_CAPACITY
+    assert call(ffi.new(kind, {array: sound, "xcnt": 5, "xcnt_space": 4})).code == lib.PGQ_SNAPBUILD_CAPACITY
+    assert call(ffi.new(kind, {array: sound, "xcnt": 4, "xcnt_space": 2**28 + 1})).code == lib.PGQ_SNAPBUILD_CAPACITY
     for head in (1, 5) if is_full else ():
         past = ffi.new(kind, {array: sound, "head": head, "xcnt": 4, "xcnt_space": 4})
-        assert call(past).code == lib.PGQ_CAPACITY
+        assert call(past).code == lib.PGQ_SNAPBUILD_CAPACITY
 
 
 def test_null_batches_and_targets_are_refused() -> None:
-    committed, committed_full = ffi.new("pgq_committed *"), ffi.new("pgq_committed_full *")
-    assert lib.pgq_insert(committed, ffi.NULL, 1, True).code == lib.PGQ_NULL
-    assert lib.pgq_insert_full(committed_full, ffi.NULL, 1).code == lib.PGQ_NULL
-    assert lib.pgq_snapshot(committed, ffi.NULL, 1).code == lib.PGQ_NULL
-    assert lib.pgq_snapshot_full(committed_full, ffi.NULL, 1).code == lib.PGQ_NULL
+    committed, committed_full = ffi.new("pgq_snapbuild_committed *"), ffi.new("pgq_snapbuild_committed_full *")
+    assert lib.pgq_snapbuild_insert(committed, ffi.NULL, 1, True).code == lib.PGQ_NULL
+    assert lib.pgq_snapbuild_insert_full(committed_full, ffi.NULL, 1).code == lib.PGQ_NULL
+    assert lib.pgq_snapbuild_snapshot(committed, ffi.NULL, 1).code == lib.PGQ_NULL
+    assert lib.pgq_snapbuild_snapshot_full(committed_full, ffi.NULL, 1).code == lib.PGQ_NULL
     memory, target = ffi.new("uint32_t[2]", [3, 4]), ffi.new("uint32_t[1]")
-    two = ffi.new("pgq_committed *", {"xip": memory, "xcnt": 2, "xcnt_space": 2})
-    assert lib.pgq_snapshot(two, target, 1).code == lib.PGQ_CAPACITY
+    two = ffi.new("pgq_snapbuild_committed *", {"xip": memory, "xcnt": 2, "xcnt_space": 2})
+    assert lib.pgq_snapbuild_snapshot(two, target, 1).code == lib.PGQ_SNAPBUILD_CAPACITY
 
 
 def test_nothing_is_done_to_nothing() -> None:
     """Arrays without memory at all are arrays."""
     for _name, call in pointers():
-        kind = "pgq_committed_full *" if "full" in _name else "pgq_committed *"
-        expected = lib.PGQ_CAPACITY if _name.startswith("insert") else lib.PGQ_OK
+        kind = "pgq_snapbuild_committed_full *" if "full" in _name else "pgq_snapbuild_committed *"
+        expected = lib.PGQ_SNAPBUILD_CAPACITY if _name.startswith("insert") else lib.PGQ_OK
         status = call(ffi.new(kind, {} if "full" in _name else {"sorted": True}))
         assert status.code == expected, _name
 
 
 def test_a_snapshot_of_more_than_a_ring_is_refused() -> None:
-    assert code_of(lambda: CommittedFull([5, full(1, 6)]).snapshot()) == (lib.PGQ_UNSORTED, 0)
+    assert code_of(lambda: CommittedFull([5, full(1, 6)]).snapshot()) == (lib.PGQ_SNAPBUILD_UNSORTED, 0)
 
 
 # ---- KnownAssignedXids: the loop -----------------------------------------------------------------

@@ -40,18 +40,25 @@ def calls() -> Iterator[Any]:
         "snapshot": lambda: (ffi.new("uint32_t[2]"), 2),
     }
     for kind, make in arguments.items():
-        name = "pgq_committed_full" if kind.endswith("full") else "pgq_committed"
+        name = "pgq_snapbuild_committed_full" if kind.endswith("full") else "pgq_snapbuild_committed"
         for i, row in enumerate(every_variant(variants(kind))):
-            fn = getattr(lib, f"pgq_{kind}_variants")[i].fn
+            fn = getattr(lib, f"pgq_snapbuild_{kind}_variants")[i].fn
             call = lambda c, fn=fn, make=make: fn(c, *make())  # noqa: E731
             yield pytest.param(name, call, id=f"{kind}-{row.values[0]}", marks=row.marks)
-    for fn, name in ((lib.pgq_committed_check, "pgq_committed"), (lib.pgq_committed_full_check, "pgq_committed_full")):
+    for fn, name in (
+        (lib.pgq_snapbuild_committed_check, "pgq_snapbuild_committed"),
+        (lib.pgq_snapbuild_committed_full_check, "pgq_snapbuild_committed_full"),
+    ):
         yield pytest.param(name, fn, id=f"check of {name}")
     yield pytest.param(
-        "pgq_committed_full", lambda c: lib.pgq_insert_full(c, ffi.new("uint64_t[]", [9]), 1), id="insert_full"
+        "pgq_snapbuild_committed_full",
+        lambda c: lib.pgq_snapbuild_insert_full(c, ffi.new("uint64_t[]", [9]), 1),
+        id="insert_full",
     )
     yield pytest.param(
-        "pgq_committed_full", lambda c: lib.pgq_snapshot_full(c, ffi.new("uint32_t[2]"), 2), id="snapshot_full"
+        "pgq_snapbuild_committed_full",
+        lambda c: lib.pgq_snapbuild_snapshot_full(c, ffi.new("uint32_t[2]"), 2),
+        id="snapshot_full",
     )
 
 
@@ -61,7 +68,7 @@ def test_the_greatest_capacity_is_accepted_and_one_more_refused(struct: str, cal
     of_full = struct.endswith("full")
     memory = ffi.new("uint64_t[]" if of_full else "uint32_t[]", [5, 7, 0])
     most = MOST_FULL if of_full else MOST
-    for space, code in ((most, lib.PGQ_OK), (most + 1, lib.PGQ_CAPACITY)):
+    for space, code in ((most, lib.PGQ_OK), (most + 1, lib.PGQ_SNAPBUILD_CAPACITY)):
         array = {"fxip": memory} if of_full else {"xip": memory, "sorted": True}
         assert call(ffi.new(f"{struct} *", {**array, "xcnt": 2, "xcnt_space": space})).code == code
 
@@ -70,15 +77,15 @@ def known_of(xids: list[int], **members: Any) -> tuple[Any, Any]:
     """A struct of the caller's making, all flags set; and what it points to, to be kept alive."""
     memory, valid = ffi.new("uint32_t[]", xids), ffi.new("bool[]", [True] * len(xids))
     init = {"xids": memory, "valid": valid, "capacity": len(xids), "head": len(xids), "num": len(xids)} | members
-    return ffi.new("pgq_known_assigned *", init), (memory, valid)
+    return ffi.new("pgq_snapbuild_known_assigned *", init), (memory, valid)
 
 
 def test_known_assigned_of_the_greatest_capacity() -> None:
-    for capacity, code in ((MOST, lib.PGQ_OK), (MOST + 1, lib.PGQ_CAPACITY)):
+    for capacity, code in ((MOST, lib.PGQ_OK), (MOST + 1, lib.PGQ_SNAPBUILD_CAPACITY)):
         known, _alive = known_of([5, 7, 0], capacity=capacity, head=2, num=2)
-        assert lib.pgq_known_assigned_check(known).code == code
-        assert lib.pgq_known_assigned_add(known, 9, 9, 1).code == code
-        assert lib.pgq_known_assigned_search(known, 7) == (code == lib.PGQ_OK)
+        assert lib.pgq_snapbuild_known_assigned_check(known).code == code
+        assert lib.pgq_snapbuild_known_assigned_add(known, 9, 9, 1).code == code
+        assert lib.pgq_snapbuild_known_assigned_search(known, 7) == (code == lib.PGQ_OK)
 
 
 # ---- one slot left, or none ----------------------------------------------------------------------
@@ -93,7 +100,7 @@ def test_a_batch_that_fits_exactly(variant: str) -> None:
             exact.insert(batch, variant=variant)
             assert exact.xip == [*xip, *batch]
             short = Committed(xip, capacity=held + m - 1, sorted=True)
-            assert code_of(short.insert, batch, variant=variant) == (lib.PGQ_CAPACITY, 0)
+            assert code_of(short.insert, batch, variant=variant) == (lib.PGQ_SNAPBUILD_CAPACITY, 0)
             assert short.xip == xip
 
 
@@ -109,11 +116,11 @@ def test_a_full_batch_that_fits_behind_the_array_leaves_the_head_where_it_is() -
 
 @pytest.mark.parametrize("variant", every_variant(variants("snapshot")))
 def test_a_snapshot_into_exactly_its_space(variant: str) -> None:
-    fn = lib.pgq_snapshot_variants[[v.name for v in variants("snapshot")].index(variant)].fn
+    fn = lib.pgq_snapbuild_snapshot_variants[[v.name for v in variants("snapshot")].index(variant)].fn
     xip = ffi.new("uint32_t[]", [9, 5, 7])
-    committed = ffi.new("pgq_committed *", {"xip": xip, "xcnt": 3, "xcnt_space": 3})
+    committed = ffi.new("pgq_snapbuild_committed *", {"xip": xip, "xcnt": 3, "xcnt_space": 3})
     target = ffi.new("uint32_t[4]", [1] * 4)
-    assert fn(committed, target, 2).code == lib.PGQ_CAPACITY
+    assert fn(committed, target, 2).code == lib.PGQ_SNAPBUILD_CAPACITY
     assert list(target) == [1] * 4
     assert fn(committed, target, 3).code == lib.PGQ_OK
     assert list(target) == [5, 7, 9, 1]
@@ -121,11 +128,11 @@ def test_a_snapshot_into_exactly_its_space(variant: str) -> None:
 
 def test_a_full_snapshot_into_exactly_its_space() -> None:
     fxip = ffi.new("uint64_t[]", [5, full(1, 4)])
-    committed = ffi.new("pgq_committed_full *", {"fxip": fxip, "xcnt": 2, "xcnt_space": 2})
+    committed = ffi.new("pgq_snapbuild_committed_full *", {"fxip": fxip, "xcnt": 2, "xcnt_space": 2})
     target = ffi.new("uint32_t[3]", [1] * 3)
-    assert lib.pgq_snapshot_full(committed, target, 1).code == lib.PGQ_CAPACITY
+    assert lib.pgq_snapbuild_snapshot_full(committed, target, 1).code == lib.PGQ_SNAPBUILD_CAPACITY
     assert list(target) == [1] * 3
-    assert lib.pgq_snapshot_full(committed, target, 2).code == lib.PGQ_OK
+    assert lib.pgq_snapbuild_snapshot_full(committed, target, 2).code == lib.PGQ_OK
     assert list(target) == [4, 5, 1]
 
 
@@ -146,9 +153,9 @@ def test_an_addition_into_exactly_its_space_does_not_compress(n: int) -> None:
 def test_get_into_exactly_its_space() -> None:
     known, _alive = known_of([3, 4, 5])
     xarray, n = ffi.new("uint32_t[4]", [1] * 4), ffi.new("size_t *")
-    assert lib.pgq_known_assigned_get(known, 0, xarray, 2, n).code == lib.PGQ_CAPACITY
+    assert lib.pgq_snapbuild_known_assigned_get(known, 0, xarray, 2, n).code == lib.PGQ_SNAPBUILD_CAPACITY
     assert (n[0], list(xarray)) == (2, [3, 4, 1, 1])
-    assert lib.pgq_known_assigned_get(known, 0, xarray, 3, n).code == lib.PGQ_OK
+    assert lib.pgq_snapbuild_known_assigned_get(known, 0, xarray, 3, n).code == lib.PGQ_OK
     assert (n[0], list(xarray)) == (3, [3, 4, 5, 1])
 
 
@@ -185,4 +192,4 @@ def test_a_full_snapshot_of_the_widest_span(low: int, between: int) -> None:
         if last - first < 2**32:
             assert committed.snapshot() == ref.snapshot_xip_full([first, *inner, last])
         else:
-            assert code_of(committed.snapshot) == (lib.PGQ_UNSORTED, 0)
+            assert code_of(committed.snapshot) == (lib.PGQ_SNAPBUILD_UNSORTED, 0)

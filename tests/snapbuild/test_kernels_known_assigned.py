@@ -70,11 +70,11 @@ def test_no_normal_xid_precedes_a_permanent_one(xid: int) -> None:
 
 
 def checked(xids: list[int], tail: int) -> tuple[int, int]:
-    """pgq_known_assigned_check of the elements from `tail` on: code and index."""
+    """pgq_snapbuild_known_assigned_check of the elements from `tail` on: code and index."""
     memory, valid = ffi.new("uint32_t[]", xids), ffi.new("bool[]", [True] * len(xids))
     n = len(xids)
     init = {"xids": memory, "valid": valid, "capacity": n, "head": n, "tail": tail, "num": n - tail}
-    status = lib.pgq_known_assigned_check(ffi.new("pgq_known_assigned *", init))
+    status = lib.pgq_snapbuild_known_assigned_check(ffi.new("pgq_snapbuild_known_assigned *", init))
     return status.code, status.index
 
 
@@ -85,24 +85,24 @@ def test_check_names_the_element_by_its_place_in_the_array(tail: int) -> None:
     assert checked([7] * tail + sound[tail:], tail) == (lib.PGQ_OK, 0)
     for i in range(tail, 20):
         for permanent in range(FIRST_NORMAL):
-            assert checked([*sound[:i], permanent, *sound[i + 1 :]], tail) == (lib.PGQ_XID_PERMANENT, i + 1)
+            assert checked([*sound[:i], permanent, *sound[i + 1 :]], tail) == (lib.PGQ_SNAPBUILD_XID_PERMANENT, i + 1)
     for i in range(tail + 1, 20):
-        assert checked([*sound[:i], sound[i - 1], *sound[i + 1 :]], tail) == (lib.PGQ_DUPLICATE, i + 1)
-        assert checked([*sound[:i], sound[i - 1] - 1, *sound[i + 1 :]], tail) == (lib.PGQ_UNSORTED, i + 1)
+        assert checked([*sound[:i], sound[i - 1], *sound[i + 1 :]], tail) == (lib.PGQ_SNAPBUILD_DUPLICATE, i + 1)
+        assert checked([*sound[:i], sound[i - 1] - 1, *sound[i + 1 :]], tail) == (lib.PGQ_SNAPBUILD_UNSORTED, i + 1)
 
 
 @pytest.mark.parametrize(
     ("from_xid", "to_xid", "refusal"),
     [
-        (0, 20, (lib.PGQ_XID_PERMANENT, 1)),
-        (20, 2, (lib.PGQ_XID_PERMANENT, 2)),
-        (2, 2, (lib.PGQ_XID_PERMANENT, 1)),
-        (20, 19, (lib.PGQ_UNSORTED, 2)),
-        (9, 20, (lib.PGQ_UNSORTED, 1)),
-        (9, 8, (lib.PGQ_UNSORTED, 2)),
-        (10, 20, (lib.PGQ_DUPLICATE, 1)),
+        (0, 20, (lib.PGQ_SNAPBUILD_XID_PERMANENT, 1)),
+        (20, 2, (lib.PGQ_SNAPBUILD_XID_PERMANENT, 2)),
+        (2, 2, (lib.PGQ_SNAPBUILD_XID_PERMANENT, 1)),
+        (20, 19, (lib.PGQ_SNAPBUILD_UNSORTED, 2)),
+        (9, 20, (lib.PGQ_SNAPBUILD_UNSORTED, 1)),
+        (9, 8, (lib.PGQ_SNAPBUILD_UNSORTED, 2)),
+        (10, 20, (lib.PGQ_SNAPBUILD_DUPLICATE, 1)),
         (10 + HALF, 10 + HALF, (0, 0)),
-        (11 + HALF, 11 + HALF, (lib.PGQ_UNSORTED, 1)),
+        (11 + HALF, 11 + HALF, (lib.PGQ_SNAPBUILD_UNSORTED, 1)),
         (11, 20, (0, 0)),
     ],
 )

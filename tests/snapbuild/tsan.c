@@ -32,7 +32,7 @@ enum {
 
 static struct {
     pthread_rwlock_t lock;
-    pgq_known_assigned known;
+    pgq_snapbuild_known_assigned known;
     uint32_t first;        /* the XID of index 0 */
     bool removed[INDEXES]; /* these, like the two around them, change with the lock held exclusively */
     unsigned round;
@@ -108,7 +108,7 @@ static size_t somewhere(reader *me)
 static void search(reader *me)
 {
     size_t low = certain(me), index = somewhere(me), high;
-    bool found = pgq_known_assigned_search(&standby.known, xid_of(index));
+    bool found = pgq_snapbuild_known_assigned_search(&standby.known, xid_of(index));
 
     /* A search that found it has loaded a head that was stored after this. */
     high = atomic_load_explicit(&standby.begun, memory_order_relaxed);
@@ -128,7 +128,8 @@ static void copy(reader *me)
     size_t low = certain(me), end = somewhere(me), high, n, index = 0;
     bool all = draw(&me->random, 2) == 0;
     uint32_t xids[CAPACITY];
-    pgq_status status = pgq_known_assigned_get(&standby.known, all ? 0 : xid_of(end), xids, CAPACITY, &n);
+    pgq_status status =
+        pgq_snapbuild_known_assigned_get(&standby.known, all ? 0 : xid_of(end), xids, CAPACITY, &n);
 
     high = atomic_load_explicit(&standby.begun, memory_order_relaxed);
     require(status.code == PGQ_OK, "a copy was refused", 0);
@@ -198,7 +199,7 @@ static void done(pgq_status status, const char *what)
 static void begin_round(void)
 {
     wait_for_readers();
-    done(pgq_known_assigned_remove_preceding(&standby.known, 0, NULL, 0, 1), "remove all");
+    done(pgq_snapbuild_known_assigned_remove_preceding(&standby.known, 0, NULL, 0, 1), "remove all");
     standby.round++;
     standby.first = UINT32_MAX - draw(&writer_random, INDEXES);
     memset(standby.removed, false, sizeof standby.removed);
@@ -213,7 +214,7 @@ static void remove_preceding(size_t index)
     uint32_t prepared = xid_of(kept);
 
     wait_for_readers();
-    done(pgq_known_assigned_remove_preceding(&standby.known, xid_of(index), &prepared, 1, 1),
+    done(pgq_snapbuild_known_assigned_remove_preceding(&standby.known, xid_of(index), &prepared, 1, 1),
          "remove preceding");
     for (size_t i = 0; i < index; i++)
         standby.removed[i] |= i != kept;
@@ -230,18 +231,19 @@ static void remove_tree(size_t next)
     for (size_t i = 0; i < n; i++)
         subxids[i] = xid_of(index + 1 + i);
     wait_for_readers();
-    done(pgq_known_assigned_remove_tree(&standby.known, xid_of(index), subxids, n, 1), "remove a tree");
+    done(pgq_snapbuild_known_assigned_remove_tree(&standby.known, xid_of(index), subxids, n, 1),
+         "remove a tree");
     memset(standby.removed + index, true, n + 1);
     let_readers();
 }
 
 static void compress(void)
 {
-    pgq_compress_reason reason = draw(&writer_random, 4);
+    pgq_snapbuild_compress_reason reason = draw(&writer_random, 4);
     bool compressed;
 
     wait_for_readers();
-    done(pgq_known_assigned_compress(&standby.known, reason, 1, &compressed), "compress");
+    done(pgq_snapbuild_known_assigned_compress(&standby.known, reason, 1, &compressed), "compress");
     let_readers();
     compressions += compressed;
 }
@@ -258,7 +260,7 @@ static size_t add(size_t next)
     if (compresses)
         wait_for_readers();
     atomic_store_explicit(&standby.begun, next + n, memory_order_relaxed);
-    done(pgq_known_assigned_add(&standby.known, xid_of(next), xid_of(next + n - 1), 1), "add");
+    done(pgq_snapbuild_known_assigned_add(&standby.known, xid_of(next), xid_of(next + n - 1), 1), "add");
     atomic_store_explicit(&standby.ended, next + n, memory_order_release);
     if (compresses)
         let_readers();
@@ -312,8 +314,8 @@ int main(int argc, char **argv)
             return WRONG_ANSWER;
     }
     for (unsigned round = 0; round < rounds; round++) {
-        const pgq_known_assigned_variant *variant =
-            &pgq_known_assigned_variants[round % pgq_known_assigned_variant_count];
+        const pgq_snapbuild_known_assigned_variant *variant =
+            &pgq_snapbuild_known_assigned_variants[round % pgq_snapbuild_known_assigned_variant_count];
 
         if (variant->supported())
             standby.known.variant = variant;

@@ -24,9 +24,9 @@ BLCKSZ = 8192
 class Order(IntEnum):
     """Where the tuples come to lie, from pd_special downwards."""
 
-    OFFSET = lib.PGQ_ORDER_OFFSET
+    OFFSET = lib.PGQ_COMPACTION_ORDER_OFFSET
     """As they lay before, by falling lp_off: PostgreSQL 13 and earlier."""
-    ITEM = lib.PGQ_ORDER_ITEM
+    ITEM = lib.PGQ_COMPACTION_ORDER_ITEM
     """By rising line pointer number: PostgreSQL 14 and later."""
 
 
@@ -83,10 +83,10 @@ def page_repair_fragmentation(page: "type_of_page", *, truncate: bool, variant: 
     (PostgreSQL 15 and later). variant: a name from variants(); None is the dispatched one. PgquernError: the page is
     refused, and unchanged. ValueError: no such variant here. TypeError, BufferError: not a writable buffer.
     """
-    run = lib.pgq_page_repair_fragmentation if variant is None else _function(variant)
+    run = lib.pgq_compaction_repair_fragmentation if variant is None else _function(variant)
     with ffi.from_buffer(page, require_writable=True) as buffer:
         if len(buffer) != BLCKSZ:
-            raise PgquernError(lib.PGQ_BLOCK_SIZE)
+            raise PgquernError(lib.PGQ_COMPACTION_BLOCK_SIZE)
         status = run(buffer, truncate)
     if status.code != lib.PGQ_OK:
         raise PgquernError(status.code, status.index)
@@ -102,11 +102,11 @@ def batch(pages: Sequence["type_of_page"], *, truncate: bool, variant: str | Non
     pointers = ffi.new("void *[]", [b if len(b) == BLCKSZ else ffi.NULL for b in buffers])
     statuses = ffi.new("pgq_status[]", len(buffers))
     if variant is None:
-        lib.pgq_page_repair_fragmentation_batch(pointers, len(buffers), truncate, statuses)
+        lib.pgq_compaction_repair_fragmentation_batch(pointers, len(buffers), truncate, statuses)
     else:
         lib.pgq_compaction_batch(_function(variant), pointers, len(buffers), truncate, statuses)
     result = [
-        (status.code, status.index) if len(b) == BLCKSZ else (lib.PGQ_BLOCK_SIZE, 0)
+        (status.code, status.index) if len(b) == BLCKSZ else (lib.PGQ_COMPACTION_BLOCK_SIZE, 0)
         for status, b in zip(statuses, buffers, strict=True)
     ]
     for b in buffers:

@@ -25,10 +25,10 @@ KINDS = ("purge", "purge_sorted", "purge_full", "insert", "snapshot", "known_ass
 class Reason(IntEnum):
     """Why KnownAssignedXids might be compressed."""
 
-    NO_SPACE = lib.PGQ_COMPRESS_NO_SPACE
-    PRUNE = lib.PGQ_COMPRESS_PRUNE
-    TRANSACTION_END = lib.PGQ_COMPRESS_TRANSACTION_END
-    STARTUP_PROCESS_IDLE = lib.PGQ_COMPRESS_STARTUP_PROCESS_IDLE
+    NO_SPACE = lib.PGQ_SNAPBUILD_COMPRESS_NO_SPACE
+    PRUNE = lib.PGQ_SNAPBUILD_COMPRESS_PRUNE
+    TRANSACTION_END = lib.PGQ_SNAPBUILD_COMPRESS_TRANSACTION_END
+    STARTUP_PROCESS_IDLE = lib.PGQ_SNAPBUILD_COMPRESS_STARTUP_PROCESS_IDLE
 
 
 @dataclass(frozen=True)
@@ -41,8 +41,8 @@ class Variant:
 
 
 def _rows(kind: str) -> list[Any]:
-    table = getattr(lib, f"pgq_{kind}_variants")
-    return [table[i] for i in range(getattr(lib, f"pgq_{kind}_variant_count"))]
+    table = getattr(lib, f"pgq_snapbuild_{kind}_variants")
+    return [table[i] for i in range(getattr(lib, f"pgq_snapbuild_{kind}_variant_count"))]
 
 
 def variants(kind: str) -> list[Variant]:
@@ -67,7 +67,7 @@ def _row(kind: str, variant: str) -> Any:
 
 
 def _function(kind: str, variant: str | None) -> Any:
-    return getattr(lib, f"pgq_{kind}") if variant is None else _row(kind, variant).fn
+    return getattr(lib, f"pgq_snapbuild_{kind}") if variant is None else _row(kind, variant).fn
 
 
 def _accept(status: Any) -> None:
@@ -82,11 +82,11 @@ class Committed:
         """sorted: claims that xip is; a wrong claim is found by the first checked call."""
         space = len(xip) if capacity is None else capacity
         if len(xip) > space:
-            raise PgquernError(lib.PGQ_CAPACITY)
+            raise PgquernError(lib.PGQ_SNAPBUILD_CAPACITY)
         self._xip = new_array("uint32_t[]", space)
         self._xip[0 : len(xip)] = list(xip)
         init = {"xip": self._xip, "xcnt": len(xip), "xcnt_space": space, "sorted": sorted}
-        self._c = ffi.new("pgq_committed *", init)
+        self._c = ffi.new("pgq_snapbuild_committed *", init)
 
     @property
     def xip(self) -> list[int]:
@@ -102,7 +102,7 @@ class Committed:
 
     def check(self) -> None:
         """PgquernError: permanent XIDs, or a claim to be sorted that does not hold."""
-        _accept(lib.pgq_committed_check(self._c))
+        _accept(lib.pgq_snapbuild_committed_check(self._c))
 
     def reserve(self, m: int) -> None:
         """Makes space for m more, as SnapBuildAddCommittedTxn does: twice as much and one."""
@@ -151,11 +151,11 @@ class CommittedFull:
     def __init__(self, fxip: Sequence[int] = (), *, capacity: int | None = None, head: int = 0) -> None:
         space = head + len(fxip) if capacity is None else capacity
         if head + len(fxip) > space:
-            raise PgquernError(lib.PGQ_CAPACITY)
+            raise PgquernError(lib.PGQ_SNAPBUILD_CAPACITY)
         self._fxip = new_array("uint64_t[]", space)
         self._fxip[head : head + len(fxip)] = list(fxip)
         init = {"fxip": self._fxip, "head": head, "xcnt": len(fxip), "xcnt_space": space}
-        self._c = ffi.new("pgq_committed_full *", init)
+        self._c = ffi.new("pgq_snapbuild_committed_full *", init)
 
     @property
     def fxip(self) -> list[int]:
@@ -171,7 +171,7 @@ class CommittedFull:
 
     def check(self) -> None:
         """PgquernError: permanent XIDs, or out of order."""
-        _accept(lib.pgq_committed_full_check(self._c))
+        _accept(lib.pgq_snapbuild_committed_full_check(self._c))
 
     def purge(self, full_xmin: int, *, variant: str | None = None, checked: bool = True) -> None:
         """Keeps x iff x >= full_xmin."""
@@ -183,7 +183,7 @@ class CommittedFull:
         """Inserts FullTransactionIds; capacity must be there."""
         if checked:
             self.check()
-        _accept(lib.pgq_insert_full(self._c, new_array("uint64_t[]", list(batch)), len(batch)))
+        _accept(lib.pgq_snapbuild_insert_full(self._c, new_array("uint64_t[]", list(batch)), len(batch)))
 
     def snapshot(self, *, checked: bool = True) -> list[int]:
         """The XIDs, raw-sorted."""
@@ -191,7 +191,7 @@ class CommittedFull:
             self.check()
         n = self._c.xcnt
         xip = new_array("uint32_t[]", n)
-        _accept(lib.pgq_snapshot_full(self._c, xip, n))
+        _accept(lib.pgq_snapbuild_snapshot_full(self._c, xip, n))
         return list(ffi.unpack(xip, n)) if n else []
 
 
@@ -202,7 +202,7 @@ class KnownAssigned:
         self._xids, self._valid = new_array("uint32_t[]", capacity), new_array("bool[]", capacity)
         row = ffi.NULL if variant is None else ffi.addressof(_row("known_assigned", variant))
         init = {"xids": self._xids, "valid": self._valid, "capacity": capacity, "variant": row}
-        self._k = ffi.new("pgq_known_assigned *", init)
+        self._k = ffi.new("pgq_snapbuild_known_assigned *", init)
 
     @property
     def state(self) -> tuple[list[int], list[bool], int, int, int]:
@@ -213,38 +213,38 @@ class KnownAssigned:
 
     def check(self) -> None:
         """PgquernError: out of order, or permanent XIDs."""
-        _accept(lib.pgq_known_assigned_check(self._k))
+        _accept(lib.pgq_snapbuild_known_assigned_check(self._k))
 
     def add(self, from_xid: int, to_xid: int, now: int) -> None:
         """Adds from_xid to to_xid; on PgquernError (CAPACITY) the array has been compressed."""
-        _accept(lib.pgq_known_assigned_add(self._k, from_xid, to_xid, now))
+        _accept(lib.pgq_snapbuild_known_assigned_add(self._k, from_xid, to_xid, now))
 
     def search(self, xid: int) -> bool:
         """Is xid among them?"""
-        return bool(lib.pgq_known_assigned_search(self._k, xid))
+        return bool(lib.pgq_snapbuild_known_assigned_search(self._k, xid))
 
     def remove(self, xid: int) -> bool:
         """Was it there?"""
-        return bool(lib.pgq_known_assigned_remove(self._k, xid))
+        return bool(lib.pgq_snapbuild_known_assigned_remove(self._k, xid))
 
     def remove_tree(self, xid: int, subxids: Sequence[int], now: int) -> None:
         """A transaction has ended."""
-        _accept(lib.pgq_known_assigned_remove_tree(self._k, xid, list(subxids), len(subxids), now))
+        _accept(lib.pgq_snapbuild_known_assigned_remove_tree(self._k, xid, list(subxids), len(subxids), now))
 
     def remove_preceding(self, xid: int, now: int, prepared: Sequence[int] = ()) -> None:
         """All that precede xid end, but for the prepared ones; all there are if xid is 0."""
-        _accept(lib.pgq_known_assigned_remove_preceding(self._k, xid, list(prepared), len(prepared), now))
+        _accept(lib.pgq_snapbuild_known_assigned_remove_preceding(self._k, xid, list(prepared), len(prepared), now))
 
     def compress(self, reason: Reason, now: int) -> bool:
         """Was it found worth while, and done?"""
         done = ffi.new("bool *")
-        _accept(lib.pgq_known_assigned_compress(self._k, reason, now, done))
+        _accept(lib.pgq_snapbuild_known_assigned_compress(self._k, reason, now, done))
         return bool(done[0])
 
     def get(self, xmax: int = 0) -> list[int]:
         """The live XIDs, up to the first that does not precede xmax (0: all)."""
         xarray, n = new_array("uint32_t[]", self._k.num), ffi.new("size_t *")
-        _accept(lib.pgq_known_assigned_get(self._k, xmax, xarray, self._k.num, n))
+        _accept(lib.pgq_snapbuild_known_assigned_get(self._k, xmax, xarray, self._k.num, n))
         return list(ffi.unpack(xarray, n[0])) if n[0] else []
 
 

@@ -70,15 +70,15 @@ static void refuse(const char *page, pgq_status status)
     uint32_t lower = header_field(page, 12), upper = header_field(page, 14), special = header_field(page, 16);
 
     switch (status.code) {
-    case PGQ_HEADER:
+    case PGQ_COMPACTION_HEADER:
         abi_report(ABI_ERROR, ABI_DATA_CORRUPTED,
                    "corrupted page pointers: lower = %u, upper = %u, special = %u", lower, upper, special);
         break;
-    case PGQ_LP_OFF:
+    case PGQ_COMPACTION_LP_OFF:
         abi_report(ABI_ERROR, ABI_DATA_CORRUPTED, "corrupted line pointer: %u",
                    line_pointer(page, status.index) & 0x7fff);
         break;
-    case PGQ_TOTAL:
+    case PGQ_COMPACTION_TOTAL:
         abi_report(ABI_ERROR, ABI_DATA_CORRUPTED, "corrupted item lengths: total %u, available space %u",
                    total_length(page), special - lower);
         break;
