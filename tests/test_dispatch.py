@@ -1,0 +1,189 @@
+# SPDX-License-Identifier: PostgreSQL
+"""The choice of a variant: by the CPU, by PGQUERN_CPU and by PGQUERN_VARIANT; and that each row runs its own function.
+
+What is expected is said here once more, from other sources than the library's: the CPU's features from /proc/cpuinfo,
+what a variant needs from the name of the file that it is compiled from, a row's function from the symbol table.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import _pgquern
+import pgquern
+import pytest
+from _pgquern import ffi, lib
+
+from tests.dispatched import kinds, name_of, rows
+
+# The levels of PGQUERN_CPU, each with what it needs beyond the one before, as the kernel of Linux names it.
+LEVELS: dict[str, set[str]] = {
+    "none": set(),
+    "avx2": {"avx", "avx2", "bmi1", "bmi2", "popcnt", "abm"},
+    "avx512": {"avx512f", "avx512bw", "avx512dq", "avx512vl"},
+    "avx512vbmi2": {"avx512_vbmi2"},
+}
+RANK = {level: rank for rank, level in enumerate(LEVELS)}
+ROWS = [(kind, name_of(row)) for kind in kinds() for row in rows(kind)]
+NAMES = sorted({name for _, name in ROWS})
+
+
+@cache
+def level_of_the_cpu() -> str:
+    """The highest level whose features, and those of all below it, the CPU has."""
+    lines = Path("/proc/cpuinfo").read_text().splitlines()
+    flags = set(next((line for line in lines if line.startswith("flags")), "").split())
+    found = "none"
+    for level, needs in LEVELS.items():
+        if not needs <= flags:
+            break
+        found = level
+    return found
+
+
+def nm(file: Path) -> dict[str, int]:
+    """The addresses of the functions that a file defines."""
+    run = subprocess.run(["nm", "--defined-only", file], capture_output=True, text=True, check=True)
+    fields = (line.split() for line in run.stdout.splitlines())
+    return {name: int(address, 16) for address, kind, name in fields if kind in "tT"}
+
+
+@cache
+def levels_of_functions() -> dict[str, str]:
+    """The level that each function's file is compiled for, by the end of the file's name."""
+    return {
+        function: next((level for level in reversed(LEVELS) if source.stem.endswith(level)), "none")
+        for source in Path("csrc").rglob("*.c")
+        for function in nm(Path("build/obj", source.relative_to("csrc")).with_suffix(".o"))
+    }
+
+
+def needed(kind: str, variant: str) -> str:
+    """The level that a variant's file is compiled for."""
+    return levels_of_functions()[f"pgq_{kind}_{variant}"]
+
+
+def expected(kind: str, level: str) -> str:
+    """The last row that a CPU of this level can run."""
+    return [name_of(row) for row in rows(kind) if RANK[needed(kind, name_of(row))] <= RANK[level]][-1]
+
+
+def ask(*cases: dict[str, str]) -> list[dict[str, Any]]:
+    """The variant that each kind's entry calls in each environment, or the code that it returns."""
+    run = subprocess.run(
+        [sys.executable, "-m", "tests.dispatched", json.dumps(cases)],
+        capture_output=True,
+        text=True,
+        check=True,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
+    )
+    answers: list[dict[str, Any]] = json.loads(run.stdout)
+    assert all(set(answer) == set(kinds()) for answer in answers)
+    return answers
+
+
+# ---- the tables ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", kinds())
+def test_each_row_runs_the_function_that_is_named_for_it(kind: str) -> None:
+    """pgq_<kind>_<variant>, by the symbol table of the module that is loaded."""
+    module = Path(_pgquern.__file__).resolve()
+    maps = (line.split() for line in Path("/proc/self/maps").read_text().splitlines())
+    base = min(int(fields[0].partition("-")[0], 16) for fields in maps if fields[-1] == str(module))
+    symbols = {base + address: name for name, address in nm(module).items()}
+    functions = [symbols[int(ffi.cast("uintptr_t", row.fn))] for row in rows(kind)]
+    assert functions == [f"pgq_{kind}_{name_of(row)}" for row in rows(kind)]
+
+
+@pytest.mark.parametrize(("kind", "variant"), ROWS)
+def test_a_row_is_supported_where_the_cpu_has_what_its_file_is_compiled_for(kind: str, variant: str) -> None:
+    row = next(row for row in rows(kind) if name_of(row) == variant)
+    assert row.supported() == (RANK[needed(kind, variant)] <= RANK[pgquern.cpu()])
+    if not row.supported():
+        pytest.skip(f"this CPU cannot run {kind} {variant}: its level is {pgquern.cpu()}")
+
+
+def test_the_library_lists_the_rows_of_all_tables() -> None:
+    """A kind is listed without its stem."""
+    listed = [(row.kind, row.variant, row.supported) for row in pgquern.rows()]
+    assert len(listed) == len(ROWS)
+    for kind in kinds():
+        of_kind = [(name_of(row), bool(row.supported())) for row in rows(kind)]
+        assert any(
+            [row[1:] for row in listed if row[0] == short] == of_kind
+            for short in {row[0] for row in listed}
+            if kind.endswith(short)
+        ), kind
+
+
+# ---- the choice ----------------------------------------------------------------------------------
+
+
+def test_the_fastest_that_the_cpu_can_run_is_chosen() -> None:
+    """No variable, or an empty one."""
+    want = {kind: expected(kind, level_of_the_cpu()) for kind in kinds()}
+    assert ask({}, {"PGQUERN_CPU": ""}, {"PGQUERN_VARIANT": ""}) == [want] * 3
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_a_level_hides_what_lies_above_it(level: str) -> None:
+    if RANK[level] > RANK[level_of_the_cpu()]:
+        pytest.skip(f"this CPU cannot run {level}: its level is {level_of_the_cpu()}")
+    assert ask({"PGQUERN_CPU": level}) == [{kind: expected(kind, level) for kind in kinds()}]
+
+
+def test_a_level_adds_nothing() -> None:
+    assert ask({"PGQUERN_CPU": list(LEVELS)[-1]}) == ask({})
+
+
+def test_an_unknown_level_is_refused() -> None:
+    """By every kind, whatever PGQUERN_VARIANT says; and no kernel runs."""
+    words = ["sse2", "AVX2", "avx2 ", " avx2", "avx", "avx51", "avx512vbmi22", "0"]
+    cases = [{"PGQUERN_CPU": word} | variant for word in words for variant in ({}, {"PGQUERN_VARIANT": NAMES[0]})]
+    refused = dict.fromkeys(kinds(), lib.PGQ_VARIANT)
+    assert ask(*cases) == [refused] * len(cases)
+
+
+@pytest.mark.parametrize("variant", NAMES)
+def test_a_named_variant_runs_or_is_refused(variant: str) -> None:
+    """A kind that has it runs it, or refuses if the CPU lacks it; others choose as ever. At the lowest level, too."""
+    levels = (level_of_the_cpu(), "none")
+    for level, answer in zip(
+        levels, ask(*({"PGQUERN_VARIANT": variant, "PGQUERN_CPU": level} for level in levels)), strict=True
+    ):
+        for kind in kinds():
+            if (kind, variant) not in ROWS:
+                want: str | int = expected(kind, level)
+            elif RANK[needed(kind, variant)] > RANK[level]:
+                want = lib.PGQ_VARIANT
+            else:
+                want = variant
+            assert answer[kind] == want, (kind, level)
+
+
+def test_an_unknown_variant_is_refused_by_every_kind() -> None:
+    words = ["unknown", NAMES[0].upper(), NAMES[0][:-1], NAMES[0] + " ", NAMES[0] * 2]
+    assert ask(*({"PGQUERN_VARIANT": word} for word in words)) == [dict.fromkeys(kinds(), lib.PGQ_VARIANT)] * 5
+
+
+# ---- codes and their texts -----------------------------------------------------------------------
+
+
+def test_each_code_has_a_text_of_its_own() -> None:
+    """And a number that is no code has one that says so."""
+    codes = ffi.typeof("pgq_code").elements
+    texts = {code: ffi.string(lib.pgq_strerror(code)).decode("ascii") for code in codes}
+    assert len(set(texts.values())) == len(texts)
+    assert all(len(text) > len("no error") for code, text in texts.items() if code != lib.PGQ_OK)
+    unknown = {ffi.string(lib.pgq_strerror(code)) for code in (max(codes) + 1, 1000)}
+    assert unknown == {b"not a pgquern status code"}
+
+
+def test_the_text_on_the_environment_names_both_variables_and_every_level() -> None:
+    text = str(pgquern.PgquernError(lib.PGQ_VARIANT))
+    assert {"PGQUERN_VARIANT", "PGQUERN_CPU", *LEVELS} <= set(text.replace(",", " ").replace(";", " ").split())
