@@ -18,13 +18,12 @@ import pytest
 
 from ref import page as rp
 from tests.compaction.preload import calls, use_kernel
-from tests.postgres.server import DEBIAN, EMBEDDED, Build, Server, ServerError, extension
+from tests.postgres.server import DEBIAN, EMBEDDED, HANG_SECONDS, Build, Server, ServerError, extension
 from tests.tally import tally
 
 pytestmark = pytest.mark.servers
 
 TABLES = ("narrow", "wide")
-REPLAY_SECONDS = 60.0
 SETTINGS: dict[str, str | int] = {
     "wal_level": "replica",
     "wal_consistency_checking": "all",
@@ -94,7 +93,7 @@ def work(server: Server) -> str:
 
 def catch_up(server: Server, lsn: str) -> None:
     """Wait until the standby has replayed up to lsn; ServerError with its log when it dies on the way."""
-    until = time.monotonic() + REPLAY_SECONDS
+    until = time.monotonic() + HANG_SECONDS
     while time.monotonic() < until and server.running:
         # A standby that is dying takes no connections: the next turn sees that it is gone.
         with suppress(psycopg.OperationalError):

@@ -22,7 +22,8 @@ import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
@@ -30,7 +31,8 @@ from typing import Any, Self
 import psycopg
 
 TOP = Path(__file__).resolve().parents[2]
-START_SECONDS = 60.0
+# A guard against a server that hangs, and nothing else: no verdict depends on how fast this machine is.
+HANG_SECONDS = 1800
 SERVER_USER = "nobody"
 
 BASE_SETTINGS: Mapping[str, str | int] = {
@@ -43,6 +45,9 @@ BASE_SETTINGS: Mapping[str, str | int] = {
     "log_min_messages": "warning",
     "lc_messages": "C",
     "logging_collector": "off",
+    "authentication_timeout": "10min",  # these three end sessions that a busy machine is slow to answer
+    "wal_sender_timeout": 0,
+    "wal_receiver_timeout": 0,
 }
 
 
@@ -90,6 +95,15 @@ def extension(name: str, major: int) -> Path:
     if not path.exists():
         raise ServerError(f"{path} is not built: run `make pg-extensions`")
     return path
+
+
+def wait_for(condition: Callable[[], bool], what: str) -> None:
+    """Until the condition holds, which is asked ten times a second."""
+    began = time.monotonic()
+    while not condition():
+        if time.monotonic() - began > HANG_SECONDS:
+            raise ServerError(f"waited {HANG_SECONDS} s for {what}")
+        time.sleep(0.1)
 
 
 def _as_server_user() -> list[str]:
@@ -211,7 +225,7 @@ class Server:
     def running(self) -> bool:
         return self._postmaster is not None and self._postmaster.poll() is None
 
-    def start(self, *, wait_seconds: float = START_SECONDS) -> float:
+    def start(self, *, wait_seconds: float = HANG_SECONDS) -> float:
         """Start the postmaster; returns the seconds until it is ready (recovery included)."""
         began = time.monotonic()
         (self.data / "postmaster.pid").unlink(missing_ok=True)
@@ -237,6 +251,19 @@ class Server:
                 )
             time.sleep(0.005)
 
+    @contextmanager
+    def background_writer_stopped(self) -> Iterator[None]:
+        """It writes a running-xacts record every 15 s. While it is stopped, CHECKPOINT alone decides where they are."""
+        query = "SELECT pid FROM pg_stat_activity WHERE backend_type = 'background writer'"
+        wait_for(lambda: bool(self.execute(query)), "the background writer")
+        ((pid,),) = self.execute(query)
+        os.kill(pid, signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGCONT)
+
     def stop(self, mode: str = "fast") -> None:
         """Stop it: `smart`, `fast`, or `immediate` (as a crash: the next start recovers)."""
         if self._postmaster is None:
@@ -245,7 +272,7 @@ class Server:
             {"smart": signal.SIGTERM, "fast": signal.SIGINT, "immediate": signal.SIGQUIT}[mode]
         )
         try:
-            self._postmaster.wait(START_SECONDS)
+            self._postmaster.wait(HANG_SECONDS)
         finally:
             if self._postmaster.poll() is None:
                 self._postmaster.kill()
@@ -276,14 +303,14 @@ class Server:
             dbname=dbname,
             autocommit=autocommit,
             options=options,
-            connect_timeout=20,
+            connect_timeout=HANG_SECONDS,
         )
 
     def connect_replication(self) -> psycopg.Connection[Any]:
         """A new connection to a walsender; it knows the simple query protocol only, and so does this connection."""
         return psycopg.connect(
-            host=str(self.base), user="postgres", dbname="postgres", autocommit=True, connect_timeout=20,
-            replication="database", cursor_factory=psycopg.ClientCursor,
+            host=str(self.base), user="postgres", dbname="postgres", autocommit=True,
+            connect_timeout=HANG_SECONDS, replication="database", cursor_factory=psycopg.ClientCursor,
         )  # fmt: skip
 
     def execute(self, query: str, *, dbname: str = "postgres") -> list[tuple[Any, ...]]:

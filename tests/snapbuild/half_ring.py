@@ -11,20 +11,17 @@ from __future__ import annotations
 
 import os
 import subprocess
-import time
-from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
 import psycopg
 
-from tests.postgres.server import DEBIAN, Server, ServerError, extension
+from tests.postgres.server import DEBIAN, HANG_SECONDS, Server, extension, wait_for
 from tests.snapbuild.decoding import SLOT
 
 HALF = 2**31
 STEPS = (HALF // 2, HALF)
-SECONDS = 30.0
 SETTINGS: dict[str, str | int] = {
     "wal_level": "logical",
     "autovacuum_freeze_max_age": 2_000_000_000,  # below it the server leaves the freezing to us
@@ -58,7 +55,7 @@ class Receiver:
 
     def until_ended(self) -> str:
         """All that was received, as soon as the server has ended the session."""
-        self.process.wait(SECONDS)
+        self.process.wait(HANG_SECONDS)
         return self.output.read_text()
 
 
@@ -110,11 +107,3 @@ def wait_for_slot(server: Server, condition: str) -> None:
         return bool(server.execute(f"SELECT 1 FROM pg_replication_slots WHERE slot_name = '{SLOT}' AND {condition}"))
 
     wait_for(holds, f"a slot with {condition}")
-
-
-def wait_for(condition: Callable[[], bool], what: str) -> None:
-    began = time.monotonic()
-    while not condition():
-        if time.monotonic() - began > SECONDS:
-            raise ServerError(f"waited {SECONDS:.0f} s for {what}")
-        time.sleep(0.1)

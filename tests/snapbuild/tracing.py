@@ -41,7 +41,6 @@ Event = dict[str, Any]
 SETTINGS: dict[str, str | int] = {
     "wal_level": "logical",
     "log_min_messages": "debug2",  # each running-xacts record is told
-    "bgwriter_delay": "10s",  # it writes such records too, but none in the first 15 s
     "checkpoint_timeout": "1h",
 }
 ENOUGH_RECORDS = 400
@@ -395,6 +394,7 @@ class Recorder:
 def record(server: Server, *, rounds: int, sessions: int, seed: int, restarts: int) -> Journal:
     """Random transactions, decoded from a slot; `restarts` times in between all is consumed so far."""
     with ExitStack() as stack:
+        stack.enter_context(server.background_writer_stopped())
         recorder = Recorder(server, stack, sessions=sessions, seed=seed)
         recorder.create_slot()
         for number in range(1, rounds + 1):
@@ -410,6 +410,7 @@ def record(server: Server, *, rounds: int, sessions: int, seed: int, restarts: i
 def record_creation(server: Server, *, sessions: int, seed: int) -> Journal:
     """The creation of a slot amid transactions, with a full snapshot."""
     with ExitStack() as stack:
+        stack.enter_context(server.background_writer_stopped())
         recorder = Recorder(server, stack, sessions=sessions, seed=seed, full=True)
         for client in recorder.clients:
             recorder.act(client)
