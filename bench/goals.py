@@ -1,20 +1,29 @@
 # SPDX-License-Identifier: PostgreSQL
-"""Goals of a stem (`bench/goals/<stem>.toml`), judged against measured configurations.
+"""What a stem's benchmarks are held to: the floors and targets of `bench/STEM/goals.toml`, and how they stand.
 
-A configuration is a dict such as {"regime": "L2", "n": "226", "order": "random"}. A selector gives, for some keys,
-a value (`85`, `"random"`), a list of values, a bound (`">=100"`, `"<=12"`) or a range (`"24..40"`, ends included).
+A *floor* is a regression bound. It breaks in a configuration where the whole confidence interval of the ratio is worse
+than the bound, so noise does not break it. A *target* is what we aim at. It holds in a configuration where the
+unfavourable end of the interval does. Where bare memory moves miss a target too, the bare moves are the target.
+
+A configuration is a dict such as {"regime": "L2", "n": "226", "order": "random"}. A selector gives, for some keys, a
+value (`85`, `"random"`), a list of values, a bound (`">=100"`, `"<=12"`) or a range (`"24..40"`, ends included).
 """
 
 import tomllib
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
+from scipy.stats import quantile_test
 
 Config = Mapping[str, str]
-Times = Mapping[str, Sequence[float]]  # variant -> nanoseconds, one a repetition; equal indices were taken side by side
+Times = Mapping[str, Sequence[float]]  # variant -> nanoseconds, one a round; equal indices were taken in the same round
+Selector = dict[str, Any]
+
+CONFIDENCE = 0.95
 
 
 def selects(where: Mapping[str, Any], config: Config) -> bool:
@@ -38,175 +47,219 @@ def _agrees(want: Any, have: str) -> bool:
     return str(want) == have
 
 
-@dataclass(frozen=True)
-class Ratio:
-    """Median of paired ratios, with its 95 % confidence interval."""
+class Ratio(BaseModel):
+    """The median of paired ratios. low, high: its confidence interval, which covers the median with `coverage`."""
 
     median: float
-    low: float
-    high: float
+    low: float | None = None
+    """None, as `high`, if there is one sample only."""
+    high: float | None = None
+    coverage: float = 0.0
+    samples: int
+
+    def __str__(self) -> str:
+        if self.low is None or self.high is None:
+            return f"{self.median:.2f}"
+        return f"{self.median:.2f} [{self.low:.2f}, {self.high:.2f}]"
 
 
 def paired_ratio(numerator: Sequence[float], denominator: Sequence[float]) -> Ratio:
-    """Median of numerator[i] / denominator[i]; its interval is the sign test's, which assumes no distribution."""
-    ratios = np.sort(np.asarray(numerator) / np.asarray(denominator))
-    n = len(ratios)
-    rank = max(0, int(np.floor((n - 1.96 * np.sqrt(n)) / 2)))  # normal approximation of the binomial quantile
-    return Ratio(float(np.median(ratios)), float(ratios[rank]), float(ratios[n - 1 - rank]))
+    """Median of numerator[i] / denominator[i], with the interval of scipy.stats.quantile_test, at 95 %.
+
+    Fewer than six samples cannot give 95 %: then the interval is their range, which covers 1 - 2 / 2^n.
+    """
+    ratios = np.asarray(numerator, dtype=float) / np.asarray(denominator, dtype=float)
+    n, median = len(ratios), float(np.median(ratios))
+    if n == 1:
+        return Ratio(median=median, samples=n)
+    widest = 1 - 2 * 0.5**n
+    if widest < CONFIDENCE:
+        low, high, coverage = float(ratios.min()), float(ratios.max()), widest
+    else:
+        found: Any = quantile_test(ratios, q=median, p=0.5).confidence_interval(CONFIDENCE)
+        low, high, coverage = float(found.low), float(found.high), CONFIDENCE
+    return Ratio(median=median, low=low, high=high, coverage=coverage, samples=n)
 
 
-@dataclass(frozen=True)
-class Roles:
+class Entry(BaseModel):
+    """A table of goals.toml: no key but those listed."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Roles(Entry):
     """Who is who in a family of configurations."""
 
-    where: Mapping[str, Any]
-    upstream: Sequence[str]
-    ours: Sequence[str]
-    again: tuple[str, str] | None
-    limit: str | None
-    floor: Sequence[str]  # variants that do no more than must be done
+    where: Selector = {}
+    upstream: list[str]
+    ours: list[str]
+    again: tuple[str, str] | None = None
+    """A variant and the same under a second name: the A/A row."""
+    limit: str | None = None
+    bare: list[str] = []
+    """Variants that do no more than must be done."""
 
     def faster_upstream(self, times: Times) -> str:
         """The upstream variant with the least median: a claim is a ratio to this one."""
         return min((v for v in self.upstream if v in times), key=lambda v: float(np.median(times[v])))
 
 
-@dataclass(frozen=True)
-class Goal:
-    """One row of a stem's table: a bound on the ratio to upstream, to the limit, or on the time itself."""
+class Bound(Entry):
+    """A floor or a target: a bound on the ratio to upstream, to the limit, to a variant, or on the time itself."""
 
     title: str
-    where: Mapping[str, Any]
-    variant: str
-    against: str  # "upstream", "limit", "ns", or the name of a variant
-    at_least: float | None
-    at_most: float | None
-    or_instructions: bool  # where the times cannot decide, the ratio of instructions does
-    obstacle: str  # what was found to stand in its way, where it is missed
+    where: Selector
+    variants: list[str]
+    against: str = "upstream"
+    """The faster "upstream" variant, "limit", "ns", or the name of a variant."""
+    at_least: float | None = None
+    """Times as fast as `against`."""
+    at_most: float | None = None
+    """Times as long as `against`; nanoseconds if that is "ns"."""
+    obstacle: str = ""
+    """What stands in the way where the target does not hold."""
+
+    @model_validator(mode="after")
+    def one_side(self) -> "Bound":
+        if (self.at_least is None) == (self.at_most is None):
+            raise ValueError(f"{self.title}: give at_least or at_most, and not both")
+        return self
+
+    @property
+    def value(self) -> float:
+        found = self.at_least if self.at_least is not None else self.at_most
+        assert found is not None
+        return found
+
+    def in_words(self) -> str:
+        """As in "≥ 3.0× upstream" or "≤ 1.4 limit"."""
+        return f"≥ {self.at_least}× {self.against}" if self.at_least is not None else f"≤ {self.at_most} {self.against}"
+
+
+class Goals(Entry):
+    """A stem's goals.toml."""
+
+    quick: list[Selector]
+    """The configurations that the main job measures."""
+    slow: list[Selector] = []
+    """A round of these takes long: they get two ninths of the rounds."""
+    on_request: list[Selector] = []
+    """These are measured with --all only, a ninth of the rounds."""
+    roles: list[Roles]
+    floor: list[Bound] = []
+    target: list[Bound] = []
+
+    def roles_of(self, config: Config) -> Roles:
+        """The first entry that picks `config`."""
+        return next(r for r in self.roles if selects(r.where, config))
+
+
+def load(path: Path) -> Goals:
+    """Raises ValueError, naming the file and the key, if it is not as above."""
+    try:
+        return Goals.model_validate(tomllib.loads(path.read_text()))
+    except ValidationError as error:
+        raise ValueError(f"{path}: {error}") from error
+
+
+def ratio_of(bound: Bound, variant: str, who: Roles, times: Times) -> Ratio | None:
+    """The ratio of `variant` that is bounded; None if what it is compared with was not measured."""
+    if bound.against == "ns":
+        return paired_ratio(times[variant], [1.0] * len(times[variant]))
+    other = {"upstream": who.faster_upstream(times), "limit": who.limit or ""}.get(bound.against, bound.against)
+    if other not in times:
+        return None
+    if bound.at_least is not None:
+        return paired_ratio(times[other], times[variant])
+    return paired_ratio(times[variant], times[other])
 
 
 @dataclass(frozen=True)
-class Verdict:
-    """How a goal stands: in how many configurations it is met or missed, where noise hides which, and the worst one."""
+class Found:
+    """How a bound stands in one configuration."""
 
-    goal: Goal
-    met: int
-    missed: int
-    undecided: Sequence[Config]
-    below_floor: int  # of those missed: what must be done takes too long already
-    by_instructions: int  # of those met
-    worst: Ratio | None
-    worst_config: Config | None
+    config: Config
+    ratio: Ratio
+    bound: float
+    bare: bool
+    """The bound is what bare moves reach, because they miss the one of the table."""
+    at_least: bool
 
     @property
-    def of(self) -> int:
-        return self.met + self.missed + len(self.undecided)
+    def reached(self) -> float:
+        """The share of the bound that the median reaches: 1 or more is at the bound or better."""
+        return self.ratio.median / self.bound if self.at_least else self.bound / self.ratio.median
 
     @property
-    def status(self) -> str:
-        if not self.of:
-            return "not measured"
-        if self.met == self.of:
-            return "met" + (f", {self.by_instructions} of {self.of} by instructions" if self.by_instructions else "")
-        open_ones = {"missed": self.missed, "undecided": len(self.undecided)}
-        text = ", ".join(f"{word} in {n}" for word, n in open_ones.items() if n) + f" of {self.of}"
-        return text + (f" (in {self.below_floor} the bare moves miss it too)" if self.below_floor else "")
+    def holds(self) -> bool:
+        """Whether the unfavourable end of the interval is at the bound or better; False without an interval."""
+        if self.ratio.low is None or self.ratio.high is None:
+            return False
+        return self.ratio.low >= self.bound if self.at_least else self.ratio.high <= self.bound
 
     @property
-    def why(self) -> str:
-        """What stands in the way of a goal that is missed somewhere."""
-        return self.goal.obstacle if self.missed else ""
+    def breaks(self) -> bool:
+        """Whether the favourable end of the interval is worse than the bound; False without an interval."""
+        if self.ratio.low is None or self.ratio.high is None:
+            return False
+        return self.ratio.high < self.bound if self.at_least else self.ratio.low > self.bound
+
+
+@dataclass(frozen=True)
+class Standing:
+    """How a floor or a target of one variant stands in all configurations that it is about."""
+
+    bound: Bound
+    variant: str
+    found: Sequence[Found]
 
     @property
-    def is_met(self) -> bool:
-        return self.of > 0 and self.met == self.of
+    def worst(self) -> Found:
+        return min(self.found, key=lambda f: f.reached)
+
+    def as_dict(self) -> dict[str, Any]:
+        """For the results file."""
+        worst = self.worst
+        return {
+            "title": self.bound.title,
+            "variant": self.variant,
+            "bound": self.bound.in_words(),
+            "obstacle": self.bound.obstacle,
+            "of": len(self.found),
+            "holds": sum(f.holds for f in self.found),
+            "breaks": sum(f.breaks for f in self.found),
+            "bare": sum(f.bare for f in self.found),
+            "worst": worst.ratio.model_dump(),
+            "worst_config": {k: v for k, v in worst.config.items() if str(self.bound.where.get(k)) != v},
+            "worst_bound": worst.bound,
+            "worst_is_bare": worst.bare,
+            "reached": worst.reached,
+        }
 
 
-def load(path: Path) -> tuple[list[Roles], list[Goal]]:
-    """Roles and goals of a stem."""
-    table = tomllib.loads(path.read_text())
-    roles = [
-        Roles(
-            r.get("where", {}),
-            r["upstream"],
-            r["ours"],
-            tuple(r["again"]) if "again" in r else None,
-            r.get("limit"),
-            r.get("floor", []),
-        )
-        for r in table["roles"]
-    ]
-    goals = [
-        Goal(
-            g["title"],
-            g["where"],
-            g["variant"],
-            g["against"],
-            g.get("at_least"),
-            g.get("at_most"),
-            g.get("or_instructions", False),
-            g.get("obstacle", ""),
-        )
-        for g in table["goal"]
-    ]
-    return roles, goals
+def _loosest(bound: Bound, who: Roles, times: Times) -> tuple[float, bool]:
+    """The bound, or what bare moves reach if that is less."""
+    if bound.against == "upstream" or bound.against == (who.limit and "limit"):
+        bare = [ratio_of(bound, v, who, times) for v in who.bare if v in times]
+        reached = [r.median for r in bare if r is not None]
+        loosest = (min if bound.at_least is not None else max)([bound.value, *reached])
+        return loosest, loosest != bound.value
+    return bound.value, False
 
 
-def roles_of(roles: Sequence[Roles], config: Config) -> Roles:
-    """The first entry that picks `config`."""
-    return next(r for r in roles if selects(r.where, config))
-
-
-def ratio_of(goal: Goal, variant: str, who: Roles, times: Times) -> Ratio | None:
-    """The ratio that the goal bounds, of `variant`; None if what it is compared with was not measured."""
-    mine = times[variant]
-    if goal.against == "ns":
-        return paired_ratio(mine, [1.0] * len(mine))
-    other = {"upstream": who.faster_upstream(times), "limit": who.limit or ""}.get(goal.against, goal.against)
-    if other not in times:
-        return None
-    return paired_ratio(times[other], mine) if goal.at_least is not None else paired_ratio(mine, times[other])
-
-
-def slack(goal: Goal, ratio: Ratio) -> tuple[float, float]:
-    """How many times better than the bound the two ends of the interval are, the worse end first."""
-    if goal.at_least is not None:
-        return ratio.low / goal.at_least, ratio.high / goal.at_least
-    assert goal.at_most is not None
-    return goal.at_most / ratio.high, goal.at_most / ratio.low
-
-
-def judge(goal: Goal, roles: Sequence[Roles], measured: Sequence[tuple[Config, Times]]) -> Verdict:
-    """Met in a configuration when the 95 % bound on the unfavourable side is; missed when neither bound is."""
-    met = missed = below_floor = 0
-    undecided: list[Config] = []
-    worst: tuple[float, Ratio, Config] | None = None
-    for config, times in measured:
-        if not selects(goal.where, config) or goal.variant not in times:
-            continue
-        who = roles_of(roles, config)
-        ratio = ratio_of(goal, goal.variant, who, times)
-        if ratio is None:
-            continue
-        at_worst, at_best = slack(goal, ratio)
-        met += at_worst >= 1
-        if at_best < 1:
-            missed += 1
-            bare = [ratio_of(goal, variant, who, times) for variant in who.floor if variant in times]
-            below_floor += any(r is not None and slack(goal, r)[1] < 1 for r in bare)
-        elif at_worst < 1:
-            undecided.append(config)
-        if worst is None or at_worst < worst[0]:
-            worst = (at_worst, ratio, config)
-    return Verdict(
-        goal, met, missed, undecided, below_floor, 0, worst[1] if worst else None, worst[2] if worst else None
-    )
-
-
-def settle(verdict: Verdict, instruction_ratio: Callable[[Config], float]) -> Verdict:
-    """Decides by the instructions of upstream over ours what noise has left undecided."""
-    least = verdict.goal.at_least
-    assert least is not None
-    met = sum(instruction_ratio(config) >= least for config in verdict.undecided)
-    missed = len(verdict.undecided) - met
-    return replace(verdict, met=verdict.met + met, missed=verdict.missed + missed, undecided=[], by_instructions=met)
+def stand(bound: Bound, goals: Goals, measured: Sequence[tuple[Config, Times]], *, is_floor: bool) -> list[Standing]:
+    """One entry for each variant of the bound that was measured. A floor is never loosened."""
+    standings = []
+    for variant in bound.variants:
+        found = []
+        for config, times in measured:
+            if not selects(bound.where, config) or variant not in times:
+                continue
+            who = goals.roles_of(config)
+            ratio = ratio_of(bound, variant, who, times)
+            value, bare = (bound.value, False) if is_floor else _loosest(bound, who, times)
+            if ratio is not None:
+                found.append(Found(config, ratio, value, bare, bound.at_least is not None))
+        if found:
+            standings.append(Standing(bound, variant, found))
+    return standings

@@ -1,23 +1,36 @@
 # SPDX-License-Identifier: PostgreSQL
-"""Runs a stem's Google Benchmark binary, one process a configuration, variants interleaved at random within it.
+"""Runs a stem's binary, one process a configuration; harness.h says how its variants are measured side by side.
 
 A benchmark's name is `stem/key=value/.../variant=V`; all but the variant is its configuration.
 """
 
 import json
+import os
 import subprocess
 import tempfile
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+import click
+
 from bench.goals import Config, Times
 
 Key = tuple[tuple[str, str], ...]
 
 
+def pin() -> int:
+    """Restrict this process and its children to one CPU, the last that it may use; returns its number.
+
+    The first CPU mostly serves the interrupts.
+    """
+    chosen = max(os.sched_getaffinity(0))
+    os.sched_setaffinity(0, {chosen})
+    return chosen
+
+
 def split_name(name: str) -> tuple[Config, str]:
-    """('stem/n=10/variant=pg14/iterations:64/manual_time') -> ({'n': '10'}, 'pg14')."""
+    """('stem/n=10/variant=pg14/iterations:1/manual_time') -> ({'n': '10'}, 'pg14')."""
     fields = dict(part.split("=", 1) for part in name.split("/") if "=" in part)
     return {k: v for k, v in fields.items() if k != "variant"}, fields["variant"]
 
@@ -34,40 +47,41 @@ def list_configs(binary: Path) -> list[tuple[Config, str]]:
     return list(found.values())
 
 
+def _rounds(binary: Path, pattern: str, rounds: int) -> list[tuple[str, float]]:
+    """(variant, nanoseconds) of so many rounds of one configuration, in the order of the rounds."""
+    with tempfile.TemporaryDirectory() as folder:
+        out = Path(folder) / "out.json"
+        command = [
+            str(binary),
+            f"--benchmark_filter={pattern}",
+            f"--benchmark_repetitions={rounds}",
+            f"--benchmark_out={out}",
+            "--benchmark_out_format=json",
+        ]
+        ran = subprocess.run(command, capture_output=True, text=True, check=False)
+        if ran.returncode or not out.exists() or not out.stat().st_size:
+            raise click.ClickException(f"{binary} failed:\n{ran.stderr[-2000:]}")
+        rows = [row for row in json.loads(out.read_text())["benchmarks"] if row["run_type"] == "iteration"]
+    rows.sort(key=lambda row: row.get("repetition_index", 0))
+    return [(split_name(row["name"])[1], row["real_time"]) for row in rows]
+
+
 def measure(
     binary: Path,
     wanted: Sequence[tuple[Config, str]],
     *,
     runs: int,
-    repetitions: Callable[[Config], int],
+    rounds: Callable[[Config], int],
     done: Callable[[str], None],
 ) -> list[tuple[Config, Times]]:
-    """Nanoseconds of every variant in every wanted configuration: `runs` processes each, of so many repetitions.
+    """Nanoseconds of every variant in every wanted configuration: `runs` processes each, of so many rounds.
 
-    Raises RuntimeError when a benchmark reports an error.
+    Raises ClickException when a benchmark fails.
     """
-    times: dict[int, defaultdict[str, list[float]]] = {i: defaultdict(list) for i in range(len(wanted))}
-    with tempfile.TemporaryDirectory() as folder:
-        out = Path(folder) / "out.json"
-        for run in range(runs):
-            for i, (config, pattern) in enumerate(wanted):
-                done(f"run {run + 1}/{runs} " + " ".join(f"{k}={v}" for k, v in config.items()))
-                command = [
-                    str(binary),
-                    f"--benchmark_filter={pattern}",
-                    f"--benchmark_repetitions={repetitions(config)}",
-                    "--benchmark_enable_random_interleaving=true",
-                    f"--benchmark_out={out}",
-                    "--benchmark_out_format=json",
-                ]
-                ran = subprocess.run(command, capture_output=True, text=True, check=False)
-                if ran.returncode or not out.stat().st_size:
-                    raise RuntimeError(f"{binary.name} failed:\n{ran.stderr[-2000:]}")
-                report = json.loads(out.read_text())
-                for row in sorted(report["benchmarks"], key=lambda r: r.get("repetition_index", 0)):
-                    if row["run_type"] != "iteration":
-                        continue
-                    if row.get("error_occurred"):
-                        raise RuntimeError(f"{row['name']}: {row['error_message']}")
-                    times[i][split_name(row["name"])[1]].append(row["real_time"])
+    times: list[defaultdict[str, list[float]]] = [defaultdict(list) for _ in wanted]
+    for run in range(runs):
+        for i, (config, pattern) in enumerate(wanted):
+            done(f"run {run + 1}/{runs} " + " ".join(f"{k}={v}" for k, v in config.items()))
+            for variant, ns in _rounds(binary, pattern, rounds(config)):
+                times[i][variant].append(ns)
     return [(config, dict(times[i])) for i, (config, _) in enumerate(wanted)]

@@ -14,18 +14,10 @@ from matplotlib.figure import Figure
 
 Item = dict[str, Any]
 
-COLOURS = {
-    "pg13": "#9aa3b2",
-    "pg14": "#5b6b86",
-    "workspace": "#9aa3b2",
-    "append": "#9aa3b2",
-    "scalar": "#d9822b",
-    "inplace": "#caa24a",
-    "avx2": "#2f9e6e",
-    "avx512": "#2166c4",
-    "batch": "#2166c4",
-}
-OTHERS = ("#8250c4", "#c43d6b", "#3d9dc4", "#7a8f2a", "#b5651d")
+UPSTREAM = ("#5b6b86", "#9aa3b2", "#c3c8d2")
+OURS = ("#d9822b", "#2f9e6e", "#2166c4", "#8250c4", "#c43d6b", "#3d9dc4", "#7a8f2a", "#b5651d")
+"""The first three are those of scalar, avx2 and avx512."""
+LEVELS = ("scalar", "avx2", "avx512")
 STYLE: dict[Any, Any] = {
     "font.family": "sans-serif",
     "font.size": 10,
@@ -49,10 +41,12 @@ def svg(figure: Figure) -> str:
     return text[text.index("<svg") :]
 
 
-def colour(variant: str, variants: Sequence[str]) -> str:
-    """One colour a variant, the same in every plot."""
-    unnamed = [v for v in variants if v not in COLOURS]
-    return COLOURS[variant] if variant in COLOURS else OTHERS[unnamed.index(variant) % len(OTHERS)]
+def colours(ours: Sequence[str], upstream: Sequence[str] = ()) -> dict[str, str]:
+    """One colour a variant, the same in every plot: greys for upstream's."""
+    others = [v for v in ours if v not in LEVELS]
+    found = {v: OURS[(len(LEVELS) + i) % len(OURS)] for i, v in enumerate(others)}
+    found |= {v: OURS[i] for i, v in enumerate(LEVELS)}
+    return found | {v: UPSTREAM[i % len(UPSTREAM)] for i, v in enumerate(upstream)}
 
 
 def label(config: dict[str, str], constant: set[str]) -> str:
@@ -62,7 +56,8 @@ def label(config: dict[str, str], constant: set[str]) -> str:
 
 
 def speedups(items: Sequence[Item], ours: Sequence[str], title: str) -> str:
-    """Speed-up over the faster upstream variant, a line a configuration, a dot a variant, with the 95 % interval."""
+    """Speed-up over the faster upstream variant: a line a configuration, a dot a variant, its bar the interval."""
+    colour = colours(ours)
     rows: dict[str, list[Item]] = {}
     for item in items:
         if item["variant"] in ours:
@@ -74,11 +69,12 @@ def speedups(items: Sequence[Item], ours: Sequence[str], title: str) -> str:
         for y, row in enumerate(rows.values()):
             for item in row:
                 s = item["speedup"]
-                axes.plot([s["low"], s["high"]], [y, y], color=colour(item["variant"], ours), lw=2.4, alpha=0.45)
-                axes.plot(s["median"], y, "o", ms=5, color=colour(item["variant"], ours))
+                if s["low"] is not None:
+                    axes.plot([s["low"], s["high"]], [y, y], color=colour[item["variant"]], lw=2.4, alpha=0.45)
+                axes.plot(s["median"], y, "o", ms=5, color=colour[item["variant"]])
         for variant in ours:
             if any(item["variant"] == variant for row in rows.values() for item in row):
-                axes.plot([], [], "o", color=colour(variant, ours), label=variant)
+                axes.plot([], [], "o", color=colour[variant], label=variant)
         axes.axvline(1, color="#b3261e", lw=1)
         axes.set_xscale("log")
         ticks = [t for t in (0.5, 1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000) if t <= axes.get_xlim()[1]]
@@ -91,8 +87,9 @@ def speedups(items: Sequence[Item], ours: Sequence[str], title: str) -> str:
         return svg(figure)
 
 
-def times(items: Sequence[Item], variants: Sequence[str], title: str) -> str:
+def times(items: Sequence[Item], variants: Sequence[str], upstream: Sequence[str], title: str) -> str:
     """Nanoseconds a call, log scale: a group a configuration, a bar a variant, the whisker the interquartile range."""
+    colour = colours([v for v in variants if v not in upstream], upstream)
     rows: dict[str, dict[str, Item]] = {}
     for item in items:
         if item["variant"] in variants:
@@ -111,7 +108,7 @@ def times(items: Sequence[Item], variants: Sequence[str], title: str) -> str:
             ).T
             bars = axes.bar(x, y, width * 0.92, yerr=[y - low, high - y], ecolor="#444a55", label=variant)
             for bar in bars:
-                bar.set_facecolor("#eef0f4" if variant == "limit" else colour(variant, variants))
+                bar.set_facecolor("#eef0f4" if variant == "limit" else colour[variant])
                 if variant == "limit":
                     bar.set_hatch("///")
                     bar.set_edgecolor("#b6bbc6")
@@ -122,28 +119,4 @@ def times(items: Sequence[Item], variants: Sequence[str], title: str) -> str:
         axes.grid(axis="x", visible=False)
         axes.set_title(title, loc="left", fontweight="bold")
         axes.legend(frameon=False, ncol=len(present), loc="lower left", bbox_to_anchor=(0, -0.42), fontsize=9)
-        return svg(figure)
-
-
-def recovery(items: Sequence[Item], title: str) -> str:
-    """Startup process CPU of one crash's recovery: a group a server, a bar a kernel in it, the whisker all rounds."""
-    builds = list(dict.fromkeys(item["build"] for item in items))
-    kernels = list(dict.fromkeys(item["kernel"] for item in items if item["kernel"] != "native again"))
-    by = {(item["build"], item["kernel"]): item["startup_cpu"] for item in items}
-    with plt.rc_context(STYLE):
-        figure, axes = plt.subplots(figsize=(8.2, 3.6))
-        width = 0.82 / len(kernels)
-        for i, kernel in enumerate(kernels):
-            x = np.arange(len(builds)) + (i - (len(kernels) - 1) / 2) * width
-            cpu = [by.get((build, kernel), {"median": np.nan, "low": np.nan, "high": np.nan}) for build in builds]
-            median, low, high = (np.array([c[key] for c in cpu]) for key in ("median", "low", "high"))
-            face = "#1d2330" if kernel == "native" else colour(kernel, kernels)
-            axes.bar(
-                x, median, width * 0.92, yerr=[median - low, high - median], ecolor="#444a55", label=kernel, fc=face
-            )
-        axes.set_ylabel("s of CPU")
-        axes.set_xticks(range(len(builds)), [f"PostgreSQL {build}" for build in builds])
-        axes.grid(axis="x", visible=False)
-        axes.set_title(title, loc="left", fontweight="bold", pad=24)
-        axes.legend(frameon=False, ncol=len(kernels), loc="lower left", bbox_to_anchor=(-0.01, 1), fontsize=9)
         return svg(figure)

@@ -1,35 +1,51 @@
 # SPDX-License-Identifier: PostgreSQL
-# Folders below bring their own rules.
--include $(wildcard bench/*/rules.mk)
+# Benchmarks, one binary a stem: bench/STEM/*.cc, on the harness and on what bench/STEM/*.c makes (inputs, which Python takes from
+# the shared library). All variants are the library's, compiled with the same flags. Folders below bring their own rules.
+BENCH       := $(BUILD)/bench
+BENCH_STEMS := $(filter $(or $(STEM),%),$(patsubst bench/%/goals.toml,%,$(wildcard bench/*/goals.toml)))
+BENCH_C     := $(filter-out %/icount.c bench/icount/%,$(wildcard bench/*/*.c))
+BENCH_CC    := $(wildcard bench/*.cc bench/*/*.cc)
 
-# Benchmarks: one binary a stem, all variants compiled with the same flags as the library.
-BENCH_STEMS   := $(if $(STEM),$(STEM),$(patsubst bench/bench_%.cc,%,$(wildcard bench/bench_*.cc)))
-BENCH_BINARIES = $(BENCH_STEMS:%=$(BUILD)/bench/bench_%)
-
-$(BUILD)/bench/bench_%: bench/bench_%.cc bench/ticks.h csrc/pgquern.h $(BUILD)/lib/libpgquern.a $(SETUP)/c.stamp
+$(BENCH)/%.cc.o: bench/%.cc $(SETUP)/c.stamp
 	@mkdir -p $(@D)
-	@echo '$(CFLAGS_KERNEL)' > $(BUILD)/bench/flags.txt
-	g++ -std=c++20 -O2 -g -Wall -Wextra -Werror -Icsrc $< $(BUILD)/lib/libpgquern.a -lbenchmark -lpthread -o $@
+	@echo "g++ $<"
+	@g++ -std=c++20 -O2 -g -Wall -Wextra -Werror -Icsrc -Ibench -MMD -MP -c $< -o $@
 
-.PHONY: bench bench-quick report
-bench: $(BENCH_BINARIES) $(BUILD)/icount/step $(SETUP)/python.stamp ## every configuration against upstream and the limit; STEM=compaction narrows; ALL=1: all of them on cold pages too (about 7 minutes a stem; ALL=1: 50)
-	@set -e; for stem in $(BENCH_STEMS); do $(PY) -m bench.run $$stem $(if $(ALL),--all); done
+$(BENCH)/%.c.o: bench/%.c $(SETUP)/c.stamp
+	@mkdir -p $(@D)
+	@echo "gcc $<"
+	@gcc -O2 $(CFLAGS_COMMON) -fvisibility=default -MMD -MP -c $< -o $@
 
-bench-quick: $(BENCH_BINARIES) $(BUILD)/ffi/$(FFI) $(SETUP)/python.stamp ## the main job's selection of the benchmarks (30 s a stem)
+-include $(BENCH_CC:bench/%=$(BENCH)/%.d) $(BENCH_C:bench/%=$(BENCH)/%.d)
+
+# The sources of a stem, and of the harness, as objects: $(call bench_objects,STEM,SOURCES)
+bench_objects = $(patsubst bench/%,$(BENCH)/%.o,$(filter bench/$1/%,$2))
+
+define bench_stem
+$(BENCH)/$1/bench: $(BENCH)/harness.cc.o $(call bench_objects,$1,$(BENCH_CC)) $(call bench_objects,$1,$(BENCH_C)) $(BUILD)/lib/libpgquern.a
+	@echo '$(CFLAGS_KERNEL)' > $(BENCH)/flags.txt
+	@g++ $$^ -lbenchmark -lpthread -o $$@
+
+$(BENCH)/$1/inputs.so: $(call bench_objects,$1,$(BENCH_C))
+	@gcc -shared $$^ -o $$@
+endef
+$(foreach stem,$(patsubst bench/%/goals.toml,%,$(wildcard bench/*/goals.toml)),$(eval $(call bench_stem,$(stem))))
+
+.PHONY: bench bench-quick
+bench: $(BENCH_STEMS:%=$(BENCH)/%/bench) $(SETUP)/python.stamp ## every configuration against upstream and the limit; fails below a floor; STEM= narrows; ALL=1: all of them (about 7 minutes a stem; ALL=1: 50)
+	@failed=; for stem in $(BENCH_STEMS); do $(PY) -m bench.run $$stem $(if $(ALL),--all) || failed=1; done; test -z "$$failed"
+
+bench-quick: $(BENCH_STEMS:%=$(BENCH)/%/bench) $(SETUP)/python.stamp ## the main job's selection of the benchmarks: ratios only (15 s a stem)
 	@set -e; for stem in $(BENCH_STEMS); do $(PY) -m bench.run $$stem --quick; done
-	@$(PY) -m bench.python_speed
 
-.PHONY: workloads
-workloads: $(BUILD)/ffi/$(FFI) $(SETUP)/python.stamp ## two commit streams through the snapshot builder, upstream's way and ours (15 s)
-	@$(PY) -m bench.snapbuild_workloads
-
-report: $(RESULTS)/real-page.json ## one page of all results, build/report/index.html (3 s)
+.PHONY: report matrix figures
+report: $(SETUP)/python.stamp ## one page of all results, build/report/index.html (3 s)
 	@$(PY) -m bench.report
 
 matrix: $(SETUP)/python.stamp ## write the matrix of stems and layers into README.md (1 s)
 	@$(PY) -m bench.report.matrix --write
-.PHONY: matrix
 
-claims: $(SETUP)/python.stamp ## write the figures of the last full benchmarks into CLAIMS.md (1 s)
-	@$(PY) -m bench.report.claims
-.PHONY: claims
+figures: $(SETUP)/python.stamp ## write the last full benchmarks to bench/figures/CPU.md and CPU.json (1 s)
+	@$(PY) -m bench.figures
+
+-include $(wildcard bench/*/rules.mk)

@@ -1,130 +1,39 @@
 /* SPDX-License-Identifier: PostgreSQL */
 /*
- * Counts the instructions that a compaction kernel executes on a few pages of a given shape: the same on every run, however
- * busy the machine is.
+ * Counts the instructions that a kernel executes on a few inputs of a given shape: the same number on every run, however
+ * busy the machine is. It is linked with a stem's icount.c.
  *
- *     step VARIANT N LEN_MIN LEN_MAX LIVE presorted|random [--plain]
+ *     step VARIANT SHAPE... [--plain]
  *
- * The program forks; the parent single-steps the child through each call and prints the sum over PAGES pages, and how many
- * of them were in this program and not in libc (memcpy, memmove). With --plain it just runs the calls, for another tool to
- * count: every call goes through counted_call. AVX-512 needs the stepping, since valgrind does not know it.
+ * The program forks. The parent single-steps the child through each call; it prints the sum over CALLS calls, and how many
+ * of them were in this program and not in libc (memcpy, memmove). With --plain the calls just run, and another tool counts
+ * what counted_call executes. AVX-512 needs the stepping, because valgrind does not know it.
  */
-#include "pgquern.h"
+#include "subject.h"
 
 #include <signal.h>
+#include <stddef.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/ptrace.h>
 #include <sys/user.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { BLCKSZ = 8192, HEADER = 24, PAGES = 4, MAX_LINES = 291 };
+enum { CALLS = 4 }; /* as in run.py */
 
-typedef struct shape {
-    int n, len_min, len_max, live;
-    bool random;
-} shape;
-
-static uint64_t state = 88172645463325252u;
-
-static uint32_t next_random(uint32_t below)
+/* The exit status of the program that runs the calls. stepped: stop before each one, for the parent. */
+static int run_calls(bool stepped)
 {
-    state ^= state << 13;
-    state ^= state >> 7;
-    state ^= state << 17;
-    return (uint32_t)(state >> 33) % below;
-}
-
-static void shuffle(int *a, int n)
-{
-    for (int i = n - 1; i > 0; i--) {
-        int j = (int)next_random((uint32_t)i + 1), t = a[i];
-
-        a[i] = a[j];
-        a[j] = t;
-    }
-}
-
-static void put16(uint8_t *page, int at, int value)
-{
-    uint16_t v = (uint16_t)value;
-
-    memcpy(page + at, &v, sizeof v);
-}
-
-static void put_line(uint8_t *page, int i, int off, uint32_t flags, int len)
-{
-    uint32_t word = (uint32_t)off | flags << 15 | (uint32_t)len << 17;
-
-    memcpy(page + HEADER + 4 * i, &word, sizeof word);
-}
-
-/* A page on which some tuples have died: half of their line pointers unused, a quarter dead, a quarter redirected. */
-static void make_page(uint8_t *page, const shape *s)
-{
-    static const uint32_t dead_flags[] = {0, 3, 0, 2};
-    int place[MAX_LINES], dead[MAX_LINES], len[MAX_LINES], total, upper = BLCKSZ;
-
-    for (int i = 0; i < BLCKSZ; i++)
-        page[i] = (uint8_t)next_random(256);
-    memset(page, 0, HEADER);
-    for (int i = 0; i < s->n; i++)
-        place[i] = dead[i] = i;
-    if (s->random)
-        shuffle(place, s->n);
-    shuffle(dead, s->n);
-    do {
-        total = 0;
-        for (int i = 0; i < s->n; i++) {
-            len[i] = s->len_min + (int)next_random((uint32_t)(s->len_max - s->len_min + 1));
-            total += (len[i] + 7) / 8 * 8;
-        }
-    } while (total > BLCKSZ - HEADER - 4 * s->n);
-    for (int k = 0; k < s->n; k++) {
-        upper -= (len[place[k]] + 7) / 8 * 8;
-        put_line(page, place[k], upper, 1, len[place[k]]);
-    }
-    for (int k = 0; k < s->n * (100 - s->live) / 100; k++)
-        put_line(page, dead[k], dead_flags[k % 4] == 2 ? 1 : 0, dead_flags[k % 4], 0);
-    put16(page, 12, HEADER + 4 * s->n);
-    put16(page, 14, upper);
-    put16(page, 16, BLCKSZ);
-    put16(page, 18, BLCKSZ | 4);
-}
-
-/* What is counted: from here to its return. */
-static __attribute__((noinline)) pgq_code counted_call(pgq_compaction_fn fn, uint8_t *page)
-{
-    pgq_code code = fn(page, true).code;
-
-    __asm__ volatile("" ::: "memory");
-    return code;
-}
-
-static int run_calls(pgq_compaction_fn fn, const shape *s, bool stepped)
-{
-    uint8_t *page = aligned_alloc(4096, BLCKSZ);
-
-    if (page == NULL)
+    if (!subject_warm_up())
         return 1;
-    /* The first call resolves libc's functions (lazy binding); it is not counted. */
-    for (int i = -1; i < PAGES; i++) {
-        pgq_code code;
-
-        make_page(page, s);
-        if (i < 0) {
-            code = fn(page, true).code;
-        } else {
-            if (stepped)
-                raise(SIGUSR1);
-            code = counted_call(fn, page);
-        }
-        if (code != PGQ_OK)
+    for (int i = 0; i < CALLS; i++) {
+        subject_next();
+        if (stepped)
+            raise(SIGUSR1);
+        if (!counted_call())
             return 1;
     }
-    free(page);
     return 0;
 }
 
@@ -178,37 +87,22 @@ static int step_child(pid_t child)
     return WEXITSTATUS(status);
 }
 
-static pgq_compaction_fn find(const char *name)
-{
-    for (size_t i = 0; i < pgq_compaction_variant_count; i++)
-        if (strcmp(pgq_compaction_variants[i].name, name) == 0 && pgq_compaction_variants[i].supported())
-            return pgq_compaction_variants[i].fn;
-    return NULL;
-}
-
 int main(int argc, char **argv)
 {
-    shape s;
-    pgq_compaction_fn fn;
+    bool plain = argc > 1 && strcmp(argv[argc - 1], "--plain") == 0;
     pid_t child;
 
-    if (argc < 7) {
-        fprintf(stderr, "usage: step VARIANT N LEN_MIN LEN_MAX LIVE presorted|random [--plain]\n");
+    if (argc < 3 || !subject_choose(argv[1], argc - 2 - plain, argv + 2)) {
+        fprintf(stderr, "step: usage: step VARIANT SHAPE... [--plain]; or this CPU lacks the variant\n");
         return 2;
     }
-    fn = find(argv[1]);
-    s = (shape){atoi(argv[2]), atoi(argv[3]), atoi(argv[4]), atoi(argv[5]), strcmp(argv[6], "random") == 0};
-    if (fn == NULL || s.n < 1 || s.n > MAX_LINES || s.len_min < 1 || s.len_max < s.len_min) {
-        fprintf(stderr, "step: this CPU has no variant %s, or the shape is out of range\n", argv[1]);
-        return 2;
-    }
-    if (argc > 7)
-        return run_calls(fn, &s, false);
+    if (plain)
+        return run_calls(false);
     child = fork();
     if (child == 0) {
         if (ptrace(PTRACE_TRACEME, 0, 0, 0) != 0)
             _exit(3);
-        _exit(run_calls(fn, &s, true));
+        _exit(run_calls(true));
     }
     return child < 0 ? 3 : step_child(child);
 }

@@ -5,7 +5,7 @@
     python -m bench.report.matrix --write    put it into README.md, between its markers
     python -m bench.report.matrix --check    fail when README.md disagrees, or a cell is empty without a reason
 
-A row is begun once its oracle exists. A cell that is empty on purpose has its reason in SOUNDNESS.md, under "Empty
+A row exists once its oracle does. A cell that is empty on purpose has its reason in SOUNDNESS.md, under "Empty
 cells", in a table whose rows are `| stem | layer | reason |`.
 """
 
@@ -15,16 +15,16 @@ from pathlib import Path
 
 import click
 
+from tools.rows import stems
+
 LAYERS = {
     "model": "spec/{0}/*.tla",
     "proof": "proofs/{0}/*.v",
     "oracle": "ref/{0}.py",
     "kernel": "csrc/{0}/*.c",
     "test": "tests/{0}/test_*.py",
-    "bench": "bench/bench_{0}.*",
+    "bench": "bench/{0}/*.cc",
 }
-KERNEL_ROWS = ("compaction", "snapbuild", "prefetch", "datfrozenxid")
-COMPONENT_ROWS = ("rangelock", "ioshares", "tiercache", "tornpage")
 BEGIN, END = "<!-- matrix: made by `make matrix` -->", "<!-- /matrix -->"
 
 
@@ -35,16 +35,12 @@ class Row:
     stem: str
     cells: dict[str, list[str]]
 
-    @property
-    def begun(self) -> bool:
-        return bool(self.cells["oracle"])
-
 
 def rows(top: Path = Path()) -> list[Row]:
-    """Every row of the house, in order."""
+    """Every row of the house, by name."""
     return [
         Row(stem, {layer: sorted(p.name for p in top.glob(glob.format(stem))) for layer, glob in LAYERS.items()})
-        for stem in KERNEL_ROWS + COMPONENT_ROWS
+        for stem in stems(top)
     ]
 
 
@@ -56,11 +52,10 @@ def reasons(soundness: str) -> dict[tuple[str, str], str]:
 
 
 def missing(table: list[Row], why: dict[tuple[str, str], str]) -> list[str]:
-    """Cells of begun rows that are empty and have no reason."""
+    """Cells that are empty and have no reason."""
     return [
         f"{row.stem}: no {layer} ({LAYERS[layer].format(row.stem)}), and SOUNDNESS.md gives no reason"
         for row in table
-        if row.begun
         for layer, files in row.cells.items()
         if not files and (row.stem, layer) not in why
     ]
@@ -68,17 +63,17 @@ def missing(table: list[Row], why: dict[tuple[str, str], str]) -> list[str]:
 
 def cell_text(layer: str, files: list[str]) -> str:
     """What stands in a cell, in a few words."""
-    noun = {"model": "module", "proof": "file", "kernel": "file", "test": "file"}.get(layer)
+    noun = {"model": "module", "proof": "file", "kernel": "file", "test": "file", "bench": "file"}.get(layer)
     if not files:
         return "–"
     return files[0] if noun is None or len(files) == 1 else f"{len(files)} {noun}s"
 
 
 def markdown(table: list[Row]) -> str:
-    """The matrix as a Markdown table; rows not begun say so."""
+    """The matrix as a Markdown table."""
     lines = ["| stem | " + " | ".join(LAYERS) + " |", "|---" * (len(LAYERS) + 1) + "|"]
     for row in table:
-        texts = [cell_text(layer, files) for layer, files in row.cells.items()] if row.begun else ["*to come*"] * 6
+        texts = [cell_text(layer, files) for layer, files in row.cells.items()]
         lines.append(f"| `{row.stem}` | " + " | ".join(texts) + " |")
     return "\n".join(lines)
 

@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: PostgreSQL
+"""The figures of this CPU: bench/figures/CPU.md, for people, and CPU.json, all measured values.
+
+    python -m bench.figures      (after `make bench` and what else measures; 1 s)
+
+A second machine adds files and overwrites none. Only full benchmarks of a clean tree, without PGQUERN_CPU, on this CPU
+count; anything else in build/results is named and left out. Exits 1 if nothing is left to write.
+"""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from bench.goals import Ratio
+from bench.report import parts
+from tools import environment, results
+from tools.results import Result
+
+FOLDER = Path("bench/figures")
+LAYERS = ("bench", "beside", "endtoend", "workload", "icount", "speed")
+
+
+def refusal(result: Result) -> str:
+    """Why a result is no figure of this CPU; "" if it is one."""
+    if not result.commit or result.commit.endswith("+"):
+        return f"measured on a dirty tree ({result.commit or 'no commit'}): commit, and measure again"
+    if result.cpu != environment.cpu():
+        return f"measured on another CPU ({result.cpu})"
+    if result.cpu_level != "all":
+        return f"measured under PGQUERN_CPU={result.cpu_level}"
+    if result.layer == "bench" and result.model_dump()["mode"] != "full":
+        return "the quick selection decides nothing: run `make bench`"
+    return ""
+
+
+def line(standing: dict[str, Any]) -> str:
+    """A floor or a target: its bound, its worst configuration, how much of the bound that one reaches."""
+    where = ", ".join(f"{k} {v}" for k, v in standing["worst_config"].items())
+    bound = standing["bound"]
+    if standing["worst_is_bare"]:
+        bound += f"; here {standing['worst_bound']:.2f}, the bare moves"
+    worst, reached = Ratio.model_validate(standing["worst"]), 100 * standing["reached"]
+    holds = f"{standing['holds']} of {standing['of']}"
+    if standing["holds"] < standing["of"] and standing["obstacle"]:
+        holds += f": {standing['obstacle']}"
+    return f"| {standing['title']} | {standing['variant']} | {bound} | {worst} | {where} | {reached:.0f} % | {holds} |"
+
+
+def standings(name: str, found: Sequence[dict[str, Any]]) -> list[str]:
+    """The table of the floors or of the targets of one stem."""
+    if not found:
+        return []
+    covers = sorted({standing["worst"]["coverage"] for standing in found if standing["worst"]["coverage"]})
+    covered = " or ".join(f"{100 * coverage:.0f} %" for coverage in covers)
+    return [
+        f"| {name} | variant | bound | worst [{covered} interval] | which | reached | holds in |",
+        "|---|---|---|---|---|---|---|",
+        *map(line, found),
+        "",
+    ]
+
+
+def bench_section(result: Result) -> list[str]:
+    """Floors and targets of one stem, and what was measured how."""
+    r = result.model_dump()
+    skipped = [item.name.removeprefix("variant ") for item in result.items if item.status == "skipped"]
+    return [
+        f"## `{result.stem}`: {result.says}",
+        "",
+        f"`make bench STEM={result.stem}`, {result.finished:%Y-%m-%d}, commit {result.commit}, {result.cpu}, "
+        f"{result.tools['gcc']}, `{r['flags']}`, {r['runs']} runs of {r['rounds']} rounds on CPU {r['pinned_to_cpu']}, "
+        f"{r['steal_percent']:.1f} % of the time stolen by the hypervisor. Ran: {', '.join(r['ran'])}. "
+        f"Skipped, because this CPU lacks them: {', '.join(skipped) or 'none'}.",
+        "",
+        *standings("floor", r["floors"]),
+        *standings("target", r["targets"]),
+    ]
+
+
+def markdown(found: Sequence[Result]) -> str:
+    """The whole file."""
+    lines = [
+        f"# Figures: {environment.cpu()}",
+        "",
+        "Made by `make figures`; the values of all configurations are in the JSON file beside this one. A floor is a "
+        "regression bound: it is broken where the whole interval is worse than the bound. A target is what we aim at: "
+        "it holds where the unfavourable end of the interval does; `reached` is the median's share of the bound in the "
+        "worst configuration. Where bare memory moves miss a target, they are the target.",
+        "",
+    ]
+    for stem in sorted({result.stem for result in found}):
+        for result in found:
+            if (result.layer, result.stem) == ("bench", stem):
+                lines += bench_section(result)
+        lines += parts.figures(stem, found)
+    return "\n".join(lines).rstrip() + "\n"
+
+
+@click.command()
+def main() -> None:
+    """Write the figures of this CPU."""
+    measured = [result for result in results.load() if result.layer in LAYERS]
+    refused = {id(result): refusal(result) for result in measured}
+    for result in measured:
+        if refused[id(result)]:
+            click.echo(f"left out: {result.layer} {result.stem}: {refused[id(result)]}", err=True)
+    found = [result for result in measured if not refused[id(result)]]
+    if not found:
+        raise click.ClickException("no figure to write; run `make bench` on a clean tree first")
+    FOLDER.mkdir(exist_ok=True)
+    path = FOLDER / environment.cpu_slug()
+    path.with_suffix(".md").write_text(markdown(found))
+    values = [result.model_dump(mode="json", exclude_defaults=True) for result in found]
+    path.with_suffix(".json").write_text(json.dumps(values) + "\n")
+    click.echo(f"figures: {path}.md, {path}.json")
+
+
+if __name__ == "__main__":
+    main()
