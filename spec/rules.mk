@@ -7,8 +7,22 @@ $(SETUP)/tlc.stamp: spec/tools/get-tlc $(SETUP)/java.stamp
 	@spec/tools/get-tlc --present $(TLC_JAR) || { $(MAKE) $(SETUP)/maven.stamp && spec/tools/get-tlc $(TLC_JAR); }
 	@touch $@
 
+# TLC is Java: the driver that runs it several times in one JVM, and an archive of its classes that each JVM starts from.
+TLC_TAKEN := $(or $(TLA2TOOLS),$(TLC_JAR))
+BATCH     := $(BUILD)/model/java/batch.jar
+$(BATCH): spec/tools/Batch.java $(if $(TLA2TOOLS),$(SETUP)/java.stamp,$(SETUP)/tlc.stamp)
+	@.ci/apt-need $(APT_java) --have 'command -v javac'
+	@mkdir -p $(@D)/classes
+	@javac -Xlint:all -Werror -cp $(TLC_TAKEN) -d $(@D)/classes $<
+	@jar --create --file $@ -C $(@D)/classes .
+
+$(BUILD)/model/java/tlc.jsa: $(BATCH) spec/tools/Warmup.tla
+	@cd spec/tools && java -XX:ArchiveClassesAtExit=$(abspath $@) -Xlog:disable -XX:+UseSerialGC \
+	  -Djava.io.tmpdir=$(abspath $(@D)) -cp $(realpath $(TLC_TAKEN)):$(abspath $(BATCH)) \
+	  tlc2.TLC -metadir $(abspath $(@D)) -workers 1 Warmup >$(abspath $(@D))/warmup.log
+
 # TLA2TOOLS=/path/to/tla2tools.jar takes any other TLC, and then none is fetched.
-MODEL_NEEDS := $(SETUP)/python.stamp $(if $(TLA2TOOLS),$(SETUP)/java.stamp,$(SETUP)/tlc.stamp)
+MODEL_NEEDS := $(SETUP)/python.stamp $(BATCH) $(BUILD)/model/java/tlc.jsa
 MODEL_RUN   := $(PY) spec/run.py $(if $(STEM),--stem $(STEM)) $(if $(RUN),--run '$(RUN)')
 
 .PHONY: model model-large model-accept

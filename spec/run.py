@@ -36,10 +36,11 @@ SPEC = Path("spec")
     "--coverage", is_flag=True, help="Count how often each action is taken: none may never be. A third slower."
 )
 @click.option("--accept", is_flag=True, help="Write what was found to models.toml and to the README, for review.")
+@click.option("--alone", is_flag=True, help="Give each run that must fail a JVM of its own. Three times slower.")
 @click.option("--jobs", default=2, show_default=True, help="How many at once.")
 @click.option("--build", type=click.Path(path_type=Path), default=Path("build"), help="Where generated things go.")
 def main(
-    stem: str | None, pattern: str, only: str | None, coverage: bool, accept: bool, jobs: int, build: Path
+    stem: str | None, pattern: str, only: str | None, coverage: bool, accept: bool, alone: bool, jobs: int, build: Path
 ) -> None:
     """Run the models and compare with what was accepted."""
     try:
@@ -47,7 +48,7 @@ def main(
         traces.generate(SPEC, build)
         wanted = [run for run in found if fnmatch(run.name, pattern) and only in (None, size(run))]
         began = time.monotonic()
-        items = run_all(wanted, How(build, jobs, accept, coverage))
+        items = run_all(wanted, How(build, jobs, accept, coverage, alone))
         if accept:
             write_accepted(items)
             found = models.find(SPEC, stem)

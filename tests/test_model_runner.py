@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from spec.tools import accepted, apalache, cfg, models, readme, runner, summary, tlc
+from spec.tools import accepted, apalache, batch, cfg, models, readme, runner, summary, tlc
 from spec.tools.models import Holds, ModelError, Run, Settings, Violates
 from spec.tools.outcome import Outcome, ToolMissing
 from spec.tools.runner import How, Item
@@ -350,6 +350,54 @@ def test_hanging_process_is_stopped(tmp_path: Path) -> None:
         runner.execute(["sleep", "60"], tmp_path, tmp_path / "log", 1, threading.Event())
 
 
+def test_only_runs_of_one_module_that_must_violate_safety_share_a_jvm() -> None:
+    one, two = run("mutant", SMALL), run("reach", SMALL)
+    live = run("mutant", Violates(liveness="Live"))
+    others = [run(), live, run("mutant", SMALL, "MCN"), run("mutant", SMALL, "APM"), run("reach", SMALL, "APM")]
+    assert batch.groups([one, *others, two]) == [[one, two]]
+
+
+@pytest.mark.parametrize("ending", ["sleep 60", "kill -9 $$", "true"])
+def test_batch_that_hangs_or_dies_tells_what_ended_before(
+    ending: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runs = [run("mutant", SMALL), run("reach", SMALL)]
+    script = f"printf '%s\\t12\\t0.5\\n' {batch.log(runs[0], tmp_path)}; {ending}"
+    monkeypatch.setattr(batch, "command", lambda runs, build: (["bash", "-c", script], tmp_path))
+    assert batch.execute(runs, tmp_path, [60, 0.5], threading.Event()) == {"MCM_mutant": (12, 0.5)}
+
+
+@pytest.mark.parametrize(
+    ("ended", "alone"),
+    [
+        ({"MCM_mutant": (12, 0.5), "MCM_reach": (12, 0.5)}, []),
+        ({"MCM_mutant": (12, 0.5)}, ["MCM_reach"]),
+        ({"MCM_mutant": (12, 0.5), "MCM_reach": (255, 0.5)}, ["MCM_reach"]),
+        ({}, ["MCM_mutant", "MCM_reach"]),
+    ],
+)
+def test_what_does_not_end_as_accepted_in_a_batch_is_run_alone(
+    ended: batch.Ended, alone: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    items, told, began = [Item(run("mutant", SMALL)), Item(run("reach", SMALL))], list[str](), list[str]()
+    for item in items:
+        log = batch.log(item.run, tmp_path)
+        log.parent.mkdir(parents=True)
+        log.write_text(BROKEN)
+
+    def run_one(item: Item, how: How, stop: threading.Event) -> None:
+        began.append(item.run.name)
+        item.status = "failed"
+
+    monkeypatch.setattr(batch, "execute", lambda *_: ended)
+    monkeypatch.setattr(runner, "run_one", run_one)
+    runner.run_some(items, How(tmp_path), threading.Event(), lambda item: told.append(item.run.name))
+    assert began == alone
+    assert sorted(told) == ["MCM_mutant", "MCM_reach"]
+    assert [item.run.name for item in items if item.status == "failed"] == alone, "what it does alone counts"
+    assert [item.run.name for item in items if item.again] == alone
+
+
 @pytest.fixture
 def copied(tmp_path: Path) -> Path:
     """A folder with two of the real XID models."""
@@ -382,6 +430,12 @@ says = "Beyond half a ring precedes is not transitive."
 constants = { Span = 16, WithOpposite = false }
 violates = { invariant = "Transitive", trace = 1 }
 """
+LAX = """
+[run.MCXid_mutant_lax]
+says = "With <= in the place of < an XID precedes itself."
+definitions = { Precedes = "LaxPrecedes" }
+violates = { invariant = "Irreflexive", trace = 1 }
+"""
 
 
 def run_models(folder: Path, *options: str) -> tuple[int, dict[str, str]]:
@@ -399,6 +453,38 @@ def test_real_models_pass_and_a_wrong_count_or_a_mended_mutant_fails(copied: Pat
     path = copied / "spec" / "xid" / "models.toml"
     path.write_text(XID.replace("states = 3346", "states = 3345").replace("Span = 16", "Span = 8"))
     assert run_models(copied) == (1, {"MCXid_mutant_third": "failed", "MCXid_small": "failed"})
+
+
+def compile_batch(folder: Path) -> None:
+    """Batch.java, where the runner looks for it."""
+    if shutil.which("javac") is None:
+        pytest.skip("no javac; 'make setup' installs it")
+    _, jar = tlc.find(TOP / "build")
+    to = tlc.batch_jar(folder / "build").parent
+    source = TOP / "spec" / "tools" / "Batch.java"
+    subprocess.run(["javac", "-cp", jar, "-d", to / "classes", source], check=True, timeout=300)
+    subprocess.run(["jar", "cf", to / "batch.jar", "-C", to / "classes", "."], check=True, timeout=300)
+
+
+def test_batch_judges_as_runs_alone_do(copied: Path) -> None:
+    compile_batch(copied)
+    path = copied / "spec" / "xid" / "models.toml"
+    path.write_text(XID + LAX)
+    all_pass = {"MCXid_small": "passed", "MCXid_mutant_third": "passed", "MCXid_mutant_lax": "passed"}
+    assert run_models(copied) == (0, all_pass)
+    said = (copied / "build" / "model" / "xid" / "MCXid.batch" / "list").read_text()
+    assert [name in said for name in all_pass] == [False, True, True]
+    assert run_models(copied, "--alone") == (0, all_pass)
+
+    path.write_text(XID.replace("Span = 16", "Span = 8") + LAX.replace('"Irreflexive"', '"Transitive"'))
+    assert run_models(copied) == (1, all_pass | {"MCXid_mutant_third": "failed", "MCXid_mutant_lax": "failed"})
+
+
+def test_batch_that_cannot_start_costs_no_verdict(copied: Path) -> None:
+    (copied / "spec" / "xid" / "models.toml").write_text(XID + LAX)
+    tlc.batch_jar(copied / "build").parent.mkdir(parents=True)
+    tlc.batch_jar(copied / "build").write_text("no jar")
+    assert run_models(copied)[0] == 0
 
 
 def test_accept_fills_in_what_a_new_run_shows(copied: Path) -> None:

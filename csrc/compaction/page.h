@@ -3,8 +3,7 @@
 #ifndef PGQUERN_COMPACTION_PAGE_H
 #define PGQUERN_COMPACTION_PAGE_H
 
-#include "common/outcome.h"
-#include "compaction/compaction.h"
+#include "status.h"
 
 #include <string.h>
 

@@ -6,8 +6,7 @@
 #ifndef PGQUERN_SNAPBUILD_XID_H
 #define PGQUERN_SNAPBUILD_XID_H
 
-#include "common/outcome.h"
-#include "snapbuild/snapbuild.h"
+#include "status.h"
 
 #define FIRST_NORMAL_XID 3u
 #define HALF_RING        0x80000000u

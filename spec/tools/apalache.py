@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
-from spec.tools import cfg
+from spec.tools import cfg, tlc
 from spec.tools.models import Run
 from spec.tools.outcome import Outcome, ToolMissing
 
@@ -40,7 +40,7 @@ def command(run: Run, build: Path) -> tuple[list[str], Path]:
     """The command line for Apalache, and the folder to start it in, a copy of the modules: it looks nowhere else."""
     path, _ = find()
     config = cfg.write(run, build).resolve()
-    scratch = (build / "model" / run.stem / run.name).resolve()
+    scratch = tlc.scratch(run, build)
     shutil.rmtree(scratch, ignore_errors=True)
     scratch.mkdir(parents=True)
     for module in [*run.module.parent.parent.glob("common/*.tla"), *run.module.parent.glob("*.tla")]:

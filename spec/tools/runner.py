@@ -8,14 +8,14 @@ import signal
 import subprocess
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from rich.markup import escape
 
-from spec.tools import accepted, apalache, tlc
+from spec.tools import accepted, apalache, batch, tlc
 from spec.tools.models import Holds, Run
 from spec.tools.outcome import Outcome, ToolMissing
 from tools import progress
@@ -33,6 +33,8 @@ class How:
     jobs: int = 2
     accept: bool = False
     coverage: bool = False
+    alone: bool = False
+    """Each run in a JVM of its own."""
 
 
 @dataclass
@@ -43,6 +45,8 @@ class Item:
     status: Status = "skipped"
     why: list[str] = field(default_factory=list)
     outcome: Outcome = field(default_factory=Outcome)
+    again: bool = False
+    """Whether it did not end as accepted in a shared JVM, and was run again in one of its own."""
 
     @property
     def late(self) -> bool:
@@ -67,17 +71,49 @@ def run_all(runs: Sequence[Run], how: How) -> list[Item]:
         )
     with ThreadPoolExecutor(how.jobs) as pool, progress.bar(console) as bar:
         task = bar.add_task("models", total=len(waiting))
+
+        def over(item: Item) -> None:
+            bar.console.print(line(item), soft_wrap=True)
+            bar.advance(task)
+
         try:
-            begun = [pool.submit(run_one, item, how, stop) for item in sorted(waiting, key=cost, reverse=True)]
+            begun = [pool.submit(run_some, some, how, stop, over) for some in portions(waiting, how)]
             for future in as_completed(begun):
-                item = future.result()
-                bar.console.print(line(item), soft_wrap=True)
-                bar.advance(task)
+                future.result()
         except BaseException:
             stop.set()
             pool.shutdown(cancel_futures=True)
             raise
     return items
+
+
+def portions(items: Sequence[Item], how: How) -> list[list[Item]]:
+    """What is done by one process: the items of a batch, or one item. The longest first."""
+    by_run = {item.run.key: item for item in items}
+    batched = tlc.batch_jar(how.build).is_file() and not (how.alone or how.accept)
+    groups = batch.groups([item.run for item in items]) if batched else []
+    found = [[by_run.pop(run.key) for run in group] for group in groups]
+    found += [[item] for item in by_run.values()]
+    return sorted(found, key=lambda some: (*max(map(cost, some)), len(some)), reverse=True)
+
+
+def run_some(items: Sequence[Item], how: How, stop: threading.Event, over: Callable[[Item], None]) -> None:
+    """Run the items of a batch in one JVM; those that do not end as accepted there, each in one of its own."""
+    if len(items) > 1:
+        runs = [item.run for item in items]
+        ended = batch.execute(runs, how.build, [limit(run) for run in runs], stop)
+        for item in items:
+            if item.run.name in ended:
+                log = batch.log(item.run, how.build)
+                exit_code, seconds = ended[item.run.name]
+                conclude(item, log, exit_code, seconds, how)
+            if item.status == "passed":
+                over(item)
+    for item in items:
+        if item.status != "passed" and not stop.is_set():
+            item.again = len(items) > 1
+            run_one(item, how, stop)
+            over(item)
 
 
 def cost(item: Item) -> tuple[int, int]:
@@ -99,26 +135,32 @@ def skip_symbolic(items: Sequence[Item]) -> list[Item]:
     return list(items)
 
 
-def run_one(item: Item, how: How, stop: threading.Event) -> Item:
+def run_one(item: Item, how: How, stop: threading.Event) -> None:
     """Run one in a process of its own and judge it."""
     run, began = item.run, time.monotonic()
     if run.symbolic:
         command, folder = apalache.command(run, how.build)
     else:
         command, folder = tlc.command(run, how.build, coverage=how.coverage)
-    log = how.build / "model" / run.stem / run.name / "log"
+    log = tlc.scratch(run, how.build) / "log"
     try:
         exit_code = execute(command, folder, log, limit(run), stop)
-        output = log.read_text(errors="replace")
-        if run.symbolic:
-            item.outcome = apalache.parse(output, exit_code, run.properties)
-        else:
-            item.outcome = tlc.parse(output, exit_code, run.settings.properties)
     except Hangs as hangs:
-        item.outcome = Outcome(reason=str(hangs))
-    item.outcome.log, item.outcome.seconds = log, time.monotonic() - began
+        item.outcome = Outcome(reason=str(hangs), log=log, seconds=time.monotonic() - began)
+        judge(item, how)
+    else:
+        conclude(item, log, exit_code, time.monotonic() - began, how)
+
+
+def conclude(item: Item, log: Path, exit_code: int, seconds: float, how: How) -> None:
+    """Read what a tool said in a run that is over, and judge it."""
+    run, output = item.run, log.read_text(errors="replace")
+    if run.symbolic:
+        item.outcome = apalache.parse(output, exit_code, run.properties)
+    else:
+        item.outcome = tlc.parse(output, exit_code, run.settings.properties)
+    item.outcome.log, item.outcome.seconds = log, seconds
     judge(item, how)
-    return item
 
 
 def judge(item: Item, how: How) -> None:
@@ -161,4 +203,5 @@ def line(item: Item) -> str:
     seconds = f"{item.outcome.seconds:.1f} s" + (f" [yellow](planned: {item.run.seconds} s)[/]" if item.late else "")
     if item.status == "failed":
         return f"[red]FAILED[/]  {item.run.key}: {escape('; '.join(item.why))} (log: {item.outcome.log})"
-    return f"[green]ok[/]      {item.run.key}: {states(item)}, {seconds}"
+    again = ", in a JVM of its own after the shared one" if item.again else ""
+    return f"[green]ok[/]      {item.run.key}: {states(item)}, {seconds}{again}"

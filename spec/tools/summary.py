@@ -66,6 +66,7 @@ def described(item: Item) -> dict[str, Any]:
         "status": item.status,
         "seconds": round(seen.seconds, 1),
         "reason": "; ".join(item.why),
+        "again": item.again,
         "planned_seconds": item.run.seconds,
         "kind": item.run.kind,
         "says": item.run.says,

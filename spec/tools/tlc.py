@@ -54,26 +54,40 @@ def find(build: Path) -> tuple[str, Path]:
 
 def command(run: Run, build: Path, *, coverage: bool) -> tuple[list[str], Path]:
     """The command line for TLC, and the folder to start it in. Makes an empty folder for TLC's own files."""
-    java, jar = find(build)
-    scratch = (build / "model" / run.stem / run.name).resolve()
-    shutil.rmtree(scratch, ignore_errors=True)
-    scratch.mkdir(parents=True)
-    line = [
-        java,
+    folder = scratch(run, build)
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    line = java(run, build, folder, quick=run.kind != "large")
+    return [*line, "tlc2.TLC", *arguments(run, build, coverage=coverage)], run.module.parent
+
+
+def scratch(run: Run, build: Path) -> Path:
+    """The folder for what TLC writes in a run, its output among it."""
+    return (build / "model" / run.stem / run.name).resolve()
+
+
+def java(run: Run, build: Path, temporary: Path, *, quick: bool) -> list[str]:
+    """The command line up to the main class. `quick`: for runs of seconds, which the JIT compiler would slow."""
+    program, jar = find(build)
+    jars, archive = [jar, batch_jar(build)], batch_jar(build).with_name("tlc.jsa")
+    return [
+        program,
         "-Xmx4g",
-        "-XX:+UseParallelGC",
-        "-XX:ParallelGCThreads=2",
-        # A run of a second spends most of it in the JIT compiler otherwise.
-        *([] if run.kind == "large" else ["-XX:TieredStopAtLevel=1"]),
+        "-XX:+UseSerialGC",
+        *(["-XX:TieredStopAtLevel=1"] if quick else []),
+        # Classes that are loaded already; a JVM that can't use them says so on standard output, if it is let.
+        *([f"-XX:SharedArchiveFile={archive}", "-Xlog:disable"] if archive.is_file() else []),
         # TLC unpacks its standard modules here; two at once must not share the place.
-        f"-Djava.io.tmpdir={scratch}",
+        f"-Djava.io.tmpdir={temporary}",
         f"-DTLA-Library={library(run, build)}",
         "-cp",
-        str(jar),
-        "tlc2.TLC",
-        *arguments(run, build, coverage=coverage),
+        os.pathsep.join(str(path) for path in jars if path.is_file()),
     ]
-    return line, run.module.parent
+
+
+def batch_jar(build: Path) -> Path:
+    """Where Batch.java is, compiled."""
+    return (build / "model" / "java" / "batch.jar").resolve()
 
 
 def library(run: Run, build: Path) -> str:
@@ -87,8 +101,7 @@ def arguments(run: Run, build: Path, *, coverage: bool) -> list[str]:
     One worker: depth and the length of a counterexample are then the same in every run. Liveness is checked at the end:
     TLC would otherwise check it at times of the clock, and what it finds would differ.
     """
-    scratch = (build / "model" / run.stem / run.name).resolve()
-    line = ["-tool", "-workers", "1", "-fp", "0", "-lncheck", "final", "-metadir", str(scratch)]
+    line = ["-tool", "-workers", "1", "-fp", "0", "-lncheck", "final", "-metadir", str(scratch(run, build))]
     line += ["-coverage", "60"] if coverage else []
     return [*line, "-config", str(cfg.write(run, build).resolve()), run.module.stem]
 

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 from _pgquern import ffi, lib
 
-import pgquern.variants as variants_
 from pgquern.cpu import cpu
 from pgquern.errors import PgquernError
 
@@ -32,14 +31,22 @@ class Order(IntEnum):
 
 
 @dataclass(frozen=True)
-class Variant(variants_.Variant):
-    """A row of the library's table. supported: this CPU can run it, and PGQUERN_CPU allows it."""
+class Variant:
+    """A row of the library's table. supported: this CPU can run it."""
 
+    name: str
+    description: str
     order: Order
+    supported: bool
 
 
-def _variant(row: Any) -> Variant:
-    return Variant(order=Order(row.order), **variants_.fields(row))
+def _row(row: Any) -> Variant:
+    return Variant(
+        name=ffi.string(row.name).decode("ascii"),
+        description=ffi.string(row.description).decode("ascii"),
+        order=Order(row.order),
+        supported=bool(row.supported()),
+    )
 
 
 def variants() -> list[Variant]:
@@ -48,7 +55,7 @@ def variants() -> list[Variant]:
     PgquernError (VARIANT): PGQUERN_CPU holds an unknown word.
     """
     cpu()
-    return [_variant(row) for row in variants_.rows("compaction")]
+    return [_row(lib.pgq_compaction_variants[i]) for i in range(lib.pgq_compaction_variant_count)]
 
 
 def dispatched() -> Variant:
@@ -56,12 +63,17 @@ def dispatched() -> Variant:
     row = lib.pgq_compaction_dispatched()
     if row == ffi.NULL:
         raise PgquernError(lib.PGQ_VARIANT)
-    return _variant(row)
+    return _row(row)
 
 
 @cache
 def _function(variant: str) -> Any:
-    return variants_.row_of("compaction", variant).fn
+    for i, row in enumerate(variants()):
+        if row.name == variant:
+            if not row.supported:
+                raise ValueError(f"variant {variant!r} needs a CPU that has it; see variants() for those that run here")
+            return lib.pgq_compaction_variants[i].fn
+    raise ValueError(f"no variant {variant!r}; there are {', '.join(row.name for row in variants())}")
 
 
 def page_repair_fragmentation(page: "type_of_page", *, truncate: bool, variant: str | None = None) -> None:

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: PostgreSQL */
 /* The two outcomes of a kernel. Internal: not installed, not seen by the bindings. */
-#ifndef PGQUERN_OUTCOME_H
-#define PGQUERN_OUTCOME_H
+#ifndef PGQUERN_STATUS_H
+#define PGQUERN_STATUS_H
 
-#include "common/common.h"
+#include "pgquern.h"
 
 #include <assert.h>
 
