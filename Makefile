@@ -13,7 +13,8 @@ STEM    ?=
 RESULTS := $(BUILD)/results
 
 export PYTHONPATH := .:csrc/ffi:build/ffi
-export PYTHONDONTWRITEBYTECODE := 1
+# Compiled Python goes there, and the sources' folders stay clean.
+export PYTHONPYCACHEPREFIX := $(abspath $(BUILD))/pycache
 
 .DEFAULT_GOAL := main
 

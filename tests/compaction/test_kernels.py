@@ -25,8 +25,9 @@ from tests.compaction.agree import VARIANTS, assert_agreement, kernel, oracle
 from tests.compaction.pages import EXAMPLE, contents, normal, stored
 from tests.compaction.strategies import Shape, corners, page_of, random_shape, shapes, similar_shapes, slotted_shapes
 from tests.tally import tally
+from tests.variants import each
 
-every_variant = pytest.mark.parametrize("variant", [variant.name for variant in VARIANTS])
+every_variant = each(compaction.variants())
 
 
 # ---- kernels against the oracle --------------------------------------------------------------------------------------

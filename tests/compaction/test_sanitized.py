@@ -10,6 +10,8 @@ import _pgquern
 import pytest
 from pgquern import compaction
 
+from tests.variants import each
+
 pytestmark = pytest.mark.skipif(
     os.environ.get("PGQUERN_PROFILE") != "asan", reason="only under the sanitizers: make test-asan"
 )
@@ -39,7 +41,7 @@ def test_the_module_under_test_is_the_sanitized_one() -> None:
     assert b"__ubsan_handle_" in code
 
 
-@pytest.mark.parametrize("variant", [variant.name for variant in compaction.variants() if variant.supported])
+@each(compaction.variants())
 def test_a_read_past_the_page_is_seen(variant: str) -> None:
     run = subprocess.run(
         [sys.executable, "-c", SHORT, variant],

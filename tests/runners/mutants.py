@@ -1,62 +1,48 @@
 # SPDX-License-Identifier: PostgreSQL
 """Breaks one line of a kernel at a time and demands that the test named for it fails.
 
-python -m tests.runners.mutants STEM --cflags FLAGS [--isa avx2=FLAGS --isa avx512=FLAGS] [--only NAME]
+python -m tests.runners.mutants --cflags FLAGS --isa LEVEL=FLAGS ... [--stem STEM] [--only NAME] [--one-in N]
 
 Reads tests/<stem>/mutants.toml. For each mutant the changed file, and what includes it, is compiled to
-build/mutants/<name>/ and linked with the objects of the ordinary build (build/obj) to a binding of its own; the test
-runs against that. A mutant is killed if pytest ends with 1 (a test failed): a test that is missing, or that cannot be
-collected, kills nothing. A control, the same path without a change, must pass the same tests.
+build/mutants/<stem>/<name>/ and linked with the objects of the ordinary build (build/obj) to a binding of its own. The
+test runs against that. A mutant is killed if the test fails, if the process crashes, or if it takes far more CPU time
+than the control. The control, the same test on the ordinary build, must pass. A test that does not exist is an error.
+
+A mutant is skipped, with the reason, if this CPU cannot run its file or its test.
 """
 
-import os
 import shlex
 import shutil
 import subprocess
 import time
-import tomllib
+import zlib
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
+from os import sched_getaffinity
 from pathlib import Path
 from typing import Any
 
 import click
-from rich.console import Console
-from rich.progress import Progress
+from pgquern.cpu import cpu
 from rich.table import Table
 
-from tests import results
+from tests.runners import nodes
+from tools import environment, mutants, results
+from tools.mutants import Mutant
+from tools.progress import bar, console
+from tools.rows import with_cell
 
+SOURCES = Path("csrc")
 ROOT = Path("build/mutants")
 OBJECTS = Path("build/obj")
+UNCHANGED = Path("build/ffi")
 BINDING = Path("build/ffi-src/_pgquern.o")
 FFI = "_pgquern.abi3.so"
-PYTEST_FAILED = 1
-NO_END = 124
-TIMEOUT = 300
-WORKERS = 2
-
-
-@dataclass(frozen=True)
-class Mutant:
-    """One change: `old`, which occurs once in csrc/<file>, becomes `new`; the pytest node killed_by must fail."""
-
-    name: str
-    file: str
-    old: str
-    new: str
-    killed_by: str
-
-    def source(self) -> str:
-        """The file, changed. ClickException if `old` is not there exactly once: the list needs an update then."""
-        text = Path("csrc", self.file).read_text()
-        if text.count(self.old) != 1:
-            raise click.ClickException(
-                f"{self.name}: csrc/{self.file} holds its line {text.count(self.old)} times, not once; "
-                "bring tests/*/mutants.toml up to date"
-            )
-        return text.replace(self.old, self.new)
+CONTROL_LIMIT = 3600
+STATUS = {"killed": "passed", "survived": "failed", "skipped": "skipped"}
+COLOURS = {"killed": "", "survived": "[red]", "skipped": "[yellow]"}
 
 
 @dataclass(frozen=True)
@@ -65,24 +51,24 @@ class Compiler:
 
     cflags: Sequence[str]
     isa: dict[str, list[str]]
+    """Flags by level of csrc/cpu.h, the lowest level first."""
+
+    def level(self, file: str) -> str:
+        """The level that a source file is compiled for, by the end of its name; empty if it runs on any CPU."""
+        return next((level for level in self.isa if Path(file).stem.endswith(level)), "")
+
+    def lacks(self, file: str) -> bool:
+        """Whether this CPU, or what PGQUERN_CPU leaves of it, cannot run a source file."""
+        levels = ["none", *self.isa]
+        return bool(self.level(file)) and levels.index(self.level(file)) > levels.index(cpu())
 
     def compile(self, source: Path, include: Path, target: Path) -> None:
         """Compiles one source, headers in `include` first. Warnings are no errors: a mutant may leave things unused."""
-        flags = next((flags for name, flags in self.isa.items() if source.stem.endswith(name)), [])
+        flags = self.isa.get(self.level(source.name), [])
         target.parent.mkdir(parents=True, exist_ok=True)
         subprocess.run(
             ["gcc", f"-I{include}", *self.cflags, *flags, "-w", "-c", str(source), "-o", str(target)], check=True
         )
-
-
-def load(stem: str) -> list[Mutant]:
-    """The stem's list, names unique."""
-    with Path(f"tests/{stem}/mutants.toml").open("rb") as file:
-        mutants = [Mutant(**entry) for entry in tomllib.load(file)["mutant"]]
-    names = [m.name for m in mutants]
-    if len(set(names)) != len(names):
-        raise click.ClickException(f"tests/{stem}/mutants.toml: a name occurs twice")
-    return mutants
 
 
 def sources_with(file: str) -> list[str]:
@@ -96,98 +82,132 @@ def sources_with(file: str) -> list[str]:
     return sorted(found)
 
 
-def build(mutant: Mutant, compiler: Compiler) -> Path:
-    """Builds the mutant's binding; returns its folder."""
-    folder = ROOT / mutant.name
+def build(mutant: Mutant, folder: Path, compiler: Compiler) -> None:
+    """Builds the mutant's binding in a folder."""
     shutil.rmtree(folder, ignore_errors=True)
-    changed = folder / "csrc" / mutant.file
+    changed = folder / SOURCES / mutant.file
     changed.parent.mkdir(parents=True)
-    changed.write_text(mutant.source())
-    objects = {str(o.relative_to(OBJECTS)): o for o in OBJECTS.rglob("*.o")}
+    changed.write_text(mutant.source(SOURCES))
+    names = (str(source.relative_to(SOURCES).with_suffix(".o")) for source in SOURCES.rglob("*.c"))
+    objects = {name: OBJECTS / name for name in names}
     for source in sources_with(mutant.file):
         name = str(Path(source).with_suffix(".o"))
-        original = changed if source == mutant.file else Path("csrc", source)
         objects[name] = folder / "obj" / name
-        compiler.compile(original, folder / "csrc", objects[name])
-    subprocess.run(
-        ["gcc", "-shared", str(BINDING), *map(str, objects.values()), "-o", str(folder / FFI)],
-        check=True,
-    )
-    return folder
+        compiler.compile(changed if source == mutant.file else SOURCES / source, folder / SOURCES, objects[name])
+    subprocess.run(["gcc", "-shared", BINDING, *objects.values(), "-o", folder / FFI], check=True)
 
 
-def run_tests(nodes: Sequence[str], folder: Path) -> tuple[int, str]:
-    """pytest's exit code and output for the nodes, against the binding in `folder`; no end in time is NO_END."""
-    command = ["build/venv/bin/python", "-m", "pytest", "-x", "-q", "--no-header", "-p", "no:cacheprovider"]
-    command += ["-p", "tests.runners.without_shrinking", "-o", f"pythonpath=. csrc/ffi {folder}", *nodes]
-    environment = os.environ | {"PYTHONPATH": f".:csrc/ffi:{folder}"}
-    environment.pop("PGQUERN_RESULT", None)
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=TIMEOUT)
-    except subprocess.TimeoutExpired:
-        return NO_END, f"no end after {TIMEOUT} s"
-    # A crash (a signal) is what broken C does, and is noticed: the test run fails.
-    return (PYTEST_FAILED if done.returncode < 0 else done.returncode), done.stdout + done.stderr
+def control(node: str) -> nodes.Ended:
+    """Runs a test on the ordinary build, where it must pass, or be skipped as a whole."""
+    log = ROOT / "control" / f"{zlib.crc32(node.encode()):08x}.log"
+    ended = nodes.run(node, UNCHANGED, log, CONTROL_LIMIT)
+    if ended.code == nodes.MISSING:
+        raise click.ClickException(f"there is no test {node}; correct killed_by in its mutants.toml\n{ended.output}")
+    if ended.code != 0:
+        raise click.ClickException(f"{node} does not pass on the unchanged kernels:\n{ended.output[-3000:]}")
+    return ended
 
 
-def control(mutants: Sequence[Mutant]) -> None:
-    """The tests that are to kill must pass on the ordinary build, by the same path."""
-    nodes = list(dict.fromkeys(m.killed_by for m in mutants))
-    code, output = run_tests(nodes, Path("build/ffi"))
-    if code != 0:
-        raise click.ClickException(f"the tests do not pass on the unchanged kernels:\n{output[-3000:]}")
+def cannot_run(mutant: Mutant, compiler: Compiler, control: nodes.Ended) -> str:
+    """Why a mutant has to be skipped here; empty if it can run."""
+    if compiler.lacks(mutant.file):
+        return f"csrc/{mutant.file} needs {compiler.level(mutant.file)}; this CPU's level is {cpu()}"
+    return control.skipped if set(control.outcomes.values()) == {"skipped"} else ""
 
 
-def judge(mutant: Mutant, compiler: Compiler) -> dict[str, Any]:
-    """Builds a mutant and runs its test: an item of the results, "passed" if the test failed."""
+def judge(compiler: Compiler, controls: dict[str, nodes.Ended], stem: str, mutant: Mutant) -> dict[str, Any]:
+    """Builds a mutant and runs its test: an item of the results."""
     start = time.monotonic()
-    code, output = run_tests([mutant.killed_by], build(mutant, compiler))
-    killed = code == PYTEST_FAILED
-    return {
-        "name": mutant.name,
-        "status": "passed" if killed else "failed",
-        "seconds": round(time.monotonic() - start, 2),
-        "killed_by": mutant.killed_by,
-        "file": f"csrc/{mutant.file}",
-        "old": mutant.old,
-        "new": mutant.new,
-    } | ({} if killed else {"output": f"pytest ended with {code}\n{output[-2000:]}"})
+    unchanged = controls[mutant.killed_by]
+    item = mutant.model_dump() | {"file": f"csrc/{mutant.file}", "verdict": "skipped", "by": ""}
+    reason = cannot_run(mutant, compiler, unchanged)
+    if not reason:
+        folder = ROOT / stem / mutant.name
+        build(mutant, folder, compiler)
+        ended = nodes.run(mutant.killed_by, folder, folder / "log", int(20 + 10 * unchanged.cpu))
+        item |= {"verdict": "killed" if ended.killed else "survived", "by": ended.killed}
+        if not ended.killed:
+            reason = f"survived: pytest ended with {ended.code}\n{ended.output[-2000:]}"
+    seconds = round(time.monotonic() - start, 2)
+    return item | {"status": STATUS[str(item["verdict"])], "reason": reason, "seconds": seconds}
+
+
+def sample(stem: str, only: Sequence[str], one_in: int) -> list[Mutant]:
+    """The stem's mutants: those named, or of each `one_in` one, chosen by a checksum of the name."""
+    listed = mutants.load(Path("tests", stem, "mutants.toml"), Mutant)
+    for mutant in listed:
+        mutant.source(SOURCES)
+    if only:
+        return [mutant for mutant in listed if mutant.name in only]
+    return [mutant for mutant in listed if zlib.crc32(mutant.name.encode()) % one_in == 0]
+
+
+def show(stem: str, items: Sequence[dict[str, Any]]) -> None:
+    """A line for each mutant."""
+    table = Table("mutant", "test", "verdict", "s", title=f"{stem}: mutant kernels", title_justify="left")
+    for item in items:
+        verdict = item["verdict"]
+        test = item["killed_by"].rpartition("::")[2].replace("[", r"\[")
+        how = COLOURS[verdict] + verdict + (f" by {item['by']}" if item["by"] not in ("", nodes.FAILED) else "")
+        table.add_row(item["name"], test, how, f"{item['seconds']:.1f}")
+    console().print(table)
+
+
+def run(stem: str, chosen: Sequence[Mutant], compiler: Compiler) -> list[dict[str, Any]]:
+    """The items of a stem: first the controls, then the mutants, each as many at a time as there are CPUs."""
+    nodes.preload([f"ref.{stem}"])
+    killers = sorted({mutant.killed_by for mutant in chosen})
+    with bar(console()) as progress, ThreadPoolExecutor(len(sched_getaffinity(0))) as pool:
+        task = progress.add_task(f"{stem}: mutants", total=len(killers) + len(chosen))
+        controls, items = {}, []
+        for killer, ended in zip(killers, pool.map(control, killers), strict=True):
+            controls[killer] = ended
+            progress.advance(task)
+        for item in pool.map(partial(judge, compiler, controls, stem), chosen):
+            items.append(item)
+            progress.advance(task)
+    return items
+
+
+def tell(stem: str, items: Sequence[dict[str, Any]], seconds: float, one_in: int) -> str:
+    """Print, write down and return what became of a stem's mutants."""
+    verdicts = [item["verdict"] for item in items]
+    counts = [f"{verdicts.count(verdict)} {verdict}" for verdict in STATUS]
+    says = f"{len(items)} mutants{f' (one in {one_in})' if one_in > 1 else ''}: {', '.join(counts)}"
+    show(stem, items)
+    for reason in sorted({item["reason"] for item in items if item["verdict"] == "skipped"}):
+        console().print(f"[yellow]SKIPPED[/] {sum(item['reason'] == reason for item in items)}: {reason}")
+    console().print(f"mutants {stem}: {says}, in {seconds:.0f} s", highlight=False, soft_wrap=True)
+    results.write(
+        "mutants", stem, items, says=says, seconds=seconds, tools={"gcc": environment.first_line("gcc", "--version")}
+    )
+    return says
 
 
 @click.command()
-@click.argument("stem")
+@click.option("--stem", default="", help="only this row")
 @click.option("--cflags", required=True, help="flags of the ordinary build")
-@click.option("--isa", multiple=True, help="NAME=FLAGS: further flags for sources whose name ends in NAME")
-@click.option("--only", multiple=True, help="just these mutants")
-def main(stem: str, cflags: str, isa: Sequence[str], only: Sequence[str]) -> None:
-    """Kill the mutants of one stem (about 3 s each)."""
+@click.option(
+    "--isa", multiple=True, help="LEVEL=FLAGS: further flags for sources whose name ends so, lowest level first"
+)
+@click.option("--only", multiple=True, help="just these mutants; no result is written")
+@click.option("--one-in", default=1, help="a sample: one mutant in N, chosen by name")
+def main(stem: str, cflags: str, isa: Sequence[str], only: Sequence[str], one_in: int) -> None:
+    """Kill the mutants of each row that has some."""
     split = (entry.partition("=") for entry in isa)
     compiler = Compiler(shlex.split(cflags), {name: shlex.split(flags) for name, _, flags in split})
-    mutants = [m for m in load(stem) if not only or m.name in only]
-    if not mutants:
-        raise click.ClickException(f"no such mutant: {', '.join(only)}")
-    for mutant in mutants:
-        mutant.source()
-    table = Table("mutant", "killed by", "seconds", title=f"{stem}: mutant kernels")
-    items = []
-    with Progress() as progress, ThreadPoolExecutor(WORKERS) as pool:
-        task = progress.add_task(f"{stem}: {len(mutants)} mutants", total=len(mutants) + 1)
-        control(mutants)
-        progress.advance(task)
-        for item in pool.map(lambda mutant: judge(mutant, compiler), mutants):
-            test = item["killed_by"].rpartition("::")[2]
-            killed = item["status"] == "passed"
-            table.add_row(item["name"], test if killed else f"[red]SURVIVED[/] {test}", f"{item['seconds']:.1f}")
-            items.append({"stem": stem} | item)
-            progress.advance(task)
-    Console().print(table)
-    survivors = [item["name"] for item in items if item["status"] == "failed"]
-    if not only:
-        says = f"{len(items) - len(survivors)} of {len(items)} mutants killed"
-        results.write("mutants", items, {stem: says}, {"gcc": results.first_line("gcc", "--version")})
+    survivors: list[str] = []
+    for name in with_cell("tests/{stem}/mutants.toml", stem):
+        start = time.monotonic()
+        items = run(name, sample(name, only, one_in), compiler)
+        survivors += [item["name"] for item in items if item["verdict"] == "survived"]
+        if only:
+            show(name, items)
+        else:
+            tell(name, items, time.monotonic() - start, one_in)
     if survivors:
         raise click.ClickException(
-            f"{stem}: survived: {', '.join(map(str, survivors))}; strengthen the test, or kill it by another"
+            f"survived: {', '.join(survivors)}; strengthen the test, or name another in killed_by"
         )
 
 

@@ -41,6 +41,8 @@ tsan: $(OBJECTS) $(OBJECTS_TSAN) $(SETUP)/python.stamp ## readers while one proc
 	@for stem in $(TSAN_STEMS); do $(PY) -m tests.runners.tsan $$stem --sanitized '$(CFLAGS_TSAN)' --plain '$(CFLAGS_KERNEL)'; done
 
 # ---- mutants: one line of a kernel is broken at a time -------------------------------------------
+# 1: all mutants. N: one in N, chosen by name.
+MUTANTS_ONE_IN ?= 1
 .PHONY: mutants
-mutants: kernels $(SETUP)/python.stamp ## break one line of a kernel at a time; the test named for it must fail (90 s a stem)
-	@for stem in $(call stems_with,mutants.toml); do $(PY) -m tests.runners.mutants $$stem --cflags '$(CFLAGS_KERNEL)' $(foreach level,$(LEVELS),--isa '$(level)=$(ISA_$(level))'); done
+mutants: kernels $(SETUP)/python.stamp ## break one line of a kernel at a time; the test named for it must fail (a minute a stem)
+	@$(PY) -m tests.runners.mutants --stem '$(STEM)' --one-in $(MUTANTS_ONE_IN) --cflags '$(CFLAGS_KERNEL)' $(foreach level,$(LEVELS),--isa '$(level)=$(ISA_$(level))')

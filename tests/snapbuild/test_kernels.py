@@ -4,7 +4,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate, chain, combinations, product
 from random import Random
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 from _pgquern import ffi, lib
@@ -18,6 +18,7 @@ from ref.xid import FIRST_NORMAL, XID, full
 from tests.snapbuild.extracted import PROGRAM, Extracted, Op
 from tests.snapbuild.strategies import CORNERS, HALF, LAST, around, arrays, commit_xids, normal_xids, sorted_arrays
 from tests.tally import tally
+from tests.variants import each
 
 needs_extracted = pytest.mark.skipif(not PROGRAM.exists(), reason="build/oracle/snapbuild is not built: make oracle")
 
@@ -68,7 +69,7 @@ CANARY = 0xDEADBEEF
 
 
 @pytest.mark.exhaustive
-@pytest.mark.parametrize("variant", names("purge"))
+@each(variants("purge"))
 def test_purge_of_every_length_and_alignment(variant: str) -> None:
     """Every tail of a SIMD loop, every alignment to 64 bytes, and not a byte touched beside the array."""
     fn = lib.pgq_snapbuild_purge_variants[[v.name for v in variants("purge")].index(variant)].fn
@@ -91,7 +92,7 @@ def test_purge_of_every_length_and_alignment(variant: str) -> None:
         tally("snapbuild", "arrays")
 
 
-@pytest.mark.parametrize("variant", names("purge"))
+@each(variants("purge"))
 def test_purge_of_long_arrays(variant: str) -> None:
     """Long enough to be looked at in blocks: runs that stay or go as a whole, mixed ones, and XIDs that spoil a run."""
     rng = Random(1)
@@ -112,7 +113,7 @@ def test_purge_of_long_arrays(variant: str) -> None:
         tally("snapbuild", "arrays")
 
 
-@pytest.mark.parametrize("variant", names("purge"))
+@each(variants("purge"))
 def test_purge_waits_for_a_normal_xmin(variant: str) -> None:
     for xmin in range(FIRST_NORMAL):
         committed = Committed([LAST, 7, 3])
@@ -138,7 +139,7 @@ SMALL_RING = [3, 4, 5, HALF - 1, HALF, HALF + 3, HALF + 4, LAST - 2, LAST - 1, L
 
 
 @pytest.mark.exhaustive
-@pytest.mark.parametrize("variant", names("purge_sorted"))
+@each(variants("purge_sorted"))
 def test_purge_of_every_subset_at_every_border(variant: str) -> None:
     """All 1024 subsets of ten XIDs around the turning points, with every xmin next to one."""
     xmins = sorted({x for corner in CORNERS for x in around(corner)})
@@ -229,7 +230,7 @@ def test_purge_full(fxip: list[int], full_xmin: int, head: int) -> None:
         assert committed.fxip == ref.purge_full(fxip, full_xmin), variant
 
 
-@pytest.mark.parametrize("variant", names("purge_full"))
+@each(variants("purge_full"))
 def test_purge_full_waits_for_a_normal_xmin(variant: str) -> None:
     for xmin in range(FIRST_NORMAL):
         committed = CommittedFull([5, full(1, 9)])
@@ -423,29 +424,32 @@ def test_a_batch_that_does_not_fit_is_refused() -> None:
     assert full_array.fxip == [3, 5]
 
 
-def pointers() -> Iterator[tuple[str, Any]]:
-    """Every function of every kind, to be called with a struct of the caller's."""
+class Pointer(NamedTuple):
+    """A function of a kind's table, or of the header, to be called with a struct of the caller's."""
+
+    name: str
+    call: Callable[[Any], Any]
+    supported: bool = True
+
+
+def pointers() -> Iterator[Pointer]:
+    """Every function of every kind."""
     for kind, args in {"purge": (9,), "purge_sorted": (9,), "purge_full": (9,)}.items():
-        for v, row in zip(
-            variants(kind), getattr(lib, f"pgq_snapbuild_{kind}_variants")[0 : len(variants(kind))], strict=True
-        ):
-            if v.supported:
-                yield f"{kind} {v.name}", lambda c, f=row.fn, a=args: f(c, *a)
+        for v, row in zip(variants(kind), getattr(lib, f"pgq_snapbuild_{kind}_variants")[0 : len(variants(kind))], strict=True):
+            yield Pointer(f"{kind} {v.name}", lambda c, f=row.fn, a=args: f(c, *a), v.supported)
     for v, row in zip(variants("insert"), lib.pgq_snapbuild_insert_variants[0 : len(variants("insert"))], strict=True):
-        yield f"insert {v.name}", lambda c, f=row.fn: f(c, ffi.new("uint32_t[1]", [9]), 1, True)
-    for v, row in zip(
-        variants("snapshot"), lib.pgq_snapbuild_snapshot_variants[0 : len(variants("snapshot"))], strict=True
-    ):
-        yield f"snapshot {v.name}", lambda c, f=row.fn: f(c, ffi.new("uint32_t[9]"), 9)
-    yield "check", lib.pgq_snapbuild_committed_check
-    yield "check full", lib.pgq_snapbuild_committed_full_check
-    yield "insert full", lambda c: lib.pgq_snapbuild_insert_full(c, ffi.new("uint64_t[1]", [9]), 1)
-    yield "snapshot full", lambda c: lib.pgq_snapbuild_snapshot_full(c, ffi.new("uint32_t[9]"), 9)
+        yield Pointer(f"insert {v.name}", lambda c, f=row.fn: f(c, ffi.new("uint32_t[1]", [9]), 1, True))
+    for v, row in zip(variants("snapshot"), lib.pgq_snapbuild_snapshot_variants[0 : len(variants("snapshot"))], strict=True):
+        yield Pointer(f"snapshot {v.name}", lambda c, f=row.fn: f(c, ffi.new("uint32_t[9]"), 9))
+    yield Pointer("check", lib.pgq_snapbuild_committed_check)
+    yield Pointer("check full", lib.pgq_snapbuild_committed_full_check)
+    yield Pointer("insert full", lambda c: lib.pgq_snapbuild_insert_full(c, ffi.new("uint64_t[1]", [9]), 1))
+    yield Pointer("snapshot full", lambda c: lib.pgq_snapbuild_snapshot_full(c, ffi.new("uint32_t[9]"), 9))
 
 
-@pytest.mark.parametrize("name", [name for name, _ in pointers()])
-def test_null_and_counts_past_the_capacity_are_refused(name: str) -> None:
-    call = dict(pointers())[name]
+@each(pointers())
+def test_null_and_counts_past_the_capacity_are_refused(variant: str) -> None:
+    name, call = next((pointer.name, pointer.call) for pointer in pointers() if pointer.name == variant)
     is_full = "full" in name
     memory = ffi.new("uint64_t[4]")
     kind, array = ("pgq_snapbuild_committed_full *", "fxip") if is_full else ("pgq_snapbuild_committed *", "xip")
@@ -472,11 +476,11 @@ def test_null_batches_and_targets_are_refused() -> None:
 
 def test_nothing_is_done_to_nothing() -> None:
     """Arrays without memory at all are arrays."""
-    for _name, call in pointers():
-        kind = "pgq_snapbuild_committed_full *" if "full" in _name else "pgq_snapbuild_committed *"
-        expected = lib.PGQ_SNAPBUILD_CAPACITY if _name.startswith("insert") else lib.PGQ_OK
-        status = call(ffi.new(kind, {} if "full" in _name else {"sorted": True}))
-        assert status.code == expected, _name
+    for name, call in ((pointer.name, pointer.call) for pointer in pointers() if pointer.supported):
+        kind = "pgq_snapbuild_committed_full *" if "full" in name else "pgq_snapbuild_committed *"
+        expected = lib.PGQ_SNAPBUILD_CAPACITY if name.startswith("insert") else lib.PGQ_OK
+        status = call(ffi.new(kind, {} if "full" in name else {"sorted": True}))
+        assert status.code == expected, name
 
 
 def test_a_snapshot_of_more_than_a_ring_is_refused() -> None:
@@ -487,7 +491,7 @@ def test_a_snapshot_of_more_than_a_ring_is_refused() -> None:
 
 
 @pytest.mark.exhaustive
-@pytest.mark.parametrize("variant", names("known_assigned"))
+@each(variants("known_assigned"))
 def test_compress_of_every_length(variant: str) -> None:
     rng = Random(2)
     for n, pattern in product(range(100), PATTERNS.values()):
