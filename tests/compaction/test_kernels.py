@@ -24,10 +24,10 @@ from ref.page import (
 from tests.compaction.agree import VARIANTS, assert_agreement, kernel, oracle
 from tests.compaction.pages import EXAMPLE, contents, normal, stored
 from tests.compaction.strategies import Shape, corners, page_of, random_shape, shapes, similar_shapes, slotted_shapes
+from tests.every_variant import every_variant
 from tests.tally import tally
-from tests.variants import each
 
-every_variant = each(compaction.variants())
+each_variant = pytest.mark.parametrize("variant", every_variant(compaction.variants()))
 
 
 # ---- kernels against the oracle --------------------------------------------------------------------------------------
@@ -187,7 +187,7 @@ def test_overlap_out_of_order_is_accepted_and_no_bytes_are_lost() -> None:
         assert contents(after.page) == contents(page)
 
 
-@every_variant
+@each_variant
 def test_overlap_with_a_tuple_in_place_is_accepted_and_no_bytes_are_lost(variant: str) -> None:
     """The third reaches into the first, which stays. Two fills: what a call leaves in scratch is not the next one's."""
     for fill in (b"\x11\x22\x33", b"\xdd\xee\xff"):
@@ -228,7 +228,7 @@ def test_unknown_variants_and_buffers_that_cannot_be_written_are_refused() -> No
         compaction.page_repair_fragmentation(bytes(BLCKSZ), truncate=True)  # type: ignore[arg-type]
 
 
-@every_variant
+@each_variant
 def test_errors_say_what_and_where(variant: str) -> None:
     page, (code, index) = NAMED["an unaligned lp_off"]
     with pytest.raises(PgquernError, match=str(index)) as caught:

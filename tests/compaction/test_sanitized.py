@@ -10,7 +10,7 @@ import _pgquern
 import pytest
 from pgquern import compaction
 
-from tests.variants import each
+from tests.every_variant import every_variant
 
 pytestmark = pytest.mark.skipif(
     os.environ.get("PGQUERN_PROFILE") != "asan", reason="only under the sanitizers: make test-asan"
@@ -41,7 +41,7 @@ def test_the_module_under_test_is_the_sanitized_one() -> None:
     assert b"__ubsan_handle_" in code
 
 
-@each(compaction.variants())
+@pytest.mark.parametrize("variant", every_variant(compaction.variants()))
 def test_a_read_past_the_page_is_seen(variant: str) -> None:
     run = subprocess.run(
         [sys.executable, "-c", SHORT, variant],

@@ -123,7 +123,10 @@ def judge(compiler: Compiler, controls: dict[str, nodes.Ended], stem: str, mutan
     reason = cannot_run(mutant, compiler, unchanged)
     if not reason:
         folder = ROOT / stem / mutant.name
-        build(mutant, folder, compiler)
+        try:
+            build(mutant, folder, compiler)
+        except subprocess.CalledProcessError as error:
+            raise click.ClickException(f"{mutant.name} does not compile or link; correct `new`") from error
         ended = nodes.run(mutant.killed_by, folder, folder / "log", int(20 + 10 * unchanged.cpu))
         item |= {"verdict": "killed" if ended.killed else "survived", "by": ended.killed}
         if not ended.killed:

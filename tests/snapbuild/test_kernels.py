@@ -15,10 +15,10 @@ from pgquern.snapbuild import Committed, CommittedFull, compress, variants
 
 from ref import snapbuild as ref
 from ref.xid import FIRST_NORMAL, XID, full
+from tests.every_variant import every_variant
 from tests.snapbuild.extracted import PROGRAM, Extracted, Op
 from tests.snapbuild.strategies import CORNERS, HALF, LAST, around, arrays, commit_xids, normal_xids, sorted_arrays
 from tests.tally import tally
-from tests.variants import each
 
 needs_extracted = pytest.mark.skipif(not PROGRAM.exists(), reason="build/oracle/snapbuild is not built: make oracle")
 
@@ -69,7 +69,7 @@ CANARY = 0xDEADBEEF
 
 
 @pytest.mark.exhaustive
-@each(variants("purge"))
+@pytest.mark.parametrize("variant", every_variant(variants("purge")))
 def test_purge_of_every_length_and_alignment(variant: str) -> None:
     """Every tail of a SIMD loop, every alignment to 64 bytes, and not a byte touched beside the array."""
     fn = lib.pgq_snapbuild_purge_variants[[v.name for v in variants("purge")].index(variant)].fn
@@ -92,7 +92,7 @@ def test_purge_of_every_length_and_alignment(variant: str) -> None:
         tally("snapbuild", "arrays")
 
 
-@each(variants("purge"))
+@pytest.mark.parametrize("variant", every_variant(variants("purge")))
 def test_purge_of_long_arrays(variant: str) -> None:
     """Long enough to be looked at in blocks: runs that stay or go as a whole, mixed ones, and XIDs that spoil a run."""
     rng = Random(1)
@@ -113,7 +113,7 @@ def test_purge_of_long_arrays(variant: str) -> None:
         tally("snapbuild", "arrays")
 
 
-@each(variants("purge"))
+@pytest.mark.parametrize("variant", every_variant(variants("purge")))
 def test_purge_waits_for_a_normal_xmin(variant: str) -> None:
     for xmin in range(FIRST_NORMAL):
         committed = Committed([LAST, 7, 3])
@@ -139,7 +139,7 @@ SMALL_RING = [3, 4, 5, HALF - 1, HALF, HALF + 3, HALF + 4, LAST - 2, LAST - 1, L
 
 
 @pytest.mark.exhaustive
-@each(variants("purge_sorted"))
+@pytest.mark.parametrize("variant", every_variant(variants("purge_sorted")))
 def test_purge_of_every_subset_at_every_border(variant: str) -> None:
     """All 1024 subsets of ten XIDs around the turning points, with every xmin next to one."""
     xmins = sorted({x for corner in CORNERS for x in around(corner)})
@@ -230,7 +230,7 @@ def test_purge_full(fxip: list[int], full_xmin: int, head: int) -> None:
         assert committed.fxip == ref.purge_full(fxip, full_xmin), variant
 
 
-@each(variants("purge_full"))
+@pytest.mark.parametrize("variant", every_variant(variants("purge_full")))
 def test_purge_full_waits_for_a_normal_xmin(variant: str) -> None:
     for xmin in range(FIRST_NORMAL):
         committed = CommittedFull([5, full(1, 9)])
@@ -434,20 +434,28 @@ class Pointer(NamedTuple):
 
 def pointers() -> Iterator[Pointer]:
     """Every function of every kind."""
-    for kind, args in {"purge": (9,), "purge_sorted": (9,), "purge_full": (9,)}.items():
-        for v, row in zip(variants(kind), getattr(lib, f"pgq_snapbuild_{kind}_variants")[0 : len(variants(kind))], strict=True):
-            yield Pointer(f"{kind} {v.name}", lambda c, f=row.fn, a=args: f(c, *a), v.supported)
-    for v, row in zip(variants("insert"), lib.pgq_snapbuild_insert_variants[0 : len(variants("insert"))], strict=True):
-        yield Pointer(f"insert {v.name}", lambda c, f=row.fn: f(c, ffi.new("uint32_t[1]", [9]), 1, True))
-    for v, row in zip(variants("snapshot"), lib.pgq_snapbuild_snapshot_variants[0 : len(variants("snapshot"))], strict=True):
-        yield Pointer(f"snapshot {v.name}", lambda c, f=row.fn: f(c, ffi.new("uint32_t[9]"), 9))
+
+    def rows(kind: str) -> Iterator[tuple[str, Any, bool]]:
+        table = getattr(lib, f"pgq_snapbuild_{kind}_variants")
+        for i, variant in enumerate(variants(kind)):
+            yield f"{kind} {variant.name}", table[i].fn, variant.supported
+
+    def call(fn: Callable[..., Any], *arguments: Any) -> Callable[[Any], Any]:
+        return lambda array: fn(array, *arguments)
+
+    for name, fn, supported in chain(rows("purge"), rows("purge_sorted"), rows("purge_full")):
+        yield Pointer(name, call(fn, 9), supported)
+    for name, fn, supported in rows("insert"):
+        yield Pointer(name, call(fn, ffi.new("uint32_t[1]", [9]), 1, True), supported)
+    for name, fn, supported in rows("snapshot"):
+        yield Pointer(name, call(fn, ffi.new("uint32_t[9]"), 9), supported)
     yield Pointer("check", lib.pgq_snapbuild_committed_check)
     yield Pointer("check full", lib.pgq_snapbuild_committed_full_check)
     yield Pointer("insert full", lambda c: lib.pgq_snapbuild_insert_full(c, ffi.new("uint64_t[1]", [9]), 1))
     yield Pointer("snapshot full", lambda c: lib.pgq_snapbuild_snapshot_full(c, ffi.new("uint32_t[9]"), 9))
 
 
-@each(pointers())
+@pytest.mark.parametrize("variant", every_variant(pointers()))
 def test_null_and_counts_past_the_capacity_are_refused(variant: str) -> None:
     name, call = next((pointer.name, pointer.call) for pointer in pointers() if pointer.name == variant)
     is_full = "full" in name
@@ -491,7 +499,7 @@ def test_a_snapshot_of_more_than_a_ring_is_refused() -> None:
 
 
 @pytest.mark.exhaustive
-@each(variants("known_assigned"))
+@pytest.mark.parametrize("variant", every_variant(variants("known_assigned")))
 def test_compress_of_every_length(variant: str) -> None:
     rng = Random(2)
     for n, pattern in product(range(100), PATTERNS.values()):

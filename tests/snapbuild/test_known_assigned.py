@@ -4,6 +4,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+import pytest
 from _pgquern import ffi, lib
 from hypothesis import Phase, settings
 from hypothesis import strategies as st
@@ -13,9 +14,9 @@ from pgquern import snapbuild as kernels
 
 from ref.snapbuild import Code, KnownAssigned, Reason, XidArrayError
 from ref.xid import FIRST_NORMAL, INVALID, XID
+from tests.every_variant import every_variant
 from tests.snapbuild.extracted import PROGRAM, Extracted, Op
 from tests.tally import tally
-from tests.variants import each
 
 VARIANTS = [v.name for v in kernels.variants("known_assigned") if v.supported]
 
@@ -128,7 +129,7 @@ TestStandby = Standby.TestCase
 TestStandby.settings = settings(max_examples=60, stateful_step_count=100, phases=(Phase.explicit, Phase.generate))
 
 
-@each(kernels.variants("known_assigned"))
+@pytest.mark.parametrize("variant", every_variant(kernels.variants("known_assigned")))
 def test_the_four_reasons(variant: str) -> None:
     """Each compresses at the calls it should, and at no other: oracle and kernel, call by call."""
     oracle, kernel = KnownAssigned(1000), kernels.KnownAssigned(1000, variant=variant)
