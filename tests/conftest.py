@@ -2,9 +2,9 @@
 """Common to all tests: Hypothesis profiles, counts, and the results file that the report reads.
 
 PGQUERN_PROFILE chooses how much is tried: `ci` (default; the same examples each time), `asan` (fewer, for sanitizers),
-`deep` (many, new ones each time). PGQUERN_RESULT=NAME writes build/results/NAME.json at the end: per stem its tests,
-seconds and counts (`examples` are counted here, everything else by tally()). The stem of a test is the folder of its
-file: tests/<stem>/test_*.py.
+`deep` (many, new ones each time). PGQUERN_RESULT=LAYER writes build/results/LAYER/<stem>.json at the end: the
+tests, their seconds, and counts (`examples` are counted here, everything else by tally()). The stem of a test is the
+folder of its file: tests/<stem>/test_*.py.
 """
 
 import functools
@@ -20,8 +20,11 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests import progress, results
+from pgquern.cpu import cpu, rows
+
+from tests import progress
 from tests.tally import of, tally
+from tools import results
 
 PROFILE = os.environ.get("PGQUERN_PROFILE", "ci")
 RESULT = os.environ.get("PGQUERN_RESULT")
@@ -44,6 +47,11 @@ reasons: dict[str, str] = {}
 def pytest_configure(config: pytest.Config) -> None:
     if RESULT and sys.stderr.isatty():
         config.pluginmanager.register(progress.Line())
+
+
+def pytest_report_header() -> str:
+    lacking = ", ".join(f"{row.kind} {row.variant}" for row in rows() if not row.supported)
+    return f"kernels: level {cpu()}, cannot run here: {lacking or 'none'}"
 
 
 def stem_of(nodeid: str) -> str:
@@ -82,9 +90,10 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
     seconds[report.nodeid] += report.duration
     if report.outcome == "failed":
         outcomes[report.nodeid] = "failed"
+        reasons[report.nodeid] = report.longreprtext.strip().rpartition("\n")[2]
     elif report.outcome == "skipped":
         outcomes[report.nodeid] = "skipped"
-        reasons[report.nodeid] = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
+        reasons[report.nodeid] = report.longrepr[2].removeprefix("Skipped: ") if isinstance(report.longrepr, tuple) else str(report.longrepr)
     else:
         outcomes.setdefault(report.nodeid, "passed")
 
@@ -106,13 +115,14 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
 
 
 def pytest_sessionfinish() -> None:
-    """Write the results, those of stems that were not run again left as they are."""
-    if not RESULT or not outcomes:
+    """Write the results of each stem that ran."""
+    if not RESULT:
         return
-    items: list[dict[str, Any]] = [
-        {"stem": stem_of(nodeid), "name": nodeid, "status": outcome, "seconds": round(seconds[nodeid], 3)}
-        | ({"reason": reasons[nodeid]} if outcome == "skipped" else {})
-        for nodeid, outcome in outcomes.items()
-    ]
     tools = {"Python": platform.python_version()} | {tool: version(tool) for tool in ("pytest", "hypothesis")}
-    results.write(RESULT, items, {stem: says(stem) for stem in ran()}, tools | {"profile": PROFILE})
+    for stem in ran():
+        items = [
+            {"name": nodeid, "status": outcome, "seconds": round(seconds[nodeid], 3), "reason": reasons.get(nodeid, "")}
+            for nodeid, outcome in outcomes.items()
+            if stem_of(nodeid) == stem
+        ]
+        results.write(RESULT, stem, items, says=says(stem), tools=tools | {"profile": PROFILE})

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from hypothesis import Phase, settings
 
 CONTEXT = get_context("forkserver")
 HEAVY = ("pytest", "hypothesis.stateful", "_hypothesis_pytestplugin", "numpy", "tests.runners.nodes")
@@ -23,7 +24,6 @@ CRASHES = {signal.SIGSEGV, signal.SIGBUS, signal.SIGABRT, signal.SIGILL, signal.
 MISSING = pytest.ExitCode.USAGE_ERROR
 FAILED = "a test failed"
 OPTIONS = ("-x", "-q", "--no-header", "--disable-warnings", "-p", "no:cacheprovider")
-PLUGINS = ("-p", "tests.runners.without_shrinking")
 
 
 class Ended(NamedTuple):
@@ -49,12 +49,22 @@ class Ended(NamedTuple):
         return signal.Signals(-self.code).name if -self.code in CRASHES else ""
 
 
-class Recorder:
-    """A pytest plugin that keeps each test's outcome."""
+class Plugin:
+    """A pytest plugin that keeps each test's outcome, and has Hypothesis stop at the first example that fails."""
 
-    def __init__(self) -> None:
+    def __init__(self, max_examples: int | None) -> None:
+        self.max_examples = max_examples
         self.outcomes: dict[str, str] = {}
         self.skipped = ""
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_configure(self) -> None:
+        """Derives a profile from the one that conftest.py has chosen. That a mutant dies matters, not how simply."""
+        profile = settings(database=None, phases=(Phase.explicit, Phase.generate), report_multiple_bugs=False)
+        if self.max_examples is not None:
+            profile = settings(profile, max_examples=self.max_examples)
+        settings.register_profile("mutants", profile)
+        settings.load_profile("mutants")
 
     @pytest.hookimpl
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
@@ -69,7 +79,7 @@ def preload(modules: Sequence[str]) -> None:
     CONTEXT.set_forkserver_preload([*HEAVY, *modules])
 
 
-def child(node: str, binding: Path, cpu_limit: int, log: Path, report: Connection) -> None:
+def child(node: str, binding: Path, cpu_limit: int, max_examples: int | None, log: Path, report: Connection) -> None:
     """What the new process does."""
     file = os.open(log, os.O_CREAT | os.O_WRONLY | os.O_TRUNC)
     os.dup2(file, 1)
@@ -78,17 +88,20 @@ def child(node: str, binding: Path, cpu_limit: int, log: Path, report: Connectio
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     resource.setrlimit(resource.RLIMIT_CPU, (cpu_limit, cpu_limit + 1))
     os.environ.pop("PGQUERN_RESULT", None)
-    recorder = Recorder()
-    code = pytest.main([*OPTIONS, *PLUGINS, "-o", f"pythonpath=. csrc/ffi {binding}", node], plugins=[recorder])
+    plugin = Plugin(max_examples)
+    code = pytest.main([*OPTIONS, "-o", f"pythonpath=. csrc/ffi {binding}", node], plugins=[plugin])
     usage = resource.getrusage(resource.RUSAGE_SELF)
-    report.send((int(code), recorder.outcomes, recorder.skipped, usage.ru_utime + usage.ru_stime))
+    report.send((int(code), plugin.outcomes, plugin.skipped, usage.ru_utime + usage.ru_stime))
 
 
-def run(node: str, binding: Path, log: Path, cpu_limit: int) -> Ended:
-    """Run a node against the binding in a folder. log: the file for what pytest prints. cpu_limit: CPU seconds."""
+def run(node: str, binding: Path, log: Path, cpu_limit: int, max_examples: int | None = None) -> Ended:
+    """Run a node against the binding in a folder.
+
+    log: the file for what pytest prints. cpu_limit: CPU seconds. max_examples: of Hypothesis, None as the profile says.
+    """
     log.parent.mkdir(parents=True, exist_ok=True)
     receiver, sender = CONTEXT.Pipe(duplex=False)
-    process = CONTEXT.Process(target=child, args=(node, binding, cpu_limit, log, sender))
+    process = CONTEXT.Process(target=child, args=(node, binding, cpu_limit, max_examples, log, sender))
     process.start()
     sender.close()
     try:

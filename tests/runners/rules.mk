@@ -22,7 +22,7 @@ $(BUILD)/fuzz/%: tests/%/fuzz.c $(OBJECTS_FUZZ)
 
 .PHONY: fuzz
 fuzz: $(FUZZ_STEMS:%=$(BUILD)/fuzz/%) $(SETUP)/python.stamp ## fuzz every kernel under ASan and UBSan: FUZZ_RUNS inputs a stem, each refused or right (up to a minute a stem)
-	@for stem in $(FUZZ_STEMS); do $(PY) -m tests.runners.fuzz $$stem --runs $(FUZZ_RUNS); done
+	@$(PY) -m tests.runners.fuzz --stem '$(STEM)' --runs $(FUZZ_RUNS)
 
 # ---- threads: built for ThreadSanitizer and as they are, then with one thing broken at a time ----
 TSAN_STEMS   := $(call stems_with,tsan.c)
@@ -38,7 +38,7 @@ $(BUILD)/obj-tsan/%.o: csrc/%.c $(SETUP)/c.stamp
 
 .PHONY: tsan
 tsan: $(OBJECTS) $(OBJECTS_TSAN) $(SETUP)/python.stamp ## readers while one process writes, under ThreadSanitizer, and again with it broken (15 s)
-	@for stem in $(TSAN_STEMS); do $(PY) -m tests.runners.tsan $$stem --sanitized '$(CFLAGS_TSAN)' --plain '$(CFLAGS_KERNEL)'; done
+	@$(PY) -m tests.runners.tsan --stem '$(STEM)' --sanitized '$(CFLAGS_TSAN)' --plain '$(CFLAGS_KERNEL)'
 
 # ---- mutants: one line of a kernel is broken at a time -------------------------------------------
 # 1: all mutants. N: one in N, chosen by name.

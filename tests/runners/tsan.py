@@ -1,33 +1,38 @@
 # SPDX-License-Identifier: PostgreSQL
-"""Runs a stem's threads, then runs them with one thing broken at a time.
+"""Runs the threads of each row, then runs them with one thing broken at a time.
 
-python -m tests.runners.tsan STEM --sanitized FLAGS --plain FLAGS
+python -m tests.runners.tsan --sanitized FLAGS --plain FLAGS [--stem STEM]
 
-tests/<stem>/tsan.c is built twice: with ThreadSanitizer and the kernels in build/obj-tsan, to find data races, and
-with the kernels as they are (build/obj), which gives many more looks at the answers. Both must find nothing, and their
-tallies together show that each thing they are for has happened. For each entry of tests/<stem>/tsan.toml the first one
+tests/<stem>/tsan.c is built twice: with ThreadSanitizer and the kernels in build/obj-tsan, to find data races, and with
+the kernels as they are (build/obj), which gives many more looks at the answers. Both must find nothing. Their tallies
+together must show that each thing they are for has happened. For each entry of tests/<stem>/tsan.toml the first one
 must find something.
 """
 
 import os
-import re
 import shlex
 import subprocess
 import time
-import tomllib
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import click
-from rich.console import Console
 from rich.table import Table
 
-from tests import results
+from tests.runners.tally import tally, words
+from tools import environment, mutants, results
+from tools.mutants import Mutant
+from tools.progress import console
+from tools.rows import with_cell
 
 ROOT = Path("build/tsan")
-TIMEOUT = 60
+SOURCES = Path("csrc")
+HANG = 3600.0
+"""Seconds after which the unchanged program hangs. A mutant hangs after 60 s more than 50 times what that one took."""
+PATIENCE = 10
+"""A mutant ends with what it finds first: more rounds cost nothing, but to one that survives."""
 FINDINGS = ("data race", "wrong answer")
 """As ThreadSanitizer and the program say it."""
 # Where addresses are randomized by more than 28 bits, ThreadSanitizer finds its own taken.
@@ -45,103 +50,95 @@ class Build:
 
     def make(self, folder: Path, program: Path, kernel: Path | None) -> Path:
         """The program; `kernel`, one without flags of its own, is built from under `folder` in place of its object."""
-        sources, objects = [program], {str(o.relative_to(self.objects)): o for o in self.objects.rglob("*.o")}
-        if kernel is not None:
-            del objects[str(kernel.relative_to("csrc").with_suffix(".o"))]
-            sources.append(folder / kernel)
+        kernels = {
+            source: self.objects / source.relative_to(SOURCES).with_suffix(".o") for source in SOURCES.rglob("*.c")
+        }
+        inputs = [program, *(folder / source if source == kernel else built for source, built in kernels.items())]
         folder.mkdir(parents=True, exist_ok=True)
         # What is broken may leave things unused: no error.
-        command = ["clang", *self.cflags, "-D_GNU_SOURCE", "-w", *map(str, [*sources, *objects.values()])]
-        subprocess.run([*command, "-pthread", "-o", str(folder / self.name)], check=True)
+        command = ["clang", *self.cflags, "-D_GNU_SOURCE", "-w", *map(str, inputs), "-pthread"]
+        subprocess.run([*command, "-o", str(folder / self.name)], check=True)
         return folder / self.name
 
-    def run(self, program: Path, patience: int = 1) -> tuple[int | None, str]:
-        """Exit code, None if there was no end in time, and output."""
+    def run(self, program: Path, limit: float, patience: int = 1) -> tuple[int | None, str]:
+        """Exit code, None if the program hangs, and output."""
         fixed = subprocess.run([*FIXED_ADDRESSES, "true"], capture_output=True).returncode == 0
         command = [*(FIXED_ADDRESSES if fixed else []), str(program), str(self.rounds * patience)]
         environment = os.environ | {"TSAN_OPTIONS": "halt_on_error=1"}
         try:
-            done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=TIMEOUT)
+            done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=limit)
         except subprocess.TimeoutExpired:
-            return None, f"no end after {TIMEOUT} s"
+            return None, f"no end after {limit:.0f} s"
         return done.returncode, done.stdout + done.stderr
 
 
-@dataclass(frozen=True)
-class Mutant:
-    """One change: `old`, which occurs once in `file`, becomes `new`."""
-
-    name: str
-    file: str
-    old: str
-    new: str
-
-    def make(self, build: Build, program: Path) -> Path:
-        text = Path(self.file).read_text()
-        if text.count(self.old) != 1:
-            raise click.ClickException(
-                f"{self.name}: {self.file} holds its line {text.count(self.old)} times, not once"
-            )
-        changed = ROOT / self.name / self.file
-        changed.parent.mkdir(parents=True, exist_ok=True)
-        changed.write_text(text.replace(self.old, self.new))
-        if Path(self.file) == program:
-            return build.make(ROOT / self.name, changed, None)
-        return build.make(ROOT / self.name, program, Path(self.file))
+def item(name: str, start: float, passed: bool, found: str, output: str) -> dict[str, Any]:
+    """One run, for the results."""
+    reason = "" if passed else f"found {found or 'nothing'}: {output[-3000:]}"
+    seconds = round(time.monotonic() - start, 2)
+    return {
+        "name": name,
+        "status": "passed" if passed else "failed",
+        "seconds": seconds,
+        "reason": reason,
+        "found": found,
+    }
 
 
-def tally(output: str) -> dict[str, int]:
-    line = re.search(r"^tally:(.*)$", output, re.MULTILINE)
-    return {name: int(n) for name, n in re.findall(r"(\w+)=(\d+)", line[1])} if line else {}
+def unchanged(stem: str, build: Build) -> tuple[dict[str, Any], dict[str, int]]:
+    """The program as it is must find nothing: the item, and its tally."""
+    start = time.monotonic()
+    code, output = build.run(build.make(ROOT / stem, Path("tests", stem, "tsan.c"), None), HANG)
+    counts = tally(output)
+    return item(f"unchanged, {build.name}", start, code == 0 and bool(counts), words(counts), output), counts
+
+
+def broken(stem: str, build: Build, mutant: Mutant, limit: float) -> dict[str, Any]:
+    """The program with one thing broken must find something."""
+    start = time.monotonic()
+    folder, program, file = ROOT / stem / mutant.name, Path("tests", stem, "tsan.c"), Path(mutant.file)
+    (folder / file).parent.mkdir(parents=True, exist_ok=True)
+    (folder / file).write_text(mutant.source(Path()))
+    made = build.make(folder, folder / file if file == program else program, None if file == program else file)
+    code, output = build.run(made, limit, PATIENCE)
+    found = next((finding for finding in FINDINGS if code and finding in output), "")
+    return item(mutant.name, start, bool(found), found, output)
+
+
+def judge(stem: str, sanitized: Build, plain: Build) -> bool:
+    """Run all of a row, write and print the result; whether it passed."""
+    items, seen = [], Counter[str]()
+    for build in (sanitized, plain):
+        ran, counts = unchanged(stem, build)
+        items.append(ran)
+        seen.update(counts)
+    if never := [what for what, n in seen.items() if n == 0]:
+        items[-1] |= {"status": "failed", "reason": f"{', '.join(never)}: none, so it does not do what it is for"}
+    limit = 60 + 50 * float(items[0]["seconds"])
+    listed = mutants.load(Path("tests", stem, "tsan.toml"), Mutant)
+    items += [broken(stem, sanitized, mutant, limit) for mutant in listed]
+    table = Table("run", "found", "s", title=f"{stem}: threads", title_justify="left")
+    for ran in items:
+        found = ran["found"] if ran["status"] == "passed" else f"[red]{ran['reason']}"
+        table.add_row(ran["name"], found, f"{ran['seconds']:.1f}")
+    console().print(table)
+    caught = sum(ran["status"] == "passed" for ran in items[2:])
+    says = f"{words(seen)}; {caught} of {len(listed)} mutants caught"
+    results.write("tsan", stem, items, says=says, tools={"clang": environment.first_line("clang", "--version")})
+    console().print(f"tsan {stem}: {says}", soft_wrap=True)
+    return all(ran["status"] == "passed" for ran in items)
 
 
 @click.command()
-@click.argument("stem")
+@click.option("--stem", default="", help="only this row")
 @click.option("--sanitized", required=True, help="flags of build/obj-tsan")
 @click.option("--plain", required=True, help="flags of build/obj")
 def main(stem: str, sanitized: str, plain: str) -> None:
-    """Run the threads of one stem (15 s)."""
-    program = Path(f"tests/{stem}/tsan.c")
+    """Run the threads of each row that has some (15 s a row)."""
     first = Build("sanitized", 2_000, Path("build/obj-tsan"), shlex.split(sanitized))
     second = Build("plain", 10_000, Path("build/obj"), shlex.split(plain))
-    mutants = [Mutant(**entry) for entry in tomllib.loads(Path(f"tests/{stem}/tsan.toml").read_text())["mutant"]]
-    items: list[dict[str, Any]] = []
-    table = Table("run", "found", "seconds", title=f"{stem}: threads")
-
-    def note(name: str, start: float, passed: bool, found: str, output: str) -> None:
-        seconds = time.monotonic() - start
-        table.add_row(name, found if passed else f"[red]{found}[/]", f"{seconds:.1f}")
-        item = {"stem": stem, "name": name, "status": "passed" if passed else "failed", "seconds": round(seconds, 2)}
-        items.append(item | ({} if passed else {"output": output[-3000:]}))
-
-    seen: Counter[str] = Counter()
-    for build in (first, second):
-        start = time.monotonic()
-        code, output = build.run(build.make(ROOT, program, None))
-        counts = tally(output)
-        seen.update(counts)
-        told = ", ".join(f"{n:,} {what}" for what, n in counts.items())
-        note(f"unchanged, {build.name}", start, code == 0 and bool(counts), told, output)
-    caught = 0
-    for mutant in mutants:
-        start = time.monotonic()
-        # It ends with what it finds first: more rounds cost nothing, but to one that survives.
-        code, output = first.run(mutant.make(first, program), patience=10)
-        found = next((finding for finding in FINDINGS if code and finding in output), None)
-        caught += found is not None
-        note(mutant.name, start, found is not None, found or "nothing", output)
-    Console(width=120).print(table)
-    of_mutants = f"{caught} of {len(mutants)} mutants caught"
-    says = f"{seen['answers']:,} answers to readers, {seen['meanwhile']:,} during an addition, {of_mutants}"
-    results.write("tsan", items, {stem: says}, {"clang": results.first_line("clang", "--version")})
-    failed = [item for item in items if item["status"] == "failed"]
-    for item in failed:
-        click.echo(f"---- {item['name']}\n{item['output']}", err=True)
-    if never := [what for what, n in seen.items() if n == 0]:
-        raise click.ClickException(f"{stem}: {', '.join(never)}: none, so the program does not do what it is for")
-    if failed:
-        raise click.ClickException(f"{stem}: {', '.join(str(item['name']) for item in failed)}")
-    click.echo(f"tsan {stem}: passed in {sum(item['seconds'] for item in items):.0f} s. {says}")
+    passed = [judge(name, first, second) for name in with_cell("tests/{stem}/tsan.c", stem)]
+    raise SystemExit(not all(passed))
 
 
 if __name__ == "__main__":

@@ -32,12 +32,23 @@ enum {
 
 static unsigned long long answers[CODES];
 
-/* How often each answer was given, for run.py: a run that never got past the checks would show. */
+/* How often each answer was given. The runner fails if one was never given: a run that never got past the checks shows. */
 __attribute__((destructor)) static void print_tally(void)
 {
+    static const struct {
+        const char *name;
+        pgq_code code;
+    } meant[] = {
+        {"done", PGQ_OK},
+        {"XID_PERMANENT", PGQ_SNAPBUILD_XID_PERMANENT},
+        {"UNSORTED", PGQ_SNAPBUILD_UNSORTED},
+        {"CAPACITY", PGQ_SNAPBUILD_CAPACITY},
+        {"DUPLICATE", PGQ_SNAPBUILD_DUPLICATE},
+    };
+
     fprintf(stderr, "tally:");
-    for (int code = 0; code < CODES; code++)
-        fprintf(stderr, " %d=%llu", code, answers[code]);
+    for (size_t i = 0; i < sizeof meant / sizeof meant[0]; i++)
+        fprintf(stderr, " %s=%llu", meant[i].name, answers[meant[i].code]);
     fprintf(stderr, "\n");
 }
 

@@ -10,7 +10,7 @@
  * A removal holds the lock exclusively, so what is removed does not change while a reader looks.
  *
  * A round begins with an empty array a few XIDs before the wrap and adds beyond it. An XID is known by its index in the
- * round; the last ones of each block of indexes are never added. argv[1]: rounds. Ends with a tally, for run.py.
+ * round; the last ones of each block of indexes are never added. argv[1]: rounds. Ends with a tally.
  */
 #include "pgquern.h"
 
@@ -330,8 +330,8 @@ int main(int argc, char **argv)
         sum.meanwhile += readers[i].meanwhile;
         sum.wrapped += readers[i].wrapped;
     }
-    printf(
-        "tally: rounds=%u answers=%lu found=%lu unordered=%lu meanwhile=%lu wrapped=%lu compressions=%lu\n",
-        rounds, sum.answers, sum.found, sum.unordered, sum.meanwhile, sum.wrapped, compressions);
+    printf("tally: rounds=%u answers=%lu found=%lu unordered=%lu during_an_addition=%lu wrapped=%lu "
+           "compressions=%lu\n",
+           rounds, sum.answers, sum.found, sum.unordered, sum.meanwhile, sum.wrapped, compressions);
     return 0;
 }
