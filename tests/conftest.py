@@ -19,7 +19,6 @@ from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
-
 from pgquern.cpu import cpu, rows
 
 from tests import progress
@@ -93,7 +92,8 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
         reasons[report.nodeid] = report.longreprtext.strip().rpartition("\n")[2]
     elif report.outcome == "skipped":
         outcomes[report.nodeid] = "skipped"
-        reasons[report.nodeid] = report.longrepr[2].removeprefix("Skipped: ") if isinstance(report.longrepr, tuple) else str(report.longrepr)
+        told = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
+        reasons[report.nodeid] = told.removeprefix("Skipped: ")
     else:
         outcomes.setdefault(report.nodeid, "passed")
 
