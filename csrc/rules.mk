@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: PostgreSQL
 # Kernels, libraries and bindings. A stem adds itself by its folder: csrc/<stem>/*.c. A file whose name ends in avx2.c,
-# avx512.c or avx512vbmi2.c is compiled for that level of csrc/cpu.h (and only run where the CPU has it); all else is the
-# same for all. The flags of a level are what its function in csrc/cpu.c asks the CPU for, and no more.
+# avx512.c or avx512vbmi2.c is compiled for that level of csrc/common/cpu.h (and only run where the CPU has it); all else is the
+# same for all. The flags of a level are what its function in csrc/common/cpu.c asks the CPU for, and no more.
 KERNEL_SOURCES := $(wildcard csrc/*.c csrc/*/*.c)
-KERNEL_HEADERS := $(wildcard csrc/*.h csrc/*/*.h)
+KERNEL_HEADERS := $(wildcard csrc/*.h csrc/*/*.h csrc/*.def csrc/*/*.def)
 
 CFLAGS_COMMON := -std=c11 -g -fPIC -fvisibility=hidden -Wall -Wextra -Werror -Icsrc
 # Where a short loop happens to lie can cost half its speed, and an unrelated edit moves it: a cache line for each function.
@@ -42,10 +42,10 @@ $(BUILD)/lib/libpgquern.so: $(OBJECTS)
 	@mkdir -p $(@D)
 	@gcc -shared -Wl,-z,defs $^ -o $@
 
-# The Python binding: cffi writes C from pgquern.h, and the limited API makes one file serve every Python 3.
+# The Python binding: cffi writes C from the public headers, and the limited API makes one file serve every Python 3.
 FFI := _pgquern.abi3.so
 
-$(BUILD)/ffi-src/_pgquern.c: csrc/ffi/generate.py csrc/pgquern.h $(SETUP)/python.stamp
+$(BUILD)/ffi-src/_pgquern.c: csrc/ffi/generate.py $(KERNEL_HEADERS) $(SETUP)/python.stamp
 	@mkdir -p $(@D)
 	@$(PY) csrc/ffi/generate.py csrc/pgquern.h $@
 

@@ -13,7 +13,7 @@
  * close to the page's end that whole vectors of it would reach beyond.
  */
 #include "compaction/slots.h"
-#include "left_pack.h"
+#include "common/left_pack.h"
 
 enum {
     LANES = 16,

@@ -3,7 +3,8 @@
 #ifndef PGQUERN_COMPACTION_PAGE_H
 #define PGQUERN_COMPACTION_PAGE_H
 
-#include "status.h"
+#include "common/outcome.h"
+#include "compaction/compaction.h"
 
 #include <string.h>
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: PostgreSQL */
+/* The table of variants, from upstream's to the fastest, and the dispatched entry. */
+#include "common/dispatch.h"
 #include "compaction/page.h"
-#include "dispatch.h"
 
 const pgq_compaction_variant pgq_compaction_variants[] = {
     {"pg13", "PostgreSQL 13's algorithm: sort by offset, then move each tuple", PGQ_COMPACTION_ORDER_OFFSET,
@@ -19,19 +20,16 @@ const pgq_compaction_variant pgq_compaction_variants[] = {
 const size_t pgq_compaction_variant_count =
     sizeof pgq_compaction_variants / sizeof pgq_compaction_variants[0];
 
-PGQ_KIND(compaction, pgq_compaction_variants, pgq_compaction_variant);
+PGQ_KIND(compaction)
 
 const pgq_compaction_variant *pgq_compaction_dispatched(void)
 {
-    static pgq_choice memo;
-    int i = pgq_choose(&compaction, &memo);
-
-    return i < 0 ? NULL : &pgq_compaction_variants[i];
+    return compaction_dispatched();
 }
 
 pgq_status pgq_compaction_repair_fragmentation(void *page, bool truncate)
 {
-    const pgq_compaction_variant *variant = pgq_compaction_dispatched();
+    const pgq_compaction_variant *variant = compaction_dispatched();
 
     return variant == NULL ? refused(PGQ_VARIANT, 0) : variant->fn(page, truncate);
 }

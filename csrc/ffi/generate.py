@@ -1,31 +1,42 @@
 # SPDX-License-Identifier: PostgreSQL
-"""Writes the C source of the Python binding from the public header.
+"""Writes the C source of the Python binding from the public headers.
 
-The header is the only place where the API is declared: cffi is given its text without the preprocessor lines (and
-without the braces of extern "C").
+The headers are the only place where the API is declared. The C compiler's preprocessor puts together what the umbrella
+includes; cffi is given that text. The standard headers stay out of it: empty files stand for them, since cffi knows
+their types. The compiler is $CC, or cc.
 
     generate.py csrc/pgquern.h build/ffi-src/_pgquern.c
 """
 
+import os
 import re
+import shlex
+import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 from cffi import FFI
 
 MODULE = "_pgquern"
+STANDARD = ("stdbool.h", "stddef.h", "stdint.h")
 
 
-def declarations(header: str) -> str:
-    """The C declarations of a header: what is left without comments, directives and what only C++ sees."""
-    text = re.sub(r"/\*.*?\*/", "", header, flags=re.DOTALL)
-    text = re.sub(r"#ifdef __cplusplus\n.*?#endif\n", "", text, flags=re.DOTALL)
+def declarations(header: Path) -> str:
+    """All C declarations of a header and of the project's headers that it includes."""
+    with tempfile.TemporaryDirectory() as empty:
+        for name in STANDARD:
+            Path(empty, name).touch()
+        compiler = shlex.split(os.environ.get("CC") or "cc")
+        command = [*compiler, "-E", "-P", "-nostdinc", "-I", empty, "-I", str(header.parent), str(header)]
+        text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     return re.sub(r"^#.*$", "", text, flags=re.MULTILINE)
 
 
 def main(header: Path, target: Path) -> None:
+    """Writes `target`, to be compiled with the folder of `header` in the include path."""
     ffi = FFI()
-    ffi.cdef(declarations(header.read_text()))
+    ffi.cdef(declarations(header))
     ffi.set_source(MODULE, f'#include "{header.name}"')
     ffi.emit_c_code(str(target))
 

@@ -3,7 +3,7 @@
 #include "snapbuild/known_assigned.h"
 
 #if defined(__AVX2__)
-#include "left_pack.h"
+#include "common/left_pack.h"
 
 #include <string.h>
 

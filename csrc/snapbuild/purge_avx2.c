@@ -7,7 +7,7 @@
 #include "snapbuild/purge.h"
 
 #if defined(__AVX2__)
-#include "left_pack.h"
+#include "common/left_pack.h"
 
 #include <immintrin.h>
 

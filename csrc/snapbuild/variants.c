@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: PostgreSQL */
 /* The tables of variants of the kinds on XID arrays, from upstream's to the fastest, and the dispatched entries. */
-#include "dispatch.h"
+#include "common/dispatch.h"
 #include "snapbuild/full.h"
 #include "snapbuild/insert.h"
 #include "snapbuild/known_assigned.h"
@@ -20,6 +20,7 @@ const pgq_snapbuild_purge_variant pgq_snapbuild_purge_variants[] = {
 #endif
 };
 const size_t pgq_snapbuild_purge_variant_count = COUNT(pgq_snapbuild_purge_variants);
+PGQ_KIND(snapbuild_purge)
 
 const pgq_snapbuild_purge_variant pgq_snapbuild_purge_sorted_variants[] = {
     {"upstream", "SnapBuildPurgeOlderTxn: the filter, blind to the order", pgq_cpu_any,
@@ -27,6 +28,7 @@ const pgq_snapbuild_purge_variant pgq_snapbuild_purge_sorted_variants[] = {
     {"scalar", "two borders by search, one memmove", pgq_cpu_any, pgq_snapbuild_purge_sorted_scalar},
 };
 const size_t pgq_snapbuild_purge_sorted_variant_count = COUNT(pgq_snapbuild_purge_sorted_variants);
+PGQ_KIND(snapbuild_purge_sorted)
 
 const pgq_snapbuild_purge_full_variant pgq_snapbuild_purge_full_variants[] = {
     {"upstream", "SnapBuildPurgeOlderTxn: the filter, blind to the order", pgq_cpu_any,
@@ -36,6 +38,7 @@ const pgq_snapbuild_purge_full_variant pgq_snapbuild_purge_full_variants[] = {
      pgq_snapbuild_purge_full_lazy_head},
 };
 const size_t pgq_snapbuild_purge_full_variant_count = COUNT(pgq_snapbuild_purge_full_variants);
+PGQ_KIND(snapbuild_purge_full)
 
 const pgq_snapbuild_insert_variant pgq_snapbuild_insert_variants[] = {
     {"append", "SnapBuildAddCommittedTxn: at the end, unsorted", pgq_cpu_any, pgq_snapbuild_insert_append},
@@ -45,12 +48,14 @@ const pgq_snapbuild_insert_variant pgq_snapbuild_insert_variants[] = {
      pgq_snapbuild_insert_sorted_after_consistent},
 };
 const size_t pgq_snapbuild_insert_variant_count = COUNT(pgq_snapbuild_insert_variants);
+PGQ_KIND(snapbuild_insert)
 
 const pgq_snapbuild_snapshot_variant pgq_snapbuild_snapshot_variants[] = {
     {"upstream", "SnapBuildBuildSnapshot: copy and sort", pgq_cpu_any, pgq_snapbuild_snapshot_upstream},
     {"sorted", "copy; sort only what is not sorted", pgq_cpu_any, pgq_snapbuild_snapshot_sorted},
 };
 const size_t pgq_snapbuild_snapshot_variant_count = COUNT(pgq_snapbuild_snapshot_variants);
+PGQ_KIND(snapbuild_snapshot)
 
 const pgq_snapbuild_known_assigned_variant pgq_snapbuild_known_assigned_variants[] = {
     {"upstream", "KnownAssignedXidsCompress: a branch each", pgq_cpu_any,
@@ -63,50 +68,25 @@ const pgq_snapbuild_known_assigned_variant pgq_snapbuild_known_assigned_variants
 #endif
 };
 const size_t pgq_snapbuild_known_assigned_variant_count = COUNT(pgq_snapbuild_known_assigned_variants);
-
-/* dispatched_<kind>(): the variant to run, NULL if PGQUERN_VARIANT cannot be followed. */
-#define DISPATCHED(kind)                                                                                     \
-    PGQ_KIND(kind, pgq_snapbuild_##kind##_variants, pgq_snapbuild_##kind##_variant_type);                    \
-                                                                                                             \
-    static const pgq_snapbuild_##kind##_variant_type *dispatched_##kind(void)                                \
-    {                                                                                                        \
-        static pgq_choice memo;                                                                              \
-        int i = pgq_choose(&kind, &memo);                                                                    \
-                                                                                                             \
-        return i < 0 ? NULL : &pgq_snapbuild_##kind##_variants[i];                                           \
-    }
-
-typedef pgq_snapbuild_purge_variant pgq_snapbuild_purge_variant_type;
-typedef pgq_snapbuild_purge_variant pgq_snapbuild_purge_sorted_variant_type;
-typedef pgq_snapbuild_purge_full_variant pgq_snapbuild_purge_full_variant_type;
-typedef pgq_snapbuild_insert_variant pgq_snapbuild_insert_variant_type;
-typedef pgq_snapbuild_snapshot_variant pgq_snapbuild_snapshot_variant_type;
-typedef pgq_snapbuild_known_assigned_variant pgq_snapbuild_known_assigned_variant_type;
-
-DISPATCHED(purge)
-DISPATCHED(purge_sorted)
-DISPATCHED(purge_full)
-DISPATCHED(insert)
-DISPATCHED(snapshot)
-DISPATCHED(known_assigned)
+PGQ_KIND(snapbuild_known_assigned)
 
 pgq_status pgq_snapbuild_purge(pgq_snapbuild_committed *committed, uint32_t xmin)
 {
-    const pgq_snapbuild_purge_variant *variant = dispatched_purge();
+    const pgq_snapbuild_purge_variant *variant = snapbuild_purge_dispatched();
 
     return variant == NULL ? refused(PGQ_VARIANT, 0) : variant->fn(committed, xmin);
 }
 
 pgq_status pgq_snapbuild_purge_sorted(pgq_snapbuild_committed *committed, uint32_t xmin)
 {
-    const pgq_snapbuild_purge_variant *variant = dispatched_purge_sorted();
+    const pgq_snapbuild_purge_variant *variant = snapbuild_purge_sorted_dispatched();
 
     return variant == NULL ? refused(PGQ_VARIANT, 0) : variant->fn(committed, xmin);
 }
 
 pgq_status pgq_snapbuild_purge_full(pgq_snapbuild_committed_full *committed, uint64_t full_xmin)
 {
-    const pgq_snapbuild_purge_full_variant *variant = dispatched_purge_full();
+    const pgq_snapbuild_purge_full_variant *variant = snapbuild_purge_full_dispatched();
 
     return variant == NULL ? refused(PGQ_VARIANT, 0) : variant->fn(committed, full_xmin);
 }
@@ -114,19 +94,19 @@ pgq_status pgq_snapbuild_purge_full(pgq_snapbuild_committed_full *committed, uin
 pgq_status pgq_snapbuild_insert(pgq_snapbuild_committed *committed, uint32_t batch[], size_t m,
                                 bool consistent)
 {
-    const pgq_snapbuild_insert_variant *variant = dispatched_insert();
+    const pgq_snapbuild_insert_variant *variant = snapbuild_insert_dispatched();
 
     return variant == NULL ? refused(PGQ_VARIANT, 0) : variant->fn(committed, batch, m, consistent);
 }
 
 pgq_status pgq_snapbuild_snapshot(const pgq_snapbuild_committed *committed, uint32_t xip[], size_t xip_space)
 {
-    const pgq_snapbuild_snapshot_variant *variant = dispatched_snapshot();
+    const pgq_snapbuild_snapshot_variant *variant = snapbuild_snapshot_dispatched();
 
     return variant == NULL ? refused(PGQ_VARIANT, 0) : variant->fn(committed, xip, xip_space);
 }
 
 const pgq_snapbuild_known_assigned_variant *pgq_snapbuild_known_assigned_dispatched(void)
 {
-    return dispatched_known_assigned();
+    return snapbuild_known_assigned_dispatched();
 }

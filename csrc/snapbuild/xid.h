@@ -6,7 +6,8 @@
 #ifndef PGQUERN_SNAPBUILD_XID_H
 #define PGQUERN_SNAPBUILD_XID_H
 
-#include "status.h"
+#include "common/outcome.h"
+#include "snapbuild/snapbuild.h"
 
 #define FIRST_NORMAL_XID 3u
 #define HALF_RING        0x80000000u

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from _pgquern import ffi, lib
 
+import pgquern.variants as variants_
 from pgquern.cpu import cpu
 from pgquern.errors import PgquernError
 
@@ -31,22 +32,14 @@ class Order(IntEnum):
 
 
 @dataclass(frozen=True)
-class Variant:
-    """A row of the library's table. supported: this CPU can run it."""
+class Variant(variants_.Variant):
+    """A row of the library's table. supported: this CPU can run it, and PGQUERN_CPU allows it."""
 
-    name: str
-    description: str
     order: Order
-    supported: bool
 
 
-def _row(row: Any) -> Variant:
-    return Variant(
-        name=ffi.string(row.name).decode("ascii"),
-        description=ffi.string(row.description).decode("ascii"),
-        order=Order(row.order),
-        supported=bool(row.supported()),
-    )
+def _variant(row: Any) -> Variant:
+    return Variant(order=Order(row.order), **variants_.fields(row))
 
 
 def variants() -> list[Variant]:
@@ -55,7 +48,7 @@ def variants() -> list[Variant]:
     PgquernError (VARIANT): PGQUERN_CPU holds an unknown word.
     """
     cpu()
-    return [_row(lib.pgq_compaction_variants[i]) for i in range(lib.pgq_compaction_variant_count)]
+    return [_variant(row) for row in variants_.rows("compaction")]
 
 
 def dispatched() -> Variant:
@@ -63,17 +56,12 @@ def dispatched() -> Variant:
     row = lib.pgq_compaction_dispatched()
     if row == ffi.NULL:
         raise PgquernError(lib.PGQ_VARIANT)
-    return _row(row)
+    return _variant(row)
 
 
 @cache
 def _function(variant: str) -> Any:
-    for i, row in enumerate(variants()):
-        if row.name == variant:
-            if not row.supported:
-                raise ValueError(f"variant {variant!r} needs a CPU that has it; see variants() for those that run here")
-            return lib.pgq_compaction_variants[i].fn
-    raise ValueError(f"no variant {variant!r}; there are {', '.join(row.name for row in variants())}")
+    return variants_.row_of("compaction", variant).fn
 
 
 def page_repair_fragmentation(page: "type_of_page", *, truncate: bool, variant: str | None = None) -> None:

@@ -7,14 +7,14 @@ variants(kind), None the dispatched one; ValueError: no such variant here.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any
 
 from _pgquern import ffi, lib
 
-from pgquern.cpu import cpu
+import pgquern.variants as variants_
 from pgquern.errors import PgquernError
+from pgquern.variants import Variant
 
 # Makes each array. Tests put memory here whose ends cannot be crossed.
 new_array = ffi.new
@@ -31,43 +31,21 @@ class Reason(IntEnum):
     STARTUP_PROCESS_IDLE = lib.PGQ_SNAPBUILD_COMPRESS_STARTUP_PROCESS_IDLE
 
 
-@dataclass(frozen=True)
-class Variant:
-    """A row of a kind's table. supported: this CPU can run it."""
-
-    name: str
-    description: str
-    supported: bool
-
-
-def _rows(kind: str) -> list[Any]:
-    table = getattr(lib, f"pgq_snapbuild_{kind}_variants")
-    return [table[i] for i in range(getattr(lib, f"pgq_snapbuild_{kind}_variant_count"))]
+def _kind(kind: str) -> str:
+    return f"snapbuild_{kind}"
 
 
 def variants(kind: str) -> list[Variant]:
-    """All variants of one of KINDS, upstream's first and the preferred last, those this CPU cannot run included.
-
-    PgquernError (VARIANT): PGQUERN_CPU holds an unknown word.
-    """
-    cpu()
-    return [
-        Variant(ffi.string(r.name).decode("ascii"), ffi.string(r.description).decode("ascii"), bool(r.supported()))
-        for r in _rows(kind)
-    ]
+    """All variants of one of KINDS, as pgquern.variants.variants."""
+    return variants_.variants(_kind(kind))
 
 
 def _row(kind: str, variant: str) -> Any:
-    for found, row in zip(variants(kind), _rows(kind), strict=True):
-        if found.name == variant:
-            if not found.supported:
-                raise ValueError(f"variant {variant!r} needs a CPU that has it; see variants({kind!r})")
-            return row
-    raise ValueError(f"no variant {variant!r} of {kind}; there are {', '.join(v.name for v in variants(kind))}")
+    return variants_.row_of(_kind(kind), variant)
 
 
 def _function(kind: str, variant: str | None) -> Any:
-    return getattr(lib, f"pgq_snapbuild_{kind}") if variant is None else _row(kind, variant).fn
+    return getattr(lib, f"pgq_{_kind(kind)}") if variant is None else _row(kind, variant).fn
 
 
 def _accept(status: Any) -> None:

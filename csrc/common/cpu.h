@@ -4,7 +4,7 @@
  * CPU has the instructions, the operating system saves the registers, and PGQUERN_CPU does not hide them. A source
  * file is compiled for the level that its name ends in (csrc/rules.mk), so that a compiler cannot use more.
  *
- * Internal: not installed, not seen by the bindings. pgq_cpu() of pgquern.h tells the level.
+ * Internal: not installed, not seen by the bindings. pgq_cpu() of common.h tells the level.
  */
 #ifndef PGQUERN_CPU_H
 #define PGQUERN_CPU_H

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: PostgreSQL */
 /* The two outcomes of a kernel. Internal: not installed, not seen by the bindings. */
-#ifndef PGQUERN_STATUS_H
-#define PGQUERN_STATUS_H
+#ifndef PGQUERN_OUTCOME_H
+#define PGQUERN_OUTCOME_H
 
-#include "pgquern.h"
+#include "common/common.h"
 
 #include <assert.h>
 

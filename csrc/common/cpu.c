@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: PostgreSQL */
-#include "cpu.h"
-#include "pgquern.h"
+#include "common/cpu.h"
+#include "common/common.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
