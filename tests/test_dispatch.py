@@ -109,16 +109,12 @@ def test_a_row_is_supported_where_the_cpu_has_what_its_file_is_compiled_for(kind
 
 
 def test_the_library_lists_the_rows_of_all_tables() -> None:
-    """A kind is listed without its stem."""
     listed = [(row.kind, row.variant, row.supported) for row in pgquern.rows()]
-    assert len(listed) == len(ROWS)
+    assert sorted({kind for kind, _, _ in listed}) == sorted(kinds())
     for kind in kinds():
-        of_kind = [(name_of(row), bool(row.supported())) for row in rows(kind)]
-        assert any(
-            [row[1:] for row in listed if row[0] == short] == of_kind
-            for short in {row[0] for row in listed}
-            if kind.endswith(short)
-        ), kind
+        assert [row for row in listed if row[0] == kind] == [
+            (kind, name_of(row), bool(row.supported())) for row in rows(kind)
+        ]
 
 
 # ---- the choice ----------------------------------------------------------------------------------
@@ -169,6 +165,38 @@ def test_a_named_variant_runs_or_is_refused(variant: str) -> None:
 def test_an_unknown_variant_is_refused_by_every_kind() -> None:
     words = ["unknown", NAMES[0].upper(), NAMES[0][:-1], NAMES[0] + " ", NAMES[0] * 2]
     assert ask(*({"PGQUERN_VARIANT": word} for word in words)) == [dict.fromkeys(kinds(), lib.PGQ_VARIANT)] * 5
+
+
+def test_a_pair_chooses_for_its_kind_alone() -> None:
+    """Others choose as ever, or as a bare name before the pair says. The last item that applies to a kind counts."""
+
+    def lists(kind: str, variant: str) -> list[str]:
+        first, pair = name_of(rows(kind)[0]), f"{kind}={variant}"
+        return [pair, f"{first},{pair}", f"{pair},{kind}={first}"]
+
+    ordinary, *answers = ask({}, *({"PGQUERN_VARIANT": text} for row in ROWS for text in lists(*row)))
+    for (kind, variant), alone, after, twice in zip(ROWS, answers[::3], answers[1::3], answers[2::3], strict=True):
+        first = name_of(rows(kind)[0])
+        bare = {k: first if (k, first) in ROWS else v for k, v in ordinary.items()}
+        runs = RANK[needed(kind, variant)] <= RANK[level_of_the_cpu()]
+        want = variant if runs else lib.PGQ_VARIANT
+        assert alone == ordinary | {kind: want}
+        assert after == bare | {kind: want}
+        assert twice == ordinary | {kind: first}
+
+
+def test_a_pair_that_names_nothing_is_refused_by_every_kind() -> None:
+    """Wherever it stands in the list: no such kind, no such variant of the kind, or nothing at all."""
+    kind, other = kinds()[0], kinds()[-1]
+    mine = [name_of(row) for row in rows(kind)]
+    foreign = next(name_of(row) for row in rows(other) if name_of(row) not in mine)
+    bad = [
+        f"nokind={mine[0]}", f"{kind[:-1]}={mine[0]}", f"{kind}s={mine[0]}", f"={mine[0]}",
+        f"{kind}={foreign}", f"{kind}={mine[0][:-1]}", f"{kind}={mine[0]}s", f"{kind}=", f"{kind}={mine[0]}={mine[0]}",
+        "", kind, f" {mine[0]}",
+    ]  # fmt: skip
+    words = [list_ for word in bad for list_ in (f"{mine[0]},{word}", f"{word},{mine[0]}")]
+    assert ask(*({"PGQUERN_VARIANT": word} for word in words)) == [dict.fromkeys(kinds(), lib.PGQ_VARIANT)] * len(words)
 
 
 # ---- codes and their texts -----------------------------------------------------------------------
