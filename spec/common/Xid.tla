@@ -3,8 +3,7 @@
 (***************************************************************************)
 (* Transaction identifiers (XIDs): numbers on a ring, compared by signed   *)
 (* difference, as in PostgreSQL's transam.c (TransactionIdPrecedes),       *)
-(* transam.h (TransactionIdAdvance, FullTransactionId) and xid.c           *)
-(* (xidComparator).                                                        *)
+(* transam.h (TransactionIdAdvance, FullTransactionId).                    *)
 (*                                                                         *)
 (* The server's ring has Size = 2^32 and FirstNormal = 3: the XIDs 0       *)
 (* (Invalid), 1 (Bootstrap) and 2 (Frozen) are permanent.  They stand      *)
@@ -79,9 +78,5 @@ Widen(x, nextFull) ==
     IF ~IsNormal(x) THEN Full(0, x)
     ELSE IF x > XidOf(nextFull) THEN Full(EpochOf(nextFull) - 1, x)
     ELSE Full(EpochOf(nextFull), x)
-
------------------------------------------------------------------------------
-(* xidComparator: plain numbers, no ring.  What bsearch needs. *)
-RawSorted(xs) == \A i \in 1..(Len(xs) - 1) : xs[i] <= xs[i + 1]
 
 =============================================================================

@@ -71,6 +71,32 @@ RECURSIVE MovesTooFar(_, _)
 MovesTooFar(items, top) ==
     IF items = {} THEN <<[do |-> "upper", to |-> top + 2]>> ELSE MovesTooFar(items \ {Highest(items)}, top)
 
+\* pd_upper left where it is.
+RECURSIVE MovesWithoutUpper(_, _)
+MovesWithoutUpper(items, top) ==
+    IF items = {} THEN <<>> ELSE MovesWithoutUpper(items \ {Highest(items)}, top - Lengths[Highest(items)])
+
+\* pd_upper set to the cell before the first one in use.
+RECURSIVE MovesTooLow(_, _)
+MovesTooLow(items, top) ==
+    IF items = {} THEN <<[do |-> "upper", to |-> IF top > 0 THEN top ELSE 1]>>
+    ELSE MovesTooLow(items \ {Highest(items)}, top - Lengths[Highest(items)])
+
+\* Dead tuples moved with the others, and still dead then, or alive again.
+KeepsDead(p) ==
+    /\ plan' = Moves(InUse, Room)
+    /\ UNCHANGED <<lp, dead>>
+    /\ Goto(p, "compacting")
+RevivesDead(p) ==
+    /\ plan' = Moves(InUse, Room)
+    /\ UNCHANGED lp
+    /\ dead' = {}
+    /\ Goto(p, "compacting")
+
+\* An insert that does not look for room, and one under the version that was there before.
+AlwaysRoom(i)  == TRUE
+SameVersion(i) == lp[i].version
+
 \* Denials of states that must be reachable.
 NeverRefusedByAPin ==
     ~\E b, r \in Backends : pc[b] = "refused" /\ pc[r] = "reading" /\ pins = {b, r} /\ IsFree
@@ -83,5 +109,7 @@ NeverReadAfterMove ==
     ~\E b \in Backends : /\ pointer[b] # NoPointer
                          /\ pointer[b].off # Room - Sum(pointer[b].item) + 1
                          /\ Len(seen[b]) = Lengths[pointer[b].item]
+\* A line pointer is UNUSED, and its tuple has no room.
+NeverNoRoom == ~(exclusive = None /\ Items \ InUse # {} /\ \A i \in Items \ InUse : ~HasRoom(i) /\ lp[i].version = 1)
 NeverGivesWay == ~\E b \in Backends : b \in conflicts /\ pc[b] = "reading"
 =============================================================================

@@ -34,8 +34,9 @@
 (*                                                                         *)
 (* How to break it: in MayCompact drop the pins (NoWrongBytes fails), in   *)
 (* TakeShared drop the look at the exclusive holder (LocksExclude), in     *)
-(* Moves choose the lowest tuple first (PageIsSound), in Wake drop the     *)
-(* signal (CleanupComes).  The mutants of MCcompaction do these and more.  *)
+(* Moves choose the lowest tuple first (PageIsSound) or leave pd_upper     *)
+(* where it is (Compacted), in Wake drop the signal (CleanupComes).  The   *)
+(* mutants of MCcompaction do these and more.                              *)
 (***************************************************************************)
 EXTENDS Integers, Sequences, FiniteSets
 
@@ -82,9 +83,13 @@ Byte(i, version, k) == <<i, version, k>>
 Bytes     == {Hole} \cup {Byte(i, v, k) : i \in Items, v \in Versions, k \in 1..Room}
 NoPointer == [item |-> 0, version |-> 0, off |-> 0]
 
-(* Tuples of line pointers 1, 2, ... from the end of the page down. *)
-RECURSIVE Sum(_)
-Sum(i) == IF i = 0 THEN 0 ELSE Lengths[i] + Sum(i - 1)
+RECURSIVE SumOf(_)
+SumOf(items) == IF items = {} THEN 0 ELSE LET i == CHOOSE i \in items : TRUE IN Lengths[i] + SumOf(items \ {i})
+
+(* At first the tuples of line pointers 1, 2, ... lie from the end of the  *)
+(* page down, as many as have room; the other line pointers are UNUSED.    *)
+Sum(i)  == SumOf(1..i)
+AtFirst == {i \in Items : Sum(i) <= Room}
 
 Init ==
     /\ pc = [p \in Processes |-> "idle"]
@@ -94,13 +99,13 @@ Init ==
     /\ waiter = None
     /\ signals = {}
     /\ conflicts = {}
-    /\ lp = [i \in Items |-> [off |-> Room - Sum(i) + 1, version |-> 0]]
+    /\ lp = [i \in Items |-> [off |-> IF i \in AtFirst THEN Room - Sum(i) + 1 ELSE 0, version |-> 0]]
     /\ cells = [c \in Cells |->
-                  IF \E i \in Items : c \in lp[i].off..(lp[i].off + Lengths[i] - 1)
-                  THEN LET i == CHOOSE i \in Items : c \in lp[i].off..(lp[i].off + Lengths[i] - 1)
+                  IF \E i \in AtFirst : c \in lp[i].off..(lp[i].off + Lengths[i] - 1)
+                  THEN LET i == CHOOSE i \in AtFirst : c \in lp[i].off..(lp[i].off + Lengths[i] - 1)
                        IN Byte(i, 0, c - lp[i].off + 1)
                   ELSE Hole]
-    /\ upper = Room - Sum(Len(Lengths)) + 1
+    /\ upper = Room - SumOf(AtFirst) + 1
     /\ dead = {}
     /\ plan = <<>>
     /\ pointer = [b \in Backends |-> NoPointer]
@@ -268,12 +273,16 @@ GiveWay(b) ==
     /\ Forget(b)
     /\ UNCHANGED <<locks, waiter, signals, page, plan>>
 
-(* A new tuple needs the exclusive lock only: it moves nothing. *)
+(* A new tuple needs the exclusive lock only: it moves nothing.  It goes   *)
+(* below the others if there is room, under a line pointer that is UNUSED. *)
+HasRoom(i)    == upper - Lengths[i] >= 1
+NewVersion(i) == 1 - lp[i].version
+
 TakeToInsert(b) ==
     /\ IsPrimary
     /\ pc[b] = "pinned"
     /\ IsFree
-    /\ \E i \in Items \ InUse : upper - Lengths[i] >= 1
+    /\ \E i \in Items \ InUse : HasRoom(i)
     /\ exclusive' = b
     /\ Goto(b, "inserting")
     /\ UNCHANGED <<pins, shared, waiting, page, plan, reading>>
@@ -282,8 +291,8 @@ Insert(b) ==
     /\ pc[b] = "inserting"
     /\ \E i \in Items \ InUse :
           LET off == upper - Lengths[i]
-              new == 1 - lp[i].version
-          IN /\ off >= 1
+              new == NewVersion(i)
+          IN /\ HasRoom(i)
              /\ lp' = [lp EXCEPT ![i] = [off |-> off, version |-> new]]
              /\ cells' = [c \in Cells |-> IF c \in off..(upper - 1) THEN Byte(i, new, c - off + 1) ELSE cells[c]]
              /\ upper' = off
@@ -432,6 +441,18 @@ PageIsSound ==
     exclusive = None =>
         /\ plan = <<>>
         /\ \A i \in InUse : lp[i].off >= upper /\ Holds(i, lp[i].version, lp[i].off)
+
+(* Compaction compacts: what was dead is gone, and what is in use lies     *)
+(* without a hole at the end of the page (PageIsSound: nothing overlaps).  *)
+Compacted ==
+    \A p \in Processes : pc[p] = "compacting" /\ plan = <<>> =>
+        dead = {} /\ upper = Room + 1 - SumOf(InUse)
+
+(* A dead tuple does not come back: its line pointer becomes UNUSED.       *)
+DeadAreRemoved == [][\A i \in dead \ dead' : lp'[i].off = 0]_vars
+
+(* A line pointer that is used again has a tuple of another version.       *)
+InsertsAreNew == [][\A i \in Items \ InUse : lp'[i].off # 0 => lp'[i].version # lp[i].version]_vars
 
 (* The waiter is one that sleeps, is about to, or has just been woken.     *)
 WaiterWaits == waiter # None => pc[waiter] \in {"flagged", "asleep", "awake"}

@@ -17,6 +17,8 @@ TurnedRound(a, v, t, h) == [i \in 1..(h - t) |-> a[h - i]]
 TailStays(v, t, h)    == t
 IdleNeedsNoGap(reason, t, h, c) == IF reason = "STARTUP_PROCESS_IDLE" THEN long_ago ELSE reason = "PRUNE" /\ Gap(t, h, c)
 
+SameMiddle(middle) == middle
+
 (* States that must be reachable *)
 NeverForSpace == last_reason # "NO_SPACE"
 NeverAtEnd    == last_reason # "TRANSACTION_END"

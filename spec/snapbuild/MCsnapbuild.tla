@@ -58,6 +58,18 @@ XminIsXmax(xmn, xmx, xip) == [xmin |-> Max({xmn, xmx}), xmax |-> xmx, xip |-> xi
 NewestIsOldest            == nextXid
 GoesBack                  == IF Len(wal) % 2 = 1 THEN nextXid - 1 ELSE FirstXid
 
+UnwantedOrNewest     == {lsn \in DOMAIN disk : lsn <= RestartLsn}
+NewestFile           == restart_point
+AbortAlone(x) ==
+    /\ status[x] = "running"
+    /\ status' = [status EXCEPT ![x] = "aborted"]
+    /\ wal' = Append(wal, [type |-> "abort", xid |-> x, subs |-> {}])
+    /\ UNCHANGED <<nextXid, top, changed>>
+ForgetTopAlone(r) ==
+    /\ in_progress' = Without(in_progress, {r.xid})
+    /\ UNCHANGED <<state, xmin, xmax, next_phase_at, committed, all_transactions, catchange, snapshot,
+                   restart_point, disk>>
+
 (* Upstream *)
 TopTooOld(r) == r.xid < next_phase_at
 TopTracked(r, tracked) == all_transactions /\ tracked # {}

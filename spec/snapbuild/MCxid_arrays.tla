@@ -23,16 +23,19 @@ Near(S, x) == InOneArc(S \cup {x}, Span)
 RECURSIVE Choose(_, _)
 Choose(S, n) == IF n = 0 THEN {{}} ELSE LET less == Choose(S, n - 1) IN less \cup {T \cup {x} : T \in less, x \in S}
 
+(* An xmin may be Invalid: a builder that has none yet drops nothing. *)
+Xmins == {Invalid} \cup Normals
+
 (* Arrays in any order, with duplicates *)
 InitUnsorted ==
     /\ array \in Seqs(Normals, MaxLen)
-    /\ xmin \in Normals
+    /\ xmin \in Xmins
     /\ Near(Range(array), xmin)
     /\ batch = <<>>
 
 (* Raw-sorted arrays without duplicates *)
 InitSorted ==
-    /\ xmin \in Normals
+    /\ xmin \in Xmins
     /\ array \in {SortUnique(S) : S \in Choose(Normals, MaxLen)}
     /\ Near(Range(array), xmin)
     /\ batch = <<>>
@@ -126,6 +129,11 @@ HalfMinimum(xs, horizon)  ==
 BordersSwapped(xs, horizon) ==
     LET kept == Filter(xs, horizon) IN [i \in 1..Len(kept) |-> kept[Len(kept) + 1 - i]]
 PlainLowerBound(xs, bound) == Search(xs, bound + 1, 1, Len(xs) + 1)
+BordersOfAny(xs, horizon) ==
+    LET end  == (horizon + Half) % Size
+        from == LowerBound(xs, horizon)
+        to   == LowerBound(xs, end)
+    IN  IF horizon < end THEN SubSeq(xs, from, to - 1) ELSE SubSeq(xs, 1, to - 1) \o SubSeq(xs, from, Len(xs))
 DropsEquals(xs, b) == xs \o SelectSeq(b, LAMBDA x : x > FirstNormal)
 
 (* States that must be reachable *)

@@ -214,6 +214,8 @@ ReadHead(r) ==
     /\ Set(r, [reader[r] EXCEPT !.does = reader[r].next, !.last = head - 1])
 
 (* KnownAssignedXidsSearch, one comparison *)
+Above(middle) == middle + 1
+
 SearchStep(r) ==
     /\ reader[r].does = "search"
     /\ reader[r].first <= reader[r].last
@@ -222,7 +224,7 @@ SearchStep(r) ==
        IN  Set(r, IF xids[middle] = x
                   THEN [reader[r] EXCEPT !.does = "done", !.got = IF valid[middle] THEN {x} ELSE {}]
                   ELSE IF Precedes(x, xids[middle]) THEN [reader[r] EXCEPT !.last = middle - 1]
-                  ELSE [reader[r] EXCEPT !.first = middle + 1])
+                  ELSE [reader[r] EXCEPT !.first = Above(middle)])
 
 SearchEnd(r) ==
     /\ reader[r].does = "search"
@@ -252,12 +254,15 @@ Startup ==
     \/ IdleMaintenance
     \/ Tick
 
-Reader(r) ==
-    \/ Lock(r) \/ ReadTail(r) \/ ReadHead(r) \/ SearchStep(r) \/ SearchEnd(r) \/ ScanStep(r) \/ ScanEnd(r) \/ Unlock(r)
+GoesOn(r) ==
+    \/ ReadTail(r) \/ ReadHead(r) \/ SearchStep(r) \/ SearchEnd(r) \/ ScanStep(r) \/ ScanEnd(r) \/ Unlock(r)
 
-Next == Startup \/ \E r \in Readers : Reader(r)
+Next == Startup \/ \E r \in Readers : Lock(r) \/ GoesOn(r)
 
 Spec == Init /\ [][Next]_vars
+
+(* A reader that has the lock goes on. *)
+FairSpec == Spec /\ \A r \in Readers : WF_vars(GoesOn(r))
 
 -----------------------------------------------------------------------------
 (* Between tail and head, gaps included, XIDs are in order: the search depends on it. *)
@@ -279,6 +284,9 @@ FindsRunning  == \A r \in Readers : Done(r, "search") /\ reader[r].x \in reader[
 FindsNoOther  == \A r \in Readers : Done(r, "search") /\ reader[r].got # {} => reader[r].x \in running
 ScansRunning  == \A r \in Readers : Done(r, "scan") => {XidOf(x) : x \in reader[r].seen} \subseteq reader[r].got
 ScansNoOther  == \A r \in Readers : Done(r, "scan") => reader[r].got \subseteq {XidOf(x) : x \in running}
+
+(* A reader comes to an end, whatever the startup process adds meanwhile. *)
+ReadersEnd == \A r \in Readers : reader[r] # Out ~> reader[r] = Out
 
 (* Entries move without a gap only for space; and compress leaves no gap. *)
 Moves == running' = running /\ tail' < tail

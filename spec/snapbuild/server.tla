@@ -124,6 +124,9 @@ Abort(x) ==
                      ELSE Append(wal, [type |-> "abort", xid |-> x, subs |-> tree \ {x}])
     /\ UNCHANGED <<nextXid, top, changed>>
 
+(* A transaction ends with all of its subtransactions. *)
+TreesEndWhole == \A x \in Xacts : Finished(top[x]) => Finished(x)
+
 (* XLOG_RUNNING_XACTS, from the background writer or a checkpoint *)
 LogRunning ==
     /\ wal' = Append(wal, [type |-> "running", oldest |-> OldestRunning, next |-> nextXid])

@@ -262,9 +262,11 @@ Restart ==
     /\ UNCHANGED <<disk, serverVars>>
 
 (* CheckPointSnapBuild: files that no restart can want are removed. *)
+Unwanted == {lsn \in DOMAIN disk : lsn < RestartLsn}
+
 CheckPoint ==
-    /\ \E lsn \in DOMAIN disk : lsn < RestartLsn
-    /\ disk' = Without(disk, {lsn \in DOMAIN disk : lsn < RestartLsn})
+    /\ Unwanted # {}
+    /\ disk' = Without(disk, Unwanted)
     /\ UNCHANGED <<read, state, xmin, xmax, next_phase_at, committed, all_transactions, catchange, snapshot,
                    in_progress, restart_point, creating, full, serverVars>>
 
@@ -330,6 +332,20 @@ PurgeHarmless ==
 (* Purge leaves nothing that is of no more use.  (The jump does not purge.) *)
 PurgeComplete ==
     [][ReadsRunning /\ ~Restores /\ ~Jumps => \A x \in committed' \cup catchange' : x >= xmin']_vars
+
+(* Where decoding starts again there is a snapshot to restore, *)
+RestartFileKept == state = "CONSISTENT" /\ RestartLsn > 0 => RestartLsn \in DOMAIN disk
+
+(* and no change before it that is yet to be decoded: of a transaction     *)
+(* that has not ended.  (After a restart, what had ended before it need not*)
+(* be decoded again.)                                                      *)
+EndRead(t) == \E i \in 1..read : wal[i].type \in {"commit", "abort"} /\ wal[i].xid = t
+RestartsBeforeChanges ==
+    creating /\ state = "CONSISTENT" =>
+        \A i \in 1..read : wal[i].type = "new_cid" /\ ~EndRead(wal[i].top) => RestartLsn < i
+
+(* The builder forgets a transaction when it has read its end. *)
+ForgetsEnded == \A x \in DOMAIN in_progress : ~EndRead(x) /\ ~EndRead(top[x])
 
 XminGrows == [][xmin' >= xmin \/ state' = "START"]_vars
 =============================================================================

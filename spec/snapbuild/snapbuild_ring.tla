@@ -16,8 +16,8 @@
 (*   The server assigns no XID that is half a ring or more from one that   *)
 (*   is still held (HalfRing).  Held are: running XIDs and the builder's   *)
 (*   xmin, for which the slot's catalog_xmin stands; and, as Held says, the*)
-(*   xmin of files, the builder's xmax and the cached snapshot's xmin.  For*)
-(*   these the real server does not stand:                                 *)
+(*   xmin of files, the builder's xmax, the cached snapshot's xmin, and    *)
+(*   committed.xip.  For these the real server does not stand:             *)
 (*     "xmax" left out: the builder no longer refines snapbuild: an xmax   *)
 (*       older than half a ring counts as the future and is not moved      *)
 (*       (MCsnapbuild_ring_bug_stale_xmax).  With one transaction at a time*)
@@ -30,6 +30,11 @@
 (*       its xmin and asks clog, which a decoder that lies behind must not *)
 (*       do (MCsnapbuild_ring_bug_stale_snapshot).  Any ANALYZE prevents   *)
 (*       it, so this is of theory.                                         *)
+(*     "committed" left out: the jump to CONSISTENT sets xmin past XIDs of *)
+(*       committed.xip and does not purge.  When half a ring of XIDs is    *)
+(*       assigned before the next running-xacts record, those count as the *)
+(*       future (MCsnapbuild_ring_bug_jump).  A server writes such a record*)
+(*       every 15 s, so this is of theory, too.                            *)
 (*                                                                         *)
 (* Upstream's purge of catchange.xip (PurgeFrontScan) on the ring          *)
 (*   Safe (no snapshot goes wrong): yes.  MCsnapbuild_ring_small_front_scan*)
@@ -56,7 +61,7 @@ EXTENDS server, xid_arrays
 CONSTANTS
     FullSnapshots, GateAt,      \* as in snapbuild
     Window,                     \* the XIDs held span less than this; Half is the hypothesis
-    Held                        \* which of "xmax", "snapshot", "files" count as held
+    Held                        \* which of "xmax", "snapshot", "files", "committed" count as held
 
 VARIABLES
     read, state, xmin, xmax, next_phase_at, committed, all_transactions, catchange, snapshot,
@@ -271,6 +276,7 @@ CheckPoint ==
 (* What the builder's XIDs mean: the FullTransactionIds last assigned under them. *)
 At(x, next) == IF x = Invalid THEN Invalid ELSE Widen(x, next)
 Now(x)      == At(x, nextXid)
+Meant(xs, next) == {At(x, next) : x \in Range(xs)}
 
 (* The FullTransactionIds that are held, as they were when they came in.   *)
 (* For the builder's own this is their meaning now, by the hypothesis.     *)
@@ -282,6 +288,7 @@ HeldFulls ==
     \cup UNION {{At(disk[lsn].xmin, disk[lsn].next)}
                 \cup IF "xmax" \in Held THEN {At(disk[lsn].xmax, disk[lsn].next)} ELSE {} :
                 lsn \in IF "files" \in Held THEN DOMAIN disk ELSE {}}
+    \cup (IF "committed" \in Held THEN Meant(committed, nextXid) ELSE {})
 
 HalfRing == \A f \in HeldFulls : nextXid' - f < Window
 
@@ -306,8 +313,6 @@ Spec == Init /\ [][Next]_vars
 
 -----------------------------------------------------------------------------
 (* Refinement: the same server, and the builder's arrays as sets of what they mean. *)
-Meant(xs, next) == {At(x, next) : x \in Range(xs)}
-
 AbstractSnapshot ==
     IF snapshot = None THEN None
     ELSE [xmin |-> Now(snapshot.xmin), xmax |-> Now(snapshot.xmax), xip |-> Meant(snapshot.xip, nextXid)]
@@ -337,7 +342,8 @@ CachedSnapshotExact == snapshot # None => Exact(snapshot, read)
 NextSnapshotExact   == AtLeast("FULL_SNAPSHOT") => Exact(Snapshot(xmin, xmax, committed), read)
 FullSnapshotExact ==
     full /\ state = "CONSISTENT" /\ all_transactions =>
-        \A x \in Xacts : Sees(Snapshot(xmin, xmax, committed), x) <=> x \in CommittedBy(read)
+        \A x \in Xacts : nextXid - x < Half =>
+            (Sees(Snapshot(xmin, xmax, committed), x) <=> x \in CommittedBy(read))
 
 (* bsearch works where it is used; and the arrays hold no XID twice. *)
 SnapshotSorted  == snapshot # None => Strictly(snapshot.xip)

@@ -25,6 +25,10 @@ HalfPrecedes(a, b) == IF IsNormal(a) THEN SignedDifference(a, b) < 0 ELSE a < b
 \* The next number, permanent or not.
 PlainAdvance(x0) == (x0 + 1) % Size
 
+\* The next number in 64 bits, permanent or not; and the epoch lost when the permanent ones are skipped.
+PlainFullAdvance(f) == f + 1
+EpochLost(f) == IF IsNormal(XidOf(f + 1)) THEN f + 1 ELSE EpochOf(f) * Size + FirstNormal
+
 \* The epoch of nextFull for every XID.
 SameEpochWiden(x0, nextFull) == Full(EpochOf(nextFull), x0)
 

@@ -83,6 +83,16 @@ FullAgrees ==
             /\ Widen(x, next) <= next
             /\ IsNormal(x) => next - Widen(x, next) <= Half
 
+(* FullAdvance is Advance in 64 bits: it moves on by less than a ring, to  *)
+(* the XID that Advance says.                                              *)
+FullAdvanceIsAdvance ==
+    \A epoch \in Epochs :
+        IsNormal(z) =>
+            LET full == Full(epoch, z) IN
+            /\ XidOf(FullAdvance(full)) = Advance(z)
+            /\ FullPrecedes(full, FullAdvance(full))
+            /\ FullAdvance(full) - full < Size
+
 (* 64-bit XIDs in order, cut down to 32 bits: the raw order is the same    *)
 (* but for a rotation.  Three in a row show it: going round, the raw value *)
 (* falls at most once.                                                     *)
