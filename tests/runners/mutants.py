@@ -19,13 +19,12 @@ import zlib
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from os import sched_getaffinity
 from pathlib import Path
 from typing import Any
 
 import click
-from pgquern.cpu import cpu
 from rich.table import Table
 
 from tests.runners import nodes
@@ -46,6 +45,15 @@ CONTROL_EXAMPLES = 50
 """Of Hypothesis: the control shows that the test passes by the same path. `make test-python` runs it in full."""
 STATUS = {"killed": "passed", "survived": "failed", "skipped": "skipped"}
 COLOURS = {"killed": "", "survived": "[red]", "skipped": "[yellow]"}
+
+
+@cache
+def cpu() -> str:
+    """The level of this CPU, or what PGQUERN_CPU leaves of it."""
+    # Not at the top: each child imports this module again, and must load its own binding.
+    from pgquern.cpu import cpu as level
+
+    return level()
 
 
 @dataclass(frozen=True)

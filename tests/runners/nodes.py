@@ -88,6 +88,8 @@ def child(node: str, binding: Path, cpu_limit: int, max_examples: int | None, lo
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     resource.setrlimit(resource.RLIMIT_CPU, (cpu_limit, cpu_limit + 1))
     os.environ.pop("PGQUERN_RESULT", None)
+    if "_pgquern" in sys.modules:
+        raise RuntimeError("a binding is loaded already; the modules that the server imports must not import it")
     plugin = Plugin(max_examples)
     code = pytest.main([*OPTIONS, "-o", f"pythonpath=. csrc/ffi {binding}", node], plugins=[plugin])
     usage = resource.getrusage(resource.RUSAGE_SELF)

@@ -41,8 +41,8 @@ tsan: $(OBJECTS) $(OBJECTS_TSAN) $(SETUP)/python.stamp ## readers while one proc
 	@$(PY) -m tests.runners.tsan --stem '$(STEM)' --sanitized '$(CFLAGS_TSAN)' --plain '$(CFLAGS_KERNEL)'
 
 # ---- mutants: one line of a kernel is broken at a time -------------------------------------------
-# 1: all mutants. N: one in N, chosen by name.
+# N: only one mutant in N is run, chosen by name. ONLY="NAME NAME": only these.
 MUTANTS_ONE_IN ?= 1
 .PHONY: mutants
 mutants: kernels $(SETUP)/python.stamp ## break one line of a kernel at a time; the test named for it must fail (a minute a stem)
-	@$(PY) -m tests.runners.mutants --stem '$(STEM)' --one-in $(MUTANTS_ONE_IN) --cflags '$(CFLAGS_KERNEL)' $(foreach level,$(LEVELS),--isa '$(level)=$(ISA_$(level))')
+	@$(PY) -m tests.runners.mutants --stem '$(STEM)' --one-in $(MUTANTS_ONE_IN) $(ONLY:%=--only %) --cflags '$(CFLAGS_KERNEL)' $(foreach level,$(LEVELS),--isa '$(level)=$(ISA_$(level))')
