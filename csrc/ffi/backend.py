@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: PostgreSQL
+"""The build backend of `pip install .`: setuptools, which here also compiles the kernels into the binding.
+
+pyproject.toml names this module as the backend, and the classes below as setuptools' commands. The flags of each level
+of the CPU are read from csrc/rules.mk, so that they are written down once.
+"""
+
+import re
+from pathlib import Path
+
+import generate
+from setuptools import Extension
+from setuptools.build_meta import *  # noqa: F403  (the hooks that pip calls)
+from setuptools.command.build_ext import build_ext
+from setuptools.command.egg_info import egg_info
+
+CSRC = Path("csrc")
+FLAGS = ["-std=c11", "-O2", "-falign-functions=64", "-fvisibility=hidden"]
+
+
+def level_flags(rules: str) -> dict[str, list[str]]:
+    """The lines `ISA_<level> := ...` of a makefile; a level may use those above it."""
+    found: dict[str, list[str]] = {}
+    for level, flags in re.findall(r"^ISA_(\w+)\s*:=\s*(.*)$", rules, flags=re.MULTILINE):
+        found[level] = re.sub(r"\$\(ISA_(\w+)\)", lambda m: " ".join(found[m[1]]), flags).split()
+    if not found:
+        raise ValueError("csrc/rules.mk has no line `ISA_<level> := <flags>`")
+    return found
+
+
+class BuildBinding(build_ext):
+    """Compiles each kernel for the level that its file name ends in, and links all into the extension."""
+
+    def build_extension(self, ext: Extension) -> None:
+        levels = level_flags((CSRC / "rules.mk").read_text())
+        binding = Path(self.build_temp, "_pgquern.c")
+        binding.parent.mkdir(parents=True, exist_ok=True)
+        generate.main(CSRC / "pgquern.h", binding)
+        for source in sorted(CSRC.rglob("*.c")):
+            flags = next((levels[level] for level in levels if source.stem.endswith(level)), [])
+            ext.extra_objects += self.compiler.compile(
+                [str(source)], output_dir=self.build_temp, include_dirs=[str(CSRC)], extra_postargs=FLAGS + flags
+            )
+        ext.sources = [str(binding)]
+        ext.include_dirs = [str(CSRC)]
+        ext.extra_compile_args = ["-fvisibility=hidden"]
+        super().build_extension(ext)
+
+
+class KeepMetadataInBuild(egg_info):
+    """Writes the package's metadata to build/, where all that is generated goes, not beside the sources."""
+
+    def initialize_options(self) -> None:
+        super().initialize_options()
+        Path("build").mkdir(exist_ok=True)
+        self.egg_base = "build"
