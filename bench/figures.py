@@ -32,33 +32,33 @@ def refusal(result: Result) -> str:
     if result.cpu_level != "all":
         return f"measured under PGQUERN_CPU={result.cpu_level}"
     if result.layer == "bench" and result.model_dump()["mode"] != "full":
-        return "the quick selection decides nothing: run `make bench`"
+        return f"a {result.model_dump()['mode']} selection decides nothing: run `make bench`"
     return ""
 
 
-def line(standing: dict[str, Any]) -> str:
+def line(standing: dict[str, Any], counted: str) -> str:
     """A floor or a target: its bound, its worst configuration, how much of the bound that one reaches."""
     where = ", ".join(f"{k} {v}" for k, v in standing["worst_config"].items())
     bound = standing["bound"]
     if standing["worst_is_bare"]:
         bound += f"; here {standing['worst_bound']:.2f}, the bare moves"
     worst, reached = Ratio.model_validate(standing["worst"]), 100 * standing["reached"]
-    holds = f"{standing['holds']} of {standing['of']}"
+    counts = f"{standing[counted]} of {standing['of']}"
     if standing["holds"] < standing["of"] and standing["obstacle"]:
-        holds += f": {standing['obstacle']}"
-    return f"| {standing['title']} | {standing['variant']} | {bound} | {worst} | {where} | {reached:.0f} % | {holds} |"
+        counts += f": {standing['obstacle']}"
+    return f"| {standing['title']} | {standing['variant']} | {bound} | {worst} | {where} | {reached:.0f} % | {counts} |"
 
 
-def standings(name: str, found: Sequence[dict[str, Any]]) -> list[str]:
-    """The table of the floors or of the targets of one stem."""
+def standings(name: str, found: Sequence[dict[str, Any]], counted: str) -> list[str]:
+    """The table of the floors or of the targets of one stem. counted: "breaks" or "holds"."""
     if not found:
         return []
     covers = sorted({standing["worst"]["coverage"] for standing in found if standing["worst"]["coverage"]})
     covered = " or ".join(f"{100 * coverage:.0f} %" for coverage in covers)
     return [
-        f"| {name} | variant | bound | worst [{covered} interval] | which | reached | holds in |",
+        f"| {name} | variant | bound | worst [{covered} interval] | which | reached | {counted} in |",
         "|---|---|---|---|---|---|---|",
-        *map(line, found),
+        *(line(standing, counted) for standing in found),
         "",
     ]
 
@@ -75,8 +75,8 @@ def bench_section(result: Result) -> list[str]:
         f"{r['steal_percent']:.1f} % of the time stolen by the hypervisor. Ran: {', '.join(r['ran'])}. "
         f"Skipped, because this CPU lacks them: {', '.join(skipped) or 'none'}.",
         "",
-        *standings("floor", r["floors"]),
-        *standings("target", r["targets"]),
+        *standings("floor", r["floors"], "breaks"),
+        *standings("target", r["targets"], "holds"),
     ]
 
 

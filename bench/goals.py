@@ -199,8 +199,8 @@ class Found:
 
     @property
     def breaks(self) -> bool:
-        """Whether the favourable end of the interval is worse than the bound; False without an interval."""
-        if self.ratio.low is None or self.ratio.high is None:
+        """Whether the favourable end of an interval of 95 % is worse than the bound; False without such an interval."""
+        if self.ratio.low is None or self.ratio.high is None or self.ratio.coverage < CONFIDENCE:
             return False
         return self.ratio.high < self.bound if self.at_least else self.ratio.low > self.bound
 

@@ -49,6 +49,11 @@ def colours(ours: Sequence[str], upstream: Sequence[str] = ()) -> dict[str, str]
     return found | {v: UPSTREAM[i % len(UPSTREAM)] for i, v in enumerate(upstream)}
 
 
+def shared(configs: Sequence[dict[str, str]]) -> set[str]:
+    """The keys that have the same value in all of several configurations."""
+    return {k for k in configs[0] if len(configs) > 1 and len({c.get(k) for c in configs}) == 1}
+
+
 def label(config: dict[str, str], constant: set[str]) -> str:
     """A configuration in a few words, without what all of them share."""
     bare = {v for k, v in config.items() if not v[:1].isdigit() and v not in ("yes", "no")}
@@ -63,7 +68,7 @@ def speedups(items: Sequence[Item], ours: Sequence[str], title: str) -> str:
         if item["variant"] in ours:
             rows.setdefault(item["name"], []).append(item)
     configs = [row[0]["config"] for row in rows.values()]
-    constant = {k for k in configs[0] if len({c.get(k) for c in configs}) == 1}
+    constant = shared(configs)
     with plt.rc_context(STYLE):
         figure, axes = plt.subplots(figsize=(8.2, 0.9 + 0.235 * len(rows)))
         for y, row in enumerate(rows.values()):
@@ -87,16 +92,18 @@ def speedups(items: Sequence[Item], ours: Sequence[str], title: str) -> str:
         return svg(figure)
 
 
-def times(items: Sequence[Item], variants: Sequence[str], upstream: Sequence[str], title: str) -> str:
-    """Nanoseconds a call, log scale: a group a configuration, a bar a variant, the whisker the interquartile range."""
-    colour = colours([v for v in variants if v not in upstream], upstream)
+def times(items: Sequence[Item], ours: Sequence[str], upstream: Sequence[str], title: str) -> str:
+    """Nanoseconds a call, log scale: a group a configuration, a bar a variant, the whisker the interquartile range.
+
+    A variant that is neither ours nor upstream's is a yardstick: hatched.
+    """
+    colour = colours(ours, upstream)
     rows: dict[str, dict[str, Item]] = {}
     for item in items:
-        if item["variant"] in variants:
-            rows.setdefault(item["name"], {})[item["variant"]] = item
+        rows.setdefault(item["name"], {})[item["variant"]] = item
     configs = [next(iter(row.values()))["config"] for row in rows.values()]
-    constant = {k for k in configs[0] if len({c.get(k) for c in configs}) == 1}
-    present = [v for v in variants if any(v in row for row in rows.values())]
+    constant = shared(configs)
+    present = list(dict.fromkeys(item["variant"] for item in items))
     with plt.rc_context(STYLE):
         figure, axes = plt.subplots(figsize=(8.2, 4.2))
         width = 0.82 / len(present)
@@ -108,8 +115,9 @@ def times(items: Sequence[Item], variants: Sequence[str], upstream: Sequence[str
             ).T
             bars = axes.bar(x, y, width * 0.92, yerr=[y - low, high - y], ecolor="#444a55", label=variant)
             for bar in bars:
-                bar.set_facecolor("#eef0f4" if variant == "limit" else colour[variant])
-                if variant == "limit":
+                named = variant.removesuffix("-again")
+                bar.set_facecolor(colour.get(named, "#eef0f4"))
+                if named not in colour:
                     bar.set_hatch("///")
                     bar.set_edgecolor("#b6bbc6")
         axes.set_yscale("log")
@@ -117,6 +125,6 @@ def times(items: Sequence[Item], variants: Sequence[str], upstream: Sequence[str
         names = [label(c, constant).replace("  ", "\n") for c in configs]
         axes.set_xticks(range(len(rows)), names, fontsize=8.5)
         axes.grid(axis="x", visible=False)
-        axes.set_title(title, loc="left", fontweight="bold")
-        axes.legend(frameon=False, ncol=len(present), loc="lower left", bbox_to_anchor=(0, -0.42), fontsize=9)
+        axes.set_title(title, loc="left", fontweight="bold", pad=24)
+        axes.legend(frameon=False, ncol=len(present), loc="lower left", bbox_to_anchor=(-0.01, 1), fontsize=9)
         return svg(figure)

@@ -2,7 +2,7 @@
 """Benchmarks of a stem: every configuration, every variant, held against `bench/STEM/goals.toml`.
 
     python -m bench.run STEM            all that floors and targets are about, three runs (about 7 minutes)
-    python -m bench.run STEM --all      every configuration (compaction: about 50 minutes)
+    python -m bench.run STEM --all      every configuration (up to 50 minutes)
     python -m bench.run STEM --quick    what the main job shows (about 15 seconds): ratios, nothing is judged
 
 Writes build/results/bench/STEM.json. Exits 1 if a floor breaks or a benchmark fails.
@@ -163,7 +163,7 @@ def main(
         floors,
         targets,
         seconds=monotonic() - started,
-        mode="quick" if quick else "full",
+        mode="quick" if quick else "narrowed" if where else "full",
         pinned_to_cpu=cpu,
         steal_percent=100 * (stolen_after - stolen) / max(1, ticks_after - ticks),
         runs=runs,
@@ -171,8 +171,9 @@ def main(
     )
     show.configs(console, measured, table, intervals=not quick)
     if floors:
-        show.standings(console, "floors: broken where the whole interval is worse than the bound", floors)
-        show.standings(console, "targets: hold where the unfavourable end of the interval does", targets)
+        show.standings(console, "floors: broken where the whole interval is worse than the bound", floors, "broken in")
+    if targets:
+        show.standings(console, "targets: hold where the unfavourable end of the interval does", targets, "holds in")
     for entry in result.items:
         if entry.status != "passed":
             console.print(f"{'SKIPPED' if entry.status == 'skipped' else 'BROKEN'} {entry.name}: {entry.reason}")

@@ -56,15 +56,15 @@ def configs(console: Console, measured: Sequence[tuple[Config, Times]], table: G
         console.print(shown)
 
 
-def standings(console: Console, title: str, found: Sequence[Standing]) -> None:
+def standings(console: Console, title: str, found: Sequence[Standing], counted: str) -> None:
     """A line for each floor or target and variant: its bound, its worst configuration, how much of it is reached."""
     table = Table(title=title, title_justify="left")
-    for head in ("what", "variant", "bound", "worst", "where", "reached", "holds in"):
+    for head in ("what", "variant", "bound", "worst", "where", "reached", counted):
         table.add_column(head)
     for standing in found:
         s, worst = standing.as_dict(), standing.worst
         bound = s["bound"] + (f"; here {worst.bound:.2f}, the bare moves" if worst.bare else "")
         where = " ".join(f"{k}={v}" for k, v in s["worst_config"].items())
-        counts = f"{s['holds']} of {s['of']}"
+        counts = f"{s['breaks' if counted == 'broken in' else 'holds']} of {s['of']}"
         table.add_row(s["title"], s["variant"], bound, str(worst.ratio), where, f"{100 * worst.reached:.0f} %", counts)
     console.print(table)

@@ -36,8 +36,7 @@ def bench_plots(result: Result) -> list[Markup]:
         title = " ".join(filter(None, [result.stem, kind, regime]))
         drawn.append(Markup(plots.speedups(items, who.ours, f"{title}: speed-up over the faster upstream algorithm")))
         if len({item["name"] for item in items}) <= 8:
-            variants = list(dict.fromkeys(item["variant"] for item in items))
-            drawn.append(Markup(plots.times(items, variants, who.upstream, f"{title}: time of a call")))
+            drawn.append(Markup(plots.times(items, who.ours, who.upstream, f"{title}: time of a call")))
     return drawn
 
 
