@@ -25,12 +25,15 @@ $(BUILD)/model/java/tlc.jsa: $(BATCH) spec/tools/Warmup.tla
 MODEL_NEEDS := $(SETUP)/python.stamp $(BATCH) $(BUILD)/model/java/tlc.jsa
 MODEL_RUN   := $(PY) spec/run.py $(if $(STEM),--stem $(STEM)) $(if $(RUN),--run '$(RUN)')
 
-.PHONY: model model-large model-accept
+.PHONY: model model-large model-show model-accept
 model: $(MODEL_NEEDS) ## check the small models, and that every broken one fails as it should (3 minutes)
 	@$(MODEL_RUN) --only small
 
 model-large: $(MODEL_NEEDS) ## check the large models, and that each action of each model is taken (5 minutes)
 	@$(MODEL_RUN) --only large --coverage
+
+model-show: $(SETUP)/python.stamp ## how to start runs by hand: make model-show STEM=S RUN=NAME (1 s)
+	@$(MODEL_RUN) --show
 
 model-accept: $(MODEL_NEEDS) ## run all models and write what they show to spec/*/models.toml, for review (8 minutes)
 	@$(MODEL_RUN) --accept

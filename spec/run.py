@@ -18,7 +18,7 @@ import click
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from spec.tools import accepted, models, readme, summary, traces
+from spec.tools import accepted, cfg, models, readme, summary, tlc, traces
 from spec.tools.models import ModelError, Run
 from spec.tools.outcome import ToolMissing
 from spec.tools.runner import How, Item, run_all
@@ -37,16 +37,29 @@ SPEC = Path("spec")
 )
 @click.option("--accept", is_flag=True, help="Write what was found to models.toml and to the README, for review.")
 @click.option("--alone", is_flag=True, help="Give each run that must fail a JVM of its own. Three times slower.")
+@click.option("--show", is_flag=True, help="Only print how to start the runs by hand.")
 @click.option("--jobs", default=2, show_default=True, help="How many at once.")
 @click.option("--build", type=click.Path(path_type=Path), default=Path("build"), help="Where generated things go.")
 def main(
-    stem: str | None, pattern: str, only: str | None, coverage: bool, accept: bool, alone: bool, jobs: int, build: Path
+    stem: str | None,
+    pattern: str,
+    only: str | None,
+    coverage: bool,
+    accept: bool,
+    alone: bool,
+    show: bool,
+    jobs: int,
+    build: Path,
 ) -> None:
     """Run the models and compare with what was accepted."""
     try:
         found = models.find(SPEC, stem)
         traces.generate(SPEC, build)
         wanted = [run for run in found if fnmatch(run.name, pattern) and only in (None, size(run))]
+        if show:
+            for run in wanted:
+                click.echo(by_hand(run, build))
+            return
         began = time.monotonic()
         items = run_all(wanted, How(build, jobs, accept, coverage, alone))
         if accept:
@@ -71,6 +84,15 @@ def main(
             summary.write(layer, name, mine, complaints.get(name, []), share, results)
     summary.say(items, said, times, results)
     sys.exit(1 if said or any(item.status == "failed" for item in items) else 0)
+
+
+def by_hand(run: Run, build: Path) -> str:
+    """A run in a few lines: what it says, its configuration file, and the command that starts it."""
+    if run.symbolic:
+        command = f"apalache-mc check --config={cfg.write(run, build)} --length={run.length} {run.module}"
+    else:
+        command = tlc.by_hand(run, build)
+    return f"{run.key}: {run.says}\n  {cfg.write(run, build)}\n  {command}"
 
 
 def size(run: Run) -> str:

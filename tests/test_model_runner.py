@@ -487,6 +487,19 @@ def test_batch_that_cannot_start_costs_no_verdict(copied: Path) -> None:
     assert run_models(copied)[0] == 0
 
 
+def test_show_prints_a_command_that_starts_the_run(copied: Path) -> None:
+    command = [sys.executable, str(TOP / "spec" / "run.py"), "--show", "--run", "*_third"]
+    shown = subprocess.run(
+        command, cwd=copied, capture_output=True, text=True, check=True, timeout=60
+    ).stdout.splitlines()
+    assert shown[:2] == [
+        "xid/MCXid_mutant_third: Beyond half a ring precedes is not transitive.",
+        "  build/model/xid/MCXid_mutant_third.cfg",
+    ]
+    done = subprocess.run(shown[2], shell=True, cwd=copied, capture_output=True, text=True, check=False, timeout=300)
+    assert "Invariant Transitive is violated" in done.stdout
+
+
 def test_accept_fills_in_what_a_new_run_shows(copied: Path) -> None:
     path = copied / "spec" / "xid" / "models.toml"
     path.write_text(XID.replace("{ states = 3346, depth = 1 }", "{}").replace(", trace = 1", ""))

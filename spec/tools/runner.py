@@ -202,6 +202,7 @@ def line(item: Item) -> str:
     """What is said of a run that is over."""
     seconds = f"{item.outcome.seconds:.1f} s" + (f" [yellow](planned: {item.run.seconds} s)[/]" if item.late else "")
     if item.status == "failed":
-        return f"[red]FAILED[/]  {item.run.key}: {escape('; '.join(item.why))} (log: {item.outcome.log})"
+        by_hand = f"make model-show STEM={item.run.stem} RUN={item.run.name}"
+        return f"[red]FAILED[/]  {item.run.key}: {escape('; '.join(item.why))} (log: {item.outcome.log}; {by_hand})"
     again = ", in a JVM of its own after the shared one" if item.again else ""
     return f"[green]ok[/]      {item.run.key}: {states(item)}, {seconds}{again}"

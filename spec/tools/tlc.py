@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import shutil
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -83,6 +84,15 @@ def java(run: Run, build: Path, temporary: Path, *, quick: bool) -> list[str]:
         "-cp",
         os.pathsep.join(str(path) for path in jars if path.is_file()),
     ]
+
+
+def by_hand(run: Run, build: Path) -> str:
+    """The command line for people."""
+    _, jar = find(build)
+    options = [f"-DTLA-Library={library(run, build)}", "-cp", str(jar), "tlc2.TLC"]
+    arguments = ["-lncheck", "final", "-metadir", str(scratch(run, build))]
+    config = ["-config", str(cfg.write(run, build).resolve())]
+    return f"cd {run.module.parent} && {shlex.join(['java', *options, *arguments, *config, run.module.stem])}"
 
 
 def batch_jar(build: Path) -> Path:
