@@ -17,7 +17,7 @@ KERNEL_TESTS := $(wildcard tests/$(or $(STEM),*)/test_kernels*.py)
 # These need the binding under ASan.
 SANITIZED    := $(wildcard tests/$(or $(STEM),*)/test_sanitized.py)
 
-.PHONY: differential test-python test-deep test-asan lint-python
+.PHONY: differential test-python test-deep test-levels test-asan lint-python
 differential: $(TEST_NEEDS) $(EXTRACTED) ## proofs, oracles and kernels against each other on thousands of inputs; STEM= narrows (1 minute a stem)
 	@PGQUERN_RESULT=test $(PYTEST) $(DIFFERENTIAL)
 
@@ -26,6 +26,13 @@ test-python: $(TEST_NEEDS) $(EXTRACTED) $(PG_EXTENSIONS) $(SETUP)/servers.stamp 
 
 test-deep: $(TEST_NEEDS) $(EXTRACTED) ## the differential tests with far more, and new, examples each time; STEM= narrows (20 minutes a stem)
 	@PGQUERN_PROFILE=deep PGQUERN_RESULT=test $(PYTEST) $(DIFFERENTIAL)
+
+# Each level below this CPU's own is tested too: PGQUERN_CPU hides what the CPU has beyond. A few mutants show that the tests bite.
+HIDDEN := none avx2
+test-levels: $(TEST_NEEDS) ## the kernels' tests and some mutants, with the CPU's features hidden; STEM= narrows (3 minutes)
+	@failed=; for level in $(HIDDEN); do export PGQUERN_CPU=$$level; echo "PGQUERN_CPU=$$level"; \
+	  PGQUERN_PROFILE=asan PGQUERN_RESULT=test $(PYTEST) $(KERNEL_TESTS) || failed=1; \
+	  $(MAKE) mutants MUTANTS_ONE_IN=20 || failed=1; done; test -z "$$failed"
 
 # Python itself is not sanitized: libasan comes first, and what Python never frees is no leak of ours.
 test-asan: $(TEST_NEEDS) kernels-asan ## the differential tests with the kernels under ASan and UBSan (1 minute)

@@ -11,7 +11,6 @@ JOBS = """
 [make]
 steps = ["good", "bad", "silent"]
 finally = ["report"]
-layers = ["layer"]
 seconds = {seconds}
 row_seconds = 0
 """

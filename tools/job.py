@@ -28,7 +28,6 @@ class Job(BaseModel):
 
     steps: list[str]
     finally_: list[str]
-    layers: list[str]
     seconds: int
     row_seconds: int
 
@@ -63,7 +62,7 @@ def main(name: str, stem: str) -> None:
     """Run the job NAME."""
     job, began = jobs()[name], datetime.now(UTC).replace(microsecond=0)
     steps = [run(target, stem) for target in [*job.steps, *job.finally_]]
-    found = [result for result in results.load() if result.layer in job.layers and result.finished >= began]
+    found = [result for result in results.load() if result.finished >= began]
     summary.show(f"{name}{' ' + stem if stem else ''}", found, row_seconds=job.row_seconds)
     took = sum(step.seconds for step in steps)
     summary.costs(found, [(step.command, step.seconds) for step in steps], took, job.seconds)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: PostgreSQL
 """The one form of a result: build/results/LAYER/STEM.json, a file for each layer and stem.
 
+Under PGQUERN_CPU=LEVEL the folder is LAYER-LEVEL, so that no result of the whole CPU is overwritten.
 A layer's driver calls write(); the summary, the report and the figures call load().
 """
 
@@ -53,6 +54,11 @@ class Result(BaseModel):
         return sum(item.status == status for item in self.items)
 
     @property
+    def label(self) -> str:
+        """The layer, and the level of the CPU if features were hidden."""
+        return self.layer if self.cpu_level == "all" else f"{self.layer}-{self.cpu_level}"
+
+    @property
     def status(self) -> Status:
         """Failed if an item failed; skipped if nothing ran; passed otherwise."""
         if self.count("failed"):
@@ -90,7 +96,7 @@ def write(
         items=checked,
         **more,
     )
-    path = folder / layer / f"{stem}.json"
+    path = folder / result.label / f"{stem}.json"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(result.model_dump_json(indent=1) + "\n")
     return result

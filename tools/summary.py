@@ -20,7 +20,7 @@ def show(job: str, found: Sequence[Result], *, row_seconds: int) -> None:
     table.add_column("s", justify="right")
     for result in found:
         status = f"[{COLOURS[result.status]}]{result.status}[/]"
-        table.add_row(result.layer, result.stem, status, escape(result.says), f"{result.seconds:.0f}")
+        table.add_row(result.label, result.stem, status, escape(result.says), f"{result.seconds:.0f}")
     console().print(table)
     for reason, names in reasons(found).items():
         console().print(f"[yellow]SKIPPED[/] {len(names)}: {escape(reason)} (first: {escape(names[0])})")
@@ -49,12 +49,12 @@ def by_row(found: Sequence[Result]) -> dict[str, float]:
 
 def costs(found: Sequence[Result], steps: Sequence[tuple[str, float]], took: float, planned: int) -> None:
     """Where the time went: rows by layers as the layers measured it, then the steps by the clock."""
-    layers = list(dict.fromkeys(result.layer for result in found))
+    layers = list(dict.fromkeys(result.label for result in found))
     table = Table(title="seconds by row and layer", title_justify="left")
     for head in ("row", *layers, "all"):
         table.add_column(head, justify="left" if head == "row" else "right")
     for stem, total in by_row(found).items():
-        cells = {result.layer: f"{result.seconds:.0f}" for result in found if result.stem == stem}
+        cells = {result.label: f"{result.seconds:.0f}" for result in found if result.stem == stem}
         table.add_row(stem, *(cells.get(layer, "") for layer in layers), f"{total:.0f}")
     console().print(table)
     console().print(", ".join(f"{command} {seconds:.0f} s" for command, seconds in steps))
@@ -67,7 +67,7 @@ def closing(found: Sequence[Result], failed: Sequence[str]) -> None:
     for result in found:
         for item in result.items:
             if item.status == "failed":
-                console().print(f"[red]failed[/] {result.layer} {result.stem}: {escape(f'{item.name}: {item.reason}')}")
+                console().print(f"[red]failed[/] {result.label} {result.stem}: {escape(f'{item.name}: {item.reason}')}")
     for command in failed:
         console().print(f"[red]failed[/] `{command}`: run it again to see only its output")
     counts = {status: sum(result.count(status) for result in found) for status in ("passed", "failed", "skipped")}
