@@ -8,9 +8,12 @@ import ast
 import re
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+
+from tools import rows
 
 ROOT = Path(__file__).parent.parent
 SPDX = "SPDX-License-Identifier: PostgreSQL"
@@ -38,6 +41,24 @@ EXCEPTIONS = {
 }
 # Paths of one machine, notes to oneself, and proofs not done; each with a bracket, so that this file passes.
 NEVER = re.compile(r"/[r]oot/|(?<![\w.])/[w]ork/|\b[T]ODO\b|\b[F]IXME\b|^\s*[A]dmitted\.", re.MULTILINE)
+
+# What may name a row outside the row's own files: documents, and the registries that CONTRIBUTING lists.
+REGISTRIES = {
+    "csrc/pgquern.h",  # includes each row's public header
+    "csrc/codes.def",  # includes each row's status codes
+    "proofs/_CoqProject",
+    "proofs/required-theorems.txt",
+    "proofs/Assumptions.expected",  # made from the required theorems
+}
+# These names of rows still have to go.
+NOT_YET = {
+    "bench/run.py",
+    "csrc/common/dispatch.h",
+    "proofs/mutants.toml",
+    "tools/mutants.py",
+    "tests/page/test_oracle.py",
+    "tests/test_house.py",
+}
 
 
 def tracked() -> list[Path]:
@@ -91,6 +112,29 @@ def test_nothing_is_written_that_never_should_be() -> None:
     assert found == {}
 
 
+def is_of_a_row(path: Path, stems: Sequence[str]) -> bool:
+    """Whether a file is a row's own: it lies in a folder of the row's name, or has the row's name in its own."""
+    folders = set(path.relative_to(ROOT).parts[:-1])
+    return bool(folders & set(stems)) or any(stem in path.name.lower() for stem in stems)
+
+
+def test_no_generic_file_names_a_row() -> None:
+    stems = rows.stems(ROOT)
+    assert stems
+    named = {}
+    for path in FILES:
+        if (
+            relative(path) in REGISTRIES | NOT_YET
+            or path.suffix in {".md", ".cff", ".json"}
+            or is_of_a_row(path, stems)
+        ):
+            continue
+        text = path.read_text(errors="replace").lower()
+        if found := [stem for stem in stems if re.search(rf"(?<![a-z]){stem}(?![a-z])", text)]:
+            named[relative(path)] = found
+    assert named == {}
+
+
 @pytest.mark.parametrize("layer", MAY_IMPORT)
 def test_no_layer_imports_another(layer: str) -> None:
     """But tests and bench, which import the oracle and the kernels' binding."""
@@ -117,3 +161,5 @@ def test_imports_are_found_wherever_they_are() -> None:
     }  # fmt: skip
     assert NEVER.search("cd {}work/main".format("/")) is not None
     assert NEVER.search("a network/workload") is None
+    assert is_of_a_row(ROOT / "spec" / "row" / "MCrow.tla", ["row"])
+    assert not is_of_a_row(ROOT / "spec" / "run.py", ["row"])

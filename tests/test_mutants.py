@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: PostgreSQL
+"""The lists of mutants fit the sources and the tests: a mutant whose line or test is gone would test nothing."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tools import mutants
+from tools.mutants import Mutant
+
+TOP = Path(__file__).resolve().parent.parent
+# Where the files of each sort of list lie.
+LISTS = dict.fromkeys(TOP.glob("tests/*/mutants.toml"), TOP / "csrc")
+LISTS |= dict.fromkeys(TOP.glob("tests/*/tsan.toml"), TOP)
+
+
+def collect(nodes: list[str]) -> subprocess.CompletedProcess[str]:
+    """Has pytest look for tests, without running them."""
+    command = [sys.executable, "-m", "pytest", "-q", "--collect-only", "-p", "no:cacheprovider", *nodes]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    environment.pop("PGQUERN_RESULT", None)
+    return subprocess.run(command, cwd=TOP, capture_output=True, text=True, env=environment)
+
+
+@pytest.mark.parametrize("path", LISTS, ids=lambda path: f"{path.parent.name} {path.stem}")
+def test_every_mutant_changes_a_line_that_is_there_once(path: Path) -> None:
+    listed = mutants.load(path, Mutant)
+    assert listed
+    for mutant in listed:
+        assert mutant.source(LISTS[path]) != (LISTS[path] / mutant.file).read_text()
+
+
+def test_every_mutant_names_a_test_that_exists() -> None:
+    nodes = {m.killed_by for path in LISTS if path.stem == "mutants" for m in mutants.load(path, Mutant)}
+    found = collect(sorted(nodes))
+    assert found.returncode == 0, found.stdout
+
+
+def test_a_test_that_does_not_exist_is_named() -> None:
+    found = collect([f"{Path(__file__).relative_to(TOP)}::test_that_is_not_there"])
+    assert found.returncode == pytest.ExitCode.USAGE_ERROR
+    assert "test_that_is_not_there" in found.stdout + found.stderr
