@@ -90,7 +90,8 @@ def sources_with(file: str) -> list[str]:
     for depends in OBJECTS.rglob("*.d"):
         if f"csrc/{file}" in depends.read_text().replace("\\\n", " ").split():
             found.append(str(depends.relative_to(OBJECTS).with_suffix(".c")))
-    return sorted(found)
+    # An object of a source that is gone may still lie there.
+    return sorted(source for source in found if (SOURCES / source).exists())
 
 
 def build(mutant: Mutant, folder: Path, compiler: Compiler) -> None:
