@@ -14,7 +14,7 @@ import pytest
 
 from spec.tools import accepted, apalache, batch, cfg, models, readme, runner, summary, tlc
 from spec.tools.models import Holds, ModelError, Run, Settings, Violates
-from spec.tools.outcome import Outcome, ToolMissing
+from spec.tools.outcome import Ended, Outcome, ToolMissing
 from spec.tools.runner import How, Item
 
 TOP = Path(__file__).resolve().parent.parent
@@ -44,6 +44,7 @@ def run(kind: str = "small", expected: Holds | Violates | None = None, module: s
 
 
 SMALL = Violates(invariant="Small", trace=2)
+VIOLATED = Ended(12, 0.5, 0.7)
 
 
 def test_complete_run_is_read() -> None:
@@ -336,12 +337,12 @@ def test_missing_apalache_is_said_in_one_line(
 
 def test_slow_run_is_warned_of_and_does_not_fail(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     seen = tlc.parse(COMPLETE, 0, [])
-    seen.seconds = 31.0
+    seen.cpu_seconds = 31.0
     item = Item(run(), outcome=seen)
     runner.judge(item, How(tmp_path))
     summary.say([item], [], {"stem": 31.0}, tmp_path)
     assert item.status == "passed"
-    assert "longer than planned" in capsys.readouterr().err
+    assert "more CPU time than planned" in capsys.readouterr().err
     assert runner.limit(item.run) == 600, "the guard against a hang is far away"
 
 
@@ -362,22 +363,22 @@ def test_batch_that_hangs_or_dies_tells_what_ended_before(
     ending: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     runs = [run("mutant", SMALL), run("reach", SMALL)]
-    script = f"printf '%s\\t12\\t0.5\\n' {batch.log(runs[0], tmp_path)}; {ending}"
+    script = f"printf '%s\\t12\\t0.5\\t0.7\\n' {batch.log(runs[0], tmp_path)}; {ending}"
     monkeypatch.setattr(batch, "command", lambda runs, build: (["bash", "-c", script], tmp_path))
-    assert batch.execute(runs, tmp_path, [60, 0.5], threading.Event()) == {"MCM_mutant": (12, 0.5)}
+    assert batch.execute(runs, tmp_path, [60, 0.5], threading.Event()) == {"MCM_mutant": Ended(12, 0.5, 0.7)}
 
 
 @pytest.mark.parametrize(
     ("ended", "alone"),
     [
-        ({"MCM_mutant": (12, 0.5), "MCM_reach": (12, 0.5)}, []),
-        ({"MCM_mutant": (12, 0.5)}, ["MCM_reach"]),
-        ({"MCM_mutant": (12, 0.5), "MCM_reach": (255, 0.5)}, ["MCM_reach"]),
+        ({"MCM_mutant": VIOLATED, "MCM_reach": VIOLATED}, []),
+        ({"MCM_mutant": VIOLATED}, ["MCM_reach"]),
+        ({"MCM_mutant": VIOLATED, "MCM_reach": Ended(255, 0.5, 0.7)}, ["MCM_reach"]),
         ({}, ["MCM_mutant", "MCM_reach"]),
     ],
 )
 def test_what_does_not_end_as_accepted_in_a_batch_is_run_alone(
-    ended: batch.Ended, alone: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ended: dict[str, Ended], alone: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     items, told, began = [Item(run("mutant", SMALL)), Item(run("reach", SMALL))], list[str](), list[str]()
     for item in items:

@@ -4,7 +4,7 @@
 //     java -cp tla2tools.jar:batch.jar Batch LIST
 //
 // Each line of LIST is one run: the file for its output, then the arguments of TLC, with tabs between. For each run that
-// is over a line "LOG<tab>EXIT CODE<tab>SECONDS" goes to standard output. A run that ends the JVM ends the batch: whoever
+// is over a line "LOG<tab>EXIT CODE<tab>SECONDS<tab>CPU SECONDS" goes to standard output. A run that ends the JVM ends the batch: whoever
 // started it runs the others elsewhere.
 //
 // TLC is made for one run a JVM and keeps static state. The locations of definitions are forgotten before each run: a
@@ -12,7 +12,9 @@
 // run violated a liveness property. So all runs must be of one module, and must violate a safety property:
 // spec/tools/batch.py says what is done with a run that does not.
 
+import com.sun.management.OperatingSystemMXBean;
 import java.io.PrintStream;
+import java.lang.management.ManagementFactory;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
@@ -29,9 +31,11 @@ final class Batch {
 
     public static void main(String[] arguments) throws Exception {
         PrintStream report = System.out;
+        var process = (OperatingSystemMXBean) ManagementFactory.getOperatingSystemMXBean();
         for (String line : Files.readAllLines(Path.of(arguments[0]))) {
             String[] fields = line.split("\t");
             long began = System.nanoTime();
+            long cpuBegan = process.getProcessCpuTime();
             int exitCode = FAILED;
             try (PrintStream log = new PrintStream(fields[0])) {
                 ToolIO.out = log;
@@ -44,7 +48,9 @@ final class Batch {
                     error.printStackTrace(log);
                 }
             }
-            report.printf("%s\t%d\t%.2f%n", fields[0], exitCode, (System.nanoTime() - began) / 1e9);
+            double seconds = (System.nanoTime() - began) / 1e9;
+            double cpuSeconds = (process.getProcessCpuTime() - cpuBegan) / 1e9;
+            report.printf("%s\t%d\t%.2f\t%.2f%n", fields[0], exitCode, seconds, cpuSeconds);
             report.flush();
         }
         System.exit(0); // TLC may have left threads behind

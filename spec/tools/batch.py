@@ -21,9 +21,7 @@ from queue import Empty, Queue
 
 from spec.tools import tlc
 from spec.tools.models import Run, Violates
-
-Ended = dict[str, tuple[int, float]]
-"""Exit code and seconds of each run that ended, by name."""
+from spec.tools.outcome import Ended
 
 
 def groups(runs: Sequence[Run]) -> list[list[Run]]:
@@ -53,8 +51,11 @@ def log(run: Run, build: Path) -> Path:
     return tlc.scratch(run, build) / "log"
 
 
-def execute(runs: Sequence[Run], build: Path, limits: Sequence[float], stop: threading.Event) -> Ended:
-    """Run a batch. A run that takes longer than its limit ends the batch, and so does a JVM that ends early."""
+def execute(runs: Sequence[Run], build: Path, limits: Sequence[float], stop: threading.Event) -> dict[str, Ended]:
+    """Run a batch; how the runs ended, by name.
+
+    A run that takes longer than its limit ends the batch, and so does a JVM that ends early.
+    """
     line, folder = command(runs, build)
     names = {str(log(run, build)): run.name for run in runs}
     process = subprocess.Popen(
@@ -63,18 +64,19 @@ def execute(runs: Sequence[Run], build: Path, limits: Sequence[float], stop: thr
     said: Queue[str] = Queue()
     reader = threading.Thread(target=lambda: deque(map(said.put, process.stdout or ()), maxlen=0), daemon=True)
     reader.start()
-    ended: Ended = {}
+    ended: dict[str, Ended] = {}
     waited = 0.0
     try:
         while len(ended) < len(runs) and not stop.is_set() and waited < limits[len(ended)]:
             try:
-                path, exit_code, seconds = said.get(timeout=0.2).rstrip("\n").split("\t")
+                path, exit_code, seconds, cpu_seconds = said.get(timeout=0.2).rstrip("\n").split("\t")
             except Empty:
                 waited += 0.2
                 if process.poll() is not None and not reader.is_alive() and said.empty():
                     break
             else:
-                ended[names[path]], waited = (int(exit_code), float(seconds)), 0.0
+                ended[names[path]] = Ended(int(exit_code), float(seconds), float(cpu_seconds))
+                waited = 0.0
     finally:
         if process.poll() is None:
             os.killpg(process.pid, signal.SIGKILL)

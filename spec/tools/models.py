@@ -23,8 +23,8 @@ MUST_FAIL = ("reach", "mutant", "bug")
 COMPLETE = ("small", "large")
 SYMBOLIC = ("laws", "base", "step", "implies")
 NAME = re.compile(rf"(?P<module>\w+?)_(?P<kind>{'|'.join(MUST_FAIL + COMPLETE + SYMBOLIC)})(?:_\w+)?")
-SECONDS = 30
-"""What a run takes at most, on a quiet core, if it does not say."""
+SECONDS, SECONDS_LARGE = 30, 300
+"""CPU time that a run takes at most, if it does not say; that of a large one."""
 
 
 class ModelError(ValueError):
@@ -113,7 +113,8 @@ class Entry(Base):
     """What it shows, one English sentence."""
     holds: Holds | None = None
     violates: Violates | None = None
-    seconds: int = SECONDS
+    seconds: int | None = None
+    """CPU time that it takes at most. More is said and fails nothing."""
     length: int | None = None
     """Apalache: how many steps."""
 
@@ -233,9 +234,8 @@ def resolve(folder: Path, file: File, name: str, entry: Entry) -> Run:
         section = "invariants" if expected.invariant else "properties"
         if not expected.deadlock and expected.property not in merged[section]:
             merged[section] = [*merged[section], expected.property]
-    run = Run(
-        folder.name, name, module, kind, entry.says, Settings(**merged), expected, entry.seconds, entry.length or 0
-    )
+    seconds = entry.seconds or (SECONDS_LARGE if kind == "large" else SECONDS)
+    run = Run(folder.name, name, module, kind, entry.says, Settings(**merged), expected, seconds, entry.length or 0)
     check(run, entry)
     return run
 

@@ -16,6 +16,15 @@ class ToolMissing(RuntimeError):
     """A model checker or what it needs isn't there; the message says how to get it."""
 
 
+@dataclass(frozen=True)
+class Ended:
+    """How a process, or a run in a shared one, ended."""
+
+    exit_code: int
+    seconds: float
+    cpu_seconds: float
+
+
 @dataclass
 class Outcome:
     """One run. Counts are of states; ``depth`` of steps from an initial state, itself 1; ``trace_length`` of states."""
@@ -33,4 +42,5 @@ class Outcome:
     actions: int = 0
     tool: str = ""
     seconds: float = 0.0
+    cpu_seconds: float = 0.0
     log: Path | None = None

@@ -17,12 +17,13 @@ from rich.markup import escape
 
 from spec.tools import accepted, apalache, batch, tlc
 from spec.tools.models import Holds, Run
-from spec.tools.outcome import Outcome, ToolMissing
+from spec.tools.outcome import Ended, Outcome, ToolMissing
 from tools import progress
 from tools.results import Status
 
 HANG_FACTOR, HANG_SECONDS = 20, 600
 """A run is taken to hang after HANG_FACTOR times its planned seconds, and at the earliest after HANG_SECONDS."""
+POLL_SECONDS = 0.05
 
 
 @dataclass(frozen=True)
@@ -50,8 +51,8 @@ class Item:
 
     @property
     def late(self) -> bool:
-        """Whether it took longer than planned. A busy or slow machine is no failure: this is only said."""
-        return self.outcome.seconds > self.run.seconds
+        """Whether it took more CPU time than planned. A slow machine is no failure: this is only said."""
+        return self.outcome.cpu_seconds > self.run.seconds
 
 
 class Hangs(RuntimeError):
@@ -105,8 +106,7 @@ def run_some(items: Sequence[Item], how: How, stop: threading.Event, over: Calla
         for item in items:
             if item.run.name in ended:
                 log = batch.log(item.run, how.build)
-                exit_code, seconds = ended[item.run.name]
-                conclude(item, log, exit_code, seconds, how)
+                conclude(item, log, ended[item.run.name], how)
             if item.status == "passed":
                 over(item)
     for item in items:
@@ -144,22 +144,22 @@ def run_one(item: Item, how: How, stop: threading.Event) -> None:
         command, folder = tlc.command(run, how.build, coverage=how.coverage)
     log = tlc.scratch(run, how.build) / "log"
     try:
-        exit_code = execute(command, folder, log, limit(run), stop)
+        ended = execute(command, folder, log, limit(run), stop)
     except Hangs as hangs:
         item.outcome = Outcome(reason=str(hangs), log=log, seconds=time.monotonic() - began)
         judge(item, how)
     else:
-        conclude(item, log, exit_code, time.monotonic() - began, how)
+        conclude(item, log, ended, how)
 
 
-def conclude(item: Item, log: Path, exit_code: int, seconds: float, how: How) -> None:
+def conclude(item: Item, log: Path, ended: Ended, how: How) -> None:
     """Read what a tool said in a run that is over, and judge it."""
     run, output = item.run, log.read_text(errors="replace")
     if run.symbolic:
-        item.outcome = apalache.parse(output, exit_code, run.properties)
+        item.outcome = apalache.parse(output, ended.exit_code, run.properties)
     else:
-        item.outcome = tlc.parse(output, exit_code, run.settings.properties)
-    item.outcome.log, item.outcome.seconds = log, seconds
+        item.outcome = tlc.parse(output, ended.exit_code, run.settings.properties)
+    item.outcome.log, item.outcome.seconds, item.outcome.cpu_seconds = log, ended.seconds, ended.cpu_seconds
     judge(item, how)
 
 
@@ -174,20 +174,22 @@ def limit(run: Run) -> float:
     return max(HANG_FACTOR * run.seconds, HANG_SECONDS)
 
 
-def execute(command: list[str], folder: Path, log: Path, seconds: float, stop: threading.Event) -> int:
-    """Run a command with its output in a file; its exit code. Raises Hangs after so many seconds."""
+def execute(command: list[str], folder: Path, log: Path, seconds: float, stop: threading.Event) -> Ended:
+    """Run a command with its output in a file. Raises Hangs after so many seconds."""
+    began = time.monotonic()
     with log.open("w") as output:
         process = subprocess.Popen(command, cwd=folder, stdout=output, stderr=subprocess.STDOUT, start_new_session=True)
-        began = time.monotonic()
-        while True:
-            try:
-                return process.wait(timeout=0.2)
-            except subprocess.TimeoutExpired:
-                late = time.monotonic() - began > seconds
-                if stop.is_set() or late:
-                    os.killpg(process.pid, signal.SIGKILL)
-                    process.wait()
-                    raise Hangs(f"taken to hang and stopped after {seconds:.0f} s" if late else "interrupted") from None
+    while True:
+        pid, status, usage = os.wait4(process.pid, os.WNOHANG)
+        took = time.monotonic() - began
+        if pid:
+            process.returncode = os.waitstatus_to_exitcode(status)
+            return Ended(process.returncode, took, usage.ru_utime + usage.ru_stime)
+        if stop.is_set() or took > seconds:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+            raise Hangs("interrupted" if stop.is_set() else f"taken to hang and stopped after {seconds:.0f} s")
+        time.sleep(POLL_SECONDS)
 
 
 def states(item: Item) -> str:
@@ -200,7 +202,9 @@ def states(item: Item) -> str:
 
 def line(item: Item) -> str:
     """What is said of a run that is over."""
-    seconds = f"{item.outcome.seconds:.1f} s" + (f" [yellow](planned: {item.run.seconds} s)[/]" if item.late else "")
+    seconds = f"{item.outcome.cpu_seconds:.1f} s of CPU"
+    if item.late:
+        seconds += f" [yellow](planned: {item.run.seconds} s)[/]"
     if item.status == "failed":
         by_hand = f"make model-show STEM={item.run.stem} RUN={item.run.name}"
         return f"[red]FAILED[/]  {item.run.key}: {escape('; '.join(item.why))} (log: {item.outcome.log}; {by_hand})"

@@ -27,10 +27,10 @@ def write(layer: str, stem: str, items: Sequence[Item], complaints: Sequence[str
 
 
 def shares(items: Sequence[Item], wall: float) -> dict[str, float]:
-    """Each stem's share of the wall time, in seconds: runs of several stems run side by side."""
+    """Each stem's share of the wall time, in seconds, by CPU time: runs of several stems run side by side."""
     work: dict[str, float] = {}
     for item in items:
-        work[item.run.stem] = work.get(item.run.stem, 0.0) + item.outcome.seconds
+        work[item.run.stem] = work.get(item.run.stem, 0.0) + item.outcome.cpu_seconds
     return {stem: wall * seconds / (sum(work.values()) or 1.0) for stem, seconds in sorted(work.items())}
 
 
@@ -65,6 +65,7 @@ def described(item: Item) -> dict[str, Any]:
         "name": item.run.name,
         "status": item.status,
         "seconds": round(seen.seconds, 1),
+        "cpu_seconds": round(seen.cpu_seconds, 1),
         "reason": "; ".join(item.why),
         "again": item.again,
         "planned_seconds": item.run.seconds,
@@ -91,7 +92,7 @@ def say(items: Sequence[Item], complaints: Sequence[str], times: Mapping[str, fl
     console = progress.console(stderr=True)
     if late:
         console.print(
-            f"[yellow]longer than planned[/] (a busy machine, or 'seconds' in models.toml): {', '.join(late)}"
+            f"[yellow]more CPU time than planned[/] (a slow machine, or 'seconds' in models.toml is low): {', '.join(late)}"
         )
     by_stem = ", ".join(f"{stem} {seconds:.0f} s" for stem, seconds in times.items())
     console.print(
