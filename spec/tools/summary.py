@@ -91,9 +91,7 @@ def say(items: Sequence[Item], complaints: Sequence[str], times: Mapping[str, fl
     late = [item.run.key for item in items if item.late]
     console = progress.console(stderr=True)
     if late:
-        console.print(
-            f"[yellow]more CPU time than planned[/] (a slow machine, or 'seconds' in models.toml is low): {', '.join(late)}"
-        )
+        console.print(f"[yellow]more CPU time than planned[/] (or 'seconds' in models.toml is low): {', '.join(late)}")
     by_stem = ", ".join(f"{stem} {seconds:.0f} s" for stem, seconds in times.items())
     console.print(
         f"[{'red' if failed else 'green'}]models: {counted['passed']} as they must be, {failed} failed, "
