@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <cstring>
 #include <immintrin.h>
+#include <vector>
 
 #include "pages.h"
 
@@ -70,6 +71,31 @@ inline uint32_t new_offsets(uint8_t *page, size_t n)
     return upper;
 }
 
+__attribute__((target("avx2"))) inline uint32_t new_offsets_avx2(uint8_t *page, size_t n)
+{
+    const __m256i zero = _mm256_setzero_si256(), last = _mm256_set1_epi32(7);
+    const __m256i lanes = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
+    __m256i upper = _mm256_set1_epi32(PAGE_SIZE);
+    for (size_t item = 0; item < n; item += 8) {
+        auto *at = reinterpret_cast<__m256i *>(page + HEADER + 4 * item);
+        __m256i words = _mm256_loadu_si256(at), len = _mm256_srli_epi32(words, 17);
+        __m256i there = _mm256_cmpgt_epi32(_mm256_set1_epi32(static_cast<int>(n - item)), lanes);
+        __m256i unused = _mm256_cmpeq_epi32(_mm256_and_si256(words, _mm256_set1_epi32(LP_FLAGS)), zero);
+        __m256i empty = _mm256_or_si256(unused, _mm256_cmpeq_epi32(len, zero));
+        __m256i stored = _mm256_andnot_si256(empty, there);
+        __m256i sums = _mm256_and_si256(_mm256_add_epi32(len, last), _mm256_set1_epi32(~7));
+        sums = _mm256_and_si256(sums, stored);
+        sums = _mm256_add_epi32(sums, _mm256_slli_si256(sums, 4));
+        sums = _mm256_add_epi32(sums, _mm256_slli_si256(sums, 8));
+        __m256i low = _mm256_shuffle_epi32(_mm256_permute2x128_si256(sums, sums, 0x08), 0xff);
+        __m256i offs = _mm256_sub_epi32(upper, _mm256_add_epi32(sums, low));
+        upper = _mm256_permutevar8x32_epi32(offs, last);
+        __m256i moved = _mm256_or_si256(_mm256_andnot_si256(_mm256_set1_epi32(LP_OFF_MASK), words), offs);
+        _mm256_storeu_si256(at, _mm256_blendv_epi8(words, moved, stored));
+    }
+    return static_cast<uint32_t>(_mm256_cvtsi256_si32(upper));
+}
+
 __attribute__((target("avx512f,avx512bw"))) inline uint32_t new_offsets_avx512(uint8_t *page, size_t n)
 {
     constexpr __mmask16 ALL = 0xffff; // the forms without a mask draw warnings from gcc 12's own header
@@ -106,13 +132,25 @@ inline void move_in_one_piece(uint8_t *page, size_t upper, size_t bytes, bool ra
         std::memmove(page + PAGE_SIZE - bytes, page + upper, bytes);
 }
 
-// The yardstick `limit`; where there is no AVX-512 the scan is a plain loop.
+using Scan = uint32_t (*)(uint8_t *page, size_t n);
+
+// The scans that this CPU can run, the fastest one last.
+inline std::vector<Scan> scans()
+{
+    std::vector<Scan> found = {new_offsets};
+    if (__builtin_cpu_supports("avx2"))
+        found.push_back(new_offsets_avx2);
+    if (__builtin_cpu_supports("avx512bw"))
+        found.push_back(new_offsets_avx512);
+    return found;
+}
+
+// The yardstick `limit`.
 inline void scan_and_move(uint8_t *page, size_t bytes, const page_shape &shape)
 {
-    static const bool wide = __builtin_cpu_supports("avx512bw");
-    auto n = static_cast<size_t>(shape.n);
+    static const Scan scan = scans().back();
     uint16_t upper = pd_upper(page);
-    auto new_upper = static_cast<uint16_t>(wide ? new_offsets_avx512(page, n) : new_offsets(page, n));
+    auto new_upper = static_cast<uint16_t>(scan(page, static_cast<size_t>(shape.n)));
     std::memcpy(page + PD_UPPER, &new_upper, 2);
     move_in_one_piece(page, upper, bytes, shape.random);
 }

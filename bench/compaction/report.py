@@ -119,7 +119,7 @@ def _beside_figures(result: Result) -> list[str]:
     return [*lines, ""]
 
 
-def _spread(value: dict[str, float], rounds: int) -> str:
+def spread(value: dict[str, float], rounds: int) -> str:
     """The median and all rounds; of one round just its value."""
     median = f"{value['median']:.2f}"
     return median if rounds == 1 else f"{median} ({value['low']:.2f} to {value['high']:.2f})"
@@ -141,7 +141,7 @@ def _endtoend_figures(result: Result) -> list[str]:
         rounds = item["rounds"]
         lines.append(
             f"| {item['build']} | {item['updates']:,} | {item['kernel']} | {rounds} | "
-            f"{_spread(item['startup_cpu'], rounds)} | {_spread(item['speedup'], rounds)} | "
+            f"{spread(item['startup_cpu'], rounds)} | {spread(item['speedup'], rounds)} | "
             f"{1000 * item['vacuum']['median']:.0f} |"
         )
     return [*lines, ""]

@@ -22,6 +22,7 @@ from rich.progress import Progress
 from rich.table import Column, Table
 
 from bench.compaction.endtoend.experiment import Recovery, crashed, recover
+from bench.compaction.report import spread as in_words
 from bench.measure import pin
 from tests.postgres.server import BUILDS, Build
 from tools import environment, progress, results
@@ -141,8 +142,8 @@ def show(items: list[Item], console: Console) -> None:
             item["build"],
             f"{item['updates']:,}",
             item["kernel"],
-            f"{cpu['median']:.2f} ({cpu['low']:.2f}..{cpu['high']:.2f})",
-            f"{ratio['median']:.2f} ({ratio['low']:.2f}..{ratio['high']:.2f})",
+            in_words(cpu, item["rounds"]),
+            in_words(ratio, item["rounds"]),
             f"{redo['median']:.2f}",
             f"{vacuum['median'] * 1000:.0f}",
             "same" if item["status"] == "passed" else "DIFFERS",
