@@ -71,7 +71,7 @@ def bench_section(result: Result) -> list[str]:
         f"## `{result.stem}`: {result.says}",
         "",
         f"`make bench STEM={result.stem}`, {result.finished:%Y-%m-%d}, commit {result.commit}, {result.cpu}, "
-        f"{result.tools['gcc']}, `{r['flags']}`, {r['runs']} runs of {r['rounds']} rounds on CPU {r['pinned_to_cpu']}, "
+        f"{result.tools['gcc']}, `{r['flags']}`, {r['runs']} × {r['rounds']} rounds on CPU {r['pinned_to_cpu']}, "
         f"{r['steal_percent']:.1f} % of the time stolen by the hypervisor. Ran: {', '.join(r['ran'])}. "
         f"Skipped, because this CPU lacks them: {', '.join(skipped) or 'none'}.",
         "",
