@@ -11,7 +11,7 @@
 (* number, and so they precede every normal XID.                           *)
 (*                                                                         *)
 (* How to break it: the mutants of spec/xid put another Precedes in the    *)
-(* place of this one; each breaks one law, named in its configuration.     *)
+(* place of this one; each breaks one law, which the run names.            *)
 (***************************************************************************)
 EXTENDS Integers, Sequences
 

@@ -1,7 +1,7 @@
 \* SPDX-License-Identifier: PostgreSQL
 ---------------------------- MODULE MCcompaction ----------------------------
-(* compaction with bounds, and what is wrong on purpose: a mutant          *)
-(* configuration puts a definition from here in the place of one there.    *)
+(* compaction with bounds, and definitions that are wrong on purpose: a    *)
+(* mutant run puts one of them in the place of one of compaction.          *)
 EXTENDS compaction, TLC
 
 One       == <<1>>

@@ -27,7 +27,7 @@
 (*     over the other holes          the next hole's from                  *)
 (* (in_place has another way with duplicates: one gap that grows.)         *)
 (*                                                                         *)
-(* How to break it: APSnapbuild_mutant_*.cfg write a survivor, or an XID   *)
+(* How to break it: the runs APSnapbuild_mutant_* write a survivor, or XID *)
 (* that is moved down, one place further up (Up = 1), the merged one place *)
 (* too low (Low = 1), begin to close one place above the lowest hole, or   *)
 (* take one XID too many for the result (Far = 1).                         *)

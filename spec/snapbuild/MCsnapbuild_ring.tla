@@ -1,15 +1,12 @@
 \* SPDX-License-Identifier: PostgreSQL
 -------------------------- MODULE MCsnapbuild_ring --------------------------
 (***************************************************************************)
-(* Bounds for snapbuild_ring, the algorithms a configuration may choose,   *)
+(* Bounds for snapbuild_ring, the algorithms that a run may choose,        *)
 (* broken ones for its mutants, and states that must be reachable.         *)
 (***************************************************************************)
-EXTENDS snapbuild_ring
+EXTENDS snapbuild_ring, MCserver
 
 CONSTANTS
-    MaxXacts,       \* XIDs that take part
-    MaxSubs,        \* of these, subtransactions
-    MaxWal,         \* records
     MaxLag,         \* by how many records the builder may lie behind when the server moves on
     Burns,          \* how many XIDs may get used up at once
     MaxXid          \* nextXid goes no further
@@ -17,28 +14,10 @@ CONSTANTS
 MCNat == {0} \cup Burns
 
 Bounds ==
-    /\ Cardinality(Xacts') <= MaxXacts
-    /\ Cardinality({x \in Xacts' : top'[x] # x}) <= MaxSubs
-    /\ Len(wal') <= MaxWal
+    /\ ServerBounds
     /\ nextXid' <= MaxXid
     /\ (serverVars' # serverVars => Len(wal) - read <= MaxLag)
     /\ (read' < read => creating)       \* one restart
-
-(* Of steps that commute one order is enough: as in MCsnapbuild.  XIDs are *)
-(* burnt right after a record.                                             *)
-LastRunning == Max({i \in 1..Len(wal) : wal[i].type = "running"} \cup {0})
-Logs        == Len(wal') > Len(wal) /\ wal'[Len(wal')].type = "running"
-Named(x)    == LastRunning > 0 /\ x < wal[LastRunning].next
-Fresh(x)    == ~Named(x) /\ x \notin changed /\ status[x] = "running"
-Ended       == \E i \in (LastRunning + 1)..Len(wal) : wal[i].type = "commit" /\ DidCommit(wal[i].xid)
-
-OneOrder ==
-    serverVars' # serverVars =>
-        /\ Len(wal) < MaxWal
-        /\ \A x \in Xacts : status'[x] # status[x] /\ status'[x] = "aborted" => (Tree(x) \cup {x}) \cap changed # {} \/ Named(top[x])
-        /\ \A x \in Xacts : x = Max(Xacts) /\ Fresh(x) =>
-              nextXid' # nextXid \/ Logs \/ x \in changed' \/ status'[x] # status[x]
-        /\ Ended => Logs \/ \E t \in Xacts : status[t] = "committing" /\ status'[t] = "committed"
 
 -----------------------------------------------------------------------------
 (* For long ways: just such records, in this order. *)

@@ -9,6 +9,7 @@
 (* later it is asked, and whatever clog knows by then.                     *)
 (*                                                                         *)
 (* What refines what                                                       *)
+(*   builder                 the state machine, extended by both           *)
 (*   snapbuild               sets of unbounded XIDs (this module)          *)
 (*     <- snapbuild_ring     arrays of XIDs on a ring, purge and insert    *)
 (*                           by a named algorithm                          *)
@@ -35,64 +36,36 @@
 (*     running-xacts record's oldest XID.                                  *)
 (*   - A transaction's own changes (subxip, command ids) are left out.     *)
 (*                                                                         *)
-(* How to break it: MCsnapbuild_mutant_*.cfg each replace one definition.  *)
+(* How to break it: each run MCsnapbuild_mutant_* replaces one definition. *)
 (* For example let Keep say x > xmin: the oldest running transaction, once *)
 (* committed, is purged at the next record and no later snapshot sees it.  *)
 (*                                                                         *)
-(* Found by it: GateAt = "FULL_SNAPSHOT" is what upstream's decode.c does  *)
-(* (xact_decode and heap2_decode return before FULL_SNAPSHOT), though      *)
-(* SnapBuildCommitTxn is written to track commits of BUILDING_SNAPSHOT.    *)
-(* A transaction that begins and commits between the two states, while an  *)
-(* older one runs on, is then unknown to snapshots of FULL_SNAPSHOT, and a *)
-(* transaction decoded after CONSISTENT can hold such a snapshot           *)
-(* (MCsnapbuild_bug_building_gate.cfg; reported on pgsql-hackers as        *)
-(* "Historic snapshot doesn't track txns committed in BUILDING_SNAPSHOT    *)
-(* state").                                                                *)
-(* And were it not for that, SnapBuildCommitTxn's own rule would lose the  *)
-(* same: it skips a commit of BUILDING_SNAPSHOT when the top-level XID     *)
-(* precedes next_phase_at, but a subtransaction of it may have got its XID *)
-(* later, and then does not precede the xmin of FULL_SNAPSHOT              *)
-(* (MCsnapbuild_bug_building_subxacts.cfg).  Here the whole transaction    *)
-(* must be too old (TooOldToTrack).  From CONSISTENT on, a newly built     *)
-(* snapshot is exact either way: MCsnapbuild_small_upstream.cfg.           *)
-(* Last, includes_all_transactions stays set upstream when a commit that   *)
-(* changed the catalog, after CONSISTENT, has a subtransaction that did    *)
-(* not and so is not tracked (MCsnapbuild_bug_full_subxacts.cfg).  It does *)
-(* no harm, as a snapshot is exported at once when CONSISTENT is reached   *)
-(* (FullSnapshotAtOnce).                                                   *)
+(* Found by it                                                             *)
+(*   - GateAt = "FULL_SNAPSHOT" is what upstream's decode.c does           *)
+(*     (xact_decode and heap2_decode return before FULL_SNAPSHOT), though  *)
+(*     SnapBuildCommitTxn is written to track commits of BUILDING_SNAPSHOT.*)
+(*     A transaction that begins and commits between the two states, while *)
+(*     an older one runs on, is then unknown to snapshots of FULL_SNAPSHOT.*)
+(*     A transaction decoded after CONSISTENT can hold such a snapshot     *)
+(*     (MCsnapbuild_bug_building_gate; reported on pgsql-hackers as        *)
+(*     "Historic snapshot doesn't track txns committed in BUILDING_SNAPSHOT*)
+(*     state").                                                            *)
+(*   - Without that gate, SnapBuildCommitTxn's own rule would lose the     *)
+(*     same. It skips a commit of BUILDING_SNAPSHOT when the top-level XID *)
+(*     precedes next_phase_at. But a subtransaction may have got its XID   *)
+(*     later, and then does not precede the xmin of FULL_SNAPSHOT          *)
+(*     (MCsnapbuild_bug_building_subxacts). Here the whole transaction must*)
+(*     be too old (TooOldToTrack). From CONSISTENT on, a newly built       *)
+(*     snapshot is exact either way: MCsnapbuild_small_upstream.           *)
+(*   - includes_all_transactions stays set upstream when a commit that     *)
+(*     changed the catalog, after CONSISTENT, has a subtransaction that did*)
+(*     not and so is not tracked (MCsnapbuild_bug_full_subxacts). It does  *)
+(*     no harm, as a snapshot is exported at once when CONSISTENT is       *)
+(*     reached (FullSnapshotAtOnce).                                       *)
 (*                                                                         *)
 (* Upstream: src/backend/replication/logical/snapbuild.c, decode.c.        *)
 (***************************************************************************)
-EXTENDS server
-
-CONSTANTS
-    FullSnapshots,  \* the values that building_full_snapshot may have at first
-    GateAt          \* the state from which commits and catalog changes are read at all
-
-VARIABLES
-    read,               \* LSN of the last record read
-    state,
-    xmin, xmax,         \* Invalid at first
-    next_phase_at,
-    committed,          \* committed.xip
-    all_transactions,   \* committed.includes_all_transactions
-    catchange,          \* catchange.xip
-    snapshot,           \* cached; None when there is none
-    in_progress,        \* the reorder buffer: XIDs known to have changed the catalog, each with
-                        \* the LSN from which it can be decoded again (0: there is none)
-    restart_point,      \* LSN of the newest serialised or restored snapshot, 0 when there is none
-    creating,           \* the slot is being created, and must not restore
-    full,               \* building_full_snapshot
-    disk                \* serialised snapshots, by LSN
-
-builderVars == <<read, state, xmin, xmax, next_phase_at, committed, all_transactions, catchange, snapshot,
-                 in_progress, restart_point, creating, full, disk>>
-vars == <<serverVars, builderVars>>
-
-None == [none |-> TRUE]
-
-Rank(s) == CASE s = "START" -> 0 [] s = "BUILDING_SNAPSHOT" -> 1 [] s = "FULL_SNAPSHOT" -> 2 [] s = "CONSISTENT" -> 3
-AtLeast(s) == Rank(state) >= Rank(s)
+EXTENDS builder
 
 -----------------------------------------------------------------------------
 (* Definitions that a mutant replaces *)
@@ -126,36 +99,17 @@ Sees(s, x) ==
     ELSE x \in s.xip
 
 -----------------------------------------------------------------------------
-BuilderInit ==
-    /\ read = 0
-    /\ state = "START"
-    /\ xmin = Invalid /\ xmax = Invalid /\ next_phase_at = Invalid
-    /\ committed = {} /\ all_transactions = TRUE
-    /\ catchange = {}
-    /\ snapshot = None
-    /\ in_progress = <<>>
-    /\ restart_point = 0
-    /\ creating = TRUE
-    /\ full \in FullSnapshots
-    /\ disk = <<>>
+Init == ServerInit /\ BuilderInit({})
 
-Init == ServerInit /\ BuilderInit
+(* The top-level transaction is marked too. *)
+ReadNewCid(r) == Mark({r.xid, r.top})
 
-Without(f, S) == [x \in DOMAIN f \ S |-> f[x]]
-
-(* SnapBuildProcessNewCid; it marks the top-level transaction too *)
-ReadNewCid(r) ==
-    /\ in_progress' =
-         IF Rank(state) < Rank(GateAt) THEN in_progress
-         ELSE [x \in DOMAIN in_progress \cup {r.xid, r.top} |->
-                  IF x \in DOMAIN in_progress THEN in_progress[x] ELSE restart_point]
-    /\ UNCHANGED <<state, xmin, xmax, next_phase_at, committed, all_transactions, catchange, snapshot,
-                   restart_point, disk>>
+ReadAbort(r) == Forget({r.xid} \cup r.subs)
 
 (* SnapBuildCommitTxn *)
 ReadCommit(r) ==
     /\ in_progress' = Without(in_progress, {r.xid} \cup r.subs)
-    /\ IF \/ Rank(state) < Rank(GateAt)
+    /\ IF \/ Gated
           \/ state = "START"
           \/ state = "BUILDING_SNAPSHOT" /\ TooOldToTrack(r)
        THEN UNCHANGED <<committed, all_transactions, xmax, snapshot>>
@@ -170,105 +124,21 @@ ReadCommit(r) ==
                                THEN Snapshot(xmin, xmax', committed') ELSE snapshot
     /\ UNCHANGED <<state, xmin, next_phase_at, catchange, restart_point, disk>>
 
-ReadAbort(r) ==
-    /\ in_progress' = Without(in_progress, {r.xid} \cup r.subs)
-    /\ UNCHANGED <<state, xmin, xmax, next_phase_at, committed, all_transactions, catchange, snapshot,
-                   restart_point, disk>>
-
 (* The end of SnapBuildProcessRunningXacts: move xmin, then purge *)
 MovePurge(oldest) ==
     /\ xmin' = oldest
     /\ committed' = Keep(committed, oldest)
     /\ catchange' = Keep(catchange, oldest)
 
-(* SnapBuildProcessRunningXacts with SnapBuildFindSnapshot and SnapBuildSerialize *)
-ReadRunning(r) ==
-    /\ UNCHANGED <<in_progress, all_transactions>>
-    /\ CASE AtLeast("CONSISTENT") ->
-              /\ disk' = IF read' \in DOMAIN disk THEN disk
-                         ELSE With(disk, read', [xmin |-> xmin, xmax |-> xmax, committed |-> committed,
-                                                 catchange |-> ToSerialize(DOMAIN in_progress)])
-              /\ restart_point' = read'
-              /\ MovePurge(r.oldest)
-              /\ UNCHANGED <<state, xmax, next_phase_at, snapshot>>
-         [] ~AtLeast("CONSISTENT") /\ r.oldest = r.next ->
-              /\ state' = "CONSISTENT"
-              /\ next_phase_at' = Invalid
-              /\ xmin' = r.next
-              /\ xmax' = r.next
-              /\ UNCHANGED <<committed, catchange, snapshot, restart_point, disk>>
-         [] ~AtLeast("CONSISTENT") /\ r.oldest # r.next /\ ~full /\ ~creating /\ read' \in DOMAIN disk ->
-              /\ state' = "CONSISTENT"
-              /\ next_phase_at' = Invalid
-              /\ xmin' = disk[read'].xmin
-              /\ xmax' = disk[read'].xmax
-              /\ committed' = disk[read'].committed
-              /\ catchange' = disk[read'].catchange
-              /\ snapshot' = Snapshot(xmin', xmax', committed')
-              /\ restart_point' = read'
-              /\ UNCHANGED disk
-         [] OTHER ->
-              /\ CASE state = "START" ->
-                        /\ state' = "BUILDING_SNAPSHOT"
-                        /\ next_phase_at' = r.next
-                        /\ xmax' = r.next
-                   [] state = "BUILDING_SNAPSHOT" /\ next_phase_at <= r.oldest ->
-                        /\ state' = "FULL_SNAPSHOT"
-                        /\ next_phase_at' = r.next
-                        /\ UNCHANGED xmax
-                   [] state = "FULL_SNAPSHOT" /\ next_phase_at <= r.oldest ->
-                        /\ state' = "CONSISTENT"
-                        /\ next_phase_at' = Invalid
-                        /\ UNCHANGED xmax
-                   [] OTHER -> UNCHANGED <<state, next_phase_at, xmax>>
-              /\ MovePurge(r.oldest)
-              /\ UNCHANGED <<snapshot, restart_point, disk>>
+File == [xmin |-> xmin, xmax |-> xmax, committed |-> committed, catchange |-> ToSerialize(DOMAIN in_progress)]
 
-Read(type, Handle(_)) ==
-    /\ read < Len(wal)
-    /\ wal[read + 1].type = type
-    /\ read' = read + 1
-    /\ Handle(wal[read'])
-    /\ UNCHANGED <<creating, full, serverVars>>
+Restored(file) == file.catchange
 
-(* A change to decode wants a snapshot and there is none: SnapBuildProcessChange *)
-Change ==
-    /\ AtLeast("FULL_SNAPSHOT")
-    /\ snapshot = None
-    /\ snapshot' = Snapshot(xmin, xmax, committed)
-    /\ UNCHANGED <<read, state, xmin, xmax, next_phase_at, committed, all_transactions, catchange, in_progress,
-                   restart_point, creating, full, disk, serverVars>>
+ReadRunning(r) == FindSnapshot(r.oldest, r.next, LAMBDA x, y : x <= y, MovePurge, File, Restored, Snapshot)
 
-(* Where decoding can start again: before the oldest transaction in        *)
-(* progress began (ReorderBufferGetOldestTXN), else at the newest          *)
-(* serialised snapshot; 0 when that is nowhere.                            *)
-RestartLsn ==
-    IF DOMAIN in_progress = {} THEN restart_point ELSE Min({in_progress[x] : x \in DOMAIN in_progress})
+Change == TakeSnapshot(Snapshot(xmin, xmax, committed))
 
-(* The decoder ends, and another one begins with what the slot remembers. *)
-Restart ==
-    /\ state = "CONSISTENT"
-    /\ RestartLsn > 0
-    /\ read' = RestartLsn - 1
-    /\ state' = "START"
-    /\ xmin' = Invalid /\ xmax' = Invalid /\ next_phase_at' = Invalid
-    /\ committed' = {} /\ all_transactions' = TRUE
-    /\ catchange' = {}
-    /\ snapshot' = None
-    /\ in_progress' = <<>>
-    /\ restart_point' = 0
-    /\ creating' = FALSE
-    /\ full' = FALSE
-    /\ UNCHANGED <<disk, serverVars>>
-
-(* CheckPointSnapBuild: files that no restart can want are removed. *)
-Unwanted == {lsn \in DOMAIN disk : lsn < RestartLsn}
-
-CheckPoint ==
-    /\ Unwanted # {}
-    /\ disk' = Without(disk, Unwanted)
-    /\ UNCHANGED <<read, state, xmin, xmax, next_phase_at, committed, all_transactions, catchange, snapshot,
-                   in_progress, restart_point, creating, full, serverVars>>
+Restart == StartAgain(RestartLsn, {})
 
 Server ==
     \/ Begin

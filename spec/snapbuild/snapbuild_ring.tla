@@ -2,82 +2,74 @@
 --------------------------- MODULE snapbuild_ring ---------------------------
 (***************************************************************************)
 (* The snapshot builder as it is: arrays of XIDs on a ring (32 bits in     *)
-(* PostgreSQL, Size is a constant here), upstream's comparisons, and purge *)
-(* and insert by one of the algorithms of xid_arrays.  It refines          *)
-(* snapbuild (Refines) as long as the XIDs it holds lie in half a ring.    *)
+(* PostgreSQL; Size is a constant here), upstream's comparisons, and purge *)
+(* and insert by one of the algorithms of xid_arrays. It refines snapbuild *)
+(* (Refines) as long as the XIDs it holds lie in half a ring.              *)
 (*                                                                         *)
 (* What is modelled beyond snapbuild                                       *)
-(*   committed.xip and catchange.xip as arrays, in the order the insert    *)
-(*   leaves them; bsearch in a snapshot's xip and in catchange.xip, which  *)
-(*   finds nothing reliable in an unsorted array; XIDs that get used up by *)
-(*   the thousand while nothing of interest happens (Burn), so that the    *)
-(*   ring is gone round.                                                   *)
+(*   - committed.xip and catchange.xip as arrays, in the order in which the*)
+(*     insert leaves them.                                                 *)
+(*   - bsearch in a snapshot's xip and in catchange.xip. It is not reliable*)
+(*     in an unsorted array.                                               *)
+(*   - Many XIDs that are assigned while nothing of interest happens       *)
+(*     (Burn), so that XIDs go round the ring.                             *)
+(*                                                                         *)
 (* The hypothesis                                                          *)
-(*   The server assigns no XID that is half a ring or more from one that   *)
-(*   is still held (HalfRing).  Held are: running XIDs and the builder's   *)
-(*   xmin, for which the slot's catalog_xmin stands; and, as Held says, the*)
-(*   xmin of files, the builder's xmax, the cached snapshot's xmin, and    *)
-(*   committed.xip.  For these the real server does not stand:             *)
-(*     "xmax" left out: the builder no longer refines snapbuild: an xmax   *)
-(*       older than half a ring counts as the future and is not moved      *)
-(*       (MCsnapbuild_ring_bug_stale_xmax).  With one transaction at a time*)
-(*       every snapshot stays exact, it only searches more                 *)
-(*       (MCsnapbuild_ring_small_stale_xmax).  But of two that straddle the*)
-(*       opposite of xmax, the younger committing first, the younger is    *)
-(*       then invisible (MCsnapbuild_ring_bug_stale_xmax_straddled).       *)
-(*     "snapshot" left out: a snapshot cached for more than half a ring of *)
-(*       XIDs, without one change of a catalog, takes new XIDs to precede  *)
-(*       its xmin and asks clog, which a decoder that lies behind must not *)
-(*       do (MCsnapbuild_ring_bug_stale_snapshot).  Any ANALYZE prevents   *)
-(*       it, so this is of theory.                                         *)
-(*     "committed" left out: the jump to CONSISTENT sets xmin past XIDs of *)
-(*       committed.xip and does not purge.  When half a ring of XIDs is    *)
-(*       assigned before the next running-xacts record, those count as the *)
-(*       future (MCsnapbuild_ring_bug_jump).  A server writes such a record*)
-(*       every 15 s, so this is of theory, too.                            *)
+(*   The server assigns no XID that is half a ring or more from one that is*)
+(*   still held (HalfRing). Running XIDs and the builder's xmin are held:  *)
+(*   the slot's catalog_xmin protects them. The constant Held names what   *)
+(*   else counts as held. The real server does not protect these:          *)
+(*     "files": the xmin, and with "xmax" the xmax, of serialised          *)
+(*       snapshots.                                                        *)
+(*     "xmax": the builder's xmax. Without it the builder does not refine  *)
+(*       snapbuild: an xmax older than half a ring counts as the future and*)
+(*       is not moved (MCsnapbuild_ring_bug_stale_xmax). With one          *)
+(*       transaction at a time every snapshot stays exact, and only        *)
+(*       searches more (MCsnapbuild_ring_small_stale_xmax). But take two   *)
+(*       transactions whose XIDs straddle the opposite of xmax, the younger*)
+(*       committing first: the younger is then invisible                   *)
+(*       (MCsnapbuild_ring_bug_stale_xmax_straddled).                      *)
+(*     "snapshot": the cached snapshot's xmin. Without it a snapshot can   *)
+(*       stay cached while more than half a ring of XIDs is assigned and no*)
+(*       catalog changes. It then takes new XIDs to precede its xmin and   *)
+(*       asks clog, which a decoder that lies behind must not do           *)
+(*       (MCsnapbuild_ring_bug_stale_snapshot). Any ANALYZE prevents it, so*)
+(*       it is unlikely.                                                   *)
+(*     "committed": what the jump to CONSISTENT leaves in committed.xip.   *)
+(*       The jump sets xmin past such XIDs and does not purge them. If half*)
+(*       a ring of XIDs is assigned before the next running-xacts record,  *)
+(*       they count as the future (MCsnapbuild_ring_bug_jump). A server    *)
+(*       writes such a record every 15 s, so it is unlikely.               *)
 (*                                                                         *)
 (* Upstream's purge of catchange.xip (PurgeFrontScan) on the ring          *)
-(*   Safe (no snapshot goes wrong): yes.  MCsnapbuild_ring_small_front_scan*)
-(*   Complete: no, across the wrap: MCsnapbuild_ring_bug_front_scan fails  *)
-(*   on Purged.                                                            *)
-(*   What stays is not looked for again: its XIDs are finished.  It goes   *)
-(*   when xmin passes the XIDs from after the wrap, unless xmin does that  *)
-(*   in one step of nearly half a ring (Held is empty there: only running  *)
-(*   XIDs and xmin hold it back): then what stayed is more than half       *)
-(*   a ring behind, counts as the future, and stays until its XIDs come    *)
-(*   round again (MCsnapbuild_ring_bug_front_scan_outlives).  Then a       *)
-(*   transaction with invalidations can be taken for a catalog-changing    *)
-(*   one, which adds an entry that nobody asks for.  InitialRunningXacts   *)
-(*   of 15 (PurgeRawMinimum) is safe and incomplete in the same way:       *)
-(*   ..._small_raw_minimum, ..._bug_raw_minimum.                           *)
+(*   Safe (no snapshot goes wrong): yes, MCsnapbuild_ring_small_front_scan.*)
+(*   Complete: no, across the wrap MCsnapbuild_ring_bug_front_scan fails on*)
+(*   Purged.                                                               *)
+(*   The XIDs that stay are finished, so no reader looks for them. They go *)
+(*   when xmin passes the XIDs from after the wrap. They stay if xmin      *)
+(*   passes them in one step of nearly half a ring: then they are more than*)
+(*   half a ring behind, count as the future, and stay until their numbers *)
+(*   are assigned again (MCsnapbuild_ring_bug_front_scan_outlives; Held is *)
+(*   empty there). A transaction with invalidations can then be taken for  *)
+(*   one that changed the catalog, which adds an entry that no reader looks*)
+(*   for. InitialRunningXacts of 15 (PurgeRawMinimum) is safe and          *)
+(*   incomplete in the same way: MCsnapbuild_ring_small_raw_minimum,       *)
+(*   MCsnapbuild_ring_bug_raw_minimum.                                     *)
 (*                                                                         *)
-(* How to break it: let Window be Size (MCsnapbuild_ring_mutant_window), or*)
-(* purge by a single lower bound (..._mutant_lower_bound).                 *)
+(* How to break it: let Window be Half + 1                                 *)
+(* (MCsnapbuild_ring_mutant_window), or purge by a single lower bound      *)
+(* (MCsnapbuild_ring_mutant_lower_bound).                                  *)
 (*                                                                         *)
 (* Upstream: src/backend/replication/logical/snapbuild.c, as of 18.        *)
 (***************************************************************************)
-EXTENDS server, xid_arrays
+EXTENDS builder, xid_arrays
 
 CONSTANTS
-    FullSnapshots, GateAt,      \* as in snapbuild
     Window,                     \* the XIDs held span less than this; Half is the hypothesis
     Held                        \* which of "xmax", "snapshot", "files", "committed" count as held
 
-VARIABLES
-    read, state, xmin, xmax, next_phase_at, committed, all_transactions, catchange, snapshot,
-    in_progress, restart_point, creating, full, disk
-
-builderVars == <<read, state, xmin, xmax, next_phase_at, committed, all_transactions, catchange, snapshot,
-                 in_progress, restart_point, creating, full, disk>>
-vars == <<serverVars, builderVars>>
-
-None == [none |-> TRUE]
-
-Rank(s) == CASE s = "START" -> 0 [] s = "BUILDING_SNAPSHOT" -> 1 [] s = "FULL_SNAPSHOT" -> 2 [] s = "CONSISTENT" -> 3
-AtLeast(s) == Rank(state) >= Rank(s)
-
 -----------------------------------------------------------------------------
-(* The algorithms, for a configuration to choose *)
+(* The algorithms; a run may choose others. *)
 Purge(xs, horizon)          == PurgeInPlace(xs, horizon)
 PurgeCatchange(xs, horizon) == PurgeInPlace(xs, horizon)
 Insert(xs, batch)           == InsertAppend(xs, batch)
@@ -106,34 +98,16 @@ Sees(s, x) ==
 Snapshot(xmn, xmx, xs) == [xmin |-> xmn, xmax |-> xmx, xip |-> Xip(xs)]
 
 -----------------------------------------------------------------------------
-BuilderInit ==
-    /\ read = 0
-    /\ state = "START"
-    /\ xmin = Invalid /\ xmax = Invalid /\ next_phase_at = Invalid
-    /\ committed = <<>> /\ all_transactions = TRUE
-    /\ catchange = <<>>
-    /\ snapshot = None
-    /\ in_progress = <<>>
-    /\ restart_point = 0
-    /\ creating = TRUE
-    /\ full \in FullSnapshots
-    /\ disk = <<>>
+Init == ServerInit /\ BuilderInit(<<>>)
 
-Init == ServerInit /\ BuilderInit
+Xids(fulls) == {XidOf(f) : f \in fulls}
 
-Without(f, S) == [x \in DOMAIN f \ S |-> f[x]]
-Xids(fulls)   == {XidOf(f) : f \in fulls}
-
-(* SnapBuildProcessNewCid; from 14 on it marks the top-level transaction too. *)
+(* From 14 on the top-level transaction is marked too. *)
 Marks(r) == {r.xid, r.top}
 
-ReadNewCid(r) ==
-    /\ in_progress' =
-         IF Rank(state) < Rank(GateAt) THEN in_progress
-         ELSE [x \in DOMAIN in_progress \cup Xids(Marks(r)) |->
-                  IF x \in DOMAIN in_progress THEN in_progress[x] ELSE restart_point]
-    /\ UNCHANGED <<state, xmin, xmax, next_phase_at, committed, all_transactions, catchange, snapshot,
-                   restart_point, disk>>
+ReadNewCid(r) == Mark(Xids(Marks(r)))
+
+ReadAbort(r) == Forget(Xids({r.xid} \cup r.subs))
 
 (* What a restored builder takes catchange.xip from, and what it concludes at a commit *)
 Restored(file)          == file.catchange
@@ -156,7 +130,7 @@ ReadCommit(r) ==
     LET xid  == XidOf(r.xid)
         subs == Downcast(SortUnique(r.subs))      \* in the order they were assigned
     IN  /\ in_progress' = Without(in_progress, {xid} \cup Range(subs))
-        /\ IF \/ Rank(state) < Rank(GateAt)
+        /\ IF \/ Gated
               \/ state = "START"
               \/ state = "BUILDING_SNAPSHOT" /\ TooOldToTrack(r)
            THEN UNCHANGED <<committed, all_transactions, xmax, snapshot>>
@@ -175,11 +149,6 @@ ReadCommit(r) ==
                          /\ UNCHANGED <<committed, xmax, snapshot>>
         /\ UNCHANGED <<state, xmin, next_phase_at, catchange, restart_point, disk>>
 
-ReadAbort(r) ==
-    /\ in_progress' = Without(in_progress, Xids({r.xid} \cup r.subs))
-    /\ UNCHANGED <<state, xmin, xmax, next_phase_at, committed, all_transactions, catchange, snapshot,
-                   restart_point, disk>>
-
 MovePurge(oldest) ==
     /\ xmin' = oldest
     /\ committed' = Purge(committed, oldest)
@@ -191,86 +160,12 @@ File == [xmin |-> xmin, xmax |-> xmax, committed |-> committed,
          catchange |-> SortUnique(DOMAIN in_progress), next |-> nextXid]
 
 ReadRunning(r) ==
-    LET oldest == XidOf(r.oldest)
-        next   == XidOf(r.next)
-    IN  /\ UNCHANGED <<in_progress, all_transactions>>
-        /\ CASE AtLeast("CONSISTENT") ->
-                  /\ disk' = IF read' \in DOMAIN disk THEN disk ELSE With(disk, read', File)
-                  /\ restart_point' = read'
-                  /\ MovePurge(oldest)
-                  /\ UNCHANGED <<state, xmax, next_phase_at, snapshot>>
-             [] ~AtLeast("CONSISTENT") /\ oldest = next ->
-                  /\ state' = "CONSISTENT"
-                  /\ next_phase_at' = Invalid
-                  /\ xmin' = next
-                  /\ xmax' = next
-                  /\ UNCHANGED <<committed, catchange, snapshot, restart_point, disk>>
-             [] ~AtLeast("CONSISTENT") /\ oldest # next /\ ~full /\ ~creating /\ read' \in DOMAIN disk ->
-                  /\ state' = "CONSISTENT"
-                  /\ next_phase_at' = Invalid
-                  /\ xmin' = disk[read'].xmin
-                  /\ xmax' = disk[read'].xmax
-                  /\ committed' = disk[read'].committed
-                  /\ catchange' = Restored(disk[read'])
-                  /\ snapshot' = Snapshot(xmin', xmax', committed')
-                  /\ restart_point' = read'
-                  /\ UNCHANGED disk
-             [] OTHER ->
-                  /\ CASE state = "START" ->
-                            /\ state' = "BUILDING_SNAPSHOT"
-                            /\ next_phase_at' = next
-                            /\ xmax' = next
-                       [] state = "BUILDING_SNAPSHOT" /\ PrecedesOrEquals(next_phase_at, oldest) ->
-                            /\ state' = "FULL_SNAPSHOT"
-                            /\ next_phase_at' = next
-                            /\ UNCHANGED xmax
-                       [] state = "FULL_SNAPSHOT" /\ PrecedesOrEquals(next_phase_at, oldest) ->
-                            /\ state' = "CONSISTENT"
-                            /\ next_phase_at' = Invalid
-                            /\ UNCHANGED xmax
-                       [] OTHER -> UNCHANGED <<state, next_phase_at, xmax>>
-                  /\ MovePurge(oldest)
-                  /\ UNCHANGED <<snapshot, restart_point, disk>>
+    FindSnapshot(XidOf(r.oldest), XidOf(r.next), PrecedesOrEquals, MovePurge, File, Restored, Snapshot)
 
-Read(type, Handle(_)) ==
-    /\ read < Len(wal)
-    /\ wal[read + 1].type = type
-    /\ read' = read + 1
-    /\ Handle(wal[read'])
-    /\ UNCHANGED <<creating, full, serverVars>>
+Change == TakeSnapshot(Snapshot(xmin, xmax, committed))
 
-Change ==
-    /\ AtLeast("FULL_SNAPSHOT")
-    /\ snapshot = None
-    /\ snapshot' = Snapshot(xmin, xmax, committed)
-    /\ UNCHANGED <<read, state, xmin, xmax, next_phase_at, committed, all_transactions, catchange, in_progress,
-                   restart_point, creating, full, disk, serverVars>>
-
-RestartLsn ==
-    IF DOMAIN in_progress = {} THEN restart_point ELSE Min({in_progress[x] : x \in DOMAIN in_progress})
-
-RestartAt(lsn) ==
-    /\ state = "CONSISTENT"
-    /\ lsn > 0
-    /\ read' = lsn - 1
-    /\ state' = "START"
-    /\ xmin' = Invalid /\ xmax' = Invalid /\ next_phase_at' = Invalid
-    /\ committed' = <<>> /\ all_transactions' = TRUE
-    /\ catchange' = <<>>
-    /\ snapshot' = None
-    /\ in_progress' = <<>>
-    /\ restart_point' = 0
-    /\ creating' = FALSE
-    /\ full' = FALSE
-    /\ UNCHANGED <<disk, serverVars>>
-
-Restart == RestartAt(RestartLsn)
-
-CheckPoint ==
-    /\ \E lsn \in DOMAIN disk : lsn < RestartLsn
-    /\ disk' = Without(disk, {lsn \in DOMAIN disk : lsn < RestartLsn})
-    /\ UNCHANGED <<read, state, xmin, xmax, next_phase_at, committed, all_transactions, catchange, snapshot,
-                   in_progress, restart_point, creating, full, serverVars>>
+RestartAt(lsn) == StartAgain(lsn, <<>>)
+Restart        == RestartAt(RestartLsn)
 
 -----------------------------------------------------------------------------
 (* What the builder's XIDs mean: the FullTransactionIds last assigned under them. *)

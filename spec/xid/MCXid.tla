@@ -1,7 +1,7 @@
 \* SPDX-License-Identifier: PostgreSQL
 ------------------------------- MODULE MCXid -------------------------------
 (* XidLaws on small rings, and comparisons that are wrong on purpose: a    *)
-(* mutant configuration puts one of them in the place of Precedes.         *)
+(* mutant run puts one of them in the place of Precedes.                   *)
 EXTENDS XidLaws
 
 \* Plain numbers, as if the ring never wrapped.
