@@ -7,7 +7,6 @@ include tests/postgres/rules.mk tests/runners/rules.mk
 # The extracted proofs are a peer of the kernels; they are built as soon as there are any.
 EXTRACTED  := $(if $(wildcard proofs/oracle/*),oracle)
 TEST_NEEDS := $(SETUP)/python.stamp $(BUILD)/ffi/$(FFI)
-TESTS      := tests$(STEM:%=/%)
 PYTEST     := $(PY) -m pytest -q -p no:cacheprovider
 
 # Of the stems that have kernels: against the oracle, and against the extracted proofs.
@@ -21,8 +20,17 @@ SANITIZED    := $(wildcard tests/$(or $(STEM),*)/test_sanitized.py)
 differential: $(TEST_NEEDS) $(EXTRACTED) ## proofs, oracles and kernels against each other on thousands of inputs; STEM= narrows (1 minute a stem)
 	@PGQUERN_RESULT=test $(PYTEST) $(DIFFERENTIAL)
 
+# A process for each folder of tests, as many side by side as there are CPUs: `house` are the tests of no row.
+TEST_FOLDERS := $(sort $(notdir $(patsubst %/,%,$(dir $(wildcard tests/$(or $(STEM),*)/test_*.py))))) $(if $(STEM),,house)
 test-python: $(TEST_NEEDS) $(EXTRACTED) $(PG_EXTENSIONS) $(SETUP)/servers.stamp $(SETUP)/coq.stamp $(SETUP)/tlc.stamp ## all pytest tests: oracles, kernels, real servers, extracted proofs (about 5 minutes)
-	@PGQUERN_RESULT=test $(PYTEST) --ignore-glob '*/test_sanitized.py' $(TESTS)
+	@echo "side by side, shown as they end: $(TEST_FOLDERS)"
+	@$(MAKE) --keep-going --output-sync=target --jobs=$$(nproc) $(TEST_FOLDERS:%=test-python-%)
+
+test-python-house:
+	@PGQUERN_RESULT=test $(PYTEST) $(wildcard tests/test_*.py)
+
+test-python-%:
+	@PGQUERN_RESULT=test $(PYTEST) --ignore-glob '*/test_sanitized.py' tests/$*
 
 test-deep: $(TEST_NEEDS) $(EXTRACTED) ## the differential tests with far more, and new, examples each time; STEM= narrows (20 minutes a stem)
 	@PGQUERN_PROFILE=deep PGQUERN_RESULT=test $(PYTEST) $(DIFFERENTIAL)
@@ -31,8 +39,8 @@ test-deep: $(TEST_NEEDS) $(EXTRACTED) ## the differential tests with far more, a
 HIDDEN := none avx2
 test-levels: $(TEST_NEEDS) ## the kernels' tests and some mutants, with the CPU's features hidden; STEM= narrows (3 minutes)
 	@failed=; for level in $(HIDDEN); do export PGQUERN_CPU=$$level; echo "PGQUERN_CPU=$$level"; \
-	  PGQUERN_PROFILE=asan PGQUERN_RESULT=test $(PYTEST) $(KERNEL_TESTS) || failed=1; \
-	  $(MAKE) mutants MUTANTS_ONE_IN=20 || failed=1; done; test -z "$$failed"
+	  PGQUERN_PROFILE=asan PGQUERN_RESULT=levels-$$level $(PYTEST) $(KERNEL_TESTS) || failed=1; \
+	  $(RUN_MUTANTS) --layer mutants-$$level --one-in 20 || failed=1; done; test -z "$$failed"
 
 # Python itself is not sanitized: libasan comes first, and what Python never frees is no leak of ours.
 test-asan: $(TEST_NEEDS) kernels-asan ## the differential tests with the kernels under ASan and UBSan (1 minute)

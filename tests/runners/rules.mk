@@ -43,6 +43,8 @@ tsan: $(OBJECTS) $(OBJECTS_TSAN) $(SETUP)/python.stamp ## readers while one proc
 # ---- mutants: one line of a kernel is broken at a time -------------------------------------------
 # N: only one mutant in N is run, chosen by name. ONLY="NAME NAME": only these.
 MUTANTS_ONE_IN ?= 1
+RUN_MUTANTS = $(PY) -m tests.runners.mutants --stem '$(STEM)' --cflags '$(CFLAGS_KERNEL)' $(foreach level,$(LEVELS),--isa '$(level)=$(ISA_$(level))')
+
 .PHONY: mutants
-mutants: kernels $(SETUP)/python.stamp ## break one line of a kernel at a time; the test named for it must fail (a minute a stem)
-	@$(PY) -m tests.runners.mutants --stem '$(STEM)' --one-in $(MUTANTS_ONE_IN) $(ONLY:%=--only %) --cflags '$(CFLAGS_KERNEL)' $(foreach level,$(LEVELS),--isa '$(level)=$(ISA_$(level))')
+mutants: kernels $(SETUP)/python.stamp ## break one line of a kernel at a time; the test named for it must fail; ONLY="NAMES" (a minute a stem)
+	@$(RUN_MUTANTS) --one-in $(MUTANTS_ONE_IN) $(ONLY:%=--only %)
