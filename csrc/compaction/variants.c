@@ -8,7 +8,7 @@ const pgq_compaction_variant pgq_compaction_variants[] = {
      pgq_cpu_any, pgq_compaction_pg13},
     {"pg14", "PostgreSQL 14's algorithm: item order, in place if presorted, else through scratch",
      PGQ_COMPACTION_ORDER_ITEM, pgq_cpu_any, pgq_compaction_pg14},
-    {"scalar", "pgquern in plain C: scan without branches, small tuples by fixed windows",
+    {"scalar", "pgquern in plain C: scan with few branches, small tuples by fixed windows",
      PGQ_COMPACTION_ORDER_ITEM, pgq_cpu_any, pgq_compaction_scalar},
 #if defined(__x86_64__)
     {"avx2", "pgquern for AVX2: vector scan, small tuples by fixed windows", PGQ_COMPACTION_ORDER_ITEM,

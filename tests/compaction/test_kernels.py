@@ -2,6 +2,7 @@
 """PageRepairFragmentation: every kernel against the oracle, in all bytes."""
 
 from dataclasses import replace
+from random import Random
 
 import numpy as np
 import pytest
@@ -55,6 +56,25 @@ def test_long_tuples_of_one_length(shape: Shape, pages: int) -> None:
         assert_agreement(page)
     for corner in corners(page):
         event(corner)
+
+
+def test_unused_line_pointer_that_looks_in_place() -> None:
+    """Its lp_off and lp_len are garbage that happens to name the place of the next tuple."""
+    rng = Random(1)
+    for unused, follower in [(1, 8192 - 64), (2, 8192 - 96), (2, 8192 - 128), (5, 8192 - 192)]:
+        lps = [normal(8192 - 32 * i, 32) for i in range(1, 6)]
+        lps[unused - 1] = LinePointer(8192 - 32 * unused, LP_UNUSED, 32)
+        assert_agreement(build([*lps, normal(follower - 96, 32)], fill=rng.randbytes(BLCKSZ)))
+        assert_agreement(build(lps, fill=rng.randbytes(BLCKSZ)))
+
+
+def test_long_tuples_of_two_lengths_in_slots() -> None:
+    """Each in a slot of 264 bytes, which some do not fill: 256 has no bit that 264 lacks."""
+    rng = Random(1)
+    for _ in range(40):
+        slots = rng.sample(range(25), 12)
+        lps = [normal(8192 - 264 * (slot + 1), rng.choice([264, 264, 256])) for slot in slots]
+        assert_agreement(build(lps, fill=rng.randbytes(BLCKSZ)))
 
 
 @given(similar_shapes())
