@@ -13,7 +13,7 @@ const pgq_snapbuild_purge_variant pgq_snapbuild_purge_variants[] = {
     {"upstream", "SnapBuildPurgeOlderTxn: survivors to an allocated workspace and back", pgq_cpu_any,
      pgq_snapbuild_purge_upstream},
     {"inplace", "survivors slide down, a branch each", pgq_cpu_any, pgq_snapbuild_purge_inplace},
-    {"scalar", "survivors slide down, branch-free", pgq_cpu_any, pgq_snapbuild_purge_scalar},
+    {"scalar", "16 XIDs that all stay at once, else branch-free", pgq_cpu_any, pgq_snapbuild_purge_scalar},
 #if defined(__x86_64__)
     {"avx2", "8 XIDs a step, packed by a looked-up permutation", pgq_cpu_avx2, pgq_snapbuild_purge_avx2},
     {"avx512", "16 XIDs a step, packed by vpcompressd", pgq_cpu_avx512, pgq_snapbuild_purge_avx512},

@@ -93,6 +93,18 @@ def test_purge_of_every_length_and_alignment(variant: str) -> None:
 
 
 @pytest.mark.parametrize("variant", every_variant(variants("purge")))
+def test_purge_of_xids_half_a_ring_away(variant: str) -> None:
+    """Such an XID precedes xmin and goes, also as the only one in an array that otherwise holds xmin alone."""
+    for xmin in (xmin for xmin in CORNERS if xmin ^ HALF >= FIRST_NORMAL):
+        for n, at in product([1, 8, 16, 32, 100], [0, 7, -1]):
+            xip = [xmin] * n
+            xip[at % n] = xmin ^ HALF
+            committed = Committed(xip)
+            committed.purge(xmin, variant=variant, checked=False)
+            assert committed.xip == ref.purge(xip, xmin), (xmin, n, at)
+
+
+@pytest.mark.parametrize("variant", every_variant(variants("purge")))
 def test_purge_of_long_arrays(variant: str) -> None:
     """Long enough to be looked at in blocks: runs that stay or go as a whole, mixed ones, and XIDs that spoil a run."""
     rng = Random(1)
