@@ -188,16 +188,70 @@ static inline void survey_few(scan *s, survey *v, uint32_t m, __m256i a, __m256i
     compare_tuples(s, v, n, s->nitems - n, b, _mm256_blend_epi32(before, last, 1));
 }
 
+/* What was seen of all tuples so far, a lane each: the lowest lp_off, the highest end, and so on. */
+typedef struct extremes {
+    __m256i lows, ends, offs, longest, totals;
+} extremes;
+
+/* Aligned lengths and lp_off of 16 line pointers, both 0 where `stored` is. */
+static inline __attribute__((always_inline)) void note_bounds(extremes *x, __m256i stored, __m256i off,
+                                                              __m256i len)
+{
+    __m256i low = _mm256_or_si256(off, _mm256_xor_si256(stored, _mm256_set1_epi16(-1)));
+
+    x->lows = _mm256_min_epu16(x->lows, low);
+    x->ends = _mm256_max_epu16(x->ends, _mm256_add_epi16(off, len));
+    x->offs = _mm256_or_si256(x->offs, off);
+    x->longest = _mm256_max_epu16(x->longest, len);
+    x->totals = _mm256_add_epi32(x->totals, _mm256_madd_epi16(len, _mm256_set1_epi16(1)));
+}
+
+/* All are within bounds if min(low, upper) == upper, max(end, special) == special, off % 8 == 0. */
+static inline __attribute__((always_inline)) bool out_of_bounds(const extremes *x, const bounds *b)
+{
+    const __m256i upper = _mm256_set1_epi16((short)b->upper), special = _mm256_set1_epi16((short)b->special);
+    __m256i bad = _mm256_xor_si256(_mm256_min_epu16(x->lows, upper), upper);
+
+    bad = _mm256_or_si256(bad, _mm256_xor_si256(_mm256_max_epu16(x->ends, special), special));
+    return any(_mm256_or_si256(bad, _mm256_and_si256(x->offs, _mm256_set1_epi16(UNIT - 1))));
+}
+
+/* Stores the tuples that `stored` names: its low 8 bits those of first, the next 8 those of second. Past the last one. */
+static inline __attribute__((always_inline)) uint32_t *store_tuples(uint32_t *to, uint32_t stored,
+                                                                    __m256i first, __m256i second)
+{
+    _mm256_storeu_si256((__m256i *)to, pack(stored & 0xff, first));
+    to += (uint32_t)_mm_popcnt_u32(stored & 0xff);
+    _mm256_storeu_si256((__m256i *)to, pack(stored >> 8, second));
+    return to + (uint32_t)_mm_popcnt_u32(stored >> 8);
+}
+
+/* A mask of the line pointers, given by their halves, whose lp_flags are not 0. */
+static inline __attribute__((always_inline)) __m256i used_lanes(__m256i low, __m256i high)
+{
+    const __m256i one = _mm256_set1_epi16(1);
+
+    return _mm256_or_si256(_mm256_srai_epi16(low, 15), _mm256_cmpeq_epi16(_mm256_and_si256(high, one), one));
+}
+
+/* What the comparison of all tuples has found. */
+static inline __attribute__((always_inline)) void put_survey(scan *s, const survey *v)
+{
+    s->ngaps = (uint32_t)(v->next_gap - s->gaps);
+    s->first = v->first;
+    s->unsorted = any(v->unsorted);
+    s->overlapping = any(v->overlapping);
+}
+
 /* few: at most LANES line pointers; a constant at each call. If a line pointer is out of bounds, the rest is of no use. */
 static inline __attribute__((always_inline)) void scan_line_pointers(const uint8_t *page, const bounds *b,
                                                                      scan *s, bool few)
 {
-    const __m256i zero = _mm256_setzero_si256(), one = _mm256_set1_epi16(1);
+    const __m256i zero = _mm256_setzero_si256();
     const __m256i off_mask = _mm256_set1_epi16(LP_OFF_MASK);
     const __m256i numbers = _mm256_set_epi16(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
-    __m256i base = _mm256_set1_epi16((short)b->special), lows = _mm256_set1_epi16(-1);
-    __m256i ends = zero, offs = zero, longest = zero, totals = zero, bad;
-    __m256i first = zero, second = zero;
+    __m256i base = _mm256_set1_epi16((short)b->special), first = zero, second = zero;
+    extremes x = {_mm256_set1_epi16(-1), zero, zero, zero, zero};
     survey v = {zero, zero, s->gaps, 0};
     uint32_t *next = s->tuples + 1;
     uint32_t stored_bits = 0;
@@ -211,21 +265,15 @@ static inline __attribute__((always_inline)) void scan_line_pointers(const uint8
         __m256i there = _mm256_cmpgt_epi16(_mm256_set1_epi16((short)(b->nline - i)), numbers);
         /* lp_off and the low bit of lp_flags; the high bit of lp_flags and lp_len */
         __m256i low = low_halves(words0, words1), high = high_halves(words0, words1);
-        __m256i used =
-            _mm256_or_si256(_mm256_srai_epi16(low, 15), _mm256_cmpeq_epi16(_mm256_and_si256(high, one), one));
+        __m256i used = _mm256_and_si256(used_lanes(low, high), there);
         __m256i len = _mm256_srli_epi16(high, 1), off, stored, new_off;
         uint32_t used_bits;
 
-        used = _mm256_and_si256(used, there);
         stored = _mm256_andnot_si256(_mm256_cmpeq_epi16(len, zero), used);
         len = _mm256_and_si256(_mm256_add_epi16(len, _mm256_set1_epi16(7)), _mm256_set1_epi16(~7));
         len = _mm256_and_si256(len, stored);
         off = _mm256_and_si256(_mm256_and_si256(low, off_mask), stored);
-        lows = _mm256_min_epu16(lows, _mm256_or_si256(off, _mm256_xor_si256(stored, _mm256_set1_epi16(-1))));
-        ends = _mm256_max_epu16(ends, _mm256_add_epi16(off, len));
-        offs = _mm256_or_si256(offs, off);
-        longest = _mm256_max_epu16(longest, len);
-        totals = _mm256_add_epi32(totals, _mm256_madd_epi16(len, one));
+        note_bounds(&x, stored, off, len);
 
         new_off = _mm256_sub_epi16(base, prefix_sums(len));
         base = _mm256_permute4x64_epi64(spread_last_word(new_off), 0xff);
@@ -238,10 +286,7 @@ static inline __attribute__((always_inline)) void scan_line_pointers(const uint8
 
         zip(off, len, &first, &second);
         stored_bits = lane_bits(stored);
-        _mm256_storeu_si256((__m256i *)next, pack(stored_bits & 0xff, first));
-        next += (uint32_t)_mm_popcnt_u32(stored_bits & 0xff);
-        _mm256_storeu_si256((__m256i *)next, pack(stored_bits >> 8, second));
-        next += (uint32_t)_mm_popcnt_u32(stored_bits >> 8);
+        next = store_tuples(next, stored_bits, first, second);
         used_bits = lane_bits(used);
         nused += (uint32_t)_mm_popcnt_u32(used_bits);
         nline_left = used_bits ? i + 32 - (uint32_t)_lzcnt_u32(used_bits) : nline_left;
@@ -251,20 +296,12 @@ static inline __attribute__((always_inline)) void scan_line_pointers(const uint8
         survey_few(s, &v, stored_bits, first, second, b->special);
     else
         survey_tuples(s, &v);
-    s->ngaps = (uint32_t)(v.next_gap - s->gaps);
-    s->first = v.first;
-    s->unsorted = any(v.unsorted);
-    s->overlapping = any(v.overlapping);
+    put_survey(s, &v);
     s->nused = nused;
     s->nline_left = nline_left;
-    s->total = sum_of_lanes(totals);
-    s->longest = max_of_lanes(longest);
-    /* all but these are within bounds: min(low, upper) == upper, max(end, special) == special, off % 8 == 0 */
-    bad = _mm256_xor_si256(_mm256_min_epu16(lows, _mm256_set1_epi16((short)b->upper)),
-                           _mm256_set1_epi16((short)b->upper));
-    bad = _mm256_or_si256(bad, _mm256_xor_si256(_mm256_max_epu16(ends, _mm256_set1_epi16((short)b->special)),
-                                                _mm256_set1_epi16((short)b->special)));
-    s->out_of_bounds = any(_mm256_or_si256(bad, _mm256_and_si256(offs, _mm256_set1_epi16(UNIT - 1))));
+    s->total = sum_of_lanes(x.totals);
+    s->longest = max_of_lanes(x.longest);
+    s->out_of_bounds = out_of_bounds(&x, b);
 }
 
 /* ---- presorted: run by run, in place ---- */

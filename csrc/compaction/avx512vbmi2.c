@@ -116,6 +116,29 @@ typedef struct survey {
     uint32_t nitems, nused, nline_left, ngaps, first;
 } survey;
 
+/* Aligned lengths and lp_off of line pointers, both 0 where a lane is not in `stored`. */
+static inline __attribute__((always_inline)) void note_bounds(survey *v, __mmask32 stored, __m512i off,
+                                                              __m512i len)
+{
+    v->lows = _mm512_mask_min_epu16(v->lows, stored, v->lows, off);
+    v->ends = _mm512_max_epu16(v->ends, _mm512_add_epi16(off, len));
+    v->offs = _mm512_or_si512(v->offs, off);
+    v->longest = _mm512_max_epu16(v->longest, len);
+    v->shortest = _mm512_mask_min_epu16(v->shortest, stored, v->shortest, len);
+    v->totals = _mm512_add_epi32(v->totals, _mm512_madd_epi16(len, _mm512_set1_epi16(1)));
+}
+
+/* Puts 32 line pointers together again, from their low and high halves. */
+static inline __attribute__((always_inline)) void store_words(uint32_t *words, __m512i low, __m512i high)
+{
+    const __m512i zip_low = _mm512_set_epi16(47, 15, 46, 14, 45, 13, 44, 12, 43, 11, 42, 10, 41, 9, 40, 8, 39,
+                                             7, 38, 6, 37, 5, 36, 4, 35, 3, 34, 2, 33, 1, 32, 0);
+    const __m512i zip_high = _mm512_add_epi16(zip_low, _mm512_set1_epi16(16));
+
+    _mm512_storeu_si512(words, _mm512_permutex2var_epi16(low, zip_low, high));
+    _mm512_storeu_si512(words + LANES / 2, _mm512_permutex2var_epi16(low, zip_high, high));
+}
+
 /* 32 line pointers from the i-th on, of which those in `there` count: a constant if all do. */
 static inline __attribute__((always_inline)) void scan_vector(const uint8_t *page, scan *s, survey *v,
                                                               uint32_t i, __mmask32 there)
@@ -123,9 +146,6 @@ static inline __attribute__((always_inline)) void scan_vector(const uint8_t *pag
     const __m512i even = _mm512_set_epi16(62, 60, 58, 56, 54, 52, 50, 48, 46, 44, 42, 40, 38, 36, 34, 32, 30,
                                           28, 26, 24, 22, 20, 18, 16, 14, 12, 10, 8, 6, 4, 2, 0);
     const __m512i odd = _mm512_add_epi16(even, _mm512_set1_epi16(1));
-    const __m512i zip_low = _mm512_set_epi16(47, 15, 46, 14, 45, 13, 44, 12, 43, 11, 42, 10, 41, 9, 40, 8, 39,
-                                             7, 38, 6, 37, 5, 36, 4, 35, 3, 34, 2, 33, 1, 32, 0);
-    const __m512i zip_high = _mm512_add_epi16(zip_low, _mm512_set1_epi16(16));
     const __m512i lane_before = _mm512_set_epi16(30, 29, 28, 27, 26, 25, 24, 23, 22, 21, 20, 19, 18, 17, 16,
                                                  15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0, 0);
     const __m512i one = _mm512_set1_epi16(1), last_lane = _mm512_set1_epi16(LANES - 1);
@@ -143,12 +163,7 @@ static inline __attribute__((always_inline)) void scan_vector(const uint8_t *pag
     uint32_t n = (uint32_t)_mm_popcnt_u32(stored), used_bits = used;
 
     len = _mm512_maskz_mov_epi16(stored, _mm512_and_si512(len, _mm512_set1_epi16(~7)));
-    v->lows = _mm512_mask_min_epu16(v->lows, stored, v->lows, off);
-    v->ends = _mm512_max_epu16(v->ends, _mm512_add_epi16(off, len));
-    v->offs = _mm512_or_si512(v->offs, off);
-    v->longest = _mm512_max_epu16(v->longest, len);
-    v->shortest = _mm512_mask_min_epu16(v->shortest, stored, v->shortest, len);
-    v->totals = _mm512_add_epi32(v->totals, _mm512_madd_epi16(len, one));
+    note_bounds(v, stored, off, len);
 
     sums = prefix_sums(len);
     new_off = _mm512_sub_epi16(v->base, sums);
@@ -159,8 +174,7 @@ static inline __attribute__((always_inline)) void scan_vector(const uint8_t *pag
         low, stored, _mm512_ternarylogic_epi32(low, new_off, _mm512_set1_epi16(LP_OFF_MASK), 0xd8));
     low = _mm512_maskz_mov_epi16(used, low);
     high = _mm512_maskz_mov_epi16(used, high);
-    _mm512_storeu_si512(s->words + i, _mm512_permutex2var_epi16(low, zip_low, high));
-    _mm512_storeu_si512(s->words + i + LANES / 2, _mm512_permutex2var_epi16(low, zip_high, high));
+    store_words(s->words + i, low, high);
 
     shift = pack(stored, _mm512_sub_epi16(new_off, off));
     before = _mm512_mask_permutexvar_epi16(_mm512_set1_epi16(s->shifts[v->nitems]), ~1u, lane_before, shift);
@@ -218,6 +232,20 @@ static inline void scan_line_pointers(const uint8_t *page, const bounds *b, scan
     _mm512_storeu_si512(s->old_ends + s->nitems, v.base);
 }
 
+/* Inclusive prefix sums of 16 lanes of 32 bits. */
+static inline __m512i prefix_sums_of_dwords(__m512i v)
+{
+    const __m512i zero = _mm512_setzero_si512();
+    __m512i sums, below;
+
+    sums = _mm512_add_epi32(v, _mm512_bslli_epi128(v, 4));
+    sums = _mm512_add_epi32(sums, _mm512_bslli_epi128(sums, 8));
+    below = _mm512_shuffle_epi32(sums, _MM_PERM_DDDD);
+    sums = _mm512_add_epi32(sums, _mm512_alignr_epi64(below, zero, 6));
+    return _mm512_add_epi32(
+        sums, _mm512_add_epi32(_mm512_alignr_epi64(below, zero, 4), _mm512_alignr_epi64(below, zero, 2)));
+}
+
 /* The same of at most FEW line pointers, in one vector of whole ones. */
 static inline void scan_few(const uint8_t *page, const bounds *b, scan *s)
 {
@@ -228,18 +256,12 @@ static inline void scan_few(const uint8_t *page, const bounds *b, scan *s)
     __mmask16 stored = _mm512_mask_cmpgt_epu32_mask(used, words, _mm512_set1_epi32((1 << 17) - 1)), there;
     __m512i off = _mm512_maskz_and_epi32(stored, words, _mm512_set1_epi32(LP_OFF_MASK));
     __m512i len = _mm512_maskz_add_epi32(stored, _mm512_srli_epi32(words, 17), _mm512_set1_epi32(7));
-    __m512i sums, new_off, outside, tuples, before, old_ends;
+    __m512i new_off, outside, tuples, before, old_ends;
     __mmask16 gaps, falls;
     uint32_t used_bits = used;
 
     len = _mm512_and_si512(len, _mm512_set1_epi32(~7));
-    sums = _mm512_add_epi32(len, _mm512_bslli_epi128(len, 4));
-    sums = _mm512_add_epi32(sums, _mm512_bslli_epi128(sums, 8));
-    before = _mm512_shuffle_epi32(sums, _MM_PERM_DDDD);
-    sums = _mm512_add_epi32(sums, _mm512_alignr_epi64(before, zero, 6));
-    sums = _mm512_add_epi32(
-        sums, _mm512_add_epi32(_mm512_alignr_epi64(before, zero, 4), _mm512_alignr_epi64(before, zero, 2)));
-    new_off = _mm512_sub_epi32(_mm512_set1_epi32((int)b->special), sums);
+    new_off = _mm512_sub_epi32(_mm512_set1_epi32((int)b->special), prefix_sums_of_dwords(len));
 
     /* a fault shows in the sign bit */
     outside =
