@@ -25,7 +25,7 @@
 (*       snapbuild: an xmax older than half a ring counts as the future and*)
 (*       is not moved (MCsnapbuild_ring_bug_stale_xmax). With one          *)
 (*       transaction at a time every snapshot stays exact, and only        *)
-(*       searches more (MCsnapbuild_ring_small_stale_xmax). But take two   *)
+(*       searches more (MCsnapbuild_ring_large_stale_xmax). But take two   *)
 (*       transactions whose XIDs straddle the opposite of xmax, the younger*)
 (*       committing first: the younger is then invisible                   *)
 (*       (MCsnapbuild_ring_bug_stale_xmax_straddled).                      *)
