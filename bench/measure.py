@@ -15,6 +15,7 @@ from pathlib import Path
 import click
 
 from bench.goals import Config, Times
+from tools import environment
 
 Key = tuple[tuple[str, str], ...]
 
@@ -27,6 +28,12 @@ def pin() -> int:
     chosen = max(os.sched_getaffinity(0))
     os.sched_setaffinity(0, {chosen})
     return chosen
+
+
+def skipped(variant: str) -> dict[str, str]:
+    """The item of a result that says that a variant did not run here."""
+    reason = f"this CPU lacks it (PGQUERN_CPU: {environment.cpu_level()})"
+    return {"name": f"variant {variant}", "status": "skipped", "reason": reason}
 
 
 def split_name(name: str) -> tuple[Config, str]:

@@ -19,7 +19,7 @@ import numpy as np
 
 from bench import goals, show
 from bench.goals import Config, Goals, Roles, Standing, Times
-from bench.measure import list_configs, measure, pin
+from bench.measure import list_configs, measure, pin, skipped
 from tools import environment, progress, results
 
 BUILD = Path("build/bench")
@@ -113,14 +113,11 @@ def write(
     stem: str, table: Goals, measured: Measured, floors: Sequence[Standing], targets: Sequence[Standing], **more: Any
 ) -> results.Result:
     """build/results/bench/STEM.json."""
-    reason = f"this CPU lacks it (PGQUERN_CPU: {environment.cpu_level()})"
-    skipped = [
-        {"name": f"variant {v}", "status": "skipped", "reason": reason} for v in skipped_variants(table, measured)
-    ]
+    absent = [skipped(v) for v in skipped_variants(table, measured)]
     return results.write(
         "bench",
         stem,
-        [item(c, v, times, table.roles_of(c)) for c, times in measured for v in times] + skipped + floor_items(floors),
+        [item(c, v, times, table.roles_of(c)) for c, times in measured for v in times] + absent + floor_items(floors),
         says=summary(measured, floors, targets),
         tools={
             "gcc": environment.first_line("gcc", "--version"),

@@ -33,7 +33,9 @@ def _pictures() -> tuple[list[tuple[Markup, str]], str]:
 
 
 def _items(found: Sequence[Result], layer: str) -> list[dict[str, Any]]:
-    return [item.model_dump() for result in found if result.layer == layer for item in result.items]
+    """What ran in one layer."""
+    items = [item for result in found if result.layer == layer for item in result.items]
+    return [item.model_dump() for item in items if item.status != "skipped"]
 
 
 def _beside_plots(items: Sequence[dict[str, Any]]) -> list[Markup]:
@@ -92,7 +94,7 @@ def _head(result: Result) -> str:
 
 def _beside_figures(result: Result) -> list[str]:
     """A line for each server and kernel: the worst configuration, the middle one, the best."""
-    items = [item.model_dump() for item in result.items]
+    items = _items([result], "beside")
     covered = max(item["speedup"]["coverage"] for item in items)
     lines = [
         "### Beside a real server's own function",
@@ -109,7 +111,8 @@ def _beside_figures(result: Result) -> list[str]:
     for (server, optimisation, variant), row in rows.items():
         if variant == "native":
             continue
-        low, *_, high = ranked = sorted(row, key=lambda item: float(item["speedup"]["median"]))
+        ranked = sorted(row, key=lambda item: float(item["speedup"]["median"]))
+        low, high = ranked[0], ranked[-1]
         worst, middle = Ratio.model_validate(low["speedup"]), ranked[len(ranked) // 2]["speedup"]["median"]
         which = ", ".join(f"{k} {v}" for k, v in low["config"].items() if k != "server")
         best = high["speedup"]["median"]
@@ -137,7 +140,7 @@ def _endtoend_figures(result: Result) -> list[str]:
         "| server | updates | kernel inside | rounds | startup CPU s | native / kernel | VACUUM ms |",
         "|---|---|---|---|---|---|---|",
     ]
-    for item in (entry.model_dump() for entry in result.items):
+    for item in _items([result], "endtoend"):
         rounds = item["rounds"]
         lines.append(
             f"| {item['build']} | {item['updates']:,} | {item['kernel']} | {rounds} | "

@@ -14,7 +14,7 @@ from time import perf_counter
 import pgquern.compaction
 
 from bench.compaction.pages import PAGE_SIZE, pool
-from bench.measure import pin
+from bench.measure import pin, skipped
 from ref.compaction import Order, page_repair_fragmentation
 from tools import results
 from tools.progress import console
@@ -59,10 +59,11 @@ def main() -> None:
         median = statistics.median(rate)
         console().print(f"{name:>8}: {median:>10,.0f} pages a second, {median / oracle:,.0f} times the oracle")
         items.append({"name": name, "status": "passed", "pages_a_second": median, "range": [min(rate), max(rate)]})
+    absent = [skipped(v.name) for v in pgquern.compaction.variants() if not v.supported]
     results.write(
         "speed",
         "compaction",
-        items,
+        [*items, *absent],
         says=f"oracle {oracle:,.0f} pages a second",
         tools={},
         seconds=perf_counter() - started,

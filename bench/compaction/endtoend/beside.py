@@ -25,7 +25,7 @@ from rich.table import Column, Table
 
 from bench import goals
 from bench.compaction.pages import pool
-from bench.measure import list_configs, pin
+from bench.measure import list_configs, pin, skipped
 from ref.compaction import VERSIONS
 from tests.compaction.prb import Prb
 from tests.postgres.server import BUILDS, Build, Server
@@ -109,7 +109,7 @@ def main(labels: tuple[str, ...], passes: int, where: tuple[str, ...]) -> None:
     results.write(
         "beside",
         STEM,
-        items,
+        items + [skipped(row.name) for row in pgquern.compaction.variants() if not row.supported],
         says=f"{len(configs)} configurations beside {', '.join(labels)}",
         tools={f"PostgreSQL {label}": BY_LABEL[label].version() for label in labels},
         seconds=seconds,

@@ -23,7 +23,7 @@ from rich.table import Column, Table
 
 from bench.compaction.endtoend.experiment import Recovery, crashed, recover
 from bench.compaction.report import spread as in_words
-from bench.measure import pin
+from bench.measure import pin, skipped
 from tests.postgres.server import BUILDS, Build
 from tools import environment, progress, results
 
@@ -111,7 +111,8 @@ def targets(items: list[Item]) -> list[dict[str, Any]]:
 def merged(new: list[Item]) -> list[Item]:
     """The new items, and those in the file, of the same commit, that they don't replace."""
     keys = {(item["build"], item["updates"]) for item in new}
-    old = [entry.model_dump() for result in results.load(layer="endtoend", stem=STEM) for entry in result.items]
+    found = [entry for result in results.load(layer="endtoend", stem=STEM) for entry in result.items]
+    old = [entry.model_dump() for entry in found if entry.status != "skipped"]
     kept = [item for item in old if item["commit"] == new[0]["commit"] and (item["build"], item["updates"]) not in keys]
     return sorted([*kept, *new], key=lambda item: (item["updates"], item["build"]))
 
@@ -124,7 +125,7 @@ def write(items: list[Item], seconds: float, cpu: int) -> None:
     results.write(
         "endtoend",
         STEM,
-        items,
+        items + [skipped(row.name) for row in pgquern.compaction.variants() if not row.supported],
         says=f"recovery CPU of {build} down by {ratio:.1f}x at best, same table in {same} of {len(items)} cases",
         tools={f"PostgreSQL {item['build']}": item["version"] for item in items},
         seconds=seconds,
