@@ -63,6 +63,6 @@ size_t pgq_compaction_repair_fragmentation_batch(void *const pages[], size_t n, 
     if (variant != NULL)
         return pgq_compaction_batch(variant->fn, pages, n, truncate, status);
     for (size_t i = 0; pages != NULL && status != NULL && i < n; i++)
-        status[i] = (pgq_status){PGQ_VARIANT, 0};
+        status[i] = refused(PGQ_VARIANT, 0);
     return n;
 }

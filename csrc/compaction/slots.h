@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: PostgreSQL */
 /*
- * Long tuples of one length, out of order: each to its place by one copy, where a way by scratch takes two.
+ * Long tuples of one length, out of order: each moves to its place by one copy, where a move through scratch takes two.
  *
- * Such tuples mostly lie in slots of their length, counted from pd_special downwards, and tuple k must go to slot k. If
- * that is free, the tuple can come, which frees the slot it comes from, and so on, to a slot where none must go. What is
- * left when no slot is free are cycles: one tuple of each is put aside.
+ * Such tuples mostly lie in slots of their length, counted from pd_special downwards, and tuple k must move to slot k. If
+ * that slot is free, the tuple moves there and leaves its own slot free for the next one. This goes on until the free slot
+ * is one to which no tuple must move. The tuples that then are not in place form cycles; one tuple of each is put aside.
  */
 #ifndef PGQUERN_COMPACTION_SLOTS_H
 #define PGQUERN_COMPACTION_SLOTS_H

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: PostgreSQL */
 /*
- * Purge of long arrays. What stays and what goes mostly lies together: XIDs come in commit order, so the oldest come first.
- * So the array goes to the kernel in spans, and after a span of which all stayed blocks are looked at as a whole, and
- * copied, as long as all stay, or not even that where they are in place; after a span of which none did, they are passed
- * over as long as all go. Vectors are as wide as the file that includes this is compiled for.
+ * Purge of long arrays. XIDs come in commit order, so the oldest come first: those that stay mostly lie together, and so
+ * do those that go. The kernel works on one span at a time. After a span of which all XIDs stayed, whole blocks are tested;
+ * as long as all their XIDs stay, they are copied, or left alone if they are already in place. After a span of which no
+ * XID stayed, whole blocks are skipped as long as all their XIDs go. Vectors are as wide as the instruction set for which
+ * the including file is compiled.
  */
 #ifndef PGQUERN_SNAPBUILD_BLOCKS_H
 #define PGQUERN_SNAPBUILD_BLOCKS_H
@@ -11,8 +12,8 @@
 #include "snapbuild/xid.h"
 
 enum {
-    BLOCK = 256,      /* so many XIDs rarely all stay or all go by chance: the branch is predictable */
-    SPAN = 1024,      /* and so many hardly ever */
+    BLOCK = 256,      /* 256 XIDs rarely all stay or all go by chance: the branch is predictable */
+    SPAN = 1024,      /* 1024 XIDs hardly ever do */
     LONG_ARRAY = 4096 /* in a shorter array, testing one block in vain costs more than blocks save */
 };
 
@@ -51,7 +52,7 @@ static inline bool all_go(const uint32_t *block, uint32_t xmin)
     return all >= HALF_RING;
 }
 
-/* A block down by any distance: four vectors are read before one is stored that may overlap them. */
+/* Moves a block down by any distance. Four vectors are read before the first store, which may overlap them. */
 static inline void copy_block(uint32_t *to, const uint32_t *from)
 {
     for (size_t i = 0; i < BLOCK; i += 4 * BLOCK_LANES) {
@@ -65,13 +66,13 @@ static inline void copy_block(uint32_t *to, const uint32_t *from)
     }
 }
 
-/* A kernel's inner loop: the survivors of [from, end) slide down to `to`; past the last one. */
+/* A kernel's inner loop: moves the survivors of [from, end) down to `to`, and returns where the last one ends. */
 typedef uint32_t *keep_fn(uint32_t *to, const uint32_t *from, const uint32_t *end, uint32_t xmin);
 
 static inline __attribute__((always_inline)) uint32_t *
 keep_blocks(uint32_t *to, const uint32_t *from, const uint32_t *end, uint32_t xmin, keep_fn *keep)
 {
-    bool stay = true, go = true; /* all of the span before */
+    bool stay = true, go = true; /* whether all XIDs of the previous span stayed, or went */
 
     while (from < end) {
         const uint32_t *next;
@@ -92,9 +93,9 @@ keep_blocks(uint32_t *to, const uint32_t *from, const uint32_t *end, uint32_t xm
     return to;
 }
 
-/* DEFINE_PURGE(v): pgq_snapbuild_purge_v by the inner loop keep_v. */
+/* DEFINE_PURGE(v) defines pgq_snapbuild_purge_v, which runs the inner loop keep_v. */
 #define DEFINE_PURGE(v)                                                                                      \
-    /* A function of its own, that a short array has no registers to save. */                                \
+    /* Not inlined: a short array then has no registers to save. */                                          \
     static __attribute__((noinline))                                                                         \
     pgq_status purge_long_##v(pgq_snapbuild_committed *committed, uint32_t xmin)                             \
     {                                                                                                        \

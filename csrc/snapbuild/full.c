@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: PostgreSQL */
 /*
- * committed.xip with FullTransactionIds, as proposed on the mailing list in October 2025: their order is total, so one
- * lower bound finds what to purge, and moving the head past it is all there is to do.
+ * committed.xip with FullTransactionIds, as proposed on the mailing list in October 2025. Their order is total, so one
+ * lower bound finds what to purge; a purge then only moves the head past it.
  */
 #include "snapbuild/full.h"
 #include "snapbuild/merge.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: PostgreSQL */
 /*
  * src/backend/replication/logical/snapbuild.c, SnapBuildAddCommittedTxn, for all XIDs of a commit at once. Upstream
- * appends, and sorts at every snapshot; the other two keep the array sorted, so that a snapshot is a copy.
+ * appends, and sorts at every snapshot. The two other variants keep the array sorted, so that a snapshot is a copy.
  */
 #include "snapbuild/insert.h"
 #include "snapbuild/merge.h"
@@ -83,9 +83,9 @@ __attribute__((noinline)) pgq_status pgq_snapbuild_insert_batch_merge(pgq_snapbu
 }
 
 /*
- * Appends until the builder is consistent: before that every commit may be tracked, for an exported snapshot, and few
- * snapshots are built, so that merging would cost more than it saves. The first insert afterwards sorts what is there.
- * Until then the test is all that it costs: the merge, called as a function, takes no register from what is upstream's.
+ * Appends until the builder is consistent. Before that point the builder may track every commit, for an exported snapshot,
+ * and builds few snapshots: merging would cost more than it saves. The first insert after that point sorts the array.
+ * Until then this costs one test more than upstream: the merge is a called function and takes none of its registers.
  */
 pgq_status pgq_snapbuild_insert_sorted_after_consistent(pgq_snapbuild_committed *committed, uint32_t batch[],
                                                         size_t m, bool consistent)

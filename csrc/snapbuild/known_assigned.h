@@ -14,8 +14,8 @@ size_t pgq_snapbuild_known_assigned_avx2(uint32_t xids[], bool valid[], size_t t
 size_t pgq_snapbuild_known_assigned_avx512(uint32_t xids[], bool valid[], size_t tail, size_t head);
 
 /*
- * The live ones of from[0 .. n) slide to to[0 ..), which is `from` or lies below it; their number. No branch on the data.
- * The flags are left to the caller, who sets as many as there are live ones when all have been read.
+ * Moves the live XIDs of from[0 .. n) to to[0 ..), without a branch on the data, and returns their number. `to` is `from`,
+ * or lies below it. The caller sets the flags of the moved XIDs after all flags have been read.
  */
 static inline size_t slide_live(uint32_t *to, const uint32_t *from, const bool *valid, size_t n)
 {

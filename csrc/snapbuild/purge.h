@@ -15,8 +15,8 @@ pgq_status pgq_snapbuild_purge_sorted_upstream(pgq_snapbuild_committed *committe
 pgq_status pgq_snapbuild_purge_sorted_scalar(pgq_snapbuild_committed *committed, uint32_t xmin);
 
 /*
- * The survivors of from[0 .. n) slide to to[0 ..), without a branch on the data; their number. `to` may be `from` or lie
- * below it. What SIMD kernels do with their tails.
+ * Moves the survivors of from[0 .. n) to to[0 ..), without a branch on the data, and returns their number. `to` may be
+ * `from`, or lie below it. SIMD kernels use this for what does not fill a vector.
  */
 static inline size_t slide_survivors(uint32_t *to, const uint32_t *from, size_t n, uint32_t xmin)
 {

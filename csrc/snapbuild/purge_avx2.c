@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: PostgreSQL */
 /*
- * Eight XIDs a step, as the AVX-512 variant does; the compression is a permutation looked up by the eight bits that say
- * who is kept.
+ * The AVX-512 variant's algorithm with eight XIDs a step. Eight bits say which XIDs are kept; they are the index of the
+ * permutation that packs these XIDs.
  */
 #include "snapbuild/blocks.h"
 #include "snapbuild/purge.h"

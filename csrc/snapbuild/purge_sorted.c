@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: PostgreSQL */
 /*
- * In a raw-sorted array what precedes xmin, the arc [xmin - 2^31, xmin), is one interval, or, when that arc crosses 0, a
- * prefix and a suffix. So two searches find it, and one memmove closes the gap. A single lower bound, the obvious
- * thing, would drop the XIDs that lie past the wrap and are the newest of all.
+ * The XIDs that precede xmin are those of the arc [xmin - 2^31, xmin). In a raw-sorted array they are one interval; if the
+ * arc crosses 0, they are a prefix and a suffix. Two searches find them, and one memmove closes the gap. A single lower
+ * bound would be wrong: it would drop the XIDs past the wrap, which are the newest of all.
  */
 #include "snapbuild/purge.h"
 #include "snapbuild/search.h"
@@ -13,10 +13,10 @@
 enum { LONG = 1 << 16 };
 
 /*
- * lower_bound32(a, n, past) where [past, xmin) is what goes. Mostly nothing does: then those above the border have been dealt
- * out by a counter from xmin on, and how densely tells how far below the first of them that is known the border must lie
- * (interpolation search: Perl, Itai and Avni, Communications of the ACM 21, 1978). One rank of eighths comes first: the
- * guess is made from the eighth above that of the border, since XIDs that change a catalog are not dealt out evenly.
+ * lower_bound32(a, n, past), where the XIDs of [past, xmin) go. Mostly there are none. Then the XIDs above the boundary
+ * were assigned one after another from xmin, and their density tells how far below a known one of them the boundary lies
+ * (interpolation search: Perl, Itai and Avni, Communications of the ACM 21, 1978). The array is first cut into eighths. The
+ * density is that of the eighth above the boundary's, since XIDs that change a catalog are not spread evenly.
  */
 static size_t gap_start(const uint32_t *a, size_t n, uint32_t past, uint32_t xmin)
 {
@@ -32,7 +32,7 @@ static size_t gap_start(const uint32_t *a, size_t n, uint32_t past, uint32_t xmi
         return from + lower_bound32(a + from, n - from, past);
     known = a[from + step - 1];
     next = a[from + 2 * step - 1];
-    /* Both factors are below 2^32; in disorder, too, the divisor isn't 0. */
+    /* Both factors are below 2^32. The divisor is not 0, not even in an array that is not sorted. */
     back = (uint64_t)(known < xmin ? 0 : known - xmin) * step / ((uint64_t)(next - known) + 1);
     return from + lower_bound_near32(a + from, step, past, back < step ? step - 1 - back : 0);
 }
@@ -61,8 +61,8 @@ pgq_status pgq_snapbuild_purge_sorted_scalar(pgq_snapbuild_committed *committed,
         committed->xcnt = last - first;
     } else {
         /*
-         * What goes, [past, xmin), is one interval. Mostly none is in it: then one search tells. The other does not wait
-         * for its answer, and in disorder might end below it.
+         * What goes, [past, xmin), is one interval. It is mostly empty: then the first search is enough. The second one
+         * does not wait for the first one's answer; in an array that is not sorted it may end below it.
          */
         first = gap_start(xip, n, past, xmin);
         if (first == n || xip[first] >= xmin)
