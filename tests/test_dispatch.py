@@ -89,15 +89,30 @@ def ask(*cases: dict[str, str]) -> list[dict[str, Any]]:
 # ---- the tables ----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kind", kinds())
-def test_each_row_runs_the_function_that_is_named_for_it(kind: str) -> None:
-    """pgq_<kind>_<variant>, by the symbol table of the module that is loaded."""
+@cache
+def symbols() -> dict[int, str]:
+    """The functions of the module that is loaded, by address."""
     module = Path(_pgquern.__file__).resolve()
     maps = (line.split() for line in Path("/proc/self/maps").read_text().splitlines())
     base = min(int(fields[0].partition("-")[0], 16) for fields in maps if fields[-1] == str(module))
-    symbols = {base + address: name for name, address in nm(module).items()}
-    functions = [symbols[int(ffi.cast("uintptr_t", row.fn))] for row in rows(kind)]
-    assert functions == [f"pgq_{kind}_{name_of(row)}" for row in rows(kind)]
+    return {base + address: name for name, address in nm(module).items()}
+
+
+def symbol_of(function: Any) -> str:
+    return symbols()[int(ffi.cast("uintptr_t", function))]
+
+
+@pytest.mark.parametrize("kind", kinds())
+def test_each_row_runs_the_function_that_is_named_for_it(kind: str) -> None:
+    assert [symbol_of(row.fn) for row in rows(kind)] == [f"pgq_{kind}_{name_of(row)}" for row in rows(kind)]
+
+
+@pytest.mark.parametrize("kind", kinds())
+def test_each_row_asks_for_the_level_that_its_file_is_compiled_for(kind: str) -> None:
+    """Also for levels that this CPU lacks."""
+    levels = [needed(kind, name_of(row)) for row in rows(kind)]
+    predicates = [f"pgq_cpu_{'any' if level == 'none' else level}" for level in levels]
+    assert [symbol_of(row.supported) for row in rows(kind)] == predicates
 
 
 @pytest.mark.parametrize(("kind", "variant"), ROWS)

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: PostgreSQL
 """The batch entry: its return value, its statuses, NULL arguments, and that it stays within its pages."""
 
+import os
+import subprocess
+import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -117,3 +120,22 @@ def test_the_binding_refuses_a_batch_with_a_buffer_that_cannot_be_written(at: in
     for i, p in enumerate(pages):
         if i != at:
             p.append(0)  # BufferError if the binding kept hold of it
+
+
+REFUSED = """
+from _pgquern import ffi, lib
+page = ffi.new("char[8192]", bytes(range(256)) * 32)
+pages, status = ffi.new("void *[]", [page] * 3), ffi.new("pgq_status[]", [(77, 77)] * 3)
+refused = lib.pgq_compaction_repair_fragmentation_batch(pages, 3, True, status)
+print(refused, [(s.code, s.index) for s in status], bytes(ffi.buffer(page)) == bytes(range(256)) * 32)
+print(lib.pgq_compaction_repair_fragmentation_batch(ffi.NULL, 3, True, status))
+print(lib.pgq_compaction_repair_fragmentation_batch(pages, 3, True, ffi.NULL))
+"""
+
+
+@pytest.mark.parametrize("variable", ["PGQUERN_VARIANT", "PGQUERN_CPU"])
+def test_a_batch_in_an_environment_that_cannot_be_followed(variable: str) -> None:
+    """Each status says so, no page is touched, and NULL is as harmless as ever."""
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path), variable: "unknown"}
+    run = subprocess.run([sys.executable, "-c", REFUSED], capture_output=True, text=True, env=environment, check=True)
+    assert run.stdout.splitlines() == [f"3 {[(lib.PGQ_VARIANT, 0)] * 3} True", "3", "3"]

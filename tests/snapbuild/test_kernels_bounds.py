@@ -193,3 +193,21 @@ def test_a_full_snapshot_of_the_widest_span(low: int, between: int) -> None:
             assert committed.snapshot() == ref.snapshot_xip_full([first, *inner, last])
         else:
             assert code_of(committed.snapshot) == (lib.PGQ_SNAPBUILD_UNSORTED, 0)
+
+
+# ---- what a refusal says ---------------------------------------------------------------------------
+
+# What the text of each code must speak of.
+TEXTS = {
+    "PGQ_SNAPBUILD_XID_PERMANENT": "a permanent XID (below 3)",
+    "PGQ_SNAPBUILD_UNSORTED": "not in the order",
+    "PGQ_SNAPBUILD_CAPACITY": "does not fit into the array",
+    "PGQ_SNAPBUILD_DUPLICATE": "an XID twice",
+}
+
+
+def test_the_text_of_each_code_says_what_is_wrong() -> None:
+    codes = {name: code for code, name in ffi.typeof("pgq_code").elements.items()}
+    assert {name for name in codes if name.startswith("PGQ_SNAPBUILD_")} == set(TEXTS)
+    for name, text in TEXTS.items():
+        assert text in str(PgquernError(codes[name], 7)), name

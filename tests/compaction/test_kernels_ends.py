@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: PostgreSQL
+"""Line pointers that reach to the end of the page, and tuples that lie at its start.
+
+Kernels read line pointers and tuples by whole vectors and windows. Here these would reach beyond the page, where a
+kernel must not read: the page is guarded at both ends.
+"""
+
+from itertools import product
+
+import pytest
+
+from ref.compaction import Order
+from ref.page import (
+    BLCKSZ,
+    LP_DEAD,
+    LP_REDIRECT,
+    SIZE_OF_LINE_POINTER,
+    SIZE_OF_PAGE_HEADER,
+    UNUSED,
+    ErrorCode,
+    Header,
+    LinePointer,
+    build,
+    maxalign,
+)
+from tests.compaction.agree import assert_agreement, oracle
+from tests.compaction.pages import normal
+from tests.tally import tally
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("below_the_end", range(0, 128, 4))
+def test_line_pointers_up_to_the_end_of_the_page(below_the_end: int) -> None:
+    """All without storage, or the last few with tuples: none, one, as many as there is room for."""
+    lower = BLCKSZ - below_the_end
+    n = (lower - SIZE_OF_PAGE_HEADER) // SIZE_OF_LINE_POINTER
+    filler = (UNUSED, LinePointer(1, LP_REDIRECT, 0), LinePointer(0, LP_DEAD, 0))[below_the_end // 4 % 3]
+    for ntuples, behind in product({0, min(1, below_the_end // 8), below_the_end // 8}, (0, 1)):
+        tuples = [normal(BLCKSZ - 8 * i, 8) for i in range(1, ntuples + 1)]
+        lps = [*[filler] * (n - ntuples - behind), *tuples, *[UNUSED] * behind]
+        assert_agreement(build(lps, header=Header(pd_lower=lower, pd_upper=BLCKSZ - 8 * ntuples)))
+        tally("compaction", "pages")
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("length", [1, 8, 9, 16, 24, 32, 40, 64, 72, 256])
+@pytest.mark.parametrize("ntuples", [1, 2, 3, 4, 5, 7, 9, 16, 17, 20])
+def test_tuples_at_the_start_of_the_page(ntuples: int, length: int) -> None:
+    """Right behind the line pointers, or a little above; in item order, against it, and with a gap below the first."""
+    lower = SIZE_OF_PAGE_HEADER + SIZE_OF_LINE_POINTER * ntuples
+    step = maxalign(length)
+    for above, gap in product((0, 8, 40), (0, 48)):
+        upper = maxalign(lower) + above
+        ascending = [upper + i * step + (gap if i else 0) for i in range(ntuples)]
+        for offs in (ascending, ascending[::-1], [*ascending[1:], ascending[0]]):
+            page = bytearray(build([normal(off, length) for off in offs]))
+            page[upper:] = (bytes(range(1, 252)) * 33)[: BLCKSZ - upper]
+            assert oracle(bytes(page), Order.ITEM, truncate=True).code == ErrorCode.OK
+            assert_agreement(bytes(page))
+            tally("compaction", "pages")
