@@ -43,17 +43,20 @@ def test_line_pointers_up_to_the_end_of_the_page(below_the_end: int) -> None:
 
 
 @pytest.mark.exhaustive
-@pytest.mark.parametrize("length", [1, 8, 9, 16, 24, 32, 40, 64, 72, 256])
-@pytest.mark.parametrize("ntuples", [1, 2, 3, 4, 5, 7, 9, 16, 17, 20])
+@pytest.mark.parametrize("length", [8, 9, 24, 32, 40, 64, 72, 256])
+@pytest.mark.parametrize("ntuples", [1, 2, 3, 5, 9, 16, 17, 20])
 def test_tuples_at_the_start_of_the_page(ntuples: int, length: int) -> None:
-    """Right behind the line pointers, or a little above; in item order, against it, and with a gap below the first."""
+    """Right behind the line pointers, or a little above; in item order, against it, and turned by one.
+
+    A window is as long as the longest tuple needs, so the lowest tuple is also a short one among longer ones.
+    """
     lower = SIZE_OF_PAGE_HEADER + SIZE_OF_LINE_POINTER * ntuples
-    step = maxalign(length)
-    for above, gap in product((0, 8, 40), (0, 48)):
+    for above, gap, lowest in product((0, 8, 40), (0, 48), {8, length}):
         upper = maxalign(lower) + above
-        ascending = [upper + i * step + (gap if i else 0) for i in range(ntuples)]
-        for offs in (ascending, ascending[::-1], [*ascending[1:], ascending[0]]):
-            page = bytearray(build([normal(off, length) for off in offs]))
+        rest = [normal(upper + maxalign(lowest) + gap + i * maxalign(length), length) for i in range(ntuples - 1)]
+        rising = [normal(upper, lowest), *rest]
+        for lps in (rising, rising[::-1], [*rest, rising[0]]):
+            page = bytearray(build(lps))
             page[upper:] = (bytes(range(1, 252)) * 33)[: BLCKSZ - upper]
             assert oracle(bytes(page), Order.ITEM, truncate=True).code == ErrorCode.OK
             assert_agreement(bytes(page))
