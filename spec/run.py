@@ -56,6 +56,8 @@ def main(
         found = models.find(SPEC, stem)
         traces.generate(SPEC, build)
         wanted = [run for run in found if fnmatch(run.name, pattern) and only in (None, size(run))]
+        if not wanted:
+            raise ModelError(f"no run of {stem or 'any subject'} matches '{pattern}'")
         if show:
             for run in wanted:
                 click.echo(by_hand(run, build))

@@ -501,6 +501,12 @@ def test_show_prints_a_command_that_starts_the_run(copied: Path) -> None:
     assert "Invariant Transitive is violated" in done.stdout
 
 
+def test_pattern_that_matches_nothing_is_refused(copied: Path) -> None:
+    code, said = run_models(copied, "--run", "MCXid_other*")
+    assert code == 2
+    assert "no run of xid matches 'MCXid_other*'" in said["said"]
+
+
 def test_accept_fills_in_what_a_new_run_shows(copied: Path) -> None:
     path = copied / "spec" / "xid" / "models.toml"
     path.write_text(XID.replace("{ states = 3346, depth = 1 }", "{}").replace(", trace = 1", ""))

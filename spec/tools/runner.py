@@ -95,7 +95,7 @@ def portions(items: Sequence[Item], how: How) -> list[list[Item]]:
     groups = batch.groups([item.run for item in items]) if batched else []
     found = [[by_run.pop(run.key) for run in group] for group in groups]
     found += [[item] for item in by_run.values()]
-    return sorted(found, key=lambda some: (*max(map(cost, some)), len(some)), reverse=True)
+    return sorted(found, key=cost, reverse=True)
 
 
 def run_some(items: Sequence[Item], how: How, stop: threading.Event, over: Callable[[Item], None]) -> None:
@@ -116,10 +116,11 @@ def run_some(items: Sequence[Item], how: How, stop: threading.Event, over: Calla
             over(item)
 
 
-def cost(item: Item) -> tuple[int, int]:
-    """What to start first: planned seconds, then states."""
-    expected = item.run.expected
-    return item.run.seconds, (expected.states or 0) if isinstance(expected, Holds) else 0
+def cost(some: Sequence[Item]) -> tuple[int, int, int]:
+    """What to start first: by planned seconds, then batches by their length, then by states."""
+    expected = some[0].run.expected
+    states = (expected.states or 0) if isinstance(expected, Holds) else 0
+    return max(item.run.seconds for item in some), len(some), states
 
 
 def skip_symbolic(items: Sequence[Item]) -> list[Item]:
