@@ -62,7 +62,7 @@ class Compiler:
 
     cflags: Sequence[str]
     isa: dict[str, list[str]]
-    """Flags by level of csrc/cpu.h, the lowest level first."""
+    """Flags by level of csrc/common/cpu.h, the lowest level first."""
 
     def level(self, file: str) -> str:
         """The level that a source file is compiled for, by the end of its name; empty if it runs on any CPU."""
