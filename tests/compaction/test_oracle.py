@@ -27,8 +27,10 @@ from ref.page import (
     line_pointers,
 )
 from tests.compaction.agree import oracle
+from tests.compaction.build import page_of
+from tests.compaction.corners import CORNERS, corners
 from tests.compaction.pages import EXAMPLE, contents, normal, stored
-from tests.compaction.strategies import CORNERS, MAX_LINE_POINTERS, Shape, corners, page_of, random_shape, shapes
+from tests.compaction.shapes import MAX_LINE_POINTERS, Shape, random_shape, shapes
 from tests.tally import tally
 
 # ---- the oracle, by hand ---------------------------------------------------------------------------------------------

@@ -29,7 +29,8 @@ from ref.page import (
     maxalign,
     tuple_bytes,
 )
-from tests.compaction.strategies import Shape, page_of, shapes
+from tests.compaction.build import page_of
+from tests.compaction.shapes import Shape, shapes
 from tests.tally import tally
 
 words = st.integers(0, 2**32 - 1)
