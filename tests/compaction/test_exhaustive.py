@@ -15,7 +15,7 @@ All with truncation and without. There is no hole below the area, so that larger
 also one of 6 units, so that they are accepted (4 over 6 units: deep). The special space takes up the rest.
 
 The oracle is not asked for every one of these pages, because it provably (and by
-test_compaction_oracle.py::test_only_used_or_not_and_the_aligned_length_matter) looks only at whether a line pointer is
+test_oracle.py::test_only_used_or_not_and_the_aligned_length_matter) looks only at whether a line pointer is
 used, at its lp_off if it has storage, and at its MAXALIGNed length. It is asked once for each class of pages that agree
 in these, about truncation only where the last one is unused; flag and length are then put into its answer. And it
 refuses a line pointer that lies outside the area by itself, at the first one, before all else: so one answer for each

@@ -147,7 +147,7 @@ def test_both_orders_agree_on_contents(shape: Shape, truncate: bool) -> None:
 def test_only_used_or_not_and_the_aligned_length_matter(shape: Shape, order: Order, truncate: bool, rng: Any) -> None:
     """A flag may be another used one, a length another of the same MAXALIGN class, an unused one anything.
 
-    test_compaction_exhaustive.py rests on it.
+    test_exhaustive.py rests on it.
     """
     page = page_of(shape)
     other = []

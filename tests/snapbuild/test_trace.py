@@ -2,7 +2,7 @@
 """Trace validation: TLC follows what real servers did, event by event (spec/snapbuild/TraceSnapbuild.tla).
 
 A trace is recorded from each server, and one from the oracle's builder with the kernels under it; all of them, and some
-with one event altered, go through the models' runner at once. `python -m tests.test_snapbuild_trace` records those that
+with one event altered, go through the models' runner at once. `python -m tests.snapbuild.test_trace` records those that
 are kept in spec/snapbuild/traces, for `make model` to follow without servers. About 45 s.
 """
 
