@@ -1,37 +1,40 @@
 # SPDX-License-Identifier: PostgreSQL
-"""Change one thing in a proved definition and see a proof break: each change of mutants.toml, which says where.
+"""Change one thing in a proved definition and see a proof stop. proofs/STEM/mutants.toml lists the changes.
 
-Works on copies of the compiled development (build/proofs, made by the audit) in build/proof-mutants. A mutant that Coq
-still accepts is a failure, and so is one that breaks elsewhere than recorded; --accept records where it does.
+Works on a copy of the compiled development (build/proofs, made by the audit) in build/proof-mutants. A mutant that Coq
+still accepts is a failure, and so is one that stops another proof than recorded. That a proof stops does not show that
+the theorem is false. A counterexample, computed from STEM/Instances.v, shows that. --accept records both.
 """
 
-from __future__ import annotations
-
-import argparse
 import re
 import shutil
 import subprocess
-import sys
 import time
-import tomllib
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
-from rich.console import Console
+import click
 
-PREFIX = "Pgquern"
+from proofs.audit.coq import CONTEXT
+from proofs.audit.sources import PREFIX, SHARED, listed_sources
+from tools import mutants, results
+from tools.environment import first_line
+from tools.progress import console
+
+SOURCE, COMPILED, WORK = Path("proofs"), Path("build/proofs"), Path("build/proof-mutants")
+INSTANCES = "Instances"
+REFUTE = [
+    *CONTEXT,
+    "Eval vm_compute in match find {0}.fails {0}.instances with Some i => Some ({0}.claim i) | None => None end.",
+]
+MARKS = re.compile(r"(<!-- mutants[^>]*-->\n).*?(<!-- /mutants -->)", re.S)
 
 
-@dataclass(frozen=True)
-class Mutant:
-    """One change: old, which occurs exactly once in file, becomes new."""
+class Mutant(mutants.Mutant):
+    """A change to a definition, and what it does to the theorems."""
 
-    name: str
-    file: str
-    old: str
-    new: str
-    broken_by: str
+    refuted_by: str = ""
+    """The theorem that is false of the changed definition, by a computed counterexample; "" if none was found."""
 
     @property
     def stem(self) -> str:
@@ -47,72 +50,101 @@ def enclosing_statement(text: str, line: int) -> str:
     return "?"
 
 
-def try_mutant(mutant: Mutant, source: Path, compiled: Path, work: Path) -> str:
-    """Where the proof breaks, as "File.v: name"; "" if it doesn't."""
-    text = (source / mutant.file).read_text()
-    if text.count(mutant.old) != 1:
-        raise SystemExit(f"mutants.toml: {mutant.name}: 'old' occurs {text.count(mutant.old)} times in {mutant.file}")
-    shutil.rmtree(work, ignore_errors=True)
-    for folder in sorted({"common", mutant.stem}):
-        shutil.copytree(compiled / folder, work / folder)
-    (work / mutant.file).write_text(text.replace(mutant.old, mutant.new))
-    listed = [line.strip() for line in (source / "_CoqProject").read_text().splitlines()]
-    files = [line for line in listed if line.startswith(mutant.stem + "/")]
+def coqc(file: str) -> subprocess.CompletedProcess[str]:
+    command = ["coqc", "-q", "-noglob", "-w", "none", "-Q", ".", PREFIX, file]
+    return subprocess.run(command, cwd=WORK, capture_output=True, text=True, check=False)
+
+
+def refutation(stem: str) -> str:
+    """The claim of an instance that is computed to be false now; "" if there is none. Instances.v is compiled."""
+    lines = [f"From Coq Require Import String.\nFrom {PREFIX}.{stem} Require {INSTANCES}.", *REFUTE]
+    (WORK / "Refute.v").write_text("\n".join(lines).replace("{0}", INSTANCES) + "\n")
+    found = re.search(r'Some "(\w+)"', coqc("Refute.v").stdout)
+    return found.group(1) if found else ""
+
+
+def try_mutant(mutant: Mutant) -> tuple[str, str]:
+    """Where a proof breaks, as "File.v: name", or ""; and the theorem that is refuted, or ""."""
+    changed = mutant.source(SOURCE)
+    shutil.rmtree(WORK, ignore_errors=True)
+    for folder in sorted({SHARED, mutant.stem}):
+        shutil.copytree(COMPILED / folder, WORK / folder)
+    (WORK / mutant.file).write_text(changed)
+    files = [file for file in listed_sources(SOURCE) if file.startswith(mutant.stem + "/")]
+    refuted_by = ""
     for file in files[files.index(mutant.file) :]:
-        command = ["coqc", "-q", "-noglob", "-w", "none", "-Q", ".", PREFIX, file]
-        run = subprocess.run(command, cwd=work, capture_output=True, text=True, check=False)
+        run = coqc(file)
         if run.returncode:
             found = re.search(r'File "[^"]*", line (\d+)', run.stderr)
-            where = enclosing_statement((work / file).read_text(), int(found.group(1))) if found else run.stderr
-            return f"{Path(file).name}: {where}"
-    return ""
+            where = enclosing_statement((WORK / file).read_text(), int(found.group(1))) if found else run.stderr
+            return f"{Path(file).name}: {where}", refuted_by
+        if file == f"{mutant.stem}/{INSTANCES}.v":
+            refuted_by = refutation(mutant.stem)
+    return "", refuted_by
 
 
-def record(path: Path, mutant: Mutant, broken_by: str) -> None:
-    entry = re.compile(r'(name = "' + re.escape(mutant.name) + r'".*?broken_by = ")[^"]*"', re.S)
-    path.write_text(entry.sub(lambda m: f'{m.group(1)}{broken_by}"', path.read_text(), count=1))
+def record(path: Path, mutant: Mutant, killed_by: str, refuted_by: str) -> None:
+    """Write what was found to the mutant's table."""
+    entry = re.compile(
+        r'(name = "' + re.escape(mutant.name) + r'".*?)killed_by = "[^"]*"(?:\nrefuted_by = "[^"]*")?', re.S
+    )
+    found = f'killed_by = "{killed_by}"' + (f'\nrefuted_by = "{refuted_by}"' if refuted_by else "")
+    path.write_text(entry.sub(lambda m: m.group(1) + found, path.read_text(), count=1))
 
 
-def table(mutants: Sequence[Mutant]) -> str:
-    lines = ["| change | in | from | to | breaks |", "|---|---|---|---|---|"]
-    for m in mutants:
+def listings(stem: str = "") -> list[Path]:
+    return sorted(SOURCE.glob(f"{stem or '*'}/mutants.toml"))
+
+
+def table() -> str:
+    """All mutants for README.md."""
+    lines = ["| change | in | from | to | proof that stops | theorem that is false |", "|---|---|---|---|---|---|"]
+    for m in [m for listing in listings() for m in mutants.load(listing, Mutant)]:
         old, new = m.old.replace("|", "\\|"), m.new.replace("|", "\\|")
-        lines.append(f"| {m.name} | `{m.file}` | `{old}` | `{new}` | `{m.broken_by}` |")
+        refuted = f"`{m.refuted_by}`" if m.refuted_by else "not shown"
+        lines.append(f"| {m.name} | `{m.file}` | `{old}` | `{new}` | `{m.killed_by}` | {refuted} |")
     return "\n".join(lines) + "\n"
 
 
-def load(listing: Path) -> list[Mutant]:
-    return [Mutant(**entry) for entry in tomllib.loads(listing.read_text())["mutant"]]
-
-
-def main(argv: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--stem", default="", help="only this stem")
-    parser.add_argument("--accept", action="store_true", help="record where each one breaks")
-    args = parser.parse_args(argv)
-    console = Console(soft_wrap=True, highlight=False)
-    source, compiled, work = Path("proofs"), Path("build/proofs"), Path("build/proof-mutants")
-    listing = source / "mutants.toml"
-    mutants = [mutant for mutant in load(listing) if args.stem in ("", mutant.stem)]
-    survivors = 0
-    for mutant in mutants:
+def run(listing: Path, accept: bool) -> Sequence[dict[str, object]]:
+    """Try each mutant of a file. The items of its result."""
+    items: list[dict[str, object]] = []
+    for mutant in mutants.load(listing, Mutant):
         started = time.monotonic()
-        broken_by = try_mutant(mutant, source, compiled, work)
-        if args.accept and broken_by:
-            record(listing, mutant, broken_by)
-        elif broken_by != mutant.broken_by:
-            survivors += 1
-        says = f"breaks {broken_by}" if broken_by else "SURVIVES"
-        console.print(f"  {mutant.name}: {says} ({time.monotonic() - started:.0f} s)", markup=False)
-        if not args.accept and broken_by and broken_by != mutant.broken_by:
-            console.print(f"    but mutants.toml says {mutant.broken_by or 'nothing'}", markup=False)
-    if args.accept:
-        readme = source / "README.md"
-        marks = re.compile(r"(<!-- mutants[^>]*-->\n).*?(<!-- /mutants -->)", re.S)
-        readme.write_text(marks.sub(lambda m: m.group(1) + table(load(listing)) + m.group(2), readme.read_text()))
-    console.print(f"proof mutants: {len(mutants) - survivors}/{len(mutants)} break the proof that they should")
-    return 1 if survivors else 0
+        killed_by, refuted_by = try_mutant(mutant)
+        if accept and killed_by:
+            record(listing, mutant, killed_by, refuted_by)
+        as_recorded = (killed_by, refuted_by) == (mutant.killed_by, mutant.refuted_by)
+        ok = bool(killed_by) and (accept or as_recorded)
+        says = f"stops {killed_by}" if killed_by else "SURVIVES"
+        says += f", refutes {refuted_by}" if refuted_by else ", no counterexample"
+        reason = "" if ok else f"{says}; recorded are {mutant.killed_by or 'nothing'}, {mutant.refuted_by or 'nothing'}"
+        seconds = time.monotonic() - started
+        console().print(f"  {mutant.name}: {reason or says} ({seconds:.0f} s)", markup=False)
+        item: dict[str, object] = {"name": mutant.name, "status": "passed" if ok else "failed", "reason": reason}
+        items.append(item | {"seconds": seconds, "killed_by": killed_by, "refuted_by": refuted_by})
+    return items
+
+
+@click.command(help=__doc__)
+@click.option("--stem", default="", help="only this stem")
+@click.option("--accept", is_flag=True, help="record what each mutant breaks and refutes")
+def main(stem: str, accept: bool) -> None:
+    failed = 0
+    for listing in listings(stem):
+        items = run(listing, accept)
+        good = sum(item["status"] == "passed" for item in items)
+        refuted = sum(bool(item["refuted_by"]) for item in items)
+        says = f"{good}/{len(items)} stop the proof that they should, {refuted} refute a theorem"
+        tools = {"Coq": first_line("coqc", "--print-version").split(" ")[0]}
+        results.write("proof-mutants", listing.parent.name, items, says=says, tools=tools)
+        console().print(f"proof mutants, {listing.parent.name}: {says}")
+        failed += len(items) - good
+    readme = SOURCE / "README.md"
+    if accept:
+        readme.write_text(MARKS.sub(lambda m: m.group(1) + table() + m.group(2), readme.read_text()))
+    raise SystemExit(1 if failed else 0)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -1,20 +1,20 @@
 # SPDX-License-Identifier: PostgreSQL
-# Proofs: built in build/proofs, audited by proofs/audit.py; the proved functions extracted into build/oracle.
+# Proofs: built in build/proofs, audited by proofs/audit/; the proved functions extracted into build/oracle.
 PROOF_JOBS ?= 2
 PROOF_SOURCES := $(shell find proofs -name '*.v') proofs/_CoqProject
 
 .PHONY: prove prove-accept prove-mutants prove-mutants-accept oracle
 prove: $(SETUP)/coq.stamp $(SETUP)/python.stamp ## build and audit the proofs; STEM= narrows (under 5 minutes, again: seconds)
-	@$(PY) proofs/audit.py --jobs $(PROOF_JOBS) --stem "$(STEM)"
+	@$(PY) -m proofs.audit --jobs $(PROOF_JOBS) --stem "$(STEM)"
 
-prove-accept: $(SETUP)/coq.stamp $(SETUP)/python.stamp ## take changed statements over into proofs/Assumptions.expected, after review (as prove)
-	@$(PY) proofs/audit.py --jobs $(PROOF_JOBS) --stem "$(STEM)" --accept
+prove-accept: $(SETUP)/coq.stamp $(SETUP)/python.stamp ## accept changed statements and definitions into proofs/*/*.expected, after review (as prove)
+	@$(PY) -m proofs.audit --jobs $(PROOF_JOBS) --stem "$(STEM)" --accept
 
 prove-mutants: prove ## change one thing in a definition, see a proof break; STEM= narrows (8 minutes)
-	@$(PY) proofs/mutants.py --stem "$(STEM)"
+	@$(PY) -m proofs.mutants --stem "$(STEM)"
 
-prove-mutants-accept: prove ## record in proofs/mutants.toml and proofs/README.md which proof each one breaks (as prove-mutants)
-	@$(PY) proofs/mutants.py --stem "$(STEM)" --accept
+prove-mutants-accept: prove ## record in proofs/STEM/mutants.toml and proofs/README.md what each one breaks (as prove-mutants)
+	@$(PY) -m proofs.mutants --stem "$(STEM)" --accept
 
 # A stem's oracle is oracle/Extract<Stem>.v, which writes <stem>_proved.ml, and oracle/<stem>.ml, the program around it.
 ORACLES := $(patsubst proofs/oracle/%.ml,$(BUILD)/oracle/%,$(wildcard proofs/oracle/$(or $(STEM),*).ml))
@@ -23,7 +23,7 @@ oracle: $(ORACLES) ## the proved functions, extracted and compiled; STEM= narrow
 
 $(BUILD)/oracle/%: proofs/oracle/%.ml $(PROOF_SOURCES) | $(SETUP)/coq.stamp $(SETUP)/python.stamp
 	@mkdir -p $(@D)/$*.build
-	@$(PY) proofs/audit.py --jobs $(PROOF_JOBS) --extract $*
+	@$(PY) -m proofs.extract $* --jobs $(PROOF_JOBS)
 	@cp $(BUILD)/proofs/$*_proved.ml $(BUILD)/proofs/$*_proved.mli $< $(@D)/$*.build/
 	@cd $(@D)/$*.build && ocamlfind ocamlopt -w +a-4-9-40..42-44-70 -w -a -c $*_proved.mli $*_proved.ml \
 	  && ocamlfind ocamlopt -w +a-4-9-40..42-44-70 -warn-error +a $*_proved.cmx $*.ml -o ../$*

@@ -38,6 +38,7 @@ EXCEPTIONS = {
     "bench/compaction/endtoend/": "tests",
     "tests/test_model_runner.py": "spec",
     "tests/test_bench_goals.py": "bench",
+    "tests/test_proof_audit.py": "proofs",
 }
 # Paths of one machine, notes to oneself, and proofs not done; each with a bracket, so that this file passes.
 NEVER = re.compile(r"/[r]oot/|(?<![\w.])/[w]ork/|\b[T]ODO\b|\b[F]IXME\b|^\s*[A]dmitted\.", re.MULTILINE)
@@ -48,12 +49,10 @@ REGISTRIES = {
     "csrc/codes.def",  # includes each row's status codes
     "proofs/_CoqProject",
     "proofs/required-theorems.txt",
-    "proofs/Assumptions.expected",  # made from the required theorems
 }
 # These names of rows still have to go.
 NOT_YET = {
     "csrc/common/dispatch.h",
-    "proofs/mutants.toml",
     "ref/page.py",
     "tools/mutants.py",
     "tests/page/test_oracle.py",

@@ -6,40 +6,37 @@ One development is built once and copied, so that each case recompiles one small
 
 from __future__ import annotations
 
-import importlib.util
-import json
 import shutil
-import sys
 from collections.abc import Callable
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 from rich.console import Console
 
+from proofs.audit import __main__ as audit
+from proofs.audit import coq
+from proofs.audit.sources import FORBIDDEN, strip_comments
+from tools import results
+
 if shutil.which("coq_makefile") is None:
     pytest.skip("Coq is not installed: make setup", allow_module_level=True)
 
-ROOT = Path(__file__).resolve().parent.parent
-
-SMALL = """(* SPDX-License-Identifier: PostgreSQL *)
-(** Zero is neutral on the right. *)
-Theorem neutral : forall n : nat, n + 0 = n.
-Proof. induction n; simpl; congruence. Qed.
+DEFINED = """(* SPDX-License-Identifier: PostgreSQL *)
+Definition start := 0.
+Inductive shade := light | dark (n : nat).
+Definition base (s : shade) : nat := match s with light => start | dark n => start + n end.
 """
-
-
-def load_audit() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("proof_audit", ROOT / "proofs" / "audit.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-AUDIT = load_audit()
+SMALL = """(* SPDX-License-Identifier: PostgreSQL *)
+From Pgquern.small Require Import Defined.
+(** Zero is neutral on the right. *)
+Theorem neutral : forall n : nat, n + base light = n.
+Proof. unfold base, start. induction n; simpl in *; congruence. Qed.
+"""
+WITNESS = """(* SPDX-License-Identifier: PostgreSQL *)
+(** There is a number to which the others apply. *)
+Theorem some : exists n : nat, n = 3.
+Proof. now exists 3. Qed.
+"""
 
 
 class Development:
@@ -48,7 +45,7 @@ class Development:
     def __init__(self, folder: Path) -> None:
         self.source = folder / "proofs"
         self.build = folder / "build"
-        self.results = folder / "proof.json"
+        self.results = folder / "results"
         self.said = ""
 
     def write(self, file: str, text: str) -> None:
@@ -58,18 +55,23 @@ class Development:
 
     def audit(self, *, accept: bool = False, stem: str = "") -> bool:
         console = Console(record=True, quiet=False, width=400)
-        ok = AUDIT.run(self.source, self.build, self.results, stem=stem, jobs=1, accept=accept, console=console)
+        ok = audit.run(self.source, self.build, self.results, stem=stem, jobs=1, accept=accept, console=console)
         self.said = console.export_text()
-        return bool(ok)
+        return ok
 
 
 @pytest.fixture(scope="module")
 def pristine(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("development")
     small = Development(folder)
-    small.write("_CoqProject", "-Q . Pgquern\nsmall/Neutral.v\n")
-    small.write("required-theorems.txt", "# what must be proved\nPgquern.small.Neutral.neutral\n")
+    small.write("_CoqProject", "-Q . Pgquern\nsmall/Defined.v\nsmall/Neutral.v\nsmall/Witness.v\n")
+    small.write(
+        "required-theorems.txt",
+        "# what must be proved\nPgquern.small.Neutral.neutral\nPgquern.small.Witness.some\n",
+    )
+    small.write("small/Defined.v", DEFINED)
     small.write("small/Neutral.v", SMALL)
+    small.write("small/Witness.v", WITNESS)
     small.write("README.md", "# Proofs\n<!-- theorems -->\n<!-- /theorems -->\n")
     assert small.audit(accept=True), small.said
     return folder
@@ -83,18 +85,43 @@ def development(pristine: Path, tmp_path: Path) -> Development:
 
 def test_sound_development_passes(development: Development) -> None:
     assert development.audit(), development.said
-    result = json.loads(development.results.read_text())
-    assert result["layer"] == "proof"
-    assert result["stems"]["small"]["passed"] == 1
-    (item,) = result["items"]
-    assert item["status"] == "passed"
+    (result,) = results.load(development.results)
+    assert (result.layer, result.stem, result.status) == ("proof", "small", "passed")
+    item = result.items[0].model_dump()
+    assert item["name"] == "Pgquern.small.Neutral.neutral"
     assert item["sentence"] == "Zero is neutral on the right."
     assert item["assumptions"] == "Closed under the global context"
     assert item["file"] == "proofs/small/Neutral.v"
 
 
+def test_every_definition_behind_a_statement_is_printed(development: Development) -> None:
+    """Directly or through another definition, constants and types alike; constructors go with their types."""
+    golden = (development.source / "small" / "Definitions.expected").read_text()
+    assert list(coq.parse_blocks(golden)) == [f"Pgquern.small.Defined.{name}" for name in ("start", "shade", "base")]
+
+
+def test_coqchk_is_asked_again_only_if_a_compiled_file_differs(
+    development: Development, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+    judge = coq.complaints_of
+
+    def ask(said: str) -> list[str]:
+        asked.append(said)
+        return judge(said)
+
+    monkeypatch.setattr(coq, "complaints_of", ask)
+    assert development.audit(), development.said
+    assert asked == []
+    development.write("small/Neutral.v", SMALL + "Definition more := 1.\n")
+    assert development.audit(), development.said
+    assert len(asked) == 1
+
+
 def admitted(d: Development) -> None:
-    d.write("small/Neutral.v", SMALL.replace("induction n; simpl; congruence. Qed.", "Admitted."))
+    d.write(
+        "small/Neutral.v", SMALL.replace("unfold base, start. induction n; simpl in *; congruence. Qed.", "Admitted.")
+    )
 
 
 def axiom(d: Development) -> None:
@@ -125,7 +152,7 @@ def no_sentence(d: Development) -> None:
 
 
 def weaker_statement(d: Development) -> None:
-    d.write("small/Neutral.v", SMALL.replace("n + 0 = n.", "n + 0 = n + 0.").replace("induction", "now induction"))
+    d.write("small/Neutral.v", SMALL.replace("n + base light = n.", "n + base light = n + 0."))
 
 
 def unlisted_file(d: Development) -> None:
@@ -148,6 +175,37 @@ def guard_checking_off(d: Development) -> None:
     d.write("small/Neutral.v", SMALL + "Unset Guard Checking.\n")
 
 
+def guard_checking_off_on_two_lines(d: Development) -> None:
+    d.write("small/Neutral.v", SMALL + "Local Unset (* quietly *)\n  Guard Checking.\n")
+
+
+def another_definition(d: Development) -> None:
+    """The statement reads as before, and the proof goes through."""
+    d.write(
+        "small/Defined.v", DEFINED.replace("| light => start", "| light => 0").replace("light => start", "light => 0")
+    )
+
+
+def another_definition_behind_it(d: Development) -> None:
+    d.write("small/Defined.v", DEFINED.replace("start := 0", "start := 1 - 1"))
+
+
+def another_constructor(d: Development) -> None:
+    d.write(
+        "small/Defined.v",
+        DEFINED.replace("dark (n : nat)", "dark (n : nat) | grey").replace(" end", " | grey => 1 end"),
+    )
+
+
+def no_witness(d: Development) -> None:
+    d.write("required-theorems.txt", "Pgquern.small.Neutral.neutral\n")
+
+
+def type_in_type(d: Development) -> None:
+    project = (d.source / "_CoqProject").read_text()
+    d.write("_CoqProject", project.replace("Pgquern\n", "Pgquern\n-arg -type-in-type\n"))
+
+
 @pytest.mark.parametrize(
     ("cheat", "says"),
     [
@@ -158,12 +216,18 @@ def guard_checking_off(d: Development) -> None:
         (missing_theorem, "required theorem neutral is missing"),
         (theorem_in_a_comment, "required theorem neutral is missing"),
         (no_sentence, "has no (** sentence *) directly over it"),
-        (weaker_statement, "differ from Assumptions.expected"),
+        (weaker_statement, "neutral differs from small/Assumptions.expected"),
         (unlisted_file, "small/Other.v is not in _CoqProject"),
         (listed_file_is_gone, "small/Neutral.v is in _CoqProject but does not exist"),
         (broken_proof, "Coq rejects the development"),
         (another_sentence, "README.md's table of theorems is not what the sources say"),
-        (guard_checking_off, "Unset Guard Checking: prove it"),
+        (guard_checking_off, "Neutral.v:6: Unset Guard Checking: prove it"),
+        (guard_checking_off_on_two_lines, "Neutral.v:6: Unset Guard Checking: prove it"),
+        (another_definition, "Defined.base differs from small/Definitions.expected"),
+        (another_definition_behind_it, "Defined.start differs from small/Definitions.expected"),
+        (another_constructor, "Defined.shade differs from small/Definitions.expected"),
+        (no_witness, "small/Witness.v: no required theorem"),
+        (type_in_type, "_CoqProject: -arg -type-in-type"),
     ],
     ids=lambda value: getattr(value, "__name__", ""),
 )
@@ -171,6 +235,44 @@ def test_cheat_is_caught(development: Development, cheat: Callable[[Development]
     cheat(development)
     assert not development.audit()
     assert says in development.said
+
+
+@pytest.mark.parametrize(
+    "cheat",
+    [
+        "Unset Guard Checking.",
+        "Unset\nGuard\n  Checking.",
+        "Global Unset Positivity (* no *) Checking.",
+        "Export\nUnset Universe Checking.",
+        "#[local] Set Guard Checking.",
+        "#[bypass_check(guard)] Fixpoint f (n : nat) := f n.",
+        "#[ bypass_check ( guard = yes ) ]\nFixpoint f (n : nat) := f n.",
+        "#[bypass_check(universes, positivity)] Inductive t := .",
+        "Admit\nObligations.",
+        "Next Obligation. Admitted.",
+        "Proof. admit. Defined.",
+        'Load "elsewhere".',
+        'Declare ML\nModule "plugin".',
+        "Goal True. native_compute. Abort.",
+    ],
+)
+def test_cheats_are_seen_however_they_are_laid_out(cheat: str) -> None:
+    assert FORBIDDEN.search(strip_comments(f"Definition x := 1.\n{cheat}\n")), cheat
+
+
+@pytest.mark.parametrize(
+    "honest",
+    [
+        "(* Unset Guard Checking. *) Definition x := 1.",
+        '(* a string "*)" in a comment: Admitted. *) Definition x := 1.',
+        'Definition x := "Admitted"%string.',
+        "Definition loaded := load.",
+        "Set Implicit Arguments.",
+        "Definition administer := 1.",
+    ],
+)
+def test_honest_sources_are_let_through(honest: str) -> None:
+    assert FORBIDDEN.search(strip_comments(honest)) is None
 
 
 def test_stem_narrows(development: Development) -> None:

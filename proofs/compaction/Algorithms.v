@@ -1,8 +1,10 @@
 (* SPDX-License-Identifier: PostgreSQL *)
 (** * The algorithms: which operations, in which order
 
-    Each is what its C file in csrc/compaction/ does after its checks, operation by operation.  Upstream:
-    compactify_tuples and PageRepairFragmentation in src/backend/storage/page/bufpage.c, before and after 19c60ad6. *)
+    An algorithm is one way to move the tuples after the checks, operation by operation.  PG13 and PG14 are the files of those
+    names in csrc/compaction/.  Each of ours is what one function there does; a kernel (scalar, avx2, avx512) chooses among
+    several for each page, and proofs/README.md says which function is which algorithm.  Upstream: compactify_tuples and
+    PageRepairFragmentation in src/backend/storage/page/bufpage.c, before and after 19c60ad6. *)
 From Coq Require Import ZArith List Bool.
 From Pgquern.compaction Require Import Page Memory.
 Import ListNotations.
@@ -20,8 +22,7 @@ Inductive algorithm :=
 | Climb (pieces : nat)                         (** ours: in place, each tuple by a number of pieces *)
 | Lines                                        (** ours: from scratch, each tuple by whole lines *)
 | ByDepth                                      (** ours: through scratch, first each tuple's top line, then the second ones *)
-| Slots                                        (** ours: in place, long tuples of one length each to its slot, by one copy *)
-| Fast.                                        (** ours: from scratch, by stores of one width *)
+| Slots.                                       (** ours: in place, long tuples of one length each to its slot, by one copy *)
 
 (** [Move] or [Restore]: from the page itself, or from scratch. *)
 Definition copier := Z -> Z -> Z -> op.
@@ -422,26 +423,6 @@ Definition by_slots (m : mem) : list op :=
   let (rest, upper) := start false m in
   if slots_fit m then permute_slots (pd_special m) (longest (items m)) (slots_of m) else by_runs m rest upper.
 
-(** ** Ours, vectors: [window] bytes a tuple from scratch, last item first
-
-    What a store writes above its tuple is overwritten by the next store; where it would reach above [limit], which holds
-    bytes that stay, the tuple is stored exactly.  The list is built from its end. *)
-Fixpoint slack_stores (window limit : Z) (its : list item) (upper : Z) (after : list op) : list op :=
-  match its with
-  | [] => after
-  | it :: r =>
-      let to := upper - len it in
-      let n := if to + window <=? limit then window else len it in
-      slack_stores window limit r to (Restore to (off it) n :: after)
-  end.
-
-(** Whole chunks of 64 bytes that hold the longest tuple. *)
-Definition chunks (its : list item) : Z := (longest its + 63) / 64 * 64.
-
-Definition fast (m : mem) : list op :=
-  let (rest, upper) := start false m in
-  save_area m (save_top m rest upper) :: slack_stores (chunks rest) upper rest upper [].
-
 (** ** The whole of PageRepairFragmentation *)
 
 (** Upstream sets line pointers one by one, and zeroes the unused ones if one of them isn't zero already. *)
@@ -490,7 +471,6 @@ Definition program (a : algorithm) (truncate : bool) (m : mem) : list op :=
   | Lines => lines m ++ write_line_pointers (line_pointers m) (pd_special m)
   | ByDepth => by_depth m ++ write_line_pointers (line_pointers m) (pd_special m)
   | Slots => by_slots m ++ write_line_pointers (line_pointers m) (pd_special m)
-  | Fast => fast m ++ write_line_pointers (line_pointers m) (pd_special m)
   end ++ write_header truncate m.
 
 (** PageRepairFragmentation by algorithm [a]: refused, or what it does. *)
@@ -506,3 +486,7 @@ Definition run (a : algorithm) (truncate : bool) (m scratch0 : mem) : mem :=
   | inl _ => m
   | inr ops => page (exec ops (State m scratch0))
   end.
+
+(** How far the scratch area of an algorithm goes beyond the addresses of the page. *)
+Definition scratch_below (a : algorithm) : Z := match a with Gather _ (Some w) => Z.max 0 w | Lines | ByDepth => LINE | _ => 0 end.
+Definition scratch_above (a : algorithm) : Z := match a with Lines => LINE | _ => 0 end.

@@ -216,24 +216,4 @@ Section Valid.
     apply restored; [apply (rest_nonneg _ _ _ S)|]. intros it I.
     split; [apply valid_item|apply valid_stop]; apply (rest_incl _ _ _ S), I.
   Qed.
-
-  Lemma slack_stores_copies window limit its : forall upper after, Forall (fun o => is_copy o = true) after ->
-    Forall (fun o => is_copy o = true) (slack_stores window limit its upper after).
-  Proof. induction its; intros; cbn; auto. Qed.
-
-  Lemma fast_copies : Forall (fun o => is_copy o = true) (fast m).
-  Proof.
-    unfold fast. destruct (start _ _) as [rest upper]. constructor; [reflexivity|]. now apply slack_stores_copies.
-  Qed.
-
-  Lemma fast_packs scratch0 i :
-    page (exec (filter is_copy (fast m)) (State m scratch0)) i = packed (placed ItemOrder m) m m i.
-  Proof.
-    rewrite filter_copies by apply fast_copies. unfold fast.
-    destruct (start false m) as [rest upper] eqn:S. rewrite (rest_packed _ _ _ S), exec_cons.
-    destruct (slack_stores_spec (chunks rest) upper rest (rest_nonneg _ _ _ S) (chunks_spec rest) upper
-                (step (save_area m (save_top m rest upper)) (State m scratch0)) ltac:(lia)) as [_ ->]; [|lia].
-    cbn [step page scratch save_area]. apply packed_src. intros it I j J. destruct (rest_bounds _ _ _ S it I).
-    unfold copy. cases; try lia; same.
-  Qed.
 End Valid.

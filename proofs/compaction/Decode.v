@@ -162,3 +162,98 @@ Proof.
   destruct (Z.ltb_spec (pd_special m - pd_lower m) (total (items m))); [split; [discriminate|lia]|].
   destruct (presorted _ _) eqn:P; [rewrite find_overlap_iff|]; intuition; discriminate.
 Qed.
+
+(** ** The check names the first fault *)
+Lemma check_items_first m its : forall seen r, 0 <= seen <= MAX_HEAP_TUPLES_PER_PAGE ->
+  check_items (pd_upper m) (pd_special m) its seen = Some r <->
+  exists before it after code, its = before ++ it :: after /\ Forall (item_ok m) before /\
+    seen + Z.of_nat (length before) <= MAX_HEAP_TUPLES_PER_PAGE /\
+    item_fault m (seen + Z.of_nat (length before)) it code /\ r = Refusal code (number it).
+Proof.
+  induction its as [|x its IH]; intros seen r B; cbn [check_items].
+  { split; [discriminate|]. intros (before & it & after & code & E & _). now destruct before. }
+  assert (Here : forall code, item_fault m seen x code -> Some (Refusal code (number x)) = Some r <->
+    exists before it after code, x :: its = before ++ it :: after /\ Forall (item_ok m) before /\
+      seen + Z.of_nat (length before) <= MAX_HEAP_TUPLES_PER_PAGE /\
+      item_fault m (seen + Z.of_nat (length before)) it code /\ r = Refusal code (number it)).
+  { intros code F. split.
+    - intros [= <-]. exists [], x, its, code. cbn [length]. rewrite Z.add_0_r. repeat split; auto; lia.
+    - intros ([|y before] & it & after & code' & E & O & L & F' & ->); injection E as <- E.
+      + cbn [length] in F'. rewrite Z.add_0_r in F'. f_equal. f_equal.
+        inversion F; inversion F'; subst; auto; unfold item_ok in *; tauto || lia.
+      + exfalso. inversion O as [|? ? K _]. cbn [length] in L. unfold item_ok in K. inversion F; subst; tauto || lia. }
+  destruct (Z.leb_spec (pd_upper m) (off x)), (Z.ltb_spec (off x) (pd_special m)); cbn [andb negb];
+    try (apply Here, offset_outside; lia).
+  destruct (Z.eqb_spec (maxalign (off x)) (off x)); cbn [negb]; [|now apply Here, offset_unaligned].
+  destruct (Z.ltb_spec (pd_special m) (stop x)); [now apply Here, end_outside|].
+  assert (O : item_ok m x) by (unfold item_ok; lia).
+  destruct (Z.eqb_spec seen MAX_HEAP_TUPLES_PER_PAGE); [now apply Here, one_too_many|].
+  rewrite IH by lia. split.
+  - intros (before & it & after & code & -> & F & L & I & R). exists (x :: before), it, after, code.
+    cbn [length]. replace (seen + Z.of_nat (S (length before))) with (seen + 1 + Z.of_nat (length before)) by lia.
+    repeat split; auto.
+  - intros ([|y before] & it & after & code & E & F & L & I & R); injection E as <- E.
+    + exfalso. cbn [length] in I. rewrite Z.add_0_r in I. unfold item_ok in O. inversion I; subst; tauto || lia.
+    + exists before, it, after, code. inversion F. cbn [length] in L, I.
+      replace (seen + Z.of_nat (S (length before))) with (seen + 1 + Z.of_nat (length before)) in * by lia. repeat split; auto.
+Qed.
+
+Lemma last_map_cons {A} (a b : A) l d : last (a :: b :: l) d = last (b :: l) a.
+Proof. revert b. induction l as [|c l IH]; intros b; [reflexivity|]. cbn [last] in *. apply (IH c). Qed.
+
+Lemma find_overlap_first its : forall top r, find_overlap its top = Some r <->
+  exists before it after, its = before ++ it :: after /\ chain before top /\ last (map off before) top < stop it /\
+    r = Refusal OVERLAP (number it).
+Proof.
+  induction its as [|x its IH]; intros top r; cbn [find_overlap].
+  { split; [discriminate|]. intros (before & it & after & E & _). now destruct before. }
+  destruct (Z.ltb_spec top (stop x)) as [T|T].
+  - split.
+    + intros [= <-]. exists [], x, its. cbn. auto.
+    + intros ([|y before] & it & after & E & C & _ & ->); injection E as <- E; [reflexivity|]. cbn in C. lia.
+  - rewrite IH. split.
+    + intros (before & it & after & -> & C & L & R). exists (x :: before), it, after. repeat split; auto.
+      destruct before as [|y before]; [exact L|]. cbn [map] in *. rewrite last_map_cons. exact L.
+    + intros ([|y before] & it & after & E & C & L & R); injection E as <- E; [cbn in L; lia|].
+      exists before, it, after. destruct C as [_ C]. repeat split; auto.
+      destruct before as [|z before]; [exact L|]. cbn [map] in *. rewrite last_map_cons in L. exact L.
+Qed.
+
+(** A refusal names the first fault of the page in the order of the checks, and the line pointer that has it. *)
+Theorem check_names_first_fault : forall m r, check m = Some r <-> first_fault m r.
+Proof.
+  intros m r. unfold check. pose proof (check_header_iff m) as H.
+  destruct (check_header m); cbn [negb].
+  2: { split; [intros [= <-]; constructor; intros X; now apply H in X|].
+       assert (N : ~ header_ok m) by (intros X; now apply H in X). now destruct 1. }
+  assert (K : header_ok m) by now apply H. clear H.
+  destruct (check_items _ _ _ _) as [q|] eqn:I.
+  { apply (check_items_first m) in I as (before & it & after & code & E & O & L & F & ->); [|unfold MAX_HEAP_TUPLES_PER_PAGE; lia].
+    split; [intros [= <-]; econstructor; eauto|]. intros X. f_equal.
+    assert (Some (Refusal code (number it)) = check_items (pd_upper m) (pd_special m) (items m) 0) as Y.
+    { symmetry. apply check_items_first; [unfold MAX_HEAP_TUPLES_PER_PAGE; lia|]. exists before, it, after, code. auto. }
+    assert (N : ~ items_ok m).
+    { intros [A B]. assert (Z0 : check_items (pd_upper m) (pd_special m) (items m) 0 = None)
+        by (apply check_items_iff; [unfold MAX_HEAP_TUPLES_PER_PAGE; lia|split; [exact A|lia]]). congruence. }
+    destruct X as [X|before' it' after' code' _ E' O' L' F'|_ X|? ? ? _ X]; try tauto.
+    assert (Some (Refusal code' (number it')) = check_items (pd_upper m) (pd_special m) (items m) 0) as Y'.
+    { symmetry. apply check_items_first; [unfold MAX_HEAP_TUPLES_PER_PAGE; lia|]. exists before', it', after', code'. auto. }
+    congruence. }
+  assert (A : items_ok m).
+  { apply check_items_iff in I; [|unfold MAX_HEAP_TUPLES_PER_PAGE; lia]. unfold items_ok. split; [apply I|lia]. }
+  assert (N : forall before it after code, items m = before ++ it :: after -> Forall (item_ok m) before ->
+    Z.of_nat (length before) <= MAX_HEAP_TUPLES_PER_PAGE -> item_fault m (Z.of_nat (length before)) it code -> False).
+  { intros before it after code E O L F.
+    assert (check_items (pd_upper m) (pd_special m) (items m) 0 = Some (Refusal code (number it))); [|congruence].
+    apply check_items_first; [unfold MAX_HEAP_TUPLES_PER_PAGE; lia|]. exists before, it, after, code. auto. }
+  destruct (Z.ltb_spec (pd_special m - pd_lower m) (total (items m))) as [T|T].
+  { split; [intros [= <-]; now constructor|].
+    intros [X|before it after code _ E O L F|_ _ X|before it after _ _ X]; [tauto|now destruct (N _ _ _ _ E O L F)|auto|lia]. }
+  destruct (presorted _ _) eqn:P.
+  - rewrite find_overlap_first. split.
+    + intros (before & it & after & E & C & L & ->). eapply overlap_fault; eauto.
+    + intros [X|before it after code _ E O L F|_ _ X|before it after _ _ _ _ E C L];
+        [tauto|now destruct (N _ _ _ _ E O L F)|lia|exists before, it, after; auto].
+  - split; [discriminate|].
+    intros [X|before it after code _ E O L F|_ _ X|before it after _ _ _ X]; [tauto|now destruct (N _ _ _ _ E O L F)|lia|congruence].
+Qed.

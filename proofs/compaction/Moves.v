@@ -285,38 +285,8 @@ Proof.
   - apply packed_covered; auto; lia.
 Qed.
 
-(** ** Fixed-size stores with slack, last item first *)
-Lemma slack_stores_after window limit its : forall upper after,
-  slack_stores window limit its upper after = slack_stores window limit its upper [] ++ after.
-Proof.
-  induction its as [|it r IH]; intros upper after; [reflexivity|]. cbn. rewrite IH.
-  rewrite (IH _ [_]), <- app_assoc. reflexivity.
-Qed.
-
-(** The bytes from [upper] to [limit] are slack; all others are right. *)
-Lemma slack_stores_spec window limit its : nonneg its -> Forall (fun it => len it <= window) its ->
-  forall upper s, upper <= limit ->
-  (forall i, scratch (exec (slack_stores window limit its upper []) s) i = scratch s i) /\
-  (forall i, i < upper \/ limit <= i ->
-     page (exec (slack_stores window limit its upper []) s) i = packed (place its upper) (scratch s) (page s) i).
-Proof.
-  induction 1 as [|it r L N IH]; intros W upper s U; [split; reflexivity|].
-  inversion W as [|? ? W1 W2]; subst. cbn [slack_stores place packed].
-  rewrite slack_stores_after, exec_app.
-  destruct (IH W2 (upper - len it) s) as [P Q]; [lia|].
-  set (t := exec (slack_stores window limit r (upper - len it) []) s) in *.
-  split; intro i.
-  - apply P.
-  - intro I. cbn [exec fold_left step page]. unfold copy. cases; try lia; rewrite ?P; try same; try (apply Q; lia).
-Qed.
-
 Lemma longest_spec its : Forall (fun it => len it <= longest its) its.
 Proof.
   induction its as [|it r IH]; constructor; unfold longest in *; cbn [fold_right]; [lia|].
   eapply Forall_impl; [|exact IH]. intros x X; cbv beta in *; lia.
-Qed.
-Lemma chunks_spec its : Forall (fun it => len it <= chunks its) its.
-Proof.
-  eapply Forall_impl; [|apply longest_spec]. intros it L; cbv beta in *. unfold chunks.
-  pose proof (Z.div_mod (longest its + 63) 64). pose proof (Z.mod_pos_bound (longest its + 63) 64). lia.
 Qed.

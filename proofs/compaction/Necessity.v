@@ -3,23 +3,9 @@
 
     Each example is a concrete page of 8192 bytes, computed. *)
 From Coq Require Import ZArith List Bool Lia.
-From Pgquern.compaction Require Import Page Memory Algorithms Spec Decode Contents.
+From Pgquern.compaction Require Import Page Memory Algorithms Spec Instances Decode Contents.
 Import ListNotations.
 Local Open Scope Z_scope.
-
-(** A NORMAL line pointer. *)
-Definition normal (off len : Z) : Z := off + 32768 + 131072 * len.
-
-(** A page with these line pointers; every other byte differs from its neighbours. *)
-Definition page_with (upper special : Z) (words : list Z) : mem := fun i =>
-  let lower := 24 + 4 * Z.of_nat (length words) in
-  if i <? 12 then 0
-  else if i <? 14 then byte_of (i - 12) lower
-  else if i <? 16 then byte_of (i - 14) upper
-  else if i <? 18 then byte_of (i - 16) special
-  else if i <? 24 then 0
-  else if i <? lower then byte_of ((i - 24) mod 4) (nth (Z.to_nat ((i - 24) / 4)) words 0)
-  else i mod 251.
 
 Definition the_item (m : mem) (n : Z) : item := Item n (lp_word m n).
 Definition after (p : list op) (m : mem) (garbage : Z) : mem := page (exec p (State m (fun _ => garbage))).
@@ -87,6 +73,27 @@ Theorem upstream_reads_unwritten_scratch :
   after (upstream_dense unsorted_overlap) unsorted_overlap 0 7990 <> after (upstream_dense unsorted_overlap) unsorted_overlap 1 7990 /\
   lost unsorted_overlap (after (upstream_dense unsorted_overlap) unsorted_overlap 0) 3 140.
 Proof. computed. Qed.
+
+(** ** Stores of one width with slack: a way that no kernel takes
+
+    [window] bytes for each tuple from scratch, last item first.  What a store writes above its tuple is overwritten by the
+    next store.  Where it would reach above [limit], which holds bytes that stay, the tuple is stored exactly.  The list is
+    built from its end.  The three theorems say what whoever tries this way must heed. *)
+Fixpoint slack_stores (window limit : Z) (its : list item) (upper : Z) (after : list op) : list op :=
+  match its with
+  | [] => after
+  | it :: r =>
+      let to := upper - len it in
+      let n := if to + window <=? limit then window else len it in
+      slack_stores window limit r to (Restore to (off it) n :: after)
+  end.
+
+(** Whole chunks of 64 bytes that hold the longest tuple. *)
+Definition chunks (its : list item) : Z := (longest its + 63) / 64 * 64.
+
+Definition fast (m : mem) : list op :=
+  let (rest, upper) := start false m in
+  save_area m (save_top m rest upper) :: slack_stores (chunks rest) upper rest upper [].
 
 (* Three small tuples. *)
 Definition small : mem := page_with 8000 8192 [normal 8128 24; normal 8040 40; normal 8000 16].

@@ -9,11 +9,7 @@ Local Open Scope Z_scope.
 Definition body (a : algorithm) (m : mem) : list op :=
   match a with PG13 => pg13 m | PG14 => pg14 m | Gather whole window => gather whole window m | Squeeze => squeeze m
   | Permute window few => permute window few m | Slide window => slide window m | Runs wide => move_runs wide m | Area => area m | Climb pieces => climb pieces m | Lines => lines m
-  | ByDepth => by_depth m | Slots => by_slots m | Fast => fast m end.
-
-(** How far the scratch area of an algorithm goes beyond the addresses of the page. *)
-Definition scratch_below (a : algorithm) : Z := match a with Gather _ (Some w) => Z.max 0 w | Lines | ByDepth => LINE | _ => 0 end.
-Definition scratch_above (a : algorithm) (m : mem) : Z := match a with Fast => chunks (items m) | Lines => LINE | _ => 0 end.
+  | ByDepth => by_depth m | Slots => by_slots m end.
 
 Section Contained.
   Variables edge low high : Z.
@@ -297,42 +293,6 @@ Section Valid.
     - destruct (by_runs_bounds _ _ _ S) as [A B]. split; [exact A|]. apply B; lia.
   Qed.
 
-  Lemma chunks_mono its its' : (forall it, In it its -> In it its') -> chunks its <= chunks its'.
-  Proof.
-    intros S. unfold chunks. enough (longest its <= longest its') by div_lia.
-    assert (A : forall its it, In it its -> len it <= longest its).
-    { intros l it I. pose proof (longest_spec l) as F. rewrite Forall_forall in F. now apply F. }
-    assert (P : forall l, 0 <= longest l) by (induction l; unfold longest in *; cbn [fold_right]; lia).
-    induction its as [|it r IH]; [apply P|]. unfold longest at 1. cbn [fold_right]. fold (longest r).
-    apply Z.max_lub; [apply A, S; now left|apply IH; intros; apply S; now right].
-  Qed.
-
-  Lemma slack_stores_bounds window limit above its : 0 <= window <= above -> limit <= pd_special m ->
-    (forall it, In it its -> In it (items m)) -> forall upper after, upper <= limit -> edge <= upper - total its ->
-    Forall (in_bounds 0 above) after -> Forall (in_bounds 0 above) (slack_stores window limit its upper after).
-  Proof.
-    intros W L S. pose proof header_bounds. induction its as [|it r IH]; intros upper after U E A; cbn [slack_stores total] in *;
-      [assumption|].
-    assert (I : In it (items m)) by (apply S; now left).
-    pose proof (item_facts m page_m header it I) as F. pose proof (valid_item m valid it I) as (O & _ & X). unfold stop in X.
-    assert (N : 0 <= total r).
-    { apply total_nonneg, Forall_forall. intros x Y. pose proof (item_facts m page_m header x (S x (or_intror Y))). lia. }
-    unfold BLCKSZ in *.
-    apply IH; [intros; apply S; now right|lia|lia|]; constructor; auto; cbn; unfold BLCKSZ;
-      destruct (Z.leb_spec (upper - len it + window) limit); lia.
-  Qed.
-
-  Lemma fast_bounds : Forall (in_bounds 0 (chunks (items m))) (fast m).
-  Proof.
-    unfold fast. pose proof header_bounds. pose proof new_upper_edge as E.
-    destruct (start _ _) as [rest upper] eqn:S. destruct (start_facts _ _ _ S) as (I & U & T & L & _).
-    pose proof (save_top_bounds rest upper ltac:(lia)) as B. pose proof (chunks_mono rest (items m) I) as C.
-    assert (P : 0 <= chunks rest).
-    { unfold chunks. assert (0 <= longest rest) by (clear; induction rest; unfold longest in *; cbn [fold_right]; lia). div_lia. }
-    constructor; [cbn; unfold BLCKSZ in *; lia|].
-    apply (slack_stores_bounds (chunks rest) upper (chunks (items m)) rest); auto; try constructor; lia.
-  Qed.
-
   (** *** All together *)
   Lemma no_stores p : Forall (fun o => is_copy o = true) p -> filter is_store p = [].
   Proof. induction 1 as [|o p C _ IH]; cbn; [reflexivity|]. unfold is_store in *. now rewrite C. Qed.
@@ -344,13 +304,13 @@ Section Valid.
   Proof.
     intros [? ?]. destruct a; try congruence; [apply gather_copies|apply squeeze_copies|apply permute_copies|apply slide_copies
       |apply move_runs_copies|apply area_copies|apply climb_copies|apply lines_copies
-      |apply by_depth_copies|apply by_slots_copies|apply fast_copies].
+      |apply by_depth_copies|apply by_slots_copies].
   Qed.
 
   Lemma body_packs a scratch0 i :
     page (exec (filter is_copy (body a m)) (State m scratch0)) i = packed (placed (order_of a) m) m m i.
   Proof.
-    destruct a; [apply pg13_packs|apply pg14_packs|apply gather_packs|..|apply fast_packs]; try assumption.
+    destruct a; [apply pg13_packs|apply pg14_packs|apply gather_packs|..]; try assumption.
     all: rewrite filter_copies by now apply ours_copies.
     all: [> apply squeeze_packs|apply permute_packs|apply slide_packs|apply move_runs_packs|apply area_packs|apply climb_packs|apply lines_packs
       |apply by_depth_packs|apply by_slots_packs]; assumption.
@@ -446,7 +406,7 @@ Section Valid.
           pose proof new_upper_edge. unfold new_upper in *. lia.
   Qed.
 
-  Lemma program_bounds a truncate : Forall (in_bounds (scratch_below a) (scratch_above a m)) (program a truncate m).
+  Lemma program_bounds a truncate : Forall (in_bounds (scratch_below a) (scratch_above a)) (program a truncate m).
   Proof.
     pose proof header_bounds as H. rewrite program_parts. apply Forall_app. split; [apply Forall_app; split|].
     - assert (U : forall p, Forall (contained edge (pd_upper m) (pd_special m)) p -> Forall (in_bounds 0 0) p).
@@ -454,7 +414,7 @@ Section Valid.
       destruct a; cbn [body scratch_below scratch_above];
         [apply U, pg13_contained|apply U, pg14_contained|apply gather_bounds|apply squeeze_copies|apply permute_copies
         |apply slide_copies|apply move_runs_copies|apply area_copies|apply climb_copies|apply lines_copies
-        |apply by_depth_copies|apply by_slots_copies|apply fast_bounds].
+        |apply by_depth_copies|apply by_slots_copies].
     - destruct (body_and_words a m) as (l & [R _] & _ & F & _ & Q).
       apply Forall_forall. intros o O. assert (O' : In o (store_words l)).
       { rewrite <- F, filter_app. apply in_or_app. right. apply filter_In. split; [exact O|].
@@ -483,7 +443,7 @@ Proof.
 Qed.
 
 (** On a valid page no algorithm reads or writes outside the 8192 bytes of the page; and of scratch only as many bytes beyond
-    those as it has: one window's width below, or one fixed-size load's above. *)
+    those as it has: one window's width below, or one cache line above. *)
 Theorem stays_in_bounds : forall a truncate m, is_page m -> valid_page m ->
-  Forall (in_bounds (scratch_below a) (scratch_above a m)) (program a truncate m).
+  Forall (in_bounds (scratch_below a) (scratch_above a)) (program a truncate m).
 Proof. intros. now apply program_bounds. Qed.

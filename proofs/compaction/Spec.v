@@ -56,3 +56,32 @@ Definition repaired (o : order) (truncate : bool) (m : mem) : mem :=
     else if (24 <=? i) && (i <? 24 + 4 * nline m)
     then byte_of ((i - 24) mod 4) (new_word o m ((i - 24) / 4 + 1))
     else packed (placed o m) m m i.
+
+(** ** Which fault a refusal names *)
+
+(** What is wrong with a line pointer that has [count] others with storage before it.  Each fault excludes the ones above it. *)
+Inductive item_fault (m : mem) (count : Z) (it : item) : Z -> Prop :=
+| offset_outside : ~ pd_upper m <= off it < pd_special m -> item_fault m count it LP_OFF
+| offset_unaligned :
+    pd_upper m <= off it < pd_special m -> maxalign (off it) <> off it -> item_fault m count it LP_ALIGN
+| end_outside :
+    pd_upper m <= off it < pd_special m -> maxalign (off it) = off it -> pd_special m < stop it -> item_fault m count it LP_END
+| one_too_many : item_ok m it -> count = MAX_HEAP_TUPLES_PER_PAGE -> item_fault m count it TOO_MANY.
+
+(** All line pointers with storage are right, each taken alone, and not too many. *)
+Definition items_ok (m : mem) : Prop :=
+  Forall (item_ok m) (items m) /\ Z.of_nat (length (items m)) <= MAX_HEAP_TUPLES_PER_PAGE.
+
+(** The first fault of a page in the order of the checks: the header, each line pointer in item order, the total, and in
+    presorted pages overlap in item order. *)
+Inductive first_fault (m : mem) : refusal -> Prop :=
+| header_fault : ~ header_ok m -> first_fault m (Refusal HEADER 0)
+| line_pointer_fault before it after code :
+    header_ok m -> items m = before ++ it :: after -> Forall (item_ok m) before ->
+    Z.of_nat (length before) <= MAX_HEAP_TUPLES_PER_PAGE -> item_fault m (Z.of_nat (length before)) it code ->
+    first_fault m (Refusal code (number it))
+| total_fault : header_ok m -> items_ok m -> pd_special m - pd_lower m < total (items m) -> first_fault m (Refusal TOTAL 0)
+| overlap_fault before it after :
+    header_ok m -> items_ok m -> total (items m) <= pd_special m - pd_lower m -> presorted (pd_special m) (items m) = true ->
+    items m = before ++ it :: after -> chain before (pd_special m) -> last (map off before) (pd_special m) < stop it ->
+    first_fault m (Refusal OVERLAP (number it)).

@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: PostgreSQL
+"""Build the Coq development outside the checkout and audit it.
+
+The audit fails on: a .v that _CoqProject does not list (or a listed one that is not there), a source that admits or
+assumes something, a required theorem that is missing or has no English sentence over it, a subject without witnesses, a
+statement, a set of assumptions or a definition behind a statement that differs from the golden files, and anything that
+coqchk holds against the compiled files.
+
+Writes build/results/proof/STEM.json. Exit code 0 only if everything passed.
+"""
+
+import shutil
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import click
+from rich.console import Console
+
+from proofs.audit import coq, golden
+from proofs.audit.sources import (
+    Audit,
+    Theorem,
+    check_readme,
+    check_sources,
+    check_statements,
+    listed_sources,
+    required,
+    stem_of,
+)
+from tools import results
+from tools.environment import first_line
+from tools.progress import console as tools_console
+
+
+def audit_compiled(
+    source: Path,
+    build: Path,
+    audit: Audit,
+    theorems: Sequence[Theorem],
+    files: Sequence[str],
+    *,
+    whole: bool,
+    accept: bool,
+) -> dict[str, str]:
+    """What Coq says of each theorem; the golden files compared, coqchk asked."""
+    said = coq.print_assumptions(build, theorems)
+    golden.check_closed(said, audit)
+    golden.check_golden(source, golden.STATEMENTS, said, audit, whole=whole, accept=accept)
+    names = coq.reached(build, theorems, audit)
+    definitions = coq.print_definitions(build, names, listed_sources(source))
+    golden.check_golden(source, golden.DEFINITIONS, definitions, audit, whole=whole, accept=accept)
+    coq.check_compiled(build, files, audit)
+    return said
+
+
+def item(theorem: Theorem, said: str, sentence: str, reasons: Sequence[str]) -> dict[str, object]:
+    """A theorem's line in the results."""
+    ok = said.endswith(coq.CLOSED) and not reasons
+    return {
+        "name": theorem.qualified,
+        "status": "passed" if ok else "failed",
+        "reason": "" if ok else "; ".join(reason.splitlines()[0] for reason in reasons) or "not checked",
+        "file": f"proofs/{theorem.file}",
+        "sentence": sentence,
+        "statement": said.removesuffix(golden.assumptions_of(said)).strip(),
+        "assumptions": golden.assumptions_of(said) or "not checked",
+    }
+
+
+def write_results(
+    folder: Path, audit: Audit, theorems: Sequence[Theorem], said: Mapping[str, str], sentences: Mapping[Theorem, str]
+) -> int:
+    """Write one result for each stem. Returns how many theorems passed."""
+    passed = 0
+    for stem in dict.fromkeys(t.stem for t in theorems):
+        reasons = [text for where, text in audit.problems if where in ("", stem)]
+        mine = [t for t in theorems if t.stem == stem]
+        items = [item(t, said.get(t.qualified, ""), sentences.get(t, ""), reasons) for t in mine]
+        count = sum(entry["status"] == "passed" for entry in items)
+        says = f"{count}/{len(mine)} required theorems, no axioms" if count == len(mine) else "the audit failed"
+        tools = {"Coq": first_line("coqc", "--print-version").split(" ")[0]}
+        seconds = audit.seconds.get(stem, 0.0)
+        results.write("proof", stem, items, says=says, tools=tools, seconds=seconds, folder=folder)
+        passed += count
+    return passed
+
+
+def run(source: Path, build: Path, folder: Path, *, stem: str, jobs: int, accept: bool, console: Console) -> bool:
+    """Build and audit; True if nothing is wrong. stem narrows to one stem (and what its files import)."""
+    started = time.monotonic()
+    audit = Audit()
+    everything = required(source)
+    theorems = [t for t in everything if stem in ("", t.stem)]
+    files = [f for f in listed_sources(source) if (source / f).exists()]
+    mine = [f for f in files if stem in ("", stem_of(f))]
+    console.print(f"proofs: {len(mine)} files, {len(theorems)} required theorems", highlight=False)
+    check_sources(source, audit)
+    sentences = check_statements(source, everything, audit)
+    check_readme(source, sentences, accept, audit)
+    coq.copy_sources(source, build, files)
+    said: dict[str, str] = {}
+    if coq.compile_sources(build, mine, jobs, audit, console):
+        found = [t for t in theorems if t in sentences]
+        said = audit_compiled(source, build, audit, found, mine, whole=not stem, accept=accept)
+    if stem:
+        audit.problems = [p for p in audit.problems if p[0] in ("", stem)]
+    passed = write_results(folder, audit, theorems, said, sentences)
+    for _, text in audit.problems:
+        console.print(f"PROBLEM {text}", style="red", highlight=False, markup=False)
+    console.print(
+        f"proofs: {passed}/{len(theorems)} required theorems proved, "
+        f"{'no assumptions, coqchk agrees' if not audit.problems else f'{len(audit.problems)} problems'}; "
+        f"{time.monotonic() - started:.0f} s",
+        highlight=False,
+    )
+    return not audit.problems
+
+
+@click.command(help=__doc__)
+@click.option("--stem", default="", help="only this stem")
+@click.option("--jobs", default=2, help="how many files Coq compiles at once")
+@click.option("--accept", is_flag=True, help="write what Coq says to the golden files, after review")
+def main(stem: str, jobs: int, accept: bool) -> None:
+    console = tools_console()
+    if shutil.which("coq_makefile") is None:
+        raise click.ClickException("Coq is not installed; run `make setup`, then again")
+    build = Path("build/proofs")
+    ok = run(Path("proofs"), build, results.RESULTS, stem=stem, jobs=jobs, accept=accept, console=console)
+    raise SystemExit(0 if ok else 1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,199 @@
+# SPDX-License-Identifier: PostgreSQL
+"""Coq's own tools on the copy of the development in the build folder: coqc, Print, coqchk."""
+
+import hashlib
+import json
+import re
+import shutil
+import subprocess
+import time
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from rich.console import Console
+
+from proofs.audit.sources import PREFIX, Audit, Theorem, file_of, stem_of, strip_comments
+
+CLOSED = "Closed under the global context"
+# Fields of a sealed module in Coq's own ssreflect library: implemented there, but coqchk lists what a signature hides.
+SEALED_IN_COQ = "Coq.ssr.ssrunder.Under_rel."
+CONTEXT = ["From Coq Require Import ZArith List.", "Set Printing Width 120.", "Open Scope Z_scope."]
+REACH = Path(__file__).with_name("Reach.v")
+
+
+def copy_sources(source: Path, build: Path, files: Sequence[str]) -> None:
+    """Bring the build folder up to date; an unchanged source keeps its time, so that make does not rebuild it."""
+    build.mkdir(parents=True, exist_ok=True)
+    for stale in [p for p in build.rglob("*.v") if str(p.relative_to(build)) not in files]:
+        for product in stale.parent.glob(stale.stem + ".*"):
+            product.unlink()
+    for file in [*files, "_CoqProject"]:
+        target = build / file
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if not target.exists() or target.read_bytes() != (source / file).read_bytes():
+            shutil.copyfile(source / file, target)
+
+
+def run_coq_make(
+    build: Path, targets: Sequence[str], jobs: int, console: Console
+) -> tuple[bool, dict[str, float], str]:
+    """Run coq_makefile's makefile: whether it succeeded, the seconds of each compiled file, and its complaints."""
+    subprocess.run(["coq_makefile", "-f", "_CoqProject", "-o", "CoqMakefile"], cwd=build, check=True)
+    command = ["make", "-f", "CoqMakefile", f"-j{jobs}", "--no-print-directory", "TIMED=1", *targets]
+    times: dict[str, float] = {}
+    said: list[str] = []
+    with subprocess.Popen(command, cwd=build, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
+        assert process.stdout is not None
+        for line in process.stdout:
+            if timed := re.match(r"(\S+)\.vo \(real: ([\d.]+)", line):
+                times[timed.group(1) + ".v"] = float(timed.group(2))
+                console.print(f"  proved {timed.group(1)}.v in {timed.group(2)} s", highlight=False)
+            else:
+                said.append(line.rstrip())
+    complaints = [line for line in said if not line.startswith(("COQ", "make"))]
+    return process.returncode == 0, times, "\n".join(complaints[-40:])
+
+
+def compile_sources(build: Path, files: Sequence[str], jobs: int, audit: Audit, console: Console) -> bool:
+    """Compile the files, and what they import, as far as they have changed. The seconds go to each file's stem."""
+    ok, times, said = run_coq_make(build, [file + "o" for file in files], jobs, console)
+    for file, seconds in times.items():
+        audit.spent(stem_of(file), seconds)
+    if not ok:
+        where = re.search(r'^File "\./?([^"]+)"', said, re.M)
+        audit.problem(stem_of(where.group(1)) if where else "", "Coq rejects the development:\n" + said)
+    return ok
+
+
+def coqc(build: Path, name: str, lines: Iterable[str]) -> str:
+    """What Coq prints for these lines, which see the whole development. Errors come after it."""
+    folder = build / "audit"
+    folder.mkdir(exist_ok=True)
+    (folder / f"{name}.v").write_text("\n".join(lines) + "\n")
+    command = ["coqc", "-q", "-noglob", "-w", "none", "-Q", "..", PREFIX, f"{name}.v"]
+    run = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    return run.stdout + run.stderr
+
+
+def modules(names: Iterable[str]) -> list[str]:
+    """Lines that load the modules of these qualified names, without importing them."""
+    return list(dict.fromkeys("From {} Require {}.".format(*name.rsplit(".", 2)[:2]) for name in names))
+
+
+def mark(name: str) -> str:
+    return f'Goal True. idtac "== {name}". exact I. Qed.'
+
+
+def parse_blocks(text: str) -> dict[str, str]:
+    """What follows each line "== name", by name."""
+    blocks: dict[str, str] = {}
+    for block in re.split(r"^== ", text, flags=re.M)[1:]:
+        name, _, body = block.partition("\n")
+        blocks[name.strip()] = body.strip()
+    return blocks
+
+
+def print_assumptions(build: Path, theorems: Sequence[Theorem]) -> dict[str, str]:
+    """For each theorem what Coq says of it: its statement, then its assumptions.
+
+    One run a folder, which loads that folder's modules only: how short Coq prints a name depends on what is loaded.
+    """
+    said: dict[str, str] = {}
+    for folder in dict.fromkeys(theorem.folder for theorem in theorems):
+        mine = [theorem.qualified for theorem in theorems if theorem.folder == folder]
+        lines = [*CONTEXT, *modules(mine)]
+        for name in mine:
+            lines += [mark(name), f"Check {name}.", f"Print Assumptions {name}."]
+        text = coqc(build, f"assumptions_{folder}", lines)
+        blocks = parse_blocks(text)
+        said |= {name: blocks.get(name) or f"not there: {text[-2000:]}" for name in mine}
+    return said
+
+
+def reached(build: Path, theorems: Sequence[Theorem], audit: Audit) -> list[str]:
+    """The names of all definitions of ours that the statements reach, found by a walk over kernel terms (Reach.v)."""
+    if not theorems:
+        return []
+    names = [theorem.qualified for theorem in theorems]
+    statements = "; ".join(f"constr:(@{name})" for name in names)
+    walk = REACH.read_text()
+    text = coqc(build, "reach", [*modules(names), walk, f"Ltac2 Eval reach [{statements}]."])
+    found = re.findall(r"^reaches (\S+)$", text, re.M)
+    if "- : unit = ()" not in text:
+        audit.problem("", f"the walk over the statements failed:\n{text[-2000:]}")
+    return found
+
+
+def external_imports(build: Path, folder: str) -> list[str]:
+    """The lines by which a folder's sources import libraries: with them, notations are printed as they are written."""
+    found: list[str] = []
+    for path in sorted((build / folder).glob("*.v")):
+        found += re.findall(
+            rf"^From (?!{PREFIX}\b)\S+ Require Import [^.]*(?:\.[A-Za-z][^.]*)*\.$", path.read_text(), re.M
+        )
+    return sorted(dict.fromkeys(found))
+
+
+def place(build: Path, name: str, order: Sequence[str]) -> tuple[int, int]:
+    """Where a definition stands: its file in _CoqProject's order, its position in that file."""
+    file = file_of(name.rsplit(".", 1)[0])
+    at = re.search(rf"\b{re.escape(name.rsplit('.', 1)[1])}\b", strip_comments((build / file).read_text()))
+    return order.index(file), at.start() if at else 0
+
+
+def print_definitions(build: Path, names: Sequence[str], order: Sequence[str]) -> dict[str, str]:
+    """Each definition as Coq prints it, in the order of the sources; one run for each folder."""
+    ordered = sorted(names, key=lambda name: place(build, name, order))
+    said: dict[str, str] = {}
+    for folder in dict.fromkeys(name.split(".")[1] for name in ordered):
+        mine = [name for name in ordered if name.split(".")[1] == folder]
+        lines = [*external_imports(build, folder), *CONTEXT, *modules(mine)]
+        for name in mine:
+            lines += [mark(name), f"Print {name}."]
+        text = coqc(build, f"definitions_{folder}", lines)
+        # Print adds a paragraph on implicit arguments and scopes, which says nothing of the meaning.
+        blocks = {name: block.partition("\n\nArguments ")[0] for name, block in parse_blocks(text).items()}
+        said |= {name: blocks.get(name) or f"not there: {text[-2000:]}" for name in mine}
+    return said
+
+
+def complaints_of(said: str) -> list[str]:
+    """What coqchk holds against the files that it checked, from its summary."""
+    # The summary must be there: its absence would read as "nothing assumed".
+    if "* Axioms:" not in said:
+        return [f"coqchk rejects the compiled files:\n{said}"]
+    found = []
+    for title, body in re.findall(r"^\* ([^:\n]+):(.*?)(?=^\* |\Z)", said, re.S | re.M):
+        entries = [line.strip() for line in body.splitlines() if line.strip()]
+        usual = {"Set is predicative"} if title == "Theory" else {"<none>"}
+        if unexpected := [e for e in entries if e not in usual and not e.startswith(SEALED_IN_COQ)]:
+            found.append(f"coqchk: {title}: {', '.join(unexpected)}")
+    return found
+
+
+def check_compiled(build: Path, files: Sequence[str], audit: Audit) -> None:
+    """coqchk on every compiled file of ours (what they import from Coq's library is taken as Debian built it).
+
+    A stem whose .vo files coqchk has accepted before, bit by bit the same, is not checked again.
+    """
+    remembered = build / "coqchk.json"
+    accepted: dict[str, str] = json.loads(remembered.read_text()) if remembered.exists() else {}
+    for stem in dict.fromkeys(stem_of(file) for file in files):
+        mine = [file for file in files if stem_of(file) == stem]
+        # A .vo holds the digests of those that it imports, so its own bytes stand for all that it rests on.
+        digest = hashlib.sha256(b"".join((build / (file + "o")).read_bytes() for file in mine)).hexdigest()
+        if accepted.get(stem) == digest:
+            continue
+        started = time.monotonic()
+        flags = [x for file in mine for x in ("-norec", f"{PREFIX}.{file.removesuffix('.v').replace('/', '.')}")]
+        command = ["coqchk", "-silent", "-o", "-Q", ".", PREFIX, *flags]
+        run = subprocess.run(
+            command, cwd=build, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
+        )
+        complaints = complaints_of(run.stdout) or (["coqchk failed"] if run.returncode else [])
+        for complaint in complaints:
+            audit.problem(stem, complaint)
+        audit.spent(stem, time.monotonic() - started)
+        if not complaints:
+            accepted[stem] = digest
+            remembered.write_text(json.dumps(accepted, indent=1, sort_keys=True) + "\n")

@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: PostgreSQL
+"""What can be read off the sources: which files and theorems there are, and what no source may contain."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+PREFIX = "Pgquern"
+SHARED = "common"
+"""The folder of the ground under all rows. Each of its files is a stem of its own."""
+
+# Vernacular that leaves something unproved, switches a check of the kernel off, or loads code unseen by the audit.
+# Coq itself reports the rest (Variable outside a section, for one) through Print Assumptions and coqchk.
+FORBIDDEN = re.compile(
+    r"\b(?:Admitted|admit|give_up|Axioms?|Conjectures?|Parameters?|Abort|Admit\s+Obligations|native_compute"
+    r"|bypass_check(?:\s*\([^)]*\))?|(?:Set|Unset)\s+(?:Guard|Positivity|Universe)\s+Checking"
+    r"|Declare\s+ML\s+Module|Load(?:\s+Verbose)?\s*\")"
+)
+# coqc's flags beyond the prefix: warnings only. Others, as -type-in-type, change what counts as a proof.
+PROJECT_LINE = re.compile(rf"-Q \. {PREFIX}|-arg -w -arg \S+|[\w/]+\.v|#.*|")
+TABLE = re.compile(r"(<!-- theorems[^>]*-->\n).*?(<!-- /theorems -->)", re.S)
+STATEMENT = r"(?:#\[[^\]]*\]\s*)?(?:Theorem|Lemma|Corollary|Remark|Fact|Proposition|Example)\s+{name}\b"
+WITNESS = "Witness"
+
+
+@dataclass(frozen=True)
+class Theorem:
+    """One line of required-theorems.txt."""
+
+    qualified: str
+
+    @property
+    def module(self) -> str:
+        return self.qualified.rsplit(".", 1)[0]
+
+    @property
+    def name(self) -> str:
+        return self.qualified.rsplit(".", 1)[1]
+
+    @property
+    def file(self) -> str:
+        return file_of(self.module)
+
+    @property
+    def folder(self) -> str:
+        return self.file.split("/")[0]
+
+    @property
+    def stem(self) -> str:
+        return stem_of(self.file)
+
+
+@dataclass
+class Audit:
+    """What was found; a problem is (stem, text), with stem "" for what belongs to the whole development."""
+
+    problems: list[tuple[str, str]] = field(default_factory=list)
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    def problem(self, stem: str, text: str) -> None:
+        self.problems.append((stem, text))
+
+    def spent(self, stem: str, seconds: float) -> None:
+        self.seconds[stem] = self.seconds.get(stem, 0.0) + seconds
+
+
+def file_of(module: str) -> str:
+    """The source of a module, as in "S/Spec.v" for Pgquern.S.Spec."""
+    return module.removeprefix(PREFIX + ".").replace(".", "/") + ".v"
+
+
+def stem_of(file: str) -> str:
+    """The stem of a source: its folder; the file itself in common/; what is extracted in oracle/Extract<Stem>.v."""
+    folder, _, base = file.rpartition("/")
+    if folder == SHARED:
+        return base.removesuffix(".v").lower()
+    if folder == "oracle":
+        return base.removesuffix(".v").removeprefix("Extract").lower()
+    return folder
+
+
+def strip_comments(text: str) -> str:
+    """The source without its (nested) comments and without the contents of strings; lines keep their numbers."""
+    out: list[str] = []
+    depth = 0
+    for token in re.finditer(r'\(\*|\*\)|"[^"]*(?:"|\Z)|.', text, re.S):
+        said = token.group()
+        if said == "(*":
+            depth += 1
+        elif said == "*)" and depth:
+            depth -= 1
+        elif depth:
+            out.append("\n" * said.count("\n"))
+        elif said.startswith('"'):
+            out.append('"' + "\n" * said.count("\n") + '"')
+        else:
+            out.append(said)
+    return "".join(out)
+
+
+def listed_sources(source: Path) -> list[str]:
+    lines = (source / "_CoqProject").read_text().splitlines()
+    return [line.strip() for line in lines if line.strip().endswith(".v")]
+
+
+def required(source: Path) -> list[Theorem]:
+    lines = (source / "required-theorems.txt").read_text().splitlines()
+    names = [line.strip() for line in lines if line.strip() and not line.startswith("#")]
+    return [Theorem(name) for name in names]
+
+
+def check_sources(source: Path, audit: Audit) -> None:
+    """That _CoqProject lists every source and no flag that weakens Coq, and that no source says what is forbidden."""
+    for line in (source / "_CoqProject").read_text().splitlines():
+        if not PROJECT_LINE.fullmatch(line.strip()):
+            audit.problem("", f"_CoqProject: {line.strip()}: only files, the prefix and -w are allowed")
+    listed = listed_sources(source)
+    # audit/ holds a tool of the audit, in Ltac2, which is no part of the development.
+    present = sorted(str(path.relative_to(source)) for path in source.rglob("*.v") if path.parent != source / "audit")
+    for file in sorted(set(present) - set(listed)):
+        audit.problem(stem_of(file), f"{file} is not in _CoqProject: list it or remove it")
+    for file in sorted(set(listed) - set(present)):
+        audit.problem(stem_of(file), f"{file} is in _CoqProject but does not exist")
+    for file in present:
+        code = strip_comments((source / file).read_text())
+        for found in FORBIDDEN.finditer(code):
+            line_number = code.count("\n", 0, found.start()) + 1
+            words = " ".join(found.group().split())
+            audit.problem(stem_of(file), f"{file}:{line_number}: {words}: prove it, or leave it out")
+
+
+def sentence_of(theorem: Theorem, text: str) -> str | None:
+    """The (** comment *) that stands directly over the theorem, on one line; None if there is none."""
+    pattern = r"\(\*\*((?:(?!\*\)).)*)\*\)\s*" + STATEMENT.format(name=re.escape(theorem.name))
+    found = re.search(pattern, text, re.S)
+    return " ".join(found.group(1).split()) if found else None
+
+
+def check_statements(source: Path, theorems: Sequence[Theorem], audit: Audit) -> dict[Theorem, str]:
+    """The English sentence of each required theorem that is there."""
+    sentences: dict[Theorem, str] = {}
+    for theorem in theorems:
+        path = source / theorem.file
+        text = path.read_text() if path.exists() else ""
+        if not re.search(STATEMENT.format(name=re.escape(theorem.name)), strip_comments(text)):
+            audit.problem(theorem.stem, f"{theorem.file}: required theorem {theorem.name} is missing")
+        elif (sentence := sentence_of(theorem, text)) is None:
+            audit.problem(theorem.stem, f"{theorem.file}: {theorem.name} has no (** sentence *) directly over it")
+        else:
+            sentences[theorem] = sentence
+    for folder in sorted({theorem.folder for theorem in theorems} - {SHARED}):
+        if not any(theorem.module == f"{PREFIX}.{folder}.{WITNESS}" for theorem in theorems):
+            audit.problem(
+                folder,
+                f"{folder}/{WITNESS}.v: no required theorem of it shows that the hypotheses of the others can be met",
+            )
+    return sentences
+
+
+def theorem_table(sentences: dict[Theorem, str]) -> str:
+    lines = ["| theorem | says | file |", "|---|---|---|"]
+    for theorem, sentence in sentences.items():
+        says = sentence.replace("|", "\\|")
+        lines.append(f"| `{theorem.name}` | {says} | `{theorem.file}` |")
+    return "\n".join(lines) + "\n"
+
+
+def check_readme(source: Path, sentences: dict[Theorem, str], accept: bool, audit: Audit) -> None:
+    """That README.md lists every theorem with its sentence; its table stands between two marks."""
+    readme = source / "README.md"
+    text = readme.read_text() if readme.exists() else ""
+    if not TABLE.search(text):
+        audit.problem(
+            "", "README.md has no table of theorems: give it the marks <!-- theorems --> and <!-- /theorems -->"
+        )
+        return
+    wanted = TABLE.sub(lambda m: m.group(1) + theorem_table(sentences) + m.group(2), text)
+    if accept:
+        readme.write_text(wanted)
+    elif text != wanted:
+        audit.problem("", "README.md's table of theorems is not what the sources say: `make prove-accept` writes it")

@@ -1,0 +1,197 @@
+(* SPDX-License-Identifier: PostgreSQL *)
+(** * Instances of the main theorems, to be computed
+
+    Concrete pages, and for each what a theorem assumes of it and what it concludes, both as a boolean.  Witness.v proves that
+    all of them are true, so no theorem holds for want of a page that fulfils its hypotheses.  `make prove-mutants` computes
+    them with a definition changed: where a hypothesis is true and its conclusion false, the theorem is false. *)
+From Coq Require Import String ZArith List Bool.
+From Pgquern.compaction Require Import Page Memory Algorithms Spec.
+Import ListNotations.
+Local Open Scope Z_scope.
+Local Open Scope string_scope.
+Local Open Scope list_scope.
+Local Open Scope Z_scope.
+
+Record instance := Instance { claim : string; hypothesis : bool; conclusion : bool }.
+Definition fails (i : instance) : bool := hypothesis i && negb (conclusion i).
+Definition holds (i : instance) : bool := hypothesis i && conclusion i.
+
+(** ** Pages *)
+
+(** Line pointers: LP_NORMAL, LP_REDIRECT, LP_DEAD, and one that is unused but not zero. *)
+Definition normal (off len : Z) : Z := off + 32768 + 131072 * len.
+Definition redirect (to : Z) : Z := to + 65536.
+Definition dead : Z := 98304.
+Definition garbage : Z := 131072 * 5 + 40.
+
+(** A page with these line pointers; every other byte differs from its neighbours. *)
+Definition page_with (upper special : Z) (words : list Z) : mem := fun i =>
+  let lower := 24 + 4 * Z.of_nat (length words) in
+  if i <? 12 then 0
+  else if i <? 14 then byte_of (i - 12) lower
+  else if i <? 16 then byte_of (i - 14) upper
+  else if i <? 18 then byte_of (i - 16) special
+  else if i <? 24 then 0
+  else if i <? lower then byte_of ((i - 24) mod 4) (nth (Z.to_nat ((i - 24) / 4)) words 0)
+  else i mod 251.
+
+(** Three tuples in place, then some that are not, with redirected, dead and unused line pointers. *)
+Definition presorted_page : mem := page_with 7400 8192
+  [normal 8160 30; normal 8128 32; normal 8096 32; 0; normal 8048 40; redirect 5; normal 8008 40; normal 7952 56;
+   normal 7888 64; dead; normal 7864 23; normal 7808 48; normal 7776 32; normal 7720 56; normal 7688 32; normal 7656 32; garbage; 0].
+
+(** The same out of order. *)
+Definition unsorted_page : mem := page_with 7400 8176
+  [normal 7888 64; normal 8144 30; normal 7400 32; 0; normal 8048 40; redirect 5; normal 7952 56; normal 8008 40; garbage; dead;
+   normal 7864 23; normal 7808 48; normal 7776 32; normal 7688 32; normal 7720 56; normal 7656 32; 0; normal 7624 16].
+
+(** Runs of all lengths, presorted. *)
+Definition long_runs : mem := page_with 3000 8000
+  [normal 7200 790; normal 6400 800; normal 5704 490; normal 5624 70; 0; normal 5496 100; normal 5440 50; normal 5416 24; garbage;
+   normal 5360 33; normal 5320 20; normal 4608 640; normal 4000 600; normal 3400 600; normal 3376 24].
+
+(** Mixed lengths, out of order, with an overlap. *)
+Definition overlapping_page : mem := page_with 5000 8192
+  [normal 6000 900; normal 8000 100; normal 7960 64; normal 5000 128; 0; normal 7000 300; normal 5128 200; normal 7304 64; redirect 3].
+
+(** Few tuples and many line pointers: PostgreSQL 14 copies each tuple by itself. *)
+Definition sparse_page : mem := page_with 7000 8192
+  [0; 0; normal 7400 61; garbage; 0; dead; 0; 0; normal 7904 50; 0; 0; 0; normal 7000 37; 0; 0; 0].
+
+(** Long tuples of one length, in slots: a chain to a free slot, a cycle, and one in place. *)
+Definition slots_page : mem := page_with 5288 8192
+  [normal 7928 264; normal 7400 264; normal 7664 264; normal 6344 264; 0; normal 6872 264; normal 6608 264; normal 5552 264;
+   normal 5288 264].
+
+(** Tuples of similar lengths, presorted, none shorter than a piece. *)
+Definition pieces_page : mem := page_with 7000 8192
+  [normal 8144 40; normal 7904 190; normal 7840 33; normal 7704 100; normal 7600 64; normal 7504 90].
+
+(** The tuples lie so low that no window fits below them. *)
+Definition low_page : mem := page_with 48 400 [normal 48 33; normal 320 64; normal 88 40; 0; normal 136 64].
+
+(** 200 tuples of 25 to 32 bytes, with gaps, and 40 line pointers without storage between them. *)
+Fixpoint crowd (n : nat) (count top : Z) : list Z :=
+  match n with
+  | O => []
+  | S n =>
+      if count mod 6 =? 5
+      then (if count mod 4 =? 0 then 0 else if count mod 4 =? 1 then dead else if count mod 4 =? 2 then redirect 1 else garbage)
+           :: crowd n (count + 1) (top - 16)
+      else normal (top - 32) (25 + count mod 8) :: crowd n (count + 1) (top - 32)
+  end.
+Definition crowded_page : mem := page_with 1152 8192 (crowd 240 0 8192).
+
+(** As many tuples as a page can have. *)
+Definition full_page : mem := page_with 1200 8192 (map (fun n => normal (8192 - 24 * Z.of_nat n) 23) (seq 1 291)).
+
+Definition pages : list mem :=
+  [presorted_page; unsorted_page; long_runs; overlapping_page; sparse_page; slots_page; pieces_page; low_page].
+
+(** ** What is assumed, decided *)
+Definition header_ok_b (m : mem) : bool :=
+  (24 <=? pd_lower m) && (pd_lower m <=? pd_upper m) && (pd_upper m <=? pd_special m) && (pd_special m <=? 8192) &&
+  (pd_special m mod 8 =? 0).
+Definition item_ok_b (m : mem) (it : item) : bool :=
+  (pd_upper m <=? off it) && (off it <? pd_special m) && (off it mod 8 =? 0) && (stop it <=? pd_special m).
+Fixpoint chain_b (its : list item) (top : Z) : bool :=
+  match its with [] => true | it :: r => (stop it <=? top) && chain_b r (off it) end.
+Definition valid_b (m : mem) : bool :=
+  header_ok_b m && forallb (item_ok_b m) (items m) && (Z.of_nat (length (items m)) <=? 291) &&
+  (total (items m) <=? pd_special m - pd_lower m) &&
+  (negb (presorted (pd_special m) (items m)) || chain_b (items m) (pd_special m)).
+
+(** ** The instances *)
+Definition algorithms : list algorithm :=
+  [PG13; PG14; Gather false (Some 64); Gather true (Some 64); Gather false (Some 904); Gather false None; Squeeze; Permute 64 16;
+   Slide 64; Runs true; Runs false; Area; Climb 6; Climb 2; Lines; ByDepth; Slots].
+
+(** What lies in scratch before: another byte at each address than on the page. *)
+Definition dirt : mem := fun i => 255 - (i mod 251).
+
+(** The page [r] that is left of [m], whose items are [its]: each claim looked at where a mistake would show.  Of each tuple
+    that is its first and last byte and some between, of the rest what adjoins. *)
+Definition keeps_contents (m r : mem) (its : list item) : bool :=
+  forallb (fun it =>
+    let word' := lp_word r (number it) in
+    (lp_flags word' =? lp_flags (word it)) && (lp_len word' =? lp_len (word it)) &&
+    forallb (fun k => r (lp_off word' + k) =? m (off it + k)) [0; 8; len it / 2; len it - 9; len it - 1]) its.
+Definition keeps_rest (m r : mem) : bool :=
+  let top := pd_upper r in
+  forallb (fun i => r i =? m i) [0; 9; 16; 17; 23; top - 1; top - 8; top - 33; top - 63] &&
+  forallb (fun i => (8192 <=? i) || (r i =? m i)) (map (fun k => pd_special m + k) [0; 7; 40]).
+Definition has_header (truncate : bool) (m r : mem) (its : list item) : bool :=
+  let left := if truncate then last_used (line_pointers m) else nline m in
+  (pd_upper r =? pd_special m - total its) && (pd_special r =? pd_special m) && (nline r =? left) &&
+  (pd_lower r =? pd_lower m - 4 * (nline m - left)).
+Definition keeps_pointers (m r : mem) : bool :=
+  forallb (fun it => has_storage (word it) || (lp_word r (number it) =? if is_used (word it) then word it else 0)) (line_pointers m).
+Definition flags_free (m r : mem) : bool :=
+  Bool.eqb (pd_flags r mod 2 =? 1)
+    (existsb (fun it => negb (is_used (word it)) && (number it <=? nline r)) (line_pointers m)).
+
+Definition within_b (below above : Z) (o : op) : bool :=
+  let in_page a len := (0 <=? a) && (a + len <=? 8192) in
+  let in_scratch a len := (- below <=? a) && (a + len <=? 8192 + above) in
+  match o with
+  | Move to from len => (0 <=? len) && in_page to len && in_page from len
+  | Save to from len => (0 <=? len) && in_scratch to len && in_page from len
+  | Restore to from len => (0 <=? len) && in_page to len && in_scratch from len
+  | Store16 a _ => in_page a 2
+  | Store32 a _ => in_page a 4
+  end.
+
+(** The order in which the tuples come to lie. *)
+Definition keeps_order (a : algorithm) (r : mem) (its : list item) : bool :=
+  let placed := map (fun it => (it, lp_off (lp_word r (number it)))) its in
+  let above it it' := match order_of a with Offset => off it' <? off it | ItemOrder => number it <? number it' end in
+  forallb (fun '(it, to) => forallb (fun '(it', to') => negb (above it it') || (to' + len it' <=? to)) placed) placed.
+Definition order_claim (a : algorithm) : string :=
+  match order_of a with Offset => "pg13_keeps_physical_order" | ItemOrder => "others_order_by_item" end.
+
+(** The claims on one algorithm and one page. *)
+Definition claims (valid truncate : bool) (m : mem) (its : list item) (a : algorithm) : list instance :=
+  let r := run a truncate m dirt in
+  [Instance "contents_preserved" valid (keeps_contents m r its); Instance "rest_untouched" valid (keeps_rest m r);
+   Instance "header_after" valid (has_header truncate m r its); Instance "other_line_pointers" valid (keeps_pointers m r);
+   Instance "flags_after" valid (flags_free m r); Instance (order_claim a) valid (keeps_order a r its);
+   Instance "stays_in_bounds" valid (forallb (within_b (scratch_below a) (scratch_above a)) (program a truncate m))].
+Definition judge (truncate : bool) (algorithms : list algorithm) (m : mem) : list instance :=
+  let valid := valid_b m in let its := items m in flat_map (claims valid truncate m its) algorithms.
+
+Definition accepts (m : mem) : instance :=
+  Instance "check_iff_valid" (valid_b m) (match check m with None => true | Some _ => false end).
+
+(** A page that must be refused, and as what. *)
+Definition refuses (m : mem) (code index : Z) : instance :=
+  Instance "check_names_first_fault" (negb (valid_b m))
+    (match check m with Some r => (Page.code r =? code) && (Page.index r =? index) | None => false end).
+
+Definition refusals : list instance :=
+  [refuses (page_with 20 8192 []) 3 0; refuses (page_with 8000 8188 []) 3 0;
+   refuses (page_with 7000 8192 [normal 8128 64; 0; normal 6992 64; normal 7001 8]) 4 3;
+   refuses (page_with 7000 8192 [normal 8128 64; normal 8192 8; normal 7001 8]) 4 2;
+   refuses (page_with 7000 8192 [normal 8128 64; redirect 1; normal 7004 64]) 5 3;
+   refuses (page_with 7000 8000 [normal 7900 10; normal 7936 65; normal 7001 8]) 5 1;
+   refuses (page_with 7000 8000 [normal 7904 96; normal 7936 65; normal 7001 8]) 6 2;
+   refuses (page_with 1200 8192 (map (fun n => normal (8192 - 8 * Z.of_nat n) 8) (seq 1 292))) 7 292;
+   refuses (page_with 7000 8192 [normal 7000 1192; normal 7000 1192; normal 7000 1192; normal 7000 1192; normal 7000 1192;
+                                normal 7000 1192; normal 7000 1192]) 8 0;
+   refuses (page_with 7992 8192 [normal 8128 64; normal 8000 64; normal 7992 144]) 9 3].
+
+(** A slot is found by a multiplication. *)
+Definition finds_slots (length : Z) : instance :=
+  Instance "slots_are_found" ((SHORTEST_IN_SLOTS <=? length) && (length <=? 8192))
+    (forallb (fun k => let below := 8 * Z.of_nat k in
+       Bool.eqb (is_slot length below) (below mod length =? 0) &&
+       (negb (is_slot length below) || (slot_below length below =? below / length - 1))) (seq 0 400)).
+
+(** Each algorithm on the pages that it is made for, and all of them on two.  Then one on the crowded page. *)
+Definition instances : list instance :=
+  map accepts (full_page :: crowded_page :: pages) ++ refusals ++ [finds_slots 264; finds_slots 1000] ++
+  judge true algorithms presorted_page ++ judge false algorithms unsorted_page ++
+  judge true [PG13; PG14; Gather true (Some 904); Runs true; Runs false; Area; Lines; ByDepth] long_runs ++
+  judge true [PG13; PG14; Area; Lines; ByDepth] overlapping_page ++ judge true [PG13; PG14; Permute 64 8] sparse_page ++
+  judge true [PG13; PG14; Slots] slots_page ++ judge true [Climb 6; Climb 5] pieces_page ++
+  judge false [Gather true (Some 64); Squeeze; Slide 64; Permute 64 16; Lines; ByDepth] low_page.
+Definition crowded_instances : list instance := judge true [PG14] crowded_page.
