@@ -114,7 +114,8 @@ def run(listing: Path, accept: bool) -> Sequence[dict[str, object]]:
         killed_by, refuted_by = try_mutant(mutant)
         if accept and killed_by:
             record(listing, mutant, killed_by, refuted_by)
-        as_recorded = (killed_by, refuted_by) == (mutant.killed_by, mutant.refuted_by)
+        # A counterexample that is not recorded yet is good news; one that is recorded must be found again.
+        as_recorded = killed_by == mutant.killed_by and mutant.refuted_by in ("", refuted_by)
         ok = bool(killed_by) and (accept or as_recorded)
         says = f"stops {killed_by}" if killed_by else "SURVIVES"
         says += f", refutes {refuted_by}" if refuted_by else ", no counterexample"
