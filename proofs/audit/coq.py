@@ -186,7 +186,7 @@ def check_compiled(build: Path, files: Sequence[str], audit: Audit) -> None:
             continue
         started = time.monotonic()
         flags = [x for file in mine for x in ("-norec", f"{PREFIX}.{file.removesuffix('.v').replace('/', '.')}")]
-        command = ["coqchk", "-silent", "-o", "-Q", ".", PREFIX, *flags]
+        command = ["coqchk", "-silent", "-o", "-bytecode-compiler", "yes", "-Q", ".", PREFIX, *flags]
         run = subprocess.run(
             command, cwd=build, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
         )
