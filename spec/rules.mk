@@ -26,7 +26,7 @@ MODEL_NEEDS := $(SETUP)/python.stamp $(BATCH) $(BUILD)/model/java/tlc.jsa
 MODEL_RUN   := $(PY) spec/run.py $(if $(STEM),--stem $(STEM)) $(if $(RUN),--run '$(RUN)')
 
 .PHONY: model model-large model-show model-accept
-model: $(MODEL_NEEDS) ## check the small models, and that every broken one fails as it should (3 minutes)
+model: $(MODEL_NEEDS) ## check the small models, and that every broken one fails as it should (2 minutes)
 	@$(MODEL_RUN) --only small
 
 model-large: $(MODEL_NEEDS) ## check the large models, and that each action of each model is taken (5 minutes)
