@@ -139,7 +139,7 @@ def judge(compiler: Compiler, controls: dict[str, nodes.Ended], stem: str, mutan
             build(mutant, folder, compiler)
         except subprocess.CalledProcessError as error:
             raise click.ClickException(f"{mutant.name} does not compile or link; correct `new`") from error
-        ended = nodes.run(mutant.killed_by, folder, folder / "log", int(60 + 100 * unchanged.cpu))
+        ended = nodes.run(mutant.killed_by, folder, folder / "log", int(30 + 60 * unchanged.cpu))
         item |= {"verdict": "killed" if ended.killed else "survived", "by": ended.killed}
         if not ended.killed:
             reason = f"survived: pytest ended with {ended.code}\n{ended.output[-2000:]}"
@@ -149,9 +149,12 @@ def judge(compiler: Compiler, controls: dict[str, nodes.Ended], stem: str, mutan
 
 def sample(stem: str, only: Sequence[str], one_in: int) -> list[Mutant]:
     """The stem's mutants: those named, or of each `one_in` one, chosen by a checksum of the name."""
-    listed = mutants.load(Path("tests", stem, "mutants.toml"), Mutant)
-    for mutant in listed:
-        mutant.source(SOURCES)
+    try:
+        listed = mutants.load(Path("tests", stem, "mutants.toml"), Mutant)
+        for mutant in listed:
+            mutant.source(SOURCES)
+    except mutants.MutantError as error:
+        raise click.ClickException(str(error)) from error
     if only:
         return [mutant for mutant in listed if mutant.name in only]
     return [mutant for mutant in listed if zlib.crc32(mutant.name.encode()) % one_in == 0]
