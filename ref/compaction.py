@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: PostgreSQL
-"""Heap page compaction: PageRepairFragmentation, whole, in both orders.
+"""Heap page compaction: all of PageRepairFragmentation, in both orders.
 
 Upstream: src/backend/storage/page/bufpage.c, PageRepairFragmentation and compactify_tuples, as of PostgreSQL 15.18.
 Item order came with 19c60ad6 (14); before, tuples were sorted by lp_off. Truncation of the line pointers came with 15.
 
-Differs from upstream in what is refused (upstream reads and writes past the page, or loses a tuple, on some pages that
-this refuses), and in that a refused page is unchanged. On every page that both accept and that has no overlapping
-tuples, all 8192 bytes are equal.
+There are two differences from upstream. This module refuses some pages on which upstream reads and writes past the page
+or loses a tuple. It leaves a refused page unchanged. If both accept a page, and no tuples overlap on it, then all 8192
+bytes of the two results are equal.
 """
 
 import struct
@@ -33,9 +33,9 @@ from ref.page import (
 
 
 class Order(Enum):
-    """In which order the tuples come to lie, from pd_special downwards."""
+    """The order of the tuples after compaction, from pd_special downwards."""
 
-    OFFSET = "offset"  # as they lay: by lp_off, falling; equal ones in item order
+    OFFSET = "offset"  # as before: by falling lp_off; tuples of the same lp_off in item order
     ITEM = "item"  # by line pointer number
 
 
@@ -64,7 +64,7 @@ class Item(NamedTuple):
 
 
 def collect(header: Header, lps: Sequence[LinePointer]) -> list[Item]:
-    """The tuples to be moved, in item order; PageError if one of them cannot be, or all together cannot."""
+    """The tuples to move, in item order. PageError: one tuple is at fault, or there are too many, or too many bytes."""
     items: list[Item] = []
     for number, lp in enumerate(lps, start=1):
         if not (lp.is_used and lp.has_storage):
@@ -84,15 +84,15 @@ def collect(header: Header, lps: Sequence[LinePointer]) -> list[Item]:
 
 
 def is_presorted(items: Sequence[Item]) -> bool:
-    """Whether lp_off falls strictly in item order: so PostgreSQL 14 and later leave a page behind."""
+    """Whether lp_off falls strictly in item order. PostgreSQL 14 and later leave a page in this order."""
     return all(a.lp.lp_off > b.lp.lp_off for a, b in pairwise(items))
 
 
 def check_disjoint(items: Sequence[Item]) -> None:
-    """That no presorted tuple reaches into the one before it; PageError OVERLAP otherwise.
+    """Check that no tuple of a presorted page overlaps the one before it. PageError OVERLAP: one does.
 
-    A presorted page is compacted in place, and the move of one of two overlapping tuples would destroy the other. (Out
-    of order, tuples go by a scratch page, overlap is harmless and not looked for.)
+    A presorted page is compacted in place: if two tuples overlapped, moving one would destroy the other. The tuples of
+    any other page are copied through a scratch page. Overlap does no harm there, and it is not checked.
     """
     for before, item in pairwise(items):
         if item.lp.end > before.lp.lp_off:
@@ -104,7 +104,7 @@ def check_disjoint(items: Sequence[Item]) -> None:
 
 
 def place(items: Sequence[Item], order: Order, pd_special: int) -> dict[int, LinePointer]:
-    """The new line pointers by number: packed without a gap, the first tuple of the order ending at pd_special."""
+    """The new line pointers by number. The first tuple in the order ends at pd_special; there are no gaps."""
     if order is Order.OFFSET:
         items = sorted(items, key=lambda item: -item.lp.lp_off)
     placed: dict[int, LinePointer] = {}
@@ -116,12 +116,12 @@ def place(items: Sequence[Item], order: Order, pd_special: int) -> dict[int, Lin
 
 
 def page_repair_fragmentation(page: bytes, *, order: Order, truncate: bool) -> bytes:
-    """The page compacted: unused line pointers zeroed, tuples packed against pd_special, all free bytes in the hole.
+    """The compacted page: unused line pointers are zero, tuples are packed at pd_special, all free bytes in the hole.
 
-    page: 8192 bytes, not changed. truncate: whether UNUSED line pointers at the end of the array are cut off (pd_lower
-    falls). Written are pd_lower, pd_upper, the flag PD_HAS_FREE_LINES, the line pointers, and [new pd_upper,
-    pd_special): nothing else, so the hole keeps what lay there. PageError: refused; codes and precedence as in
-    ErrorCode, line pointers in item order.
+    page: 8192 bytes; it does not change. truncate: cut off UNUSED line pointers at the end of the array, so that
+    pd_lower falls. The result differs from the page only in pd_lower, pd_upper, the flag PD_HAS_FREE_LINES, the line
+    pointers, and [new pd_upper, pd_special). So the hole keeps its old bytes. PageError: the page is refused. Codes and
+    their precedence are those of ErrorCode; line pointers are checked in item order.
     """
     header = check_header(page)
     before = line_pointers(page)

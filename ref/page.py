@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: PostgreSQL
-"""A heap page over its real bytes: header, line pointers, tuples.
+"""A heap page, read from and written to its real bytes: header, line pointers, tuples.
 
 Upstream: src/include/storage/bufpage.h (PageHeaderData), itemid.h (ItemIdData), src/backend/storage/page/bufpage.c
 (PageInit, PageAddItemExtended), as of PostgreSQL 15.18; the layout (version 4) is that of 8.3 to 18. Little-endian,
-blocks of 8192 bytes, tuples aligned to 8; anything else is refused.
+blocks of 8192 bytes, tuples aligned to 8. Any other page is refused.
 
     0        24           pd_lower     pd_upper              pd_special    8192
     | header | line pointers |   hole   |  tuples, in any order  |  special  |
 
-Line pointers are numbered from 1. One whose lp_len is not 0 has storage: the MAXALIGN(lp_len) bytes from lp_off on.
+Line pointers are numbered from 1. One with an lp_len above 0 has storage: MAXALIGN(lp_len) bytes from lp_off on.
 """
 
 import struct
@@ -35,10 +35,10 @@ PD_VALID_FLAG_BITS = 0x0007
 
 
 class ErrorCode(IntEnum):
-    """Why a page is refused. The numbers are those of csrc/pgquern.h; the order is the order of precedence."""
+    """Why a page is refused. The numbers are those of csrc/pgquern.h. If several codes apply, the first one counts."""
 
     OK = 0
-    NULL = 1  # no page at all (C only)
+    NULL = 1  # the pointer to the page is NULL (C only)
     BLOCK_SIZE = 2  # not a block of 8192 bytes
     HEADER = 3  # not 24 <= pd_lower <= pd_upper <= pd_special <= 8192, or pd_special not MAXALIGNed
     LP_OFF = 4  # lp_off outside [pd_upper, pd_special)
@@ -50,7 +50,7 @@ class ErrorCode(IntEnum):
 
 
 class PageError(ValueError):
-    """A page that is refused: why, and at which line pointer (`index`, from 1; 0 where it is none)."""
+    """The page is refused. code: why. index: the line pointer at fault, from 1; 0 if the fault belongs to none."""
 
     def __init__(self, code: ErrorCode, index: int, message: str) -> None:
         super().__init__(f"line pointer {index}: {message}" if index else message)
@@ -72,7 +72,7 @@ class LinePointer(NamedTuple):
 
     @classmethod
     def from_word(cls, word: int) -> Self:
-        """From its four bytes, read as a little-endian number."""
+        """The line pointer whose four bytes, read as a little-endian number, are `word`."""
         return cls(word & 0x7FFF, word >> 15 & 0x3, word >> 17)
 
     @property
@@ -114,7 +114,7 @@ class Header(NamedTuple):
 
     @classmethod
     def parse(cls, page: bytes) -> Self:
-        """From the first 24 bytes of `page`, whatever they say."""
+        """The header in the first 24 bytes of `page`. The values are not checked."""
         high, low, *rest = struct.unpack_from("<IIHHHHHHI", page)
         return cls(high << 32 | low, *rest)
 
@@ -124,7 +124,7 @@ class Header(NamedTuple):
 
     @property
     def nline(self) -> int:
-        """How many line pointers there are (PageGetMaxOffsetNumber); up to 3 bytes below pd_lower may remain."""
+        """The number of line pointers (PageGetMaxOffsetNumber). Up to 3 bytes may remain below pd_lower."""
         return max(self.pd_lower - SIZE_OF_PAGE_HEADER, 0) // SIZE_OF_LINE_POINTER
 
 
@@ -146,13 +146,13 @@ def check_header(page: bytes) -> Header:
 
 
 def line_pointers(page: bytes) -> list[LinePointer]:
-    """All of them, in item order: number i is element i - 1. The header must have passed check_header()."""
+    """All line pointers, in item order: number i is element i - 1. The header must have passed check_header()."""
     nline = Header.parse(page).nline
     return [LinePointer.from_word(word) for word in struct.unpack_from(f"<{nline}I", page, SIZE_OF_PAGE_HEADER)]
 
 
 def check_storage(header: Header, index: int, lp: LinePointer) -> None:
-    """That line pointer `index`'s storage lies among the tuples; PageError LP_OFF, LP_ALIGN or LP_END otherwise."""
+    """Check that the storage of line pointer `index` lies among the tuples. PageError: LP_OFF, LP_ALIGN or LP_END."""
     upper, special = header.pd_upper, header.pd_special
     if not upper <= lp.lp_off < special:
         raise PageError(
@@ -169,11 +169,11 @@ def check_storage(header: Header, index: int, lp: LinePointer) -> None:
 
 
 def check(page: bytes) -> None:
-    """That `page` is a heap page as PostgreSQL itself leaves it; PageError otherwise.
+    """Check that `page` is a heap page as PostgreSQL itself leaves it. PageError: it is not.
 
-    Block size and layout, header, every line pointer that is used and has storage, at most 291 of those, no two that
-    overlap. Stricter than what compaction asks for, which reads neither pd_pagesize_version nor, where tuples are out
-    of order, their overlap.
+    Checked are block size and layout, the header, every line pointer that is used and has storage, that there are at
+    most 291 of these, and that no two tuples overlap. Compaction checks less: it does not read pd_pagesize_version, and
+    it looks for overlap only on presorted pages.
     """
     header = check_header(page)
     if header.pd_flags & ~PD_VALID_FLAG_BITS:
@@ -203,12 +203,12 @@ def check(page: bytes) -> None:
 
 
 def tuple_bytes(page: bytes, lp: LinePointer) -> bytes:
-    """What `lp` points at, padding included: MAXALIGN(lp_len) bytes."""
+    """The MAXALIGN(lp_len) bytes that `lp` points at, padding included."""
     return page[lp.lp_off : lp.end]
 
 
 def init(special_size: int = 0) -> bytes:
-    """An empty page (PageInit): zeroes but for the header. special_size is rounded up to a multiple of 8."""
+    """An empty page (PageInit): zeroes after the header. special_size is rounded up to a multiple of 8."""
     special = BLCKSZ - maxalign(special_size)
     return build([], header=Header(pd_upper=special, pd_special=special))
 
@@ -220,11 +220,11 @@ def build(
     header: Header | None = None,
     fill: bytes = bytes(BLCKSZ),
 ) -> bytes:
-    """A page of exactly these line pointers, sound or not.
+    """A page with exactly these line pointers. It need not be a valid page.
 
-    contents: the bytes at a line pointer's lp_off, by its number; they must fit into the page. header: taken as it is;
-    without one, pd_lower is set behind the line pointers and pd_upper at the lowest lp_off with storage. fill: 8192
-    bytes, what lies wherever nothing else is said.
+    contents: the bytes at a line pointer's lp_off, by its number; they must fit into the page. header: used as given;
+    without one, pd_lower is set to the end of the line pointers and pd_upper to the lowest lp_off with storage. fill:
+    8192 bytes; the page has these wherever the other arguments set none.
     """
     if len(fill) != BLCKSZ:
         raise PageError(ErrorCode.BLOCK_SIZE, 0, f"fill has {len(fill)} bytes: give {BLCKSZ}")
@@ -248,9 +248,9 @@ def add_item(page: bytes, data: bytes) -> tuple[bytes, int]:
     """The page with a tuple added, and the number of its line pointer (PageAddItemExtended on a heap page, without an
     offset number).
 
-    It goes right below pd_upper. It takes the first UNUSED line pointer if PD_HAS_FREE_LINES hints that there is one (a
-    wrong hint is cleared), else a new one. The number is 0, and the page as it was but for the hint, if there is no
-    room for it.
+    The tuple is stored directly below pd_upper. If PD_HAS_FREE_LINES hints at an UNUSED line pointer, the tuple takes
+    the first one; a wrong hint is cleared. Otherwise it takes a new line pointer. If there is no room, the number is 0
+    and nothing but the hint may have changed.
     """
     header = check_header(page)
     lps = line_pointers(page)

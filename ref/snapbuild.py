@@ -6,8 +6,9 @@ SnapBuildBuildSnapshot, SnapBuildCommitTxn, SnapBuildProcessRunningXacts, SnapBu
 src/backend/access/heap/heapam_visibility.c (HeapTupleSatisfiesHistoricMVCC) and src/backend/storage/ipc/procarray.c
 (KnownAssignedXids*), as of PostgreSQL 18.
 
-First the operations on arrays, one line each: they are what the kernels must equal. Then the builder that uses them,
-then KnownAssignedXids. XIDs are ints of a ref.xid.Ring, FullTransactionIds ints without bound; time is in milliseconds.
+First come the operations on arrays, one line each: the kernels must give the same results. Then comes the builder that
+uses them, then KnownAssignedXids. An XID is an int of a ref.xid.Ring. A FullTransactionId is an int without bound. Time
+is in milliseconds.
 """
 
 from bisect import bisect_left
@@ -53,7 +54,7 @@ def check_raw_sorted(xids: Sequence[int]) -> None:
 
 
 def purge(xip: Sequence[int], xmin: int, ring: Ring = XID) -> list[int]:
-    """Keep x iff it does not precede xmin, in the order given. Nothing is purged while xmin is not a normal XID."""
+    """Keep x if and only if it does not precede xmin. The order stays. If xmin is not a normal XID, keep all."""
     check_normal(xip, ring)
     if not ring.is_normal(xmin):
         return list(xip)
@@ -61,10 +62,10 @@ def purge(xip: Sequence[int], xmin: int, ring: Ring = XID) -> list[int]:
 
 
 def purge_sorted(xip: Sequence[int], xmin: int, ring: Ring = XID) -> list[int]:
-    """The same, of a raw-sorted array without duplicates.
+    """As purge(), for a raw-sorted array without duplicates.
 
-    What is kept is the arc [xmin, xmin + half): as plain numbers one interval, or a prefix and a suffix when the arc
-    crosses 0.
+    The XIDs of the arc [xmin, xmin + half) stay. As plain numbers the arc is one interval. If it crosses 0, it is a
+    prefix and a suffix of the array.
     """
     check_normal(xip, ring)
     check_raw_sorted(xip)
@@ -72,9 +73,9 @@ def purge_sorted(xip: Sequence[int], xmin: int, ring: Ring = XID) -> list[int]:
 
 
 def purge_full(fxip: Sequence[int], full_xmin: int, ring: Ring = XID) -> list[int]:
-    """The same, of FullTransactionIds in their order: keep x iff x >= full_xmin.
+    """As purge(), for sorted FullTransactionIds: keep x if and only if x >= full_xmin.
 
-    Nothing is purged while the XID of full_xmin is permanent.
+    If the XID of full_xmin is permanent, keep all.
     """
     check_normal([xid_of(x, ring) for x in fxip], ring)
     check_raw_sorted(fxip)
@@ -84,13 +85,13 @@ def purge_full(fxip: Sequence[int], full_xmin: int, ring: Ring = XID) -> list[in
 
 
 def append(xip: Sequence[int], batch: Sequence[int], ring: Ring = XID) -> list[int]:
-    """SnapBuildAddCommittedTxn for each of the batch: at the end, in the order given."""
+    """SnapBuildAddCommittedTxn for each XID of the batch: it is added at the end."""
     check_normal(batch, ring)
     return [*xip, *batch]
 
 
 def insert(xip: Sequence[int], batch: Sequence[int], ring: Ring = XID) -> list[int]:
-    """The union of a raw-sorted array without duplicates and a batch in any order, as such an array again."""
+    """The union, raw-sorted without duplicates. xip must be raw-sorted without duplicates; the batch has any order."""
     check_normal(batch, ring)
     check_raw_sorted(xip)
     return raw_sorted({*xip, *batch})
@@ -102,7 +103,7 @@ def snapshot_xip(xip: Iterable[int]) -> list[int]:
 
 
 def snapshot_xip_full(fxip: Iterable[int], ring: Ring = XID) -> list[int]:
-    """The same from FullTransactionIds. Their own order, cut down to XIDs, would be a rotation of this one."""
+    """As snapshot_xip(), from FullTransactionIds. Their own order, seen as XIDs, is a rotation of this order."""
     return raw_sorted(xid_of(x, ring) for x in fxip)
 
 
@@ -111,11 +112,11 @@ def compress(xids: Sequence[int], valid: Sequence[bool]) -> list[int]:
     return [x for x, live in zip(xids, valid, strict=True) if live]
 
 
-# ---- two purges of raw-sorted arrays that upstream does without regard to the ring ---------------
+# ---- two purges in which upstream takes the raw order for the order on the ring -----------------
 
 
 def purge_catchange(xip: Sequence[int], xmin: int, ring: Ring = XID) -> list[int]:
-    """16 and later, catchange.xip: drop from the front until an XID does not precede xmin; keep the rest."""
+    """catchange.xip in 16 and later: drop XIDs from the front up to the first that does not precede xmin."""
     for i, x in enumerate(xip):
         if ring.follows_or_equals(x, xmin):
             return list(xip[i:])
@@ -123,7 +124,7 @@ def purge_catchange(xip: Sequence[int], xmin: int, ring: Ring = XID) -> list[int
 
 
 def purge_initial_running(xip: Sequence[int], xmin: int, ring: Ring = XID) -> list[int]:
-    """11 to 15, InitialRunningXacts: nothing at all unless the first XID precedes xmin, else purge()."""
+    """InitialRunningXacts in 11 to 15: purge() if the first XID precedes xmin; otherwise keep all."""
     if not xip or not ring.precedes(xip[0], xmin):
         return list(xip)
     return purge(xip, xmin, ring)
@@ -143,7 +144,7 @@ class State(IntEnum):
 
 @dataclass(frozen=True)
 class Snapshot:
-    """A historic catalog snapshot (SNAPSHOT_HISTORIC_MVCC); xip is raw-sorted. Never changed once built."""
+    """A historic catalog snapshot (SNAPSHOT_HISTORIC_MVCC); xip is raw-sorted. It never changes."""
 
     xmin: int
     xmax: int
@@ -151,7 +152,7 @@ class Snapshot:
     ring: Ring = XID
 
     def sees(self, xid: int, did_commit: Callable[[int], bool]) -> bool:
-        """Is what `xid` did to the catalogs visible? did_commit (TransactionIdDidCommit) is asked below xmin only."""
+        """Are the catalog changes of `xid` visible? did_commit (TransactionIdDidCommit) is called only below xmin."""
         if self.ring.precedes(xid, self.xmin):
             return did_commit(xid)
         if not self.ring.precedes(xid, self.xmax):
@@ -162,10 +163,10 @@ class Snapshot:
 
 @dataclass
 class SnapBuild:
-    """struct SnapBuild, as far as XIDs go.
+    """The fields of struct SnapBuild that concern XIDs.
 
-    committed: committed.xip, in commit order, subtransactions before their top one. catchange: catchange.xip,
-    raw-sorted, filled only by restore(). xmax is one past the newest tracked XID, and may lie below xmin.
+    committed: committed.xip in commit order; subtransactions stand before their top-level transaction. catchange:
+    catchange.xip, raw-sorted; only restore() fills it. xmax: one past the newest tracked XID; it may precede xmin.
     """
 
     ring: Ring = XID
@@ -182,9 +183,9 @@ class SnapBuild:
     def commit_txn(
         self, xid: int, subxids: Sequence[int] = (), changed: Collection[int] = (), has_invals: bool = False
     ) -> Snapshot | None:
-        """SnapBuildCommitTxn. The new snapshot, if one is due.
+        """SnapBuildCommitTxn. Returns the new snapshot if one must be built, otherwise None.
 
-        changed: the XIDs that the reorder buffer saw changing a catalog. has_invals: XACT_XINFO_HAS_INVALS.
+        changed: XIDs that the reorder buffer has marked as changing a catalog. has_invals: XACT_XINFO_HAS_INVALS.
         """
         if self.state == State.START:
             return None
@@ -209,15 +210,16 @@ class SnapBuild:
         return self.build_snapshot() if catalog and self.state >= State.FULL_SNAPSHOT else None
 
     def build_snapshot(self) -> Snapshot:
-        """SnapBuildBuildSnapshot; from FULL_SNAPSHOT on."""
+        """SnapBuildBuildSnapshot. The state must be FULL_SNAPSHOT or later."""
         return Snapshot(self.xmin, self.xmax, tuple(snapshot_xip(self.committed)), self.ring)
 
     def running_xacts(
         self, oldest_running_xid: int, next_xid: int, in_progress: Collection[int] = ()
     ) -> "SnapBuild | None":
-        """SnapBuildProcessRunningXacts. The serialised builder, if one is written: before xmin moves and the purge.
+        """SnapBuildProcessRunningXacts. Returns the serialised builder if one is written, otherwise None.
 
-        in_progress: the transactions under way that the reorder buffer saw changing a catalog.
+        It is serialised before xmin moves and before the purge. in_progress: transactions in progress that the reorder
+        buffer has marked as changing a catalog.
         """
         serialised = None
         if self.state == State.CONSISTENT:
@@ -236,11 +238,11 @@ class SnapBuild:
         self.catchange = purge_catchange(self.catchange, self.xmin, self.ring)
 
     def serialize(self, in_progress: Collection[int]) -> "SnapBuild":
-        """SnapBuildSerialize: what the .snap file holds."""
+        """SnapBuildSerialize: the contents of the .snap file."""
         return replace(self, committed=list(self.committed), catchange=raw_sorted(in_progress))
 
     def restore(self, serialised: "SnapBuild") -> bool:
-        """SnapBuildRestore: go on from a .snap file, unless it is older than the horizon. Was it used?"""
+        """SnapBuildRestore: continue from a .snap file. False: the file is older than the horizon; nothing changes."""
         if self.ring.precedes(serialised.xmin, self.initial_xmin_horizon):
             return False
         self.state, self.next_phase_at = State.CONSISTENT, INVALID
@@ -255,7 +257,7 @@ class SnapBuild:
         self.committed = purge(self.committed, self.xmin, self.ring)
 
     def _find_snapshot(self, oldest_running_xid: int, next_xid: int) -> bool:
-        """SnapBuildFindSnapshot, but for restoring a file: a step towards CONSISTENT. Is there a point in purging?"""
+        """SnapBuildFindSnapshot, without restoring a file: a step towards CONSISTENT. Returns whether to purge next."""
         if self.ring.precedes(oldest_running_xid, self.initial_xmin_horizon):
             return True
         if oldest_running_xid == next_xid:
@@ -273,9 +275,10 @@ class SnapBuild:
 
 @dataclass
 class SnapBuildFull(SnapBuild):
-    """The same with FullTransactionIds, sorted, in committed: as good as XIDs that never wrap.
+    """SnapBuild with sorted FullTransactionIds in committed. FullTransactionIds do not wrap.
 
-    next_full: the next FullTransactionId to be assigned, to be kept up to date; all XIDs lie at most a ring behind it.
+    next_full: the next FullTransactionId to be assigned. The caller keeps it up to date. Every XID lies at most a ring
+    behind it.
     """
 
     next_full: int = FIRST_NORMAL
@@ -309,10 +312,10 @@ COMPRESS_IDLE_INTERVAL = 1000
 
 @dataclass
 class KnownAssigned:
-    """KnownAssignedXids of a standby: XIDs in the order of precedes, each with a flag that it is still running.
+    """KnownAssignedXids of a standby: XIDs in the order of precedes. A flag says of each whether it is still running.
 
-    The used part is [tail, head) of `capacity` entries; num counts the flags that are set. Removal only clears a flag;
-    compress() closes the gaps when it finds it worth while.
+    The used part is [tail, head) of `capacity` entries. num is the number of flags that are set. Removal only clears a
+    flag. compress() closes the gaps when there are enough of them.
     """
 
     capacity: int
@@ -330,17 +333,17 @@ class KnownAssigned:
         self.valid = [False] * self.capacity
 
     def get(self, xmax: int = INVALID) -> list[int]:
-        """KnownAssignedXidsGet: the live XIDs, up to the first that is not before xmax (if that is a valid XID)."""
+        """KnownAssignedXidsGet: the live XIDs up to the first that does not precede xmax; all, if xmax is INVALID."""
         live = compress(self.xids[self.tail : self.head], self.valid[self.tail : self.head])
         if xmax == INVALID:
             return live
         return live[: next((i for i, x in enumerate(live) if self.ring.follows_or_equals(x, xmax)), len(live))]
 
     def add(self, from_xid: int, to_xid: int, now: int) -> None:
-        """KnownAssignedXidsAdd: from_xid to to_xid, which must follow all that are there.
+        """KnownAssignedXidsAdd: adds from_xid to to_xid, which must follow all entries.
 
-        XID_PERMANENT; UNSORTED (2: to_xid precedes from_xid; 1: from_xid precedes the last entry), DUPLICATE (it is the
-        last entry); CAPACITY. The array is compressed before it is found to be too small.
+        XID_PERMANENT; UNSORTED (2: to_xid precedes from_xid; 1: from_xid precedes the last entry); DUPLICATE (from_xid
+        is the last entry); CAPACITY (they do not fit even after the array was compressed).
         """
         check_normal([from_xid, to_xid], self.ring)
         if self.ring.precedes(to_xid, from_xid):
@@ -366,7 +369,7 @@ class KnownAssigned:
         return self._find(xid) is not None
 
     def remove(self, xid: int) -> bool:
-        """KnownAssignedXidsRemove: clear the flag; at the tail, move over all that are cleared. Was it there?"""
+        """KnownAssignedXidsRemove: clear the flag. At the tail, skip all cleared entries. False: xid was not there."""
         i = self._find(xid)
         if i is None:
             return False
@@ -383,7 +386,7 @@ class KnownAssigned:
         self.compress(Reason.TRANSACTION_END, now)
 
     def remove_preceding(self, xid: int, now: int, prepared: Collection[int] = ()) -> None:
-        """KnownAssignedXidsRemovePreceding: all that precede xid, but for the prepared ones; all, if xid is invalid."""
+        """KnownAssignedXidsRemovePreceding: remove all that precede xid and are not prepared; all, if xid is INVALID."""
         if xid == INVALID:
             self.tail = self.head = self.num = 0
             return
@@ -398,7 +401,7 @@ class KnownAssigned:
         self.compress(Reason.PRUNE, now)
 
     def compress(self, reason: Reason, now: int) -> bool:
-        """KnownAssignedXidsCompress: close the gaps, if `reason` finds it worth while. Was it done?"""
+        """KnownAssignedXidsCompress: close the gaps if the rule for `reason` says so. Returns whether it did."""
         span = self.head - self.tail
         if span == self.num:
             if reason != Reason.NO_SPACE:
@@ -417,7 +420,7 @@ class KnownAssigned:
         return True
 
     def _find(self, xid: int) -> int | None:
-        """Where xid is, if it is live."""
+        """The place of xid, or None if it is not live."""
         return next((i for i in range(self.tail, self.head) if self.xids[i] == xid and self.valid[i]), None)
 
     def _advance_tail(self) -> None:

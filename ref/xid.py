@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: PostgreSQL
-"""Transaction IDs: points on a ring, with three that lie outside it.
+"""Transaction IDs: points on a ring, and three permanent ones outside it.
 
 Upstream: src/include/access/transam.h, src/backend/access/transam/transam.c (TransactionIdPrecedes and its three
 sisters) and src/backend/utils/adt/xid.c (xidComparator), as of PostgreSQL 15.18; widen() is
 FullTransactionIdFromAllowableAt of 18.
 
-A XID is an int in [0, ring.size). PostgreSQL's ring has 2^32 points; a smaller one obeys the same laws and can be
-searched whole. A FullTransactionId is an int: epoch * ring.size + xid, and does not wrap.
+An XID is an int in [0, ring.size). PostgreSQL's ring has 2^32 points. A smaller ring obeys the same laws, and a test
+can go through all of it. A FullTransactionId is an int, epoch * ring.size + xid; it does not wrap.
 """
 
 from collections.abc import Iterable
@@ -20,11 +20,11 @@ FIRST_NORMAL = 3
 
 @dataclass(frozen=True)
 class Ring:
-    """The XIDs of `bits` bits (bits >= 3, so that there are normal ones).
+    """The XIDs of `bits` bits. bits >= 3, because smaller rings have no normal XIDs.
 
-    Among normal XIDs "precedes" means: less than half a ring behind. It is a strict total order on any set that lies
-    within half a ring, and no order at all beyond: three XIDs a third of the ring apart precede each other in a circle,
-    and at a distance of exactly half a ring each of two precedes the other.
+    A normal XID precedes another if it lies at most half a ring behind it. This is a strict total order on any set that
+    lies within half a ring. On a larger set it is no order: three XIDs a third of the ring apart precede each other in
+    a circle, and of two XIDs exactly half a ring apart each precedes the other.
     """
 
     bits: int = 32
@@ -50,7 +50,7 @@ class Ring:
         return (a - b + self.half) % self.size - self.half
 
     def _compare(self, a: int, b: int) -> int:
-        """What the four relations hold against zero. A permanent XID is compared as a plain number."""
+        """The number that the four relations compare with zero. If an XID is permanent, both count as plain numbers."""
         if self.is_normal(a) and self.is_normal(b):
             return self.difference(a, b)
         return a - b
@@ -62,7 +62,7 @@ class Ring:
         return self._compare(a, b) <= 0
 
     def follows(self, a: int, b: int) -> bool:
-        """The negation of precedes_or_equals; so at distance `half` neither of two follows the other."""
+        """The negation of precedes_or_equals. So of two XIDs at distance `half` neither follows the other."""
         return self._compare(a, b) > 0
 
     def follows_or_equals(self, a: int, b: int) -> bool:
@@ -74,7 +74,7 @@ class Ring:
         return max((xid + 1) % self.size, FIRST_NORMAL)
 
     def retreat(self, xid: int) -> int:
-        """The normal XID before (macro TransactionIdRetreat): before the first one comes the last of the ring."""
+        """The normal XID before `xid` (macro TransactionIdRetreat). The last of the ring comes before the first."""
         return xid - 1 if xid > FIRST_NORMAL else self.size - 1
 
 
@@ -97,12 +97,12 @@ def xid_of(full_xid: int, ring: Ring = XID) -> int:
 
 
 def full_precedes(a: int, b: int) -> bool:
-    """FullTransactionIdPrecedes: the order of the numbers, total."""
+    """FullTransactionIdPrecedes: the order of the numbers, a total order."""
     return a < b
 
 
 def widen(xid: int, next_full: int, ring: Ring = XID) -> int:
-    """The FullTransactionId of `xid`, known to lie at most a ring behind `next_full` (the next one to be assigned).
+    """The FullTransactionId of `xid`. It must lie at most a ring behind `next_full`, the next one to be assigned.
 
     A permanent XID has epoch 0. ValueError: `xid` would lie in an epoch before the first.
     """
@@ -115,5 +115,5 @@ def widen(xid: int, next_full: int, ring: Ring = XID) -> int:
 
 
 def raw_sorted(xids: Iterable[int]) -> list[int]:
-    """In the order of xidComparator: as unsigned numbers, without regard to the ring."""
+    """The XIDs in the order of xidComparator: they count as unsigned numbers, not as points on the ring."""
     return sorted(xids)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: PostgreSQL
-"""What a figure or a verdict must be read with: CPU, commit, tools, and the time that the hypervisor stole."""
+"""The facts that a reader of a result needs: CPU, commit, tools, and the time that the hypervisor stole."""
 
 import os
 import platform

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: PostgreSQL
-"""Runs the steps of a job, all of them, whatever fails; then prints what was found, and what to run again.
+"""Runs all steps of a job, also after one has failed. Then prints the results and the commands to run again.
 
     python -m tools.job make|test|full|ci [--stem STEM]
 

@@ -71,6 +71,6 @@ def closing(found: Sequence[Result], failed: Sequence[str]) -> None:
     for command in failed:
         console().print(f"[red]failed[/] `{command}`: run it again to see only its output")
     counts = {status: sum(result.count(status) for result in found) for status in ("passed", "failed", "skipped")}
-    # A step can fail without an item that did: a tool that is missing, a build that broke.
+    # A step can fail without a failed item: a tool is missing, or a build broke.
     lost = max(counts["failed"], len(failed))
     console().print(f"{counts['passed']} passed, {lost} failed, {counts['skipped']} skipped")
