@@ -39,8 +39,8 @@ test-deep: $(TEST_NEEDS) $(EXTRACTED) ## the differential tests with far more, a
 HIDDEN := none avx2
 test-levels: $(TEST_NEEDS) ## the kernels' tests and some mutants, with the CPU's features hidden; STEM= narrows (3 minutes)
 	@failed=; for level in $(HIDDEN); do export PGQUERN_CPU=$$level; echo "PGQUERN_CPU=$$level"; \
-	  PGQUERN_PROFILE=asan PGQUERN_RESULT=levels-$$level $(PYTEST) $(KERNEL_TESTS) || failed=1; \
-	  $(RUN_MUTANTS) --layer mutants-$$level --one-in 20 || failed=1; done; test -z "$$failed"
+	  PGQUERN_PROFILE=asan PGQUERN_RESULT=test $(PYTEST) $(KERNEL_TESTS) || failed=1; \
+	  $(RUN_MUTANTS) --one-in 20 || failed=1; done; test -z "$$failed"
 
 # Python itself is not sanitized: libasan comes first, and what Python never frees is no leak of ours.
 test-asan: $(TEST_NEEDS) kernels-asan ## the differential tests with the kernels under ASan and UBSan (1 minute)

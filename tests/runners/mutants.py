@@ -187,7 +187,7 @@ def run(stem: str, chosen: Sequence[Mutant], compiler: Compiler) -> list[dict[st
     return items
 
 
-def tell(layer: str, stem: str, items: Sequence[dict[str, Any]], seconds: float, one_in: int) -> None:
+def tell(stem: str, items: Sequence[dict[str, Any]], seconds: float, one_in: int) -> None:
     """Print what became of a stem's mutants, and write it down."""
     verdicts = [item["verdict"] for item in items]
     counts = [f"{verdicts.count(verdict)} {verdict}" for verdict in STATUS]
@@ -197,7 +197,7 @@ def tell(layer: str, stem: str, items: Sequence[dict[str, Any]], seconds: float,
         console().print(f"[yellow]SKIPPED[/] {sum(item['reason'] == reason for item in items)}: {reason}")
     console().print(f"mutants {stem}: {says}, in {seconds:.0f} s", highlight=False, soft_wrap=True)
     results.write(
-        layer, stem, items, says=says, seconds=seconds, tools={"gcc": environment.first_line("gcc", "--version")}
+        "mutants", stem, items, says=says, seconds=seconds, tools={"gcc": environment.first_line("gcc", "--version")}
     )
 
 
@@ -208,9 +208,8 @@ def tell(layer: str, stem: str, items: Sequence[dict[str, Any]], seconds: float,
     "--isa", multiple=True, help="LEVEL=FLAGS: further flags for sources whose name ends so, lowest level first"
 )
 @click.option("--only", multiple=True, help="just these mutants; no result is written")
-@click.option("--layer", default="mutants", help="the layer of the results")
 @click.option("--one-in", default=1, help="a sample: one mutant in N, chosen by name")
-def main(stem: str, cflags: str, isa: Sequence[str], only: Sequence[str], one_in: int, layer: str) -> None:
+def main(stem: str, cflags: str, isa: Sequence[str], only: Sequence[str], one_in: int) -> None:
     """Kill the mutants of each row that has some."""
     split = (entry.partition("=") for entry in isa)
     compiler = Compiler(shlex.split(cflags), {name: shlex.split(flags) for name, _, flags in split})
@@ -222,7 +221,7 @@ def main(stem: str, cflags: str, isa: Sequence[str], only: Sequence[str], one_in
         if only:
             show(name, items)
         else:
-            tell(layer, name, items, time.monotonic() - start, one_in)
+            tell(name, items, time.monotonic() - start, one_in)
     if survivors:
         raise click.ClickException(
             f"survived: {', '.join(survivors)}; strengthen the test, or name another in killed_by"
