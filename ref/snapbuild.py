@@ -386,7 +386,7 @@ class KnownAssigned:
         self.compress(Reason.TRANSACTION_END, now)
 
     def remove_preceding(self, xid: int, now: int, prepared: Collection[int] = ()) -> None:
-        """KnownAssignedXidsRemovePreceding: remove all that precede xid and are not prepared; all, if xid is INVALID."""
+        """KnownAssignedXidsRemovePreceding: remove all that precede xid and are not prepared. INVALID: remove all."""
         if xid == INVALID:
             self.tail = self.head = self.num = 0
             return
