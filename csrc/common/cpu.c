@@ -71,7 +71,7 @@ static level allowed(void)
     return UNKNOWN_WORD;
 }
 
-/* Two threads that ask for the first time at once find the same answer, so they may both store it. */
+/* Two threads that ask at once for the first time find the same answer, so both may store it. */
 static level current(void)
 {
     static atomic_int memo;

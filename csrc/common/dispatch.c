@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The linker gathers every kind's entry in one section and names its ends. */
+/* The linker collects the entries of all kinds in one section and defines symbols for its start and its end. */
 extern pgq_kind *const __start_pgq_kinds[] __attribute__((visibility("hidden")));
 extern pgq_kind *const __stop_pgq_kinds[] __attribute__((visibility("hidden")));
 

@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: PostgreSQL */
 /*
- * Ours, for AVX2 (and BMI2): the result of pg14, 16 line pointers at a time. The plan of avx512.c with what AVX2 has:
+ * Our variant for AVX2 and BMI2. It has the result of pg14 and takes 16 line pointers at a time. The steps are those of
+ * avx512vbmi2.c:
  *
- * 1. Scan, without a branch on the data: prefix sums give all new lp_off, a table of permutations packs the tuples, each
- *    is compared with the one before it.
- * 2. Move: presorted with few gaps or large tuples run by run in place; those of at most a vector, if few or presorted,
- *    each by one load and one store, read ahead; long ones of one length from slot to slot (slots.h); the others to
- *    scratch, to their new places, by loads and stores of a fixed size, and back in one copy.
- * 3. The new line pointers, and the header.
+ * 1. Scan, without a branch on the data. Prefix sums give all new lp_off. A table of permutations packs the tuples. Each
+ *    tuple is compared with the one before it.
+ * 2. Move the tuples. On a presorted page with few gaps or large tuples, runs move in place. Tuples of at most a vector,
+ *    if they are few or presorted, move by one load and one store each, read ahead. Long tuples of one length move from
+ *    slot to slot (slots.h). The others go to their new places in scratch, by loads and stores of a fixed size, and come
+ *    back in one copy.
+ * 3. Write the new line pointers and the header.
  *
- * A page that must be refused goes to the scalar variant, to name the fault; so does one whose line pointer array ends so
- * close to the page's end that whole vectors of it would reach beyond.
+ * The scalar variant takes the pages that must be refused, because it names the fault. It also takes a page whose line
+ * pointer array ends so near the page's end that a whole vector of it would reach past the page.
  */
 #include "compaction/slots.h"
 #include "common/left_pack.h"
@@ -128,7 +130,7 @@ static inline bool any(__m256i mask)
     return !_mm256_testz_si256(mask, mask);
 }
 
-/* The lanes of v named by the 8 bits of m, packed to the bottom; what stands above them has no meaning. */
+/* Packs the lanes of v that the 8 bits of m select to the bottom. The lanes above them are undefined. */
 static inline __m256i pack(uint32_t m, __m256i v)
 {
     return _mm256_permutevar8x32_epi32(v, left_pack(m));
@@ -168,8 +170,8 @@ static inline void survey_tuples(scan *s, survey *v)
 }
 
 /*
- * Of a few, still in registers: those named by the low 8 bits of m in a, by the next 8 in b. Reading back what was stored
- * a moment ago, and in other vectors, would stall, which shows when the page is small.
+ * For few tuples, which are still in registers: the low 8 bits of m select those in a, the next 8 those in b. Reading them
+ * back from memory so soon after the stores, by vectors of another size, would stall. On a small page that is noticeable.
  */
 static inline void survey_few(scan *s, survey *v, uint32_t m, __m256i a, __m256i b, uint32_t special)
 {
@@ -188,12 +190,12 @@ static inline void survey_few(scan *s, survey *v, uint32_t m, __m256i a, __m256i
     compare_tuples(s, v, n, s->nitems - n, b, _mm256_blend_epi32(before, last, 1));
 }
 
-/* What was seen of all tuples so far, a lane each: the lowest lp_off, the highest end, and so on. */
+/* What the scan knows of all tuples so far, by lane: the lowest lp_off, the highest end, and so on. */
 typedef struct extremes {
     __m256i lows, ends, offs, longest, totals;
 } extremes;
 
-/* Aligned lengths and lp_off of 16 line pointers, both 0 where `stored` is. */
+/* Aligned lengths and lp_off of 16 line pointers; both are 0 where `stored` is 0. */
 static inline __attribute__((always_inline)) void note_bounds(extremes *x, __m256i stored, __m256i off,
                                                               __m256i len)
 {
@@ -312,8 +314,8 @@ static inline void copy32(uint8_t *to, const uint8_t *from)
 }
 
 /*
- * Moves a run up, in place, from its top: to > from, bytes a multiple of 8. What is stored last, at the bottom, has been
- * read first.
+ * Moves a run up, in place, from its top. to > from; bytes is a multiple of 8. The bottom of the run is read first and
+ * stored last.
  */
 static inline void move_up(uint8_t *to, const uint8_t *from, uint32_t bytes)
 {
@@ -358,8 +360,8 @@ static inline __m256i load_tuple(const uint8_t *page, const scan *s, uint32_t i)
 }
 
 /*
- * Few: all are read before any is written. What comes along below a tuple, the next one overwrites; below the last one
- * that is the hole, which is read and written as one more.
+ * For few tuples: all are read before any is written. A store also writes bytes below its tuple; the store of the next
+ * tuple corrects them. Below the last tuple lies the hole, which is read and written as one more tuple.
  */
 static inline void permute_few(uint8_t *page, const bounds *b, const scan *s)
 {
@@ -376,8 +378,9 @@ static inline void permute_few(uint8_t *page, const bounds *b, const scan *s)
 }
 
 /*
- * Presorted: each in place. What comes along below a tuple smashes what lies there, by less than a vector; that has been
- * read already, since the next AHEAD tuples have that much at least. The hole follows the last one, as tuples of no length.
+ * For presorted tuples: each moves in place. A store also overwrites less than a vector of bytes below its tuple. These
+ * were read before, since the next AHEAD tuples are at least a vector long. After the last one, the hole counts as tuples
+ * of length 0.
  */
 static inline void slide(uint8_t *page, const bounds *b, scan *s)
 {
@@ -405,7 +408,7 @@ static inline void slide(uint8_t *page, const bounds *b, scan *s)
 
 /* ---- by scratch ---- */
 
-/* page[from, to) = scratch[from, to), at least a vector; both aligned alike. */
+/* page[from, to) = scratch[from, to), at least a vector. Both have the same alignment. */
 static inline void copy_back(uint8_t *page, const uint8_t *scratch, uint32_t from, uint32_t to)
 {
     copy32(page + from, scratch + from);
@@ -415,8 +418,8 @@ static inline void copy_back(uint8_t *page, const uint8_t *scratch, uint32_t fro
 }
 
 /*
- * Each tuple goes to scratch as the `window` bytes that end with it; what comes along below it, the next one overwrites.
- * window: a constant at each call, a multiple of 32.
+ * Copies each tuple to scratch as the `window` bytes that end with it. The copy of the next tuple overwrites the extra
+ * bytes below it. window: a constant at each call, a multiple of 32.
  */
 static inline __attribute__((always_inline)) uint32_t
 gather(uint8_t *scratch, const uint8_t *page, const scan *s, uint32_t first, uint32_t end, uint32_t window)
@@ -495,7 +498,7 @@ static inline void copy_vectors(uint8_t *to, const uint8_t *from, uint32_t lengt
     copy32(to + length - VECTOR, from + length - VECTOR);
 }
 
-/* False if they are shorter, or of several lengths, or one is not in a slot of its own. */
+/* False if tuples are shorter, or have several lengths, or a tuple is not in a slot of its own. */
 static inline bool find_slots(uint8_t *page, const bounds *b, const scan *s, slots *t)
 {
     *t = (slots){.end = page + b->special, .length = s->longest};
@@ -507,7 +510,7 @@ static inline bool find_slots(uint8_t *page, const bounds *b, const scan *s, slo
     return true;
 }
 
-/* Long tuples, most of them live: the whole area to scratch as it lies, then each to its place. */
+/* For long tuples, most of them live: copies the whole tuple area to scratch, then each tuple to its place. */
 static inline void move_by_area(uint8_t *page, const bounds *b, const scan *s)
 {
     uint8_t scratch[BLCKSZ];
@@ -522,7 +525,7 @@ static inline void move_by_area(uint8_t *page, const bounds *b, const scan *s)
 
 static inline void move_tuples(uint8_t *page, const bounds *b, scan *s)
 {
-    /* A window may begin below the tuple area, but not below the page: every tuple ends at pd_upper + UNIT or above. */
+    /* A window may begin below the tuple area, but never below the page: every tuple ends at pd_upper + UNIT or above. */
     bool small = s->longest <= SMALL && b->upper + UNIT >= SMALL;
     slots in_slots;
 

@@ -1,26 +1,27 @@
 /* SPDX-License-Identifier: PostgreSQL */
 /*
- * Ours, for AVX-512 (F, BW, VL, VBMI2): the result of pg14, 32 line pointers at a time.
+ * Our variant for AVX-512 (F, BW, VL, VBMI2). It has the result of pg14 and takes 32 line pointers at a time.
  *
  * 1. Scan, without a branch on the data. 32 line pointers become two vectors of 16-bit halves. Prefix sums of the aligned
- *    lengths give all new lp_off at once. Where each tuple ends now and must end is packed into dense arrays, and how far
- *    it moves is compared with the one before it: as far, further (there was a gap between them), or less far (they are out
- *    of order, or overlap)? At most 16 line pointers fit one vector whole. Nothing is written to the page yet.
- * 2. Move, in the way that suits (move_tuples):
+ *    lengths give all new lp_off at once. For each tuple, where it ends now and where it must end are packed into dense
+ *    arrays. The distance that it moves is compared with that of the tuple before it. If it is larger, there was a gap
+ *    between them; if it is smaller, they are out of order or overlap. At most 16 line pointers fit into one vector as
+ *    whole words. Nothing is written to the page yet.
+ * 2. Move the tuples in the way that suits the page (move_tuples):
  *    - few small tuples: all are read into registers, then written;
- *    - presorted with few gaps: each run of adjacent tuples in place;
- *    - presorted and small: each in place, by one load and one store of a fixed size, read well ahead;
- *    - presorted and of similar lengths: each in place, in as many pieces as the longest needs;
+ *    - presorted with few gaps: each run of adjacent tuples moves in place;
+ *    - presorted and small: each moves in place, by one load and one store of a fixed size, read well ahead;
+ *    - presorted and of similar lengths: each moves in place, in as many pieces as the longest needs;
  *    - presorted otherwise: the page is a string of units of 8 bytes, some of them live. The dead ones are squeezed out in
- *      place, a cache line at a time from pd_special downwards, whatever the tuples' lengths;
- *    - small: each goes to scratch, to its new place, by one load and one store of a fixed size, and all that moved goes
- *      back in one copy;
+ *      place, a cache line at a time from pd_special downwards, for tuples of any length;
+ *    - small: each goes to its new place in scratch, by one load and one store of a fixed size; one copy brings all that
+ *      moved back;
  *    - long and of one length: from slot to slot, by one copy each (slots.h);
- *    - the rest: to scratch and back in larger pieces.
- * 3. The new line pointers, and the header.
+ *    - all others: to scratch and back in larger pieces.
+ * 3. Write the new line pointers and the header.
  *
- * A page that must be refused goes to the scalar variant, to name the fault; so does one whose line pointer array ends so
- * close to the page's end that whole vectors of it would reach beyond.
+ * The scalar variant takes the pages that must be refused, because it names the fault. It also takes a page whose line
+ * pointer array ends so near the page's end that a whole vector of it would reach past the page.
  */
 #include "compaction/slots.h"
 
@@ -56,9 +57,9 @@ typedef struct scan {
 } scan;
 
 /*
- * The lanes of v that m names, packed to the bottom, zeroes above. In assembler for the sake of source and destination
- * being one register: on Zen 5 the instruction waits for the old value of its destination even when that is zeroed, and
- * compilers pick one at will, so that a loop's rounds wait for each other (2.5 ns instead of 0.9 a line).
+ * Packs the lanes of v that m selects to the bottom, with zeroes above. It is in assembler so that source and destination
+ * are one register. On Zen 5 the instruction waits for the old value of its destination, even if that is zeroed. Compilers
+ * choose any register as destination, so the rounds of a loop would wait for each other (2.5 ns instead of 0.9 a line).
  */
 static inline __m512i pack(__mmask32 m, __m512i v)
 {
@@ -107,7 +108,7 @@ static inline uint32_t max_of_lanes(__m512i v)
     return 0xffff - (uint32_t)_mm_extract_epi16(_mm_minpos_epu16(_mm_xor_si128(b, _mm_set1_epi16(-1))), 0);
 }
 
-/* What the scan carries from one vector of line pointers to the next. */
+/* The state of the scan between two vectors of line pointers. */
 typedef struct survey {
     __m512i base; /* in all lanes: where the last tuple must start */
     __m512i lows, ends, offs, longest, shortest, totals;
@@ -116,7 +117,7 @@ typedef struct survey {
     uint32_t nitems, nused, nline_left, ngaps, first;
 } survey;
 
-/* Aligned lengths and lp_off of line pointers, both 0 where a lane is not in `stored`. */
+/* Aligned lengths and lp_off of line pointers; both are 0 in lanes that are not in `stored`. */
 static inline __attribute__((always_inline)) void note_bounds(survey *v, __mmask32 stored, __m512i off,
                                                               __m512i len)
 {
@@ -321,8 +322,8 @@ static inline bool presorted(const scan *s)
 /* ---- presorted, few gaps: run by run, in place ---- */
 
 /*
- * Moves a run up, in place, from its top: to > from, bytes a multiple of 8. What is stored last, at the bottom, has been
- * read first. No masked stores: they cost more than the branches.
+ * Moves a run up, in place, from its top. to > from; bytes is a multiple of 8. The bottom of the run is read first and
+ * stored last. Masked stores would cost more than the branches.
  */
 static inline void move_up(uint8_t *to, const uint8_t *from, uint32_t bytes)
 {
@@ -377,8 +378,8 @@ static inline __attribute__((always_inline)) void store_window(uint8_t *end, uin
 }
 
 /*
- * At most n tuples, in any order: all are read before any is written. What comes along below a tuple, the next one
- * overwrites; below the last one that is the hole, which is read and written as one more.
+ * For at most n tuples, in any order: all are read before any is written. A store also writes bytes below its tuple; the
+ * store of the next tuple corrects them. Below the last tuple lies the hole, which is read and written as one more tuple.
  */
 static inline __attribute__((always_inline)) void permute(uint8_t *page, const scan *s, uint32_t window,
                                                           uint32_t n)
@@ -404,8 +405,8 @@ static inline void permute_few(uint8_t *page, const scan *s)
 }
 
 /*
- * Presorted ones, each in place. What comes along below a tuple smashes what lies there, by less than a line; that has been
- * read already, since the next AHEAD tuples have a line at least. The hole follows the last one, as above.
+ * For presorted tuples: each moves in place. A store also overwrites less than a line of bytes below its tuple. These were
+ * read before, since the next AHEAD tuples are at least a line long. After the last one, the hole counts as one more tuple.
  */
 static inline __attribute__((always_inline)) void slide(uint8_t *page, const scan *s, uint32_t window)
 {
@@ -479,7 +480,7 @@ static inline __m512i prefix_xor(__m512i v)
     return _mm512_xor_si512(v, _mm512_slli_epi64(v, 32));
 }
 
-/* live[l], bit u: whether unit u of line l is live. All above the first gap is, to the end of the page. */
+/* live[l], bit u: whether unit u of line l is live. All units from the first gap up to the end of the page are live. */
 static inline void mark_live(const scan *s, uint8_t live[UNITS / 8])
 {
     const __m512i all = _mm512_set1_epi8(-1);
@@ -503,7 +504,7 @@ static inline void mark_live(const scan *s, uint8_t live[UNITS / 8])
     }
     low = prefix_xor(_mm512_loadu_si512(bits));
     high = prefix_xor(_mm512_loadu_si512(bits + 8));
-    /* A word below with an odd number of toggles turns all of the words above. */
+    /* If a word has an odd number of toggles, all words above it are inverted. */
     odd = _mm512_movepi64_mask(low) | (uint32_t)_mm512_movepi64_mask(high) << 8;
     odd ^= odd << 1;
     odd ^= odd << 2;
@@ -515,9 +516,10 @@ static inline void mark_live(const scan *s, uint8_t live[UNITS / 8])
 }
 
 /*
- * Each line's live units go up against those above, by one store of a whole line that ends there. What it smashes below
- * has been read already: live units above a line never reach into it. Only the last stores reach into the hole, by less
- * than a line, which is put back. The first line is the one with the lowest tuple in place, or part of it: its units stay.
+ * The live units of each line move up to those above them, by one store of a whole line that ends there. The bytes that
+ * the store overwrites below them were read before: the live units from above never reach down into a line that is not
+ * read. Only the last stores reach into the hole, by less than a line; these bytes are restored. The first line holds the
+ * lowest tuple that is in place, or part of it; its units stay.
  */
 static inline void squeeze(uint8_t *page, scan *s)
 {
@@ -545,7 +547,7 @@ static inline void squeeze(uint8_t *page, scan *s)
 
 /* ---- out of order: by scratch ---- */
 
-/* page[from, to) = scratch[from, to), at least a line; both aligned alike. */
+/* page[from, to) = scratch[from, to), at least a line. Both have the same alignment. */
 static inline void copy_back(uint8_t *page, const uint8_t *scratch, uint32_t from, uint32_t to)
 {
     _mm512_storeu_si512(page + from, _mm512_loadu_si512(scratch + from));
@@ -555,8 +557,8 @@ static inline void copy_back(uint8_t *page, const uint8_t *scratch, uint32_t fro
 }
 
 /*
- * Each tuple goes to scratch as the `window` bytes that end with it; what comes along below it, the next one overwrites.
- * window: a constant at each call, a multiple of 32.
+ * Copies each tuple to scratch as the `window` bytes that end with it. The copy of the next tuple overwrites the extra
+ * bytes below it. window: a constant at each call, a multiple of 32.
  */
 static inline __attribute__((always_inline)) void gather(uint8_t *scratch, const uint8_t *page, const scan *s,
                                                          uint32_t window)
@@ -602,9 +604,9 @@ static inline void gather_by_windows(uint8_t *scratch, const uint8_t *page, cons
 }
 
 /*
- * Tuples of mixed lengths: a list of the lines to copy, then one loop over it. First the top line of every tuple, in
- * order, so that what comes along below a short one is overwritten; then the second line of those that have one, and so
- * on, the last one clamped to the tuple's start so that nothing comes along.
+ * For tuples of mixed lengths: makes a list of the lines to copy, then copies them in one loop. First comes the top line of
+ * every tuple, in order, so that the extra bytes below a short tuple are overwritten. Then comes the second line of the
+ * tuples that have one, and so on. The last line of a tuple begins at its start, so it has no extra bytes.
  */
 static inline void gather_by_list(uint8_t *scratch, const uint8_t *page, const scan *s)
 {
@@ -632,8 +634,8 @@ static inline void gather_by_list(uint8_t *scratch, const uint8_t *page, const s
 }
 
 /*
- * Long tuples: all from the lowest to the highest to scratch as it lies, then each back to its place, in whole lines from
- * its end on downwards. What comes along below a tuple, the next one overwrites; below the last one that is the hole.
+ * For long tuples: copies the bytes from the lowest to the highest tuple to scratch, then each tuple to its place, in whole
+ * lines from its end downwards. The copy of the next tuple overwrites the extra bytes; below the last one lies the hole.
  */
 static inline void move_lines(uint8_t *page, const bounds *b, const scan *s)
 {
@@ -673,7 +675,7 @@ static inline void copy_lines(uint8_t *to, const uint8_t *from, uint32_t length)
     _mm512_storeu_si512(to + length - LINE, _mm512_loadu_si512(from + length - LINE));
 }
 
-/* False if they are shorter, or of several lengths, or one is not in a slot of its own. */
+/* False if tuples are shorter, or have several lengths, or a tuple is not in a slot of its own. */
 static inline bool find_slots(uint8_t *page, const bounds *b, const scan *s, slots *t)
 {
     *t = (slots){.end = page + b->special, .length = s->longest};
@@ -701,10 +703,10 @@ static inline __attribute__((always_inline)) void move_by_scratch(uint8_t *page,
         memcpy(page + s->new_upper, scratch + s->new_upper, end - s->new_upper);
 }
 
-/* The ways to move, and when each is the fastest. All but the in-place ones can do any page, if their bounds below are kept. */
+/* Chooses the fastest way to move. The ways that are not in place can take any page within their bounds below. */
 static inline void move_tuples(uint8_t *page, const bounds *b, scan *s)
 {
-    /* A window may begin below the tuple area, but not below the page: every tuple ends at pd_upper + UNIT or above. */
+    /* A window may begin below the tuple area, but never below the page: every tuple ends at pd_upper + UNIT or above. */
     bool small = s->longest <= LINE && b->upper >= LINE;
     bool similar = s->shortest >= LINE / 2 && s->longest <= 3 * LINE;
     slots in_slots;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: PostgreSQL */
 /*
  * What the two upstream variants share: the line pointer scan and the finish of PageRepairFragmentation, as in
- * src/backend/storage/page/bufpage.c of PostgreSQL 13 and 15, at upstream's cost. What differs, and what it costs:
+ * src/backend/storage/page/bufpage.c of PostgreSQL 13 and 15, at upstream's cost. The differences and their costs:
  *
- * - Unused line pointers are zeroed after acceptance, not in passing, since a refused page must stay unchanged. The scan
- *   ORs them together instead of storing; the second pass runs only if one of them was not zero already.
+ * - Unused line pointers become zero after the page is accepted, not during the scan, since a refused page must stay
+ *   unchanged. The scan ORs them together; a second pass runs only if one of them is not zero already.
  * - Two compares against pd_upper and pd_special became two against pd_upper and the tuple's end, and one for alignment.
  * - Upstream's item array holds 291 and overflows at the 292nd; this one holds all that a page can have.
  */

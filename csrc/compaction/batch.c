@@ -11,9 +11,9 @@ enum {
 };
 
 /*
- * Prefetches the first `lines` cache lines of each of the page's memory pages into the second level of the cache: the
- * first level's queue of misses is so short that the CPU would wait. Inlined by force: gcc takes a call of a function
- * that only prefetches for a call without effects, and drops it. `make lint-objects` looks for the instruction.
+ * Prefetches the first `lines` cache lines of each of the page's memory pages into the second level of the cache. The first
+ * level's queue of misses is so short that the CPU would wait. It is always inlined: gcc sees a function that only
+ * prefetches as one without effects, and drops the call. `make lint-objects` looks for the instruction.
  */
 static inline __attribute__((always_inline)) void prefetch(const uint8_t *page, int lines)
 {

@@ -25,7 +25,7 @@ enum {
     LP_OFF_MASK = 0x7fff
 };
 
-/* Pages are read and written by memcpy: buffers of bindings are not always aligned, and nothing aliases. */
+/* memcpy reads and writes pages: it needs no alignment, which a binding's buffer may lack, and breaks no aliasing rule. */
 static inline uint32_t load16(const uint8_t *p)
 {
     uint16_t v;
@@ -114,8 +114,8 @@ static inline uint32_t item_end(const item *it)
 }
 
 /*
- * Sets the header after compaction: pd_upper, PD_HAS_FREE_LINES, and pd_lower less what was cut off (so that a remainder
- * stays, as upstream leaves it).
+ * Sets the header after compaction: pd_upper, PD_HAS_FREE_LINES, and pd_lower minus the bytes that were cut off. A
+ * remainder of pd_lower stays, as in upstream.
  */
 static inline void write_header(uint8_t *page, const bounds *b, uint32_t upper, uint32_t nline_left,
                                 bool free_lines)
@@ -128,8 +128,8 @@ static inline void write_header(uint8_t *page, const bounds *b, uint32_t upper, 
 }
 
 /*
- * The definition of the contract: PGQ_OK, or the first fault in the order that pgquern.h gives. Changes nothing. Kernels
- * check in their own, faster ways, and come here to name the fault.
+ * The definition of the contract: PGQ_OK, or the first fault in the order that compaction.h gives. Changes nothing. Kernels
+ * check in their own, faster ways, and call this to name the fault.
  */
 pgq_status pgq_compaction_check(const uint8_t *page);
 

@@ -4,9 +4,9 @@
  * area in that order, so that they keep their physical order. Rewritten from the description of compactify_tuples in
  * src/backend/storage/page/bufpage.c before commit 19c60ad6.
  *
- * What differs: baseline.h; and tuples that overlap on a page that is not presorted, which upstream would smash, are
- * copied through scratch, equal lp_off in order of line pointers. Finding them, presorted or not, takes one compare a
- * tuple after the sort.
+ * It differs from upstream as baseline.h says, and in one more point. If tuples overlap on a page that is not presorted,
+ * upstream would destroy some of them. This variant copies them through scratch; tuples of equal lp_off stay in the order of
+ * their line pointers. To find overlap takes one compare a tuple after the sort.
  */
 #include "compaction/baseline.h"
 
@@ -29,7 +29,7 @@ static bool any_overlap(const item *items, uint32_t n)
     return overlap;
 }
 
-/* from: the bytes as they were before the first move, or the page itself if no move overwrites what is still to be moved. */
+/* from: a copy of the page from before the first move; or the page itself, if no move overwrites a tuple yet to be moved. */
 static void move_down_from_special(uint8_t *page, const uint8_t *from, const scan *s, uint32_t special)
 {
     uint32_t upper = special;

@@ -3,8 +3,9 @@
  * Upstream's algorithm from PostgreSQL 14 on: the tuples go to the end of the tuple area in the order of their line
  * pointers. Rewritten from the description of compactify_tuples in src/backend/storage/page/bufpage.c (commit 19c60ad6).
  *
- * What differs: baseline.h; and in the dense way, if a tuple reaches above the prefix that is in place (an overlap,
- * which upstream does not look for), the whole tuple area goes to scratch. Finding that takes one compare a tuple.
+ * It differs from upstream as baseline.h says, and in one more point. On a dense page a tuple may reach above the prefix of
+ * tuples that are in place. That is an overlap; upstream does not look for it. This variant then copies the whole tuple area
+ * to scratch. To find this takes one compare a tuple.
  */
 #include "compaction/baseline.h"
 

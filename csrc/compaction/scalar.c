@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: PostgreSQL */
 /*
- * Ours, in plain C: the result of pg14 (pgq_compaction_pg14), with few branches that depend on the data.
+ * Our variant in plain C. It has the result of pg14 (pgq_compaction_pg14) and few branches that depend on the data.
  *
  * The scan has three parts. The first passes over the tuples that are in place already. The second branches on whether a
  * line pointer has storage, which is the fastest where nearly all have. Where dead line pointers lie among live ones, that
  * branch is mispredicted at nearly every dead one: after too many of them the third part goes on without branches.
  *
- * A line pointer's new value is known at once: the result is in item order, so a tuple's new lp_off is pd_special less
- * the running sum of lengths. The scan writes to the side only; the page changes after it has been accepted.
+ * The scan computes each new line pointer at once: the result is in item order, so a tuple's new lp_off is pd_special minus
+ * the running sum of lengths. The scan does not write to the page. The page changes only after it has been accepted.
  */
 #include "compaction/slots.h"
 
@@ -41,8 +41,8 @@ typedef struct progress {
 } progress;
 
 /*
- * What the checks have found so far. A negative difference shows in the highest bits of bad and overlaps: all that they
- * are made of is below 2^16. lengths is the OR of all lengths. last_off is the lp_off of the last tuple.
+ * What the checks have found so far. All numbers are below 2^16, so a negative difference sets the highest bits of bad and
+ * overlaps. lengths is the OR of all lengths. last_off is the lp_off of the last tuple.
  */
 typedef struct findings {
     uint32_t bad, overlaps, lengths, ngaps, last_off;
@@ -129,8 +129,8 @@ static inline __attribute__((always_inline)) void scan_with_branches(const uint8
 }
 
 /*
- * Goes on to the end without branches on the data: masks of all ones or zero stand for conditions, of which compilers
- * would make branches. Then checks the tuples that it found.
+ * Goes on to the end without branches on the data, then checks the tuples that it found. Masks of all ones or all zeroes
+ * take the place of conditions, because compilers would turn conditions into branches.
  */
 static inline __attribute__((always_inline)) void scan_without_branches(const uint8_t *page, const bounds *b,
                                                                         scan *s, progress *p, findings *f)
@@ -184,8 +184,8 @@ static inline __attribute__((always_inline)) void scan_line_pointers(const uint8
 }
 
 /*
- * Small tuples: each goes to scratch as the `window` bytes that end with it; what comes along below it, the next one
- * overwrites. window: a constant at each call. Returns where the last one starts.
+ * Small tuples: copies each to scratch as the `window` bytes that end with it. The copy of the next tuple overwrites the
+ * extra bytes below it. window: a constant at each call. Returns where the last one starts.
  */
 static inline __attribute__((always_inline)) uint32_t
 gather(uint8_t *scratch, const uint8_t *page, const scan *s, uint32_t i, uint32_t end, uint32_t window)
@@ -207,7 +207,7 @@ static void move_small(uint8_t *page, const scan *s, uint32_t i, uint32_t upper)
     memcpy(page + new_upper, scratch + new_upper, upper - new_upper);
 }
 
-/* The others: each run, from below one gap to the next, by one call. from is the page itself or a copy. */
+/* Other tuples: moves each run, from below one gap to the next, by one call. from is the page itself or a copy. */
 static inline void move_runs(uint8_t *page, const uint8_t *from, scan *s, uint32_t upper)
 {
     s->gaps[s->ngaps] = (uint16_t)s->nitems;
@@ -223,7 +223,7 @@ static inline void move_runs(uint8_t *page, const uint8_t *from, scan *s, uint32
 static inline bool find_slots(uint8_t *page, const bounds *b, const scan *s, slots *t)
 {
     *t = (slots){.end = page + b->special, .length = s->lengths};
-    /* Lengths that are not all the same add up to less than their OR so many times. */
+    /* If the lengths differ, their sum is less than their number times their OR. */
     if (s->lengths < SHORTEST_IN_SLOTS || s->total != s->nitems * s->lengths)
         return false;
     for (uint32_t i = 0; i < s->nitems; i++)
@@ -237,7 +237,7 @@ static void copy_tuple(uint8_t *to, const uint8_t *from, uint32_t length)
     memcpy(to, from, length);
 }
 
-/* Through scratch, which gets the tuple area as it lies. */
+/* Through scratch, which gets an unchanged copy of the tuple area. */
 static void move_large(uint8_t *page, const bounds *b, scan *s, uint32_t upper)
 {
     _Alignas(CACHE_LINE) uint8_t scratch[BLCKSZ];
@@ -257,7 +257,7 @@ static void move_large(uint8_t *page, const bounds *b, scan *s, uint32_t upper)
 static inline void compact(uint8_t *page, const bounds *b, scan *s)
 {
     uint32_t i = s->gaps[0], upper = i > 0 ? tuple_off(s, i - 1) : b->special;
-    /* A window may begin below the tuple area, but not below the page: every tuple ends at pd_upper + 8 or above. */
+    /* A window may begin below the tuple area, but never below the page: every tuple ends at pd_upper + 8 or above. */
     bool small = s->lengths <= SMALL && b->upper + 8 >= SMALL;
 
     slots in_slots;
@@ -273,8 +273,8 @@ static inline void compact(uint8_t *page, const bounds *b, scan *s)
 }
 
 /*
- * Stores line pointers from the i-th on, in pieces of one size: gcc makes a string instruction of a memcpy whose size it
- * can bound, and that instruction is slow to start.
+ * Stores line pointers from the i-th on, in pieces of one size. If gcc can bound the size of a memcpy, it emits a string
+ * instruction, which is slow to start.
  */
 static inline void store_line_pointers(uint8_t *page, const uint32_t *words, uint32_t i, uint32_t nline)
 {

@@ -25,7 +25,7 @@ typedef struct slots {
     uint8_t slot[MAX_SLOTS]; /* where the k-th one lies */
 } slots;
 
-/* The next tuple starts at `start`, at least s->length below s->end. False if that is no slot, or another's. */
+/* The next tuple starts at `start`, at least s->length below s->end. False if that is no slot, or another tuple has it. */
 static inline bool find_slot(slots *s, const uint8_t *start)
 {
     uint32_t below = (uint32_t)(s->end - start);
@@ -48,8 +48,8 @@ static inline uint8_t *slot_start(const slots *s, uint32_t slot)
 }
 
 /*
- * Fills the free slot, and then each that becomes free. Ends where no tuple must go, or where the one in slot `last` must:
- * then that place, the return value, stays free.
+ * Fills the free slot, then each slot that becomes free. Ends at a slot to which no tuple must move, or to which the tuple
+ * in slot `last` must move. That slot stays free; it is the return value.
  */
 static inline __attribute__((always_inline)) uint32_t fill(slots *s, uint32_t free, uint32_t last,
                                                            copy_fn copy)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: PostgreSQL */
-/* What only a pass over a whole array can find. */
+/* The faults that only a pass over the whole array can find. */
 #include "snapbuild/xid.h"
 
 pgq_status pgq_snapbuild_committed_check(const pgq_snapbuild_committed *committed)

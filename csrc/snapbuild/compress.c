@@ -18,7 +18,7 @@ size_t pgq_snapbuild_known_assigned_upstream(uint32_t xids[], bool valid[], size
     return to;
 }
 
-/* Ours: the same without a branch on the data. */
+/* Our variant: the same without a branch on the data. */
 size_t pgq_snapbuild_known_assigned_scalar(uint32_t xids[], bool valid[], size_t tail, size_t head)
 {
     size_t n = head > tail ? slide_live(xids, xids + tail, valid + tail, head - tail) : 0;

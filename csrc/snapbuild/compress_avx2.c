@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: PostgreSQL */
-/* Eight entries a step, as the purge of the same name. */
+/* Eight entries a step, as in purge_avx2.c. */
 #include "snapbuild/known_assigned.h"
 
 #if defined(__AVX2__)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: PostgreSQL */
-/* Sixteen entries a step, as the purge of the same name; the flags, a byte each, become the mask. */
+/* Sixteen entries a step, as in purge_avx512.c. The flags, a byte each, become the mask. */
 #include "snapbuild/known_assigned.h"
 
 #if defined(__AVX512F__) && defined(__AVX512BW__) && defined(__AVX512VL__)

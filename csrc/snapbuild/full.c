@@ -8,7 +8,7 @@
 
 #include <stdlib.h>
 
-/* Upstream's algorithm (SnapBuildPurgeOlderTxn) with this type: survivors to a workspace and back. */
+/* Upstream's algorithm (SnapBuildPurgeOlderTxn) with this type: the XIDs that stay go to a workspace and back. */
 pgq_status pgq_snapbuild_purge_full_upstream(pgq_snapbuild_committed_full *committed, uint64_t full_xmin)
 {
     pgq_code code = committed_full_fault(committed);
@@ -34,7 +34,7 @@ pgq_status pgq_snapbuild_purge_full_upstream(pgq_snapbuild_committed_full *commi
     return accepted();
 }
 
-/* One lower bound; the survivors move down at once. */
+/* One lower bound; the XIDs that stay move down at once. */
 pgq_status pgq_snapbuild_purge_full_memmove(pgq_snapbuild_committed_full *committed, uint64_t full_xmin)
 {
     pgq_code code = committed_full_fault(committed);
@@ -121,7 +121,7 @@ pgq_status pgq_snapbuild_snapshot_full(const pgq_snapbuild_committed_full *commi
     fxip = committed->fxip + committed->head;
     if (fxip[n - 1] - fxip[0] > UINT32_MAX)
         return refused(PGQ_SNAPBUILD_UNSORTED, 0);
-    /* Those of the younger epoch have the lower XIDs. */
+    /* The entries of the younger epoch have the lower XIDs. */
     wrap = lower_bound64(fxip, n, fxip[n - 1] >> 32 << 32);
     narrow(xip, fxip + wrap, n - wrap);
     narrow(xip + n - wrap, fxip, wrap);

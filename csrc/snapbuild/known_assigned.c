@@ -11,7 +11,7 @@ enum {
     COMPRESS_IDLE_INTERVAL = 1000 /* KAX_COMPRESS_IDLE_INTERVAL, in ms */
 };
 
-/* Readers may see the array grow: what lies below the head they loaded has been written. */
+/* Readers may run while the array grows: all entries below the head that they load have been written. */
 static size_t head_acquire(const pgq_snapbuild_known_assigned *known)
 {
     return __atomic_load_n(&known->head, __ATOMIC_ACQUIRE);
@@ -22,7 +22,7 @@ static void head_release(pgq_snapbuild_known_assigned *known, size_t head)
     __atomic_store_n(&known->head, head, __ATOMIC_RELEASE);
 }
 
-/* What every function checks first; it touches nothing that an append changes but the head. */
+/* What every function checks first. Of the fields that an append changes it reads only the head. */
 static pgq_code fault(const pgq_snapbuild_known_assigned *known)
 {
     size_t head;
@@ -149,7 +149,7 @@ pgq_status pgq_snapbuild_known_assigned_add(pgq_snapbuild_known_assigned *known,
     return accepted();
 }
 
-/* Where xid stands; head if nowhere. Cleared entries keep their XID, so that the order holds over all. */
+/* The place of xid; head if there is none. Cleared entries keep their XID, so all entries are in order. */
 static size_t find(const pgq_snapbuild_known_assigned *known, size_t head, uint32_t xid)
 {
     size_t first = known->tail, last = head;
@@ -176,7 +176,7 @@ bool pgq_snapbuild_known_assigned_search(const pgq_snapbuild_known_assigned *kno
     return at < head && known->valid[at];
 }
 
-/* The tail moves over all that are cleared; an empty array starts again at 0. */
+/* The tail moves past all cleared entries; an empty array starts again at 0. */
 static void advance_tail(pgq_snapbuild_known_assigned *known)
 {
     while (known->tail < known->head && !known->valid[known->tail])

@@ -110,9 +110,9 @@ static inline size_t SIZED(sort_chunk)(ELEMENT *chunk, size_t m)
 }
 
 /*
- * The same for a batch of any size. The XIDs of a transaction mostly come in rising order, except the top one, which comes
- * last and is the lowest: then the others stay where they are. Any other batch is sorted by chunks, each merged into those
- * before it: O(m log m) steps, and a memmove of what is there for each chunk.
+ * The same for a batch of any size. The XIDs of a transaction mostly come in rising order, except the top-level one, which
+ * comes last and is the lowest. Then the others stay in place. Any other batch is sorted by chunks, and each chunk is merged
+ * into those before it: O(m log m) steps, and for each chunk a memmove of those before it.
  */
 static inline size_t SIZED(sort_batch)(ELEMENT *batch, size_t m)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: PostgreSQL */
 /*
- * Sixteen XIDs a step: compare, compress in a register, store the whole register, and step on by the number kept. The
- * store may reach past the survivors, but not past what was read already, since no more is kept than was read. A
- * compressing store would write just the survivors, but is microcoded on Zen 4.
+ * Sixteen XIDs a step: compare, compress in a register, store the whole register, and advance by the number of XIDs kept.
+ * The store may reach past the XIDs kept, but not past the XIDs read, since no step keeps more than it reads. A compressing
+ * store would write only the XIDs kept, but it is microcoded on Zen 4.
  */
 #include "snapbuild/blocks.h"
 #include "snapbuild/purge.h"
@@ -11,8 +11,8 @@
 #include <immintrin.h>
 
 /*
- * The lanes of v that m names, packed to the bottom, zeroes above. In assembler for the sake of source and destination
- * being one register: on Zen 5 the instruction waits for the old value of its destination even when that is zeroed.
+ * Packs the lanes of v that m selects to the bottom, with zeroes above. It is in assembler so that source and destination
+ * are one register: on Zen 5 the instruction waits for the old value of its destination, even if that is zeroed.
  */
 static inline __m512i pack(__mmask16 m, __m512i v)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: PostgreSQL */
-/* The change that the mailing list proposed in October 2025: no workspace, survivors slide down within the array. */
+/* The change that the mailing list proposed in October 2025: no workspace; XIDs that stay move down within the array. */
 #include "snapbuild/purge.h"
 
 pgq_status pgq_snapbuild_purge_inplace(pgq_snapbuild_committed *committed, uint32_t xmin)

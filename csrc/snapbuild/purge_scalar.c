@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: PostgreSQL */
 /*
- * In place, by groups of 16 XIDs. If all of a group stay, it is copied as a whole. Otherwise its survivors slide down one
- * by one without a branch on the data: where half survive at random, upstream mispredicts every other one. Whether all of
- * a group stay is predictable where a branch for each XID would be, too: where nearly all stay.
+ * In place, by groups of 16 XIDs. If all of a group stay, it is copied as a whole. Otherwise the XIDs that stay move down
+ * one by one, without a branch on the data: if half of the XIDs stay at random, upstream mispredicts every other one. The
+ * branch for a whole group is predictable where nearly all XIDs stay, and only there a branch for each XID would be, too.
  */
 #include "snapbuild/blocks.h"
 #include "snapbuild/purge.h"
@@ -21,7 +21,7 @@ static inline bool group_stays(const uint32_t *group, uint32_t xmin)
     return signs < HALF_RING;
 }
 
-/* A group down by any distance: all of it is read before any is stored. */
+/* Moves a group down by any distance: all of it is read before any is stored. */
 static inline void copy_group(uint32_t *to, const uint32_t *from)
 {
     uint32_t group[GROUP];

@@ -53,7 +53,7 @@ pgq_status pgq_snapbuild_purge_sorted_scalar(pgq_snapbuild_committed *committed,
     xip = committed->xip;
 
     if (xmin <= past) {
-        /* What is kept, [xmin, past), is one interval. */
+        /* The XIDs that stay, those of [xmin, past), are one interval. */
         first = xip[0] >= xmin ? 0 : lower_bound32(xip, n, xmin);
         last = xip[n - 1] < past ? n : lower_bound32(xip, n, past);
         if (first > 0)
@@ -61,8 +61,9 @@ pgq_status pgq_snapbuild_purge_sorted_scalar(pgq_snapbuild_committed *committed,
         committed->xcnt = last - first;
     } else {
         /*
-         * What goes, [past, xmin), is one interval. It is mostly empty: then the first search is enough. The second one
-         * does not wait for the first one's answer; in an array that is not sorted it may end below it.
+         * The XIDs that go, those of [past, xmin), are one interval. It is mostly empty: then the first search is
+         * enough. The second search does not wait for the answer of the first; in an array that is not sorted its
+         * answer may be below it.
          */
         first = gap_start(xip, n, past, xmin);
         if (first == n || xip[first] >= xmin)

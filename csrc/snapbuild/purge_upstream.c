@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: PostgreSQL */
 /*
- * Upstream's algorithm: src/backend/replication/logical/snapbuild.c, SnapBuildPurgeOlderTxn, of 9.4 to 18. Survivors are
- * copied to a workspace allocated for this one purge, and back. It differs in that malloc stands for palloc, and in the
- * messages of level DEBUG3.
+ * Upstream's algorithm: src/backend/replication/logical/snapbuild.c, SnapBuildPurgeOlderTxn, of 9.4 to 18. The XIDs that stay
+ * are copied to a workspace, allocated for this one purge, and back. It differs in that it calls malloc, not palloc, and has
+ * no messages of level DEBUG3.
  */
 #include "snapbuild/purge.h"
 
