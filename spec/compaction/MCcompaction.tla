@@ -14,14 +14,14 @@ OneSession == [b \in Backends |-> "s"]   \* all scans cursors of one session
 
 Symmetry == Permutations(Backends)
 
-\* The exclusive lock alone.
+\* Takes the exclusive lock and does not look at pins.
 ExclusiveIsEnough(p) == TRUE
-\* One pin of somebody else let pass.
+\* Tolerates one pin of another session.
 OneMoreIsFine(p) == RefCount <= 2
-\* The own pins not counted.
+\* Does not count its own pins.
 RefCountIsEnough(p) == RefCount = 1
 
-\* The pins counted first, the lock taken then.
+\* Counts the pins first and takes the lock afterwards.
 CountFirst(b) ==
     /\ (IsPrimary \/ b \in Cleaners) /\ pc[b] = "pinned" /\ dead # {} /\ MayCompact(b)
     /\ Goto(b, "counted")
@@ -37,7 +37,7 @@ CountFirstNext ==
     \/ \E p \in Processes : CountFirst(p) \/ LockThen(p)
     \/ \E i \in Items : Die(i)
 
-\* A reader that unpins and goes on reading.
+\* A reader that unpins and still reads.
 UnpinAndGoOn(b) ==
     /\ pc[b] = "reading" /\ b \in pins
     /\ pins' = pins \ {b}
@@ -45,13 +45,13 @@ UnpinAndGoOn(b) ==
 UnpinsEarlyNext ==
     Next \/ \E b \in Backends : UnpinAndGoOn(b)
 
-\* A shared lock that doesn't look for an exclusive one.
+\* A shared lock that does not check for an exclusive one.
 SharedAlways == TRUE
 
-\* The lowest tuple first, which overwrites those above it.
+\* Moves the lowest tuple first, and so overwrites those above it.
 Lowest(items) == CHOOSE i \in items : \A j \in items : lp[j].off >= lp[i].off
 
-\* A waiter that doesn't take its flag back.
+\* A waiter that does not clear its flag.
 RetryFlagged(c) ==
     /\ pc[c] = "awake"
     /\ Goto(c, "retrying")
@@ -66,12 +66,12 @@ WakeNobody(p) ==
 \* Content locks without a queue.
 UnfairSpec == Spec /\ LocksAreBrief /\ CleanersGoOn /\ ReadersFinish
 
-\* pd_upper counted from one too far.
+\* pd_upper starts one cell too high.
 RECURSIVE MovesTooFar(_, _)
 MovesTooFar(items, top) ==
     IF items = {} THEN <<[do |-> "upper", to |-> top + 2]>> ELSE MovesTooFar(items \ {Highest(items)}, top)
 
-\* pd_upper left where it is.
+\* pd_upper does not change.
 RECURSIVE MovesWithoutUpper(_, _)
 MovesWithoutUpper(items, top) ==
     IF items = {} THEN <<>> ELSE MovesWithoutUpper(items \ {Highest(items)}, top - Lengths[Highest(items)])
@@ -82,7 +82,7 @@ MovesTooLow(items, top) ==
     IF items = {} THEN <<[do |-> "upper", to |-> IF top > 0 THEN top ELSE 1]>>
     ELSE MovesTooLow(items \ {Highest(items)}, top - Lengths[Highest(items)])
 
-\* Dead tuples moved with the others, and still dead then, or alive again.
+\* Dead tuples move with the others; afterwards they are still dead, or alive again.
 KeepsDead(p) ==
     /\ plan' = Moves(InUse, Room)
     /\ UNCHANGED <<lp, dead>>
@@ -93,7 +93,7 @@ RevivesDead(p) ==
     /\ dead' = {}
     /\ Goto(p, "compacting")
 
-\* An insert that does not look for room, and one under the version that was there before.
+\* An insert that does not check for room, and one that reuses the old version.
 AlwaysRoom(i)  == TRUE
 SameVersion(i) == lp[i].version
 
@@ -101,7 +101,7 @@ SameVersion(i) == lp[i].version
 NeverRefusedByAPin ==
     ~\E b, r \in Backends : pc[b] = "refused" /\ pc[r] = "reading" /\ pins = {b, r} /\ IsFree
 NeverWokenByTheLast == \A c \in Cleaners : ~(c \in signals /\ pins = {c})
-\* The flag was taken back by whoever woke it; and yet there is another pin again.
+\* The process that woke the waiter has cleared the flag, but there is another pin again.
 NeverWokenInVain == ~\E c \in Cleaners : pc[c] = "awake" /\ waiter = None /\ pins # {c}
 NeverPinnedMeanwhile ==
     ~\E p \in Processes, b \in Backends : p # b /\ pc[p] = "compacting" /\ plan = <<>> /\ pc[b] = "pinned"
@@ -109,7 +109,7 @@ NeverReadAfterMove ==
     ~\E b \in Backends : /\ pointer[b] # NoPointer
                          /\ pointer[b].off # Room - Sum(pointer[b].item) + 1
                          /\ Len(seen[b]) = Lengths[pointer[b].item]
-\* A line pointer is UNUSED, and its tuple has no room.
+\* A line pointer is UNUSED, and there is no room for its tuple.
 NeverNoRoom == ~(exclusive = None /\ Items \ InUse # {} /\ \A i \in Items \ InUse : ~HasRoom(i) /\ lp[i].version = 1)
 NeverGivesWay == ~\E b \in Backends : b \in conflicts /\ pc[b] = "reading"
 =============================================================================

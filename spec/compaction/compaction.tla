@@ -4,25 +4,25 @@
 (* Who may compact a heap page, and when, while others use it.             *)
 (*                                                                         *)
 (* A reader pins the page, takes its content lock in shared mode, looks up *)
-(* a line pointer, releases the lock, and goes on reading the tuple's      *)
-(* bytes in place, through a pointer into the page, until it unpins.  So   *)
-(* who moves tuples needs the cleanup lock: the content lock in exclusive  *)
-(* mode *and* the only pin, the pins counted while the lock is held.       *)
-(* Backends of a primary prune when that is to be had at once              *)
-(* (heap_page_prune_opt, ConditionalLockBufferForCleanup).  VACUUM on a    *)
-(* primary, and the startup process that replays pruning on a standby,     *)
-(* wait for it (LockBufferForCleanup): they put themselves down as the     *)
-(* page's one waiter, and whoever unpins and sees that pin alone wakes     *)
-(* them (UnpinBuffer).  On a standby the startup process loses patience    *)
-(* and cancels those whose pins it waits for                               *)
-(* (ResolveRecoveryConflictWithBufferPin).                                 *)
+(* a line pointer, and releases the lock.  It then reads the tuple's bytes *)
+(* in place, through a pointer into the page, until it unpins.  So a       *)
+(* process that moves tuples needs the cleanup lock: the content lock in   *)
+(* exclusive mode *and* the only pin.  It counts the pins while it holds   *)
+(* the lock.  Backends of a primary prune if they get the cleanup lock at  *)
+(* once (heap_page_prune_opt, ConditionalLockBufferForCleanup).  VACUUM on *)
+(* a primary, and the startup process that replays pruning on a standby,   *)
+(* wait for it (LockBufferForCleanup): such a process registers as the     *)
+(* page's one waiter.  A process that unpins, and sees that only the       *)
+(* waiter's pin is left, wakes it (UnpinBuffer).  On a standby the startup *)
+(* process waits only for a limited time.  It then cancels those whose     *)
+(* pins it waits for (ResolveRecoveryConflictWithBufferPin).               *)
 (* Upstream: bufmgr.c, pruneheap.c, standby.c of PostgreSQL 15.            *)
 (*                                                                         *)
 (* What is modelled                                                        *)
 (*   - Real contents. A cell of the tuple area holds one byte of one       *)
 (*     version of one line pointer's tuple. Compaction copies cell by cell,*)
-(*     each copy a step of its own, so that a reader in the middle sees    *)
-(*     what a real one would. Cells that become free keep their old bytes. *)
+(*     and each copy is a step, so that a reader meanwhile sees what a real*)
+(*     one would see. Cells that become free keep their old bytes.         *)
 (*   - Room. A new tuple goes below the others, if there is room. The area *)
 (*     may be too small for the tuples of all line pointers.               *)
 (* What is simplified                                                      *)
@@ -39,10 +39,10 @@
 (*     pass moves no tuples and takes the exclusive lock only; in 13 it    *)
 (*     compacts, and takes the cleanup lock.                               *)
 (*                                                                         *)
-(* How to break it: in MayCompact drop the pins (NoWrongBytes fails), in   *)
-(* TakeShared drop the look at the exclusive holder (LocksExclude), in     *)
-(* Moves choose the lowest tuple first (PageIsSound) or leave pd_upper     *)
-(* where it is (Compacted), in Wake drop the signal (CleanupComes).  The   *)
+(* How to break it: in MayCompact do not count the pins (NoWrongBytes      *)
+(* fails); in TakeShared do not check the exclusive holder (LocksExclude); *)
+(* in Moves choose the lowest tuple first (PageIsSound), or do not change  *)
+(* pd_upper (Compacted); in Wake drop the signal (CleanupComes).  The      *)
 (* mutants of MCcompaction do these and more.                              *)
 (***************************************************************************)
 EXTENDS Integers, Sequences, FiniteSets
@@ -50,11 +50,11 @@ EXTENDS Integers, Sequences, FiniteSets
 CONSTANTS
     Backends,   \* scans: they read, and on a primary prune and insert
     SessionOf,  \* SessionOf[b]: whose it is; a session may have several (cursors)
-    Cleaners,   \* who waits for the cleanup lock: VACUUM, or the startup process
+    Cleaners,   \* the processes that wait for the cleanup lock: VACUUM, or the startup process
     Lengths,    \* Lengths[i]: how many cells line pointer i's tuples occupy
     Room,       \* how many cells the tuple area has; cell Room ends at pd_special
     IsPrimary,  \* backends prune and insert only on a primary
-    Cancels,    \* a cleaner that waits too long cancels who stands in its way
+    Cancels,    \* a cleaner that waits too long cancels the readers that it waits for
     None
 
 ASSUME Backends \cap Cleaners = {} /\ None \notin Backends \cup Cleaners /\ DOMAIN SessionOf = Backends
@@ -64,14 +64,14 @@ VARIABLES
     pins,       \* which scans and cleaners have the page pinned
     shared,     \* who holds the content lock in shared mode
     exclusive,  \* who holds it in exclusive mode, or None
-    waiter,     \* BM_PIN_COUNT_WAITER and wait_backend: who is to be woken, or None
+    waiter,     \* BM_PIN_COUNT_WAITER and wait_backend: the process to wake, or None
     signals,    \* whose latch is set
-    conflicts,  \* backends told to give way to recovery
+    conflicts,  \* backends that recovery has cancelled
     cells,      \* the tuple area
     lp,         \* the line pointers: offset (0 if UNUSED) and the tuple's version
     upper,      \* pd_upper: the first cell in use; Room + 1 if none is
     dead,       \* line pointers whose tuples nobody can see any more
-    plan,       \* what is left to do of a compaction under way
+    plan,       \* the remaining steps of the current compaction
     pointer,    \* each backend's pointer into the page
     seen        \* the bytes that it has read through it
 
@@ -139,9 +139,9 @@ Moves(items, top) ==
             \o Moves(items \ {i}, top - n)
 
 (* The buffer's refcount counts processes, not pins: a session that has    *)
-(* the page pinned by two cursors counts as one there.  So whoever wants   *)
-(* the cleanup lock looks at its own count of pins too                     *)
-(* (GetPrivateRefCount), or it would compact under its own cursor.         *)
+(* the page pinned by two cursors counts as one there.  So a process that  *)
+(* wants the cleanup lock also checks its own count of pins                *)
+(* (GetPrivateRefCount).  Otherwise it would compact under its own cursor. *)
 Owner(p)    == IF p \in Backends THEN SessionOf[p] ELSE p
 RefCount    == Cardinality({Owner(p) : p \in pins})
 OwnCount(p) == Cardinality({q \in pins : Owner(q) = Owner(p)})
@@ -182,8 +182,8 @@ Pin(p) ==
     /\ Goto(p, "pinned")
     /\ UNCHANGED <<locks, waiting, page, plan, reading>>
 
-(* UnpinBuffer: with a process's last pin the refcount falls, and the flag *)
-(* of the waiter is seen, in one step; waking it up is another.            *)
+(* UnpinBuffer.  With a process's last pin the refcount falls and the flag *)
+(* of the waiter is read: this is one step.  Waking the waiter is another. *)
 DropPin(p) ==
     /\ pins' = pins \ {p}
     /\ conflicts' = conflicts \ {p}
@@ -417,12 +417,12 @@ TypeOK ==
     /\ upper \in 1..(Room + 1)
     /\ dead \subseteq Items
 
-(* The one that matters: what a reader reads is its tuple. *)
+(* The main property: a reader reads the bytes of its own tuple. *)
 NoWrongBytes ==
     \A b \in Backends : \A k \in 1..Len(seen[b]) :
         seen[b][k] = Byte(pointer[b].item, pointer[b].version, k)
 
-(* And what it has yet to read is there. *)
+(* The bytes that it has not read yet are there, too. *)
 Holds(i, version, off) == \A k \in 1..Lengths[i] : cells[off + k - 1] = Byte(i, version, k)
 PointersHold ==
     \A b \in Backends : pointer[b] # NoPointer =>
@@ -437,7 +437,7 @@ UsersHavePins ==
     /\ waiter # None => waiter \in pins
     /\ \A b \in Backends : pointer[b] # NoPointer => b \in pins
 
-(* While tuples move, nobody else has a pointer; pins there may be. *)
+(* While tuples move, nobody else has a pointer; others may have pins. *)
 CompactsAlone ==
     \A p \in Processes : pc[p] = "compacting" =>
         /\ exclusive = p
@@ -449,7 +449,7 @@ PageIsSound ==
         /\ plan = <<>>
         /\ \A i \in InUse : lp[i].off >= upper /\ Holds(i, lp[i].version, lp[i].off)
 
-(* Compaction compacts: what was dead is gone, and what is in use lies     *)
+(* Compaction compacts: dead tuples are gone, and tuples in use lie        *)
 (* without a hole at the end of the page (PageIsSound: nothing overlaps).  *)
 Compacted ==
     \A p \in Processes : pc[p] = "compacting" /\ plan = <<>> =>
@@ -474,39 +474,39 @@ OneWaiter == \A c \in Cleaners : pc[c] # "error"
 LocksAreBrief ==
     /\ \A p \in Processes : WF_vars(CompactionStep(p) \/ EndCompaction(p) \/ Wake(p))
     /\ \A b \in Backends : WF_vars(CountToPrune(b) \/ TakeShared(b) \/ LookUp(b) \/ Insert(b) \/ Leave(b))
-(* Who waits for the content lock gets it, if it is free again and again:  *)
-(* LWLocks have a queue.  A cleaner that is woken for nothing again and    *)
-(* again takes the lock each time, only to count.                          *)
+(* A process that waits for the content lock gets it if it is free again   *)
+(* and again: LWLocks have a queue.  A cleaner that is woken without need  *)
+(* takes the lock each time to count the pins.                             *)
 LocksAreFair ==
     /\ \A b \in Backends : SF_vars(TakeShared(b))
     /\ \A c \in Cleaners : SF_vars(TakeExclusive(c))
-(* A cleaner does what it can.  It may not count on being woken for        *)
-(* nothing.                                                                *)
+(* A cleaner takes each step that it can take.  It may not depend on being *)
+(* woken without a reason.                                                 *)
 CleanersGoOn ==
     \A c \in Cleaners : WF_vars(TakeExclusive(c) \/ CountToClean(c) \/ FallAsleep(c) \/ BeWoken(c)
                                 \/ LosePatience(c) \/ Retry(c) \/ UnpinCleaned(c))
 (* No reader keeps its pin for ever of its own accord.  (A cursor may.)    *)
 ReadersFinish == \A b \in Backends : WF_vars(Unpin(b))
-(* Who waits again and again comes to the end of its patience (its limit   *)
-(* is a moment in time, not a length of one sleep), and a cancelled reader *)
-(* gives way.                                                              *)
+(* A process that waits again and again reaches its time limit (the limit  *)
+(* is a point in time, not a length of one sleep), and a cancelled reader  *)
+(* unpins.                                                                 *)
 PatienceEnds == \A c \in Cleaners : SF_vars(LosePatience(c))
 ConflictsAreHeeded == \A b \in Backends : WF_vars(GiveWay(b))
-(* A lull, long enough: new pins cease to come, and those there are don't  *)
-(* go on to ever more tuples (one page hasn't so many).                    *)
+(* After some time no new pins come, and the readers that have pins do not *)
+(* go to more and more tuples (a page does not have so many).              *)
 Lull == <>[][\A b \in Backends : ~Pin(b) /\ ~LookFurther(b)]_vars
 
-(* On a primary the readers have to finish; on a standby that cancels they *)
-(* need not.                                                               *)
+(* On a primary the readers must finish.  On a standby that cancels them   *)
+(* they need not.                                                          *)
 PrimaryFairness == LocksAreBrief /\ LocksAreFair /\ CleanersGoOn /\ ReadersFinish
 StandbyFairness == LocksAreBrief /\ LocksAreFair /\ CleanersGoOn /\ PatienceEnds /\ ConflictsAreHeeded
 
 PrimarySpec == Spec /\ PrimaryFairness
 StandbySpec == Spec /\ StandbyFairness
 
-(* Who waits for the cleanup lock gets it, once there is a lull.           *)
+(* A process that waits for the cleanup lock gets it if no new pins come.  *)
 CleanupComes == Lull => \A c \in Cleaners : pc[c] = "pinned" ~> pc[c] = "compacting"
-(* Without one it may not: see the mutant of that name. *)
+(* If new pins keep coming, it may wait for ever: see the mutant of that name. *)
 CleanupComesInACrowd == \A c \in Cleaners : pc[c] = "pinned" ~> pc[c] = "compacting"
 
 =============================================================================

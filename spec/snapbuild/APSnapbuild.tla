@@ -5,8 +5,8 @@
 (* Apalache: purge of six XIDs, in any order, by any xmin; merge of two    *)
 (* XIDs into six, from the back, and closing the holes that duplicates     *)
 (* leave.  The invariants are inductive: they hold before the first write  *)
-(* (base), and a step keeps them (step) from any state that they admit,    *)
-(* reachable or not.  What they say when all is read is that the result is *)
+(* (base), and each step keeps them (step), from any state that they admit,*)
+(* reachable or not.  When all is read, they imply that the result is      *)
 (* right.                                                                  *)
 (*                                                                         *)
 (* The merge is that of merge_batch32 (csrc/snapbuild/merge.h), which moves*)
@@ -36,9 +36,9 @@ EXTENDS Integers
 
 CONSTANTS
     \* @type: Int;
-    Up,         \* a survivor, or what is moved down, is written so many places too high: 0
+    Up,         \* an XID that stays, or moves down, is written so many places too high: 0
     \* @type: Int;
-    Low,        \* what is merged is written so many places too low: 0
+    Low,        \* a merged XID is written so many places too low: 0
     \* @type: Int;
     Far         \* closing begins, and the result ends, so many places too high: 0
 
@@ -68,7 +68,7 @@ VARIABLES
 
 Ring == 4294967296
 Half == 2147483648
-(* (int32) (a - b) < 0 of normal XIDs, without the remainder, which solvers are slow at *)
+(* (int32) (a - b) < 0 of normal XIDs, without the remainder operator, which is slow in solvers *)
 Precedes(a, b) == a - b >= Half \/ (a - b < 0 /\ a - b >= -Half)
 
 Places == 1..6
@@ -158,14 +158,14 @@ CloseStep ==
 
 NextMerge == (MergeStep \/ CloseBegin \/ CloseStep) /\ Merging
 
-(* Where each XID goes while merging: above those of the other array that are no larger *)
+(* The place of each XID while merging: above those of the other array that are not larger *)
 Upto(i, k)  == IF batch[k] <= before[i] THEN 1 ELSE 0
 Below(k, i) == IF before[i] < batch[k] THEN 1 ELSE 0
 Of(i)       == i + Upto(i, 1) + Upto(i, 2)
 OfBatch(k)  == k + Below(k, 1) + Below(k, 2) + Below(k, 3) + Below(k, 4) + Below(k, 5) + Below(k, 6)
 Twice(k)    == \E i \in Places : before[i] = batch[k]
 
-(* And where closing the holes puts it then: as many places further down as there are holes below it *)
+(* Its place after the holes are closed: lower by the number of holes below it *)
 Hole(place, i) == IF i < place /\ holes[i] THEN 1 ELSE 0
 Holes(place) == Hole(place, 1) + Hole(place, 2) + Hole(place, 3) + Hole(place, 4)
                 + Hole(place, 5) + Hole(place, 6) + Hole(place, 7) + Hole(place, 8)
@@ -175,7 +175,7 @@ MergeInvariant ==
     /\ SortedInputs
     /\ 0 <= left /\ left <= 6 /\ 0 <= take /\ take <= 2
     /\ \A i \in Wide : holes[i] <=> \E k \in 1..2 : take < k /\ Twice(k) /\ i = OfBatch(k)
-    \* all that is merged is larger than all that is not
+    \* each merged XID is larger than each XID that is not merged yet
     /\ \A k \in 1..2 : take < k /\ left > 0 => before[left] < batch[k]
     /\ \A i \in Places : left < i /\ take > 0 => batch[take] < before[i]
     /\ \/ to = 0 /\ from = 0

@@ -1,7 +1,7 @@
 \* SPDX-License-Identifier: PostgreSQL
 ------------------------------ MODULE MCserver ------------------------------
 (***************************************************************************)
-(* Bounds for the server, and an order of steps that is enough:            *)
+(* Bounds for the server, and an order of steps that is sufficient:        *)
 (* MCsnapbuild and MCsnapbuild_ring extend this module.                    *)
 (***************************************************************************)
 EXTENDS server

@@ -20,17 +20,17 @@ Bounds ==
     /\ (read' < read => creating)       \* one restart
 
 -----------------------------------------------------------------------------
-(* For long ways: just such records, in this order. *)
+(* For long runs: only these records, in this order. *)
 Planned(plan) == Len(wal') <= Len(plan) /\ \A i \in 1..Len(wal') : wal'[i].type \in plan[i]
 
 Run    == {"running"}
 Cid    == {"new_cid"}
 Finish == {"commit", "abort"}
 
-(* Of three transactions the first two have changed the catalog when a     *)
-(* snapshot is serialised (4); the third one begins after that, and so the *)
-(* decoder can start again from there while it runs.  The first ends, a    *)
-(* record follows, the second one ends, at last the third.                 *)
+(* There are three transactions.  The first two change the catalog, then a *)
+(* snapshot is serialised (4).  The third one begins after that, so the    *)
+(* decoder can restart from the snapshot while it runs.  The first ends, a *)
+(* record follows, the second ends, then the third.                        *)
 ByPlan ==
     /\ Planned(<<Run, Cid, Cid, Run, Cid, Finish, Run, Finish, Finish, Run>>)
     /\ (Len(wal') >= 6 => wal'[6].xid = FirstXid)
@@ -38,9 +38,9 @@ ByPlan ==
     /\ (top' # top => Len(wal) \in {1, 4})
     /\ (nextXid' # nextXid => top' # top \/ Len(wal) = 9)
 
-(* A subtransaction changes the catalog; serialised (3); another           *)
-(* transaction begins and changes it, and so can the first one itself; it  *)
-(* commits while the other one runs.                                       *)
+(* A subtransaction changes the catalog.  A snapshot is serialised (3).    *)
+(* Another transaction begins and changes the catalog; the first one may   *)
+(* change it, too.  The first one commits while the other one runs.        *)
 BySubPlan == Planned(<<Run, Cid, Run, Cid, Cid, {"commit"}, Run>>)
 
 (* Two transactions change the catalog and commit, long after xmax moved. *)
@@ -54,8 +54,9 @@ XipByState(xs) == IF Strictly(xs) THEN xs ELSE Sorted(xs)
 PurgeByState(xs, horizon) == IF Strictly(xs) THEN PurgeTwoBorders(xs, horizon) ELSE PurgeInPlace(xs, horizon)
 
 -----------------------------------------------------------------------------
-(* Before 16: the XIDs that are running when a file is written are those   *)
-(* that the record names (MaxLag = 0), and so what is kept on restoring it.*)
+(* Before 16: a file is written when exactly the XIDs that the record      *)
+(* names are running (MaxLag = 0).  These XIDs are kept when the file is   *)
+(* restored.                                                               *)
 RunningFile == [xmin |-> xmin, xmax |-> xmax, committed |-> committed,
                 catchange |-> SortUnique(Xids({x \in Xacts : ~Finished(x)})), next |-> nextXid]
 

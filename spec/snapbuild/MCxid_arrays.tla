@@ -1,10 +1,10 @@
 \* SPDX-License-Identifier: PostgreSQL
 ---------------------------- MODULE MCxid_arrays ----------------------------
 (***************************************************************************)
-(* Every array, batch and xmin within the bounds is an initial state, and  *)
-(* the operators of xid_arrays are held against the filter in each.  Span  *)
-(* bounds how far apart the XIDs lie: Half is the server's hypothesis, and *)
-(* Size is none at all.                                                    *)
+(* Every array, batch and xmin within the bounds is an initial state.  In  *)
+(* each one the operators of xid_arrays are compared with the filter.      *)
+(* Span bounds how far apart the XIDs lie: Half is the server's            *)
+(* hypothesis, and Size is no bound.                                       *)
 (***************************************************************************)
 EXTENDS xid_arrays
 
@@ -66,7 +66,7 @@ InPlaceIsFilter    == PurgeInPlace(array, xmin) = Filter(array, xmin)
 TwoBordersIsFilter == PurgeTwoBorders(array, xmin) = Filter(array, xmin)
 TwoBordersSorted   == Strictly(PurgeTwoBorders(array, xmin))
 
-(* Safe: nothing that is still of interest is dropped.  Complete: nothing else stays. *)
+(* Safe: no XID that must stay is dropped.  Complete: no other XID stays. *)
 Safe(purged)     == Range(Filter(array, xmin)) \subseteq Range(purged)
 Complete(purged) == Range(purged) \subseteq Range(Filter(array, xmin))
 AcrossTheWrap    == \E x, y \in Range(array) \cup {xmin} : x < y /\ Precedes(y, x)
@@ -82,7 +82,7 @@ LowerBoundSafe       == Safe(PurgeLowerBound(array, xmin))
 LowerBoundComplete   == Complete(PurgeLowerBound(array, xmin))
 LowerBoundUnwrapped  == ~AcrossTheWrap => PurgeLowerBound(array, xmin) = Filter(array, xmin)
 
-(* Both get there once xmin has passed all of the array by less than half a ring. *)
+(* Both drop all if xmin is past the whole array by less than half a ring. *)
 PassedAll == \A x \in Range(array) : Precedes(x, xmin)
 FrontScanInTheEnd  == PassedAll => PurgeFrontScan(array, xmin) = <<>>
 RawMinimumInTheEnd == PassedAll => PurgeRawMinimum(array, xmin) = <<>>
@@ -95,7 +95,7 @@ ByStateIsMerge ==
                                     SubSeq(batch, n + 1, Len(batch)))
         = InsertMerge(array, batch)
 
-(* Of FullTransactionIds in one half ring: the same as the filter on their XIDs. *)
+(* For FullTransactionIds within half a ring: equal to the filter on their XIDs. *)
 FullIsFilter == Downcast(PurgeFull(array, xmin)) = Filter(Downcast(array), XidOf(xmin))
 LazyIsFull ==
     \A i \in 1..Len(array) :

@@ -1,13 +1,13 @@
 \* SPDX-License-Identifier: PostgreSQL
 --------------------------- MODULE TraceSnapbuild ---------------------------
 (***************************************************************************)
-(* Follows a recorded trace event by event: what a server did, and what its*)
-(* snapshot builder made of it.  Each event is one step of snapbuild_ring, *)
-(* with upstream's algorithms.  What the event tells must be what the      *)
-(* model's variables become.  An event that fits no step is a deadlock,    *)
-(* after as many states as events were followed; an accepted trace has one *)
-(* state more than events.  The invariants that a run names are checked in *)
-(* each state.                                                             *)
+(* Follows a recorded trace event by event: what a server and its snapshot *)
+(* builder did.  Each event is one step of snapbuild_ring, with upstream's *)
+(* algorithms.  The values in the event must be the new values of the      *)
+(* model's variables.  An event that fits no step is a deadlock; the       *)
+(* number of states is then the number of events followed.  An accepted    *)
+(* trace has one state more than events.  The invariants that a run names  *)
+(* are checked in each state.                                              *)
 (*                                                                         *)
 (* Traces are recorded from real servers (tests/snapbuild/tracing.py), and *)
 (* are in traces/ as JSON lines; spec/tools/traces.py makes the module     *)
@@ -58,14 +58,14 @@
 (*   13         Marks: a change marks no top-level transaction, so one     *)
 (*              whose only change was rolled back is not tracked.          *)
 (*                                                                         *)
-(* Found by it: the model took the abort of a transaction whose only change*)
-(* of the catalog was its aborted subtransaction's to leave no record, and *)
-(* its builder never forgot it; the next file of a server of 18 said       *)
-(* otherwise.                                                              *)
+(* Found by it: a transaction aborts, and only its subtransaction, aborted *)
+(* before, changed the catalog.  The model wrote no record for this abort, *)
+(* and its builder never forgot the transaction.  The next file of a       *)
+(* server of 18 showed that this was wrong.                                *)
 (*                                                                         *)
-(* Shown by it: the traces across the wrap have upstream's purge of        *)
-(* catchange.xip, or InitialRunningXacts, leave XIDs that it should drop   *)
-(* (TraceSnapbuild_mutant_complete and ..._complete_initial).              *)
+(* Shown by it: in the traces across the wrap, upstream's purge of         *)
+(* catchange.xip, or of InitialRunningXacts, leaves XIDs that it should    *)
+(* drop (TraceSnapbuild_mutant_complete and ..._complete_initial).         *)
 (*                                                                         *)
 (* How to break it: TraceSnapbuild_mutant_* each alter one event, break the*)
 (* builder, or follow a server by another major's rules.  For each field   *)
@@ -142,7 +142,7 @@ TraceBurns == {0} \cup {Trace.events[i].n : i \in {j \in DOMAIN Trace.events : T
 -----------------------------------------------------------------------------
 Known(x) == x \in Xacts
 
-(* One that read no earlier change learns of the transaction by this one. *)
+(* A builder that has read no earlier change learns of the transaction by this one. *)
 ChangeAgain(x) ==
     /\ status[x] = "running"
     /\ x \in changed

@@ -3,11 +3,11 @@
 (***************************************************************************)
 (* The snapshot builder's state machine: what snapbuild (sets of unbounded *)
 (* XIDs) and snapbuild_ring (arrays of XIDs on a ring) have in common.     *)
-(* They extend this module and say what an XID, an order, a purge, a file  *)
-(* and a snapshot are; they write down for themselves what a commit adds.  *)
+(* They extend this module and define what an XID, an order, a purge, a    *)
+(* file and a snapshot are.  Each defines for itself what a commit adds.   *)
 (*                                                                         *)
-(* What is wrong here is wrong in both, and the refinement of one by the   *)
-(* other does not show it.  The invariants of snapbuild must: see its      *)
+(* An error here is in both, and the refinement of one by the other does   *)
+(* not show it.  The invariants of snapbuild must show it: see its         *)
 (* RestartFileKept, RestartsBeforeChanges, ForgetsEnded.                   *)
 (*                                                                         *)
 (* Upstream: src/backend/replication/logical/snapbuild.c, decode.c.        *)
@@ -16,7 +16,7 @@ EXTENDS server
 
 CONSTANTS
     FullSnapshots,  \* the values that building_full_snapshot may have at first
-    GateAt          \* the state from which commits and catalog changes are read at all
+    GateAt          \* the state from which on commits and catalog changes are read
 
 VARIABLES
     read,               \* LSN of the last record read
@@ -127,7 +127,7 @@ FindSnapshot(oldest, next, Passed(_, _), MovePurge(_), file, Restored(_), Snapsh
               /\ UNCHANGED <<snapshot, restart_point, disk>>
 
 -----------------------------------------------------------------------------
-(* A change to decode wants a snapshot and there is none: SnapBuildProcessChange *)
+(* A change to decode needs a snapshot, and there is none: SnapBuildProcessChange *)
 TakeSnapshot(new) ==
     /\ AtLeast("FULL_SNAPSHOT")
     /\ snapshot = None
@@ -137,11 +137,11 @@ TakeSnapshot(new) ==
 
 (* Where decoding can start again: before the oldest transaction in        *)
 (* progress began (ReorderBufferGetOldestTXN), else at the newest          *)
-(* serialised snapshot; 0 when that is nowhere.                            *)
+(* serialised snapshot; 0 if there is none.                                *)
 RestartLsn ==
     IF DOMAIN in_progress = {} THEN restart_point ELSE Min({in_progress[x] : x \in DOMAIN in_progress})
 
-(* The decoder ends, and another one begins with what the slot remembers. *)
+(* The decoder ends.  Another one begins, from what the slot has stored. *)
 StartAgain(lsn, empty) ==
     /\ state = "CONSISTENT"
     /\ lsn > 0

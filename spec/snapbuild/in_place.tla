@@ -2,20 +2,21 @@
 ------------------------------ MODULE in_place ------------------------------
 (***************************************************************************)
 (* The two algorithms of xid_arrays that overwrite their own input, one    *)
-(* array write a step: purge in place (survivors slide down) and the merge *)
-(* of a sorted batch from the back.  What must hold at every step is that  *)
-(* no entry is overwritten before it has been read (NothingLost), and at   *)
-(* the end that the array holds what the function of xid_arrays says.      *)
+(* array write a step: purge in place (the XIDs that stay move down) and   *)
+(* the merge of a sorted batch from the back.  At every step no entry may  *)
+(* be overwritten before it has been read (NothingLost).  At the end the   *)
+(* array must hold the result of the function of xid_arrays.               *)
 (*                                                                         *)
-(* The merge puts the largest of both at the back of the space that both   *)
-(* need, and so on down; of equals one stays, which leaves a gap between   *)
-(* what is not yet read and what stands.  When the batch is used up the    *)
-(* gap is closed by moving down what stands, in ascending order (memmove). *)
+(* The merge writes the largest XID of both at the back of the space that  *)
+(* both need, then the next one below it, and so on.  Of equal ones one    *)
+(* stays.  This leaves a gap between the XIDs that are not read yet and    *)
+(* the XIDs that are written.  When the batch is used up, the written XIDs *)
+(* move down, in ascending order, to close the gap (memmove).              *)
 (*                                                                         *)
 (* Simplified: galloping copies many entries at once; here it is one.      *)
 (*                                                                         *)
-(* How to break it: write survivors one place further up, or merge from    *)
-(* the front (the mutants): NothingLost fails at the first such write.     *)
+(* How to break it: write an XID that stays one place too high, or merge   *)
+(* from the front (the mutants): NothingLost fails at the first such write.*)
 (***************************************************************************)
 EXTENDS xid_arrays
 
@@ -46,7 +47,7 @@ Init ==
 First == CHOOSE i \in unread : \A j \in unread : i <= j
 Last  == CHOOSE i \in unread : \A j \in unread : i >= j
 
-(* Where a survivor goes *)
+(* The place that an XID that stays moves to *)
 Target == low + 1
 
 PurgeStep ==
@@ -82,7 +83,7 @@ TakeArray ==
     /\ unread' = unread \ {Last}
     /\ UNCHANGED <<input, pc, taken, low>>
 
-(* The batch is used up: what is unread stands where it is. *)
+(* The batch is used up: the XIDs that are not read stay in place. *)
 MergeEnd ==
     /\ pc = "merge" /\ taken = 0
     /\ pc' = "close"
@@ -112,7 +113,7 @@ Spec == Init /\ [][Next]_vars /\ WF_vars(Next)
 -----------------------------------------------------------------------------
 NothingLost == \A i \in unread : memory[i] = input.xs[i]
 
-(* What stands never runs into what is unread. *)
+(* The written XIDs never overlap the XIDs that are not read. *)
 Apart == pc = "merge" => \A i \in unread : i < high
 
 Result  == SubSeq(memory, 1, low)

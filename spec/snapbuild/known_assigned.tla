@@ -2,30 +2,30 @@
 --------------------------- MODULE known_assigned ---------------------------
 (***************************************************************************)
 (* KnownAssignedXids: the XIDs that a standby knows to run on the primary, *)
-(* in an array that only grows at its head.  The lazy cousin of the purge: *)
-(* a removal marks an entry, and the array is compressed later, for one of *)
-(* four reasons.  Readers search it while the startup process goes on.     *)
+(* in an array that only grows at its head.  A removal only marks an       *)
+(* entry.  The array is compressed later, for one of four reasons.         *)
+(* Readers search it while the startup process adds XIDs.                  *)
 (*                                                                         *)
 (* What is modelled                                                        *)
 (*   - The array with a flag each, tail, head and the count of valid       *)
 (*     entries; XIDs on a ring, in the order of Precedes.                  *)
 (*   - Startup process: adds XIDs without the lock, entry by entry, and    *)
 (*     then the head (the write barrier); removes, prunes and compresses   *)
-(*     with the lock held exclusively, which is one step, as no one can    *)
-(*     look meanwhile.                                                     *)
+(*     with the lock held exclusively.  This is one step, because nobody   *)
+(*     can read meanwhile.                                                 *)
 (*   - Readers: take the lock shared, read tail, then head, then search by *)
 (*     halves or scan, one array read a step, while entries are added.     *)
 (*   - Compress: NO_SPACE always; PRUNE whenever there is a gap;           *)
 (*     TRANSACTION_END on the first of every Frequency calls that find a   *)
 (*     gap, and only if the span is at least twice the count;              *)
-(*     STARTUP_PROCESS_IDLE if it is long enough ago, at once if it never  *)
-(*     was.  Without a gap only NO_SPACE.                                  *)
+(*     STARTUP_PROCESS_IDLE if the last time was long ago, or there was    *)
+(*     none.  Without a gap only NO_SPACE compresses.                      *)
 (* What is simplified                                                      *)
 (*   - A transaction is one XID (with subtransactions more are removed     *)
 (*     before one call to compress).  No prepared transactions.            *)
 (*   - The clock is a flag: whether 1000 ms have passed.                   *)
-(*   - Memory is sequentially consistent but for what the barrier is for:  *)
-(*     the mutant HeadFirst publishes the head before the entries.         *)
+(*   - Memory is sequentially consistent.  Only the mutant HeadFirst, which*)
+(*     lacks the barrier, publishes the head before the entries.           *)
 (*                                                                         *)
 (* How to break it: let CompressLocks be FALSE: entries move under a reader*)
 (* that holds a stale tail and head, and it misses a running transaction   *)
@@ -78,7 +78,7 @@ Idle     == adding = <<>>
 
 Gap(t, h, c) == h - t # c
 
-(* What compress leaves: the valid entries between tail and head, at the front. *)
+(* The array after compress: the valid entries between tail and head, at the front. *)
 ValidEntries(a, v, t, h) ==
     LET entries == [i \in 1..(h - t) |-> [xid |-> a[t + i - 1], valid |-> v[t + i - 1]]]
         kept    == SelectSeq(entries, LAMBDA e : e.valid)
@@ -150,7 +150,7 @@ PublishHead ==
     /\ adding' = <<>> /\ written' = 0
     /\ UNCHANGED <<xids, valid, tail, ends, long_ago, last_reason, reader>>
 
-(* The tail moves over entries that are not valid; an empty array starts over. *)
+(* The tail moves past entries that are not valid; an empty array starts again at 1. *)
 RECURSIVE SkipInvalid(_, _, _)
 SkipInvalid(v, t, h) == IF t < h /\ ~v[t] THEN SkipInvalid(v, t + 1, h) ELSE t
 
@@ -170,7 +170,7 @@ EndTransaction(x) ==
            /\ MaybeCompress("TRANSACTION_END", xids, v, t, h, count - 1)
     /\ UNCHANGED <<nextXid, adding, written, reader>>
 
-(* KnownAssignedXidsRemovePreceding: a running-xacts record says all before x are gone. *)
+(* KnownAssignedXidsRemovePreceding: a running-xacts record says that all before x have ended. *)
 Prune(x) ==
     /\ Idle /\ Unlocked
     /\ running' = {y \in running : y >= x}
@@ -193,8 +193,8 @@ Tick ==
     /\ UNCHANGED <<nextXid, running, count, adding, written, ends, last_reason, reader, arrayVars>>
 
 -----------------------------------------------------------------------------
-(* The readers.  seen is what ran when the lock was taken: none of it can  *)
-(* end before the lock is given back.                                      *)
+(* The readers.  seen: the XIDs that ran when the lock was taken.  None of *)
+(* them can end before the lock is released.                               *)
 startupVars == <<nextXid, running, xids, valid, tail, head, count, adding, written, ends, long_ago, last_reason>>
 
 Set(r, state) == reader' = [reader EXCEPT ![r] = state] /\ UNCHANGED startupVars
@@ -268,24 +268,24 @@ FairSpec == Spec /\ \A r \in Readers : WF_vars(GoesOn(r))
 (* Between tail and head, gaps included, XIDs are in order: the search depends on it. *)
 Ordered == Idle => \A i, j \in tail..(head - 1) : i < j => Precedes(xids[i], xids[j])
 
-(* The valid entries are what runs, no more and no less, and as many as counted. *)
+(* The valid entries are exactly the running XIDs, and their number is the count. *)
 Exact ==
     Idle => /\ {xids[i] : i \in {j \in tail..(head - 1) : valid[j]}} = {XidOf(x) : x \in running}
             /\ count = Cardinality(running)
             /\ count = Cardinality({j \in tail..(head - 1) : valid[j]})
 
-(* The tail is valid, or the array starts over. *)
+(* The tail is valid, or the array is empty and starts again. *)
 TailValid == Idle => IF count = 0 THEN tail = 1 /\ head = 1 ELSE valid[tail]
 
 Done(r, what) == reader[r] # Out /\ reader[r].does = "done" /\ reader[r].next = what
 
-(* A reader finds what runs, and nothing that doesn't. *)
+(* A reader finds the XIDs that run, and no others. *)
 FindsRunning  == \A r \in Readers : Done(r, "search") /\ reader[r].x \in reader[r].seen => reader[r].got # {}
 FindsNoOther  == \A r \in Readers : Done(r, "search") /\ reader[r].got # {} => reader[r].x \in running
 ScansRunning  == \A r \in Readers : Done(r, "scan") => {XidOf(x) : x \in reader[r].seen} \subseteq reader[r].got
 ScansNoOther  == \A r \in Readers : Done(r, "scan") => reader[r].got \subseteq {XidOf(x) : x \in running}
 
-(* A reader comes to an end, whatever the startup process adds meanwhile. *)
+(* A reader ends, however many XIDs the startup process adds meanwhile. *)
 ReadersEnd == \A r \in Readers : reader[r] # Out ~> reader[r] = Out
 
 (* Entries move without a gap only for space; and compress leaves no gap. *)

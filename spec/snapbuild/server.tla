@@ -1,14 +1,14 @@
 \* SPDX-License-Identifier: PostgreSQL
 ------------------------------- MODULE server -------------------------------
 (***************************************************************************)
-(* The server that a snapshot builder listens to: transactions and their   *)
-(* subtransactions get XIDs, change the catalog, commit, abort, and leave  *)
-(* records in the WAL. builder extends it, and changes nothing here.       *)
+(* The server whose WAL a snapshot builder reads.  Transactions and their  *)
+(* subtransactions get XIDs, change the catalog, commit, abort, and write  *)
+(* WAL records.  The module builder extends this one and changes nothing.  *)
 (*                                                                         *)
 (* XIDs are FullTransactionIds (64 bits, taken as unbounded): nothing      *)
 (* wraps here.  A record's LSN is its place in the sequence wal.           *)
 (*                                                                         *)
-(* What is kept, because it is where the trouble comes from                *)
+(* What is modelled, because it causes the difficulties                    *)
 (*   - A commit is two steps: its record is written, and only later is it  *)
 (*     marked in clog and leaves the array of running transactions.  A     *)
 (*     running-xacts record between the two lists a transaction whose      *)
@@ -17,11 +17,11 @@
 (* What is simplified                                                      *)
 (*   - One level of subtransactions; a transaction gets its XID before its *)
 (*     subtransactions do (as upstream's AssignTransactionId has it).      *)
-(*   - Only a transaction's first change of the catalog is recorded: later *)
-(*     ones tell a builder only what it knows, and one that restarted in   *)
-(*     between is better off with them.  Changes of user data leave no     *)
-(*     record at all: what matters of them (a snapshot may be wanted now)  *)
-(*     can happen at any time, see Change in the builders.                 *)
+(*   - Only a transaction's first change of the catalog is recorded.  A    *)
+(*     later one tells a builder nothing new; to a builder that restarted  *)
+(*     in between it could only help.  Changes of user data leave no       *)
+(*     record.  A builder may need a snapshot for one at any time: see     *)
+(*     Change in the builders.                                             *)
 (*   - An abort is one step, and written only if there is a change of the  *)
 (*     catalog to forget.                                                  *)
 (*   - COMMIT carries invalidations if and only if a part that commits     *)
@@ -50,16 +50,16 @@ IsTop(x)   == top[x] = x
 Tree(t)    == {x \in Xacts : top[x] = t}
 Finished(x) == status[x] \in {"committed", "aborted"}
 
-(* TransactionIdDidCommit: what clog says now, be that after any LSN. *)
+(* TransactionIdDidCommit: the answer of clog now, whatever LSN the reader has reached. *)
 DidCommit(x) == status[x] = "committed"
 
 Min(S) == CHOOSE x \in S : \A y \in S : x <= y
 Max(S) == CHOOSE x \in S : \A y \in S : x >= y
 
-(* What the running-xacts record says; without transactions the oldest is nextXid. *)
+(* The contents of the running-xacts record; without transactions the oldest is nextXid. *)
 OldestRunning == Min({x \in Xacts : ~Finished(x)} \cup {nextXid})
 
-(* The truth a snapshot is held against: whose COMMIT record lies at or before lsn. *)
+(* What a snapshot must see: the transactions whose COMMIT record lies at or before lsn. *)
 CommittedBy(lsn) ==
     UNION {{wal[i].xid} \cup wal[i].subs : i \in {j \in 1..lsn : wal[j].type = "commit"}}
 
@@ -82,7 +82,7 @@ Begin == Assign(nextXid)
 
 BeginSub(t) == IsTop(t) /\ status[t] = "running" /\ Assign(t)
 
-(* Some transaction that is of no interest takes the next n XIDs and is gone. *)
+(* A transaction that matters to nobody takes the next n XIDs and ends. *)
 RECURSIVE Later(_, _)
 Later(f, n) == IF n = 0 THEN f ELSE Later(FullAdvance(f), n - 1)
 
@@ -113,8 +113,8 @@ EndCommit(t) ==
     /\ status' = [x \in Xacts |-> IF top[x] = t /\ status[x] = "committing" THEN "committed" ELSE status[x]]
     /\ UNCHANGED <<nextXid, top, changed, wal>>
 
-(* A subtransaction aborts alone, a top-level transaction with all of its own.  It can be known *)
-(* for the change of a subtransaction that has aborted before, and then is to be forgotten too. *)
+(* A subtransaction aborts alone; a top-level transaction aborts with all of its subtransactions. *)
+(* A builder may know it by the change of a subtransaction that aborted earlier; it must forget it. *)
 Abort(x) ==
     /\ status[x] = "running"
     /\ LET tree == IF IsTop(x) THEN {y \in Tree(x) : status[y] = "running"} ELSE {x}

@@ -75,11 +75,11 @@ PurgeCatchange(xs, horizon) == PurgeInPlace(xs, horizon)
 Insert(xs, batch)           == InsertAppend(xs, batch)
 Xip(xs)                     == Sorted(xs)
 
-(* What a commit that is not tracked, whole, makes of includes_all_transactions *)
+(* The new includes_all_transactions after a commit of which a part is not tracked *)
 NotAll == FALSE
 
 -----------------------------------------------------------------------------
-(* bsearch with xidComparator: right on a sorted array, and as wrong as it likes on another *)
+(* bsearch with xidComparator: right on a sorted array; on another one it may give any answer *)
 RECURSIVE Bsearch(_, _, _, _)
 Bsearch(x, xs, low, high) ==
     low < high /\
@@ -109,7 +109,7 @@ ReadNewCid(r) == Mark(Xids(Marks(r)))
 
 ReadAbort(r) == Forget(Xids({r.xid} \cup r.subs))
 
-(* What a restored builder takes catchange.xip from, and what it concludes at a commit *)
+(* Where a restored builder gets catchange.xip from, and how it uses it at a commit *)
 Restored(file)          == file.catchange
 HasCatalogChanges(x, r) == x \in DOMAIN in_progress \/ (r.invals /\ Found(x, catchange))
 
@@ -168,7 +168,7 @@ RestartAt(lsn) == StartAgain(lsn, <<>>)
 Restart        == RestartAt(RestartLsn)
 
 -----------------------------------------------------------------------------
-(* What the builder's XIDs mean: the FullTransactionIds last assigned under them. *)
+(* The meaning of the builder's XIDs: the FullTransactionIds last assigned with them. *)
 At(x, next) == IF x = Invalid THEN Invalid ELSE Widen(x, next)
 Now(x)      == At(x, nextXid)
 Meant(xs, next) == {At(x, next) : x \in Range(xs)}
@@ -230,7 +230,7 @@ RefinesInit == wal = <<>> /\ nextXid = FirstXid => Unbounded!Init
 Refines     == [][Unbounded!Next]_(Unbounded!vars)
 
 -----------------------------------------------------------------------------
-(* XIDs half a ring behind are not asked about: what they wrote is frozen. *)
+(* Nobody asks about XIDs half a ring behind: the tuples that they wrote are frozen. *)
 Exact(s, lsn) == \A x \in changed : nextXid - x < Half => (Sees(s, x) <=> x \in CommittedBy(lsn))
 
 CachedSnapshotExact == snapshot # None => Exact(snapshot, read)
@@ -248,11 +248,11 @@ NoDuplicates    == Cardinality(Range(committed)) = Len(committed)
 (* With an insert that sorts, the array is at all times what a snapshot needs. *)
 CommittedSorted == Strictly(committed)
 
-(* Nothing stays that precedes xmin: of catchange when it was just purged. *)
+(* No XID that precedes xmin stays; in catchange, directly after a purge. *)
 JustPurged == read > 0 /\ wal[read].type = "running" /\ wal[read].oldest # wal[read].next /\ xmin = XidOf(wal[read].oldest)
 Purged     == JustPurged => \A x \in Range(committed) \cup Range(catchange) : ~Precedes(x, xmin)
 
-(* No XID is taken for one that is yet to be assigned. *)
+(* No XID counts as one that is not assigned yet. *)
 NothingFromTheFuture == \A x \in Range(committed) \cup Range(catchange) : Precedes(x, XidOf(nextXid))
 
 =============================================================================

@@ -1,11 +1,11 @@
 \* SPDX-License-Identifier: PostgreSQL
 ----------------------------- MODULE xid_arrays -----------------------------
 (***************************************************************************)
-(* What is done to an array of XIDs, each way of doing it an operator on   *)
-(* sequences: purge (keep x iff x does not precede xmin) and insert.       *)
-(* MCxid_arrays holds each against the plain filter, on all small inputs;  *)
-(* snapbuild_ring runs the builder on any of them; in_place takes the two  *)
-(* that overwrite their input, one array write at a time.                  *)
+(* The algorithms on arrays of XIDs, each an operator on sequences: purge  *)
+(* (keep x if and only if x does not precede xmin) and insert.             *)
+(* MCxid_arrays compares each with the plain filter, on all small inputs.  *)
+(* snapbuild_ring runs the builder with any of them.  in_place models the  *)
+(* two that overwrite their input, one array write at a time.              *)
 (*                                                                         *)
 (* Which purge needs what                                                  *)
 (*   any array, order kept      PurgeWorkspace, PurgeInPlace               *)
@@ -15,16 +15,16 @@
 (* Two questions about upstream, answered by MCxid_arrays                  *)
 (*   Purge of catchange.xip (16 on): raw-sorted; scans from the front,     *)
 (*     stops at the first XID that does not precede xmin (PurgeFrontScan). *)
-(*     Safe: yes, always: what it drops are XIDs that precede xmin.        *)
-(*     Complete: yes while the array does not cross the wrap; across it,   *)
-(*     NO: the XIDs from after the wrap are the smallest numbers and stand *)
-(*     in front, and while one of them is not older than xmin all of those *)
-(*     from before the wrap stay.  (3, 14) on the ring of 16 with xmin 15. *)
+(*     Safe: yes, always: it drops only XIDs that precede xmin.            *)
+(*     Complete: yes if the array does not cross the wrap.  Across it, NO: *)
+(*     the XIDs from after the wrap are the smallest numbers and stand in  *)
+(*     front.  While one of them does not precede xmin, all XIDs from      *)
+(*     before the wrap stay.  (3, 14) on the ring of 16 with xmin 15.      *)
 (*   InitialRunningXacts (11 to 15): filtered, but only if the first, the  *)
 (*     raw minimum, precedes xmin (PurgeRawMinimum).  Safe: yes, always.   *)
 (*     Complete: NO across the wrap, with the same witness; but the first  *)
 (*     purge that does begin is complete.                                  *)
-(*   What becomes of the XIDs that stay: see snapbuild_ring.               *)
+(*   snapbuild_ring says what happens to the XIDs that stay.               *)
 (*                                                                         *)
 (* How to break it: in PurgeTwoBorders take only the lower border          *)
 (* (PurgeLowerBound): right until the array crosses the wrap, and then it  *)
@@ -44,7 +44,7 @@ Strictly(xs) == \A i \in 1..(Len(xs) - 1) : xs[i] < xs[i + 1]
 (* The specification of every purge *)
 Filter(xs, xmin) == SelectSeq(xs, LAMBDA x : ~Precedes(x, xmin))
 
-(* Copy the survivors out, and back. *)
+(* Copy the XIDs that stay to a workspace, and back. *)
 RECURSIVE CopySurvivors(_, _, _, _)
 CopySurvivors(xs, xmin, i, workspace) ==
     IF i > Len(xs) THEN workspace
@@ -52,7 +52,7 @@ CopySurvivors(xs, xmin, i, workspace) ==
 
 PurgeWorkspace(xs, xmin) == CopySurvivors(xs, xmin, 1, <<>>)
 
-(* Survivors slide down over the dropped ones, in the array itself. *)
+(* The XIDs that stay move down over the dropped ones, in the array itself. *)
 RECURSIVE SlideDown(_, _, _, _)
 SlideDown(xs, xmin, i, kept) ==
     IF i > Len(xs) THEN SubSeq(xs, 1, kept)
@@ -70,8 +70,8 @@ Search(xs, bound, low, high) ==
 
 LowerBound(xs, bound) == Search(xs, bound, 1, Len(xs) + 1)
 
-(* What is kept is the arc of Half XIDs from xmin on: in raw order one     *)
-(* interval, or, when the arc crosses 0, a suffix and a prefix.            *)
+(* The XIDs in the arc of Half XIDs from xmin on stay.  In raw order they  *)
+(* are one interval or, if the arc crosses 0, a suffix and a prefix.       *)
 PurgeTwoBorders(xs, xmin) ==
     IF ~IsNormal(xmin) THEN xs
     ELSE LET end  == (xmin + Half) % Size
@@ -80,7 +80,7 @@ PurgeTwoBorders(xs, xmin) ==
          IN  IF xmin < end THEN SubSeq(xs, from, to - 1)
              ELSE SubSeq(xs, 1, to - 1) \o SubSeq(xs, from, Len(xs))
 
-(* The trap: one border. *)
+(* Wrong on purpose: only one boundary. *)
 PurgeLowerBound(xs, xmin) == SubSeq(xs, LowerBound(xs, xmin), Len(xs))
 
 (* catchange.xip, upstream 16 on *)
@@ -143,7 +143,7 @@ MergeBack(xs, batch, low, b, merged) ==
 InsertMerge(xs, batch) ==
     LET b == Sorted(batch) IN MergeBack(xs, b, Len(xs), Len(b), <<>>)
 
-(* Append before CONSISTENT; once there, sort what is not sorted, and merge. *)
+(* Append before CONSISTENT; from then on sort the array if it is not sorted, and merge. *)
 InsertSortedAfterConsistent(consistent, xs, batch) ==
     IF consistent THEN InsertMerge(IF Strictly(xs) THEN xs ELSE Sorted(xs), batch) ELSE InsertAppend(xs, batch)
 
