@@ -172,8 +172,8 @@ def check(page: bytes) -> None:
     """Check that `page` is a heap page as PostgreSQL itself leaves it. PageError: it is not.
 
     Checked are block size and layout, the header, every line pointer that is used and has storage, that there are at
-    most 291 of these, and that no two tuples overlap. Compaction checks less: it does not read pd_pagesize_version, and
-    it looks for overlap only on presorted pages.
+    most 291 of these, and that no two tuples overlap. PageRepairFragmentation checks less: it does not read
+    pd_pagesize_version, and it looks for overlap only on presorted pages.
     """
     header = check_header(page)
     if header.pd_flags & ~PD_VALID_FLAG_BITS:

@@ -22,7 +22,7 @@ class Mutant(BaseModel):
 
     name: str
     file: str
-    """From the folder that the layer names, as in "compaction/pg14.c"."""
+    """From the folder that the layer names, as in "S/scalar.c"."""
     old: str
     new: str
     killed_by: str = ""

@@ -25,9 +25,9 @@ typedef struct pgq_kind {
 int pgq_choose(pgq_kind *kind);
 
 /*
- * PGQ_KIND(compaction) stands below the table pgq_compaction_variants. It registers the table, so that PGQUERN_VARIANT is
- * checked against all kinds that are linked into the program, and defines compaction_dispatched(): the row to run, or
- * NULL if the environment cannot be followed.
+ * PGQ_KIND(kind) stands below the table pgq_<kind>_variants. It registers the table, so that PGQUERN_VARIANT is checked
+ * against all kinds that are linked into the program, and defines <kind>_dispatched(): the row to run, or NULL if the
+ * environment cannot be followed.
  */
 #define PGQ_KIND(kind)                                                                                       \
     typedef __typeof__(pgq_##kind##_variants[0]) kind##_row;                                                 \

@@ -29,7 +29,7 @@ from ref.page import (
     check_storage,
     line_pointers,
 )
-from tests.compaction.shapes import MAX_LINE_POINTERS
+from tests.page.shapes import MAX_LINE_POINTERS
 
 S = TypeVar("S")
 

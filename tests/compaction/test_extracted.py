@@ -15,8 +15,8 @@ import pytest
 from ref.compaction import Order
 from ref.page import BLCKSZ
 from tests.compaction.agree import Outcome, assert_agreement, difference, expected
-from tests.compaction.build import page_of
-from tests.compaction.shapes import random_shape
+from tests.page.build import page_of
+from tests.page.shapes import random_shape
 from tests.tally import tally
 
 PROGRAM = Path(__file__).parents[2] / "build" / "oracle" / "compaction"

@@ -14,8 +14,8 @@ from pgquern import compaction
 from ref.page import BLCKSZ, ErrorCode
 from tests import guarded
 from tests.compaction.agree import kernel
-from tests.compaction.build import page_of
-from tests.compaction.shapes import random_shape
+from tests.page.build import page_of
+from tests.page.shapes import random_shape
 from tests.tally import tally
 
 NAMES = [variant.name for variant in compaction.variants()]

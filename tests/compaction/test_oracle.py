@@ -5,6 +5,7 @@ from collections import Counter
 from itertools import pairwise
 from typing import Any
 
+from _pgquern import lib
 from hypothesis import event, given
 from hypothesis import strategies as st
 
@@ -27,10 +28,10 @@ from ref.page import (
     line_pointers,
 )
 from tests.compaction.agree import oracle
-from tests.compaction.build import page_of
 from tests.compaction.corners import CORNERS, corners
 from tests.compaction.pages import EXAMPLE, contents, normal, stored
-from tests.compaction.shapes import MAX_LINE_POINTERS, Shape, random_shape, shapes
+from tests.page.build import page_of
+from tests.page.shapes import MAX_LINE_POINTERS, Shape, random_shape, shapes
 from tests.tally import tally
 
 # ---- the oracle, by hand ---------------------------------------------------------------------------------------------
@@ -188,3 +189,9 @@ def test_the_laws_have_teeth() -> None:
     items = collect(Header.parse(EXAMPLE), line_pointers(EXAMPLE))
     assert any(a.lp.lp_off < b.lp.lp_off for a, b in pairwise(items))
     assert any(a.lp.lp_off != b.lp.end for a, b in pairwise(items))
+
+
+def test_error_codes_are_those_of_the_library() -> None:
+    for code in ErrorCode:
+        common = code in (ErrorCode.OK, ErrorCode.NULL)
+        assert getattr(lib, f"PGQ_{code.name}" if common else f"PGQ_COMPACTION_{code.name}") == code

@@ -21,10 +21,10 @@ import pytest
 from ref import page as rp
 from ref.compaction import VERSIONS, Order, Version, page_repair_fragmentation
 from tests.compaction import picture
-from tests.compaction.build import page_of
 from tests.compaction.heap import TABLES, Pruned, pruned_pages, settled
 from tests.compaction.prb import REPORTS, Prb, UnsafePageError, require_safe
-from tests.compaction.shapes import random_shape
+from tests.page.build import page_of
+from tests.page.shapes import random_shape
 from tests.postgres.server import BUILDS, DEBIAN, EMBEDDED, Build, Server, extension
 from tests.tally import tally
 

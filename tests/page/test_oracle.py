@@ -2,7 +2,6 @@
 """The oracle of the page layout against bytes written down by hand, and against itself."""
 
 import pytest
-from _pgquern import lib
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -29,8 +28,8 @@ from ref.page import (
     maxalign,
     tuple_bytes,
 )
-from tests.compaction.build import page_of
-from tests.compaction.shapes import Shape, shapes
+from tests.page.build import page_of
+from tests.page.shapes import Shape, shapes
 from tests.tally import tally
 
 words = st.integers(0, 2**32 - 1)
@@ -86,12 +85,6 @@ def test_flags_lie_between_offset_and_length() -> None:
 @pytest.mark.parametrize(("pd_lower", "nline"), [(0, 0), (24, 0), (27, 0), (28, 1), (31, 1), (8192, 2042)])
 def test_number_of_line_pointers(pd_lower: int, nline: int) -> None:
     assert Header(pd_lower=pd_lower).nline == nline
-
-
-def test_error_codes_are_those_of_the_library() -> None:
-    for code in ErrorCode:
-        common = code in (ErrorCode.OK, ErrorCode.NULL)
-        assert getattr(lib, f"PGQ_{code.name}" if common else f"PGQ_COMPACTION_{code.name}") == code
 
 
 # ---- there and back --------------------------------------------------------------------------------------------------

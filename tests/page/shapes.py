@@ -9,7 +9,7 @@ from typing import Protocol, TypeVar
 from hypothesis import strategies as st
 
 from ref.page import BLCKSZ, SIZE_OF_LINE_POINTER, SIZE_OF_PAGE_HEADER
-from tests.compaction.faults import FAULTS_BY_CHANCE
+from tests.page.faults import FAULTS_BY_CHANCE
 
 T = TypeVar("T")
 MAX_LINE_POINTERS = (BLCKSZ - SIZE_OF_PAGE_HEADER) // SIZE_OF_LINE_POINTER

@@ -18,8 +18,8 @@ from ref.page import (
     LinePointer,
     build,
 )
-from tests.compaction.faults import FAULTS, Draft
-from tests.compaction.shapes import CLASSES, MIXES, Shape
+from tests.page.faults import FAULTS, Draft
+from tests.page.shapes import CLASSES, MIXES, Shape
 
 
 def page_of(shape: Shape) -> bytes:
@@ -110,7 +110,7 @@ def line_pointer_of(name: str, offset: int, length: int, rng: Random) -> LinePoi
 
 
 def header_of(lower: int, upper: int, special: int, rng: Random) -> Header:
-    """A valid header, its hints and all that compaction must not touch random."""
+    """A valid header, its hints and all that no kernel may touch random."""
     return Header(
         pd_lsn=rng.getrandbits(64),
         pd_checksum=rng.getrandbits(16),
