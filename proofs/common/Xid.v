@@ -150,7 +150,8 @@ Qed.
 
 (** ** Outside half a ring *)
 
-(** Three XIDs a third of the ring apart: each precedes the next around the circle, so the comparison is not transitive. *)
+(** Of three XIDs a third of the ring apart each precedes the next, and the last precedes the first: the comparison is
+    not transitive. *)
 Theorem precedes_not_transitive : exists a b c, normal a /\ normal b /\ normal c /\
   precedes a b = true /\ precedes b c = true /\ precedes a c = false /\ precedes c a = true.
 Proof. exists 3, 1431655768, 2863311533. repeat split; reflexivity || (intro; discriminate). Qed.
@@ -186,7 +187,7 @@ Theorem full_precedes_agrees : forall a b, normal (xid_of a) -> normal (xid_of b
   full_precedes a b = precedes (xid_of a) (xid_of b).
 Proof. intros; xid. Qed.
 
-(** Exactly 2^31 apart they need not be: there the XIDs precede each other and the FullTransactionIds do not. *)
+(** At a distance of exactly 2^31 they need not be: the XIDs precede each other, and the FullTransactionIds do not. *)
 Theorem full_precedes_disagrees_at_half : exists a b, normal (xid_of a) /\ normal (xid_of b) /\ b - a = HALF /\
   full_precedes b a = false /\ precedes (xid_of b) (xid_of a) = true.
 Proof. exists 3, 2147483651. repeat split; reflexivity || (intro; discriminate). Qed.

@@ -332,7 +332,7 @@ Proof.
   intros a truncate m s P V O r. pose proof (run_repaired a truncate m s P V) as R. now apply (r_presorted _ _ m r P V R).
 Qed.
 
-(** PostgreSQL 13's algorithm keeps the physical order: what lay higher lies higher. *)
+(** PostgreSQL 13's algorithm keeps the physical order: a tuple that was above another one stays above it. *)
 Theorem pg13_keeps_physical_order : forall truncate m scratch0 it it', is_page m -> valid_page m ->
   In it (items m) -> In it' (items m) -> off it' < off it ->
   let r := run PG13 truncate m scratch0 in
@@ -345,7 +345,8 @@ Proof.
   exact (falling_placed off _ (ordered_nonneg _ _ m r P V R) (sort_falling (items m)) _ _ _ _ _ J J' K).
 Qed.
 
-(** PostgreSQL 14's algorithm and ours lay the tuples down in reverse item order: the lower the number, the higher the place. *)
+(** PostgreSQL 14's algorithm and ours place the tuples in reverse item order: the lower the number, the higher the
+    place. *)
 Theorem others_order_by_item : forall a truncate m scratch0 it it', is_page m -> valid_page m -> order_of a = ItemOrder ->
   In it (items m) -> In it' (items m) -> number it < number it' ->
   let r := run a truncate m scratch0 in

@@ -23,8 +23,8 @@ Proof.
   intros I. apply in_place_intro. eapply Permutation_in; [apply ordered_permutation|exact I].
 Qed.
 
-(** Each tuple's bytes, padding included, are after compaction where its line pointer then says, and its line pointer has the
-    flags and the length that it had. *)
+(** After compaction each tuple's bytes, padding included, lie where its line pointer points, and its line pointer has
+    the same flags and length as before. *)
 Theorem contents_preserved : forall a truncate m scratch0 it, is_page m -> valid_page m -> In it (items m) ->
   let r := run a truncate m scratch0 in
   lp_flags (pointer_in r it) = lp_flags (word it) /\ lp_len (pointer_in r it) = lp_len (word it) /\
@@ -45,7 +45,8 @@ Proof.
   now apply (r_other _ _ m _ P V (run_repaired a truncate m scratch0 P V)).
 Qed.
 
-(** The bytes of the header other than pd_flags, pd_lower and pd_upper, the hole and the special space are untouched. *)
+(** The other bytes of the header (all but pd_flags, pd_lower and pd_upper), the hole and the special space do not
+    change. *)
 Theorem rest_untouched : forall a truncate m scratch0 i, is_page m -> valid_page m ->
   let r := run a truncate m scratch0 in
   i < 10 \/ 16 <= i < 24 \/ 24 + 4 * nline m <= i < pd_upper r \/ pd_special m <= i -> r i = m i.
@@ -54,8 +55,8 @@ Proof.
   rewrite (r_upper _ _ m r P V R) in I. now apply (r_untouched _ _ m r P V R).
 Qed.
 
-(** pd_upper rises to pd_special less the tuples' aligned lengths; pd_special stays; truncation lowers pd_lower to just behind
-    the last used line pointer, and without it pd_lower stays. *)
+(** pd_upper becomes pd_special minus the tuples' aligned lengths. pd_special stays. Truncation lowers pd_lower to the
+    end of the last used line pointer; without truncation pd_lower stays. *)
 Theorem header_after : forall a truncate m scratch0, is_page m -> valid_page m ->
   let r := run a truncate m scratch0 in
   pd_upper r = pd_special m - total (items m) /\ pd_special r = pd_special m /\
@@ -66,7 +67,7 @@ Proof.
   rewrite (r_upper _ _ m r P V R), (r_special _ _ m r P V R), (r_nline _ _ m r P V R), (r_lower _ _ m r P V R). auto.
 Qed.
 
-(** Every line pointer that is cut off is unused, and if any is left after truncation the last one is used. *)
+(** Every line pointer that is cut off is unused. If any are left after truncation, the last one is used. *)
 Theorem truncation_cuts_unused : forall a m scratch0, is_page m -> valid_page m ->
   let r := run a true m scratch0 in
   (forall n, nline r < n <= nline m -> is_used (lp_word m n) = false) /\
@@ -89,7 +90,7 @@ Proof.
       * rewrite (r_other _ _ m r P V R _ NI S), <- W, E. exact E.
 Qed.
 
-(** PD_HAS_FREE_LINES says exactly whether an unused line pointer is left; the other flags stay. *)
+(** PD_HAS_FREE_LINES is set if and only if an unused line pointer is left. The other flags stay. *)
 Theorem flags_after : forall a truncate m scratch0, is_page m -> valid_page m ->
   let r := run a truncate m scratch0 in
   pd_flags r / 2 = pd_flags m / 2 /\
@@ -166,7 +167,7 @@ Proof.
   cbn. lia.
 Qed.
 
-(** pd_upper is maximal: no way to lay the same tuples down without overlap below pd_special leaves more room. *)
+(** pd_upper is maximal: no way to place the same tuples below pd_special without overlap leaves more room. *)
 Theorem pd_upper_maximal : forall a truncate m scratch0 (f : item -> Z) u, is_page m -> valid_page m -> u <= pd_special m ->
   (forall it, In it (items m) -> u <= f it /\ f it + len it <= pd_special m) ->
   (forall it it', In it (items m) -> In it' (items m) -> it <> it' -> f it + len it <= f it' \/ f it' + len it' <= f it) ->
@@ -179,8 +180,8 @@ Proof.
   - intros it I. pose proof (B it I). pose proof (item_facts m P (proj1 V) it I). lia.
 Qed.
 
-(** 13 and 14 differ in order, never in what a line pointer's bytes say: the same flags, length and contents, for any two
-    algorithms. *)
+(** Two algorithms may differ in the order of the tuples, but never in the flags, length or contents of a line pointer.
+    *)
 Theorem algorithms_agree_on_contents : forall a a' truncate truncate' m s s' it, is_page m -> valid_page m -> In it (items m) ->
   let r := run a truncate m s in let r' := run a' truncate' m s' in
   lp_flags (pointer_in r it) = lp_flags (pointer_in r' it) /\ lp_len (pointer_in r it) = lp_len (pointer_in r' it) /\
@@ -193,8 +194,8 @@ Proof.
   intros k K. now rewrite C, C'.
 Qed.
 
-(** Our ways to move, through scratch, through registers or in place, leave the same bytes as PostgreSQL 14's algorithm, all of
-    them: so a kernel may choose whichever is the fastest. *)
+(** All our ways to move, through scratch, through registers or in place, give the same bytes as PostgreSQL 14's
+    algorithm. So a kernel may choose the fastest one. *)
 Theorem ours_equals_pg14 : forall a truncate m s s', is_page m -> valid_page m -> order_of a = ItemOrder ->
   forall i, run a truncate m s i = run PG14 truncate m s' i.
 Proof. intros a truncate m s s' P V O i. rewrite !page_is_repaired by assumption. now rewrite O. Qed.

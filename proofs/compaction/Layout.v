@@ -25,7 +25,7 @@ Theorem unpacked_is_packed : forall word, 0 <= word < 2 ^ 32 ->
   0 <= lp_off word < 2 ^ 15 /\ 0 <= lp_flags word < 4 /\ 0 <= lp_len word < 2 ^ 15.
 Proof. intros word W. unfold pack, lp_off, lp_flags, lp_len. powers. repeat split; div_lia. Qed.
 
-(** The decoders are the masks and shifts that a compiler makes of the bit fields. *)
+(** The decoders are the masks and shifts that a compiler generates for the bit fields. *)
 Theorem fields_are_bits : forall word,
   lp_off word = Z.land word (Z.ones 15) /\ lp_flags word = Z.land (Z.shiftr word 15) (Z.ones 2) /\
   lp_len word = Z.shiftr word 17.

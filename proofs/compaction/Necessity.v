@@ -52,12 +52,13 @@ Proof. computed. Qed.
 (** Overlap on a page that isn't presorted. *)
 Definition unsorted_overlap : mem := page_with 7900 8192 [normal 8064 128; normal 7904 64; normal 7936 144].
 
-(** Such a page is accepted, and by contents_preserved nothing is lost on it, by any algorithm. *)
+(** A page with overlapping tuples that is not presorted is accepted, and by contents_preserved no algorithm loses
+    contents on it. *)
 Theorem unsorted_overlap_is_harmless :
   check unsorted_overlap = None /\ ~ chain (sort (items unsorted_overlap)) (pd_special unsorted_overlap).
 Proof. split; [reflexivity|]. vm_compute. intros (_ & H & _). now apply H. Qed.
 
-(** PostgreSQL 13's moves in place, without looking for overlap after sorting, lose contents on it. *)
+(** PostgreSQL 13's moves in place, without a check for overlap after sorting, lose contents on that page. *)
 Theorem overlap_check_of_pg13_is_needed :
   lost unsorted_overlap
     (after (singles Move (sort (items unsorted_overlap)) (pd_special unsorted_overlap)) unsorted_overlap 0) 2 32.
@@ -67,8 +68,8 @@ Proof. computed. Qed.
 Definition upstream_dense (m : mem) : list op :=
   let (rest, upper) := start false m in save_area m upper :: runs Restore rest upper.
 
-(** On a page whose tuples overlap it copies bytes of the scratch area that were never written: what they happen to be shows in
-    the result, and contents are lost. *)
+(** On a page whose tuples overlap, upstream copies bytes of the scratch area that were never written. They get into the
+    result, and contents are lost. *)
 Theorem upstream_reads_unwritten_scratch :
   after (upstream_dense unsorted_overlap) unsorted_overlap 0 7990 <> after (upstream_dense unsorted_overlap) unsorted_overlap 1 7990 /\
   lost unsorted_overlap (after (upstream_dense unsorted_overlap) unsorted_overlap 0) 3 140.
@@ -98,8 +99,8 @@ Definition fast (m : mem) : list op :=
 (* Three small tuples. *)
 Definition small : mem := page_with 8000 8192 [normal 8128 24; normal 8040 40; normal 8000 16].
 
-(** Fixed-size stores with slack in forward order, first item first: the slack of each is not overwritten by the next but
-    overwrites the one before, and contents are lost. *)
+(** Fixed-size stores in forward order, first item first: the extra bytes of each store overwrite the tuple before, and
+    contents are lost. *)
 Theorem reverse_order_is_needed :
   check small = None /\
   (let r := after (save_area small 8192 :: rev (slack_stores 64 8192 (items small) 8192 [])) small 0 in
@@ -123,7 +124,7 @@ Definition at_the_end : mem :=
 Theorem padding_is_needed : check at_the_end = None /\ existsb reads_past_scratch (fast at_the_end) = true.
 Proof. computed. Qed.
 
-(** Windows that end with the tuple, last item first: what comes along below each one overwrites the next item. *)
+(** Windows that end with the tuple, last item first: the extra bytes below each tuple overwrite the next item. *)
 Theorem forward_order_of_windows_is_needed :
   (let w := rev (windows (Some 64) (items small) 8192) in
    let r := after (w ++ [Restore (new_upper small) (new_upper small) (8192 - new_upper small)]) small 0 in
@@ -133,12 +134,12 @@ Proof. computed. Qed.
 (* Four presorted tuples with a gap above each, in two lines. *)
 Definition gaps : mem := page_with 8064 8192 [normal 8160 24; normal 8128 16; normal 8096 24; normal 8064 16].
 
-(** Squeezing without putting the hole back: the last stores change bytes below the new pd_upper. *)
+(** Squeezing without restoring the hole: the last stores change bytes below the new pd_upper. *)
 Theorem putting_back_is_needed :
   check gaps = None /\ after (removelast (squeeze gaps)) gaps 0 (new_upper gaps - 1) <> gaps (new_upper gaps - 1).
 Proof. computed. Qed.
 
-(** Squeezing a page that isn't presorted: contents are lost, since units stay in the order in which they lie. *)
+(** Squeezing a page that is not presorted loses contents, since units keep their physical order. *)
 Theorem presortedness_is_needed_to_squeeze :
   let squeezed := squeeze_lines (live (items unsorted) 8192) 4 8192 8192 in
   (after squeezed unsorted 0) (new_upper unsorted + 128) <> unsorted (off (the_item unsorted 1)).
@@ -147,14 +148,15 @@ Proof. computed. Qed.
 (* Two tuples of one length, each in the other's slot. *)
 Definition swapped : mem := page_with 7664 8192 [normal 7664 264; normal 7928 264].
 
-(** Moving from slot to slot without putting a tuple of each cycle aside: its contents are lost. *)
+(** Moving from slot to slot without setting one tuple of each cycle aside loses the contents of that tuple. *)
 Theorem putting_aside_is_needed :
   check swapped = None /\ slots_fit swapped = true /\
   let moves := filter (fun o => match o with Move _ _ _ => true | _ => false end) (by_slots swapped) in
   (after moves swapped 0) 7664 <> swapped (off (the_item swapped 2)).
 Proof. computed. Qed.
 
-(** Sliding with each window read only right before it is written: what comes along below a tuple smashes the next one. *)
+(** If each window is read directly before it is written, the extra bytes below a tuple overwrite the next tuple before
+    it is read. *)
 Theorem reading_ahead_is_needed :
   let slid := flat_map (fun i => reads 64 (items gaps) 8192 i 1 ++ writes 64 (items gaps) 8192 i 1) (seq 0 5) in
   (after slid gaps 0) (8192 - 24 - 16) <> gaps (off (the_item gaps 2)).

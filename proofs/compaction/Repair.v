@@ -425,8 +425,8 @@ Section Valid.
   Qed.
 End Valid.
 
-(** On every valid page each algorithm leaves exactly the page of the specification, in all bytes, whatever lay in the
-    scratch area before. *)
+(** On every valid page each algorithm gives exactly the page of the specification, in all bytes, whatever the scratch
+    area held before. *)
 Theorem page_is_repaired : forall a truncate m scratch0, is_page m -> valid_page m ->
   forall i, run a truncate m scratch0 i = repaired (order_of a) truncate m i.
 Proof.
@@ -434,7 +434,7 @@ Proof.
   rewrite (proj2 (check_iff_valid m) V). now apply program_repairs.
 Qed.
 
-(** A page that is not valid is refused, and unchanged in all bytes. *)
+(** A page that is not valid is refused, and none of its bytes changes. *)
 Theorem refused_is_unchanged : forall a truncate m scratch0, ~ valid_page m ->
   (exists r, page_repair_fragmentation a truncate m = inl r) /\ forall i, run a truncate m scratch0 i = m i.
 Proof.
@@ -442,8 +442,8 @@ Proof.
   destruct (check m) as [r|] eqn:C; [|exfalso; apply V, check_iff_valid, C]. split; [now exists r|reflexivity].
 Qed.
 
-(** On a valid page no algorithm reads or writes outside the 8192 bytes of the page; and of scratch only as many bytes beyond
-    those as it has: one window's width below, or one cache line above. *)
+(** On a valid page no algorithm reads or writes outside the 8192 bytes of the page, or outside the scratch area, which
+    has one window's width more below, or one cache line more above. *)
 Theorem stays_in_bounds : forall a truncate m, is_page m -> valid_page m ->
   Forall (in_bounds (scratch_below a) (scratch_above a)) (program a truncate m).
 Proof. intros. now apply program_bounds. Qed.

@@ -8,8 +8,8 @@ From Pgquern.compaction Require Import Page Memory Algorithms Spec Moves Decode 
 Import ListNotations.
 Local Open Scope Z_scope.
 
-(** By a multiplication exactly the multiples of the length below pd_special are found to start a slot, and each the slot that
-    division gives. *)
+(** The test by multiplication accepts exactly the multiples of the length, counted down from pd_special, as starts of a
+    slot, and gives the same slot as division. *)
 Theorem slots_are_found : forall length below, SHORTEST_IN_SLOTS <= length <= BLCKSZ -> 0 <= below <= BLCKSZ ->
   (is_slot length below = true <-> below mod length = 0) /\
   (is_slot length below = true -> slot_below length below = below / length - 1).

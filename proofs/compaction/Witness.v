@@ -14,7 +14,7 @@ Proof.
     auto using byte_of_range; try lia. pose proof (Z.mod_pos_bound i 251). lia.
 Qed.
 
-(** The boolean that stands for the contract in Instances.v is the contract. *)
+(** The boolean that Instances.v uses for the contract is equivalent to the contract. *)
 Theorem valid_is_decided : forall m, valid_b m = true <-> valid_page m.
 Proof.
   intros m. assert (H : header_ok_b m = true <-> header_ok m).
@@ -41,14 +41,14 @@ Proof.
   - specialize (V m M). apply check_iff_valid. now destruct (check m).
 Qed.
 
-(** The crowded page has 200 tuples in item order, and compaction has something to do. *)
+(** The crowded page has 200 tuples in item order, and compaction moves some of them. *)
 Theorem crowded_page_is_crowded :
   length (items crowded_page) = 200%nat /\ length (line_pointers crowded_page) = 240%nat /\
   presorted (pd_special crowded_page) (items crowded_page) = true /\ pd_upper crowded_page < new_upper crowded_page /\
   has_free_lines true crowded_page = true.
 Proof. vm_compute. auto. Qed.
 
-(** For each of our ways there is one of these pages on which its own program runs, not the one that it falls back on. *)
+(** For each of our ways there is one of these pages on which its own program runs, and not its fallback. *)
 Theorem every_way_is_taken :
   presorted (pd_special presorted_page) (items presorted_page) = true /\
   presorted (pd_special unsorted_page) (items unsorted_page) = false /\
@@ -59,7 +59,7 @@ Theorem every_way_is_taken :
   LINE <= pd_upper long_runs + 8 /\ slots_fit slots_page = true.
 Proof. vm_compute. repeat split; try discriminate; repeat constructor. Qed.
 
-(** On these pages the theorems' hypotheses are true, and so are their conclusions: both were computed. *)
+(** On these pages the hypotheses and the conclusions of the theorems are true; both were computed. *)
 Theorem instances_hold : Forall (fun i => hypothesis i = true /\ conclusion i = true) (instances ++ crowded_instances).
 Proof.
   assert (H : forallb holds (instances ++ crowded_instances) = true) by vm_cast_no_check (eq_refl true).

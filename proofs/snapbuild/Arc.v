@@ -13,7 +13,7 @@ Proof.
   intros. unfold keeps, in_arc. rewrite precedes_distance by auto. now rewrite <- Z.ltb_antisym.
 Qed.
 
-(** The two ends of the arc, exactly: xmin is kept, xmin + 2^31 - 1 is, xmin + 2^31 and xmin - 1 are not. *)
+(** The exact ends of the arc: xmin and xmin + 2^31 - 1 are kept; xmin + 2^31 and xmin - 1 are not. *)
 Theorem arc_ends : forall xmin, in_arc xmin xmin = true /\ in_arc xmin ((xmin + (HALF - 1)) mod RING) = true /\
   in_arc xmin ((xmin + HALF) mod RING) = false /\ in_arc xmin ((xmin - 1) mod RING) = false.
 Proof.

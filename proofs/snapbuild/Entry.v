@@ -100,8 +100,8 @@ Proof. intros A. unfold result. now rewrite Nat2Z.id, (array_read a 0 l A). Qed.
 Lemma laid_out_array l : array (laid_out l) 0 l.
 Proof. apply allocate_array. Qed.
 
-(** On valid XIDs the extracted purge refuses those that are not all normal, does nothing while xmin is not normal, and
-    else keeps exactly the XIDs that do not precede xmin, in order. *)
+(** On valid XIDs the extracted purge refuses an array in which not all XIDs are normal. It does nothing if xmin is not
+    normal. Otherwise it keeps exactly the XIDs that do not precede xmin, in order. *)
 Theorem run_purge_correct : forall l xmin, Forall valid l -> valid xmin ->
   run_purge l xmin =
     if all_normal l then Accepted (if is_normal xmin then kept xmin l else l) else Refused XID_PERMANENT.
@@ -110,7 +110,7 @@ Proof.
   destruct (purge_inplace_is_filter l xmin _ (laid_out_array l)) as (a & -> & A & _). now apply result_accepted.
 Qed.
 
-(** The extracted sorted purge does on valid XIDs what the extracted purge does, and also refuses an array that is
+(** On valid XIDs the extracted sorted purge has the result of the extracted purge. It also refuses an array that is
     unsorted or has duplicates. *)
 Theorem run_purge_sorted_correct : forall l xmin, Forall valid l -> valid xmin ->
   run_purge_sorted l xmin =

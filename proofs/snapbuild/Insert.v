@@ -5,8 +5,8 @@ From stdpp Require Import base option list.
 From Pgquern.snapbuild Require Import Memory MemoryFacts Spec Algorithms SortBatch Merge.
 Local Open Scope Z_scope.
 
-(** An insert makes of a sorted array without duplicates and a commit's XIDs, in any order, none of them 0, their sorted
-    union, in place. *)
+(** An insert turns a sorted array without duplicates, in place, into its sorted union with a commit's XIDs. These may
+    have any order; none of them may be 0. *)
 Theorem insert_is_union : forall l batch space a b, sorted_unique l -> array a 0 (l ++ space) ->
   length space = length batch -> array b 0 batch -> Forall (fun x => x <> 0) batch ->
   exists u a', insert (zlength l) (zlength batch) b a = Some (zlength u, a') /\ sorted_union l batch u /\

@@ -98,8 +98,8 @@ Qed.
 Lemma sorted_after (P : Z -> Z -> Prop) below v rest : StronglySorted P (below ++ v :: rest) -> Forall (P v) rest.
 Proof. induction below as [|x below IH]; intros S; apply StronglySorted_inv in S; [apply S|]. now apply IH. Qed.
 
-(** In an array in the order of precedes, all within half the ring, the binary search finds an XID where it stands, and
-    says so if it isn't there. *)
+(** In an array in the order of precedes, within half the ring, the binary search gives the place of an XID, or says
+    that it is not there. *)
 Theorem find_finds : forall xs xid tail xids, array xids tail xs -> within_half_ring (fun x => x = xid \/ In x xs) ->
   StronglySorted (fun x y => precedes x y = true) xs ->
   exists i, find tail (tail + zlength xs) xid xids = Some i /\

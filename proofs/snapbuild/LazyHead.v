@@ -53,8 +53,8 @@ Proof.
   - destruct (Z.ltb_spec (space - n s - head s) m); cbn [head n]; lia.
 Qed.
 
-(** As long as the array has space for twice its elements and the batch, no more elements are moved to the front, over
-    any sequence of purges and inserts, than are dropped; and head and elements stay within the space. *)
+(** If the array always has space for twice its elements and the batch, any sequence of purges and inserts moves at
+    most as many elements to the front as it drops, and head and elements stay within the space. *)
 Theorem lazy_head_is_amortised : forall space ops, 0 <= space -> all_allowed space ops {| head := 0; n := 0 |} ->
   let '(s, moved, dropped) := run space ops {| head := 0; n := 0 |} in
   moved <= dropped /\ 0 <= head s /\ head s + n s <= space.

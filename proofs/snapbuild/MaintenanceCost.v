@@ -36,7 +36,7 @@ Proof.
     split; [exact L|]. lia.
 Qed.
 
-(** The live entries of the array, however it is laid out, are those of the kernel's two arrays. *)
+(** The live entries of the model's array are those of the kernel's two arrays. *)
 Theorem live_xids_is_live : forall e, live_xids e = live (map fst e) (map (fun '(_, v) => if v : bool then 1 else 0) e).
 Proof. unfold live_xids. induction e as [|[x []] e IH]; simpl; congruence. Qed.
 
@@ -55,8 +55,8 @@ Qed.
 Lemma append_live xids s : live_xids (entries (append xids s)) = live_xids (entries s) ++ xids.
 Proof. simpl. now rewrite live_xids_app, live_xids_new. Qed.
 
-(** Whatever is compressed, and whenever, the live XIDs and their order are those that adding and removing say, so long
-    as what is added fits beside the live ones. *)
+(** The live XIDs and their order depend only on what was added and removed, not on when the array is compressed, as
+    long as the added XIDs fit beside the live ones. *)
 Theorem upkeep_keeps_live : forall capacity op s,
   (match op with Add xids _ => num s + zlength xids <= capacity | _ => True end) ->
   live_xids (entries (fst (step capacity op s))) = live_after op (live_xids (entries s)).
@@ -173,9 +173,9 @@ Proof.
     rewrite P. repeat split; try lia; apply I3.
 Qed.
 
-(** From an empty array on, over any sequence of operations, so long as the array has room for twice the live XIDs: all
-    compressing for want of space and at transaction ends, and all moving of the tail, together look at no more than
-    three entries for each XID that is removed. *)
+(** Start from an empty array and do any sequence of operations, with room for twice the live XIDs. Then compressing for
+    space and at transaction ends, and moving the tail, together read at most three entries for each XID that is
+    removed. *)
 Theorem upkeep_is_amortised : forall capacity ops, 0 <= capacity -> roomy capacity ops empty ->
   let b := snd (run capacity ops empty) in for_space b + passed b <= 3 * removed b.
 Proof.
@@ -186,7 +186,7 @@ Proof.
   change (credit empty) with 0 in H. lia.
 Qed.
 
-(** Compressing for the readers' sake, when pruning and when idle, looks at no more than the whole array each time. *)
+(** Compressing for the readers, after a prune and when idle, reads at most the whole array each time. *)
 Theorem upkeep_for_readers : forall capacity ops, 0 <= capacity -> roomy capacity ops empty ->
   let b := snd (run capacity ops empty) in for_readers b <= capacity * (prunes ops + idle b).
 Proof.
@@ -245,8 +245,8 @@ Proof.
     cbn [plus idle snd] in *. lia.
 Qed.
 
-(** However often the startup process is idle, in a span of time it compresses at most once, and once more for each full
-    second of it. *)
+(** However often the startup process is idle, in a span of time it compresses at most once, plus once for each full
+    second of the span. *)
 Theorem idle_compress_is_rare : forall capacity ops from upto, 0 < from -> in_time from upto ops ->
   idle (snd (run capacity ops empty)) <= 1 + (upto - from) / COMPRESS_IDLE_INTERVAL.
 Proof.
@@ -257,8 +257,8 @@ Proof.
   apply Z.div_le_lower_bound; lia.
 Qed.
 
-(** Without room for twice the live XIDs the cost of a removal has no such bound: in an array of 100 that stays full,
-    each XID that ends and makes place for one that begins costs a compressing of all 100. *)
+(** Without room for twice the live XIDs the cost of a removal has no such bound. In an array of 100 that stays full,
+    each XID that ends, and is followed by one that begins, costs a compress of all 100. *)
 Theorem full_array_costs : exists ops, let b := snd (run 100 ops empty) in
   3 * removed b < for_space b /\ removed b = 20 /\ for_space b = 2000.
 Proof.

@@ -167,9 +167,9 @@ Proof.
   rewrite app_length. repeat split; auto using unchanged_refl; try lia; tauto.
 Qed.
 
-(** At every moment of the merge, the XIDs of the array and of the batch that are still to be read are the original
-    ones, and the notes of the holes lie in the part of the batch that has been used up: in place, nothing unread is
-    overwritten. *)
+(** At every moment of the merge, the XIDs of the array and of the batch that are not read yet are the original ones,
+    and the places of the holes are stored in the used part of the batch. So the merge in place overwrites nothing
+    unread. *)
 Theorem merge_batch_in_place : forall l batch space a b top j low at_ holes a' b', sorted_unique l -> sorted_unique batch ->
   array a 0 (l ++ space) -> length space = length batch -> array b 0 batch ->
   passes_through merge_test (merge_body (zlength batch)) (zlength l, zlength batch, zlength batch, ∅, 0, b, a)
@@ -220,8 +220,9 @@ Proof.
   - intros i I. rewrite U', U; auto; lia.
 Qed.
 
-(** Merging a sorted batch without duplicates into such an array, in place, with space for as many XIDs behind it, gives
-    their sorted union, each XID once; it ends in bounds, and nothing outside the array and its space is written. *)
+(** The array and the batch are sorted and have no duplicates, and the array has space for the batch behind it. Merging
+    in place then gives their sorted union, each XID once. It ends, stays in bounds, and writes nothing outside the
+    array and its space. *)
 Theorem merge_batch_is_union : forall l batch space a b, sorted_unique l -> sorted_unique batch ->
   array a 0 (l ++ space) -> length space = length batch -> array b 0 batch ->
   exists u stale a', merge_batch (zlength l) (zlength batch) b a = Some (zlength u, a') /\ sorted_union l batch u /\

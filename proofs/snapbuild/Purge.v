@@ -98,7 +98,7 @@ Proof.
   - rewrite E. simpl. subst. eauto.
 Qed.
 
-(** The purge without a branch keeps exactly the XIDs that do not precede xmin, too, in their order; it may overwrite
+(** The purge without a branch also keeps exactly the XIDs that do not precede xmin, in their order. It may overwrite
     any cell of the array, and none outside it. *)
 Theorem purge_branchless_is_filter : forall l xmin a, array a 0 l ->
   exists a', purge_branchless (zlength l) xmin a = Some (zlength (kept xmin l), a') /\
@@ -110,8 +110,8 @@ Proof.
   - rewrite E. simpl. subst. eauto.
 Qed.
 
-(** At every moment of the in-place purge the write index has not passed the read index, and the elements that are still
-    to be read are the original ones: one array serves as both source and target. *)
+(** At every moment of the in-place purge the write index is not past the read index, and the elements that are not read
+    yet are the original ones. So one array is both source and target. *)
 Theorem purge_inplace_one_array : forall l xmin a r w a', array a 0 l ->
   passes_through (slide_test (zlength l)) (slide_body xmin) (0, 0, a) (r, w, a') ->
   0 <= w <= r /\ r <= zlength l /\ array a' r (List.skipn (Z.to_nat r) l) /\ unchanged_outside 0 w a a'.

@@ -31,8 +31,8 @@ Proof.
   rewrite E. exists a'. auto.
 Qed.
 
-(** A FullTransactionId in [xmin - 2^31, xmin + 2^31) survives a purge by xmin exactly if its XID survives a purge by
-    the XID of xmin. *)
+(** A FullTransactionId in [xmin - 2^31, xmin + 2^31) survives a purge by xmin if and only if its XID survives a purge
+    by the XID of xmin. *)
 Theorem full_keeps_agrees : forall xmin x, normal (xid_of xmin) -> normal (xid_of x) -> - HALF <= x - xmin < HALF ->
   full_keeps xmin x = keeps (xid_of xmin) (xid_of x).
 Proof. intros xmin x Nm Nx H. unfold full_keeps, keeps. f_equal. xid. Qed.
@@ -48,8 +48,8 @@ Proof.
   destruct (keeps (xid_of xmin) (xid_of x)); simpl; rewrite IH; auto.
 Qed.
 
-(** Both ends of [xmin - 2^31, xmin + 2^31) are sharp: one XID further, on either side, and the purge of
-    FullTransactionIds differs from that of their XIDs. *)
+(** Both ends of [xmin - 2^31, xmin + 2^31) are sharp: with an XID one further, on either side, the purge of
+    FullTransactionIds differs from the purge of their XIDs. *)
 Theorem full_purge_refines_sharp :
   (exists x xmin, normal (xid_of x) /\ normal (xid_of xmin) /\ x - xmin = HALF /\
      full_keeps xmin x = true /\ keeps (xid_of xmin) (xid_of x) = false) /\
@@ -59,8 +59,8 @@ Proof.
   split; [exists 2147483651, 3|exists 3, 2147483652]; repeat split; vm_compute; reflexivity || (intro; discriminate).
 Qed.
 
-(** With a moving head nothing is moved or changed: the survivors stand where they stood, from the new head on, and are
-    again exactly those that do not precede xmin. *)
+(** With a moving head no element moves or changes. The survivors stay in place, from the new head on; they are exactly
+    those that do not precede xmin. *)
 Theorem purge_full_lazy_head_is_filter : forall l xmin head a, 0 <= head -> sorted_unique l -> array a head l ->
   exists head', purge_full_lazy_head head (zlength l) xmin a = Some (head', zlength (full_kept xmin l)) /\
     array a head' (full_kept xmin l) /\
@@ -78,9 +78,8 @@ Qed.
 Lemma xid_of_epoch epoch x : epoch * RING <= x < (epoch + 1) * RING -> xid_of x = x - epoch * RING.
 Proof. intros H. unfold xid_of. symmetry. apply Z.mod_unique with epoch; unfold RING in *; lia. Qed.
 
-(** The snapshot of a builder that tracks FullTransactionIds: cut down to XIDs a sorted array that spans less than a
-    ring is a rotation of the raw-sorted one, the XIDs of the younger epoch coming last; put first, the whole is
-    raw-sorted and free of duplicates. *)
+(** The snapshot of a builder that tracks FullTransactionIds: take the XIDs of a sorted array that spans less than a
+    ring, and put those of the younger epoch, which come last, first. The result is raw-sorted and has no duplicates. *)
 Theorem snapshot_full_sorted : forall l a, sorted_unique l -> array a 0 l ->
   (forall x y, In x l -> In y l -> y - x < RING) ->
   exists old young, l = old ++ young /\

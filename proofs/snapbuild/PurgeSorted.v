@@ -129,7 +129,7 @@ Proof.
     + eapply unchanged_trans; [apply unchanged_refl with (lo := 0) (hi := 0)|exact U|lia|lia].
 Qed.
 
-(** What survives a purge is still sorted and free of duplicates. *)
+(** A sorted array without duplicates is still sorted and without duplicates after a purge. *)
 Theorem kept_sorted_unique : forall l xmin, sorted_unique l -> sorted_unique (kept xmin l).
 Proof.
   unfold sorted_unique, kept. intros l xmin S. induction S as [|x l S IH F]; simpl; [constructor|].

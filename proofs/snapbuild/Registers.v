@@ -138,8 +138,8 @@ Section registers.
     - rewrite (none_kept data) by auto. exists (stale ++ data). rewrite !app_nil_r. auto.
   Qed.
 
-  (** Whatever the schedule, as long as it covers the array: the purge by whole registers keeps exactly the XIDs that do
-      not precede xmin, in order, in the same array; it loads and stores nothing outside it. *)
+  (** For any schedule that covers the array, the purge by whole registers keeps exactly the XIDs that do not precede
+    xmin, in order, in the same array. It loads and stores nothing outside the array. *)
   Theorem purge_registers_is_filter : forall l schedule a, array a 0 l ->
     list_sum (map list_sum (map snd schedule)) = length l ->
     exists a', purge_registers pack xmin schedule 0 0 a = Some (zlength (kept xmin l), a') /\
@@ -210,8 +210,8 @@ Proof.
   pose proof (Nat.div_mod (n mod (4 * lanes))%nat lanes ltac:(lia)). nia.
 Qed.
 
-(** The schedules of the AVX2 and of the AVX-512 purge are right, for arrays of any length: that of AVX2 however its
-    permutation fills the lanes past the survivors; and whichever groups are looked at first. *)
+(** The schedules of the AVX2 and the AVX-512 purge are right for arrays of any length, whichever groups are tested
+    first, and for AVX2 whatever its permutation puts into the lanes past the survivors. *)
 Theorem avx_schedules_are_filters : forall l xmin a schedule, array a 0 l ->
   (map snd schedule = avx2_schedule (length l) -> forall pack, packs xmin pack -> exists a',
     purge_registers pack xmin schedule 0 0 a = Some (zlength (kept xmin l), a') /\

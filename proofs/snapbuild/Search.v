@@ -162,8 +162,8 @@ Proof.
     + apply (lower_bound_spec a x 0 below rest A B R); lia.
 Qed.
 
-(** How near the bound is to the end is all that counts for galloping: at a distance of d it gallops at most log2(d) + 1
-    times round, and leaves at most d elements to the binary search. *)
+(** The cost of galloping depends only on the distance d of the bound from the end: it gallops at most log2(d) + 1
+    rounds, and leaves at most d elements to the binary search. *)
 Lemma gallop_near a x below rest n : array a 0 (below ++ rest) ->
   Forall (fun v => v < x) below -> Forall (fun v => x <= v) rest -> n = zlength (below ++ rest) ->
   let d := n - zlength below in

@@ -20,9 +20,9 @@ Proof.
   split; [auto|apply Z.eqb_refl].
 Qed.
 
-(** An XID that a purge drops is never looked up any more: a snapshot built then or later, from what was kept and from
-    what has committed since ([more]), answers as if there had been no purge, as long as the XID and the two xmins lie
-    within half the ring and xmin has not moved back. *)
+(** No snapshot looks up an XID that a purge has dropped. Build a snapshot then or later, from the XIDs kept and those
+    committed since ([more]): it answers as if there had been no purge, as long as the XID and the two xmins lie within
+    half the ring and xmin has not moved back. *)
 Theorem purge_changes_no_answer : forall did_commit xmin later_xmin xmax l more xid,
   within_half_ring (fun x => x = xid \/ x = xmin \/ x = later_xmin) ->
   xmin = later_xmin \/ precedes xmin later_xmin = true ->
@@ -36,8 +36,8 @@ Proof.
   assert (precedes xid later = true) by (apply (precedes_transitive _ W xid xmin later); auto). congruence.
 Qed.
 
-(** Half the ring is needed for that: once xmin has moved on by more past an XID that was purged, the XID seems to be in
-    the future and the purge shows. *)
+(** Half the ring is needed for that: if xmin moves further than that past a purged XID, the XID counts as the future,
+    and the purge changes an answer. *)
 Theorem purge_shows_after_half_a_ring : exists did_commit xmin later_xmin xmax l xid,
   normal xmin /\ normal later_xmin /\ normal xid /\ precedes xmin later_xmin = true /\
   sees did_commit later_xmin xmax (kept xmin l) xid = false /\ sees did_commit later_xmin xmax l xid = true.
@@ -46,8 +46,8 @@ Proof.
   repeat split; lia || (vm_compute; reflexivity).
 Qed.
 
-(** What has committed and is tracked stays visible when xmin moves on and the array is purged, whichever way it is then
-    found. *)
+(** A committed and tracked XID stays visible when xmin moves on and the array is purged, whether it is then found in
+    the array or in clog. *)
 Theorem tracked_stays_visible : forall did_commit xmin xmax l xid, In xid l -> did_commit xid = true ->
   precedes xid xmax = true -> sees did_commit xmin xmax (kept xmin l) xid = true.
 Proof.
@@ -55,7 +55,7 @@ Proof.
   rewrite X. simpl. apply member_spec. unfold kept, keeps. apply List.filter_In. now rewrite P.
 Qed.
 
-(** In a raw-sorted snapshot the look-up by binary search is the membership. *)
+(** In a raw-sorted snapshot the binary search finds an XID if and only if the snapshot holds it. *)
 Theorem snapshot_search_is_membership : forall xip xid a, sorted_unique xip -> array a 0 xip ->
   exists i, bisect (fun v => v <? xid) a 0 (zlength xip) = Some i /\
     (In xid xip <-> i < zlength xip /\ load a i = Some xid).

@@ -22,7 +22,7 @@ Proof.
   apply andb_true_iff in H as [A B]. apply Z.leb_le in A. apply Z.ltb_lt in B. unfold normal, FIRST_NORMAL, RING. lia.
 Qed.
 
-(** 200 XIDs across the wrap fulfil what the purges assume, and an xmin among them keeps some and drops others. *)
+(** 200 XIDs across the wrap meet the hypotheses of the purges, and an xmin among them keeps some and drops others. *)
 Theorem wrapped_array_is_purged :
   sorted_unique wrapped /\ Forall normal wrapped /\ length wrapped = 200%nat /\ array (laid wrapped) 0 wrapped /\
   exists xmin, normal xmin /\ length (kept xmin wrapped) = 150%nat.
@@ -31,7 +31,7 @@ Proof.
   split; [apply allocate_array|]. exists (2 ^ 32 - 350). split; [unfold normal, FIRST_NORMAL, RING; lia|reflexivity].
 Qed.
 
-(** They lie within half the ring. *)
+(** These 200 XIDs lie within half the ring. *)
 Theorem wrapped_array_is_within_half_ring : within_half_ring (fun x => In x wrapped).
 Proof.
   exists (2 ^ 32 - 700). intros x X.
@@ -39,7 +39,7 @@ Proof.
   rewrite forallb_forall in H. specialize (H x X). rewrite !andb_true_iff, Z.leb_le, !Z.ltb_lt in H. unfold valid. tauto.
 Qed.
 
-(** FullTransactionIds of two epochs fulfil what the purge of full ones assumes, and an xmin among them drops some. *)
+(** FullTransactionIds of two epochs meet the hypotheses of their purge, and an xmin among them drops some. *)
 Theorem full_array_is_purged :
   sorted_unique full /\ Forall (fun x => normal (xid_of x)) (full_kept (7 * 2 ^ 32 + 3) full) /\
   (length (full_kept (7 * 2 ^ 32 + 3) full) = 108)%nat /\ length full = 200%nat.
@@ -49,7 +49,7 @@ Proof.
   apply normal_b_sound in H. now rewrite Forall_map in H.
 Qed.
 
-(** On these arrays the theorems' hypotheses are true, and so are their conclusions: both were computed. *)
+(** On these arrays the hypotheses and the conclusions of the theorems are true; both were computed. *)
 Theorem instances_hold : Forall (fun i => hypothesis i = true /\ conclusion i = true) instances.
 Proof.
   assert (H : forallb holds instances = true) by vm_cast_no_check (eq_refl true).
