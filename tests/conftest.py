@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: PostgreSQL
 """Common to all tests: Hypothesis profiles, counts, and the results file that the report reads.
 
-PGQUERN_PROFILE chooses how much is tried: `ci` (default; the same examples each time), `asan` (fewer, for sanitizers),
-`deep` (many, new ones each time). PGQUERN_RESULT=LAYER writes build/results/LAYER/<stem>.json at the end: the
-tests, their seconds, and counts (`examples` are counted here, everything else by tally()). The stem of a test is the
-folder of its file: tests/<stem>/test_*.py.
+PGQUERN_PROFILE chooses the number of examples: `ci` (default; the same examples each time), `asan` (fewer, for
+sanitizers), `deep` (many, new ones each time). PGQUERN_RESULT=LAYER writes build/results/LAYER/<stem>.json at the end:
+the tests, their seconds, and counts (`examples` are counted here, everything else by tally()). The stem of a test is
+the folder of its file: tests/<stem>/test_*.py.
 """
 
 import functools
@@ -75,7 +75,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def counting(test: Callable[..., Any], stem: str) -> Callable[..., Any]:
-    """The test, each call of it counted as an example."""
+    """The test, wrapped so that each call counts as an example."""
 
     @functools.wraps(test)
     def run(*args: Any, **kwargs: Any) -> Any:
@@ -103,7 +103,7 @@ def ran() -> list[str]:
 
 
 def says(stem: str) -> str:
-    """One line for a stem: how many tests, and what they went through."""
+    """One line for a stem: how many tests ran, and what they counted."""
     tests = sum(stem_of(nodeid) == stem for nodeid in outcomes)
     return ", ".join([f"{tests} tests", *(f"{n:,} {what}" for what, n in of(stem).items())])
 

@@ -75,7 +75,7 @@ def spy_on(kind: str) -> None:
 def entry(kind: str) -> Callable[[], Any]:
     """The call of a kind's dispatched function: pgq_<kind>, or one whose name starts so, of the kernels' signature.
 
-    A kind without such a function is dispatched by others: ENTRIES of tests/<stem>/entries.py says how.
+    Other functions dispatch a kind that has no such function: ENTRIES of tests/<stem>/entries.py says how.
     """
     for file in Path("tests").glob("*/entries.py"):
         entries = import_module(f"tests.{file.parent.name}.entries").ENTRIES
@@ -99,7 +99,7 @@ def chosen() -> dict[str, str | int]:
 
 
 def in_child(case: dict[str, str]) -> dict[str, str | int]:
-    """chosen(), in a fork of this process with other values of PGQUERN_*."""
+    """Runs chosen() in a fork of this process with these values of PGQUERN_*."""
     receiver, sender = os.pipe()
     if os.fork() == 0:
         os.close(receiver)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: PostgreSQL
-"""Parameters over a table of variants: every row on every CPU, and what the CPU lacks is skipped by name."""
+"""Parameters over a table of variants: every row on every CPU. A variant that the CPU lacks is skipped by name."""
 
 from collections.abc import Iterable
 from typing import Protocol

@@ -70,6 +70,6 @@ class Arrays:
 
     def _release(self, pointer: Any) -> None:
         memory, pages = self._used.pop(int(ffi.cast("uintptr_t", pointer)))
-        if UNPOISON:  # the mapping may go, and another one come to its place
+        if UNPOISON:  # the mapping may be freed, and another one take its place
             UNPOISON(ctypes.c_void_p(_address(memory) + PAGESIZE), ctypes.c_size_t(pages * PAGESIZE))
         self._free[pages].append(memory)

@@ -11,7 +11,7 @@ from tools.progress import bar
 
 
 class Line:
-    """A pytest plugin. To be made in pytest_configure, while the terminal is not yet captured."""
+    """A pytest plugin. Make it in pytest_configure, before pytest captures the terminal."""
 
     def __init__(self) -> None:
         self.progress = bar(Console(file=os.fdopen(os.dup(2), "w")))
@@ -36,5 +36,5 @@ class Line:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_report_teststatus(self, report: pytest.TestReport) -> tuple[str, str, str] | None:
-        """No dots; a failure is shown at once by its letter, and in full at the end, as ever."""
+        """No dots. A failure is shown at once by its letter, and in full at the end, as usual."""
         return ("passed" if report.when == "call" else "", "", "") if report.passed else None

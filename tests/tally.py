@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: PostgreSQL
-"""What the tests of a run went through: examples, pages, ... by stem. conftest.py writes it down at the end."""
+"""Counts of what the tests of a run have tried (examples, pages and so on), by stem. conftest.py writes them at the
+end."""
 
 from collections import Counter
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: PostgreSQL
-"""How floors and targets of benchmarks are judged: by intervals, so that noise breaks no floor."""
+"""Floors and targets of benchmarks are judged by intervals, so that noise breaks no floor."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -88,7 +88,7 @@ def test_a_bound_from_above_is_judged_from_above() -> None:
 
 @pytest.mark.parametrize("path", sorted(ROOT.glob("bench/*/goals.toml")), ids=lambda path: path.parent.name)
 def test_every_stem_has_a_floor_against_upstream_for_each_of_its_kinds(path: Path) -> None:
-    """And no bound names a variant that no roles name."""
+    """No bound names a variant that has no role."""
     found = goals.load(path)
     ours = {variant for roles in found.roles for variant in roles.ours}
     assert {variant for bound in [*found.floor, *found.target] for variant in bound.variants} <= ours

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: PostgreSQL
 """The choice of a variant: by the CPU, by PGQUERN_CPU and by PGQUERN_VARIANT; and that each row runs its own function.
 
-What is expected is said here once more, from other sources than the library's: the CPU's features from /proc/cpuinfo,
-what a variant needs from the name of the file that it is compiled from, a row's function from the symbol table.
+The tests take the expected values from other sources than the library does: the CPU's features from /proc/cpuinfo, the
+needs of a variant from the name of its source file, a row's function from the symbol table.
 """
 
 import json
@@ -20,7 +20,7 @@ from _pgquern import ffi, lib
 
 from tests.dispatched import kinds, name_of, rows
 
-# The levels of PGQUERN_CPU, each with what it needs beyond the one before, as the kernel of Linux names it.
+# The levels of PGQUERN_CPU. Each has the features that it needs beyond the level before, by their names in Linux.
 LEVELS: dict[str, set[str]] = {
     "none": set(),
     "avx2": {"avx", "avx2", "bmi1", "bmi2", "popcnt", "abm"},
@@ -162,7 +162,7 @@ def test_the_lowest_level_changes_the_choice() -> None:
 
 
 def test_an_unknown_level_is_refused() -> None:
-    """By every kind, whatever PGQUERN_VARIANT says; and no kernel runs."""
+    """Every kind says so, whatever PGQUERN_VARIANT is, and no kernel runs."""
     words = ["sse2", "AVX2", "avx2 ", " avx2", "avx", "avx51", "avx512vbmi22", "0"]
     cases = [{"PGQUERN_CPU": word} | variant for word in words for variant in ({}, {"PGQUERN_VARIANT": NAMES[0]})]
     refused = dict.fromkeys(kinds(), lib.PGQ_VARIANT)
@@ -171,7 +171,8 @@ def test_an_unknown_level_is_refused() -> None:
 
 @pytest.mark.parametrize("variant", NAMES)
 def test_a_named_variant_runs_or_is_refused(variant: str) -> None:
-    """A kind that has it runs it, or refuses if the CPU lacks it; others choose as ever. At the lowest level, too."""
+    """A kind that has the variant runs it, or refuses if the CPU lacks it. Other kinds choose as usual. This holds at
+    the lowest level, too."""
     levels = (level_of_the_cpu(), "none")
     for level, answer in zip(
         levels, ask(*({"PGQUERN_VARIANT": variant, "PGQUERN_CPU": level} for level in levels)), strict=True
@@ -192,7 +193,8 @@ def test_an_unknown_variant_is_refused_by_every_kind() -> None:
 
 
 def test_a_pair_chooses_for_its_kind_alone() -> None:
-    """Others choose as ever, or as a bare name before the pair says. The last item that applies to a kind counts."""
+    """Other kinds choose as usual, or follow a bare name before the pair. The last item that applies to a kind
+    counts."""
 
     def lists(kind: str, variant: str) -> list[str]:
         first, pair = name_of(rows(kind)[0]), f"{kind}={variant}"
@@ -210,7 +212,7 @@ def test_a_pair_chooses_for_its_kind_alone() -> None:
 
 
 def test_a_pair_that_names_nothing_is_refused_by_every_kind() -> None:
-    """Wherever it stands in the list: no such kind, no such variant of the kind, or nothing at all."""
+    """At any place in the list: an unknown kind, an unknown variant of the kind, or an empty item."""
     kind, other = kinds()[0], kinds()[-1]
     mine = [name_of(row) for row in rows(kind)]
     foreign = next(name_of(row) for row in rows(other) if name_of(row) not in mine)
@@ -227,7 +229,7 @@ def test_a_pair_that_names_nothing_is_refused_by_every_kind() -> None:
 
 
 def test_each_code_has_a_text_of_its_own() -> None:
-    """And a number that is no code has one that says so."""
+    """A number that is no code has a text that says so."""
     codes = ffi.typeof("pgq_code").elements
     texts = {code: ffi.string(lib.pgq_strerror(code)).decode("ascii") for code in codes}
     assert len(set(texts.values())) == len(texts)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: PostgreSQL
-"""That guarded memory is guarded: the control of all tests that rely on it."""
+"""Guarded memory is guarded: this is the control of all tests that rely on it."""
 
 import os
 import signal
@@ -23,7 +23,7 @@ print("read")
 
 @pytest.mark.parametrize("size", [1, 64, 4095, 4097, 8192])
 def test_one_byte_beyond_a_guarded_end_cannot_be_read(size: int) -> None:
-    """A page is guarded at both ends; an array at the one that is asked for."""
+    """A page is guarded at both ends, an array at the end that was asked for."""
     both = size % 4096 == 0
     for end, at in ((1, size), (0, -1)):
         run = subprocess.run(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: PostgreSQL
-"""The rules of the house that a machine can check: licence lines, layers, the top folder, what is never written.
+"""The rules of the house that a machine can check: licence lines, layers, the top folder, forbidden words.
 
 That no cell of the matrix of stems and layers is missing without a reason is checked by `make lint`.
 """
@@ -34,7 +34,7 @@ MAY_IMPORT = {
     "tests": {"tests", "ref", "pgquern", "_pgquern", "tools"},
     "bench": {"bench", "ref", "pgquern", "_pgquern", "tools"},
 }
-# And what else, where: the runs in real servers start the servers of the tests, and a runner's own test imports it.
+# Exceptions: the runs in real servers start the servers of the tests, and the test of a runner imports it.
 EXCEPTIONS = {
     "bench/*/endtoend/*.py": "tests",
     "tests/test_model_runner.py": "spec",
@@ -126,7 +126,7 @@ def test_no_generic_file_names_a_row() -> None:
 
 @pytest.mark.parametrize("layer", MAY_IMPORT)
 def test_no_layer_imports_another(layer: str) -> None:
-    """But tests and bench, which import the oracle and the kernels' binding."""
+    """Exceptions are tests and bench, which import the oracle and the kernels' binding."""
     wrong = {}
     for path in PYTHON:
         name = relative(path)
@@ -144,7 +144,7 @@ def test_the_oracle_imports_nothing_but_the_standard_library_and_numpy() -> None
 
 
 def test_imports_are_found_wherever_they_are() -> None:
-    """The checks above could fail."""
+    """The checks above can fail."""
     assert imports("import os.path\ndef f():\n    from tests.tally import tally\n    import ref.xid as x\n") == {
         "os", "tests", "ref"
     }  # fmt: skip

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: PostgreSQL
-"""A job runs every step, says what failed and how to repeat it, and never fails for its time."""
+"""A job runs every step and prints what failed and how to repeat it. It never fails because it is slow."""
 
 import json
 import os

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: PostgreSQL
-"""The runner of the models: it reads what TLC and Apalache say, and lets nothing pass that isn't what was accepted."""
+"""The runner of the models: it reads the output of TLC and Apalache, and passes a run only if it ends as accepted."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: PostgreSQL
-"""The lists of mutants fit the sources and the tests: a mutant whose line or test is gone would test nothing."""
+"""The lists of mutants fit the sources and the tests: a mutant whose line or test no longer exists would test
+nothing."""
 
 import os
 import subprocess
@@ -18,7 +19,7 @@ LISTS |= dict.fromkeys(TOP.glob("tests/*/tsan.toml"), TOP)
 
 
 def collect(nodes: list[str]) -> subprocess.CompletedProcess[str]:
-    """Has pytest look for tests, without running them."""
+    """Makes pytest collect tests without running them."""
     command = [sys.executable, "-m", "pytest", "-q", "--collect-only", "-p", "no:cacheprovider", *nodes]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
     environment.pop("PGQUERN_RESULT", None)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: PostgreSQL
-"""`pip install .` from a clone gives the binding alone: it needs cffi and nothing else, and its kernels are all there.
+"""`pip install .` from a clone installs only the binding: it needs cffi and nothing else, and has all kernels.
 
-Without the network: the environment of the tests has what the build needs.
+The test needs no network: the environment of the tests has all that the build needs.
 """
 
 import json
@@ -63,7 +63,7 @@ def test_it_is_the_binding_alone(installed: Path) -> None:
 
 
 def test_what_is_built_lies_in_the_folder_for_it(clone: Path, installed: Path) -> None:
-    """A clone that was installed from is clean: build/ is ignored."""
+    """After an installation the clone is clean: build/ is ignored."""
     assert installed.is_dir()
     assert {path.name for path in clone.iterdir()} == {*CLONE, "build"}
     assert not [path for path in (clone / "csrc").rglob("*") if path.suffix in (".o", ".so", ".egg-info")]

@@ -129,7 +129,7 @@ def axiom(d: Development) -> None:
 
 
 def axiom_without_the_word(d: Development) -> None:
-    """A Variable outside a section is an axiom; no word in the source tells."""
+    """A Variable outside a section is an axiom, but no word in the source shows it."""
     cheat = "Variable cheat : False.\n"
     d.write("small/Neutral.v", SMALL.replace("(** Zero", cheat + "(** Zero").replace("induction n;", "destruct cheat;"))
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: PostgreSQL
 """Fetch the embedded servers of versions.toml with Maven, check their SHA-256, unpack into build/postgres/<major>/.
 
-What is there already, in the pinned version, is left alone. One that cannot be had is reported by its coordinates, the
-others are fetched all the same, and the exit status is 1. About 25 s the first time (75 MB), then nothing.
+A server that is already there in the pinned version is not fetched again. If one cannot be fetched, its coordinates are
+printed, the others are still fetched, and the exit status is 1. About 25 s the first time (75 MB), then nothing.
 
 Needs `mvn` and `tar` with xz on the PATH; only the standard library, so that set-up needs no virtual environment.
 """
@@ -25,7 +25,7 @@ MAVEN_COPY = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy"
 
 
 class FetchError(Exception):
-    """A server that could not be had; the text names it and says what to do."""
+    """A server could not be fetched; the text names it and says what to do."""
 
 
 @dataclass(frozen=True)

@@ -5,11 +5,12 @@
         server.execute("SELECT 1")
 
 The cluster lives in a directory of its own under /tmp, not under TMPDIR: the path of a Unix socket is limited to 107
-bytes. Root may not run a server, so as root the server's processes become `nobody`; where that user cannot read the
-checkout (a directory of mode 0700 above it, say), the binaries are copied beside the cluster first. The postmaster gets
-SIGQUIT when this process dies, however it dies, so none is left behind.
+bytes. Root may not run a server, so under root the server's processes run as `nobody`. If that user cannot read the
+checkout (a directory above it may have mode 0700), the binaries are first copied beside the cluster. When this process
+dies, for any reason, the postmaster gets SIGQUIT, so no server is left behind.
 
-initdb and start take about half a second each. Durability is off (fsync), autovacuum too, unless the settings say else.
+initdb and start take about half a second each. Durability (fsync) and autovacuum are off, unless the settings turn them
+on.
 """
 
 from __future__ import annotations
@@ -31,14 +32,14 @@ from typing import Any, Self
 import psycopg
 
 TOP = Path(__file__).resolve().parents[2]
-# A guard against a server that hangs, and nothing else: no verdict depends on how fast this machine is.
+# Only a guard against a server that hangs: no verdict depends on the speed of the machine.
 HANG_SECONDS = 1800
 SERVER_USER = "nobody"
 
 BASE_SETTINGS: Mapping[str, str | int] = {
     "listen_addresses": "",
     "autovacuum": "off",
-    "dynamic_shared_memory_type": "mmap",  # in the cluster: /dev/shm is not everywhere an ordinary user's to write
+    "dynamic_shared_memory_type": "mmap",  # in the cluster: an ordinary user cannot write to /dev/shm everywhere
     "fsync": "off",
     "max_connections": 100,
     "shared_buffers": "16MB",
@@ -98,7 +99,7 @@ def extension(name: str, major: int) -> Path:
 
 
 def wait_for(condition: Callable[[], bool], what: str) -> None:
-    """Until the condition holds, which is asked ten times a second."""
+    """Wait until the condition holds; it is tested ten times a second."""
     began = time.monotonic()
     while not condition():
         if time.monotonic() - began > HANG_SECONDS:
@@ -184,7 +185,7 @@ class Server:
     def put(self, source: Path, name: str | None = None) -> Path:
         """Copy a file (a shared library, say) to where the server can read it; returns that path."""
         target = self.base / (name or source.name)
-        # By a new file in its place: a process may have the old one mapped.
+        # Write a new file and rename it: a process may have mapped the old one.
         fresh = target.with_name(f"{target.name}.fresh")
         shutil.copyfile(source, fresh)
         fresh.chmod(0o755)
@@ -279,7 +280,7 @@ class Server:
             self._postmaster = None
 
     def close(self) -> None:
-        """Stop at once and remove everything; harmless when done already."""
+        """Stop at once and remove everything. A second call does nothing."""
         atexit.unregister(self.close)
         if getattr(self, "_postmaster", None) is not None:
             self.stop("immediate")
@@ -307,7 +308,8 @@ class Server:
         )
 
     def connect_replication(self) -> psycopg.Connection[Any]:
-        """A new connection to a walsender; it knows the simple query protocol only, and so does this connection."""
+        """A new connection to a walsender. A walsender knows only the simple query protocol, so the connection uses
+        only that."""
         return psycopg.connect(
             host=str(self.base), user="postgres", dbname="postgres", autocommit=True,
             connect_timeout=HANG_SECONDS, replication="database", cursor_factory=psycopg.ClientCursor,

@@ -12,7 +12,7 @@ OLDEST_BEHIND = 100_000
 
 
 def _freeze(server: Server) -> None:
-    """Nothing may refer to an XID of now: after the jump it would lie in the future."""
+    """Nothing may refer to a present XID: after the jump it would lie in the future."""
     with server.connect() as connection:
         connection.execute("VACUUM FREEZE")
 
@@ -27,7 +27,7 @@ def _provide_segment(server: Server, xid: int) -> None:
 def move_next_to_wrap(server: Server, distance: int) -> None:
     """Restart a running server with 2^32 - distance as its next XID, in epoch 0.
 
-    Debian's by its own pg_resetwal; the embedded ones, which have none, by the extension nextxid.
+    Debian's server has pg_resetwal. The embedded servers have none; the extension nextxid takes its place.
     """
     xid = SIZE - distance
     oldest = xid - OLDEST_BEHIND

@@ -31,7 +31,7 @@ CRASHES = Path("build/fuzz/crashes")
 
 
 def write_seeds(folder: Path) -> None:
-    """Files of random bytes, half of them short: the target makes its input of whatever it gets."""
+    """Files of random bytes, half of them short: the target accepts any bytes as input."""
     rng = random.Random(SEED)
     for n in range(SEED_FILES):
         size = rng.randrange(4, 400) if n % 4 else MAX_LEN

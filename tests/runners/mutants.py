@@ -90,7 +90,7 @@ def sources_with(file: str) -> list[str]:
     for depends in OBJECTS.rglob("*.d"):
         if f"csrc/{file}" in depends.read_text().replace("\\\n", " ").split():
             found.append(str(depends.relative_to(OBJECTS).with_suffix(".c")))
-    # An object of a source that is gone may still lie there.
+    # The object of a source that was removed may still exist.
     return sorted(source for source in found if (SOURCES / source).exists())
 
 
@@ -188,7 +188,7 @@ def run(stem: str, chosen: Sequence[Mutant], compiler: Compiler) -> list[dict[st
 
 
 def tell(stem: str, items: Sequence[dict[str, Any]], seconds: float, one_in: int) -> None:
-    """Print what became of a stem's mutants, and write it down."""
+    """Print and write the results of a stem's mutants."""
     verdicts = [item["verdict"] for item in items]
     counts = [f"{verdicts.count(verdict)} {verdict}" for verdict in STATUS]
     says = f"{len(items)} mutants{f' (one in {one_in})' if one_in > 1 else ''}: {', '.join(counts)}"

@@ -41,7 +41,7 @@ class Ended(NamedTuple):
 
     @property
     def killed(self) -> str:
-        """What a mutant died of: a test that failed, a crash, or an endless loop. Empty if it did not die."""
+        """What killed the mutant: a test that failed, a crash, or an endless loop. Empty if it survived."""
         if self.code == pytest.ExitCode.TESTS_FAILED:
             return FAILED
         if -self.code == signal.SIGXCPU:
@@ -59,7 +59,8 @@ class Plugin:
 
     @pytest.hookimpl(trylast=True)
     def pytest_configure(self) -> None:
-        """Derives a profile from the one that conftest.py has chosen. That a mutant dies matters, not how simply."""
+        """Derives a profile from the one that conftest.py has chosen. Examples are not shrunk: it only matters that a
+        mutant dies."""
         profile = settings(database=None, phases=(Phase.explicit, Phase.generate), report_multiple_bugs=False)
         if self.max_examples is not None:
             profile = settings(profile, max_examples=self.max_examples)

@@ -32,10 +32,10 @@ SOURCES = Path("csrc")
 HANG = 3600.0
 """Seconds after which the unchanged program hangs. A mutant hangs after 60 s more than 50 times what that one took."""
 PATIENCE = 10
-"""A mutant ends with what it finds first: more rounds cost nothing, but to one that survives."""
+"""A mutant ends at its first finding, so more rounds cost time only if it survives."""
 FINDINGS = ("data race", "wrong answer")
-"""As ThreadSanitizer and the program say it."""
-# Where addresses are randomized by more than 28 bits, ThreadSanitizer finds its own taken.
+"""The words in which ThreadSanitizer and the program report a finding."""
+# If addresses are randomized by more than 28 bits, ThreadSanitizer cannot get the addresses that it needs.
 FIXED_ADDRESSES = ["setarch", "--addr-no-randomize"]
 
 
@@ -55,7 +55,7 @@ class Build:
         }
         inputs = [program, *(folder / source if source == kernel else built for source, built in kernels.items())]
         folder.mkdir(parents=True, exist_ok=True)
-        # What is broken may leave things unused: no error.
+        # A mutant may leave names unused: that is no error.
         command = ["clang", *self.cflags, "-D_GNU_SOURCE", "-w", *map(str, inputs), "-pthread"]
         subprocess.run([*command, "-o", str(folder / self.name)], check=True)
         return folder / self.name
