@@ -16,7 +16,7 @@ GUARDED = guarded.page(bytes(BLCKSZ))
 
 
 class Outcome(NamedTuple):
-    """What became of a page; a refused one is as it was."""
+    """The outcome for a page; a refused page is unchanged."""
 
     code: int
     at: int  # line pointer, or 0
@@ -34,7 +34,7 @@ def oracle(page: bytes, order: Order, truncate: bool) -> Outcome:
 
 
 def kernel(page: bytes, variant: str | None, truncate: bool) -> Outcome:
-    """By a variant; None is the dispatched one. A kernel that touches a page it refuses shows it here.
+    """The outcome by a variant; None is the dispatched one. A kernel that changes a page that it refuses is found here.
 
     The page is guarded at both ends: a kernel that reads or writes beyond one of them crashes.
     """
@@ -53,9 +53,9 @@ def expected(page: bytes) -> Answers:
 
 
 def assert_agreement(page: bytes, want: Answers | None = None) -> None:
-    """That every variant does with `page` what the oracle of its order does, with truncation and without.
+    """Check that every variant gives the outcome of the oracle of its order, with truncation and without.
 
-    want: expected(page), if it is at hand.
+    want: expected(page), if the caller has it.
     """
     want = want or expected(page)
     for variant, truncate in product(VARIANTS, (False, True)):
@@ -65,7 +65,7 @@ def assert_agreement(page: bytes, want: Answers | None = None) -> None:
 
 
 def difference(page: bytes, want: Outcome, got: Outcome) -> str:
-    """In words, where two outcomes on `page` part."""
+    """Describes the first difference between two outcomes on `page`."""
     if (want.code, want.at) != (got.code, got.at):
         return (
             f"expected {name(want.code)} at {want.at}, got {name(got.code)} at {got.at}"

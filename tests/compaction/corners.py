@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: PostgreSQL
-"""The corners: a corner is a name and a predicate over what is seen on a page.
-
-The page alone decides. What its builder meant to do does not count.
+"""The corners: a corner is a name and a predicate over a page. Only the page decides, not the intention of its builder.
 """
 
 from collections.abc import Callable, Mapping
@@ -44,7 +42,7 @@ class Refused:
 
     @cached_property
     def lp(self) -> LinePointer:
-        """The one that is at fault; any if none is."""
+        """The line pointer at fault; any one if none is."""
         return self.lps[self.error.index - 1]
 
     @cached_property

@@ -2,9 +2,9 @@
 """Pages of real tables, before and after a HOT prune by the server itself.
 
 Autovacuum is off. A session holds a snapshot while others update, delete and roll back, so nothing can be pruned; a
-count(*) sets the hint bits; a checkpoint writes the file: BEFORE. The snapshot goes, a plain SELECT prunes, another
+count(*) sets the hint bits; a checkpoint writes the file: BEFORE. The snapshot ends, a plain SELECT prunes, another
 checkpoint writes the file: AFTER. The prune's decisions (which line pointers became redirects, dead or unused) are read
-off AFTER and put into BEFORE; what is left of the difference is PageRepairFragmentation's work alone.
+from AFTER and put into BEFORE; the remaining difference is only the work of PageRepairFragmentation.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def pruned_pages(server: Server, table: str) -> list[Pruned]:
         work.execute("SELECT setseed(0.25)")
         work.execute(f"CREATE TABLE {table} {TABLES[table]}".encode())
         work.execute(f"INSERT INTO {table} SELECT g, g{pad} FROM generate_series(1, {rows}) g".encode())
-        # Rounds that are pruned at once: line pointers are used again, so that the order gets mixed.
+        # Rounds that are pruned at once: line pointers are used again, so their order is mixed.
         for _ in range(3):
             work.execute(f"UPDATE {table} SET v = v + 1 WHERE random() < 0.15".encode())
             work.execute(f"SELECT count(*) FROM {table}".encode())
@@ -74,7 +74,7 @@ def pruned_pages(server: Server, table: str) -> list[Pruned]:
         before = _blocks(path.read_bytes())
 
         holder.rollback()
-        # In a session of its own: from 14 on one that has just looked at the horizon does not look again.
+        # In a new session: from 14 on a session that has just computed the horizon does not compute it again.
         server.execute(f"SELECT count(*) FROM {table}")
         work.execute("CHECKPOINT")
         after = _blocks(path.read_bytes())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: PostgreSQL
-"""A page to be followed by hand, and two views of any page."""
+"""A page that a reader can follow by hand, and two views of any page."""
 
 from ref.page import (
     BLCKSZ,

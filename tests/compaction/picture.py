@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: PostgreSQL
-"""One telling page of a real table, before and after PageRepairFragmentation of the real 13, 14 and 18, as hex.
+"""One instructive page of a real table, before and after PageRepairFragmentation of the real 13, 14 and 18, as hex.
 
     python -m tests.compaction.picture     (writes build/results/real-page.json; about 3 s)
 
@@ -31,7 +31,7 @@ def _displaced(pruned: Pruned) -> int:
 
 
 def telling_page() -> tuple[Pruned, dict[int, bytes]]:
-    """The page of mixed widths on which the two orders differ most, made by 18; and what each major makes of it."""
+    """The page of mixed widths on which the two orders differ most, made by 18; and the result of each major."""
     after: dict[int, bytes] = {}
     with Server(EMBEDDED[18]) as server, Prb(server) as prb:
         chosen = max(pruned_pages(server, "wide"), key=_displaced)

@@ -26,11 +26,11 @@ REPORTS = {
     rp.ErrorCode.LP_OFF: "corrupted line pointer:",
     rp.ErrorCode.TOTAL: "corrupted item lengths:",
 }
-"""What a server finds out before it moves anything, and how its report begins (SQLSTATE XX001)."""
+"""The faults that a server finds before it moves anything, and how its report begins (SQLSTATE XX001)."""
 
 
 class UnsafePageError(ValueError):
-    """A page that no server may be given: it would read or write outside the page, or lose a tuple."""
+    """No server may get this page: it would read or write outside the page, or lose a tuple."""
 
 
 @lru_cache(maxsize=8192)
@@ -39,7 +39,7 @@ def require_safe(page: bytes) -> None:
     try:
         page_repair_fragmentation(page, order=Order.ITEM, truncate=True)
     except rp.PageError as error:
-        # The first fault of the page, in the order in which the server comes upon them: it gets no further.
+        # The first fault of the page in the order in which the server checks: it stops there.
         if error.code in REPORTS:
             return
         raise UnsafePageError(str(error)) from error
@@ -51,7 +51,7 @@ def require_safe(page: bytes) -> None:
 
 
 class Prb:
-    """A connection to a server in which prb() is defined; a page that could harm it is not sent."""
+    """A connection to a server that has prb(). A page that could harm the server is not sent."""
 
     def __init__(self, server: Server) -> None:
         self._server = server

@@ -51,7 +51,7 @@ def test_kernel_equals_oracle(shape: Shape, pages: int) -> None:
 
 @given(slotted_shapes(), st.sampled_from([1, 8]))
 def test_long_tuples_of_one_length(shape: Shape, pages: int) -> None:
-    """The same where they lie in slots, so that each can move straight into a free one."""
+    """The same for tuples that lie in slots, so that each can move directly into a free one."""
     for i in range(pages):
         page = page_of(replace(shape, seed=shape.seed + i))
         tally("compaction", "pages")
@@ -61,7 +61,7 @@ def test_long_tuples_of_one_length(shape: Shape, pages: int) -> None:
 
 
 def test_unused_line_pointer_that_looks_in_place() -> None:
-    """Its lp_off and lp_len are garbage that happens to name the place of the next tuple."""
+    """Its lp_off and lp_len are garbage that by chance equals the place of the next tuple."""
     rng = Random(1)
     for unused, follower in [(1, 8192 - 64), (2, 8192 - 96), (2, 8192 - 128), (5, 8192 - 192)]:
         lps = [normal(8192 - 32 * i, 32) for i in range(1, 6)]
@@ -81,7 +81,7 @@ def test_long_tuples_of_two_lengths_in_slots() -> None:
 
 @given(similar_shapes())
 def test_presorted_tuples_of_similar_lengths(shape: Shape) -> None:
-    """The same where each tuple goes up in place by pieces, unless one is shorter than a piece."""
+    """The same for tuples that each move up in place by pieces, unless one is shorter than a piece."""
     tally("compaction", "pages")
     assert_agreement(page_of(shape))
 
@@ -132,7 +132,7 @@ def test_upstream_orders() -> None:
     assert lps["scalar"] == lps["pg14"]
 
 
-# ---- pages that upstream would not survive ---------------------------------------------------------------------------
+# ---- pages on which upstream loses tuples or crashes -----------------------------------------------------------------
 
 NAMED = {
     "a line pointer that reaches past pd_special": (
@@ -192,7 +192,7 @@ def test_named_pages_are_refused_with_their_number_and_unchanged(name: str) -> N
 
 @pytest.mark.parametrize("n", [2, 9, 16, 17, 40, 200])
 def test_overlap_of_a_unit_in_order_is_refused(n: int) -> None:
-    """Of n tuples without a gap, wherever one is a unit longer than its place, whether those above it move or not."""
+    """n tuples without a gap, of which any one is a unit longer than its place; the tuples above it move, or do not."""
     for top in (BLCKSZ, BLCKSZ - 8):
         for longer in range(2, n + 1):
             page = build([normal(top - 24 * i, 32 if i == longer else 24) for i in range(1, n + 1)])
@@ -211,7 +211,8 @@ def test_overlap_out_of_order_is_accepted_and_no_bytes_are_lost() -> None:
 
 @each_variant
 def test_overlap_with_a_tuple_in_place_is_accepted_and_no_bytes_are_lost(variant: str) -> None:
-    """The third reaches into the first, which stays. Two fills: what a call leaves in scratch is not the next one's."""
+    """The third tuple overlaps the first, which stays. Two fills: the bytes that a call leaves in scratch do not get
+    into the next page."""
     for fill in (b"\x11\x22\x33", b"\xdd\xee\xff"):
         page = bytearray(build([normal(8128, 64), normal(8000, 64), normal(8120, 72)]))
         page[7992:8192] = (fill * 100)[:200]

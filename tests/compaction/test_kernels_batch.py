@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: PostgreSQL
-"""The batch entry: its return value, its statuses, NULL arguments, and that it stays within its pages."""
+"""The batch entry: its return value, its statuses, NULL arguments. It stays within its pages."""
 
 import os
 import subprocess
@@ -76,7 +76,7 @@ def test_the_batch_returns_the_number_of_refused_pages(variant: str | None, n: i
 
 @each_entry
 def test_a_batch_of_adjacent_pages_stays_within_them(variant: str | None) -> None:
-    """Pages that lie one behind the other, as in a relation's file, are prefetched in another way."""
+    """Adjacent pages, as in a relation's file, are prefetched in another way."""
     run = batch_of(variant)
     pages = pages_of(60)
     memory = guarded.page(b"".join(pages))
@@ -111,7 +111,7 @@ def test_without_a_kernel_nothing_is_done() -> None:
 
 @pytest.mark.parametrize("at", [0, 1, 2])
 def test_the_binding_refuses_a_batch_with_a_buffer_that_cannot_be_written(at: int) -> None:
-    """No page is changed, those before it not either."""
+    """No page changes, not even those before it."""
     page = next(page for page in pages_of(60) if kernel(page, None, truncate=True).page != page)
     pages: list[Any] = [bytearray(page) for _ in range(3)]
     pages[at] = memoryview(bytes(page))
@@ -136,7 +136,7 @@ print(lib.pgq_compaction_repair_fragmentation_batch(pages, 3, True, ffi.NULL))
 
 @pytest.mark.parametrize("variable", ["PGQUERN_VARIANT", "PGQUERN_CPU"])
 def test_a_batch_in_an_environment_that_cannot_be_followed(variable: str) -> None:
-    """Each status says so, no page is touched, and NULL is as harmless as ever."""
+    """Each status says so, no page is touched, and NULL is harmless here too."""
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path), variable: "unknown"}
     run = subprocess.run([sys.executable, "-c", REFUSED], capture_output=True, text=True, env=environment, check=True)
     assert run.stdout.splitlines() == [f"3 {[(lib.PGQ_VARIANT, 0)] * 3} True", "3", "3"]

@@ -31,7 +31,7 @@ from tests.tally import tally
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("below_the_end", range(0, 128, 4))
 def test_line_pointers_up_to_the_end_of_the_page(below_the_end: int) -> None:
-    """All without storage, or the last few with tuples: none, one, as many as there is room for."""
+    """None with storage, or only the last few: one, or as many as there is room for."""
     lower = BLCKSZ - below_the_end
     n = (lower - SIZE_OF_PAGE_HEADER) // SIZE_OF_LINE_POINTER
     filler = (UNUSED, LinePointer(1, LP_REDIRECT, 0), LinePointer(0, LP_DEAD, 0))[below_the_end // 4 % 3]
@@ -46,7 +46,7 @@ def test_line_pointers_up_to_the_end_of_the_page(below_the_end: int) -> None:
 @pytest.mark.parametrize("length", [8, 9, 24, 32, 40, 64, 72, 256])
 @pytest.mark.parametrize("ntuples", [1, 2, 3, 5, 9, 16, 17, 20])
 def test_tuples_at_the_start_of_the_page(ntuples: int, length: int) -> None:
-    """Right behind the line pointers, or a little above; in item order, against it, and turned by one.
+    """Directly after the line pointers, or a little above; in item order, in reverse order, and rotated by one.
 
     A window is as long as the longest tuple needs, so the lowest tuple is also a short one among longer ones.
     """

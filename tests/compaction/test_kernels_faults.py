@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: PostgreSQL
 """One fault on an otherwise sound page: each kind of fault, at each line pointer, by its code and its number.
 
-SIMD kernels look at 8 or 16 line pointers a step, so the numbers of line pointers lie around the ends of the steps.
+SIMD kernels take 8 or 16 line pointers a step, so the numbers of line pointers lie around the ends of the steps.
 """
 
 from collections.abc import Callable
@@ -29,7 +29,7 @@ from tests.tally import tally
 
 SPECIAL = BLCKSZ - 16
 LENGTH = 16
-# What lies behind the line pointers looks like used ones with an impossible lp_off.
+# The bytes after the line pointers look like used line pointers with an impossible lp_off.
 FILL = LinePointer(0x7FFF, LP_NORMAL, 0x7FFF).word.to_bytes(4, "little") * (BLCKSZ // 4)
 
 FAULTS: dict[str, tuple[ErrorCode, Callable[[LinePointer, int], LinePointer]]] = {
@@ -113,7 +113,7 @@ def test_the_292nd_tuple_wherever_a_line_pointer_is_unused() -> None:
     assert_refused(page_of([*too_many, UNUSED], upper), ErrorCode.TOO_MANY, 292)
 
 
-# What the text of each code must speak of.
+# The words that the text of each code must contain.
 TEXTS = {
     "PGQ_COMPACTION_BLOCK_SIZE": "not of 8192 bytes",
     "PGQ_COMPACTION_HEADER": "page header",

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: PostgreSQL
-"""A page's life: tuples come, die and are pruned, with every kernel at work on a copy of its own beside the oracle.
+"""The life of a page: tuples are added, die and are pruned. Every kernel works on its own copy beside the oracle.
 
-What the page must hold is known from a dictionary alone: tuples by line pointer number. That the page says the same is
-checked after every step, in each copy; that copies of one order are equal in all bytes, too.
+A dictionary from line pointer numbers to tuples says what the page must hold. After every step each copy is compared
+with it, and copies of one order must be equal in all bytes.
 """
 
 from hypothesis import event, settings

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: PostgreSQL
-"""The page of a shape, built by `random` from its seed: fast, and the same for everyone who has the shape."""
+"""The page of a shape, built by `random` from its seed. This is fast, and gives the same page for the same shape."""
 
 import struct
 from random import Random

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: PostgreSQL
-"""Faults: what makes a page unsound, put into a page in the making."""
+"""Faults: changes that make a page unsound, put into a page while it is built."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ from ref.page import (
 
 @dataclass
 class Draft:
-    """A page in the making, for faults to be put in."""
+    """A page while it is built, for faults to change."""
 
     rng: Random
     lps: list[LinePointer]
@@ -95,7 +95,7 @@ def total_too_large(draft: Draft) -> None:
 
 
 def overlap(draft: Draft) -> None:
-    """One tuple is longer than its place, by a unit or more, but within the page if there is anything above it."""
+    """One tuple is longer than its place, by a unit or more. If anything lies above it, it stays within the page."""
     if stored := draft.stored():
         i = draft.rng.choice(stored[1:] or stored)  # presorted, there is nothing above the first
         lp = draft.lps[i]

@@ -14,7 +14,7 @@ from tests.page.faults import FAULTS_BY_CHANCE
 T = TypeVar("T")
 MAX_LINE_POINTERS = (BLCKSZ - SIZE_OF_PAGE_HEADER) // SIZE_OF_LINE_POINTER
 
-# What a line pointer may be, and its weight in each of a few mixes. The first three have storage.
+# The kinds of line pointers, and the weight of each in a few mixes. The first three have storage.
 CLASSES = ("tuple", "dead tuple", "redirect tuple", "dead", "redirect", "unused", "unused garbage", "zero-length")
 MIXES: dict[str, tuple[int, ...]] = {
     "all live": (1, 0, 0, 0, 0, 0, 0, 0),
@@ -32,7 +32,7 @@ TAILS = ("as drawn", "unused", "used")
 
 
 class Source(Protocol):
-    """Where choices come from."""
+    """The source of choices."""
 
     def choose(self, options: Sequence[T]) -> T: ...
 

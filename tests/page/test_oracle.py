@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: PostgreSQL
-"""The oracle of the page layout against bytes written down by hand, and against itself."""
+"""Compares the oracle of the page layout with bytes written by hand, and with itself."""
 
 import pytest
 from hypothesis import given

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: PostgreSQL
-"""Logical decoding on a real server, watched: what the snapshot builder does, by its own messages and its .snap files.
+"""Observes logical decoding on a real server: what the snapshot builder does, by its messages and its .snap files.
 
 At debug level the builder names each XID that a commit adds to committed.xip and tells of each purge the counts before
 and after, xmin and xmax. At each running-xacts record it writes the state, not yet purged, to a .snap file, and names
@@ -35,7 +35,8 @@ SIZE = 2**32
 
 @dataclass
 class Session:
-    """A connection with at most one transaction open, and a table of its own, so that none waits for another."""
+    """A connection with at most one open transaction and a table of its own, so that no connection waits for
+    another."""
 
     connection: psycopg.Connection[Any]
     name: str
@@ -54,7 +55,7 @@ class Session:
 
 
 def log_running_xacts(connection: psycopg.Connection[Any]) -> None:
-    """Have a running-xacts record written, and flushed: decoding reads no further than that."""
+    """Have a running-xacts record written and flushed: decoding reads only up to there."""
     connection.execute("CHECKPOINT")
 
 
@@ -66,7 +67,7 @@ SILENT_STEP = "sub data"
 
 
 def act(session: Session, rng: Random, steps: Sequence[str]) -> None:
-    """One random step: begin with or without a catalog change, subtransactions, end one way or the other."""
+    """One random step: begin with or without a catalog change, subtransactions, commit or abort."""
     if not session.open:
         session.begin()
         session.execute(f"INSERT INTO {session.name} VALUES (1)")
@@ -97,7 +98,7 @@ def act(session: Session, rng: Random, steps: Sequence[str]) -> None:
 
 
 def turn(holders: list[Session], number: int) -> None:
-    """The holder whose turn it is ends its transaction, which changed nothing in the catalogs, and begins another."""
+    """The next holder in turn ends its transaction, which changed no catalog, and begins another one."""
     session = holders[number % len(holders)]
     if session.open:
         session.end("COMMIT")
@@ -205,7 +206,8 @@ class Purge:
 
 @dataclass(frozen=True)
 class Phase:
-    """The builder is a step nearer to CONSISTENT; next_phase_at: all before it must end first; 0 at the end."""
+    """The builder takes a step towards CONSISTENT. next_phase_at: all transactions before it must end first; 0 at the
+    end."""
 
     next_phase_at: int
 
@@ -233,7 +235,7 @@ _INITIAL = re.compile(r"purged initial running transactions from (\d+) to (\d+),
 
 
 def events(messages: list[str]) -> Iterator[Event]:
-    """The builder's messages, in order, as what it did."""
+    """The builder's messages, in order, as events."""
     subxids: list[int] = []
     snap: str | None = None
     for message in messages:
@@ -258,7 +260,7 @@ def events(messages: list[str]) -> Iterator[Event]:
 
 
 def listen(connection: psycopg.Connection[Any]) -> list[str]:
-    """The list into which all that a connection is told from now on goes, each message with its detail."""
+    """A list that receives all messages to a connection from now on, each with its detail."""
     messages: list[str] = []
 
     def note(said: psycopg.errors.Diagnostic) -> None:
@@ -280,7 +282,7 @@ def decode(server: Server, *, consume: bool = False) -> list[str]:
 
 @dataclass(frozen=True)
 class Snap:
-    """What a .snap file says; fields that a major's file is not read for are None."""
+    """The contents of a .snap file. A field that is not read from this major's file is None."""
 
     committed: list[int]
     xmin: int | None = None
@@ -309,7 +311,8 @@ def read_snap(server: Server, name: str, count: int) -> Snap:
 
 @dataclass(frozen=True)
 class Relay:
-    """Four transactions that were changing catalogs when the builder's state was written, ended one by one after it."""
+    """Four transactions that had changed catalogs, and were running, when the builder's state was written. They end one
+    by one after it."""
 
     xids: tuple[int, ...]
     """In the order in which they began and ended, two on each side of the wrap if asked; and the fifth, which stays."""

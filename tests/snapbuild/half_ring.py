@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: PostgreSQL
-"""Half the ring of XIDs passes on a running server, under one decoding session that lives through it all.
+"""A running server uses up half the ring of XIDs during one decoding session.
 
 The counter is moved as nothing in production does, by the extension nextxid, but never further than the server would
 let transactions take it: it stays below the limit that datfrozenxid sets, and goes to the first XID of a page of
@@ -76,7 +76,7 @@ def take_xid(connection: psycopg.Connection[Any]) -> int:
 
 
 def pass_half_the_ring(server: Server) -> None:
-    """The next XID becomes 2^31 and a few, the decoder's xmin too; no catalog is changed on the way."""
+    """The next XID becomes 2^31 and a few; so does the decoder's xmin. No catalog changes on the way."""
     for xid in STEPS:
         ((oldest,),) = server.execute("SELECT min(datfrozenxid::text::bigint) FROM pg_database")
         server.execute(f"SELECT set_next_xid({xid}, {oldest})")

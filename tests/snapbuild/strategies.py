@@ -8,7 +8,7 @@ from ref.xid import FIRST_NORMAL, XID
 
 LAST = XID.size - 1
 HALF = XID.half
-# The XIDs at which something turns over.
+# The XIDs at which an order or a sign changes.
 CORNERS = (FIRST_NORMAL, FIRST_NORMAL + 1, HALF - 1, HALF, HALF + 1, LAST - 1, LAST)
 
 

@@ -34,7 +34,7 @@ class Transaction:
 
 
 class NeverPurged(SnapBuildFull):
-    """A builder that keeps all it ever tracked."""
+    """A builder that keeps all XIDs that it ever tracked."""
 
     def _purge_committed(self) -> None:
         pass
@@ -214,7 +214,7 @@ class Server(RuleBasedStateMachine):
     # What must hold.
 
     def judge(self, snapshot: Snapshot) -> None:
-        """It sees exactly the catalog changes committed so far; and what was purged makes no difference to anyone."""
+        """It sees exactly the catalog changes committed so far, and the purged XIDs change no answer."""
         reach = sorted(xid_of(x) for x in self.unpurged.committed if x > self.next_full - HALF)
         unpurged = Snapshot(snapshot.xmin, snapshot.xmax, tuple(reach))
         assert set(snapshot.xip) <= set(reach)
@@ -229,7 +229,7 @@ class Server(RuleBasedStateMachine):
                 assert sees == (x in self.catalog_full)
 
     def witnesses(self) -> list[int]:
-        """Some XIDs in reach: within half the ring of all that is live."""
+        """Some XIDs that lie within half the ring of all live ones."""
         live = [x for t in self.running for x in t.full_xids]
         past = [x for x in self.committed_full if x > self.next_full - HALF]
         return sorted([*live, *past])[-200:]
@@ -249,7 +249,7 @@ class Server(RuleBasedStateMachine):
         tally("snapbuild", "steps")
 
     def teardown(self) -> None:
-        """Snapshots handed out never change; and the extracted proof has seen it all the same way."""
+        """Snapshots that were handed out never change, and the extracted proof gave the same answers."""
         for snapshot, held in getattr(self, "snapshots", []):
             assert set(snapshot.xip) == held
         if PROGRAM.exists() and hasattr(self, "extracted"):
@@ -297,7 +297,7 @@ def test_an_xmax_left_behind_by_half_the_ring_hides_a_catalog_change() -> None:
 
 @pytest.mark.parametrize("seed", range(5))
 def test_thousands_of_steps(seed: int) -> None:
-    """The same machine at random, for long: what Hypothesis would take an hour to stumble into."""
+    """The same machine with many random steps: Hypothesis would need an hour to reach these states."""
     rng, server = Random(seed), Server()
     xid, running = rng.randrange(FIRST_NORMAL, XID.size), [0] * (seed % 3)
     server.start(epoch=0, xid=xid, everything=seed % 2 == 0, nsubxids=running)

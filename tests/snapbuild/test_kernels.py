@@ -71,7 +71,7 @@ CANARY = 0xDEADBEEF
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("variant", every_variant(variants("purge")))
 def test_purge_of_every_length_and_alignment(variant: str) -> None:
-    """Every tail of a SIMD loop, every alignment to 64 bytes, and not a byte touched beside the array."""
+    """Every tail of a SIMD loop and every alignment to 64 bytes; no byte outside the array is touched."""
     fn = lib.pgq_snapbuild_purge_variants[[v.name for v in variants("purge")].index(variant)].fn
     rng = Random(1)
     for n, (name, pattern) in product(range(150), PATTERNS.items()):
@@ -106,7 +106,7 @@ def test_purge_of_xids_half_a_ring_away(variant: str) -> None:
 
 @pytest.mark.parametrize("variant", every_variant(variants("purge")))
 def test_purge_of_long_arrays(variant: str) -> None:
-    """Long enough to be looked at in blocks: runs that stay or go as a whole, mixed ones, and XIDs that spoil a run."""
+    """Long enough for blocks: runs that stay or go as a whole, mixed ones, and runs with single XIDs that differ."""
     rng = Random(1)
     for n in [4095, 4096, 4351, 4352, 6000, 9000] * 8:
         xmin = rng.choice([*CORNERS, rng.randrange(FIRST_NORMAL, XID.size)])
@@ -165,7 +165,7 @@ def test_purge_of_every_subset_at_every_border(variant: str) -> None:
 
 @pytest.mark.parametrize("n", [15, 16, 17, 127, 128, 135, 255, 256, 257, 2047, 2048, 2055, 20_000])
 def test_purge_sorted_of_large_arrays(n: int) -> None:
-    """Long enough for the search to go by eighths; borders next to XIDs that are there."""
+    """Long enough for the search by eighths; boundaries next to XIDs that are there."""
     rng = Random(n)
     for _ in range(max(3, 5000 // n)):
         base = rng.choice([FIRST_NORMAL, HALF, XID.size - 100 * n // 2, rng.randrange(XID.size)])
@@ -195,7 +195,8 @@ GAPS: dict[str, Callable[[Random, int], int]] = {
 
 @pytest.mark.parametrize("gaps", GAPS)
 def test_purge_sorted_of_arrays_long_enough_for_a_guess(gaps: str) -> None:
-    """0 lies anywhere in them; nothing goes, or the oldest do; and the guess is good, or bad for want of even gaps."""
+    """0 lies anywhere in them. Nothing goes, or the oldest XIDs go. The guess is good, or bad because the gaps are
+    uneven."""
     rng = Random(gaps)
     for n in [65_535, 65_536, 65_543, *[70_000] * 9]:
         xids = list(accumulate((GAPS[gaps](rng, i) for i in range(n - 1)), initial=0))
@@ -223,7 +224,7 @@ def test_purge_sorted_of_disorder_stays_inside() -> None:
 
 
 def test_a_single_lower_bound_is_wrong_across_the_wrap() -> None:
-    """What the two borders are for: 5 was assigned after LAST, and a lower bound at LAST would drop it."""
+    """Why there are two boundaries: 5 was assigned after LAST, and a lower bound at LAST would drop it."""
     committed = Committed([5, LAST - 10, LAST], sorted=True)
     committed.purge_sorted(LAST)
     assert committed.xip == [5, LAST]
@@ -258,7 +259,7 @@ def test_snapshot_of_full_xids_is_raw_sorted(low: int, above: list[int]) -> None
 
 @given(st.lists(full_xids, unique=True, max_size=60), st.lists(full_xids, max_size=30), st.integers(0, 40))
 def test_insert_full_compacts_when_it_must(fxip: list[int], batch: list[int], head: int) -> None:
-    """With space for the result and no more, wherever the head stands."""
+    """With space for exactly the result, and the head at any place."""
     fxip.sort()
     space = max(len(fxip) + len(batch), head + len(fxip))
     committed = CommittedFull(fxip, head=head, capacity=space)
@@ -349,7 +350,7 @@ def test_append_keeps_commit_order(array: tuple[list[int], int], batch: list[int
 
 @given(st.lists(st.tuples(st.lists(normal_xids, max_size=10), st.booleans()), max_size=8))
 def test_any_sequence_of_inserts_holds_the_union(batches: list[tuple[list[int], bool]]) -> None:
-    """And is sorted where the variant promises it: always, or from CONSISTENT on."""
+    """The array is sorted if the variant promises it: always, or from CONSISTENT on."""
     arrays = {variant: Committed() for variant in names("insert")}
     xids: set[int] = set()
     for batch, consistent in batches:
@@ -365,7 +366,7 @@ def test_any_sequence_of_inserts_holds_the_union(batches: list[tuple[list[int], 
 
 @given(arrays())
 def test_snapshot(array: tuple[list[int], int]) -> None:
-    """Of an unsorted array, duplicates included; which it leaves as it was."""
+    """The snapshot of an unsorted array, duplicates included; the array does not change."""
     committed = Committed(array[0])
     for variant in names("snapshot"):
         assert committed.snapshot(variant=variant) == ref.snapshot_xip(array[0]), variant
@@ -426,7 +427,7 @@ def test_the_sorted_purge_refuses_what_does_not_claim_to_be_sorted() -> None:
 
 
 def test_a_batch_that_does_not_fit_is_refused() -> None:
-    """Even if duplicates would make it fit; and the array stays as it was."""
+    """Even if it would fit after duplicates are dropped. The array does not change."""
     for variant in names("insert"):
         committed = Committed([3, 5], capacity=3, sorted=True)
         assert code_of(lambda c=committed, v=variant: c.insert([3, 5], variant=v)) == (lib.PGQ_SNAPBUILD_CAPACITY, 0)  # type: ignore[misc]
@@ -495,7 +496,7 @@ def test_null_batches_and_targets_are_refused() -> None:
 
 
 def test_nothing_is_done_to_nothing() -> None:
-    """Arrays without memory at all are arrays."""
+    """An array may have no memory at all."""
     for name, call in ((pointer.name, pointer.call) for pointer in pointers() if pointer.supported):
         kind = "pgq_snapbuild_committed_full *" if "full" in name else "pgq_snapbuild_committed *"
         expected = lib.PGQ_SNAPBUILD_CAPACITY if name.startswith("insert") else lib.PGQ_OK

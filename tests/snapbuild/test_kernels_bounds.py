@@ -74,7 +74,7 @@ def test_the_greatest_capacity_is_accepted_and_one_more_refused(struct: str, cal
 
 
 def known_of(xids: list[int], **members: Any) -> tuple[Any, Any]:
-    """A struct of the caller's making, all flags set; and what it points to, to be kept alive."""
+    """A struct that the caller makes, with all flags set, and the memory that it points to, to be kept alive."""
     memory, valid = ffi.new("uint32_t[]", xids), ffi.new("bool[]", [True] * len(xids))
     init = {"xids": memory, "valid": valid, "capacity": len(xids), "head": len(xids), "num": len(xids)} | members
     return ffi.new("pgq_snapbuild_known_assigned *", init), (memory, valid)
@@ -138,7 +138,7 @@ def test_a_full_snapshot_into_exactly_its_space() -> None:
 
 @pytest.mark.parametrize("n", range(2, 10))
 def test_an_addition_into_exactly_its_space_does_not_compress(n: int) -> None:
-    """One XID was removed; as long as the new ones fit behind the rest, the gap stays."""
+    """One XID was removed. As long as the new ones fit after the rest, the gap stays."""
     for capacity in (4 + n, 3 + n, 2 + n):
         kernel, oracle = KnownAssigned(capacity), ref.KnownAssigned(capacity)
         for known in (kernel, oracle):
@@ -197,7 +197,7 @@ def test_a_full_snapshot_of_the_widest_span(low: int, between: int) -> None:
 
 # ---- what a refusal says ---------------------------------------------------------------------------
 
-# What the text of each code must speak of.
+# The words that the text of each code must contain.
 TEXTS = {
     "PGQ_SNAPBUILD_XID_PERMANENT": "a permanent XID (below 3)",
     "PGQ_SNAPBUILD_UNSORTED": "not in the order",

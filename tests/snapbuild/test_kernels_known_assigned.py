@@ -80,7 +80,7 @@ def checked(xids: list[int], tail: int) -> tuple[int, int]:
 
 @pytest.mark.parametrize("tail", [0, 1, 5])
 def test_check_names_the_element_by_its_place_in_the_array(tail: int) -> None:
-    """Counted from 1 at the array's start, not at the tail; what lies below the tail is not looked at."""
+    """It counts from 1 at the array's start, not at the tail. Entries below the tail are not checked."""
     sound = list(range(100, 120))
     assert checked([7] * tail + sound[tail:], tail) == (lib.PGQ_OK, 0)
     for i in range(tail, 20):

@@ -22,7 +22,7 @@ VARIANTS = [v.name for v in kernels.variants("known_assigned") if v.supported]
 
 
 def call(known: Any, method: str, *args: Any) -> Any:
-    """What a method answers, or the code and index of its refusal."""
+    """The answer of a method, or the code and index of its refusal."""
     try:
         return getattr(known, method)(*args)
     except (PgquernError, XidArrayError) as error:

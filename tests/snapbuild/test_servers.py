@@ -121,7 +121,7 @@ def test_the_purges_are_worth_looking_at(build: Build, wrap: bool) -> None:
     if wrap:
         spanning = [seen for seen in partial if across(seen.rebuilt)]
         assert len(spanning) >= 3
-        # The trap: one lower bound in the raw-sorted array keeps too little there.
+        # One lower bound in the raw-sorted array would keep too little here.
         wrong = [sorted(x for x in seen.rebuilt if x >= seen.purge.xmin) for seen in spanning]
         assert any(kept != sorted(seen.after) for kept, seen in zip(wrong, spanning, strict=True))
 

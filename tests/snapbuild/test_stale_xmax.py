@@ -55,11 +55,11 @@ class Observed:
     near: Pair
     far: Pair
     received: str
-    """By the session that lived through it all."""
+    """The rows that the first session decoded."""
     messages: list[str]
-    """What its builder said."""
+    """The messages of its builder."""
     received_again: str
-    """By the session after it."""
+    """The rows that the session after it decoded."""
     rows: list[tuple[Any, ...]]
     """Of the table `far`, by SQL."""
 
@@ -142,7 +142,7 @@ def test_near_xmax_the_younger_transaction_is_seen(build: Build) -> None:
 
 @per_build
 def test_opposite_to_xmax_its_new_column_is_lost_without_a_word(build: Build) -> None:
-    """Not for a moment only: the row after the next running-xacts record lacks it too."""
+    """Not only for a moment: the row after the next running-xacts record lacks the column too."""
     seen = observe(build)
     assert (seen.far.older, seen.far.younger) == (seen.near.younger + HALF, seen.near.younger + 1 + HALF)
     assert seen.rows == [(1, 2), (3, 4)]

@@ -160,13 +160,13 @@ Lines = list[dict[str, Any]]
 
 
 def purge_keeps_one(lines: Lines) -> None:
-    """The last purge that drops something leaves, it is said, one XID more than it did."""
+    """The altered trace says that the last purge that drops something leaves one XID more than it did."""
     purge = [line for line in lines if line.get("before", 0) > line.get("after", 0)][-1]
     purge["after"] += 1
 
 
 def commit_untold(lines: Lines) -> None:
-    """The builder says nothing, it is said, of the last commit that it tracked."""
+    """The altered trace says that the builder logs nothing about the last commit that it tracked."""
     told = [line for line in lines if line.get("event") == "read_commit"][-1]
     told.clear()
     told["event"] = "read"
@@ -191,7 +191,7 @@ def all_traces(folder: Path) -> dict[str, Journal]:
 
 @dataclass(frozen=True)
 class Replayed:
-    """What was recorded, and what TLC says of each trace and of each `NAME_altered`."""
+    """The recorded traces, and the verdict of TLC on each trace and each `NAME_altered`."""
 
     journals: dict[str, Journal]
     items: dict[str, dict[str, Any]]
@@ -235,7 +235,7 @@ def replayed(tmp_path_factory: pytest.TempPathFactory) -> Replayed:
 def test_a_trace_is_accepted_whole(replayed: Replayed, name: str) -> None:
     journal, item = replayed.journals[name], replayed.items[name]
     assert (item["result"], item["property"]) == ("success", None), item["reason"]
-    # One state a step, and the first: no event was left out, none was followed twice.
+    # One state for each step, and the first one: no event was left out, and none was followed twice.
     assert item["depth"] == item["distinct"] == len(journal.events) + 1
     tally("snapbuild", "events of traces followed by the model", len(journal.events))
 

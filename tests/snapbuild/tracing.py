@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: PostgreSQL
-"""Traces of a snapshot builder: what a server did and its decoder made of it, for spec/snapbuild/TraceSnapbuild.tla.
+"""Traces of a snapshot builder: what a server and its decoder did, for spec/snapbuild/TraceSnapbuild.tla.
 
 Of a real server all is observed. The XIDs of transactions and subtransactions are those of rows that they inserted;
 each statement returns before the next one is sent, so the order is that of the WAL. What a running-xacts record names
@@ -75,7 +75,7 @@ class Journal:
     # ---- the server ----
 
     def assigned_up_to(self, xid: int) -> None:
-        """XIDs that were assigned out of sight."""
+        """XIDs that were assigned unseen."""
         if XID.precedes(xid, self.next_xid):
             raise ValueError(f"XID {xid} is said to be the next one after {self.next_xid}")
         unseen = 0
@@ -167,7 +167,7 @@ class Client:
 
 @dataclass(frozen=True)
 class Record:
-    """A running-xacts record, as the log tells of it; `end`: the LSN behind it."""
+    """A running-xacts record as the log shows it; `end`: the LSN after it."""
 
     end: int
     oldest: int
@@ -204,7 +204,7 @@ class Recorder:
     # ---- running-xacts records ----
 
     def records(self) -> Iterator[Record]:
-        """Those that the log has got since the last call."""
+        """The records that were logged since the last call."""
         lines = self.server.log_text().splitlines()
         for line in lines[self.heard :]:
             if found := _RUNNING.search(line):
@@ -212,7 +212,7 @@ class Recorder:
         self.heard = len(lines)
 
     def note(self, early: Callable[[Record], bool] = lambda _: True) -> None:
-        """Put records into the journal: those of the late ones that are early enough."""
+        """Put those of the late records into the journal that come early enough."""
         for record in filter(early, self.late):
             self.journal.running(record.oldest, record.next_xid)
             self.ends.append((record.end, len(self.journal.wal)))
@@ -227,7 +227,7 @@ class Recorder:
     # ---- transactions ----
 
     def execute(self, client: Client, query: str) -> psycopg.Cursor[Any]:
-        """A statement of which the journal is then told. What other processes wrote before it is put in first."""
+        """Run a statement that the journal then records. Records that other processes wrote before it go in first."""
         before = self.ask(INSERT_LSN)
         cursor = client.connection.execute(query.encode())
         self.late += self.records()
@@ -320,7 +320,7 @@ class Recorder:
         self.heed(messages)
 
     def decode(self, *, consume: bool = False) -> None:
-        """Decode all that there is; each time it is a new builder, which begins where the slot says."""
+        """Decode all that there is. Each call has a new builder, which begins where the slot says."""
         restart = self.ask(f"SELECT restart_lsn - '0/0' FROM pg_replication_slots WHERE slot_name = '{SLOT}'")
         at = next(number for end, number in self.ends if end > restart)
         if self.journal.decoded:

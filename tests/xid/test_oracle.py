@@ -30,14 +30,14 @@ def normals(ring: Ring) -> range:
 
 
 def xids(ring: Ring = XID) -> st.SearchStrategy[int]:
-    """Any XID; the permanent ones, both sides of the wrap and of the middle more often than chance would."""
+    """Any XID. The permanent ones and those on both sides of the wrap and of the middle are more frequent."""
     edges = [*range(6), *range(ring.half - 3, ring.half + 4), *range(ring.size - 4, ring.size)]
     return st.sampled_from(edges) | st.integers(0, ring.size - 1)
 
 
 @st.composite
 def pairs(draw: st.DrawFn) -> tuple[int, int]:
-    """Two normal XIDs, often at a distance where the answer turns."""
+    """Two normal XIDs, often at a distance where the answer changes."""
     a = draw(xids().filter(XID.is_normal))
     near = st.sampled_from([0, 1, 2, 3, 4, XID.half - 1, XID.half, XID.half + 1, XID.size - 1])
     b = (a + draw(near | st.integers(0, XID.size - 1))) % XID.size
