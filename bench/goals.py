@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: PostgreSQL
-"""What a stem's benchmarks are held to: the floors and targets of `bench/STEM/goals.toml`, and how they stand.
+"""The bounds for a stem's benchmarks: the floors and targets of `bench/STEM/goals.toml`, and whether they hold.
 
 A *floor* is a regression bound. It breaks in a configuration where the whole confidence interval of the ratio is worse
 than the bound, so noise does not break it. A *target* is what we aim at. It holds in a configuration where the
-unfavourable end of the interval does. Where bare memory moves miss a target too, the bare moves are the target.
+unfavourable end of the interval does. If bare memory moves also miss a target, the time of the bare moves is the
+target.
 
 A configuration is a dict such as {"regime": "L2", "n": "226", "order": "random"}. A selector gives, for some keys, a
 value (`85`, `"random"`), a list of values, a bound (`">=100"`, `"<=12"`) or a range (`"24..40"`, ends included).
@@ -88,16 +89,16 @@ class Entry(BaseModel):
 
 
 class Roles(Entry):
-    """Who is who in a family of configurations."""
+    """The roles of the variants in a family of configurations."""
 
     where: Selector = {}
     upstream: list[str]
     ours: list[str]
     again: tuple[str, str] | None = None
-    """A variant and the same under a second name: the A/A row."""
+    """A variant and its second name: the A/A row."""
     limit: str | None = None
     bare: list[str] = []
-    """Variants that do no more than must be done."""
+    """Variants that do only the work that cannot be avoided."""
 
     def faster_upstream(self, times: Times) -> str:
         """The upstream variant with the least median: a claim is a ratio to this one."""
@@ -117,7 +118,7 @@ class Bound(Entry):
     at_most: float | None = None
     """Times as long as `against`; nanoseconds if that is "ns"."""
     obstacle: str = ""
-    """What stands in the way where the target does not hold."""
+    """The reason why the target does not hold everywhere."""
 
     @model_validator(mode="after")
     def one_side(self) -> "Bound":
@@ -176,13 +177,13 @@ def ratio_of(bound: Bound, variant: str, who: Roles, times: Times) -> Ratio | No
 
 @dataclass(frozen=True)
 class Found:
-    """How a bound stands in one configuration."""
+    """A bound and the measured ratio in one configuration."""
 
     config: Config
     ratio: Ratio
     bound: float
     bare: bool
-    """The bound is what bare moves reach, because they miss the one of the table."""
+    """The bound is the ratio of the bare moves, because they miss the bound of the table."""
     at_least: bool
 
     @property
@@ -207,7 +208,7 @@ class Found:
 
 @dataclass(frozen=True)
 class Standing:
-    """How a floor or a target of one variant stands in all configurations that it is about."""
+    """A floor or a target of one variant, with the ratios in all configurations that it applies to."""
 
     bound: Bound
     variant: str

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: PostgreSQL
-"""Runs a stem's binary, one process a configuration; harness.h says how its variants are measured side by side.
+"""Runs a stem's binary, one process a configuration. harness.h says how the variants of a configuration are measured.
 
 A benchmark's name is `stem/key=value/.../variant=V`; all but the variant is its configuration.
 """

@@ -91,7 +91,7 @@ def floor_items(floors: Sequence[Standing]) -> list[dict[str, Any]]:
 
 
 def judged(table: Goals, measured: Measured, quick: bool) -> tuple[list[Standing], list[Standing]]:
-    """Floors and targets as they stand. The quick selection measures other configurations: it judges nothing."""
+    """The floors and targets with their ratios; none for the quick selection, which measures other configurations."""
     if quick:
         return [], []
     floors = [s for bound in table.floor for s in goals.stand(bound, table, measured, is_floor=True)]

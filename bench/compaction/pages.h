@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: PostgreSQL */
 /*
- * The one maker of heap pages for benchmarks: pages on which some tuples have died. Used by the benchmarks, by the
- * instruction counts, and through pages.py by what is written in Python.
+ * The one maker of heap pages for benchmarks: pages on which some tuples have died. The benchmarks and the instruction
+ * counts use it, and Python code uses it through pages.py.
  */
 #ifndef BENCH_COMPACTION_PAGES_H
 #define BENCH_COMPACTION_PAGES_H

@@ -60,7 +60,7 @@ void require_honest_limit(const Pages &pages, size_t n)
     }
 }
 
-// A fast wrong kernel is worth nothing: all variants of one order must give the same bytes.
+// No wrong kernel is timed: all variants of one order must give the same bytes.
 void require_equal_results(const Pages &pages)
 {
     Page got = bench::aligned<uint8_t>(PAGE_SIZE);
@@ -235,7 +235,7 @@ void add_cold(const page_shape &shape, bool random_order)
                bench::names_of(variants), 1, timer);
 }
 
-// Every (n, lp_len) fills a page or is as small as they come; the two-INT table with fillfactor 85 is (226, 32).
+// Each (n, lp_len) fills a page or is as small as possible; the two-INT table with fillfactor 85 is (226, 32).
 const bench::Registration repairs{[] {
     static constexpr int sizes[][3] = {{10, 24, 24},  {10, 600, 600}, {50, 24, 24},  {50, 152, 152},
                                        {95, 76, 76},  {100, 32, 32},  {185, 24, 24}, {185, 40, 40},

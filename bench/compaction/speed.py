@@ -3,7 +3,7 @@
 
     python -m bench.compaction.speed      (5 s)
 
-It says what a differential run can afford; repair.cc times the kernels themselves. Writes
+It shows how many pages a differential run can check; repair.cc times the kernels themselves. Writes
 build/results/speed/compaction.json.
 """
 

@@ -3,10 +3,10 @@
 
     python -m bench.icount.run STEM [--accept]
 
-They do not depend on how busy the machine is: a kernel that got 5 % worse shows. callgrind counts; a kernel that
-valgrind does not know is single-stepped (step.c). Both count some variants: if they differ there, libc has chosen other
-code in one of them, and the stepped variants are skipped. The count includes libc's part (memcpy, memmove);
-GLIBC_TUNABLES keeps its choice of code the same on every CPU with AVX2.
+They do not depend on the load of the machine, so they show that a kernel has become 5 % worse. callgrind counts; a
+kernel that valgrind does not know is single-stepped (step.c). Both count some variants: if they differ there, libc has
+chosen other code in one of them, and the stepped variants are skipped. The count includes libc's part (memcpy,
+memmove); GLIBC_TUNABLES keeps its choice of code the same on every CPU with AVX2.
 
 bench/STEM/icount.toml lists variants and shapes, bench/STEM/icount.json the recorded counts. They belong to one version
 of gcc and of glibc, and to libc's code for AVX2 or without: with another one the comparison is reported as skipped.
@@ -68,7 +68,7 @@ class Counter:
         self.subject = Subject.model_validate(tomllib.loads(Path(f"bench/{stem}/icount.toml").read_text()))
 
     def run(self, *command: str) -> subprocess.CompletedProcess[str]:
-        """Runs a counter; ClickException with what it said if it fails."""
+        """Runs a counter. ClickException, with its output: it failed."""
         done = subprocess.run(command, capture_output=True, text=True, env=ENVIRONMENT)
         if done.returncode != 0:
             raise click.ClickException(f"{' '.join(command)} failed: {(done.stderr or done.stdout).strip()[-500:]}")

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: PostgreSQL
-"""The report: what every layer wrote to build/results/, on one page and in one table."""
+"""The report: the results of all layers in build/results/, on one page and in one table."""

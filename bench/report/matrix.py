@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: PostgreSQL
-"""The matrix of stems and layers: what stands in each cell, read off the tree.
+"""The matrix of stems and layers: the contents of each cell, read from the tree.
 
     python -m bench.report.matrix            print it
     python -m bench.report.matrix --write    put it into README.md, between its markers
@@ -62,7 +62,7 @@ def missing(table: list[Row], why: dict[tuple[str, str], str]) -> list[str]:
 
 
 def cell_text(layer: str, files: list[str]) -> str:
-    """What stands in a cell, in a few words."""
+    """The contents of a cell in a few words."""
     noun = {"model": "module", "proof": "file", "kernel": "file", "test": "file", "bench": "file"}.get(layer)
     if not files:
         return "–"

@@ -31,7 +31,7 @@ struct Array {
 using ArrayPool = bench::Pool<Array>;
 using Purges = std::vector<bench::Named<pgq_snapbuild_purge_fn>>;
 
-// What a call needs, in one place: looking for it elsewhere would be part of every time.
+// The arguments of a call, in one place: to search for them elsewhere would be part of every time.
 struct PurgeCall {
     pgq_snapbuild_committed committed;
     uint32_t xmin;

@@ -9,11 +9,11 @@ the commit rates that were reported; a running-xacts record every 15 seconds, as
 purges.
 
 Only the builder's own work is timed: insertion, snapshots, purges, in the C library. Snapshots, of which upstream's
-take milliseconds, are timed at every so many commits, and the sum scaled up. `implied` is how many transactions a
-second a decoder would do in the first 40 seconds, if it spent on each, besides, as much as the patched one of the
-report did in all: a model, not the measurement of a server.
+take milliseconds, are timed at every so many commits, and the sum scaled up. `implied` is the number of transactions a
+second that a decoder would reach in the first 40 seconds, if the rest of its work on each transaction took as long as
+the patched decoder of the report took in all. It is a model, not a measurement of a server.
 
-In a whole server on other workloads the purge is 3 % of decoding at the very most: what is seen here is the sort.
+In a whole server on other workloads the purge is at most 3 % of decoding. The effect seen here is that of the sort.
 """
 
 import heapq
@@ -96,7 +96,7 @@ def function(kind: str, name: str) -> Any:
 
 
 def call_cost() -> float:
-    """Nanoseconds that timing a call into the library takes by itself: to be taken off."""
+    """Nanoseconds that the timing of a call into the library itself takes. They are subtracted."""
     costs = sorted(timed(lambda: lib.pgq_snapbuild_known_assigned_search(ffi.NULL, 3)) for _ in range(20_000))
     return float(costs[len(costs) // 2])
 
@@ -133,7 +133,7 @@ def run(workload: Workload, path: Choice, seconds: float, overhead: float) -> di
         inserted = max(0.0, timed(lambda: insert(committed, batch, 1, True)) - overhead)
         spent["insert"] += inserted
         if tracked % path.every == 0:
-            # A time slice lost to another process would be scaled up with the rest: the middle of three.
+            # The middle of three: a time slice lost to another process would be scaled up with the rest.
             built = max(0.0, sorted(timed(lambda: snapshot(committed, copy, space)) for _ in range(3))[1] - overhead)
             spent["snapshot"] += built * path.every
             if tracked % 1000 == 0:

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: PostgreSQL */
 /*
- * libFuzzer target: any bytes, made a page, go to every variant of compaction that this CPU runs. Each must refuse the
- * page, unchanged, with the fault that the definition below names; or repair it, judged below by what pgquern.h promises
- * and not by comparison with another variant.
+ * libFuzzer target: makes a page of any bytes and gives it to every variant of compaction that this CPU runs. Each must
+ * refuse the page, unchanged, with the fault that the definition below names, or repair it. The result is judged by the
+ * contract in compaction.h, not by comparison with another variant.
  *
  * Input: byte 0 says how the rest is read. RAW: the page's own bytes, the header set right on request. Otherwise the rest
  * describes a page, five bytes a line pointer (see describe), so that most inputs reach the deep states; what is left
@@ -34,7 +34,7 @@ typedef struct line {
 
 static unsigned long long answers[CODES];
 
-/* How often each answer was given. The runner fails if one was never given: a run that never got past the checks shows. */
+/* How often each answer was given. The runner fails if one was never given, as in a run that passes no check. */
 __attribute__((destructor)) static void print_tally(void)
 {
     static const struct {

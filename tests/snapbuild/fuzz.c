@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: PostgreSQL */
 /*
- * libFuzzer target: any bytes, made arrays of XIDs, go to every variant of every kind on XID arrays that this CPU runs.
- * Each must refuse what the contract in pgquern.h refuses, or give what the plain definitions below give; arrays lie in
- * memory of exactly their size, so that AddressSanitizer sees a step beyond.
+ * libFuzzer target: makes arrays of XIDs of any bytes and gives them to every variant of every kind on XID arrays that
+ * this CPU runs. Each must refuse what the contract in snapbuild.h refuses, or give the result of the plain definitions
+ * below. Arrays have memory of exactly their size, so that AddressSanitizer sees an access beyond.
  *
  * Input: byte 0 says what to do and how to read the rest; then four bytes xmin; then pairs of two bytes, each an XID by
  * its distance from xmin, or from the point half a ring away; the first half of them is the array, the rest a batch. Some
@@ -27,12 +27,12 @@ enum {
     TIGHT = 4,     /* no space for the batch */
     PERMANENT = 8, /* leave permanent XIDs in */
     CONSISTENT = 16,
-    DRAWN_OUT = 96 /* both: not every array of few is worth the time */
+    DRAWN_OUT = 96 /* both bits: to extend every short array would take too long */
 };
 
 static unsigned long long answers[CODES];
 
-/* How often each answer was given. The runner fails if one was never given: a run that never got past the checks shows. */
+/* How often each answer was given. The runner fails if one was never given, as in a run that passes no check. */
 __attribute__((destructor)) static void print_tally(void)
 {
     static const struct {
@@ -197,7 +197,7 @@ static void compresses(const uint32_t *xids, size_t n, uint32_t flags)
     free(valid);
 }
 
-/* xids[0 .. n) drawn out to runs; if they are sorted, what is strictly rising of it. */
+/* Extends each of xids[0 .. n) to a run. If they must be sorted, keeps only the XIDs that rise strictly. */
 static void long_purges(const uint32_t *xids, size_t n, uint32_t xmin, bool sorted)
 {
     size_t run = sorted ? SORTED_RUN : RUN, total = 0;
@@ -244,7 +244,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         n = kept;
     }
 
-    /* A claim that does not hold, and permanent XIDs, must be found; the kernels are then not to be called. */
+    /* A false claim to be sorted, and permanent XIDs, must be found. The kernels are then not called. */
     claim = data[0] & (SORTED | CLAIM);
     pgq_snapbuild_committed committed = {xids, n, n, claim};
     pgq_status status = pgq_snapbuild_committed_check(&committed);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: PostgreSQL */
 /*
- * KnownAssignedXids with readers: the startup process adds, removes and compresses while others search and copy, each
- * holding what the contract in pgquern.h demands and no more: readers the lock shared, an addition that fits no lock at
- * all, all else the lock exclusively. Built with ThreadSanitizer it shows a race, and built without it runs at full
- * speed; either way each answer must be one that could have been true while it was looked for:
+ * KnownAssignedXids with readers: the startup process adds, removes and compresses while others search and copy. Each
+ * holds exactly the lock that the contract in snapbuild.h demands: readers hold it shared, an addition that fits holds
+ * none, all others hold it exclusively. Built with ThreadSanitizer the program shows data races; built without it runs
+ * at full speed. In both cases each answer must have been true at some moment of the call:
  * - an XID whose addition had ended before must be there, and one that this reader has seen, unless it was removed;
  * - an XID whose addition had not begun after must not be there, nor one that was removed or never added;
  * - a copy is what was live up to some point, without a gap.
@@ -82,8 +82,8 @@ static bool is_live(size_t index)
 /* ---- readers --------------------------------------------------------------------------------------------------- */
 
 /*
- * What must be there at least. To ask what has ended acquires all that the writer did, and would order what the head
- * alone should order: only every other look asks.
+ * The XIDs that must be there at least. To read which additions have ended acquires all that the writer did. That would
+ * order what the head alone should order, so only every other call reads it.
  */
 static size_t certain(reader *me)
 {
@@ -96,7 +96,7 @@ static size_t certain(reader *me)
     return ended > me->seen ? ended : me->seen;
 }
 
-/* Mostly near the head, where things happen. */
+/* Mostly near the head, where XIDs are added. */
 static size_t somewhere(reader *me)
 {
     size_t begun = atomic_load_explicit(&standby.begun, memory_order_relaxed), back = draw(&me->random, 8);
@@ -110,7 +110,7 @@ static void search(reader *me)
     size_t low = certain(me), index = somewhere(me), high;
     bool found = pgq_snapbuild_known_assigned_search(&standby.known, xid_of(index));
 
-    /* A search that found it has loaded a head that was stored after this. */
+    /* A search that found the XID has loaded a head that was stored after this. */
     high = atomic_load_explicit(&standby.begun, memory_order_relaxed);
     if (found) {
         require(index < high, "found before its addition began", index);
@@ -293,7 +293,7 @@ static void start(void)
     pthread_rwlockattr_t attributes;
 
     pthread_rwlockattr_init(&attributes);
-    /* Else three readers never let it in. */
+    /* Otherwise three readers would never let it in. */
     pthread_rwlockattr_setkind_np(&attributes, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP);
     pthread_rwlock_init(&standby.lock, &attributes);
     standby.known.xids = standby.xids;

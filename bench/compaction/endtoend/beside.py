@@ -3,11 +3,10 @@
 
     python -m bench.compaction.endtoend.beside [--build 15-debian ...] [--passes 9] [-w n=226 ...]
 
-It takes the configurations of repair.cc in L2, its pages and its protocol (prb.c, prb_time). It shows what the
-benchmark cannot: the function as its users run it, compiled by its packager. Debian's 15 is built with -O2, as our
-kernels are; the embedded servers with -Os, so they say how those builds do, and no more. Writes
-build/results/beside/compaction.json.
-About 3 minutes a server.
+It takes the configurations of repair.cc in L2, its pages and its protocol (prb.c, prb_time). Unlike the benchmark it
+measures the function as its users run it, compiled by its packager. Debian's 15 is built with -O2, as our kernels are.
+The embedded servers are built with -Os, so their figures apply only to those builds. Writes
+build/results/beside/compaction.json. About 3 minutes a server.
 """
 
 from __future__ import annotations

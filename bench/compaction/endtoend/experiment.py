@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: PostgreSQL
 """One crash, recovered again and again, each time with another kernel in the server.
 
-The workload is that of the mail that brought PostgreSQL 14 its algorithm: a table of two INTs, fillfactor 85, updated
-one row at a time at random; then the server is stopped at once, and the time it takes to recover is the subject. Nearly
+The workload is that of the mail that proposed PostgreSQL 14's algorithm: a table of two INTs, fillfactor 85, updated
+one row at a time at random; then the server is stopped at once, and the time of its recovery is measured. Nearly
 every update finds its page full and prunes it, and every prune is redone. The crashed cluster is kept, and copied for
 each recovery, so all start from the same bytes.
 

@@ -3,10 +3,10 @@
 
     python -m bench.compaction.endtoend.run [--updates 500000] [--repeat 3] [--build 13 ...]
 
-Repetitions go round all kernels before the next begins, the first one rotating, so that slow drifts of the machine meet
-all alike. `native` is the server's own function, and stands there twice: the noise floor. Ratios are of one round:
-native's startup CPU over the kernel's. Results of other numbers of updates and other builds already in the file stay.
-About 9 minutes for 500,000 updates on four servers, 30 for 1,500,000, on a quiet machine.
+Each repetition runs all kernels before the next one begins, and each begins with another kernel, so that slow drifts of
+the machine affect all alike. `native` is the server's own function; it is listed twice, which shows the noise floor.
+Ratios are of one round: native's startup CPU over the kernel's. Results of other numbers of updates and other builds
+already in the file stay. About 9 minutes for 500,000 updates on four servers, 30 for 1,500,000, on a quiet machine.
 """
 
 from __future__ import annotations

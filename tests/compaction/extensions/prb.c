@@ -3,9 +3,9 @@
  * prb: the server's own PageRepairFragmentation, callable from SQL on any heap page, and timed beside ours.
  *
  * The server exports the function (src/backend/storage/page/bufpage.c; declared in src/include/storage/bufpage.h), so
- * the dynamic linker binds the name below to it. Its errors are the server's own reports and pass by untouched.
- * What it does not check it trusts: feed it only pages that our checks accept, or refuse for the header, lp_off or total
- * (see README of this folder's tests: anything else can smash the backend's stack).
+ * the dynamic linker binds the name below to it. Its errors are the server's own reports and are not changed. It trusts
+ * what it does not check: give it only pages that our checks accept, or refuse for the header, lp_off or total. Any
+ * other page can destroy the backend's stack (tests/compaction/prb.py).
  */
 #include "abi.h"
 #include "pgquern.h"

@@ -8,9 +8,9 @@
  * bytes there are overwritten with a jump to ours. Same binary, same WAL, nothing else changed, so a difference between
  * two runs is the kernel's. Children of the postmaster inherit the jump.
  *
- * Says so in the log at start, and each process how often it ran the kernel when it ends. A start without
- * PGQUERN_PRELOAD, with the name of no variant, or of one that this CPU cannot run, fails. A server of another major
- * than this was built for refuses the library by its magic block.
+ * The library reports itself in the log at start. Each process logs at its end how often it ran the kernel. A start
+ * fails without PGQUERN_PRELOAD, with a name that is no variant, or with a variant that this CPU cannot run. A server
+ * of another major refuses the library by its magic block.
  */
 #include "abi.h"
 #include "pgquern.h"

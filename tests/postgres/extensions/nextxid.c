@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: PostgreSQL */
 /*
- * set_next_xid(next bigint, oldest bigint): puts a test cluster next to the wrap, as pg_resetwal -x -u would, which the
- * embedded servers come without. Never for a cluster with data of value.
+ * set_next_xid(next bigint, oldest bigint): puts a test cluster next to the wrap, as pg_resetwal -x -u would. The
+ * embedded servers have no pg_resetwal. Never for a cluster with data of value.
  *
  * Writes nextXid (a FullTransactionId, epoch << 32 | xid) and oldestXid of the server's shared variables
  * (src/include/access/transam.h: TransamVariables, before 17 ShmemVariableCache), which the next checkpoint puts into the
