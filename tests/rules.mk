@@ -17,8 +17,13 @@ KERNEL_TESTS := $(wildcard tests/$(or $(STEM),*)/test_kernels*.py)
 SANITIZED    := $(wildcard tests/$(or $(STEM),*)/test_sanitized.py)
 
 .PHONY: differential test-python test-deep test-levels test-asan lint-python
-differential: $(TEST_NEEDS) $(EXTRACTED) ## proofs, oracles and kernels against each other on thousands of inputs; STEM= narrows (1 minute a stem)
-	@PGQUERN_RESULT=test $(PYTEST) $(DIFFERENTIAL)
+# A process for each stem, as many side by side as there are CPUs.
+differential: $(TEST_NEEDS) $(EXTRACTED) ## proofs, oracles and kernels against each other on thousands of inputs; STEM= narrows (1 minute)
+	@echo "side by side, shown as they end: $(sort $(notdir $(patsubst %/,%,$(dir $(DIFFERENTIAL)))))"
+	@$(MAKE) --keep-going --output-sync=target --jobs=$$(nproc) $(sort $(patsubst tests/%/,differential-%,$(dir $(DIFFERENTIAL))))
+
+differential-%:
+	@PGQUERN_RESULT=test $(PYTEST) $(filter tests/$*/%,$(DIFFERENTIAL))
 
 # A process for each folder of tests, as many side by side as there are CPUs: `house` are the tests of no row.
 TEST_FOLDERS := $(sort $(notdir $(patsubst %/,%,$(dir $(wildcard tests/$(or $(STEM),*)/test_*.py))))) $(if $(STEM),,house)
