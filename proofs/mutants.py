@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: PostgreSQL
-"""Change one thing in a proved definition and see a proof stop. proofs/STEM/mutants.toml lists the changes.
+"""Changes one thing in a proved definition and checks that a proof stops. proofs/STEM/mutants.toml lists the changes.
 
 Works on a copy of the compiled development (build/proofs, made by the audit) in build/proof-mutants. A mutant that Coq
 still accepts is a failure, and so is one that stops another proof than recorded. That a proof stops does not show that

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: PostgreSQL
-"""Run the models and hold what they show against spec/STEM/models.toml.
+"""Run the models and compare their results with spec/STEM/models.toml.
 
-Exits with 0 iff nothing failed, with 2 if it could not begin. Results: build/results/model/STEM.json, and
-build/results/model-large/STEM.json for the large runs alone. Configuration files: build/model/STEM/RUN.cfg; what the
-tools said: build/model/STEM/RUN/log.
+Exits with 0 if nothing failed, with 1 if something failed, with 2 if it could not begin. Results:
+build/results/model/STEM.json, and build/results/model-large/STEM.json for the large runs alone. Configuration files:
+build/model/STEM/RUN.cfg; what the tools said: build/model/STEM/RUN/log.
 """
 
 from __future__ import annotations

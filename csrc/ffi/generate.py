@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: PostgreSQL
 """Writes the C source of the Python binding from the public headers.
 
-The headers are the only place where the API is declared. The C compiler's preprocessor puts together what the umbrella
-includes; cffi is given that text. The standard headers stay out of it: empty files stand for them, since cffi knows
-their types. The compiler is $CC, or cc.
+Only the headers declare the API. The C compiler's preprocessor joins the headers that the umbrella includes; cffi gets
+that text. Empty files replace the standard headers, since cffi knows their types. The compiler is $CC, or cc.
 
     generate.py csrc/pgquern.h build/ffi-src/_pgquern.c
 """

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: PostgreSQL
-"""The audit of the proofs: what is claimed is proved, and it is still the claim that was last reviewed."""
+"""The audit of the proofs: each claim is proved, and it is the claim that was last reviewed."""

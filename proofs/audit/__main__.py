@@ -4,7 +4,7 @@
 The audit fails on: a .v that _CoqProject does not list (or a listed one that is not there), a source that admits or
 assumes something, a required theorem that is missing or has no English sentence over it, a subject without witnesses, a
 statement, a set of assumptions or a definition behind a statement that differs from the golden files, and anything that
-coqchk holds against the compiled files.
+coqchk finds wrong with the compiled files.
 
 Writes build/results/proof/STEM.json. Exit code 0 only if everything passed.
 """

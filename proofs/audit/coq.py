@@ -158,7 +158,7 @@ def print_definitions(build: Path, names: Sequence[str], order: Sequence[str]) -
 
 
 def complaints_of(said: str) -> list[str]:
-    """What coqchk holds against the files that it checked, from its summary."""
+    """The complaints of coqchk about the files that it checked, from its summary."""
     # The summary must be there: its absence would read as "nothing assumed".
     if "* Axioms:" not in said:
         return [f"coqchk rejects the compiled files:\n{said}"]

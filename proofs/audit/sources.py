@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: PostgreSQL
-"""What can be read off the sources: which files and theorems there are, and what no source may contain."""
+"""Checks on the sources alone: which files and theorems there are, and which words no source may contain."""
 
 import re
 from collections.abc import Sequence

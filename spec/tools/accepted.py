@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: PostgreSQL
-"""What was accepted: hold a run against it, and write into models.toml what a run showed, for review."""
+"""Compares a run with its accepted result, and writes the results of runs to models.toml for review."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from spec.tools.outcome import Outcome
 
 
 def differences(run: Run, outcome: Outcome) -> list[str]:
-    """Why this run is not the one accepted; empty if it is."""
+    """The differences from the accepted result; empty if there are none."""
     if wrong := unfit(run, outcome):
         return wrong
     accepted, now = run.expected.model_dump(), shown(run, outcome).model_dump()
@@ -22,7 +22,7 @@ def differences(run: Run, outcome: Outcome) -> list[str]:
 
 
 def unfit(run: Run, outcome: Outcome) -> list[str]:
-    """Why this run can't even be accepted: it does not hold, or does not fail on its property."""
+    """Why this run cannot be accepted: it does not hold, or does not fail on its property."""
     expected = run.expected
     if outcome.result == "error":
         return [outcome.reason]
@@ -37,7 +37,7 @@ def unfit(run: Run, outcome: Outcome) -> list[str]:
 
 
 def shown(run: Run, outcome: Outcome) -> Holds | Violates:
-    """What the run showed, in the form of models.toml. A length only where it is the same in every run."""
+    """The result of the run in the form of models.toml. The length is left out if it may differ between runs."""
     if outcome.result == "success":
         return Holds() if run.symbolic else Holds(states=outcome.distinct, depth=outcome.depth)
     trace = None if outcome.sort == "liveness" else outcome.trace_length

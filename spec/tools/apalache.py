@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: PostgreSQL
-"""Apalache, the symbolic model checker, where there is one: laws and inductive invariants on the true 2^32."""
+"""Apalache, the symbolic model checker, if it is installed: laws and inductive invariants on the true 2^32."""
 
 from __future__ import annotations
 
@@ -37,7 +37,8 @@ def find() -> tuple[str, str]:
 
 
 def command(run: Run, build: Path) -> tuple[list[str], Path]:
-    """The command line for Apalache, and the folder to start it in, a copy of the modules: it looks nowhere else."""
+    """The command line for Apalache, and the folder to start it in: a copy of the modules, because it finds no
+    others."""
     path, _ = find()
     config = cfg.write(run, build).resolve()
     scratch = tlc.scratch(run, build)

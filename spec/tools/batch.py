@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: PostgreSQL
 """Runs that must fail, of one module, in one JVM (Batch.java): most of what a short run costs is the start of a JVM.
 
-TLC is made for one run a JVM, so a batch has no last word: a run that does not end in it exactly as accepted, or does
-not end at all, is run again in a JVM of its own, and only that counts. Runs that must hold are never batched: what one
-run leaves behind in TLC has made a true property fail, and nothing shows that it cannot make a false one hold. Nor are
-runs that must violate liveness: after the first such run TLC finds no violation of liveness any more.
+TLC is made for one run a JVM, so the verdict of a batch is not final. If a run does not end in the batch exactly as
+accepted, or does not end at all, it is run again in a JVM of its own, and only that result counts. Runs that must hold
+are never batched: static state that one run left in TLC has made a true property fail, and it might also make a false
+one hold. Runs that must violate liveness are not batched either: after the first such run TLC finds no violation of
+liveness.
 """
 
 from __future__ import annotations

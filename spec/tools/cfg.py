@@ -15,7 +15,7 @@ def path(run: Run, build: Path) -> Path:
 
 
 def write(run: Run, build: Path) -> Path:
-    """Write the run's configuration file, if it is not there as it must be."""
+    """Write the run's configuration file, unless it is already there and right."""
     file, must = path(run, build), "\n".join(lines(run)) + "\n"
     if not file.is_file() or file.read_text() != must:
         file.parent.mkdir(parents=True, exist_ok=True)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: PostgreSQL
-"""Which runs of a model checker there are, and what each one must show: spec/STEM/models.toml, loaded and checked.
+"""The runs of the model checkers and their expected results: spec/STEM/models.toml, loaded and checked.
 
 A file has base configurations and runs. ``[base.NAME]`` holds settings that runs share; a base may start from another
 one (``base = "OTHER"``). ``[run.MODULE_KIND]`` or ``[run.MODULE_KIND_NAME]`` is one run of MODULE.tla: it starts from
@@ -28,7 +28,7 @@ SECONDS, SECONDS_LARGE = 30, 300
 
 
 class ModelError(ValueError):
-    """A models.toml that makes no sense; the message names the file, the run, the key, and what to change."""
+    """A models.toml is wrong; the message names the file, the run, the key, and what to change."""
 
 
 class Table(BaseModel):
@@ -191,7 +191,7 @@ def load(path: Path) -> File:
 
 
 def complaint(error: Any) -> str:
-    """One error of pydantic's, for people: where, and what to change."""
+    """One error of pydantic as a message: where it is, and what to change."""
     where, wrong = error["loc"], error["msg"]
     table, keys = (f"{where[0]} {where[1]}", where[2:]) if len(where) > 1 else ("the file", where)
     if error["type"] == "extra_forbidden":

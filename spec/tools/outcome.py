@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: PostgreSQL
-"""What a run of a model checker showed, and the errors of running one."""
+"""The result of a run of a model checker, and the errors of running one."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-# success: everything was searched and holds. violation: a property was seen to fail. error: neither can be said.
+# success: everything was searched and holds. violation: a property fails. error: neither is known.
 Result = Literal["success", "violation", "error", "skipped"]
 Sort = Literal["invariant", "action", "liveness", "deadlock"]
 

@@ -40,7 +40,7 @@ class How:
 
 @dataclass
 class Item:
-    """A run and how it went: passed, failed or skipped, and why."""
+    """A run and its result: passed, failed or skipped, and why."""
 
     run: Run
     status: Status = "skipped"
@@ -51,7 +51,7 @@ class Item:
 
     @property
     def late(self) -> bool:
-        """Whether it took more CPU time than planned. A slow machine is no failure: this is only said."""
+        """Whether it took more CPU time than planned. This is only reported: a slow machine is no failure."""
         return self.outcome.cpu_seconds > self.run.seconds
 
 
@@ -117,7 +117,7 @@ def run_some(items: Sequence[Item], how: How, stop: threading.Event, over: Calla
 
 
 def cost(some: Sequence[Item]) -> tuple[int, int, int]:
-    """What to start first: by planned seconds, then batches by their length, then by states."""
+    """The order to start in: by planned seconds, then batches by their length, then by states."""
     expected = some[0].run.expected
     states = (expected.states or 0) if isinstance(expected, Holds) else 0
     return max(item.run.seconds for item in some), len(some), states
@@ -154,7 +154,7 @@ def run_one(item: Item, how: How, stop: threading.Event) -> None:
 
 
 def conclude(item: Item, log: Path, ended: Ended, how: How) -> None:
-    """Read what a tool said in a run that is over, and judge it."""
+    """Read the output of a run that has ended, and judge it."""
     run, output = item.run, log.read_text(errors="replace")
     if run.symbolic:
         item.outcome = apalache.parse(output, ended.exit_code, run.properties)
@@ -165,7 +165,7 @@ def conclude(item: Item, log: Path, ended: Ended, how: How) -> None:
 
 
 def judge(item: Item, how: How) -> None:
-    """Say whether a run that is over is as it must be."""
+    """Decide whether a run that has ended passed."""
     item.why = (accepted.unfit if how.accept else accepted.differences)(item.run, item.outcome)
     item.status = "failed" if item.why else "passed"
 
@@ -202,7 +202,7 @@ def states(item: Item) -> str:
 
 
 def line(item: Item) -> str:
-    """What is said of a run that is over."""
+    """The line that is printed for a run that has ended."""
     seconds = f"{item.outcome.cpu_seconds:.1f} s of CPU"
     if item.late:
         seconds += f" [yellow](planned: {item.run.seconds} s)[/]"

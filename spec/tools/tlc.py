@@ -76,9 +76,9 @@ def java(run: Run, build: Path, temporary: Path, *, quick: bool) -> list[str]:
         "-Xmx4g",
         "-XX:+UseSerialGC",
         *(["-XX:TieredStopAtLevel=1"] if quick else []),
-        # Classes that are loaded already; a JVM that can't use them says so on standard output, if it is let.
+        # An archive of loaded classes. A JVM that cannot use it would say so on standard output.
         *([f"-XX:SharedArchiveFile={archive}", "-Xlog:disable"] if archive.is_file() else []),
-        # TLC unpacks its standard modules here; two at once must not share the place.
+        # TLC unpacks its standard modules here; two runs at once must not share the folder.
         f"-Djava.io.tmpdir={temporary}",
         f"-DTLA-Library={library(run, build)}",
         "-cp",
@@ -101,7 +101,7 @@ def batch_jar(build: Path) -> Path:
 
 
 def library(run: Run, build: Path) -> str:
-    """Where modules lie that are not beside the run's own: the common ones and those made of traces."""
+    """The folders of further modules: the common ones, and those generated from traces."""
     return f"{(run.module.parent.parent / 'common').resolve()}{os.pathsep}{(build / 'model' / run.stem).resolve()}"
 
 
@@ -136,7 +136,7 @@ def number(text: str) -> int:
 
 
 def parse(output: str, exit_code: int, properties: Sequence[str]) -> Outcome:
-    """Judge a whole output of TLC together with its exit code. A run that isn't plainly over is an error.
+    """Judge the whole output of TLC together with its exit code. A run without a clear end is an error.
 
     properties: those that the run checks beside its invariants. TLC doesn't name the one that fails for ever.
     """
@@ -156,7 +156,7 @@ def parse(output: str, exit_code: int, properties: Sequence[str]) -> Outcome:
         elif code == STATS and (counts := COUNTS.search(text)):
             seen.total, seen.distinct = number(counts[1]), number(counts[2])
         elif code == COVERAGE_NEXT and (action := COVERED.search(text)):
-            # Coverage is printed anew now and then; the last one counts.
+            # Coverage is printed several times; the last one counts.
             taken[text.split(">:")[0]] = int(action[2])
         elif code in NAMED_VIOLATIONS:
             match = NAMED.search(text)
@@ -177,7 +177,7 @@ def parse(output: str, exit_code: int, properties: Sequence[str]) -> Outcome:
     elif success and exit_code == 0 and not errors and not violated and seen.distinct is not None:
         seen.result = "success"
     else:
-        # What is wrong with a module is told by the parser, outside the messages.
+        # The parser reports errors in a module outside the messages.
         unparsed = UNPARSED.search(output)
         said = unparsed[1] if unparsed else errors[0] if errors else "no verdict"
         said = " ".join(said.split())[:400]

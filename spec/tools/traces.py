@@ -19,7 +19,7 @@ SIZE, SMALL = 2**32, 2**16
 
 
 def small(xid: int) -> int:
-    """A XID on the small ring, which is the server's without its middle: differences and both orders stay."""
+    """The XID on the small ring, which is the server's ring without its middle: differences and both orders stay."""
     if SMALL // 2 <= xid < SIZE - SMALL // 2:
         raise ValueError(f"XID {xid} is too far from the wrap for a ring of {SMALL}")
     return xid if xid < SMALL // 2 else xid - SIZE + SMALL

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: PostgreSQL
-"""The corners: a corner is a name and a predicate over a page. Only the page decides, not the intention of its builder."""
+"""The corners: a corner is a name and a predicate over a page. The page decides, not the intention of its builder."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

@@ -23,10 +23,10 @@ BLCKSZ = 8192
 
 
 class Order(IntEnum):
-    """Where the tuples come to lie, from pd_special downwards."""
+    """The order of the tuples after compaction, from pd_special downwards."""
 
     OFFSET = lib.PGQ_COMPACTION_ORDER_OFFSET
-    """As they lay before, by falling lp_off: PostgreSQL 13 and earlier."""
+    """As before, by falling lp_off: PostgreSQL 13 and earlier."""
     ITEM = lib.PGQ_COMPACTION_ORDER_ITEM
     """By rising line pointer number: PostgreSQL 14 and later."""
 
@@ -81,9 +81,9 @@ def page_repair_fragmentation(page: "type_of_page", *, truncate: bool, variant: 
 
 
 def batch(pages: Sequence["type_of_page"], *, truncate: bool, variant: str | None = None) -> list[tuple[int, int]]:
-    """Compacts pages in place, each as page_repair_fragmentation does; one GIL release for all.
+    """Compacts pages in place, each as page_repair_fragmentation does. Releases the GIL once for all pages.
 
-    Returns (code, index) for each, in order; (0, 0) is an accepted one. A buffer that is not of 8192 bytes gets
+    Returns (code, index) for each page, in order; (0, 0) means accepted. A buffer that is not of 8192 bytes gets
     BLOCK_SIZE and does not stop the others. The pages must not overlap.
     """
     buffers = [ffi.from_buffer(page, require_writable=True) for page in pages]

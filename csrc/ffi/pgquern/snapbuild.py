@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: PostgreSQL
 """XID arrays of the snapshot builder, and KnownAssignedXids, by any of the C library's variants.
 
-Each array lives in memory of exactly its capacity, so that a sanitizer sees any step beyond. Methods check their input
-whole unless told `checked=False`; refusals are PgquernError and leave the array as it was. `variant` is a name from
-variants(kind), None the dispatched one; ValueError: no such variant here.
+Each array has memory of exactly its capacity, so that a sanitizer sees any access beyond. Methods check their whole
+input unless `checked=False` is given. A refusal is a PgquernError and leaves the array unchanged. `variant` is a name
+from variants(kind), None the dispatched one; ValueError: no such variant here.
 """
 
 from collections.abc import Sequence
@@ -16,14 +16,14 @@ import pgquern.variants as variants_
 from pgquern.errors import PgquernError
 from pgquern.variants import Variant
 
-# Makes each array. Tests put memory here whose ends cannot be crossed.
+# Allocates each array. Tests replace it to get memory with guarded ends.
 new_array = ffi.new
 
 KINDS = ("purge", "purge_sorted", "purge_full", "insert", "snapshot", "known_assigned")
 
 
 class Reason(IntEnum):
-    """Why KnownAssignedXids might be compressed."""
+    """Why KnownAssignedXids may be compressed."""
 
     NO_SPACE = lib.PGQ_SNAPBUILD_COMPRESS_NO_SPACE
     PRUNE = lib.PGQ_SNAPBUILD_COMPRESS_PRUNE
@@ -54,7 +54,7 @@ def _accept(status: Any) -> None:
 
 
 class Committed:
-    """committed.xip: XIDs of `capacity`, unsorted, or raw-sorted and free of duplicates."""
+    """committed.xip: up to `capacity` XIDs, unsorted, or raw-sorted and free of duplicates."""
 
     def __init__(self, xip: Sequence[int] = (), *, capacity: int | None = None, sorted: bool = False) -> None:
         """sorted: claims that xip is; a wrong claim is found by the first checked call."""
@@ -79,7 +79,7 @@ class Committed:
         return int(self._c.xcnt_space)
 
     def check(self) -> None:
-        """PgquernError: permanent XIDs, or a claim to be sorted that does not hold."""
+        """PgquernError: permanent XIDs, or `sorted` is set and the array is not sorted."""
         _accept(lib.pgq_snapbuild_committed_check(self._c))
 
     def reserve(self, m: int) -> None:
@@ -94,13 +94,13 @@ class Committed:
             self._c.xcnt_space = space
 
     def purge(self, xmin: int, *, variant: str | None = None, checked: bool = True) -> None:
-        """Keeps x iff it does not precede xmin, in order."""
+        """Keeps x if and only if it does not precede xmin. The order stays."""
         if checked:
             self.check()
         _accept(_function("purge", variant)(self._c, xmin))
 
     def purge_sorted(self, xmin: int, *, variant: str | None = None, checked: bool = True) -> None:
-        """The same of a sorted array."""
+        """The same for a sorted array."""
         if checked:
             self.check()
         _accept(_function("purge_sorted", variant)(self._c, xmin))
@@ -152,7 +152,7 @@ class CommittedFull:
         _accept(lib.pgq_snapbuild_committed_full_check(self._c))
 
     def purge(self, full_xmin: int, *, variant: str | None = None, checked: bool = True) -> None:
-        """Keeps x iff x >= full_xmin."""
+        """Keeps x if and only if x >= full_xmin."""
         if checked:
             self.check()
         _accept(_function("purge_full", variant)(self._c, full_xmin))
@@ -202,19 +202,19 @@ class KnownAssigned:
         return bool(lib.pgq_snapbuild_known_assigned_search(self._k, xid))
 
     def remove(self, xid: int) -> bool:
-        """Was it there?"""
+        """Removes xid. False: it was not there."""
         return bool(lib.pgq_snapbuild_known_assigned_remove(self._k, xid))
 
     def remove_tree(self, xid: int, subxids: Sequence[int], now: int) -> None:
-        """A transaction has ended."""
+        """Removes xid and its subtransactions: the transaction has ended."""
         _accept(lib.pgq_snapbuild_known_assigned_remove_tree(self._k, xid, list(subxids), len(subxids), now))
 
     def remove_preceding(self, xid: int, now: int, prepared: Sequence[int] = ()) -> None:
-        """All that precede xid end, but for the prepared ones; all there are if xid is 0."""
+        """Removes all XIDs that precede xid, except the prepared ones; all there are, if xid is 0."""
         _accept(lib.pgq_snapbuild_known_assigned_remove_preceding(self._k, xid, list(prepared), len(prepared), now))
 
     def compress(self, reason: Reason, now: int) -> bool:
-        """Was it found worth while, and done?"""
+        """Compresses if the rule for the reason says so. Returns whether it did."""
         done = ffi.new("bool *")
         _accept(lib.pgq_snapbuild_known_assigned_compress(self._k, reason, now, done))
         return bool(done[0])

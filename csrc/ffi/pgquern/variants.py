@@ -25,7 +25,7 @@ def rows(kind: str) -> list[Any]:
 
 
 def fields(row: Any) -> dict[str, Any]:
-    """What Variant shows of a row."""
+    """The fields of Variant, from a row."""
     return {
         "name": ffi.string(row.name).decode("ascii"),
         "description": ffi.string(row.description).decode("ascii"),
