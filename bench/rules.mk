@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: PostgreSQL
-# Benchmarks, one binary a stem: bench/STEM/*.cc, on the harness and on what bench/STEM/*.c makes (inputs, which Python takes from
-# the shared library). All variants are the library's, compiled with the same flags. Folders below bring their own rules.
+# Benchmarks, one binary a stem: bench/STEM/*.cc, linked with the harness and with bench/STEM/*.c, which makes the inputs. Python gets
+# the inputs from a shared library. All variants are the library's, compiled with the same flags. Subfolders have their own rules.
 BENCH       := $(BUILD)/bench
 BENCH_STEMS := $(filter $(or $(STEM),%),$(patsubst bench/%/goals.toml,%,$(wildcard bench/*/goals.toml)))
 BENCH_C     := $(filter-out %/icount.c bench/icount/%,$(wildcard bench/*/*.c))

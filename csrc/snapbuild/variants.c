@@ -10,10 +10,10 @@
 #define COUNT(table) (sizeof(table) / sizeof((table)[0]))
 
 const pgq_snapbuild_purge_variant pgq_snapbuild_purge_variants[] = {
-    {"upstream", "SnapBuildPurgeOlderTxn: survivors to an allocated workspace and back", pgq_cpu_any,
+    {"upstream", "SnapBuildPurgeOlderTxn: kept XIDs go to an allocated workspace and back", pgq_cpu_any,
      pgq_snapbuild_purge_upstream},
-    {"inplace", "survivors slide down, a branch each", pgq_cpu_any, pgq_snapbuild_purge_inplace},
-    {"scalar", "16 XIDs that all stay at once, else branch-free", pgq_cpu_any, pgq_snapbuild_purge_scalar},
+    {"inplace", "kept XIDs move down, a branch for each", pgq_cpu_any, pgq_snapbuild_purge_inplace},
+    {"scalar", "16 XIDs at once if all stay, else no branches", pgq_cpu_any, pgq_snapbuild_purge_scalar},
 #if defined(__x86_64__)
     {"avx2", "8 XIDs a step, packed by a looked-up permutation", pgq_cpu_avx2, pgq_snapbuild_purge_avx2},
     {"avx512", "16 XIDs a step, packed by vpcompressd", pgq_cpu_avx512, pgq_snapbuild_purge_avx512},
@@ -25,7 +25,7 @@ PGQ_KIND(snapbuild_purge)
 const pgq_snapbuild_purge_variant pgq_snapbuild_purge_sorted_variants[] = {
     {"upstream", "SnapBuildPurgeOlderTxn: the filter, blind to the order", pgq_cpu_any,
      pgq_snapbuild_purge_sorted_upstream},
-    {"scalar", "two borders by search, one memmove", pgq_cpu_any, pgq_snapbuild_purge_sorted_scalar},
+    {"scalar", "two boundaries by search, one memmove", pgq_cpu_any, pgq_snapbuild_purge_sorted_scalar},
 };
 const size_t pgq_snapbuild_purge_sorted_variant_count = COUNT(pgq_snapbuild_purge_sorted_variants);
 PGQ_KIND(snapbuild_purge_sorted)
@@ -34,7 +34,7 @@ const pgq_snapbuild_purge_full_variant pgq_snapbuild_purge_full_variants[] = {
     {"upstream", "SnapBuildPurgeOlderTxn: the filter, blind to the order", pgq_cpu_any,
      pgq_snapbuild_purge_full_upstream},
     {"memmove", "one lower bound, one memmove", pgq_cpu_any, pgq_snapbuild_purge_full_memmove},
-    {"lazy_head", "one lower bound; the head moves, and insertion compacts", pgq_cpu_any,
+    {"lazy_head", "one lower bound; only the head moves; insertion compacts", pgq_cpu_any,
      pgq_snapbuild_purge_full_lazy_head},
 };
 const size_t pgq_snapbuild_purge_full_variant_count = COUNT(pgq_snapbuild_purge_full_variants);

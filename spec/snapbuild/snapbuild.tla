@@ -4,9 +4,9 @@
 (* The snapshot builder of logical decoding, on XIDs that do not wrap: what*)
 (* any implementation may do.  It reads the WAL record by record, keeps    *)
 (* the committed transactions that changed the catalog, and builds         *)
-(* snapshots for decoding with: a snapshot must see exactly the catalog-   *)
-(* changing transactions whose COMMIT lies before its LSN, however much    *)
-(* later it is asked, and whatever clog knows by then.                     *)
+(* snapshots for decoding.  A snapshot must see exactly the catalog-       *)
+(* changing transactions whose COMMIT lies before its LSN, also if it is   *)
+(* asked much later, when clog knows more.                                 *)
 (*                                                                         *)
 (* What refines what                                                       *)
 (*   builder                 the state machine, extended by both           *)
@@ -15,15 +15,15 @@
 (*                           by a named algorithm                          *)
 (*          uses xid_arrays  the algorithms, as functions on sequences     *)
 (*            <- in_place    two of them, one array write at a time        *)
-(*          held to what real servers did by TraceSnapbuild                *)
-(*   known_assigned          the lazy cousin, with readers (on its own)    *)
+(*          TraceSnapbuild compares it with recordings of real servers     *)
+(*   known_assigned          KnownAssignedXids, with readers (on its own)  *)
 (*                                                                         *)
 (* What is modelled                                                        *)
 (*   START, BUILDING_SNAPSHOT, FULL_SNAPSHOT, CONSISTENT, next_phase_at;   *)
-(*   the jump to CONSISTENT when nothing runs; full snapshots; who is added*)
-(*   on a commit; purge; serialisation before the purge; restart of the    *)
-(*   decoder at the slot's restart LSN, from where the WAL is read again;  *)
-(*   restoring, with the transactions then in progress (catchange).        *)
+(*   the jump to CONSISTENT when nothing runs; full snapshots; the XIDs    *)
+(*   that a commit adds; purge; serialisation before the purge; restart of *)
+(*   the decoder at the slot's restart LSN, which reads the WAL again from *)
+(*   there; restoring, with the transactions then in progress (catchange). *)
 (* What is simplified                                                      *)
 (*   - A snapshot is cached until the next catalog change, and handed out. *)
 (*     Only the cached one is a variable: one handed out earlier never     *)
@@ -70,13 +70,13 @@ EXTENDS builder
 -----------------------------------------------------------------------------
 (* Definitions that a mutant replaces *)
 
-(* Purge: the XIDs that are still of interest *)
+(* Purge: the XIDs that stay *)
 Keep(S, horizon) == {x \in S : x >= horizon}
 
-(* What is written of the transactions in progress *)
+(* The transactions in progress that are written to the file *)
 ToSerialize(xids) == xids
 
-(* Is it of xid's commit record known that it changed the catalog? *)
+(* Does the builder know, at xid's commit record, that xid changed the catalog? *)
 HasCatalogChanges(x, invals) == x \in DOMAIN in_progress \/ (invals /\ x \in catchange)
 
 (* Is it too old for a snapshot of FULL_SNAPSHOT to need it? *)
@@ -88,7 +88,7 @@ TrackedSubs(subs, invals, forced) == IF forced THEN subs ELSE {s \in subs : HasC
 (* Does committed still hold all transactions, and not just catalog-changing ones? *)
 StillAll(r, tracked) == all_transactions /\ {r.xid} \cup r.subs \subseteq tracked
 
-(* A snapshot of what is committed, now *)
+(* The snapshot that would be built now *)
 Snapshot(xmn, xmx, xip) == [xmin |-> xmn, xmax |-> xmx, xip |-> xip]
 
 -----------------------------------------------------------------------------
@@ -176,16 +176,16 @@ Exact(s, lsn) == \A x \in changed : Sees(s, x) <=> x \in CommittedBy(lsn)
 CachedSnapshotExact == snapshot # None => Exact(snapshot, read)
 NextSnapshotExact   == AtLeast("FULL_SNAPSHOT") => Exact(Snapshot(xmin, xmax, committed), read)
 
-(* What upstream's rules are enough for *)
+(* The property that upstream's rules guarantee *)
 ConsistentSnapshotExact == AtLeast("CONSISTENT") => NextSnapshotExact
 
-(* A full snapshot, which can be exported, does so of all transactions. *)
+(* A full snapshot, which can be exported, sees exactly all committed transactions. *)
 FullExactNow ==
     \A x \in Xacts : Sees(Snapshot(xmin, xmax, committed), x) <=> x \in CommittedBy(read)
 FullSnapshotExact  == full /\ state = "CONSISTENT" /\ all_transactions => FullExactNow
 FullSnapshotAtOnce == [][full /\ state # "CONSISTENT" /\ state' = "CONSISTENT" => FullExactNow']_vars
 
-(* Why clog may be asked, and why its answer on these XIDs can not change. *)
+(* The reason why clog may be asked, and why its answer on these XIDs cannot change. *)
 XminFinished         == \A x \in Xacts : x < xmin => Finished(x)
 SnapshotXminFinished == snapshot # None => \A x \in Xacts : x < snapshot.xmin => Finished(x)
 
@@ -199,7 +199,7 @@ PurgeHarmless ==
     [][ReadsRunning /\ ~Restores =>
           \A x \in Xacts : Sees(Snapshot(xmin', xmax', committed), x) = Sees(Snapshot(xmin', xmax', committed'), x)]_vars
 
-(* Purge leaves nothing that is of no more use.  (The jump does not purge.) *)
+(* Purge leaves no XID that precedes xmin.  (The jump does not purge.) *)
 PurgeComplete ==
     [][ReadsRunning /\ ~Restores /\ ~Jumps => \A x \in committed' \cup catchange' : x >= xmin']_vars
 
