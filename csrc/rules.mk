@@ -6,7 +6,7 @@ KERNEL_SOURCES := $(wildcard csrc/*.c csrc/*/*.c)
 KERNEL_HEADERS := $(wildcard csrc/*.h csrc/*/*.h csrc/*.def csrc/*/*.def)
 
 CFLAGS_COMMON := -std=c11 -g -fPIC -fvisibility=hidden -Wall -Wextra -Werror -Icsrc
-# Where a short loop happens to lie can cost half its speed, and an unrelated edit moves it: a cache line for each function.
+# A short loop can lose half its speed by its address, and an unrelated edit changes that. So each function starts a cache line.
 CFLAGS_KERNEL := -O2 -falign-functions=64 $(CFLAGS_COMMON)
 CFLAGS_ASAN   := -O1 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all $(CFLAGS_COMMON)
 
@@ -70,7 +70,7 @@ kernels-asan: $(BUILD)/ffi-asan/$(FFI) ## the binding's twin under ASan and UBSa
 LINT_SOURCES := $(KERNEL_SOURCES) $(KERNEL_HEADERS) $(wildcard tests/*/*.c bench/*.[ch]* bench/*/*.[ch] bench/*/*.cc)
 LINT_CLANG   := $(KERNEL_SOURCES:csrc/%.c=$(BUILD)/lint/%.o)
 
-# The second compiler's opinion; the first one's is the build itself.
+# The warnings of the second compiler. The build itself shows those of the first one.
 $(BUILD)/lint/%.o: csrc/%.c $(KERNEL_HEADERS) $(SETUP)/c.stamp
 	@mkdir -p $(@D)
 	@clang $(CFLAGS_KERNEL) $(call isa_flags,$<) -c $< -o $@
@@ -88,4 +88,4 @@ lint-objects: $(OBJECTS) $(LINT_CLANG) ## prefetches are in the object code (1 s
 	  [ "$$(objdump -d $$object | grep -cw 'prefetch[a-z0-9]*')" != 0 ] || { echo "$$object: the compiler dropped all prefetches" >&2; exit 1; }; \
 	done
 
-# They build the kernels in their own ways and need what is defined above.
+# These files build the kernels in their own ways and use the definitions above.

@@ -9,9 +9,9 @@ EXTRACTED  := $(if $(wildcard proofs/oracle/*),oracle)
 TEST_NEEDS := $(SETUP)/python.stamp $(BUILD)/ffi/$(FFI)
 PYTEST     := $(PY) -m pytest -q -p no:cacheprovider
 
-# Of the stems that have kernels: against the oracle, and against the extracted proofs.
+# For stems that have kernels: tests against the oracle, and against the extracted proofs.
 DIFFERENTIAL := $(wildcard $(foreach test,kernels extracted,tests/$(or $(STEM),*)/test_$(test).py))
-# All that calls kernels, and little else: what is run under the sanitizers.
+# The tests that run under the sanitizers: all that call kernels, and little else.
 KERNEL_TESTS := $(wildcard tests/$(or $(STEM),*)/test_kernels*.py)
 # These need the binding under ASan.
 SANITIZED    := $(wildcard tests/$(or $(STEM),*)/test_sanitized.py)
