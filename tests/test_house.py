@@ -44,6 +44,9 @@ EXCEPTIONS = {
 # Paths of one machine, notes to oneself, and proofs not done; each with a bracket, so that this file passes.
 NEVER = re.compile(r"/[r]oot/|(?<![\w.])/[w]ork/|\b[T]ODO\b|\b[F]IXME\b|^\s*[A]dmitted\.", re.MULTILINE)
 
+# Folders of what is generated; .gitignore has them, too.
+GENERATED = {"build", ".git", "__pycache__", ".hypothesis", ".mypy_cache", ".pytest_cache", ".ruff_cache"}
+
 # What may name a row outside the row's own files: documents, and the registries that CONTRIBUTING lists.
 REGISTRIES = {
     "csrc/pgquern.h",  # includes each row's public header
@@ -58,8 +61,7 @@ def tracked() -> list[Path]:
     run = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=False)
     if run.returncode == 0:
         return [ROOT / name for name in run.stdout.split("\0") if name and (ROOT / name).is_file()]
-    hidden = {"build", ".git", "__pycache__"}
-    return [path for path in ROOT.rglob("*") if path.is_file() and not hidden & set(path.relative_to(ROOT).parts)]
+    return [path for path in ROOT.rglob("*") if path.is_file() and not GENERATED & set(path.relative_to(ROOT).parts)]
 
 
 FILES = tracked()

@@ -1,0 +1,10 @@
+(* SPDX-License-Identifier: PostgreSQL *)
+(** * Witness: an array on which the theorem's hypothesis holds *)
+From Coq Require Import ZArith List.
+From Pgquern.toy Require Import Algorithms.
+Import ListNotations.
+Local Open Scope Z_scope.
+
+(** Three numbers, the largest of them in the middle. *)
+Theorem three_numbers_have_a_largest : largest [3; 2 ^ 32 - 1; 5] = Some (2 ^ 32 - 1).
+Proof. reflexivity. Qed.
