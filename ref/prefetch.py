@@ -1,0 +1,313 @@
+# SPDX-License-Identifier: PostgreSQL
+"""The recovery prefetcher: which blocks are advised to the kernel, and when, while WAL is replayed.
+
+Upstream: src/backend/access/transam/xlogprefetcher.c (lrq_prefetch, lrq_complete_lsn, XLogPrefetcherNextBlock,
+XLogPrefetcherReadRecord) and the decode queue of xlogreader.c (XLogReadAhead, XLogNextRecord,
+XLogReleasePreviousRecord), as of PostgreSQL 15.
+
+Three parts, from the inside out: `Ring` limits what is in flight, `Filters` say which blocks do not exist yet, and
+`Prefetcher` walks along the WAL with them. The WAL and the storage are given: `Wal` and `Storage` say what is asked of
+them. LSNs, block numbers and object identifiers are ints.
+"""
+
+from collections import deque
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import NamedTuple, Protocol
+
+REPEAT_WINDOW = 4
+"""XLOGPREFETCHER_SEQ_WINDOW_SIZE: how many blocks are remembered, so that none is advised twice in a row."""
+DISTANCE_MULTIPLIER = 4
+"""XLOGPREFETCHER_DISTANCE_MULTIPLIER: block references looked at, for each that may be in flight."""
+MAIN_FORK = 0
+ANY = 0
+"""InvalidOid: in a filter's key, every tablespace and every relation of a database."""
+
+
+class Relation(NamedTuple):
+    """A RelFileLocator."""
+
+    tablespace: int
+    database: int
+    number: int
+
+
+class BlockReference(NamedTuple):
+    """A block that a record changes: a DecodedBkpBlock, as far as the prefetcher looks at it."""
+
+    relation: Relation
+    block: int
+    fork: int = MAIN_FORK
+    has_image: bool = False
+    will_init: bool = False
+    in_use: bool = True
+
+
+NO_RELATION = Relation(ANY, ANY, ANY)
+
+
+class Effect(Enum):
+    """What a record does besides changing the blocks it references."""
+
+    NONE = "none"
+    CREATE = "create"
+    """XLOG_SMGR_CREATE of a main fork: `relation`."""
+    TRUNCATE = "truncate"
+    """XLOG_SMGR_TRUNCATE: `relation`, to `block` blocks."""
+    CREATE_DATABASE = "create_database"
+    """XLOG_DBASE_CREATE_FILE_COPY: `relation.database`."""
+    TIMELINE = "timeline"
+    """XLOG_CHECKPOINT_SHUTDOWN or XLOG_END_OF_RECOVERY, which may change the timeline."""
+
+
+@dataclass(frozen=True)
+class Record:
+    """A decoded WAL record, from its start `lsn` to `next_lsn`, the end of what is replayed with it.
+
+    ValueError unless 0 < lsn < next_lsn.
+    """
+
+    lsn: int
+    next_lsn: int
+    blocks: tuple[BlockReference, ...] = ()
+    effect: Effect = Effect.NONE
+    relation: Relation = NO_RELATION
+    block: int = 0
+
+    def __post_init__(self) -> None:
+        if not 0 < self.lsn < self.next_lsn:
+            raise ValueError(f"a record cannot start at LSN {self.lsn} and end at {self.next_lsn}")
+
+
+class Wal(Protocol):
+    """Where records come from."""
+
+    def read_ahead(self, queued: int, *, nonblocking: bool) -> Record | None:
+        """The next record, or None: its bytes have not arrived, or `queued` records leave no room to decode it.
+
+        If not nonblocking, it waits, and None is the end of the WAL.
+        """
+
+
+class Storage(Protocol):
+    """The relations on disk and the buffer pool, as they are while the WAL is being replayed."""
+
+    def exists(self, relation: Relation) -> bool: ...
+    def blocks(self, relation: Relation) -> int: ...
+    def buffer(self, relation: Relation, block: int) -> int | None:
+        """The buffer that holds the block, None if none does."""
+
+
+class Event(NamedTuple):
+    """What became of a block reference that was looked at. `buffer`: the hint of a hit, which replay must verify."""
+
+    what: str
+    lsn: int
+    reference: BlockReference
+    buffer: int | None = None
+
+
+COUNTERS = ("prefetch", "hit", "skip_init", "skip_new", "skip_fpw", "skip_rep")
+"""The columns of pg_stat_recovery_prefetch; an event of another name ("other_fork") has none."""
+
+
+# ---- the ring ------------------------------------------------------------------------------------
+
+
+class Next(Enum):
+    """LsnReadQueueNextStatus: what looking at the next block reference came to."""
+
+    IO = "io"
+    NO_IO = "no_io"
+    AGAIN = "again"
+
+
+@dataclass
+class Ring:
+    """LsnReadQueue: at most `max_inflight` I/Os in flight, at most `max_distance` block references looked at.
+
+    An entry is the LSN of its record, and whether an I/O was started. It leaves when its record has been replayed.
+    """
+
+    max_inflight: int
+    max_distance: int
+    entries: deque[tuple[int, bool]] = field(default_factory=deque)
+    inflight: int = 0
+    """The entries with an I/O, counted as they come and go."""
+
+    def prefetch(self, look: Callable[[], tuple[Next, int]]) -> None:
+        """Look at block references until a limit is reached or look() answers AGAIN. look() gives (answer, LSN)."""
+        while self.inflight < self.max_inflight and len(self.entries) < self.max_distance:
+            answer, lsn = look()
+            if answer is Next.AGAIN:
+                return
+            self.entries.append((lsn, answer is Next.IO))
+            self.inflight += answer is Next.IO
+
+    def complete(self, replayed_up_to: int) -> None:
+        """Entries of records that start below `replayed_up_to` leave: their I/O is over, as far as anyone can tell."""
+        while self.entries and self.entries[0][0] < replayed_up_to:
+            _, io = self.entries.popleft()
+            self.inflight -= io
+
+
+# ---- the filters ---------------------------------------------------------------------------------
+
+
+@dataclass
+class Filters:
+    """For a relation or a database: no block from `from_block` on exists before the record at `until` is replayed."""
+
+    by_key: dict[Relation, tuple[int, int]] = field(default_factory=dict)
+    """key -> (until, from_block). In the order of `until`, since LSNs only grow: a key that is set again moves last."""
+
+    def add(self, key: Relation, block: int, lsn: int) -> None:
+        """A second reason for the same key extends the time and lowers the block."""
+        _, lowest = self.by_key.pop(key, (0, block))
+        self.by_key[key] = (lsn, min(lowest, block))
+
+    def complete(self, replayed_up_to: int) -> None:
+        """Drop the filters whose record has been replayed."""
+        self.by_key = {key: (until, block) for key, (until, block) in self.by_key.items() if until >= replayed_up_to}
+
+    def hide(self, relation: Relation, block: int) -> bool:
+        """Whether the block may not exist yet."""
+        own = self.by_key.get(relation)
+        return (own is not None and own[1] <= block) or Relation(ANY, relation.database, ANY) in self.by_key
+
+
+# ---- the prefetcher ------------------------------------------------------------------------------
+
+
+class Prefetcher:
+    """XLogPrefetcher: gives records in order, and looks ahead at the blocks of those to come.
+
+    concurrency: maintenance_io_concurrency; 0 switches prefetching off, as recovery_prefetch = off does. begin: where
+    the WAL is read from. `events` has what became of each block reference; `counters` adds them up.
+    """
+
+    def __init__(self, wal: Wal, storage: Storage, concurrency: int, begin: int) -> None:
+        self.wal, self.storage = wal, storage
+        self.events: list[Event] = []
+        self.queue: deque[Record] = deque()
+        self.filters = Filters()
+        self.recent: deque[tuple[Relation, int]] = deque(maxlen=REPEAT_WINDOW)
+        self.replaying: Record | None = None
+        self.no_readahead_until = 0
+        self.begin = begin
+        self._at: Record | None = None
+        """The record whose blocks are being looked at,"""
+        self._ahead: Iterator[BlockReference] = iter(())
+        """and those of its blocks that are still to come. Both live across calls."""
+        self.reconfigure(concurrency)
+
+    def reconfigure(self, concurrency: int) -> None:
+        """A changed GUC: the ring is made anew, so what is in flight is forgotten. Window and filters stay."""
+        if concurrency < 0:
+            raise ValueError(f"maintenance_io_concurrency is {concurrency}; it must be 0 or more")
+        self.concurrency = concurrency
+        self.ring = Ring(concurrency, DISTANCE_MULTIPLIER * concurrency) if concurrency else Ring(1, 1)
+
+    @property
+    def counters(self) -> dict[str, int]:
+        """pg_stat_recovery_prefetch's counters."""
+        whats = [event.what for event in self.events]
+        return {counter: whats.count(counter) for counter in COUNTERS}
+
+    def read_record(self) -> Record | None:
+        """The next record to replay; None at the end of the WAL. The one given before has been replayed by now.
+
+        Completion comes before look-ahead (commit adb46615): otherwise, with one I/O allowed, the ring could be full of
+        the record to come while nothing is decoded, and recovery would end early.
+        """
+        replayed_up_to = self.replaying.next_lsn if self.replaying else 0
+        self.filters.complete(replayed_up_to)
+        self.ring.complete(replayed_up_to)
+        if self.concurrency:
+            self.ring.prefetch(self._look)
+        if not self.queue:
+            assert not self.ring.entries
+            self.ring.prefetch(self._look)
+        if not self.queue:
+            return None
+        self.replaying = self.queue.popleft()
+        if self._at is self.replaying:
+            self._at = None  # What was not looked at yet is forgotten.
+        return self.replaying
+
+    def _look(self) -> tuple[Next, int]:
+        """XLogPrefetcherNextBlock: look at the next block reference in use, decoding records as needed."""
+        while True:
+            if self._at is None and not self._decode():
+                return Next.AGAIN, 0
+            if self._at is None:  # Prefetching is off: a record was decoded, and that is all.
+                return Next.NO_IO, 0
+            record = self._at
+            for reference in self._ahead:
+                if reference.in_use:
+                    event = self._judge(record, reference)
+                    self.events.append(event)
+                    return (Next.IO if event.what == "prefetch" else Next.NO_IO), record.lsn
+            # The first record after BeginRead is consumed before anything beyond it is looked at.
+            if self.queue and self.queue[-1].lsn == self.begin:
+                return Next.AGAIN, 0
+            self._at = None
+
+    def _decode(self) -> bool:
+        """Decode one more record and note its effects; False if there is none now, or look-ahead is suspended."""
+        nonblocking = bool(self.queue)
+        replaying_lsn = self.replaying.lsn if self.replaying else 0
+        if nonblocking and replaying_lsn <= self.no_readahead_until:
+            return False
+        record = self.wal.read_ahead(len(self.queue), nonblocking=nonblocking)
+        if record is None:
+            if nonblocking:
+                self.no_readahead_until = self.queue[-1].lsn
+            return False
+        after = self.queue[-1].next_lsn if self.queue else self.replaying.next_lsn if self.replaying else self.begin
+        if record.lsn < after:
+            raise ValueError(f"the WAL goes back: a record at LSN {record.lsn} follows one that ends at {after}")
+        self.queue.append(record)
+        if self.concurrency:
+            self._at, self._ahead = record, iter(record.blocks)
+            self._note_effect(record)
+        return True
+
+    def _note_effect(self, record: Record) -> None:
+        """What the record will create or truncate does not exist before; what may change the timeline suspends."""
+        if record.effect is Effect.TIMELINE:
+            self.no_readahead_until = record.lsn
+        elif record.effect is Effect.CREATE_DATABASE:
+            self.filters.add(Relation(ANY, record.relation.database, ANY), 0, record.lsn)
+        elif record.effect is Effect.CREATE:
+            self.filters.add(record.relation, 0, record.lsn)
+        elif record.effect is Effect.TRUNCATE:
+            self.filters.add(record.relation, record.block, record.lsn)
+
+    def _judge(self, record: Record, reference: BlockReference) -> Event:
+        """What becomes of one reference. The order of the questions is upstream's."""
+
+        def event(what: str, buffer: int | None = None) -> Event:
+            return Event(what, record.lsn, reference, buffer)
+
+        relation, block = reference.relation, reference.block
+        if reference.fork != MAIN_FORK:
+            return event("other_fork")
+        if reference.has_image:
+            return event("skip_fpw")
+        if reference.will_init:
+            return event("skip_init")
+        if self.filters.hide(relation, block):
+            return event("skip_new")
+        if (relation, block) in self.recent:
+            return event("skip_rep")
+        self.recent.append((relation, block))
+        if not self.storage.exists(relation):
+            self.filters.add(relation, 0, record.lsn)
+            return event("skip_new")
+        if block >= self.storage.blocks(relation):
+            self.filters.add(relation, block, record.lsn)
+            return event("skip_new")
+        buffer = self.storage.buffer(relation, block)
+        return event("prefetch") if buffer is None else event("hit", buffer)
