@@ -3,7 +3,7 @@
 
     The fields and the loops are those of lrq_alloc, lrq_prefetch and lrq_complete_lsn. The callback is any function on
     any state, so that what is proved holds for all of its answers. *)
-From Coq Require Import ZArith Bool List.
+From Coq Require Import ZArith Bool List Sorted.
 Import ListNotations.
 
 (** An entry: the LSN at which its record starts, and whether an I/O was started for it. *)
@@ -85,3 +85,6 @@ Record consistent (r : ring) : Prop := {
   completed_counts : completed r = length (entries r) - ios (entries r);
   at_most_max : inflight r <= max_inflight r;
 }.
+
+(** The LSNs in the ring never fall, from tail to head: records are looked at in the order of the WAL. *)
+Definition ascending (l : list entry) : Prop := Sorted.StronglySorted (fun a b => (entry_lsn a <= entry_lsn b)%Z) l.

@@ -126,9 +126,6 @@ Proof.
       * split; [exact C|]. now rewrite (entries_pop r).
 Qed.
 
-(** The LSNs in the ring never fall, from tail to head: records are looked at in the order of the WAL. *)
-Definition ascending (l : list entry) : Prop := Sorted.StronglySorted (fun a b => (entry_lsn a <= entry_lsn b)%Z) l.
-
 Lemma drop_below_ascending lsn l : ascending l ->
   drop_below lsn l = filter (fun e => negb (entry_lsn e <? lsn)%Z) l.
 Proof.
