@@ -9,10 +9,12 @@ EXTRACTED  := $(if $(wildcard proofs/oracle/*),oracle)
 TEST_NEEDS := $(SETUP)/python.stamp $(BUILD)/ffi/$(FFI)
 PYTEST     := $(PY) -m pytest -q -p no:cacheprovider
 
+# A stem without kernels, if it is asked for alone, has its oracle's own tests in the place of all these.
+ORACLE_TESTS := $(if $(STEM),$(wildcard tests/$(STEM)/test_oracle.py))
 # For stems that have kernels: tests against the oracle, and against the extracted proofs.
-DIFFERENTIAL := $(wildcard $(foreach test,kernels extracted,tests/$(or $(STEM),*)/test_$(test).py))
+DIFFERENTIAL := $(or $(wildcard $(foreach test,kernels extracted,tests/$(or $(STEM),*)/test_$(test).py)),$(ORACLE_TESTS))
 # The tests that run under the sanitizers: all that call kernels, and little else.
-KERNEL_TESTS := $(wildcard tests/$(or $(STEM),*)/test_kernels*.py)
+KERNEL_TESTS := $(or $(wildcard tests/$(or $(STEM),*)/test_kernels*.py),$(ORACLE_TESTS))
 # These need the binding under ASan.
 SANITIZED    := $(wildcard tests/$(or $(STEM),*)/test_sanitized.py)
 

@@ -54,6 +54,8 @@ REGISTRIES = {
     "proofs/_CoqProject",
     "proofs/required-theorems.txt",
 }
+# Where the name of a row is a word of its own: here it is the CPU's instruction.
+OTHER_MEANING = {"csrc/rules.mk"}
 
 
 def tracked() -> list[Path]:
@@ -117,7 +119,7 @@ def test_no_generic_file_names_a_row() -> None:
     assert stems
     named = {}
     for path in FILES:
-        is_free = path.suffix in {".md", ".cff", ".json"} or relative(path) in REGISTRIES
+        is_free = path.suffix in {".md", ".cff", ".json"} or relative(path) in REGISTRIES | OTHER_MEANING
         if is_free or is_of_a_row(path, stems):
             continue
         text = path.read_text(errors="replace").lower()

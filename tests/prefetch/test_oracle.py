@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: PostgreSQL
-"""The prefetcher's definition: its properties in random worlds, and that each property would see what breaks it."""
+"""The prefetcher's definition: by hand, in random worlds, and that each property sees what breaks it."""
 
-import copy
-from collections import Counter
+from collections.abc import Callable
+from typing import Any
 
 import pytest
-from hypothesis import event, find, given
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ref.prefetch import (
@@ -14,6 +14,7 @@ from ref.prefetch import (
     MAIN_FORK,
     BlockReference,
     Effect,
+    Event,
     Filters,
     Next,
     Prefetcher,
@@ -21,8 +22,9 @@ from ref.prefetch import (
     Relation,
     Ring,
 )
-from tests.prefetch.strategies import concurrencies, worlds
-from tests.prefetch.world import Seen, World, looked_at, replay
+from tests.prefetch.properties import PROPERTIES, RESULT, result_is_right
+from tests.prefetch.random_world import MOST, random_world
+from tests.prefetch.world import World, replay
 
 TABLE = Relation(1663, 5, 16384)
 
@@ -51,7 +53,7 @@ def test_a_first_record_with_a_block_is_read_before_anything_else_is_advised() -
 def test_the_eager_schedule_has_exactly_N_in_flight(concurrency: int) -> None:
     seen = replay(cold(250), concurrency)
     # Entry i is taken when record i is about to be replayed; the first record has no block.
-    full = seen.unreplayed[1 : 250 - concurrency + 2]
+    full = seen.advised[1 : 250 - concurrency + 2]
     assert full == [concurrency] * len(full)
 
 
@@ -73,77 +75,48 @@ def test_a_negative_concurrency_is_refused() -> None:
 
 # ---- properties ----------------------------------------------------------------------------------
 
-
-def check_replay_is_whole(world: World, seen: Seen) -> None:
-    assert seen.replayed == list(world.records)
-
-
-def check_at_most_N_unreplayed(seen: Seen, concurrency: int) -> None:
-    assert max(seen.unreplayed) <= concurrency
+sizes = st.integers(1, MOST)
+seeds = st.integers(0, 2**32 - 1)
+concurrencies = st.sampled_from([0, 1, 1, 2, 3, 8])
 
 
-def check_generations(seen: Seen) -> None:
-    assert not seen.wrong_generation
-
-
-@given(worlds(), concurrencies)
-def test_recovery_never_ends_early(world: World, concurrency: int) -> None:
-    check_replay_is_whole(world, replay(world, concurrency))
-
-
-@given(worlds(), concurrencies)
-def test_at_most_N_advised_blocks_are_unreplayed(world: World, concurrency: int) -> None:
+@given(sizes, seeds, concurrencies)
+def test_every_property_holds(size: int, seed: int, concurrency: int) -> None:
+    world = random_world(size, seed)
     seen = replay(world, concurrency)
-    check_at_most_N_unreplayed(seen, concurrency)
-    event(f"in flight at most: {max(seen.unreplayed)} of {concurrency}")
+    assert [name for name, holds in PROPERTIES.items() if not holds(world, seen, concurrency)] == []
+    assert result_is_right(world, size, seed), RESULT
 
 
-@given(worlds(), concurrencies)
-def test_an_advised_block_is_the_one_that_replay_reads(world: World, concurrency: int) -> None:
-    check_generations(replay(world, concurrency))
+@given(sizes, seeds, concurrencies, st.dictionaries(st.integers(0, MOST), concurrencies, max_size=5))
+def test_replay_is_whole_while_the_concurrency_changes(
+    size: int, seed: int, first: int, changes: dict[int, int]
+) -> None:
+    world = random_world(size, seed)
+    assert replay(world, first, changes=changes).replayed == world.records
+    assert result_is_right(world, size, seed), RESULT
 
 
-@given(worlds(), concurrencies)
-def test_each_reference_is_looked_at_once_and_before_its_record_is_replayed(world: World, concurrency: int) -> None:
-    seen = replay(world, concurrency)
-    assert not seen.late
-    looked = Counter((e.lsn, e.reference) for e in seen.events)
-    assert looked <= Counter(looked_at(world.records))
-    if concurrency == 0:
-        assert not looked
+# The worlds that the corners and the breakers look through: the smallest first, always the same.
+WORLDS = [(size, seed) for size in range(1, MOST + 1) for seed in range(40)]
 
 
-@given(worlds(), concurrencies)
-def test_each_main_fork_reference_that_is_looked_at_is_counted_once(world: World, concurrency: int) -> None:
-    prefetchers: list[Prefetcher] = []
-
-    def make(*arguments: object) -> Prefetcher:
-        prefetchers.append(Prefetcher(*arguments))  # type: ignore[arg-type]
-        return prefetchers[-1]
-
-    seen = replay(world, concurrency, make=make)
-    main_fork = [e for e in seen.events if e.reference.fork == MAIN_FORK]
-    assert sum(prefetchers[0].counters.values()) == len(main_fork)
-    assert all((e.what in COUNTERS) == (e.reference.fork == MAIN_FORK) for e in seen.events)
-    for e in main_fork:
-        event(e.what)
-
-
-@given(worlds(), st.dictionaries(st.integers(0, 20), concurrencies), concurrencies)
-def test_replay_is_whole_while_the_concurrency_changes(world: World, changes: dict[int, int], first: int) -> None:
-    check_replay_is_whole(world, replay(world, first, changes=changes))
-
-
-@given(worlds(), concurrencies)
-def test_the_ring_counts_what_it_holds(world: World, concurrency: int) -> None:
-    class Watched(Prefetcher):
-        def read_record(self) -> Record | None:
-            found = super().read_record()
-            assert self.ring.inflight == sum(io for _, io in self.ring.entries) <= self.ring.max_inflight
-            assert len(self.ring.entries) <= self.ring.max_distance
-            return found
-
-    replay(world, concurrency, make=Watched)
+def test_every_corner_is_reached() -> None:
+    """What the properties speak of comes up in the random worlds."""
+    reached = set()
+    for size, seed in WORLDS:
+        world = random_world(size, seed)
+        seen = replay(world, 2)
+        reached |= world.corners | {event.what for event in seen.events}
+        if max(seen.advised) == 2:
+            reached.add("N in flight")
+        if max(seen.looked_at) == 2 * DISTANCE_MULTIPLIER:
+            reached.add("distance is the limit")
+        if any(record.effect is Effect.TIMELINE for record in world.records[:-1]):
+            reached.add("suspended by a record")
+    corners = {"WAL is late", "no room to decode", "stale hint", "references forgotten"}
+    limits = {"N in flight", "distance is the limit", "suspended by a record"}
+    assert reached == {*COUNTERS, "other_fork", *corners, *limits}
 
 
 # ---- what breaks them ----------------------------------------------------------------------------
@@ -153,10 +126,11 @@ class StartsFirst(Prefetcher):
     """Looks ahead before it completes, as upstream did before commit adb46615."""
 
     def read_record(self) -> Record | None:
-        self.filters.complete(self.replaying.next_lsn if self.replaying else 0)
+        replayed_up_to = self.replaying.next_lsn if self.replaying else 0
+        self.filters.complete(replayed_up_to)
         if not self.queue:
             self.ring.prefetch(self._look)
-        self.ring.complete(self.replaying.next_lsn if self.replaying else 0)
+        self.ring.complete(replayed_up_to)
         if not self.queue:
             return None
         self.replaying = self.queue.popleft()
@@ -164,17 +138,41 @@ class StartsFirst(Prefetcher):
         return self.replaying
 
 
-class CompletesTooMuch(Prefetcher):
+def with_ring(ring: type[Ring]) -> type[Prefetcher]:
+    """A prefetcher that has this ring."""
+
+    class WithRing(Prefetcher):
+        def reconfigure(self, concurrency: int) -> None:
+            super().reconfigure(concurrency)
+            self.ring = ring(self.ring.max_inflight, self.ring.max_distance)
+
+    return WithRing
+
+
+class CompletesTooMuch(Ring):
     """Completes entries at the LSN too: those of the record that comes next."""
 
-    def reconfigure(self, concurrency: int) -> None:
-        super().reconfigure(concurrency)
+    def complete(self, replayed_up_to: int) -> None:
+        super().complete(replayed_up_to + 1)
 
-        class Eager(Ring):
-            def complete(self, replayed_up_to: int) -> None:
-                super().complete(replayed_up_to + 1)
 
-        self.ring = Eager(self.ring.max_inflight, self.ring.max_distance)
+class KeepsTheOldSize(Ring):
+    """Guards a ring as if it had one slot more than it has."""
+
+    def prefetch(self, look: Callable[[], tuple[Next, int]]) -> None:
+        self.max_distance += 1
+        super().prefetch(look)
+        self.max_distance -= 1
+
+
+class CountsOn(Ring):
+    """Completes without counting down, when more than one entry leaves."""
+
+    def complete(self, replayed_up_to: int) -> None:
+        before, entries = self.inflight, len(self.entries)
+        super().complete(replayed_up_to)
+        if entries - len(self.entries) > 1:
+            self.inflight = before
 
 
 class NoFilters(Prefetcher):
@@ -189,34 +187,78 @@ class NoFilters(Prefetcher):
             super()._note_effect(record)
 
 
-def breaks(make: type[Prefetcher], check: str) -> bool:
-    """Whether some small world shows that `make` violates the property."""
+class NeverForgets(Prefetcher):
+    """Goes on with the blocks of a record that is being replayed."""
 
-    def violated(case: tuple[World, int]) -> bool:
-        world, concurrency = copy.deepcopy(case[0]), case[1]
-        try:
-            seen = replay(world, concurrency, make=make)
-            if check == "whole":
-                check_replay_is_whole(world, seen)
-            elif check == "N":
-                check_at_most_N_unreplayed(seen, concurrency)
-            else:
-                check_generations(seen)
-        except AssertionError:
-            return True
-        return False
+    last_at: Record | None = None
 
-    find(st.tuples(worlds(), st.sampled_from([1, 2, 3])), violated)
-    return True
+    def read_record(self) -> Record | None:
+        record = super().read_record()
+        if record is not None and self.last_at is record:
+            self._at = record
+        return record
+
+    def _look(self) -> tuple[Next, int]:
+        answer = super()._look()
+        self.last_at = self._at
+        return answer
 
 
-@pytest.mark.parametrize(
-    ("make", "check"),
-    [(StartsFirst, "whole"), (CompletesTooMuch, "N"), (NoFilters, "generations")],
-    ids=["starts before it completes", "completes the next record", "no filters"],
-)
-def test_each_property_sees_what_breaks_it(make: type[Prefetcher], check: str) -> None:
-    assert breaks(make, check)
+class LooksTwice(Prefetcher):
+    """Notes each reference that is a hit a second time."""
+
+    def _judge(self, record: Record, reference: BlockReference) -> Event:
+        event = super()._judge(record, reference)
+        if event.what == "hit":
+            self.events.append(event)
+        return event
+
+
+class CountsOtherForks(Prefetcher):
+    """Counts a block of another fork as a new one."""
+
+    def _judge(self, record: Record, reference: BlockReference) -> Event:
+        event = super()._judge(record, reference)
+        return event._replace(what="skip_new") if reference.fork != MAIN_FORK else event
+
+
+def first_violation(name: str, make: type[Prefetcher], **world_has: Any) -> tuple[int, int, int] | None:
+    """The first world, as (size, seed, concurrency), in which `make` violates the property; None if there is none."""
+    for size, seed in WORLDS:
+        for concurrency in (1, 2):
+            world = random_world(size, seed)
+            for attribute, value in world_has.items():
+                setattr(world, attribute, value)
+            try:
+                seen = replay(world, concurrency, make=make)
+            except AssertionError:  # The definition asserts something else, on the way.
+                continue
+            holds = result_is_right(world, size, seed) if name == RESULT else PROPERTIES[name](world, seen, concurrency)
+            if not holds:
+                return size, seed, concurrency
+    return None
+
+
+BREAKERS: list[tuple[str, type[Prefetcher], dict[str, Any]]] = [
+    ("recovery never ends early", StartsFirst, {}),
+    ("at most N advised blocks are unreplayed", with_ring(CompletesTooMuch), {}),
+    ("at most 4 N references are looked at ahead", with_ring(KeepsTheOldSize), {}),
+    ("the ring counts what it holds", with_ring(CountsOn), {}),
+    ("an advised block is the one that replay reads", NoFilters, {}),
+    ("references are looked at before their record is replayed", NeverForgets, {}),
+    ("references are looked at once", LooksTwice, {}),
+    ("references are counted once", CountsOtherForks, {}),
+    (RESULT, Prefetcher, {"verify_hints": False}),
+]
+
+
+@pytest.mark.parametrize(("name", "make", "world_has"), BREAKERS, ids=[name for name, *_ in BREAKERS])
+def test_each_property_sees_what_breaks_it(name: str, make: type[Prefetcher], world_has: dict[str, Any]) -> None:
+    assert first_violation(name, make, **world_has) is not None
+
+
+def test_every_property_has_a_breaker() -> None:
+    assert {name for name, *_ in BREAKERS} == {*PROPERTIES, RESULT}
 
 
 # ---- the ring alone ------------------------------------------------------------------------------

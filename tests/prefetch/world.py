@@ -5,13 +5,13 @@
 the properties speak of in ghost sets of its own, and never looks at the prefetcher's counters.
 """
 
-from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ref.prefetch import MAIN_FORK, BlockReference, Effect, Event, Prefetcher, Record, Relation
 
-HINT_LIFETIME = 1 << 30
+Page = tuple[Relation, int]
+"""A page's name: its relation and block number. A page of the same name in another generation is another page."""
 
 
 @dataclass
@@ -21,21 +21,29 @@ class World:
     records: Sequence[Record]
     sizes: dict[Relation, int]
     pool: int
-    room: int = HINT_LIFETIME
+    room: int = 1 << 30
     lateness: Sequence[int] = ()
     """lateness[i]: record i arrives once so many records have been replayed. Missing: at once."""
+    verify_hints: bool = True
+    """Whether replay looks at the name of the page in a hinted buffer."""
     decoded: int = 0
     replayed: int = 0
-    generation: dict[tuple[Relation, int], int] = field(default_factory=dict)
-    """How often a block was created, extended, truncated away or dropped: a block of another generation is another."""
-    buffers: OrderedDict[tuple[Relation, int], int] = field(default_factory=OrderedDict)
-    allocated: int = 0
+    generation: dict[Page, int] = field(default_factory=dict)
+    """How often a block of this name was created or removed."""
+    buffers: list[Page] = field(default_factory=list)
+    """buffers[i]: the page in buffer i. The next page that needs one takes them in turn."""
+    hand: int = 0
+    pages: dict[Page, list[int]] = field(default_factory=dict)
+    """The LSNs of the records that changed each page."""
+    corners: set[str] = field(default_factory=set)
+    """What has come up in this world beside the prefetcher's events."""
 
     def read_ahead(self, queued: int, *, nonblocking: bool) -> Record | None:
         if self.decoded == len(self.records):
             return None
         late = self.decoded < len(self.lateness) and self.lateness[self.decoded] > self.replayed
         if nonblocking and (late or queued >= self.room):
+            self.corners.add("WAL is late" if late else "no room to decode")
             return None
         self.decoded += 1
         return self.records[self.decoded - 1]
@@ -47,9 +55,10 @@ class World:
         return self.sizes[relation]
 
     def buffer(self, relation: Relation, block: int) -> int | None:
-        return self.buffers.get((relation, block))
+        page = (relation, block)
+        return self.buffers.index(page) if page in self.buffers else None
 
-    def apply(self, record: Record) -> None:
+    def apply(self, record: Record, hints: Mapping[BlockReference, int]) -> None:
         """Replays a record: its effect, then its blocks, which are created if they do not exist and end in the pool."""
         if record.effect is Effect.CREATE:
             self._resize(record.relation, 0)
@@ -60,27 +69,39 @@ class World:
                 self._resize(relation, 0)
         for reference in record.blocks:
             if reference.in_use and reference.fork == MAIN_FORK:
-                self._touch(reference.relation, reference.block)
+                self._change(reference, record.lsn, hints.get(reference))
         self.replayed += 1
 
     def _resize(self, relation: Relation, size: int) -> None:
         """Blocks from `size` on are gone."""
-        old = self.sizes.get(relation, 0)
-        for block in range(size, old):
-            self.generation[relation, block] = self.generation.get((relation, block), 0) + 1
-            self.buffers.pop((relation, block), None)
+        for block in range(size, self.sizes.get(relation, 0)):
+            page = (relation, block)
+            self.generation[page] = self.generation.get(page, 0) + 1
+            self.pages.pop(page, None)
+            if page in self.buffers:
+                self.buffers.remove(page)
         self.sizes[relation] = size
 
-    def _touch(self, relation: Relation, block: int) -> None:
-        for new in range(self.sizes.get(relation, 0), block + 1):
-            self.generation[relation, new] = self.generation.get((relation, new), 0) + 1
-        self.sizes[relation] = max(self.sizes.get(relation, 0), block + 1)
-        self.buffers.pop((relation, block), None)
-        while self.pool and len(self.buffers) >= self.pool:
-            self.buffers.popitem(last=False)
-        if self.pool:
-            self.allocated += 1
-            self.buffers[relation, block] = self.allocated
+    def _change(self, reference: BlockReference, lsn: int, hint: int | None) -> None:
+        """Change the block's page. A hint says in which buffer it was when it was looked at."""
+        page = (reference.relation, reference.block)
+        for new in range(self.sizes.get(reference.relation, 0), reference.block + 1):
+            self.generation[reference.relation, new] = self.generation.get((reference.relation, new), 0) + 1
+        self.sizes[reference.relation] = max(self.sizes.get(reference.relation, 0), reference.block + 1)
+        if hint is not None and (hint >= len(self.buffers) or self.buffers[hint] != page):
+            self.corners.add("stale hint")
+            if hint < len(self.buffers) and not self.verify_hints:
+                page = self.buffers[hint]
+        self.pages.setdefault(page, []).append(lsn)
+        if page not in self.buffers and self.pool:
+            self._allocate(page)
+
+    def _allocate(self, page: Page) -> None:
+        if len(self.buffers) < self.pool:
+            self.buffers.append(page)
+            return
+        self.buffers[self.hand % self.pool] = page
+        self.hand += 1
 
 
 @dataclass
@@ -91,12 +112,17 @@ class Seen:
     events: list[Event] = field(default_factory=list)
     script: list[str] = field(default_factory=list)
     """a<block> for an advise, p<block> for a block that replay uses."""
-    unreplayed: list[int] = field(default_factory=list)
+    advised: list[int] = field(default_factory=list)
     """After each look-ahead: how many advised references stand in records that have not been replayed."""
+    looked_at: list[int] = field(default_factory=list)
+    """And how many references were looked at, of these records."""
     wrong_generation: list[Event] = field(default_factory=list)
     """Advises of a block that another block of the same name replaced before its record was replayed."""
     late: list[Event] = field(default_factory=list)
     """What was looked at only after its record had been given out."""
+    counters: dict[str, int] = field(default_factory=dict)
+    rings: list[tuple[int, int]] = field(default_factory=list)
+    """After each look-ahead: what the ring counts as in flight, and how many of its entries have an I/O."""
 
 
 def replay(
@@ -104,38 +130,46 @@ def replay(
     concurrency: int,
     *,
     make: Callable[..., Prefetcher] = Prefetcher,
-    changes: dict[int, int] | None = None,
+    changes: Mapping[int, int] | None = None,
 ) -> Seen:
     """Replays the whole world. changes: {records replayed: new concurrency}."""
-    seen, at_advise = Seen(), {}
+    seen = Seen()
     prefetcher = make(world, world, concurrency, world.records[0].lsn if world.records else 1)
+    ahead: list[tuple[Event, int]] = []  # of records not replayed yet: what was looked at, and the generation then
     while True:
         if changes and world.replayed in changes:
             prefetcher.reconfigure(changes[world.replayed])
-        before = len(prefetcher.events)
+        before = len(seen.events)
         record = prefetcher.read_record()
-        new = prefetcher.events[before:]
-        seen.events += new
-        for event in new:
-            key = (event.reference.relation, event.reference.block)
-            if event.what == "prefetch":
-                at_advise[id(event)] = world.generation.get(key, 0)
-                seen.script.append(f"a{event.reference.block}")
+        seen.events += prefetcher.events[before:]
         given = seen.replayed[-1].lsn if seen.replayed else 0
-        seen.late += [event for event in new if event.lsn <= given]
-        advised = [event for event in seen.events if event.what == "prefetch"]
-        seen.unreplayed.append(sum(event.lsn > given for event in advised))
+        for event in seen.events[before:]:
+            ahead.append((event, generation(world, event)))
+            if event.what == "prefetch":
+                seen.script.append(f"a{event.reference.block}")
+            if event.lsn <= given:
+                seen.late.append(event)
+        seen.advised.append(sum(event.what == "prefetch" for event, _ in ahead))
+        seen.looked_at.append(len(ahead))
+        seen.rings.append((prefetcher.ring.inflight, sum(io for _, io in prefetcher.ring.entries)))
         if record is None:
+            seen.counters = prefetcher.counters
             return seen
-        for event in advised:
-            now = world.generation.get((event.reference.relation, event.reference.block), 0)
-            if event.lsn == record.lsn and now != at_advise[id(event)]:
-                seen.wrong_generation.append(event)
-        world.apply(record)
+        mine = [(event, then) for event, then in ahead if event.lsn <= record.lsn]
+        ahead = ahead[len(mine) :]
+        seen.wrong_generation += [e for e, then in mine if e.what == "prefetch" and then != generation(world, e)]
+        world.apply(record, {event.reference: event.buffer for event, _ in mine if event.buffer is not None})
+        if len(mine) < sum(reference.in_use for reference in record.blocks) and concurrency:
+            world.corners.add("references forgotten")
         seen.script += [f"p{reference.block}" for reference in record.blocks]
         seen.replayed.append(record)
 
 
-def looked_at(records: Sequence[Record]) -> list[tuple[int, BlockReference]]:
+def generation(world: World, event: Event) -> int:
+    """That of the block that the event is about, now."""
+    return world.generation.get((event.reference.relation, event.reference.block), 0)
+
+
+def references(records: Sequence[Record]) -> list[tuple[int, BlockReference]]:
     """Every reference that could be looked at, with its record's LSN."""
     return [(record.lsn, reference) for record in records for reference in record.blocks if reference.in_use]
