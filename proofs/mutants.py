@@ -50,8 +50,8 @@ def enclosing_statement(text: str, line: int) -> str:
     return "?"
 
 
-def coqc(file: str) -> subprocess.CompletedProcess[str]:
-    command = ["coqc", "-q", "-noglob", "-w", "none", "-Q", ".", PREFIX, file]
+def coqc(file: str, *flags: str) -> subprocess.CompletedProcess[str]:
+    command = ["coqc", "-q", "-noglob", "-w", "none", "-Q", ".", PREFIX, *flags, file]
     return subprocess.run(command, cwd=WORK, capture_output=True, text=True, check=False)
 
 
@@ -59,28 +59,50 @@ def refutation(stem: str) -> str:
     """The claim of an instance that is computed to be false now; "" if there is none. Instances.v is compiled."""
     lines = [f"From Coq Require Import String.\nFrom {PREFIX}.{stem} Require {INSTANCES}.", *REFUTE]
     (WORK / "Refute.v").write_text("\n".join(lines).replace("{0}", INSTANCES) + "\n")
-    found = re.search(r'Some "(\w+)"', coqc("Refute.v").stdout)
+    found = re.search(r'Some "(\w+)"', coqc("Refute.v", "-vok").stdout)
     return found.group(1) if found else ""
 
 
-def try_mutant(mutant: Mutant) -> tuple[str, str]:
-    """Where a proof breaks, as "File.v: name", or ""; and the theorem that is refuted, or ""."""
+def prepare(mutant: Mutant) -> list[str]:
+    """A fresh copy of the compiled development with the change made; the files to compile, in order."""
     changed = mutant.source(SOURCE)
     shutil.rmtree(WORK, ignore_errors=True)
     for folder in sorted({SHARED, mutant.stem}):
         shutil.copytree(COMPILED / folder, WORK / folder)
     (WORK / mutant.file).write_text(changed)
     files = [file for file in listed_sources(SOURCE) if file.startswith(mutant.stem + "/")]
-    refuted_by = ""
-    for file in files[files.index(mutant.file) :]:
-        run = coqc(file)
-        if run.returncode:
-            found = re.search(r'File "[^"]*", line (\d+)', run.stderr)
-            where = enclosing_statement((WORK / file).read_text(), int(found.group(1))) if found else run.stderr
-            return f"{Path(file).name}: {where}", refuted_by
-        if file == f"{mutant.stem}/{INSTANCES}.v":
-            refuted_by = refutation(mutant.stem)
-    return "", refuted_by
+    return files[files.index(mutant.file) :]
+
+
+def stops_at(file: str, *flags: str) -> str:
+    """Where Coq rejects a file, as "File.v: name"; "" if it accepts the file."""
+    run = coqc(file, *flags)
+    if not run.returncode:
+        return ""
+    found = re.search(r'File "[^"]*", line (\d+)', run.stderr)
+    where = enclosing_statement((WORK / file).read_text(), int(found.group(1))) if found else run.stderr
+    return f"{Path(file).name}: {where}"
+
+
+def first_stop(files: Sequence[str], *flags: str) -> str:
+    return next((where for file in files if (where := stops_at(file, *flags))), "")
+
+
+def try_mutant(mutant: Mutant) -> tuple[str, str]:
+    """Where a proof breaks, as "File.v: name", or ""; and the theorem that is refuted, or "".
+
+    The recorded proof is tried first, on definitions and statements alone (-vos) of the files before it, which takes
+    seconds. Only if it does not stop there are all proofs tried in order.
+    """
+    files = prepare(mutant)
+    instances, refuted_by = f"{mutant.stem}/{INSTANCES}.v", ""
+    recorded = f"{mutant.stem}/{mutant.killed_by.split(':')[0]}"
+    if instances in files and not first_stop(files[: files.index(instances) + 1], "-vos"):
+        refuted_by = refutation(mutant.stem)
+    reached = recorded in files and not first_stop(files[: files.index(recorded)], "-vos")
+    if reached and stops_at(recorded, "-vok") == mutant.killed_by:
+        return mutant.killed_by, refuted_by
+    return first_stop(prepare(mutant)), refuted_by
 
 
 def record(path: Path, mutant: Mutant, killed_by: str, refuted_by: str) -> None:

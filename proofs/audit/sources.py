@@ -4,6 +4,7 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 
 PREFIX = "Pgquern"
@@ -80,6 +81,7 @@ def stem_of(file: str) -> str:
     return folder
 
 
+@lru_cache(maxsize=128)
 def strip_comments(text: str) -> str:
     """The source without its (nested) comments and without the contents of strings; lines keep their numbers."""
     out: list[str] = []

@@ -90,14 +90,14 @@ Definition pages : list mem :=
 
 (** ** What is assumed, decided *)
 Definition header_ok_b (m : mem) : bool :=
-  (24 <=? pd_lower m) && (pd_lower m <=? pd_upper m) && (pd_upper m <=? pd_special m) && (pd_special m <=? 8192) &&
-  (pd_special m mod 8 =? 0).
+  (HEADER_SIZE <=? pd_lower m) && (pd_lower m <=? pd_upper m) && (pd_upper m <=? pd_special m) && (pd_special m <=? BLCKSZ) &&
+  (maxalign (pd_special m) =? pd_special m).
 Definition item_ok_b (m : mem) (it : item) : bool :=
-  (pd_upper m <=? off it) && (off it <? pd_special m) && (off it mod 8 =? 0) && (stop it <=? pd_special m).
+  (pd_upper m <=? off it) && (off it <? pd_special m) && (maxalign (off it) =? off it) && (stop it <=? pd_special m).
 Fixpoint chain_b (its : list item) (top : Z) : bool :=
   match its with [] => true | it :: r => (stop it <=? top) && chain_b r (off it) end.
 Definition valid_b (m : mem) : bool :=
-  header_ok_b m && forallb (item_ok_b m) (items m) && (Z.of_nat (length (items m)) <=? 291) &&
+  header_ok_b m && forallb (item_ok_b m) (items m) && (Z.of_nat (length (items m)) <=? MAX_HEAP_TUPLES_PER_PAGE) &&
   (total (items m) <=? pd_special m - pd_lower m) &&
   (negb (presorted (pd_special m) (items m)) || chain_b (items m) (pd_special m)).
 
@@ -163,11 +163,13 @@ Definition accepts (m : mem) : instance :=
   Instance "check_iff_valid" (valid_b m) (match check m with None => true | Some _ => false end).
 
 (** A page that must be refused, and as what. *)
-Definition refuses (m : mem) (code index : Z) : instance :=
-  Instance "check_names_first_fault" (negb (valid_b m))
-    (match check m with Some r => (Page.code r =? code) && (Page.index r =? index) | None => false end).
+Definition refuses (m : mem) (code index : Z) : list instance :=
+  let said := check m in
+  [Instance "check_iff_valid" (negb (valid_b m)) (match said with Some _ => true | None => false end);
+   Instance "check_names_first_fault" (match said with Some _ => true | None => false end)
+     (match said with Some r => (Page.code r =? code) && (Page.index r =? index) | None => true end)].
 
-Definition refusals : list instance :=
+Definition refusals : list instance := concat
   [refuses (page_with 20 8192 []) 3 0; refuses (page_with 8000 8188 []) 3 0;
    refuses (page_with 7000 8192 [normal 8128 64; 0; normal 6992 64; normal 7001 8]) 4 3;
    refuses (page_with 7000 8192 [normal 8128 64; normal 8192 8; normal 7001 8]) 4 2;
@@ -179,6 +181,25 @@ Definition refusals : list instance :=
                                 normal 7000 1192; normal 7000 1192]) 8 0;
    refuses (page_with 7992 8192 [normal 8128 64; normal 8000 64; normal 7992 144]) 9 3].
 
+(** The decoders read what was written.  These come first, since the other instances are pages that the decoders read. *)
+Definition fits (bits value : Z) : bool := (0 <=? value) && (value <? 2 ^ bits).
+Definition unpacks (off flags len : Z) : instance :=
+  let word := off + 2 ^ 15 * flags + 2 ^ 17 * len in
+  Instance "packed_is_unpacked" (fits 15 off && fits 2 flags && fits 15 len)
+    ((lp_off word =? off) && (lp_flags word =? flags) && (lp_len word =? len)).
+Definition reads_line_pointer (number word : Z) : instance :=
+  Instance "stored_line_pointer_is_read" (fits 32 word) (lp_word (store dirt (24 + 4 * (number - 1)) 4 word) number =? word).
+Definition reads_header (flags lower upper special : Z) : instance :=
+  let h := store (store (store (store dirt 10 2 flags) 12 2 lower) 14 2 upper) 16 2 special in
+  Instance "stored_header_is_read" (fits 16 flags && fits 16 lower && fits 16 upper && fits 16 special)
+    ((pd_flags h =? flags) && (pd_lower h =? lower) && (pd_upper h =? upper) && (pd_special h =? special)).
+Definition aligns (n : Z) : instance :=
+  Instance "maxalign_is_least" true ((n <=? maxalign n) && (maxalign n <? n + 8) && (maxalign n mod 8 =? 0)).
+Definition decoded : list instance :=
+  [unpacks 8160 1 30; unpacks 32767 3 32767; unpacks 0 2 16384; unpacks 16384 0 0;
+   reads_line_pointer 1 (2 ^ 32 - 2); reads_line_pointer 291 (1 + 256 * 2 + 65536 * 3 + 2 ^ 24 * 4);
+   reads_header 5 24 4096 8192; reads_header 65535 513 1027 2049] ++ map aligns [0; 1; 7; 8; 23; 8191].
+
 (** A slot is found by a multiplication. *)
 Definition finds_slots (length : Z) : instance :=
   Instance "slots_are_found" ((SHORTEST_IN_SLOTS <=? length) && (length <=? 8192))
@@ -188,7 +209,7 @@ Definition finds_slots (length : Z) : instance :=
 
 (** Each algorithm on the pages that it is made for, and all of them on two.  Then one on the crowded page. *)
 Definition instances : list instance :=
-  map accepts (full_page :: crowded_page :: pages) ++ refusals ++ [finds_slots 264; finds_slots 1000] ++
+  decoded ++ map accepts (full_page :: crowded_page :: pages) ++ refusals ++ [finds_slots 264; finds_slots 1000] ++
   judge true algorithms presorted_page ++ judge false algorithms unsorted_page ++
   judge true [PG13; PG14; Gather true (Some 904); Runs true; Runs false; Area; Lines; ByDepth] long_runs ++
   judge true [PG13; PG14; Area; Lines; ByDepth] overlapping_page ++ judge true [PG13; PG14; Permute 64 8] sparse_page ++

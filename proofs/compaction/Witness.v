@@ -18,12 +18,12 @@ Qed.
 Theorem valid_is_decided : forall m, valid_b m = true <-> valid_page m.
 Proof.
   intros m. assert (H : header_ok_b m = true <-> header_ok m).
-  { unfold header_ok_b, header_ok, HEADER_SIZE, BLCKSZ. rewrite maxalign_fixed, !andb_true_iff, !Z.leb_le, Z.eqb_eq. tauto. }
+  { unfold header_ok_b, header_ok. rewrite !andb_true_iff, !Z.leb_le, Z.eqb_eq. tauto. }
   assert (I : forall it, item_ok_b m it = true <-> item_ok m it).
-  { intros it. unfold item_ok_b, item_ok. rewrite maxalign_fixed, !andb_true_iff, !Z.leb_le, Z.ltb_lt, Z.eqb_eq. tauto. }
+  { intros it. unfold item_ok_b, item_ok. rewrite !andb_true_iff, !Z.leb_le, Z.ltb_lt, Z.eqb_eq. tauto. }
   assert (C : forall its top, chain_b its top = true <-> chain its top).
   { induction its as [|it r IH]; intros top; cbn; [tauto|]. now rewrite andb_true_iff, Z.leb_le, IH. }
-  unfold valid_b, valid_page, MAX_HEAP_TUPLES_PER_PAGE.
+  unfold valid_b, valid_page.
   assert (F : forallb (item_ok_b m) (items m) = true <-> Forall (item_ok m) (items m)).
   { rewrite forallb_forall, Forall_forall. split; intros A it B; apply I, A, B. }
   rewrite !andb_true_iff, orb_true_iff, negb_true_iff, !Z.leb_le, H, C, F.
@@ -44,8 +44,7 @@ Qed.
 (** The crowded page has 200 tuples in item order, and compaction moves some of them. *)
 Theorem crowded_page_is_crowded :
   length (items crowded_page) = 200%nat /\ length (line_pointers crowded_page) = 240%nat /\
-  presorted (pd_special crowded_page) (items crowded_page) = true /\ pd_upper crowded_page < new_upper crowded_page /\
-  has_free_lines true crowded_page = true.
+  presorted (pd_special crowded_page) (items crowded_page) = true /\ pd_upper crowded_page < new_upper crowded_page.
 Proof. vm_compute. auto. Qed.
 
 (** For each of our ways there is one of these pages on which its own program runs, and not its fallback. *)
