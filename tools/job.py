@@ -3,12 +3,13 @@
 
     python -m tools.job make|test|full|ci [--stem STEM]
 
-tools/jobs.toml lists the steps. Exits with 1 if a step failed.
+tools/jobs.toml lists the steps. Exits with 1 if a step failed, or if something was skipped that the job may not skip.
 """
 
 import subprocess
 import time
 import tomllib
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from pydantic import BaseModel, ConfigDict
 
 from tools import results, summary
 from tools.progress import console
+from tools.results import Result
 
 JOBS = Path("tools/jobs.toml")
 
@@ -30,6 +32,17 @@ class Job(BaseModel):
     finally_: list[str]
     seconds: int
     row_seconds: int
+    may_skip: list[str] | None = None
+
+    def unneeded(self, found: Sequence[Result]) -> list[str]:
+        """What was skipped for a reason that the job does not allow: "LAYER STEM: NAME: REASON"."""
+        return [
+            f"{result.label} {result.stem}: {item.name}: {item.reason or 'no reason given'}"
+            for result in found
+            for item in result.items
+            if item.status == "skipped" and self.may_skip is not None
+            if not any(word in item.reason for word in self.may_skip)
+        ]
 
 
 class Step(BaseModel):
@@ -67,8 +80,10 @@ def main(name: str, stem: str) -> None:
     took = sum(step.seconds for step in steps)
     summary.costs(found, [(step.command, step.seconds) for step in steps], took, job.seconds)
     failed = [step.command for step in steps if step.failed]
-    summary.closing(found, failed)
-    raise SystemExit(1 if failed else 0)
+    for text in (unneeded := job.unneeded(found)):
+        console().print(f"skipped, but should run: {text}", markup=False)
+    summary.closing(found, failed, len(unneeded))
+    raise SystemExit(1 if failed or unneeded else 0)
 
 
 if __name__ == "__main__":

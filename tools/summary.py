@@ -62,7 +62,7 @@ def costs(found: Sequence[Result], steps: Sequence[tuple[str, float]], took: flo
     console().print(f"{took:.0f} s{late}")
 
 
-def closing(found: Sequence[Result], failed: Sequence[str]) -> None:
+def closing(found: Sequence[Result], failed: Sequence[str], unneeded: int) -> None:
     """What failed, with the command that repeats it; then the counts of all items, alone on the last line."""
     for result in found:
         for item in result.items:
@@ -72,5 +72,5 @@ def closing(found: Sequence[Result], failed: Sequence[str]) -> None:
         console().print(f"[red]failed[/] `{command}`: run it again to see only its output")
     counts = {status: sum(result.count(status) for result in found) for status in ("passed", "failed", "skipped")}
     # A step can fail without a failed item: a tool is missing, or a build broke.
-    lost = max(counts["failed"], len(failed))
+    lost = max(counts["failed"], len(failed)) + unneeded
     console().print(f"{counts['passed']} passed, {lost} failed, {counts['skipped']} skipped")
