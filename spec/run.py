@@ -18,7 +18,7 @@ import click
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from spec.tools import accepted, cfg, models, readme, summary, tlc, traces
+from spec.tools import accepted, apalache, cfg, models, readme, summary, tlc, traces
 from spec.tools.models import ModelError, Run
 from spec.tools.outcome import ToolMissing
 from spec.tools.runner import How, Item, run_all
@@ -90,10 +90,7 @@ def main(
 
 def by_hand(run: Run, build: Path) -> str:
     """A run in a few lines: what it says, its configuration file, and the command that starts it."""
-    if run.symbolic:
-        command = f"apalache-mc check --config={cfg.write(run, build)} --length={run.length} {run.module}"
-    else:
-        command = tlc.by_hand(run, build)
+    command = apalache.by_hand(run, build) if run.symbolic else tlc.by_hand(run, build)
     return f"{run.key}: {run.says}\n  {cfg.write(run, build)}\n  {command}"
 
 
@@ -114,8 +111,9 @@ def write_accepted(items: Sequence[Item]) -> None:
 def complain(found: Sequence[Run], items: Sequence[Item], *, whole: bool) -> dict[str, list[str]]:
     """What is wrong with no single run, by stem."""
     wrong: dict[str, list[str]] = {}
-    for stem, name in models.unbroken(found):
-        wrong.setdefault(stem, []).append(f"{stem}: no run that must fail violates {name}; add a mutant")
+    for stem, module, name in models.unbroken(found):
+        text = f"{stem}: no run of {module} that must fail violates {name}; add a mutant"
+        wrong.setdefault(stem, []).append(text)
     for stem, actions in summary.never_taken(items).items():
         wrong.setdefault(stem, []).extend(f"{stem}: {action} is never taken in a large model" for action in actions)
     if whole and (stale := readme.differs(SPEC / "README.md", found)):

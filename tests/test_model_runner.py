@@ -318,6 +318,23 @@ def test_readme_in_the_repository_has_every_run() -> None:
     assert models.unbroken(found) == []
 
 
+def test_apalache_gets_definitions_with_parameters(tmp_path: Path) -> None:
+    replaced = '[run.APM_mutant_x]\ndefinitions = { Less = "Lax", Few = "None", Next = "Far" }\n'
+    text = BASE.replace("base.MCM", "base.APM") + replaced + f"{SAYS}violates = {{ invariant = 'A' }}\n"
+    path = write_models(tmp_path / "spec" / "stem", text)
+    path.with_name("APM.tla").write_text("Lax(a, b) == a <= b\nNone == {}\nFar(a) == LET b == a IN b\n")
+    (mutant,) = models.find(tmp_path / "spec")
+    folder = apalache.prepare(mutant, tmp_path)
+    assert (folder / "APM.tla").is_file()
+    assert (folder / "APM_mutant_x.tla").read_text().splitlines() == [
+        *("---- MODULE APM_mutant_x ----", "EXTENDS APM", "OVERRIDE_Less(p0, p1) == Lax(p0, p1)"),
+        *("OVERRIDE_Few == None", "OVERRIDE_Next(p0) == Far(p0)", "===="),
+    ]
+    assert "Lax" not in (folder / "APM_mutant_x.cfg").read_text()
+    with pytest.raises(ModelError, match="stem/APM_mutant_x: no module defines Lax, which replaces Less"):
+        apalache.root(mutant, ["Laxer(a) == a"])
+
+
 def test_skipped_is_never_counted_as_passed() -> None:
     item = Item(run("laws", module="APM"), "skipped", ["no Apalache"], Outcome("skipped", "no Apalache"))
     assert summary.says([item]) == "0 models hold (0 distinct states), 0 fail as they must, 1 skipped"
@@ -408,7 +425,7 @@ def copied(tmp_path: Path) -> Path:
         pytest.skip(str(error))
     shutil.copytree(TOP / "spec" / "common", tmp_path / "spec" / "common")
     (tmp_path / "spec" / "xid").mkdir()
-    for name in ("XidLaws.tla", "MCXid.tla"):
+    for name in ("XidLaws.tla", "XidMutants.tla", "MCXid.tla"):
         shutil.copy(TOP / "spec" / "xid" / name, tmp_path / "spec" / "xid")
     (tmp_path / "spec" / "xid" / "models.toml").write_text(XID)
     (tmp_path / "build").mkdir()
@@ -526,7 +543,21 @@ def test_property_that_nothing_breaks_is_found(tmp_path: Path) -> None:
     mutant = f"[run.MCM_mutant_x]\n{SAYS}violates = {{ invariant = 'A' }}\n"
     write_models(tmp_path / "stem", BASE + HOLDS + mutant)
     write_models(tmp_path / "other", BASE + mutant.replace("'A'", "'B'"))
-    assert models.unbroken(models.find(tmp_path)) == [("stem", "B")]
+    assert models.unbroken(models.find(tmp_path)) == [("stem", "MCM", "B")]
+
+
+def test_mutant_of_another_module_breaks_nothing(tmp_path: Path) -> None:
+    mutant = f"[run.MCM_mutant_x]\n{SAYS}violates = {{ invariant = 'A' }}\n"
+    mutants = mutant + mutant.replace("_x", "_y").replace("'A'", "'B'")
+    laws = f"[run.APM_laws]\n{SAYS}holds = {{}}\n"
+    path = write_models(tmp_path / "stem", BASE + HOLDS + mutants)
+    assert models.unbroken(models.find(tmp_path)) == []
+    (tmp_path / "stem" / "APM.tla").touch()
+    symbolic = BASE.replace("base.MCM", "base.APM") + laws
+    path.write_text(BASE + HOLDS + mutants + symbolic + mutant.replace("MCM", "APM"))
+    assert models.unbroken(models.find(tmp_path)) == [("stem", "APM", "B")]
+    path.write_text(BASE + HOLDS + mutants + symbolic + mutants.replace("MCM", "APM"))
+    assert models.unbroken(models.find(tmp_path)) == []
 
 
 def test_missing_tools_say_how_to_get_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

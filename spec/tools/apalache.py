@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import shutil
 import subprocess
 from collections.abc import Sequence
@@ -12,7 +13,7 @@ from functools import cache
 from pathlib import Path
 
 from spec.tools import cfg, tlc
-from spec.tools.models import Run
+from spec.tools.models import ModelError, Run
 from spec.tools.outcome import Outcome, ToolMissing
 
 VIOLATED = re.compile(r"State (\d+): state invariant \d+ violated")
@@ -37,25 +38,53 @@ def find() -> tuple[str, str]:
 
 
 def command(run: Run, build: Path) -> tuple[list[str], Path]:
-    """The command line for Apalache, and the folder to start it in: a copy of the modules, because it finds no
-    others."""
+    """The command line for Apalache, and the folder to start it in."""
     path, _ = find()
-    config = cfg.write(run, build).resolve()
     scratch = tlc.scratch(run, build)
     shutil.rmtree(scratch, ignore_errors=True)
-    scratch.mkdir(parents=True)
-    for module in [*run.module.parent.parent.glob("common/*.tla"), *run.module.parent.glob("*.tla")]:
-        shutil.copy(module, scratch)
-    shutil.copy(config, scratch)
-    return [
-        path,
-        "check",
-        f"--config={config.name}",
-        f"--length={run.length}",
-        "--no-deadlock=true",
-        f"--out-dir={scratch / 'out'}",
-        run.module.name,
-    ], scratch
+    folder = prepare(run, build)
+    return [path, *arguments(run, f"--out-dir={folder / 'out'}")], folder
+
+
+def by_hand(run: Run, build: Path) -> str:
+    """The command line for people. Makes the folder that it needs."""
+    return f"cd {prepare(run, build)} && {shlex.join(['apalache-mc', *arguments(run)])}"
+
+
+def arguments(run: Run, *others: str) -> list[str]:
+    """Apalache's own arguments."""
+    options = [f"--config={run.name}.cfg", f"--length={run.length}", "--no-deadlock=true"]
+    return ["check", *options, *others, f"{run.name}.tla"]
+
+
+def prepare(run: Run, build: Path) -> Path:
+    """Make the folder of a run. It holds copies of all modules, because Apalache finds no others."""
+    folder = tlc.scratch(run, build)
+    folder.mkdir(parents=True, exist_ok=True)
+    modules = [*run.module.parent.parent.glob("common/*.tla"), *run.module.parent.glob("*.tla")]
+    for module in modules:
+        shutil.copy(module, folder)
+    shutil.copy(cfg.write(run, build), folder)
+    (folder / f"{run.name}.tla").write_text(root(run, [module.read_text() for module in modules]))
+    return folder
+
+
+def root(run: Run, modules: Sequence[str]) -> str:
+    """The module that Apalache starts from: the run's module, with the definitions that the run replaces.
+
+    For TLC they stand in the configuration file. Apalache replaces only definitions without parameters there. A
+    definition OVERRIDE_NAME replaces NAME, whatever its parameters. modules: the text of all modules.
+    """
+    text = f"---- MODULE {run.name} ----\nEXTENDS {run.module.stem}\n"
+    for name, by in run.settings.definitions.items():
+        defined = re.compile(rf"^{by}(?:\((?P<parameters>.*?)\))? *==", re.MULTILINE)
+        found = next(filter(None, map(defined.search, modules)), None)
+        if found is None:
+            raise ModelError(f"{run.key}: no module defines {by}, which replaces {name}")
+        count = len(found["parameters"].split(",")) if found["parameters"] else 0
+        given = f"({', '.join(f'p{i}' for i in range(count))})" if count else ""
+        text += f"OVERRIDE_{name}{given} == {by}{given}\n"
+    return f"{text}====\n"
 
 
 def parse(output: str, exit_code: int, names: Sequence[str]) -> Outcome:

@@ -36,7 +36,8 @@ def lines(run: Run) -> Iterator[str]:
         yield f"INIT {settings.init}"
         yield f"NEXT {settings.next}"
     assigned = [f"{name} = {tla(value)}" for name, value in settings.constants.items()]
-    assigned += [f"{name} <- {by}" for name, by in settings.definitions.items()]
+    if not run.symbolic:  # Apalache takes them from a module: apalache.root
+        assigned += [f"{name} <- {by}" for name, by in settings.definitions.items()]
     yield from section("CONSTANTS", assigned)
     yield from section("CONSTRAINTS", settings.constraints)
     yield from section("ACTION_CONSTRAINTS", settings.action_constraints)

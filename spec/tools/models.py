@@ -269,8 +269,12 @@ def check(run: Run, entry: Entry) -> None:
         raise ModelError("TLC does not say which liveness property fails: check only that one")
 
 
-def unbroken(found: Sequence[Run]) -> list[tuple[str, str]]:
-    """Properties, as (stem, property), that a run claims to hold and that no run that must fail violates."""
-    claimed = {(run.stem, name) for run in found if not run.must_fail for name in run.properties}
-    broken = {(run.stem, run.expected.property) for run in found if isinstance(run.expected, Violates)}
+def unbroken(found: Sequence[Run]) -> list[tuple[str, str, str]]:
+    """Properties, as (stem, module, property), that a run claims to hold and that no run of the same module violates.
+
+    Another module's mutant does not count: there the property may be about other definitions, and another tool may
+    check it.
+    """
+    claimed = {(run.stem, run.module.stem, name) for run in found if not run.must_fail for name in run.properties}
+    broken = {(run.stem, run.module.stem, run.expected.property) for run in found if isinstance(run.expected, Violates)}
     return sorted(claimed - broken)

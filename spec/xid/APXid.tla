@@ -18,6 +18,6 @@ VARIABLES
     \* @type: Int;
     z
 
-INSTANCE XidLaws WITH Size <- 4294967296, FirstNormal <- 3, Epochs <- 1..4294967295
+INSTANCE XidMutants WITH Size <- 4294967296, FirstNormal <- 3, Epochs <- 1..4294967295
 
 =============================================================================

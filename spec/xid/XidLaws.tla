@@ -11,7 +11,8 @@
 (*                                                                         *)
 (* How to break it: raise Span by one (Asymmetric fails at distance Half), *)
 (* or leave out those pairs and let three XIDs stand a third of the ring   *)
-(* apart (Transitive fails); or put another comparison in Precedes' place. *)
+(* apart (Transitive fails); or put a definition of XidMutants in the      *)
+(* place of the right one.                                                 *)
 (***************************************************************************)
 EXTENDS Xid, FiniteSets
 
