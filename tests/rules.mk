@@ -44,13 +44,13 @@ test-deep: $(TEST_NEEDS) $(EXTRACTED) ## the differential tests with far more, a
 
 # Each level below this CPU's own is tested too: PGQUERN_CPU hides what the CPU has beyond. A few mutants show that the tests bite.
 HIDDEN := none avx2
-test-levels: $(TEST_NEEDS) ## the kernels' tests and some mutants, with the CPU's features hidden; STEM= narrows (3 minutes)
+test-levels: $(TEST_NEEDS) $(EXTRACTED) ## the kernels' tests and some mutants, with the CPU's features hidden; STEM= narrows (3 minutes)
 	@failed=; for level in $(HIDDEN); do export PGQUERN_CPU=$$level; echo "PGQUERN_CPU=$$level"; \
 	  PGQUERN_PROFILE=asan PGQUERN_RESULT=test $(PYTEST) $(KERNEL_TESTS) || failed=1; \
 	  $(RUN_MUTANTS) --one-in 20 || failed=1; done; test -z "$$failed"
 
 # Python itself is not sanitized: libasan comes first, and what Python never frees is no leak of ours.
-test-asan: $(TEST_NEEDS) kernels-asan ## the differential tests with the kernels under ASan and UBSan (1 minute)
+test-asan: $(TEST_NEEDS) $(EXTRACTED) kernels-asan ## the differential tests with the kernels under ASan and UBSan (1 minute)
 	@LD_PRELOAD=$$(gcc -print-file-name=libasan.so) ASAN_OPTIONS=detect_leaks=0 PYTHONMALLOC=malloc PYTHONPATH=.:csrc/ffi:$(BUILD)/ffi-asan \
 	  PGQUERN_PROFILE=asan PGQUERN_RESULT=asan $(PYTEST) -o 'pythonpath=. csrc/ffi $(BUILD)/ffi-asan' $(KERNEL_TESTS) $(SANITIZED)
 
