@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 import subprocess
 import sys
@@ -16,6 +15,7 @@ from spec.tools import accepted, apalache, batch, cfg, models, readme, runner, s
 from spec.tools.models import Holds, ModelError, Run, Settings, Violates
 from spec.tools.outcome import Ended, Outcome, ToolMissing
 from spec.tools.runner import How, Item
+from tools import results
 
 TOP = Path(__file__).resolve().parent.parent
 
@@ -460,9 +460,9 @@ def run_models(folder: Path, *options: str) -> tuple[int, dict[str, str]]:
     """The runner on the copy: its exit code, and the status of each run."""
     command = [sys.executable, str(TOP / "spec" / "run.py"), "--stem", "xid", *options]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
-    written = folder / "build" / "results" / "model" / "xid.json"
-    items = json.loads(written.read_text())["items"] if written.is_file() else []
-    return done.returncode, {item["name"]: item["status"] for item in items} or {"said": done.stderr}
+    written = [result for result in results.load(folder / "build" / "results") if result.layer == "model"]
+    found = {item.name: str(item.status) for result in written for item in result.items}
+    return done.returncode, found or {"said": done.stderr}
 
 
 def test_real_models_pass_and_a_wrong_count_or_a_mended_mutant_fails(copied: Path) -> None:

@@ -28,6 +28,7 @@ from tests.postgres.server import DEBIAN, EMBEDDED, Build, Server
 from tests.postgres.wrap import move_next_to_wrap
 from tests.snapbuild.tracing import SETTINGS, Journal, record, record_creation
 from tests.tally import tally
+from tools import results
 
 TOP = Path(__file__).resolve().parents[2]
 JAR = TOP / "build" / "tools" / "tla2tools.jar"
@@ -226,8 +227,10 @@ def replayed(tmp_path_factory: pytest.TempPathFactory) -> Replayed:
     (stem / "models.toml").write_text(head + "".join(models))
     command = [sys.executable, str(TOP / "spec" / "run.py"), "--stem", "snapbuild", "--accept"]
     subprocess.run(command, cwd=top, check=False, capture_output=True)
-    results = json.loads((top / "build" / "results" / "model" / "snapbuild.json").read_text())
-    return Replayed(journals, {item["name"].removeprefix("TraceSnapbuild_small_"): item for item in results["items"]})
+    (result,) = results.load(top / "build" / "results")
+    return Replayed(
+        journals, {item.name.removeprefix("TraceSnapbuild_small_"): item.model_dump() for item in result.items}
+    )
 
 
 @pytest.mark.servers
