@@ -68,7 +68,7 @@ def environment_for_templates() -> Environment:
 @click.command()
 def main() -> None:
     """Write the report (2 s)."""
-    found = results.load()
+    found = [result for result in results.load() if result.cpu_level == environment.cpu_level()]
     if not found:
         raise click.ClickException(f"{results.RESULTS} holds no results; run `make` first")
     jinja, layers = environment_for_templates(), by_layer(found)
