@@ -71,9 +71,9 @@ def bench_section(result: Result) -> list[str]:
         f"## `{result.stem}`: {result.says}",
         "",
         f"`make bench STEM={result.stem}`, {result.finished:%Y-%m-%d}, commit {result.commit}, {result.cpu}, "
-        f"{result.tools['gcc']}, `{r['flags']}`, {r['runs']} × {r['rounds']} rounds on CPU {r['pinned_to_cpu']}, "
-        f"{r['steal_percent']:.1f} % of the time stolen by the hypervisor. Ran: {', '.join(r['ran'])}. "
-        f"Skipped, because this CPU lacks them: {', '.join(skipped) or 'none'}.",
+        f"{result.tools['gcc']}, `{r['flags']}`, {r['runs']} × {r['rounds']} rounds on "
+        f"{environment.cpus(r['pinned_to_cpu'])}, {r['steal_percent']:.1f} % of the time stolen by the hypervisor. "
+        f"Ran: {', '.join(r['ran'])}. Skipped, because this CPU lacks them: {', '.join(skipped) or 'none'}.",
         "",
         *standings("floor", r["floors"], "breaks"),
         *standings("target", r["targets"], "holds"),

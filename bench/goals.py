@@ -140,6 +140,8 @@ class Bound(Entry):
 class Goals(Entry):
     """A stem's goals.toml."""
 
+    pinned: bool = True
+    """Whether a benchmark runs on one CPU; False for one that has threads (UsesAllCpus of bench/harness.h)."""
     quick: list[Selector]
     """The configurations that the main job measures."""
     slow: list[Selector] = []

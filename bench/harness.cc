@@ -99,6 +99,12 @@ std::vector<void (*)()> &registered()
     return functions;
 }
 
+bool &uses_all_cpus()
+{
+    static bool value = false;
+    return value;
+}
+
 // To the last CPU that this process may use: the first one mostly serves the interrupts. Returns its number.
 int pin_to_one_cpu()
 {
@@ -135,11 +141,17 @@ Registration::Registration(void (*add_all)())
 {
     registered().push_back(add_all);
 }
+
+UsesAllCpus::UsesAllCpus()
+{
+    uses_all_cpus() = true;
+}
 } // namespace bench
 
 int main(int argc, char **argv)
 {
-    benchmark::AddCustomContext("pinned_to_cpu", std::to_string(bench::pin_to_one_cpu()));
+    if (!bench::uses_all_cpus())
+        benchmark::AddCustomContext("pinned_to_cpu", std::to_string(bench::pin_to_one_cpu()));
     for (auto *add_all : bench::registered())
         add_all();
     benchmark::Initialize(&argc, argv);

@@ -138,6 +138,11 @@ struct Registration {
     explicit Registration(void (*add_all)());
 };
 
+// A namespace-scope object of this type: main() does not pin the program to one CPU, since its configurations have threads.
+struct UsesAllCpus {
+    UsesAllCpus();
+};
+
 // ---- inputs ----
 
 constexpr size_t WORK_BYTES = 512 * 1024;       // of a group

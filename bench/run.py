@@ -145,7 +145,7 @@ def main(
     table = goals.load(Path("bench") / stem / "goals.toml")
     runs, per_run = runs or (1 if quick else 3), rounds or (5 if quick else 9)
     wanted = selection(stem, table, quick, everything, where)
-    cpu = pin()
+    cpu = pin() if table.pinned else None
     started, (stolen, ticks) = monotonic(), environment.steal_ticks()
     with measuring(runs * len(wanted)) as step:
         measured = measure(
@@ -174,7 +174,7 @@ def main(
     for entry in result.items:
         if entry.status != "passed":
             console.print(f"{'SKIPPED' if entry.status == 'skipped' else 'BROKEN'} {entry.name}: {entry.reason}")
-    console.print(f"bench {stem}: {result.says}, on CPU {cpu}, {result.seconds:.0f} s")
+    console.print(f"bench {stem}: {result.says}, on {environment.cpus(cpu)}, {result.seconds:.0f} s")
     if result.status == "failed":
         raise SystemExit(1)
 

@@ -5,7 +5,7 @@
 KERNEL_SOURCES := $(wildcard csrc/*.c csrc/*/*.c)
 KERNEL_HEADERS := $(wildcard csrc/*.h csrc/*/*.h csrc/*.def csrc/*/*.def)
 
-CFLAGS_COMMON := -std=c11 -g -fPIC -fvisibility=hidden -Wall -Wextra -Werror -Icsrc
+CFLAGS_COMMON := -std=c11 -D_GNU_SOURCE -g -fPIC -fvisibility=hidden -Wall -Wextra -Werror -Icsrc
 # A short loop can lose half its speed by its address, and an unrelated edit changes that. So each function starts a cache line.
 CFLAGS_KERNEL := -O2 -falign-functions=64 $(CFLAGS_COMMON)
 CFLAGS_ASAN   := -O1 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all $(CFLAGS_COMMON)

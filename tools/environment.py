@@ -50,6 +50,11 @@ def cpu_slug() -> str:
     return re.sub(r"[^a-z0-9]+", "-", " ".join([*words, "model", fields.get("model", "")]).lower()).strip("-")
 
 
+def cpus(pinned_to: int | None) -> str:
+    """Where something ran, in words: on the CPU that it was pinned to, or on all."""
+    return "all CPUs" if pinned_to is None else f"CPU {pinned_to}"
+
+
 def cpu_level() -> str:
     """What PGQUERN_CPU leaves of the CPU: its value, or "all" if it is not set."""
     return os.environ.get("PGQUERN_CPU") or "all"

@@ -15,7 +15,7 @@ from setuptools.command.build_ext import build_ext
 from setuptools.command.egg_info import egg_info
 
 CSRC = Path("csrc")
-FLAGS = ["-std=c11", "-O2", "-falign-functions=64", "-fvisibility=hidden"]
+FLAGS = ["-std=c11", "-D_GNU_SOURCE", "-O2", "-falign-functions=64", "-fvisibility=hidden"]
 
 
 def level_flags(rules: str) -> dict[str, list[str]]:

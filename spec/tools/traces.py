@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: PostgreSQL
 """Recorded traces, as a TLA+ module: TLC here reads no JSON.
 
-A trace is a file spec/STEM/traces/NAME.jsonl, {"first": XID, "full": bool, ...} and then a line an event; NAME is the
+A trace is a file spec/STEM/traces/NAME.jsonl: a line of facts about the whole, and then a line an event. NAME is the
 definition in the module, which the head of TraceSTEM.tla explains. [traces] in spec/STEM/models.toml says which fields
-hold XIDs.
+hold XIDs, if any do.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
-from spec.tools.models import ModelError, load
+from spec.tools.models import load
 
 SIZE, SMALL = 2**32, 2**16
 
@@ -45,8 +45,8 @@ def definition(path: Path, xids: Collection[str]) -> str:
     """One trace."""
     head, *events = (json.loads(line) for line in path.read_text().splitlines())
     rows = ",\n".join(f"    {value(event, xids)}" for event in events)
-    first, full = value(head["first"], xids, "first"), value(head["full"], xids)
-    return f"{path.stem} == [first |-> {first}, full |-> {full}, events |-> <<\n{rows}>>]\n"
+    fields = "".join(f"{name} |-> {value(item, xids, name)}, " for name, item in head.items())
+    return f"{path.stem} == [{fields}events |-> <<\n{rows}>>]\n"
 
 
 def generate(spec: Path, build: Path) -> None:
@@ -54,10 +54,9 @@ def generate(spec: Path, build: Path) -> None:
     for folder in spec.glob("*/traces"):
         stem = folder.parent.name
         read = load(folder.parent / "models.toml").traces
-        if read is None:
-            raise ModelError(f"{folder.parent / 'models.toml'}: [traces] must say which fields of the traces are XIDs")
+        xids = read.xids if read else ()
         module = f"Recorded{stem.capitalize()}"
-        body = "\n".join(definition(path, read.xids) for path in sorted(folder.glob("*.jsonl")))
+        body = "\n".join(definition(path, xids) for path in sorted(folder.glob("*.jsonl")))
         into = build / "model" / stem
         into.mkdir(parents=True, exist_ok=True)
         (into / f"{module}.tla").write_text(f"---- MODULE {module} ----\n{body}\n====\n")

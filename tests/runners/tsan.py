@@ -56,7 +56,7 @@ class Build:
         inputs = [program, *(folder / source if source == kernel else built for source, built in kernels.items())]
         folder.mkdir(parents=True, exist_ok=True)
         # A mutant may leave names unused: that is no error.
-        command = ["clang", *self.cflags, "-D_GNU_SOURCE", "-w", *map(str, inputs), "-pthread"]
+        command = ["clang", *self.cflags, "-w", *map(str, inputs), "-pthread"]
         subprocess.run([*command, "-o", str(folder / self.name)], check=True)
         return folder / self.name
 
