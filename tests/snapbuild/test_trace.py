@@ -108,6 +108,7 @@ class Simulation:
                 known = {top} if journal.changed & set(journal.tree(top)) else set()
                 self.commits[top] = subs, known | journal.changed & set(subs)
                 journal.commit(top)
+                journal.end(top)
                 self.running.remove(top)
             case _:
                 journal.abort(top)

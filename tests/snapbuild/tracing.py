@@ -47,8 +47,13 @@ ENOUGH_RECORDS = 400
 
 INSERT_LSN = "SELECT pg_current_wal_insert_lsn() - '0/0'"
 
-_RUNNING = re.compile(r"running transaction.*\(lsn ([0-9A-F]+)/([0-9A-F]+) oldest xid (\d+) .*next xid (\d+)\)")
-_RUNNING_RECORD = re.compile(r"nextXid (\d+) .*oldestRunningXid (\d+)")
+_RUNNING = re.compile(
+    r"snapshot of (\d+).* running transaction.*\(lsn ([0-9A-F]+)/([0-9A-F]+) oldest xid (\d+) .*next xid (\d+)\)"
+)
+_RUNNING_RECORD = re.compile(r"nextXid (\d+) .*oldestRunningXid (\d+)(?:; (\d+) xacts)?")
+_WAL_RECORDS = (
+    "SELECT end_lsn - '0/0', description FROM pg_get_wal_records_info('0/0'::pg_lsn + %s, '0/0'::pg_lsn + %s)"
+)
 _SUBXACTS = re.compile(r"subxacts: ([\d ]+)")
 _CONSISTENT = re.compile(r"logical decoding found consistent point.*(no running|saved snapshot)", re.DOTALL)
 
@@ -98,9 +103,12 @@ class Journal:
         self.tell("change", xid=xid)
 
     def commit(self, top: int) -> None:
-        """COMMIT has returned: its record is written, and the transaction has left the running ones."""
+        """The record of a COMMIT is written. Until `end` the transaction is among the running ones."""
         self.wal.append(("commit", top))
         self.tell("commit", xid=top, subs=[x for x in self.tree(top) if x != top and x not in self.aborted])
+
+    def end(self, top: int) -> None:
+        """COMMIT has returned."""
         self.tell("end", xid=top)
 
     def abort(self, xid: int) -> None:
@@ -167,9 +175,10 @@ class Client:
 
 @dataclass(frozen=True)
 class Record:
-    """A running-xacts record as the log shows it; `end`: the LSN after it."""
+    """A running-xacts record; `end`: the LSN after it; `xcnt`: how many transactions it names."""
 
     end: int
+    xcnt: int
     oldest: int
     next_xid: int
 
@@ -183,14 +192,18 @@ class Recorder:
 
     def __init__(self, server: Server, stack: ExitStack, *, sessions: int, seed: int, full: bool = False) -> None:
         self.server, self.rng = server, Random(seed)
-        self.steps = self.LOUD_STEPS if full else self.STEPS
+        self.full, self.steps = full, self.LOUD_STEPS if full else self.STEPS
         self.control = stack.enter_context(server.connect())
         self.clients = [Client(stack.enter_context(server.connect()), f"t{number}") for number in range(sessions)]
         for client in self.clients:
             client.connection.execute(f"CREATE TABLE {client.table} (v int)".encode())
+        # Now, since it takes an XID.
+        if server.build.major >= 15:
+            self.control.execute("CREATE EXTENSION pg_walinspect")
         if server.build.major >= 18:
-            self.control.execute("CREATE EXTENSION pg_logicalinspect")  # now: it takes an XID
-        self.heard, self.ends = 0, list[tuple[int, int]]()
+            self.control.execute("CREATE EXTENSION pg_logicalinspect")
+        self.ends = list[tuple[int, int]]()
+        self.heard = self.ask(INSERT_LSN) if full else 0  # LSN, or number of lines in the log
         self.late = list(self.records())  # those of before the trace
         self.journal = Journal(XID.advance(self.ask("SELECT txid_current()") % XID.size), full)
         self.late = []
@@ -204,11 +217,24 @@ class Recorder:
     # ---- running-xacts records ----
 
     def records(self) -> Iterator[Record]:
-        """The records that were logged since the last call."""
+        """The records that were written since the last call, by the log.
+
+        While a full snapshot is built, the walsender writes some at any time, and tells the log later: then by the WAL.
+        """
+        if self.full:
+            # The message flushes all that stands before it, and is itself there to be read.
+            end = self.ask("SELECT pg_logical_emit_message(false, '', '', true) - '0/0'")
+            for lsn, text in self.control.execute(_WAL_RECORDS + " WHERE record_type = 'RUNNING_XACTS'", (self.heard, end)):
+                found = _RUNNING_RECORD.search(text)
+                assert found, text
+                yield Record(int(lsn), int(found[3] or 0), int(found[2]), int(found[1]))
+            self.heard = end
+            return
         lines = self.server.log_text().splitlines()
         for line in lines[self.heard :]:
             if found := _RUNNING.search(line):
-                yield Record(int(found[1], 16) << 32 | int(found[2], 16), int(found[3]), int(found[4]))
+                xcnt, high, low, oldest, next_xid = found.groups()
+                yield Record(int(high, 16) << 32 | int(low, 16), int(xcnt), int(oldest), int(next_xid))
         self.heard = len(lines)
 
     def note(self, early: Callable[[Record], bool] = lambda _: True) -> None:
@@ -226,12 +252,18 @@ class Recorder:
 
     # ---- transactions ----
 
-    def execute(self, client: Client, query: str) -> psycopg.Cursor[Any]:
-        """Run a statement that the journal then records. Records that other processes wrote before it go in first."""
-        before = self.ask(INSERT_LSN)
+    def execute(self, client: Client, query: str, written: tuple[str, int] | None = None) -> psycopg.Cursor[Any]:
+        """Run a statement that the journal then records. Running-xacts records go in first that stand before what it has
+        written (a type of record, and the XID), or before the statement."""
+        at = self.ask(INSERT_LSN)
         cursor = client.connection.execute(query.encode())
         self.late += self.records()
-        self.note(lambda record: record.end <= before)
+        if self.full and written:
+            of_these = " WHERE record_type = %s AND xid::text::bigint = %s ORDER BY end_lsn LIMIT 1"
+            row = self.control.execute(_WAL_RECORDS + of_these, (at, self.heard, *written)).fetchone()
+            assert row is not None, written
+            at = int(row[0])
+        self.note(lambda record: record.end <= at)
         return cursor
 
     def insert(self, client: Client, top: int | None = None) -> int:
@@ -245,16 +277,20 @@ class Recorder:
         return xid
 
     def change(self, client: Client, xid: int) -> None:
-        self.execute(client, f"ALTER TABLE {client.table} SET (fillfactor = {self.rng.randrange(10, 100)})")
+        query = f"ALTER TABLE {client.table} SET (fillfactor = {self.rng.randrange(10, 100)})"
+        self.execute(client, query, ("NEW_CID", xid))
         self.journal.change(xid)
         self.note()
 
     def end(self, client: Client, how: str) -> None:
+        """A record that still names this transaction goes in before its end; it may stand behind its COMMIT."""
         assert client.xid is not None
-        xid = client.xid
-        self.execute(client, how)
-        self.note(lambda record: record.oldest == xid)
-        self.journal.commit(client.xid) if how == "COMMIT" else self.journal.abort(client.xid)
+        running = sum(client.xid is not None for client in self.clients)
+        self.execute(client, how, ("COMMIT", client.xid) if how == "COMMIT" else None)
+        if how == "COMMIT":
+            self.journal.commit(client.xid)
+        self.note(lambda record: record.xcnt == running)
+        self.journal.end(client.xid) if how == "COMMIT" else self.journal.abort(client.xid)
         client.xid = None
         self.note()
 
@@ -373,7 +409,6 @@ class Recorder:
         if self.server.build.major < 15:
             return
         end = self.ask(INSERT_LSN)
-        self.control.execute("CREATE EXTENSION pg_walinspect")
         told = [event for event in self.journal.events if event["event"] in ("commit", "running")]
         rows = self.control.execute(
             "SELECT xid::text::bigint, description FROM pg_get_wal_records_info('0/0'::pg_lsn + %s, '0/0'::pg_lsn + %s)"
