@@ -224,7 +224,8 @@ class Recorder:
         if self.full:
             # The message flushes all that stands before it, and is itself there to be read.
             end = self.ask("SELECT pg_logical_emit_message(false, '', '', true) - '0/0'")
-            for lsn, text in self.control.execute(_WAL_RECORDS + " WHERE record_type = 'RUNNING_XACTS'", (self.heard, end)):
+            query = _WAL_RECORDS + " WHERE record_type = 'RUNNING_XACTS'"
+            for lsn, text in self.control.execute(query, (self.heard, end)):
                 found = _RUNNING_RECORD.search(text)
                 assert found, text
                 yield Record(int(lsn), int(found[3] or 0), int(found[2]), int(found[1]))
@@ -253,8 +254,8 @@ class Recorder:
     # ---- transactions ----
 
     def execute(self, client: Client, query: str, written: tuple[str, int] | None = None) -> psycopg.Cursor[Any]:
-        """Run a statement that the journal then records. Running-xacts records go in first that stand before what it has
-        written (a type of record, and the XID), or before the statement."""
+        """Run a statement that the journal then records. Running-xacts records go in first that stand before what it
+        has written (a type of record, and the XID), or before the statement."""
         at = self.ask(INSERT_LSN)
         cursor = client.connection.execute(query.encode())
         self.late += self.records()
