@@ -27,6 +27,7 @@
 
 #include "common/common.h"
 #include "compaction/compaction.h"
+#include "datfrozenxid/datfrozenxid.h"
 #include "snapbuild/snapbuild.h"
 
 #endif

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: PostgreSQL */
+/*
+ * The variants, and the walk that the fast ones share: chunk by chunk, each chunk's greatest age without a branch on the data. If
+ * it is suspect, upstream's loop looks at the chunk again: it finds the first value in the future, or there is none and
+ * the chunk holds permanent XIDs. Internal: not installed, not seen by the bindings.
+ */
+#ifndef PGQUERN_DATFROZENXID_KERNELS_H
+#define PGQUERN_DATFROZENXID_KERNELS_H
+
+#include "datfrozenxid/ids.h"
+
+pgq_status pgq_datfrozenxid_min_frozen_scan(const uint32_t values[], size_t n,
+                                            const pgq_datfrozenxid_bounds *bounds, uint32_t *minimum);
+pgq_status pgq_datfrozenxid_min_frozen_scalar(const uint32_t values[], size_t n,
+                                              const pgq_datfrozenxid_bounds *bounds, uint32_t *minimum);
+
+pgq_status pgq_datfrozenxid_min_frozen_strided_scan(const pgq_datfrozenxid_rows *rows,
+                                                    const pgq_datfrozenxid_pair *start,
+                                                    const pgq_datfrozenxid_pair *last_sane,
+                                                    pgq_datfrozenxid_pair *minimum);
+pgq_status pgq_datfrozenxid_min_frozen_strided_scalar(const pgq_datfrozenxid_rows *rows,
+                                                      const pgq_datfrozenxid_pair *start,
+                                                      const pgq_datfrozenxid_pair *last_sane,
+                                                      pgq_datfrozenxid_pair *minimum);
+
+pgq_status pgq_datfrozenxid_need_update_scan(const pgq_datfrozenxid_pair *stored,
+                                             const pgq_datfrozenxid_pair *minimum,
+                                             const pgq_datfrozenxid_pair *last_sane,
+                                             pgq_datfrozenxid_changes *changes);
+pgq_status pgq_datfrozenxid_need_update_scalar(const pgq_datfrozenxid_pair *stored,
+                                               const pgq_datfrozenxid_pair *minimum,
+                                               const pgq_datfrozenxid_pair *last_sane,
+                                               pgq_datfrozenxid_changes *changes);
+
+/* The greatest age among n values; first: the least normal id. */
+typedef uint32_t greatest_age_fn(const uint32_t values[], size_t n, uint32_t last_sane, uint32_t first);
+
+/* *oldest becomes the id of that age, if it precedes what is there. The age is not suspect. */
+ALWAYS_INLINE void lower_to_age(uint32_t *oldest, uint32_t greatest, uint32_t last_sane, bool multixact)
+{
+    if (id_precedes(last_sane - greatest, *oldest, multixact))
+        *oldest = last_sane - greatest;
+}
+
+ALWAYS_INLINE pgq_status min_frozen_by_age(const uint32_t values[], size_t n,
+                                           const pgq_datfrozenxid_bounds *bounds, uint32_t *minimum,
+                                           greatest_age_fn *greatest_age)
+{
+    pgq_code code = values_fault(values, n, bounds, minimum);
+    uint32_t oldest, last_sane;
+    bool multixact;
+
+    if (code != PGQ_OK)
+        return refused(code, 0);
+    oldest = bounds->start;
+    last_sane = bounds->last_sane;
+    multixact = bounds->multixact;
+    for (size_t from = 0; from < n; from += CHUNK) {
+        size_t to = n - from > CHUNK ? from + CHUNK : n;
+        uint32_t greatest = greatest_age(values + from, to - from, last_sane, first_normal(multixact));
+
+        if (greatest < HALF_RING) {
+            lower_to_age(&oldest, greatest, last_sane, multixact);
+        } else {
+            size_t i = scan_values(values, from, to, last_sane, multixact, &oldest);
+
+            if (i < to)
+                return refused(future(multixact), i + 1);
+        }
+    }
+    *minimum = oldest;
+    return accepted();
+}
+
+/* The greatest ages, of XIDs and of MultiXactIds, among the rows [from, to). */
+typedef pgq_datfrozenxid_pair greatest_ages_fn(const pgq_datfrozenxid_rows *rows, size_t from, size_t to,
+                                               const pgq_datfrozenxid_pair *last_sane);
+
+ALWAYS_INLINE pgq_status min_frozen_strided_by_age(const pgq_datfrozenxid_rows *rows,
+                                                   const pgq_datfrozenxid_pair *start,
+                                                   const pgq_datfrozenxid_pair *last_sane,
+                                                   pgq_datfrozenxid_pair *minimum,
+                                                   greatest_ages_fn *greatest_ages)
+{
+    pgq_code code = rows_fault(rows, start, last_sane, minimum);
+    pgq_datfrozenxid_pair oldest;
+
+    if (code != PGQ_OK)
+        return refused(code, 0);
+    oldest = *start;
+    for (size_t from = 0; from < rows->n; from += ROW_CHUNK) {
+        size_t to = rows->n - from > ROW_CHUNK ? from + ROW_CHUNK : rows->n;
+        pgq_datfrozenxid_pair greatest = greatest_ages(rows, from, to, last_sane);
+
+        if ((greatest.xid | greatest.multi) < HALF_RING) {
+            lower_to_age(&oldest.xid, greatest.xid, last_sane->xid, false);
+            lower_to_age(&oldest.multi, greatest.multi, last_sane->multi, true);
+        } else {
+            pgq_status status = scan_rows(rows, from, to, last_sane, &oldest);
+
+            if (status.code != PGQ_OK)
+                return status;
+        }
+    }
+    *minimum = oldest;
+    return accepted();
+}
+
+#endif
