@@ -29,5 +29,6 @@
 #include "compaction/compaction.h"
 #include "datfrozenxid/datfrozenxid.h"
 #include "snapbuild/snapbuild.h"
+#include "tiercache/tiercache.h"
 
 #endif

@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: PostgreSQL */
+/* Opening a cache; reads and writes; how room is made. */
+#include "tiercache/internal.h"
+
+bool tier_make(tier *t, const policy_calls *calls, uint32_t n)
+{
+    t->n = n;
+    t->versions = calloc(n + 1, sizeof *t->versions);
+    t->dirty = calloc(n + 1, sizeof *t->dirty);
+    t->free = calloc(n + 1, sizeof *t->free);
+    bool made = policy_make(&t->policy, calls, n);
+    if (!table_make(&t->where, n) || !made || t->versions == NULL || t->dirty == NULL || t->free == NULL)
+        return false;
+    for (uint32_t entry = 0; entry < n; entry++)
+        t->free[t->free_count++] = entry;
+    return true;
+}
+
+void tier_free(tier *t)
+{
+    policy_free(&t->policy);
+    free(t->where.entries);
+    free(t->versions);
+    free(t->dirty);
+    free(t->free);
+}
+
+static bool in_range(const pgq_tiercache_options *o)
+{
+    return o->pages > 0 && o->pages % BLOCK_PAGES == 0 && o->pages < (uint64_t)1 << 40 && o->frames >= 16 &&
+           o->frames <= (uint32_t)1 << 28 && o->slots <= (uint32_t)1 << 28 && o->batch >= 1 &&
+           o->batch <= 1024;
+}
+
+static bool allocate(pgq_tiercache *c, const policy_calls *calls)
+{
+    const pgq_tiercache_options *o = &c->options;
+
+    if (!tier_make(&c->memory, calls, o->frames) || !tier_make(&c->ssd, calls, o->slots))
+        return false;
+    c->frames = aligned_alloc(4096, PAGE * o->frames);
+    c->read_buffer = aligned_alloc(4096, PAGE * BLOCK_PAGES);
+    c->gap_buffer = aligned_alloc(4096, PAGE * BLOCK_PAGES);
+    c->slot_buffer = malloc(SLOT);
+    c->stale = calloc(o->slots + 1, sizeof *c->stale);
+    c->batch = calloc(o->batch, sizeof *c->batch);
+    c->blocks = calloc((size_t)o->frames + o->slots, sizeof *c->blocks);
+    if (c->frames == NULL || c->read_buffer == NULL || c->gap_buffer == NULL || c->slot_buffer == NULL ||
+        c->stale == NULL || c->batch == NULL || c->blocks == NULL)
+        return false;
+    for (uint32_t i = 0; i < o->batch; i++)
+        if ((c->batch[i].bytes = aligned_alloc(4096, PAGE * BLOCK_PAGES)) == NULL)
+            return false;
+    return true;
+}
+
+/* The store is synced once: what a process that was killed has written becomes what it seems to be. */
+static pgq_code start(pgq_tiercache *c, const policy_calls *calls)
+{
+    if (!allocate(c, calls))
+        return PGQ_MEMORY;
+    crc32c_make(&c->crc);
+    if (!sync_file(c, PGQ_TIERCACHE_FILE_STORE))
+        return PGQ_TIERCACHE_WRITE_BACK;
+    return ssd_mount(c);
+}
+
+pgq_status pgq_tiercache_open(const pgq_tiercache_files *files, const pgq_tiercache_options *options,
+                              pgq_tiercache **cache)
+{
+    const policy_calls *calls;
+
+    if (files == NULL || options == NULL || cache == NULL)
+        return refused(PGQ_NULL, 0);
+    if (!in_range(options))
+        return refused(PGQ_TIERCACHE_OPTIONS, 0);
+    if (policy_named(options->policy, &calls) != PGQ_OK)
+        return refused(PGQ_VARIANT, 0);
+    pgq_tiercache *c = calloc(1, sizeof *c);
+    if (c == NULL)
+        return refused(PGQ_MEMORY, 0);
+    c->files = *files;
+    c->options = *options;
+    c->options.policy = NULL; /* the caller's */
+    c->expected = UINT64_MAX;
+    pthread_mutex_init(&c->flushing, NULL);
+    pthread_mutex_init(&c->map, NULL);
+    pgq_code code = start(c, calls);
+    if (code != PGQ_OK) {
+        pgq_tiercache_close(c);
+        return refused(code, 0);
+    }
+    *cache = c;
+    return accepted();
+}
+
+void pgq_tiercache_close(pgq_tiercache *c)
+{
+    if (c == NULL)
+        return;
+    tier_free(&c->memory);
+    tier_free(&c->ssd);
+    free(c->frames);
+    free(c->read_buffer);
+    free(c->gap_buffer);
+    free(c->slot_buffer);
+    free(c->stale);
+    for (uint32_t i = 0; c->batch != NULL && i < c->options.batch; i++)
+        free(c->batch[i].bytes);
+    free(c->batch);
+    free(c->blocks);
+    pthread_mutex_destroy(&c->flushing);
+    pthread_mutex_destroy(&c->map);
+    free(c);
+}
+
+/* ---- room ---- */
+
+/*
+ * Until there are free frames: the victim goes to the SSD, dirty or clean, unless the SSD has it. If the SSD cannot take
+ * it, a clean one goes, and a dirty one is written back first. Writing back releases `map`: then all begins anew.
+ */
+static pgq_code make_room(pgq_tiercache *c, uint32_t wanted)
+{
+    bool may_use_ssd = true;
+
+    while (c->memory.free_count < wanted) {
+        uint32_t frame = c->memory.policy.calls->victim(&c->memory.policy);
+        uint64_t page = c->memory.policy.pages[frame];
+
+        if (may_use_ssd && c->ssd_in_use && tier_find(&c->ssd, page) == TABLE_NONE) {
+            if (c->ssd.free_count == 0) {
+                uint32_t slot = c->ssd.policy.calls->victim(&c->ssd.policy);
+
+                if (c->ssd.dirty[slot]) {
+                    uint64_t block = c->ssd.policy.pages[slot] / BLOCK_PAGES;
+
+                    may_use_ssd = write_back_for_room(c, block) == PGQ_OK;
+                    continue;
+                }
+                tier_drop(&c->ssd, slot, true);
+            }
+            may_use_ssd =
+                ssd_put(c, page, c->memory.versions[frame], c->memory.dirty[frame], frame_of(c, frame));
+            if (!may_use_ssd)
+                continue;
+        } else if (c->memory.dirty[frame]) {
+            if (write_back_for_room(c, page / BLOCK_PAGES) != PGQ_OK)
+                return PGQ_TIERCACHE_WRITE_BACK;
+            continue;
+        }
+        tier_drop(&c->memory, frame, true);
+    }
+    return PGQ_OK;
+}
+
+/* ---- reads ---- */
+
+/* How many pages to read at once from the store: one, or in a sequential scan those up to the end of the block that no
+   tier has, a quarter of the memory at most. */
+static uint32_t pages_ahead(pgq_tiercache *c, uint64_t page)
+{
+    uint32_t most = BLOCK_PAGES - (uint32_t)(page % BLOCK_PAGES), n = 1;
+
+    if (page != c->expected)
+        return 1;
+    if (most > c->memory.n / 4)
+        most = c->memory.n / 4;
+    while (n < most && tier_find(&c->memory, page + n) == TABLE_NONE &&
+           tier_find(&c->ssd, page + n) == TABLE_NONE)
+        n++;
+    return n;
+}
+
+static void keep(pgq_tiercache *c, uint64_t page, uint64_t version, const void *contents)
+{
+    if (c->memory.free_count == 0)
+        return;
+    uint32_t frame = tier_take(&c->memory);
+    memcpy(frame_of(c, frame), contents, PAGE);
+    tier_put(&c->memory, frame, page, version, false);
+}
+
+static pgq_code read_store(pgq_tiercache *c, uint64_t page, void *contents)
+{
+    uint32_t n = pages_ahead(c, page);
+
+    if (n > 1 && n > c->memory.free_count)
+        n = c->memory.free_count > 0 ? c->memory.free_count : 1;
+    if (!read_all(c, PGQ_TIERCACHE_FILE_STORE, c->read_buffer, PAGE * n, PAGE * page))
+        return PGQ_TIERCACHE_READ;
+    c->counts.store_reads++;
+    c->expected = page + n;
+    for (uint32_t i = 0; i < n; i++)
+        keep(c, page + i, 0, c->read_buffer + PAGE * i);
+    memcpy(contents, c->read_buffer, PAGE);
+    return PGQ_OK;
+}
+
+/* The contents of a page that is not in memory, which it comes to if there is room. */
+static pgq_code load(pgq_tiercache *c, uint64_t page, void *contents)
+{
+    uint32_t slot = tier_find(&c->ssd, page);
+
+    if (slot == TABLE_NONE)
+        return read_store(c, page, contents);
+    if (ssd_get(c, slot, contents)) {
+        c->counts.ssd_hits++;
+        c->ssd.policy.calls->hit(&c->ssd.policy, slot);
+        keep(c, page, c->ssd.versions[slot], contents);
+        return PGQ_OK;
+    }
+    if (c->ssd.dirty[slot])
+        return PGQ_TIERCACHE_LOST;
+    ssd_forget(c, slot);
+    return read_store(c, page, contents);
+}
+
+pgq_status pgq_tiercache_read(pgq_tiercache *c, uint64_t page, void *contents)
+{
+    pgq_code code = PGQ_OK;
+
+    if (c == NULL || contents == NULL)
+        return refused(PGQ_NULL, 0);
+    if (page >= c->options.pages)
+        return refused(PGQ_TIERCACHE_PAGE, 0);
+    pthread_mutex_lock(&c->map);
+    uint32_t frame = tier_find(&c->memory, page);
+    if (frame == TABLE_NONE) {
+        /* Without room a page is read past the memory. */
+        (void)make_room(c, tier_find(&c->ssd, page) == TABLE_NONE ? pages_ahead(c, page) : 1);
+        frame = tier_find(&c->memory, page);
+    }
+    if (frame != TABLE_NONE) {
+        c->counts.memory_hits++;
+        c->memory.policy.calls->hit(&c->memory.policy, frame);
+        memcpy(contents, frame_of(c, frame), PAGE);
+    } else {
+        code = load(c, page, contents);
+    }
+    pthread_mutex_unlock(&c->map);
+    return (pgq_status){code, 0};
+}
+
+/* ---- writes ---- */
+
+pgq_status pgq_tiercache_write(pgq_tiercache *c, uint64_t page, const void *contents)
+{
+    pgq_code code = PGQ_OK;
+
+    if (c == NULL || contents == NULL)
+        return refused(PGQ_NULL, 0);
+    if (page >= c->options.pages)
+        return refused(PGQ_TIERCACHE_PAGE, 0);
+    pthread_mutex_lock(&c->map);
+    uint32_t frame = tier_find(&c->memory, page);
+    if (frame == TABLE_NONE) {
+        code = make_room(c, 1);
+        frame = tier_find(&c->memory, page);
+    }
+    if (frame != TABLE_NONE) {
+        c->memory.policy.calls->hit(&c->memory.policy, frame);
+    } else if (code == PGQ_OK) {
+        frame = tier_take(&c->memory);
+        tier_put(&c->memory, frame, page, 0, false);
+    }
+    if (frame != TABLE_NONE) {
+        code = PGQ_OK;
+        memcpy(frame_of(c, frame), contents, PAGE);
+        c->memory.versions[frame] = ++c->version;
+        c->memory.dirty[frame] = true;
+        uint32_t slot = tier_find(&c->ssd, page);
+        if (slot != TABLE_NONE)
+            ssd_forget(c, slot);
+    }
+    pthread_mutex_unlock(&c->map);
+    return (pgq_status){code, 0};
+}
+
+uint32_t pgq_tiercache_where(pgq_tiercache *c, uint64_t page)
+{
+    uint32_t found = 0;
+
+    if (c == NULL || page >= c->options.pages)
+        return 0;
+    pthread_mutex_lock(&c->map);
+    uint32_t frame = tier_find(&c->memory, page), slot = tier_find(&c->ssd, page);
+    if (frame != TABLE_NONE)
+        found |= PGQ_TIERCACHE_IN_MEMORY | (c->memory.dirty[frame] ? PGQ_TIERCACHE_MEMORY_DIRTY : 0);
+    if (slot != TABLE_NONE)
+        found |= PGQ_TIERCACHE_ON_SSD | (c->ssd.dirty[slot] ? PGQ_TIERCACHE_SSD_DIRTY : 0);
+    pthread_mutex_unlock(&c->map);
+    return found;
+}
+
+pgq_tiercache_counts pgq_tiercache_count(pgq_tiercache *c)
+{
+    pgq_tiercache_counts counts = {0, 0, 0, false};
+
+    if (c == NULL)
+        return counts;
+    pthread_mutex_lock(&c->map);
+    counts = c->counts;
+    counts.ssd_in_use = c->ssd_in_use;
+    pthread_mutex_unlock(&c->map);
+    return counts;
+}

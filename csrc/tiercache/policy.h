@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: PostgreSQL */
+/* Eviction policies over entries 0 to n - 1, each of which holds a page. Internal. */
+#ifndef PGQUERN_TIERCACHE_POLICY_H
+#define PGQUERN_TIERCACHE_POLICY_H
+
+#include "tiercache/table.h"
+#include "tiercache/tiercache.h"
+
+/* A doubly linked list of entries: new ones join at the head, victims are taken from the tail. */
+typedef struct queue {
+    uint32_t head, tail, count;
+} queue;
+
+enum { SMALL, MAIN, GHOST, QUEUES };
+
+typedef struct policy {
+    const struct policy_calls *calls;
+    uint32_t n;              /* entries that hold pages; behind them, as many ghosts */
+    uint32_t *newer, *older; /* neighbours in the queue */
+    uint64_t *pages;         /* what each entry holds, or what a ghost remembers */
+    uint8_t *queue_of;
+    uint8_t *hits; /* since the entry came, 3 at most */
+    queue queues[QUEUES];
+    table ghosts;        /* page -> ghost */
+    uint32_t free_ghost; /* a ghost that was never used; n ghosts: all were */
+    uint32_t spare_ghost;
+} policy;
+
+typedef struct policy_calls {
+    void (*insert)(policy *p, uint32_t entry, uint64_t page); /* the page comes to a free entry */
+    void (*hit)(policy *p, uint32_t entry);                   /* it is used again */
+    uint32_t (*victim)(policy *p); /* which one should leave; it stays until removed */
+    void (*remove)(policy *p, uint32_t entry, bool evicted); /* it leaves; evicted: to make room */
+} policy_calls;
+
+extern const policy_calls pgq_tiercache_lru, pgq_tiercache_s3fifo;
+
+/* false: no memory; policy_free frees what there is. */
+bool policy_make(policy *p, const policy_calls *calls, uint32_t n);
+void policy_free(policy *p);
+
+/* The calls of the dispatched variant, or of the one named. PGQ_VARIANT: there is none. */
+pgq_code policy_named(const char *name, const policy_calls **calls);
+
+/* The function of the kind, for one policy. */
+pgq_status policy_replay(const policy_calls *calls, const uint64_t pages[], size_t n, uint32_t frames,
+                         uint64_t *hits);
+
+pgq_status pgq_tiercache_policy_lru(const uint64_t pages[], size_t n, uint32_t frames, uint64_t *hits);
+pgq_status pgq_tiercache_policy_s3fifo(const uint64_t pages[], size_t n, uint32_t frames, uint64_t *hits);
+
+static inline void queue_join(policy *p, unsigned q, uint32_t entry)
+{
+    queue *to = &p->queues[q];
+
+    p->queue_of[entry] = (uint8_t)q;
+    p->newer[entry] = TABLE_NONE;
+    p->older[entry] = to->head;
+    *(to->head == TABLE_NONE ? &to->tail : &p->newer[to->head]) = entry;
+    to->head = entry;
+    to->count++;
+}
+
+static inline void queue_leave(policy *p, uint32_t entry)
+{
+    queue *from = &p->queues[p->queue_of[entry]];
+    uint32_t newer = p->newer[entry], older = p->older[entry];
+
+    *(newer == TABLE_NONE ? &from->head : &p->older[newer]) = older;
+    *(older == TABLE_NONE ? &from->tail : &p->newer[older]) = newer;
+    from->count--;
+}
+
+#endif

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: PostgreSQL */
+/* A hash table from page numbers to 32-bit numbers, of fixed size: linear probing, and removal without tombstones. */
+#ifndef PGQUERN_TIERCACHE_TABLE_H
+#define PGQUERN_TIERCACHE_TABLE_H
+
+#include <assert.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#define TABLE_NONE UINT32_MAX
+
+typedef struct table_entry {
+    uint64_t key; /* the page + 1; 0: empty */
+    uint32_t value;
+} table_entry;
+
+typedef struct table {
+    table_entry *entries;
+    uint64_t mask;
+    unsigned shift;
+} table;
+
+/* Room for n keys, at most half of the entries. false: no memory. */
+static inline bool table_make(table *t, uint64_t n)
+{
+    unsigned bits = 4;
+
+    while ((uint64_t)1 << bits < 2 * n)
+        bits++;
+    t->mask = ((uint64_t)1 << bits) - 1;
+    t->shift = 64 - bits;
+    t->entries = calloc(t->mask + 1, sizeof *t->entries);
+    return t->entries != NULL;
+}
+
+/* Fibonacci hashing: the upper bits of a product with 2^64 / the golden ratio. */
+static inline uint64_t table_home(const table *t, uint64_t key)
+{
+    return (key * UINT64_C(0x9E3779B97F4A7C15)) >> t->shift;
+}
+
+/* The place of a page's entry, or of the empty one where it belongs. */
+static inline uint64_t table_find(const table *t, uint64_t page)
+{
+    uint64_t i = table_home(t, page + 1);
+
+    while (t->entries[i].key != 0 && t->entries[i].key != page + 1)
+        i = (i + 1) & t->mask;
+    return i;
+}
+
+static inline uint32_t table_get(const table *t, uint64_t page)
+{
+    const table_entry *entry = &t->entries[table_find(t, page)];
+
+    return entry->key == 0 ? TABLE_NONE : entry->value;
+}
+
+static inline void table_put(table *t, uint64_t page, uint32_t value)
+{
+    t->entries[table_find(t, page)] = (table_entry){page + 1, value};
+}
+
+/* Removes a page that is there. Entries behind it move up if their way from home led over its place. */
+static inline void table_remove(table *t, uint64_t page)
+{
+    uint64_t hole = table_find(t, page);
+
+    assert(t->entries[hole].key == page + 1);
+    for (uint64_t i = (hole + 1) & t->mask; t->entries[i].key != 0; i = (i + 1) & t->mask) {
+        uint64_t home = table_home(t, t->entries[i].key);
+
+        if (((i - home) & t->mask) >= ((i - hole) & t->mask)) {
+            t->entries[hole] = t->entries[i];
+            hole = i;
+        }
+    }
+    t->entries[hole].key = 0;
+}
+
+#endif

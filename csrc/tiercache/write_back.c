@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: PostgreSQL */
+/*
+ * Write-back: gather what is dirty, take old contents off the SSD, write the store by the block, sync it, and only then
+ * call the pages clean, those that were not written again meanwhile. Until then they keep their places, so that an error at any step leaves
+ * them dirty, with their contents.
+ */
+#include "tiercache/internal.h"
+
+static int by_number(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+    return x < y ? -1 : x > y;
+}
+
+/* All blocks with a dirty page, in ascending order, into c->blocks; how many. */
+static size_t dirty_blocks(pgq_tiercache *c)
+{
+    const tier *tiers[] = {&c->memory, &c->ssd};
+    size_t n = 0, kept = 0;
+
+    for (int i = 0; i < 2; i++)
+        for (uint32_t entry = 0; entry < tiers[i]->n; entry++)
+            if (tiers[i]->dirty[entry])
+                c->blocks[n++] = tiers[i]->policy.pages[entry] / BLOCK_PAGES;
+    qsort(c->blocks, n, sizeof *c->blocks, by_number);
+    for (size_t i = 0; i < n; i++)
+        if (kept == 0 || c->blocks[kept - 1] != c->blocks[i])
+            c->blocks[kept++] = c->blocks[i];
+    return kept;
+}
+
+/* ---- gathering; `map` is held ---- */
+
+static bool is_dirty(const tier *t, uint64_t page)
+{
+    uint32_t entry = tier_find(t, page);
+
+    return entry != TABLE_NONE && t->dirty[entry];
+}
+
+/* A page's contents and version from memory or from the SSD. false: neither has it, or the SSD cannot be read. */
+static bool take_page(pgq_tiercache *c, gathered *g, uint32_t k)
+{
+    uint64_t page = g->block * BLOCK_PAGES + k;
+    uint32_t frame = tier_find(&c->memory, page), slot = tier_find(&c->ssd, page);
+
+    if (frame != TABLE_NONE) {
+        memcpy(g->bytes + PAGE * k, frame_of(c, frame), PAGE);
+        g->versions[k] = c->memory.versions[frame];
+        return true;
+    }
+    if (slot == TABLE_NONE || !ssd_get(c, slot, g->bytes + PAGE * k))
+        return false;
+    g->versions[k] = c->ssd.versions[slot];
+    return true;
+}
+
+/* The dirty pages of a block, and the clean ones between them that are at hand. false: a dirty one cannot be read. */
+static bool gather(pgq_tiercache *c, gathered *g, uint64_t block)
+{
+    uint32_t dirty = 0;
+
+    g->block = block;
+    g->have = g->dirty = 0;
+    g->written = false;
+    for (uint32_t k = 0; k < BLOCK_PAGES; k++)
+        if (is_dirty(&c->memory, block * BLOCK_PAGES + k) || is_dirty(&c->ssd, block * BLOCK_PAGES + k))
+            dirty |= (uint32_t)1 << k;
+    for (uint32_t k = 0; k < BLOCK_PAGES; k++) {
+        bool between = dirty >> k != 0 && (dirty & (((uint32_t)2 << k) - 1)) != 0;
+
+        if (between && take_page(c, g, k)) {
+            g->have |= (uint32_t)1 << k;
+            g->dirty |= dirty & (uint32_t)1 << k;
+        }
+    }
+    return g->dirty == dirty;
+}
+
+/* ---- the store; `map` is free ---- */
+
+/* The end of the run of pages at hand that starts at k, without clean pages at its end. */
+static uint32_t run_end(const gathered *g, uint32_t k)
+{
+    uint32_t end = k;
+
+    for (; k < BLOCK_PAGES && g->have >> k & 1; k++)
+        if (g->dirty >> k & 1)
+            end = k + 1;
+    return end;
+}
+
+/* The next dirty page from k on; BLOCK_PAGES if there is none. */
+static uint32_t next_dirty(const gathered *g, uint32_t k)
+{
+    while (k < BLOCK_PAGES && !(g->dirty >> k & 1))
+        k++;
+    return k;
+}
+
+static uint32_t runs(const gathered *g)
+{
+    uint32_t n = 0;
+
+    for (uint32_t k = next_dirty(g, 0); k < BLOCK_PAGES; k = next_dirty(g, run_end(g, k)))
+        n++;
+    return n;
+}
+
+/* Each run is a request. If there are more than two, one request reads what lies between, and one writes all. No other
+   write-back runs, and no tier has had these pages: the store's contents are the newest ones. */
+static bool fill_gaps(pgq_tiercache *c, gathered *g)
+{
+    uint32_t first = next_dirty(g, 0), last = BLOCK_PAGES - 1;
+
+    if (runs(g) <= 2)
+        return true;
+    while (!(g->dirty >> last & 1))
+        last--;
+    uint8_t *read = c->gap_buffer;
+    if (!read_all(c, PGQ_TIERCACHE_FILE_STORE, read, PAGE * (last - first + 1),
+                  PAGE * (g->block * BLOCK_PAGES + first)))
+        return false;
+    for (uint32_t k = first; k <= last; k++) {
+        if (!(g->have >> k & 1))
+            memcpy(g->bytes + PAGE * k, read + PAGE * (k - first), PAGE);
+        g->have |= (uint32_t)1 << k;
+    }
+    return true;
+}
+
+/* Without a gap read, the runs are written one by one. */
+static bool write_block(pgq_tiercache *c, gathered *g)
+{
+    (void)fill_gaps(c, g);
+    for (uint32_t k = next_dirty(g, 0); k < BLOCK_PAGES;) {
+        uint32_t end = run_end(g, k);
+
+        if (!write_all(c, PGQ_TIERCACHE_FILE_STORE, g->bytes + PAGE * k, PAGE * (end - k),
+                       PAGE * (g->block * BLOCK_PAGES + k)))
+            return false;
+        k = next_dirty(g, end);
+    }
+    return true;
+}
+
+/* ---- the steps ---- */
+
+/* No restart will find older contents on the SSD than those that the store is about to get. */
+static bool take_old_contents_off(pgq_tiercache *c)
+{
+    bool clean = !c->ssd_in_use || ssd_scrub(c);
+
+    if (clean && c->ssd_in_use && c->ssd_unsynced) {
+        c->ssd_unsynced = false;
+        pthread_mutex_unlock(&c->map);
+        clean = sync_file(c, PGQ_TIERCACHE_FILE_SSD);
+        pthread_mutex_lock(&c->map);
+        c->ssd_unsynced |= !clean;
+    }
+    return (clean && !c->retiring) || ssd_retire(c);
+}
+
+static void call_clean(tier *t, uint64_t page, uint64_t version)
+{
+    uint32_t entry = tier_find(t, page);
+
+    if (entry != TABLE_NONE && t->versions[entry] == version)
+        t->dirty[entry] = false;
+}
+
+/* Writes and syncs what is gathered. false: something failed. */
+static bool write_store(pgq_tiercache *c, size_t n)
+{
+    bool all = true;
+
+    for (size_t i = 0; i < n; i++)
+        all &= c->batch[i].written = write_block(c, &c->batch[i]);
+    if (!sync_file(c, PGQ_TIERCACHE_FILE_STORE)) {
+        for (size_t i = 0; i < n; i++)
+            c->batch[i].written = false;
+        all = false;
+    }
+    return all;
+}
+
+/* One batch. Both locks are held; `map` is released while the files are written. */
+static pgq_code write_back(pgq_tiercache *c, const uint64_t blocks[], size_t n)
+{
+    bool done = true;
+
+    for (size_t i = 0; i < n; i++)
+        done &= gather(c, &c->batch[i], blocks[i]);
+    if (take_old_contents_off(c)) {
+        pthread_mutex_unlock(&c->map);
+        done &= write_store(c, n);
+        pthread_mutex_lock(&c->map);
+        for (size_t i = 0; i < n; i++) {
+            const gathered *g = &c->batch[i];
+
+            for (uint32_t k = 0; g->written && k < BLOCK_PAGES; k++) {
+                if (!(g->dirty >> k & 1))
+                    continue;
+                call_clean(&c->memory, g->block * BLOCK_PAGES + k, g->versions[k]);
+                call_clean(&c->ssd, g->block * BLOCK_PAGES + k, g->versions[k]);
+            }
+        }
+    } else {
+        done = false;
+    }
+    c->failed |= !done;
+    return done ? PGQ_OK : PGQ_TIERCACHE_WRITE_BACK;
+}
+
+/* ---- calls ---- */
+
+pgq_code write_back_for_room(pgq_tiercache *c, uint64_t block)
+{
+    pthread_mutex_unlock(&c->map);
+    pthread_mutex_lock(&c->flushing);
+    pthread_mutex_lock(&c->map);
+    size_t n = dirty_blocks(c), from = 0;
+    while (from < n && c->blocks[from] < block)
+        from++;
+    if (n - from > c->options.batch)
+        n = from + c->options.batch;
+    pgq_code code = n == from ? PGQ_OK : write_back(c, c->blocks + from, n - from);
+    pthread_mutex_unlock(&c->flushing);
+    return code;
+}
+
+pgq_status pgq_tiercache_write_back(pgq_tiercache *c, uint64_t block)
+{
+    if (c == NULL)
+        return refused(PGQ_NULL, 0);
+    if (block >= c->options.pages / BLOCK_PAGES)
+        return refused(PGQ_TIERCACHE_PAGE, 0);
+    pthread_mutex_lock(&c->flushing);
+    pthread_mutex_lock(&c->map);
+    bool any = false;
+    for (uint32_t k = 0; k < BLOCK_PAGES; k++)
+        any |= is_dirty(&c->memory, block * BLOCK_PAGES + k) || is_dirty(&c->ssd, block * BLOCK_PAGES + k);
+    pgq_code code = any ? write_back(c, &block, 1) : PGQ_OK;
+    pthread_mutex_unlock(&c->map);
+    pthread_mutex_unlock(&c->flushing);
+    return (pgq_status){code, 0};
+}
+
+pgq_status pgq_tiercache_fsync(pgq_tiercache *c)
+{
+    if (c == NULL)
+        return refused(PGQ_NULL, 0);
+    pthread_mutex_lock(&c->flushing);
+    pthread_mutex_lock(&c->map);
+    size_t n = dirty_blocks(c);
+    for (size_t from = 0; from < n; from += c->options.batch) {
+        size_t left = n - from;
+
+        (void)write_back(c, c->blocks + from, left < c->options.batch ? left : c->options.batch);
+    }
+    pgq_code code = c->failed ? PGQ_TIERCACHE_WRITE_BACK : PGQ_OK;
+    c->failed = false;
+    pthread_mutex_unlock(&c->map);
+    pthread_mutex_unlock(&c->flushing);
+    return (pgq_status){code, 0};
+}

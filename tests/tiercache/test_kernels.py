@@ -1,0 +1,198 @@
+# SPDX-License-Identifier: PostgreSQL
+"""The kernel and the oracle side by side: each answer, each page's place, and each operation on a file."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import pytest
+from _pgquern import lib
+from hypothesis import event, given, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from pgquern import PgquernError
+from pgquern.tiercache import TierCache, Where, hits, variants
+
+from ref import tiercache as ref
+from tests.every_variant import every_variant
+from tests.tiercache.devices import Disk, Records, whole_writes
+
+every = pytest.mark.parametrize("policy", every_variant(variants()))
+CODES = {
+    ref.ReadError: lib.PGQ_TIERCACHE_READ,
+    ref.LostError: lib.PGQ_TIERCACHE_LOST,
+    ref.WriteBackError: lib.PGQ_TIERCACHE_WRITE_BACK,
+    ref.ControlError: lib.PGQ_TIERCACHE_CONTROL,
+}
+PAGES, SLOTS = 80, 12
+BUSY = st.integers(0, 23) | st.integers(0, PAGES - 1)
+"""Page numbers, most of them in few blocks."""
+
+
+# ---- eviction policies ---------------------------------------------------------------------------
+
+
+@every
+@given(pages=st.lists(st.integers(0, 30) | st.integers(0, 2**39), max_size=300), frames=st.integers(1, 25))
+def test_hits(policy: str, pages: list[int], frames: int) -> None:
+    assert hits(pages, frames, policy=policy) == ref.hits(policy, pages, frames) <= ref.most_hits(pages, frames)
+
+
+@every
+def test_a_hot_set_survives_a_scan_only_under_s3fifo(policy: str) -> None:
+    hot = list(range(50)) * 4
+    pages = hot + list(range(1000, 1400)) + hot
+    found = hits(pages, 100, policy=policy)
+    assert found == (350 if policy == "s3fifo" else 300)
+
+
+@every
+def test_a_cache_without_frames_is_refused(policy: str) -> None:
+    with pytest.raises(PgquernError) as refusal:
+        hits([1], 0, policy=policy)
+    assert refusal.value.code == lib.PGQ_TIERCACHE_OPTIONS
+    with pytest.raises(ValueError, match="frames"):
+        ref.hits(policy, [1], 0)
+
+
+# ---- the cache -----------------------------------------------------------------------------------
+
+
+class SideBySide(RuleBasedStateMachine):
+    """Random calls, failures of single operations, and crashes. `flat` is what a user may rely on."""
+
+    policy = "s3fifo"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.disk, self.records, self.flat = Disk(PAGES, SLOTS), Records(), ref.FlatFile()
+        self.written = 0
+        self.compared = 0
+        self.kernel: TierCache | None = None
+
+    @initialize(slots=st.sampled_from([0, 3, SLOTS]), batch=st.integers(1, 3))
+    def begin(self, slots: int, batch: int) -> None:
+        self.sizes = {"pages": PAGES, "frames": 16, "slots": slots, "batch": batch, "policy": self.policy}
+        self.open()
+
+    def teardown(self) -> None:
+        if self.kernel is not None:
+            self.kernel.close()
+
+    def open(self) -> None:
+        code, kernel = outcome(lambda: TierCache(self.disk, **self.sizes))  # type: ignore[arg-type]
+        right, oracle = outcome(lambda: ref.TierCache(self.records, **self.sizes))  # type: ignore[arg-type]
+        assert code == right
+        self.kernel, self.oracle = kernel, oracle
+
+    def both(self, call: Callable[[Any], Any]) -> tuple[int, Any]:
+        """The same call to both: the same outcome, by the same operations."""
+        code, answer = outcome(lambda: call(self.kernel))
+        right, expected = outcome(lambda: call(self.oracle))
+        assert (code, answer) == (right, expected)
+        assert self.disk.log[self.compared :] == self.records.log[self.compared :]
+        self.compared = len(self.disk.log)
+        event(f"outcome {code}")
+        return code, answer
+
+    @precondition(lambda self: self.kernel is not None)
+    @rule(page=BUSY)
+    def read(self, page: int) -> None:
+        code, contents = self.both(lambda cache: cache.read(page))
+        if code == lib.PGQ_OK:
+            assert contents == self.flat.read(page)
+
+    @precondition(lambda self: self.kernel is not None)
+    @rule(pages=st.lists(BUSY, min_size=1, max_size=8))
+    def write(self, pages: list[int]) -> None:
+        for page in pages:
+            self.written += 1
+            contents = self.written.to_bytes(8, "little") * (ref.PAGE_SIZE // 8)
+            code, _ = self.both(partial(_write, page=page, contents=contents))
+            if code == lib.PGQ_OK:
+                self.flat.write(page, contents)
+
+    @precondition(lambda self: self.kernel is not None)
+    @rule(first=BUSY, n=st.integers(2, 24))
+    def scan(self, first: int, n: int) -> None:
+        for page in range(first, min(first + n, PAGES)):
+            self.read(page)
+
+    @precondition(lambda self: self.kernel is not None)
+    @rule(block=st.integers(0, PAGES // ref.BLOCK_PAGES - 1))
+    def write_back(self, block: int) -> None:
+        self.both(lambda cache: cache.write_back(block))
+
+    @precondition(lambda self: self.kernel is not None)
+    @rule()
+    def fsync(self) -> None:
+        code, _ = self.both(lambda cache: cache.fsync())
+        if code == lib.PGQ_OK:
+            self.flat.fsync()
+
+    @rule(after=st.lists(st.integers(0, 40), min_size=1, max_size=6))
+    def fail(self, after: list[int]) -> None:
+        """Operations that will fail."""
+        numbers = {len(self.disk.log) + n for n in after}
+        self.disk.fail |= numbers
+        self.records.fail |= numbers
+
+    @rule(seed=st.integers(0, 2**16), lose_ssd=st.booleans(), fail=st.none() | st.integers(0, 30))
+    def crash(self, seed: int, lose_ssd: bool, fail: int | None) -> None:
+        """What is not synced is kept or lost, write by write; the next mount may meet a failure."""
+        if self.kernel is not None:
+            self.kernel.close()
+        for device in (self.disk, self.records):
+            device.crash(whole_writes(seed), lose_ssd=lose_ssd)
+            device.fail = set() if fail is None else {len(device.log) + fail}
+        self.open()
+        self.compared = len(self.disk.log)
+        assert self.disk.log == self.records.log
+        if self.kernel is None:
+            return
+        self.disk.fail, self.records.fail = set(), set()
+        for page in range(PAGES):
+            contents = self.kernel.read(page)
+            assert contents == self.oracle.read(page)
+            assert self.flat.may_leave(page, contents), f"page {page}"
+            self.flat.crash(page, contents)
+
+    @invariant()
+    def pages_stand_in_the_same_places(self) -> None:
+        if self.kernel is not None:
+            assert [self.kernel.where(page) for page in range(PAGES)] == [
+                where(self.oracle, page) for page in range(PAGES)
+            ]
+
+
+def _write(cache: Any, page: int, contents: bytes) -> None:
+    cache.write(page, contents)
+
+
+def outcome(call: Callable[[], Any]) -> tuple[int, Any]:
+    """PGQ_OK and the answer, or the code of a failure and None."""
+    try:
+        return int(lib.PGQ_OK), call()
+    except PgquernError as error:
+        return error.code, None
+    except tuple(CODES) as error:
+        return int(CODES[type(error)]), None
+
+
+def where(cache: ref.TierCache, page: int) -> int:
+    """As pgquern.tiercache.Where."""
+    frame, held = cache.memory.get(page), cache.ssd.get(page)
+    in_memory = 0 if frame is None else Where.IN_MEMORY + Where.MEMORY_DIRTY * frame.dirty
+    on_ssd = 0 if held is None else Where.ON_SSD + Where.SSD_DIRTY * held.dirty
+    return in_memory + on_ssd
+
+
+class SideBySideLru(SideBySide):
+    policy = "lru"
+
+
+SETTINGS = settings(max_examples=max(10, settings().max_examples // 40), stateful_step_count=40)
+TestSideBySide = SideBySide.TestCase
+TestSideBySide.settings = SETTINGS
+TestSideBySideLru = SideBySideLru.TestCase
+TestSideBySideLru.settings = SETTINGS
