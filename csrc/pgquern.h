@@ -28,6 +28,7 @@
 #include "common/common.h"
 #include "compaction/compaction.h"
 #include "datfrozenxid/datfrozenxid.h"
+#include "ioshares/ioshares.h"
 #include "snapbuild/snapbuild.h"
 #include "tiercache/tiercache.h"
 

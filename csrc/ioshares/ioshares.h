@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: PostgreSQL */
+/*
+ * An I/O scheduler that divides a device between classes of requests by their shares: start-time fair queueing with D
+ * requests in flight. One kind, `ioshares`: its variants make schedulers that differ in which request goes next.
+ *
+ * Sources: Goyal, Vin and Cheng, "Start-time fair queuing", SIGCOMM 1996; Jin, Chase and Kaur, "Interposed proportional
+ * sharing for a storage service utility", SIGMETRICS 2004 (SFQ(D)); Duda and Cheriton, "Borrowed-virtual-time (BVT)
+ * scheduling", SOSP 1999 (warp). ref/ioshares.py is the definition.
+ *
+ * A scheduler lives in memory that the caller gives. It allocates nothing and has no lock: calls on one scheduler come one
+ * at a time. Sizes are in bytes, times in nanoseconds. Classes count from 0; the index of a refusal counts them from 1.
+ * A refused call changes nothing.
+ */
+#ifndef PGQUERN_IOSHARES_H
+#define PGQUERN_IOSHARES_H
+
+#include "common/common.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#pragma GCC visibility push(default)
+
+enum { PGQ_IOSHARES_MAX_CLASSES = 8 };
+
+/*
+ * share: 1 to 10000. While two classes have requests waiting, the bytes they are given are in proportion to their shares.
+ * warp: 0 to 2^30 bytes by which the class may run ahead of its share, so that a burst of it goes before the others.
+ * capacity: 1 to 2^20 requests that may wait.
+ */
+typedef struct pgq_ioshares_class {
+    uint32_t share, warp, capacity;
+} pgq_ioshares_class;
+
+/*
+ * How many requests may be in flight: `start` at first, then between least and most; 1 <= least <= start <= most <= 2^15.
+ * Completions are counted in windows of 1 to 2^16. If their mean latency is above target (1 to 2^40 ns), the limit falls
+ * by an eighth, at least by one, and not below least. Otherwise, if other requests waited at some completion of the window,
+ * it rises by one, and not above most.
+ */
+typedef struct pgq_ioshares_limits {
+    uint32_t least, start, most, window;
+    uint64_t target;
+} pgq_ioshares_limits;
+
+/* id: the caller's own. size: 1 to 2^30 bytes. */
+typedef struct pgq_ioshares_request {
+    uint64_t id;
+    uint32_t size, cls;
+} pgq_ioshares_request;
+
+typedef enum pgq_ioshares_what {
+    PGQ_IOSHARES_SUBMITTED = 1,
+    PGQ_IOSHARES_DISPATCHED = 2,
+    PGQ_IOSHARES_COMPLETED = 3
+} pgq_ioshares_what;
+
+/* A call that was not refused, and the state after it. request.id and request.size are 0 for a completion. */
+typedef struct pgq_ioshares_event {
+    pgq_ioshares_request request;
+    uint64_t latency; /* of a completion, at most 2^40 ns */
+    uint32_t what;    /* a pgq_ioshares_what */
+    uint32_t waiting, in_flight, limit;
+} pgq_ioshares_event;
+
+/* log: room for log_capacity events; the k-th event (from 0) is written to log[k % log_capacity]. NULL and 0: no log. */
+typedef struct pgq_ioshares_config {
+    const pgq_ioshares_class *classes;
+    uint32_t class_count;
+    pgq_ioshares_limits limits;
+    pgq_ioshares_event *log;
+    size_t log_capacity;
+} pgq_ioshares_config;
+
+/*
+ * Of a class. lead: how far it is ahead of the class that is furthest behind, in bytes times the class's factor: the least
+ * common multiple of all shares, divided by its share. dispatched: bytes, modulo 2^64.
+ */
+typedef struct pgq_ioshares_class_state {
+    uint64_t lead, dispatched;
+    uint32_t waiting, in_flight;
+} pgq_ioshares_class_state;
+
+typedef struct pgq_ioshares_state {
+    uint32_t class_count, waiting, in_flight, limit;
+    uint32_t window_completed;
+    uint64_t window_latency;
+    uint64_t logged;
+    pgq_ioshares_class_state classes[PGQ_IOSHARES_MAX_CLASSES];
+} pgq_ioshares_state;
+
+typedef struct pgq_ioshares pgq_ioshares;
+
+/* Bytes of memory for a scheduler. Refused: what pgq_ioshares_init refuses, except PGQ_IOSHARES_MEMORY. */
+pgq_status pgq_ioshares_bytes(const pgq_ioshares_config *config, size_t *bytes);
+
+/*
+ * Makes a scheduler in `memory`, which must be aligned to 8 bytes and stay while the scheduler is used; so must the log.
+ * Refused: PGQ_NULL; PGQ_IOSHARES_CLASSES; for the first class at fault PGQ_IOSHARES_SHARE, PGQ_IOSHARES_WARP,
+ * PGQ_IOSHARES_CAPACITY; PGQ_IOSHARES_LIMITS, PGQ_IOSHARES_WINDOW, PGQ_IOSHARES_TARGET; PGQ_IOSHARES_FACTOR if the least
+ * common multiple of the shares is more than 2^30 times the least of them; PGQ_IOSHARES_MEMORY.
+ *
+ * The variant says which request pgq_ioshares_next takes. `sfq`: the first one of the class that has had the least service
+ * for its share, less its warp; of equals that of the class with the lower number. `fifo`, the baseline: the one that came
+ * first, whatever its class, as the kernel's "none" scheduler does.
+ */
+typedef pgq_status (*pgq_ioshares_fn)(void *memory, size_t bytes, const pgq_ioshares_config *config,
+                                      pgq_ioshares **scheduler);
+
+typedef struct pgq_ioshares_variant {
+    const char *name;
+    const char *description;
+    bool (*supported)(void);
+    pgq_ioshares_fn fn;
+} pgq_ioshares_variant;
+
+extern const pgq_ioshares_variant pgq_ioshares_variants[];
+extern const size_t pgq_ioshares_variant_count;
+
+/* By the dispatched variant. */
+pgq_status pgq_ioshares_init(void *memory, size_t bytes, const pgq_ioshares_config *config,
+                             pgq_ioshares **scheduler);
+
+/*
+ * The request waits from now on. Refused: PGQ_NULL, PGQ_IOSHARES_CLASS, PGQ_IOSHARES_SIZE, PGQ_IOSHARES_FULL, with the
+ * request's class as index.
+ */
+pgq_status pgq_ioshares_submit(pgq_ioshares *scheduler, const pgq_ioshares_request *request);
+
+/*
+ * Takes the request that goes to the device now. Refused: PGQ_NULL; PGQ_IOSHARES_EMPTY if none waits;
+ * PGQ_IOSHARES_AT_LIMIT if as many are in flight as the limit says, or more, since it may have fallen.
+ */
+pgq_status pgq_ioshares_next(pgq_ioshares *scheduler, pgq_ioshares_request *request);
+
+/*
+ * The device has done a request of the class. latency: since next() gave it, in ns; more than 2^40 counts as 2^40.
+ * Refused: PGQ_NULL, PGQ_IOSHARES_CLASS, PGQ_IOSHARES_NOT_IN_FLIGHT, with the class as index.
+ */
+pgq_status pgq_ioshares_complete(pgq_ioshares *scheduler, uint32_t cls, uint64_t latency);
+
+/* What a scheduler knows now. Refused: PGQ_NULL. */
+pgq_status pgq_ioshares_look(const pgq_ioshares *scheduler, pgq_ioshares_state *state);
+
+#pragma GCC visibility pop
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: PostgreSQL */
+/* Start-time fair queueing: the class with the least tag, less its warp, goes first. */
+#include "ioshares/scheduler.h"
+
+/* Only differences between tags matter. A class that lies behind the virtual time would start at it anyway. */
+static void rebase(pgq_ioshares *s)
+{
+    for (uint32_t i = 0; i < s->class_count; i++) {
+        flow *f = &s->flows[i];
+
+        f->tag = f->tag > s->virtual_time ? f->tag - s->virtual_time : 0;
+    }
+    s->virtual_time = 0;
+}
+
+static uint32_t choose(pgq_ioshares *s)
+{
+    uint32_t chosen = 0;
+    uint64_t least = UINT64_MAX, least_tag = UINT64_MAX;
+
+    for (uint32_t left = s->backlogged; left != 0; left = without_lowest(left)) {
+        const flow *f = &s->flows[lowest(left)];
+
+        /* The tag less the warp, but never below 0. */
+        if (f->tag + f->handicap < least) {
+            least = f->tag + f->handicap;
+            chosen = lowest(left);
+        }
+        least_tag = f->tag < least_tag ? f->tag : least_tag;
+    }
+    s->virtual_time = least_tag;
+    s->flows[chosen].tag += s->flows[chosen].factor * first_of(&s->flows[chosen])->size;
+    if (s->virtual_time >= REBASE)
+        rebase(s);
+    return chosen;
+}
+
+pgq_status pgq_ioshares_sfq(void *memory, size_t bytes, const pgq_ioshares_config *config,
+                            pgq_ioshares **scheduler)
+{
+    return pgq_ioshares_make(memory, bytes, config, choose, scheduler);
+}

@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: PostgreSQL */
+/*
+ * libFuzzer target: any bytes are read as a configuration and as calls. Every variant gets them, and each answer must be
+ * that of the plain definition below, which has tags of 128 bits and never subtracts the virtual time. The scheduler has
+ * memory of exactly its size, so that AddressSanitizer sees an access beyond.
+ */
+#include "pgquern.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { CODES = 100, MOST_WAITING = 64 };
+
+typedef unsigned __int128 wide;
+
+static unsigned long long answers[CODES];
+
+__attribute__((destructor)) static void print_tally(void)
+{
+    fprintf(
+        stderr,
+        "tally: done=%llu SHARE=%llu FACTOR=%llu WARP=%llu CAPACITY=%llu LIMITS=%llu WINDOW=%llu TARGET=%llu "
+        "CLASS=%llu SIZE=%llu FULL=%llu EMPTY=%llu AT_LIMIT=%llu NOT_IN_FLIGHT=%llu\n",
+        answers[PGQ_OK], answers[PGQ_IOSHARES_SHARE], answers[PGQ_IOSHARES_FACTOR],
+        answers[PGQ_IOSHARES_WARP], answers[PGQ_IOSHARES_CAPACITY], answers[PGQ_IOSHARES_LIMITS],
+        answers[PGQ_IOSHARES_WINDOW], answers[PGQ_IOSHARES_TARGET], answers[PGQ_IOSHARES_CLASS],
+        answers[PGQ_IOSHARES_SIZE], answers[PGQ_IOSHARES_FULL], answers[PGQ_IOSHARES_EMPTY],
+        answers[PGQ_IOSHARES_AT_LIMIT], answers[PGQ_IOSHARES_NOT_IN_FLIGHT]);
+}
+
+/* ---- the input ------------------------------------------------------------------------------------------------ */
+
+typedef struct reader {
+    const uint8_t *data;
+    size_t left;
+} reader;
+
+static uint8_t byte(reader *r)
+{
+    if (r->left == 0)
+        return 0;
+    r->left--;
+    return *r->data++;
+}
+
+/* ---- the plain definition ------------------------------------------------------------------------------------- */
+
+typedef struct plain_flow {
+    wide tag, warp;
+    uint64_t factor;
+    pgq_ioshares_request waiting[MOST_WAITING];
+    uint64_t arrival[MOST_WAITING];
+    uint32_t count, capacity, in_flight;
+} plain_flow;
+
+typedef struct plain {
+    plain_flow flows[PGQ_IOSHARES_MAX_CLASSES];
+    uint32_t class_count, waiting, in_flight, limit, completed;
+    bool fifo, pressed;
+    uint64_t latency, arrivals;
+    wide virtual_time;
+    pgq_ioshares_limits limits;
+} plain;
+
+static wide multiple_of(const pgq_ioshares_class *classes, uint32_t n)
+{
+    wide multiple = 1;
+
+    for (uint32_t i = 0; i < n; i++) {
+        wide whole = multiple;
+
+        while (multiple % classes[i].share != 0)
+            multiple += whole;
+    }
+    return multiple;
+}
+
+static pgq_code config_fault(const pgq_ioshares_config *config)
+{
+    const pgq_ioshares_limits *l = &config->limits;
+    uint32_t least = UINT32_MAX;
+
+    for (uint32_t i = 0; i < config->class_count; i++) {
+        const pgq_ioshares_class *c = &config->classes[i];
+
+        if (c->share < 1 || c->share > 10000)
+            return PGQ_IOSHARES_SHARE;
+        if (c->warp > 1 << 30)
+            return PGQ_IOSHARES_WARP;
+        if (c->capacity < 1 || c->capacity > 1 << 20)
+            return PGQ_IOSHARES_CAPACITY;
+        least = c->share < least ? c->share : least;
+    }
+    if (!(1 <= l->least && l->least <= l->start && l->start <= l->most && l->most <= 1 << 15))
+        return PGQ_IOSHARES_LIMITS;
+    if (l->window < 1 || l->window > 1 << 16)
+        return PGQ_IOSHARES_WINDOW;
+    if (l->target < 1 || l->target > UINT64_C(1) << 40)
+        return PGQ_IOSHARES_TARGET;
+    if (multiple_of(config->classes, config->class_count) > ((wide)1 << 30) * least)
+        return PGQ_IOSHARES_FACTOR;
+    return PGQ_OK;
+}
+
+static void plain_make(plain *p, const pgq_ioshares_config *config, bool fifo)
+{
+    wide multiple = multiple_of(config->classes, config->class_count);
+
+    memset(p, 0, sizeof *p);
+    p->class_count = config->class_count;
+    p->limits = config->limits;
+    p->limit = config->limits.start;
+    p->fifo = fifo;
+    for (uint32_t i = 0; i < p->class_count; i++) {
+        p->flows[i].factor = (uint64_t)(multiple / config->classes[i].share);
+        p->flows[i].warp = (wide)p->flows[i].factor * config->classes[i].warp;
+        p->flows[i].capacity = config->classes[i].capacity;
+    }
+}
+
+static pgq_code plain_submit(plain *p, const pgq_ioshares_request *request)
+{
+    if (request->cls >= p->class_count)
+        return PGQ_IOSHARES_CLASS;
+    plain_flow *f = &p->flows[request->cls];
+    if (request->size < 1 || request->size > 1 << 30)
+        return PGQ_IOSHARES_SIZE;
+    if (f->count == f->capacity)
+        return PGQ_IOSHARES_FULL;
+    if (f->count == 0 && f->tag < p->virtual_time)
+        f->tag = p->virtual_time;
+    f->arrival[f->count] = p->arrivals++;
+    f->waiting[f->count++] = *request;
+    p->waiting++;
+    return PGQ_OK;
+}
+
+/* Whether the first request of a goes before that of b. */
+static bool goes_before(const plain *p, const plain_flow *a, const plain_flow *b)
+{
+    return p->fifo ? a->arrival[0] < b->arrival[0] : a->tag + b->warp < b->tag + a->warp;
+}
+
+static pgq_code plain_next(plain *p, pgq_ioshares_request *request)
+{
+    plain_flow *chosen = NULL;
+    wide least = ~(wide)0;
+
+    if (p->waiting == 0)
+        return PGQ_IOSHARES_EMPTY;
+    if (p->in_flight >= p->limit)
+        return PGQ_IOSHARES_AT_LIMIT;
+    for (uint32_t i = 0; i < p->class_count; i++) {
+        plain_flow *f = &p->flows[i];
+
+        if (f->count == 0)
+            continue;
+        if (chosen == NULL || goes_before(p, f, chosen))
+            chosen = f;
+        least = f->tag < least ? f->tag : least;
+    }
+    *request = chosen->waiting[0];
+    if (!p->fifo) {
+        p->virtual_time = least;
+        chosen->tag += (wide)chosen->factor * request->size;
+    }
+    chosen->count--;
+    memmove(chosen->waiting, chosen->waiting + 1, chosen->count * sizeof chosen->waiting[0]);
+    memmove(chosen->arrival, chosen->arrival + 1, chosen->count * sizeof chosen->arrival[0]);
+    chosen->in_flight++;
+    p->waiting--;
+    p->in_flight++;
+    return PGQ_OK;
+}
+
+static pgq_code plain_complete(plain *p, uint32_t cls, uint64_t latency)
+{
+    if (cls >= p->class_count)
+        return PGQ_IOSHARES_CLASS;
+    if (p->flows[cls].in_flight == 0)
+        return PGQ_IOSHARES_NOT_IN_FLIGHT;
+    p->flows[cls].in_flight--;
+    p->in_flight--;
+    p->completed++;
+    p->latency += latency < UINT64_C(1) << 40 ? latency : UINT64_C(1) << 40;
+    p->pressed = p->pressed || p->waiting > 0;
+    if (p->completed < p->limits.window)
+        return PGQ_OK;
+    if (p->latency > p->limits.target * p->limits.window) {
+        uint32_t lower = p->limit - (p->limit < 16 ? 1 : p->limit / 8);
+
+        p->limit = lower < p->limits.least ? p->limits.least : lower;
+    } else if (p->pressed && p->limit < p->limits.most) {
+        p->limit++;
+    }
+    p->completed = 0;
+    p->latency = 0;
+    p->pressed = false;
+    return PGQ_OK;
+}
+
+/* ---- both ----------------------------------------------------------------------------------------------------- */
+
+static void require(bool holds)
+{
+    if (!holds)
+        abort();
+}
+
+static void agree(pgq_code wanted, pgq_status got)
+{
+    require(got.code == wanted);
+    answers[wanted]++;
+}
+
+static void same_state(const plain *p, const pgq_ioshares *s)
+{
+    pgq_ioshares_state state;
+
+    require(pgq_ioshares_look(s, &state).code == PGQ_OK);
+    require(state.waiting == p->waiting && state.in_flight == p->in_flight && state.limit == p->limit);
+    require(state.window_completed == p->completed && state.window_latency == p->latency);
+    for (uint32_t i = 0; i < p->class_count; i++) {
+        const plain_flow *f = &p->flows[i];
+
+        require(state.classes[i].lead == (f->tag > p->virtual_time ? f->tag - p->virtual_time : 0));
+        require(state.classes[i].waiting == f->count && state.classes[i].in_flight == f->in_flight);
+    }
+}
+
+static void run(plain *p, pgq_ioshares *s, reader r)
+{
+    static const uint32_t sizes[] = {1, 2,         3, 8192, UINT32_C(1) << 30, (UINT32_C(1) << 30) + 1,
+                                     0, UINT32_MAX};
+    static const uint64_t latencies[] = {0, 1, 5, 100, UINT64_C(1) << 40, UINT64_MAX};
+
+    for (uint64_t id = 0; r.left > 0; id++) {
+        uint8_t what = byte(&r), detail = byte(&r);
+        uint32_t cls = what / 4 % (p->class_count + (what >= 250));
+
+        if (what % 4 < 2) {
+            /* Sizes that are refused are rarer. */
+            pgq_ioshares_request request = {id, sizes[detail % (detail < 32 ? 8 : 5)], cls};
+
+            agree(plain_submit(p, &request), pgq_ioshares_submit(s, &request));
+        } else if (what % 4 == 2) {
+            pgq_ioshares_request wanted = {0, 0, 0}, got = {0, 0, 0};
+
+            agree(plain_next(p, &wanted), pgq_ioshares_next(s, &got));
+            require(got.id == wanted.id && got.size == wanted.size && got.cls == wanted.cls);
+        } else {
+            agree(plain_complete(p, cls, latencies[detail % 6]),
+                  pgq_ioshares_complete(s, cls, latencies[detail % 6]));
+        }
+        same_state(p, s);
+    }
+}
+
+/* A configuration; one input in eight has one thing out of its range, if that is what its byte says. */
+static pgq_ioshares_config configuration(reader *r, pgq_ioshares_class *classes)
+{
+    static const uint32_t shares[] = {1, 2, 3, 5, 100, 200, 500, 9967, 9973, 10000};
+    static const uint32_t warps[] = {0, 0, 2, 8192, UINT32_C(1) << 30};
+    uint8_t bad = byte(r);
+    pgq_ioshares_config config = {.classes = classes, .class_count = 1 + byte(r) % PGQ_IOSHARES_MAX_CLASSES};
+
+    for (uint32_t i = 0; i < config.class_count; i++)
+        classes[i] =
+            (pgq_ioshares_class){shares[byte(r) % 10], warps[byte(r) % 5], 1 + byte(r) % MOST_WAITING};
+    config.limits.least = 1 + byte(r) % 4;
+    config.limits.start = config.limits.least + byte(r) % 20;
+    config.limits.most = config.limits.start + byte(r) % 4;
+    config.limits.window = 1 + byte(r) % 4;
+    config.limits.target = byte(r) % 2 ? 4 : UINT64_C(1) << 40;
+    switch (bad) {
+    case 0:
+        classes[0].share = byte(r) % 2 ? 0 : 10001;
+        break;
+    case 1:
+        classes[0].warp = (UINT32_C(1) << 30) + 1;
+        break;
+    case 2:
+        classes[0].capacity = byte(r) % 2 ? 0 : (UINT32_C(1) << 20) + 1;
+        break;
+    case 3:
+        config.limits.least = byte(r) % 2 ? 0 : config.limits.start + 1;
+        break;
+    case 4:
+        config.limits.most = (UINT32_C(1) << 15) + 1;
+        break;
+    case 5:
+        config.limits.window = byte(r) % 2 ? 0 : (UINT32_C(1) << 16) + 1;
+        break;
+    case 6:
+        config.limits.target = byte(r) % 2 ? 0 : (UINT64_C(1) << 40) + 1;
+        break;
+    }
+    return config;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static plain p;
+    pgq_ioshares_class classes[PGQ_IOSHARES_MAX_CLASSES];
+    reader r = {data, size < 250 ? size : 250};
+    pgq_ioshares_config config = configuration(&r, classes);
+    pgq_code fault = config_fault(&config);
+    size_t bytes = 0;
+
+    agree(fault, pgq_ioshares_bytes(&config, &bytes));
+    if (fault != PGQ_OK)
+        return 0;
+    for (size_t v = 0; v < pgq_ioshares_variant_count; v++) {
+        pgq_ioshares *s;
+        void *memory = malloc(bytes);
+
+        require(memory != NULL);
+        require(pgq_ioshares_variants[v].fn(memory, bytes, &config, &s).code == PGQ_OK);
+        plain_make(&p, &config, strcmp(pgq_ioshares_variants[v].name, "fifo") == 0);
+        run(&p, s, r);
+        free(memory);
+    }
+    return 0;
+}

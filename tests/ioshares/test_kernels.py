@@ -1,0 +1,262 @@
+# SPDX-License-Identifier: PostgreSQL
+"""Every variant against the oracle, call by call: answers, refusals, and the state after each."""
+
+from random import Random
+from typing import Any
+
+import pytest
+from _pgquern import ffi, lib
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
+from pgquern import PgquernError, ioshares
+
+from ref import ioshares as ref
+from ref.ioshares import MAX_BYTES, Class, Code, Limits
+from tests.every_variant import every_variant
+from tests.ioshares import strategies
+from tests.ioshares.pair import Pair, answer
+from tests.tally import tally
+
+every = pytest.mark.parametrize("variant", every_variant(ioshares.variants()))
+
+
+def refused(code: Code, index: int = 0) -> tuple[str, int, int]:
+    return ("refused", int(code), index)
+
+
+class Machine(RuleBasedStateMachine):
+    """Any calls in any order; most of them of classes that exist."""
+
+    variant = "sfq"
+
+    @initialize(classes=strategies.classes(), limits=strategies.limits())
+    def start(self, classes: list[Class], limits: Limits) -> None:
+        self.count = len(classes)
+        self.pair = Pair(classes, limits, self.variant)
+        self.id = 0
+
+    @rule(cls=st.integers(0, 7), size=strategies.sizes, times=st.integers(1, 5))
+    def submit(self, cls: int, size: int, times: int) -> None:
+        for _ in range(times):
+            self.id += 1
+            self.pair.submit(cls % self.count, size, self.id)
+
+    @rule(cls=st.integers(0, 9), size=st.sampled_from([0, 1, MAX_BYTES, MAX_BYTES + 1, 2**32 - 1]))
+    def submit_any(self, cls: int, size: int) -> None:
+        self.pair.submit(cls, size)
+
+    @rule(times=st.integers(1, 5))
+    def next(self, times: int) -> None:
+        for _ in range(times):
+            self.pair.next()
+
+    @rule(cls=st.integers(0, 9), latency=strategies.latencies)
+    def complete(self, cls: int, latency: int) -> None:
+        self.pair.complete(cls, latency)
+
+    @rule(latency=strategies.latencies)
+    def complete_all(self, latency: int) -> None:
+        for cls in range(self.count):
+            for _ in range(self.pair.oracle.flows[cls].in_flight):
+                self.pair.complete(cls, latency)
+
+
+@every
+def test_any_calls(variant: str) -> None:
+    machine = type("MachineOf" + variant, (Machine,), {"variant": variant})
+    run_state_machine_as_test(machine, settings=settings(max_examples=settings().max_examples // 10))
+
+
+def random_world(rng: Random, variant: str, calls: int) -> Pair:
+    """Backlogs that grow and shrink, latencies that rise and fall, sizes up to the largest."""
+    shares = list(rng.choice(strategies.SHARES))
+    most_bytes = rng.choice([3, 8192, MAX_BYTES])
+    classes = [Class(s, rng.choice([0, 0, 2, most_bytes]), rng.choice([1, 5, 50])) for s in shares]
+    start = rng.randint(1, 12)
+    pair = Pair(classes, Limits(1, start, start + rng.randint(0, 8), rng.randint(1, 8), 100), variant)
+    flying: list[int] = []
+    for id in range(calls):
+        busy = rng.random() < 0.5 + 0.4 * (id // 50 % 2)
+        if busy:
+            pair.submit(rng.randrange(len(shares)), rng.randint(1, most_bytes), id)
+        went = pair.next()
+        if isinstance(went, ref.Request):
+            flying.append(went.cls)
+        if flying and (not busy or rng.random() < 0.4):
+            pair.complete(flying.pop(rng.randrange(len(flying))), rng.choice([10, 90, 110, 1000]))
+    return pair
+
+
+@every
+def test_random_worlds(variant: str) -> None:
+    """Longer runs than Hypothesis makes; some of them pass the point where the C code subtracts the virtual time."""
+    worlds = max(50, settings().max_examples // 20)
+    far = 0
+    for seed in range(worlds):
+        far += random_world(Random(seed), variant, 400).oracle.virtual_time > 2**61
+        tally("ioshares", "calls in random worlds", 400)
+    if variant == "sfq":
+        assert far >= 2
+
+
+@every
+def test_tags_start_again(variant: str) -> None:
+    """The largest requests, often of the class with the largest factor: the virtual time passes 2^61 many times."""
+    shares = strategies.LARGEST_FACTOR
+    pair = Pair([Class(share, MAX_BYTES * (i % 2), 3) for i, share in enumerate(shares)], Limits(1, 1, 1), variant)
+    for id in range(400):
+        pair.submit(0, MAX_BYTES - id % 3, id)
+        if id % 10 == 0:
+            pair.submit(id % 3 + 1, MAX_BYTES, id)
+        went = pair.next()
+        pair.complete(went.cls, 1)
+    assert variant == "fifo" or pair.oracle.virtual_time > 2**67
+
+
+@every
+def test_the_limit_follows_the_latency(variant: str) -> None:
+    """From 20 down to the least by eighths, up to the most one by one; it stays while nothing waits."""
+    pair = Pair([Class(1, 0, 100)], Limits(2, 20, 24, 3, 50), variant)
+    seen = []
+    for latency in [51] * 60 + [50] * 90:
+        pair.submit(0, 1)
+        pair.submit(0, 1)
+        pair.next()
+        pair.complete(0, latency)
+        seen.append(pair.oracle.limit.now)
+    assert seen[2:24:3] == [18, 16, 14, 13, 12, 11, 10, 9]
+    assert seen[59] == 2
+    assert seen[62:74:3] == [3, 4, 5, 6]
+    assert max(seen[60:]) == seen[-1] == 24
+    pair = Pair([Class(1)], Limits(1, 1, 9, 1, 50), variant)
+    for _ in range(5):
+        pair.submit(0, 1)
+        pair.next()
+        pair.complete(0, 1)
+    assert pair.oracle.limit.now == 1
+
+
+@every
+def test_refusals(variant: str) -> None:
+    pair = Pair([Class(1, 0, 2), Class(1, 0, 1)], Limits(1, 2, 2, 1, 1), variant)
+    assert pair.next() == refused(Code.EMPTY)
+    assert pair.complete(0, 1) == refused(Code.NOT_IN_FLIGHT, 1)
+    assert pair.complete(2, 1) == refused(Code.CLASS, 3)
+    assert pair.submit(2, 1) == refused(Code.CLASS, 3)
+    assert pair.submit(0, 0) == refused(Code.SIZE, 1)
+    assert pair.submit(1, MAX_BYTES + 1) == refused(Code.SIZE, 2)
+    pair.submit(1, 1)
+    assert pair.submit(1, 1) == refused(Code.FULL, 2)
+    pair.submit(0, 1)
+    pair.submit(0, 1)
+    assert pair.submit(0, 1) == refused(Code.FULL, 1)
+    pair.next()
+    pair.next()
+    assert pair.next() == refused(Code.AT_LIMIT)
+
+
+FAULTS: list[tuple[Code, int, list[Class], Limits]] = [
+    (Code.CLASSES, 0, [], Limits()),
+    (Code.CLASSES, 0, [Class(1)] * 9, Limits()),
+    (Code.SHARE, 2, [Class(1), Class(0)], Limits()),
+    (Code.SHARE, 1, [Class(10_001), Class(0)], Limits()),
+    (Code.FACTOR, 0, [Class(s) for s in (9973, 9967, 9949, 9941)], Limits()),
+    (Code.FACTOR, 0, [Class(s) for s in (9973, 9967, 11, 1)], Limits()),
+    (Code.WARP, 1, [Class(1, MAX_BYTES + 1)], Limits()),
+    (Code.CAPACITY, 1, [Class(1, 0, 0)], Limits()),
+    (Code.CAPACITY, 2, [Class(1), Class(1, 0, 2**20 + 1)], Limits()),
+    (Code.LIMITS, 0, [Class(1)], Limits(0, 1, 1)),
+    (Code.LIMITS, 0, [Class(1)], Limits(3, 2, 4)),
+    (Code.LIMITS, 0, [Class(1)], Limits(1, 5, 4)),
+    (Code.LIMITS, 0, [Class(1)], Limits(1, 5, 2**15 + 1)),
+    (Code.WINDOW, 0, [Class(1)], Limits(window=0)),
+    (Code.WINDOW, 0, [Class(1)], Limits(window=2**16 + 1)),
+    (Code.TARGET, 0, [Class(1)], Limits(target=0)),
+    (Code.TARGET, 0, [Class(1)], Limits(target=2**40 + 1)),
+]
+
+
+@pytest.mark.parametrize(("code", "index", "classes", "limits"), FAULTS)
+def test_configurations_refused(code: Code, index: int, classes: list[Class], limits: Limits) -> None:
+    def kernel() -> None:
+        ioshares.Scheduler([ioshares.Class(*c) for c in classes], ioshares.Limits(*limits))
+
+    assert answer(ref.Scheduler, classes, limits) == answer(kernel) == refused(code, index)
+
+
+@pytest.mark.parametrize("shares", strategies.SHARES)
+def test_shares_at_the_ends_are_accepted(shares: list[int]) -> None:
+    ref.Scheduler([Class(s) for s in shares], Limits())
+    ioshares.Scheduler([ioshares.Class(s) for s in shares], ioshares.Limits())
+
+
+def test_memory_is_checked() -> None:
+    classes = ffi.new("pgq_ioshares_class[]", [(1, 0, 4)])
+    config = ffi.new("pgq_ioshares_config *", {"classes": classes, "class_count": 1, "limits": (1, 1, 1, 1, 1)})
+    size, made = ffi.new("size_t *"), ffi.new("pgq_ioshares **")
+    assert lib.pgq_ioshares_bytes(config, size).code == lib.PGQ_OK
+    memory = ffi.new("uint64_t[]", size[0] // 8 + 1)
+
+    def init(shift: int, bytes: int) -> Any:
+        return lib.pgq_ioshares_init(ffi.cast("char *", memory) + shift, bytes, config, made).code
+
+    assert init(0, size[0]) == lib.PGQ_OK
+    assert init(0, size[0] - 1) == lib.PGQ_IOSHARES_MEMORY
+    assert init(4, size[0]) == lib.PGQ_IOSHARES_MEMORY
+    assert init(8, size[0]) == lib.PGQ_OK
+    config.log_capacity = 1
+    assert init(0, size[0]) == lib.PGQ_NULL
+
+
+def test_null_is_refused() -> None:
+    scheduler = ioshares.Scheduler([ioshares.Class(1)], ioshares.Limits())
+    request = ffi.new("pgq_ioshares_request *")
+    calls = [
+        lib.pgq_ioshares_submit(ffi.NULL, request),
+        lib.pgq_ioshares_submit(scheduler._c, ffi.NULL),
+        lib.pgq_ioshares_next(ffi.NULL, request),
+        lib.pgq_ioshares_next(scheduler._c, ffi.NULL),
+        lib.pgq_ioshares_complete(ffi.NULL, 0, 0),
+        lib.pgq_ioshares_look(scheduler._c, ffi.NULL),
+        lib.pgq_ioshares_bytes(ffi.NULL, ffi.NULL),
+    ]
+    for row in (lib.pgq_ioshares_variants[i] for i in range(lib.pgq_ioshares_variant_count)):
+        calls += [row.fn(ffi.NULL, 0, ffi.NULL, ffi.NULL)]
+    assert {status.code for status in calls} == {lib.PGQ_NULL}
+
+
+@every
+def test_the_log_tells_each_call(variant: str) -> None:
+    pair = Pair([Class(1), Class(2)], Limits(1, 1, 2, 1, 50), variant, log=64)
+    told = []
+
+    def note(what: str, request: tuple[int, int, int], latency: int) -> None:
+        o = pair.oracle
+        told.append((what, request, latency, o.waiting, o.in_flight, o.limit.now))
+
+    for id in range(12):
+        if pair.submit(id % 2, 10 + id, id) is None:
+            note("submit", (id % 2, 10 + id, id), 0)
+        went = pair.next()
+        if isinstance(went, ref.Request):
+            note("next", went, 0)
+        if id % 3 == 2:
+            cls = next(i for i, flow in enumerate(pair.oracle.flows) if flow.in_flight)
+            pair.complete(cls, 2**50)
+            note("complete", (cls, 0, 0), 2**40)
+    assert [tuple(event) for event in pair.kernel.events] == told
+
+
+def test_a_full_log_keeps_the_newest() -> None:
+    scheduler = ioshares.Scheduler([ioshares.Class(1)], ioshares.Limits(), log=3)
+    for id in range(5):
+        scheduler.submit(ioshares.Request(0, 1, id))
+    assert [event.request.id for event in scheduler.events] == [2, 3, 4]
+
+
+def test_an_unknown_variant_is_an_error() -> None:
+    with pytest.raises(ValueError, match="no variant"):
+        ioshares.Scheduler([ioshares.Class(1)], ioshares.Limits(), variant="deadline")
+    with pytest.raises(PgquernError):
+        ioshares.Scheduler([], ioshares.Limits())

@@ -1,0 +1,212 @@
+# SPDX-License-Identifier: PostgreSQL
+"""The definition by hand, and by its laws in random worlds."""
+
+from fractions import Fraction
+from random import Random
+
+import pytest
+
+from ref.ioshares import Class, Limit, Limits, Policy, Refused, Request, Scheduler, factors
+from tests.ioshares.strategies import POSTGRES
+from tests.tally import tally
+
+
+def waiting(classes: list[Class], *sizes: int, limits: Limits | None = None, times: int = 1) -> Scheduler:
+    """A scheduler in which each class has `times` requests of its size waiting."""
+    scheduler = Scheduler(classes, limits or Limits())
+    for cls, size in enumerate(sizes):
+        for id in range(times):
+            scheduler.submit(Request(cls, size, id))
+    return scheduler
+
+
+def served(scheduler: Scheduler, n: int, policy: Policy = Policy.SFQ) -> list[int]:
+    """The classes of the next n requests, each completed at once."""
+    order = []
+    for _ in range(n):
+        request = scheduler.next(policy)
+        scheduler.complete(request.cls, 1)
+        order.append(request.cls)
+    return order
+
+
+def test_factors_are_the_least_in_inverse_proportion() -> None:
+    assert factors([500, 200, 200, 100]) == [2, 5, 5, 10]
+    assert factors([7]) == [1]
+
+
+def test_service_divides_by_the_shares_exactly() -> None:
+    """A thousand requests of equal size: 500, 200, 200 and 100 of them."""
+    order = served(waiting([Class(c.share) for c in POSTGRES], *[8192] * 4, times=1000), 1000)
+    assert [order.count(i) for i in range(4)] == [500, 200, 200, 100]
+    assert order[:10] == [0, 1, 2, 3, 0, 0, 1, 2, 0, 0]
+
+
+def test_a_request_of_twice_the_size_counts_twice() -> None:
+    order = served(waiting([Class(1), Class(1)], 100, 200, times=60), 60)
+    assert [order.count(i) for i in range(2)] == [40, 20]
+
+
+def test_no_class_is_starved_by_rounding() -> None:
+    """Requests of one byte, and a share that divides none of the others."""
+    order = served(waiting([Class(997), Class(3), Class(1)], 1, 1, 1, times=1001), 1001)
+    assert [order.count(i) for i in range(3)] == [997, 3, 1]
+
+
+def test_an_idle_class_banks_nothing() -> None:
+    """Class 1 returns after class 0 has been served alone for long: they alternate at once."""
+    scheduler = waiting([Class(1), Class(1)], 10, times=200)
+    assert served(scheduler, 100) == [0] * 100
+    for id in range(20):
+        scheduler.submit(Request(1, 10, id))
+    order = served(scheduler, 8)
+    assert order in ([1, 0] * 4, [1, *[0, 1] * 3, 0])
+
+
+def test_a_lone_class_gets_all() -> None:
+    assert served(waiting(list(POSTGRES), 8192, times=50), 50) == [0] * 50
+
+
+def test_a_warp_lets_a_burst_go_first_and_changes_no_share() -> None:
+    """A warp of ten requests: the first ten, and the one that is due, go ahead; after them the shares hold again."""
+    order = served(waiting([Class(1, 100), Class(1)], 10, 10, times=100), 100)
+    assert order[:11] == [0] * 11
+    assert order[11:] == [1, 0] * 44 + [1]
+
+
+def test_fifo_ignores_the_shares() -> None:
+    scheduler = Scheduler([Class(1), Class(100)], Limits())
+    for id in range(10):
+        scheduler.submit(Request(id % 3 % 2, 1, id))
+    assert served(scheduler, 10, Policy.FIFO) == [id % 3 % 2 for id in range(10)]
+
+
+# ---- the limit -----------------------------------------------------------------------------------
+
+
+def windows(limit: Limit, n: int, latency: int, pressed: bool = True) -> int:
+    """The limit after n windows of the same latency."""
+    for _ in range(n * limit.limits.window):
+        limit.observe(latency, pressed)
+    return limit.now
+
+
+def test_the_limit_falls_by_an_eighth_and_recovers_by_one() -> None:
+    limits = Limits(2, 40, 64, 10, 100)
+    limit = Limit(limits, limits.start)
+    assert [windows(limit, 1, 101) for _ in range(4)] == [35, 31, 28, 25]
+    assert windows(limit, 40, 101) == 2
+    assert [windows(limit, 1, 100) for _ in range(3)] == [3, 4, 5]
+    assert windows(limit, 100, 100) == 64
+
+
+def test_the_limit_stays_if_it_holds_nothing_back() -> None:
+    limits = Limits(1, 5, 9, 3, 100)
+    limit = Limit(limits, limits.start)
+    assert windows(limit, 10, 1, pressed=False) == 5
+    limit.observe(1, True)
+    assert windows(limit, 1, 1, pressed=False) == 6
+
+
+def test_a_limit_that_fell_below_what_is_in_flight_stops_dispatch() -> None:
+    scheduler = waiting([Class(1)], 1, limits=Limits(1, 4, 4, 1, 10), times=9)
+    for _ in range(4):
+        scheduler.next()
+    scheduler.complete(0, 99)
+    assert (scheduler.in_flight, scheduler.limit.now) == (3, 3)
+    scheduler.complete(0, 99)
+    scheduler.complete(0, 99)
+    assert (scheduler.in_flight, scheduler.limit.now) == (1, 1)
+    with pytest.raises(Refused):
+        scheduler.next()
+
+
+# ---- laws ----------------------------------------------------------------------------------------
+
+
+class World:
+    """Random requests and completions, and what the laws speak of, counted here once more."""
+
+    def __init__(self, rng: Random) -> None:
+        self.rng = rng
+        self.shares = [rng.randint(1, 12) for _ in range(rng.randint(2, 5))]
+        self.largest = rng.choice([1, 7, 8192])
+        self.warps = [rng.choice([0, 0, 3 * self.largest]) for _ in self.shares]
+        start = rng.randint(1, 6)
+        limits = Limits(1, start, start + 3, rng.randint(1, 5), 100)
+        self.most = limits.most
+        classes = [Class(s, w, 10_000) for s, w in zip(self.shares, self.warps, strict=True)]
+        self.scheduler = Scheduler(classes, limits)
+        self.flying: list[int] = []
+        # Of each class: bytes given and bytes completed.
+        self.given, self.completed = [0] * len(classes), [0] * len(classes)
+
+    def step(self) -> None:
+        rng, s = self.rng, self.scheduler
+        for _ in range(rng.choice([0, 1, 1, 3])):
+            s.submit(Request(rng.randrange(len(self.shares)), rng.randint(1, self.largest), 0))
+        while s.waiting and s.in_flight < s.limit.now:
+            request = s.next()
+            self.flying.append(request.cls)
+            self.given[request.cls] += request.size
+        for _ in range(rng.randint(0, len(self.flying))):
+            s.complete(self.flying.pop(rng.randrange(len(self.flying))), rng.choice([50, 150]))
+
+    def backlogged(self, cls: int) -> bool:
+        return bool(self.scheduler.flows[cls].waiting)
+
+    def bound(self, f: int, g: int) -> Fraction:
+        """Of the difference in normalised service, where all requests are of `largest` at most."""
+        return sum((Fraction(self.largest + self.warps[i], self.shares[i]) for i in (f, g)), Fraction())
+
+
+def test_the_law_of_fairness() -> None:
+    """While two classes are backlogged, their service by share differs by at most the bound, over any interval."""
+    intervals = 0
+    for seed in range(150):
+        world = World(Random(seed))
+        marks: dict[tuple[int, int], list[Fraction]] = {}
+        for _ in range(150):
+            world.step()
+            for f in range(len(world.shares)):
+                for g in range(f):
+                    lead = Fraction(world.given[f], world.shares[f]) - Fraction(world.given[g], world.shares[g])
+                    if not (world.backlogged(f) and world.backlogged(g)):
+                        marks[f, g] = []
+                        continue
+                    marks.setdefault((f, g), []).append(lead)
+                    intervals += len(marks[f, g]) - 1
+                    assert max(marks[f, g]) - min(marks[f, g]) <= world.bound(f, g)
+    tally("ioshares", "intervals held to the bound", intervals)
+    assert intervals > 100_000
+
+
+def test_the_bound_is_nearly_reached() -> None:
+    """Equal shares, requests of 1 and of 100 bytes: the bound is 101, and the difference comes within 2 of it."""
+    scheduler = waiting([Class(1), Class(1)], 1, 100, times=1000)
+    given, lead = [0, 0], []
+    for _ in range(500):
+        request = scheduler.next()
+        scheduler.complete(request.cls, 1)
+        given[request.cls] += request.size
+        lead.append(given[1] - given[0])
+    assert 99 <= max(lead) - min(lead) <= 101
+
+
+def test_the_laws_of_dispatch() -> None:
+    """World.step dispatches up to the limit, and next() always finds one. Then nothing more goes. Tags stay near."""
+    at_limit = 0
+    for seed in range(100):
+        world = World(Random(1000 + seed))
+        for _ in range(100):
+            world.step()
+            s = world.scheduler
+            assert s.in_flight == len(world.flying) <= world.most
+            if s.in_flight >= s.limit.now and s.waiting:
+                at_limit += 1
+                with pytest.raises(Refused):
+                    s.next()
+            for flow in s.flows:
+                assert flow.tag <= s.virtual_time + flow.warp + flow.factor * world.largest
+                assert not flow.waiting or flow.tag >= s.virtual_time
+    assert at_limit > 1000
