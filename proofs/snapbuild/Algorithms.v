@@ -29,7 +29,7 @@ Definition purge_inplace (n xmin : Z) (a : memory) : option (Z * memory) :=
   '(_, w, a) ← while (Z.to_nat n) (slide_test n) (slide_body xmin) (0, 0, a);
   Some (w, a).
 
-(** ... and without a branch: each element is written, and the next one may overwrite it.
+(** The same without a branch: each element is written, and the next one may overwrite it.
 
     for (r = w = 0; r < n; r++) { x = a[r]; a[w] = x; w += !precedes(x, xmin); } *)
 Definition branchless_body (xmin : Z) (s : Z * Z * memory) : option (Z * Z * memory) :=
@@ -57,7 +57,7 @@ Definition bisect (under : Z -> bool) (a : memory) (lo hi : Z) : option Z :=
   '(lo, _) ← while (Z.to_nat (halvings (hi - lo))) bisect_test (bisect_body under a) (lo, hi);
   Some lo.
 
-(** ... and for raw order in [base, base + n) without a branch on the data, as the kernels on sorted arrays do it: of
+(** The same for raw order in [base, base + n) without a branch on the data, as the kernels on sorted arrays do it: of
     seven probes that cut the array into eight, how many are under x?
 
     for (below = 0, k = 1; k <= n; k++) below += a[base + k * step - 1] < x; *)
@@ -85,7 +85,7 @@ Definition lower_bound (a : memory) (x base n : Z) : option Z :=
   below ← count_below a x base 1 (Z.to_nat n);
   Some (base + below).
 
-(** ... and where somebody has a guess of it: probes on both sides of the guess, at 16, 128, 1024, ..., leave less to search.
+(** The same with a guess: probes on both sides of the guess, at 16, 128, 1024, ..., leave less to search.
     Indices count from base.
 
     for (low = 0, high = n, d = 16; d < n; d *= 8) {
@@ -119,7 +119,7 @@ Definition gallop (a : memory) (x n : Z) : option Z :=
   '(n, step) ← while (Z.to_nat (halvings n)) (gallop_test a x) gallop_body (n, 1);
   if step <=? n then lower_bound a x (n - step + 1) (step - 1) else lower_bound a x 0 n.
 
-(** ... and for m XIDs of the sorted b[low, low + m) at once: none lies below the first, which is galloped for.  If
+(** The same for m XIDs of the sorted b[low, low + m) at once: none lies below the first, which is galloped for.  If
     that is the end, it is for all; else the others halve what is above it, eight of them side by side, without a branch on
     the data.
 
@@ -198,7 +198,7 @@ Definition purge_sorted (n xmin : Z) (a : memory) : option (Z * memory) :=
       a ← memmove a first last (n - last);
       Some (n - (last - first), a).
 
-(** ... and the trap: one search, right only while neither the arc nor the array crosses 0. *)
+(** A trap: one search is right only while neither the arc nor the array crosses 0. *)
 Definition purge_one_search (n xmin : Z) (a : memory) : option (Z * memory) :=
   first ← lower_bound a xmin 0 n;
   a ← memmove a 0 first (n - first);
@@ -207,7 +207,7 @@ Definition purge_one_search (n xmin : Z) (a : memory) : option (Z * memory) :=
 (** ** purge_full: on FullTransactionIds that one search is right *)
 Definition purge_full : Z -> Z -> memory -> option (Z * memory) := purge_one_search.
 
-(** ... and with a moving head nothing is moved at all: n elements from [head] on count. *)
+(** With a moving head nothing is moved at all: n elements from [head] on count. *)
 Definition purge_full_lazy_head (head n xmin : Z) (a : memory) : option (Z * Z) :=
   first ← lower_bound a xmin head n;
   let n := n - (first - head) in
@@ -280,7 +280,7 @@ Definition merge_batch (n m : Z) (b a : memory) : option (Z * memory) :=
     '(_, to, a) ← while (Z.to_nat holes) close_test (close_body n m b) (holes, lowest, a);
     Some (to, a).
 
-(** ** ... and before that, sort the commit's XIDs b[0, m), in any order, and drop duplicates
+(** ** Before that: sort the commit's XIDs b[0, m), in any order, and drop duplicates
 
     A chunk of m XIDs, no more than [CHUNK]: the place of each is the number of those below it.  Of equal ones, all but
     one leave a zero behind, which is no XID; zeroes are dropped.
