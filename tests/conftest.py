@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: PostgreSQL
 """Common to all tests: Hypothesis profiles, counts, and the results file that the report reads.
 
-PGQUERN_PROFILE chooses the number of examples: `ci` (default; the same examples each time), `asan` (fewer, for
-sanitizers), `deep` (many, new ones each time). PGQUERN_RESULT=LAYER writes build/results/LAYER/<stem>.json at the end:
+PGQUERN_PROFILE chooses the number of examples: `ci` (default; the same examples each time), `brief` (a quarter of these,
+for the main job), `asan` (fewer, for sanitizers), `deep` (many, new ones each time). PGQUERN_RESULT=LAYER writes build/results/LAYER/<stem>.json at the end:
 the tests, their seconds, and counts (`examples` are counted here, everything else by tally()). The stem of a test is
 the folder of its file: tests/<stem>/test_*.py.
 """
@@ -34,6 +34,7 @@ common: dict[str, Any] = {
     "suppress_health_check": [HealthCheck.too_slow, HealthCheck.data_too_large],
 }
 settings.register_profile("ci", max_examples=1000, derandomize=True, database=None, **common)
+settings.register_profile("brief", max_examples=250, derandomize=True, database=None, **common)
 settings.register_profile("asan", max_examples=150, derandomize=True, database=None, **common)
 settings.register_profile("deep", max_examples=20_000, **common)
 settings.load_profile(PROFILE)

@@ -19,13 +19,13 @@ KERNEL_TESTS := $(or $(wildcard tests/$(or $(STEM),*)/test_kernels*.py),$(ORACLE
 SANITIZED    := $(wildcard tests/$(or $(STEM),*)/test_sanitized.py)
 
 .PHONY: differential test-python test-deep test-levels test-asan lint-python
-# A process for each stem, as many side by side as there are CPUs.
+# A process for each stem, as many side by side as there are CPUs. A quarter of the examples of `make test`.
 differential: $(TEST_NEEDS) $(EXTRACTED) ## proofs, oracles and kernels against each other on thousands of inputs; STEM= narrows (1 minute)
 	@echo "side by side, shown as they end: $(sort $(notdir $(patsubst %/,%,$(dir $(DIFFERENTIAL)))))"
 	@$(MAKE) --keep-going --output-sync=target --jobs=$$(nproc) $(sort $(patsubst tests/%/,differential-%,$(dir $(DIFFERENTIAL))))
 
 differential-%:
-	@PGQUERN_RESULT=test $(PYTEST) $(filter tests/$*/%,$(DIFFERENTIAL))
+	@PGQUERN_PROFILE=$${PGQUERN_PROFILE:-brief} PGQUERN_RESULT=test $(PYTEST) $(filter tests/$*/%,$(DIFFERENTIAL))
 
 # A process for each folder of tests, as many side by side as there are CPUs: `house` are the tests of no row.
 TEST_FOLDERS := $(sort $(notdir $(patsubst %/,%,$(dir $(wildcard tests/$(or $(STEM),*)/test_*.py))))) $(if $(STEM),,house)
