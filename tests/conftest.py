@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: PostgreSQL
 """Common to all tests: Hypothesis profiles, counts, and the results file that the report reads.
 
-PGQUERN_PROFILE chooses the number of examples: `ci` (default; the same examples each time), `brief` (a quarter of these,
-for the main job), `asan` (fewer, for sanitizers), `deep` (many, new ones each time). PGQUERN_RESULT=LAYER writes build/results/LAYER/<stem>.json at the end:
-the tests, their seconds, and counts (`examples` are counted here, everything else by tally()). The stem of a test is
-the folder of its file: tests/<stem>/test_*.py.
+PGQUERN_PROFILE chooses the number of examples: `ci` (default; the same examples each time), `brief` (a quarter of them,
+for the main job), `asan` (fewer, for sanitizers), `deep` (many, new ones each time). PGQUERN_RESULT=LAYER writes
+build/results/LAYER/<stem>.json at the end: the tests, their seconds, and counts (`examples` are counted here,
+everything else by tally()). The stem of a test is the folder of its file: tests/<stem>/test_*.py.
 """
 
 import functools
