@@ -29,6 +29,7 @@
 #include "compaction/compaction.h"
 #include "datfrozenxid/datfrozenxid.h"
 #include "ioshares/ioshares.h"
+#include "prefetch/prefetch.h"
 #include "snapbuild/snapbuild.h"
 #include "tiercache/tiercache.h"
 

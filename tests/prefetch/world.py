@@ -7,8 +7,9 @@ the properties speak of in ghost sets of its own, and never looks at the prefetc
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Protocol
 
-from ref.prefetch import MAIN_FORK, BlockReference, Effect, Event, Prefetcher, Record, Relation
+from ref.prefetch import MAIN_FORK, BlockReference, Effect, Event, Prefetcher, Record, Relation, Ring
 
 Page = tuple[Relation, int]
 """A page's name: its relation and block number. A page of the same name in another generation is another page."""
@@ -125,11 +126,24 @@ class Seen:
     """After each look-ahead: what the ring counts as in flight, and how many of its entries have an I/O."""
 
 
+class Reader(Protocol):
+    """A prefetcher, as `replay` uses it: the definition, or a kernel in its shape."""
+
+    @property
+    def events(self) -> list[Event]: ...
+    @property
+    def counters(self) -> dict[str, int]: ...
+    @property
+    def ring(self) -> Ring: ...
+    def reconfigure(self, concurrency: int) -> None: ...
+    def read_record(self) -> Record | None: ...
+
+
 def replay(
     world: World,
     concurrency: int,
     *,
-    make: Callable[..., Prefetcher] = Prefetcher,
+    make: Callable[..., Reader] = Prefetcher,
     changes: Mapping[int, int] | None = None,
 ) -> Seen:
     """Replays the whole world. changes: {records replayed: new concurrency}."""

@@ -1,0 +1,262 @@
+# SPDX-License-Identifier: PostgreSQL
+"""The recovery prefetcher of the C library. It asks the WAL and the storage through Python, question by question.
+
+Records, block references and relations are any objects that have the attributes of those below. LSNs are at most
+2^64 - 1, block numbers and object identifiers at most 2^32 - 1. A refusal is a PgquernError and loses nothing.
+"""
+
+from collections.abc import Callable, Sequence
+from enum import Enum
+from typing import Any, NamedTuple, Protocol
+
+from _pgquern import ffi, lib
+
+from pgquern.errors import PgquernError
+
+# Allocates each array. Tests replace it to get memory with guarded ends.
+new_array = ffi.new
+
+COUNTERS = ("prefetch", "hit", "skip_init", "skip_new", "skip_fpw", "skip_rep")
+"""The columns of pg_stat_recovery_prefetch, in the order of pgq_prefetch_what."""
+WHATS = (*COUNTERS, "other_fork")
+
+
+class Relation(Protocol):
+    """A RelFileLocator."""
+
+    @property
+    def tablespace(self) -> int: ...
+    @property
+    def database(self) -> int: ...
+    @property
+    def number(self) -> int: ...
+
+
+class BlockReference(Protocol):
+    """A block that a record changes. fork: 0 for the main fork."""
+
+    @property
+    def relation(self) -> Relation: ...
+    @property
+    def block(self) -> int: ...
+    @property
+    def fork(self) -> int: ...
+    @property
+    def has_image(self) -> bool: ...
+    @property
+    def will_init(self) -> bool: ...
+    @property
+    def in_use(self) -> bool: ...
+
+
+class Record(Protocol):
+    """A decoded WAL record. effect.name: NONE, CREATE, TRUNCATE, CREATE_DATABASE or TIMELINE."""
+
+    @property
+    def lsn(self) -> int: ...
+    @property
+    def next_lsn(self) -> int: ...
+    @property
+    def blocks(self) -> Sequence[BlockReference]: ...
+    @property
+    def effect(self) -> Enum: ...
+    @property
+    def relation(self) -> Relation: ...
+    @property
+    def block(self) -> int: ...
+
+
+class Wal(Protocol):
+    """Where records come from: pgq_prefetch_world's read_ahead."""
+
+    def read_ahead(self, queued: int, *, nonblocking: bool) -> Any: ...
+
+
+class Storage(Protocol):
+    """The relations on disk and the buffer pool. blocks() is asked only about a relation that exists."""
+
+    def exists(self, relation: Any) -> bool: ...
+    def blocks(self, relation: Any) -> int: ...
+    def buffer(self, relation: Any, block: int) -> int | None: ...
+
+
+class Event(NamedTuple):
+    """What became of a block reference that was looked at."""
+
+    what: str
+    lsn: int
+    reference: Any
+    buffer: int | None
+
+
+class Filter(NamedTuple):
+    """No block of `key` (tablespace, database, number) from from_block on exists before `until` is replayed."""
+
+    key: tuple[int, int, int]
+    until: int
+    from_block: int
+
+
+def _relation(relation: Relation) -> tuple[int, int, int]:
+    return relation.tablespace, relation.database, relation.number
+
+
+class Prefetcher:
+    """XLogPrefetcher. `events` has what became of each block reference.
+
+    max_concurrency: what the ring has space for. queue_space: decoded records; filter_space: one more than filters.
+    """
+
+    def __init__(
+        self,
+        wal: Wal,
+        storage: Storage,
+        concurrency: int,
+        begin: int,
+        *,
+        max_concurrency: int = lib.PGQ_PREFETCH_MAX_CONCURRENCY,
+        queue_space: int = 1024,
+        filter_space: int = 1024,
+    ) -> None:
+        self.wal, self.storage = wal, storage
+        self.events: list[Event] = []
+        self._records: dict[Any, tuple[Any, Any, Any]] = {}  # C record -> Python's, and C memory to be kept alive
+        self._given: Any = None
+        self._error: BaseException | None = None
+        space = max(2, lib.PGQ_PREFETCH_DISTANCE_MULTIPLIER * max_concurrency + 1)
+        self._entries = new_array("pgq_prefetch_entry[]", space)
+        self._queue = new_array("pgq_prefetch_record *[]", queue_space)
+        self._filters = new_array("pgq_prefetch_filter[]", filter_space)
+        arrays = {"entries": self._entries, "queue": self._queue, "filters": self._filters}
+        spaces = {"entry_space": space, "queue_space": queue_space, "filter_space": filter_space}
+        self._c = ffi.new("pgq_prefetch *", arrays | spaces)
+        functions = {
+            name: self._callback(f"pgq_prefetch_world.{name}", getattr(self, f"_{name}"))
+            for name in ("read_ahead", "blocks", "buffer", "event")
+        }
+        self._world = ffi.new("pgq_prefetch_world *", functions)
+        self._functions = functions  # kept alive
+        self._accept(lib.pgq_prefetch_begin(self._c, concurrency, begin))
+
+    def _callback(self, name: str, function: Callable[..., Any]) -> Any:
+        struct, member = name.split(".")
+        signature = dict(ffi.typeof(struct).fields)[member].type
+
+        def keep(_type: Any, error: BaseException, _traceback: Any) -> None:
+            self._error = self._error or error
+
+        return ffi.callback(signature, function, onerror=keep)
+
+    # ---- what C asks ----
+
+    def _read_ahead(self, _arg: Any, queued: int, nonblocking: bool) -> Any:
+        if self._error:
+            return ffi.NULL
+        record = self.wal.read_ahead(queued, nonblocking=bool(nonblocking))
+        if record is None:
+            return ffi.NULL
+        blocks = new_array("pgq_prefetch_block[]", len(record.blocks))
+        for c, reference in zip(blocks, record.blocks, strict=True):
+            c.relation = _relation(reference.relation)
+            c.block, c.fork = reference.block, reference.fork
+            c.has_image, c.will_init, c.in_use = reference.has_image, reference.will_init, reference.in_use
+        c_record = new_array(
+            "pgq_prefetch_record *",
+            {
+                "lsn": record.lsn,
+                "next_lsn": record.next_lsn,
+                "blocks": blocks,
+                "block_count": len(record.blocks),
+                "effect": getattr(lib, f"PGQ_PREFETCH_EFFECT_{record.effect.name}"),
+                "relation": _relation(record.relation),
+                "block": record.block,
+            },
+        )
+        self._records[c_record] = record, c_record, blocks
+        return c_record
+
+    def _reference(self, event: Any) -> Any:
+        return self._records[event.record][0].blocks[event.index]
+
+    def _blocks(self, _arg: Any, relation: Any) -> int:
+        found = self._asked(relation)
+        return self.storage.blocks(found) if self.storage.exists(found) else -1
+
+    def _buffer(self, _arg: Any, relation: Any, block: int) -> int:
+        buffer = self.storage.buffer(self._asked(relation), block)
+        return -1 if buffer is None else buffer
+
+    def _asked(self, relation: Any) -> Any:
+        """The relation of the record that is being looked at."""
+        references = self._records[self._c.at][0].blocks
+        key = (relation.tablespace, relation.database, relation.number)
+        return next(r.relation for r in references if _relation(r.relation) == key)
+
+    def _event(self, _arg: Any, event: Any) -> None:
+        what, lsn, buffer = WHATS[event.what], event.record.lsn, event.buffer
+        self.events.append(Event(what, lsn, self._reference(event), None if buffer < 0 else buffer))
+
+    # ---- what Python asks ----
+
+    def _accept(self, status: Any) -> None:
+        error, self._error = self._error, None
+        if error:
+            raise error
+        if status.code != lib.PGQ_OK:
+            raise PgquernError(status.code, status.index)
+
+    def reconfigure(self, concurrency: int) -> None:
+        """A changed maintenance_io_concurrency; 0 switches prefetching off."""
+        self._accept(lib.pgq_prefetch_reconfigure(self._c, concurrency))
+
+    def read_record(self) -> Any:
+        """The next record to replay, None at the end of the WAL. The one given before has been replayed by now."""
+        record = ffi.new("pgq_prefetch_record **")
+        self._accept(lib.pgq_prefetch_read(self._c, self._world, record))
+        self._records.pop(self._given, None)
+        self._given = record[0] if record[0] != ffi.NULL else None
+        return None if self._given is None else self._records[self._given][0]
+
+    @property
+    def counters(self) -> dict[str, int]:
+        """pg_stat_recovery_prefetch's counters."""
+        return dict(zip(COUNTERS, self._c.counters, strict=False))
+
+    @property
+    def ring(self) -> list[tuple[int, bool]]:
+        """The entries from tail to head, each with its LSN and whether an I/O was started."""
+        ring = self._c.ring
+        used = (ring.head - ring.tail) % ring.size
+        return [(e.lsn, bool(e.io)) for e in (self._entries[(ring.tail + i) % ring.size] for i in range(used))]
+
+    @property
+    def inflight(self) -> tuple[int, int]:
+        """The ring's own count of entries with an I/O, and of those without."""
+        return self._c.ring.inflight, self._c.ring.completed
+
+    @property
+    def queued(self) -> int:
+        """Records that are decoded and not yet given out."""
+        return int(self._c.queued)
+
+    @property
+    def filters(self) -> list[Filter]:
+        """The filters, in the order of `until`."""
+        found, slot = [], self._c.oldest_filter
+        while slot:
+            f = self._filters[slot - 1]
+            found.append(Filter((f.key.tablespace, f.key.database, f.key.number), f.until, f.from_block))
+            slot = f.newer
+        return found
+
+    @property
+    def recent(self) -> list[tuple[tuple[int, int, int], int]]:
+        """The repeat window, the oldest first."""
+        c, window = self._c, lib.PGQ_PREFETCH_REPEAT_WINDOW
+        places = [i % window for i in range(max(0, c.recent_count - window), c.recent_count)]
+        return [(_relation(c.recent_relations[i]), c.recent_blocks[i]) for i in places]
+
+    @property
+    def no_readahead_until(self) -> int:
+        """Look-ahead is suspended until replay has got past this LSN."""
+        return int(self._c.no_readahead_until)
