@@ -20,7 +20,7 @@ export PYTHONPYCACHEPREFIX := $(abspath $(BUILD))/pycache
 
 # ---- set-up: one stamp a need; every rule asks for just what it uses ----------------------------
 APT_python   := python3 python3-venv python3-dev
-APT_c        := gcc g++ libc6-dev clang clang-format llvm libclang-rt-14-dev libbenchmark-dev pkg-config valgrind
+APT_c        := gcc g++ libc6-dev clang clang-format llvm libclang-rt-14-dev libbenchmark-dev liburing-dev pkg-config valgrind
 APT_coq      := coq libcoq-stdpp ocaml-nox ocaml-findlib time
 APT_java     := default-jdk-headless
 APT_maven    := default-jre-headless maven

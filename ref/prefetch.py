@@ -311,3 +311,66 @@ class Prefetcher:
             return event("skip_new")
         buffer = self.storage.buffer(relation, block)
         return event("prefetch") if buffer is None else event("hit", buffer)
+
+
+# ---- the policy of advise_adaptive ---------------------------------------------------------------
+
+
+class Advice(Enum):
+    """What to do about a block that the prefetcher would advise."""
+
+    NONE = "none"
+    GIVE = "give"
+    PROBE = "probe"
+    """Look whether the kernel has it cached, without waiting: probed() takes the answer."""
+
+
+PROBE_EVERY = 8
+FEWEST_PROBES, MOST_PROBES = 4, 64
+LONG_QUIET = 1024
+
+
+@dataclass
+class AdvicePolicy:
+    """When advice to the kernel pays. Not upstream's: PostgreSQL advises always, also what the kernel has cached.
+
+    While it advises, it probes each 8th block. If the last few probes all found their block cached, it becomes quiet:
+    no advice, no probes. Reads then say whether they had to wait, and the first that had wakes it. If that was soon,
+    it takes twice as many probes to become quiet again. A block that follows the one before needs no advice, since the
+    kernel reads ahead by itself.
+    """
+
+    quiet: bool = False
+    probes_needed: int = FEWEST_PROBES
+    cached_probes: int = 0
+    until_probe: int = 0
+    quiet_reads: int = 0
+    last: tuple[int, int] | None = None
+    """The file and block that were looked at last."""
+
+    def look(self, file: int, block: int) -> Advice:
+        """Look-ahead has come to a block that is in no buffer."""
+        follows = self.last == (file, block - 1)
+        self.last = file, block
+        if self.quiet or follows:
+            return Advice.NONE
+        if self.until_probe:
+            self.until_probe -= 1
+            return Advice.GIVE
+        self.until_probe = PROBE_EVERY - 1
+        return Advice.PROBE
+
+    def probed(self, *, cached: bool) -> bool:
+        """The answer to a probe. Returns whether to advise the block."""
+        self.cached_probes = self.cached_probes + 1 if cached else 0
+        if self.cached_probes == self.probes_needed:
+            self.quiet, self.cached_probes, self.quiet_reads = True, 0, 0
+        return not cached
+
+    def read(self, *, cached: bool) -> None:
+        """While quiet, replay has read a block: the kernel had it cached, or replay had to wait."""
+        self.quiet_reads += 1
+        if not cached:
+            soon = self.quiet_reads < LONG_QUIET
+            self.probes_needed = min(2 * self.probes_needed, MOST_PROBES) if soon else FEWEST_PROBES
+            self.quiet, self.until_probe = False, 0

@@ -176,6 +176,124 @@ pgq_status pgq_prefetch_reconfigure(pgq_prefetch *prefetch, uint32_t concurrency
 pgq_status pgq_prefetch_read(pgq_prefetch *prefetch, const pgq_prefetch_world *world,
                              const pgq_prefetch_record **record);
 
+/* ---- the policy of advise_adaptive ---- */
+
+enum {
+    PGQ_PREFETCH_PROBE_EVERY =
+        8, /* while it advises, so many references after a probe the next one follows */
+    PGQ_PREFETCH_FEWEST_PROBES = 4, /* so many probes in a row that find their block cached make it quiet, */
+    PGQ_PREFETCH_MOST_PROBES = 64,  /* up to so many, if it was woken again and again */
+    PGQ_PREFETCH_LONG_QUIET = 1024  /* reads: after so many it was right to be quiet */
+};
+
+/* What to do about a block that the prefetcher would advise. */
+typedef enum pgq_prefetch_advice {
+    PGQ_PREFETCH_ADVICE_NONE = 0,
+    PGQ_PREFETCH_ADVICE_GIVE = 1,
+    PGQ_PREFETCH_ADVICE_PROBE = 2 /* look whether the kernel has it cached, without waiting, and say so */
+} pgq_prefetch_advice;
+
+/* AdvicePolicy of ref/prefetch.py. To start, all zero but probes_needed, which is PGQ_PREFETCH_FEWEST_PROBES. */
+typedef struct pgq_prefetch_policy {
+    bool quiet;
+    uint32_t probes_needed, cached_probes;
+    uint32_t until_probe;
+    uint64_t quiet_reads;
+    bool looked;          /* the two below are set: */
+    uint32_t file, block; /* the block that was looked at last */
+} pgq_prefetch_policy;
+
+/* Look-ahead has come to a block that is in no buffer. */
+pgq_prefetch_advice pgq_prefetch_policy_look(pgq_prefetch_policy *policy, uint32_t file, uint32_t block);
+
+/* The answer to a probe. Returns whether to advise the block. */
+bool pgq_prefetch_policy_probed(pgq_prefetch_policy *policy, bool cached);
+
+/* While quiet, replay has read a block: the kernel had it cached, or it had to wait. */
+void pgq_prefetch_policy_read(pgq_prefetch_policy *policy, bool cached);
+
+/* ---- the engine ---- */
+
+/* A block that replay needs: number `block`, of 8192 bytes, of the job's file number `file`. */
+typedef struct pgq_prefetch_access {
+    uint32_t file, block;
+} pgq_prefetch_access;
+
+/* What the engine did. A log of steps can be held against the definition, and against the model. */
+typedef enum pgq_prefetch_step_what {
+    PGQ_PREFETCH_STEP_ADVISE = 0,   /* posix_fadvise for this access's block */
+    PGQ_PREFETCH_STEP_PROBE = 1,    /* looked whether the kernel has it cached */
+    PGQ_PREFETCH_STEP_SUBMIT = 2,   /* gave io_uring a read of it */
+    PGQ_PREFETCH_STEP_COMPLETE = 3, /* io_uring says that this read has ended */
+    PGQ_PREFETCH_STEP_READ = 4,     /* pread */
+    PGQ_PREFETCH_STEP_USE = 5       /* replay: the page is in a buffer */
+} pgq_prefetch_step_what;
+
+typedef struct pgq_prefetch_step {
+    pgq_prefetch_step_what what;
+    uint32_t access; /* from 0 */
+} pgq_prefetch_step;
+
+/* The engine's system calls, for who wants to stand between. A NULL member: the system's own. */
+typedef struct pgq_prefetch_io {
+    void *arg;
+    /* As pread: the bytes read, 0 at the end of the file, or -errno. nowait: -EAGAIN rather than wait for a device. */
+    int64_t (*read)(void *arg, int fd, void *buffer, size_t size, uint64_t offset, bool nowait);
+    /* As posix_fadvise with POSIX_FADV_WILLNEED. Its result does not matter: advice is no more than that. */
+    int (*advise)(void *arg, int fd, uint64_t offset, size_t size);
+    /* Is given what io_uring says of an access's read, and returns what the engine shall take it for. */
+    int32_t (*completed)(void *arg, uint32_t access, int32_t result);
+} pgq_prefetch_io;
+
+/*
+ * A list of block references to be replayed on real files. Each access stands for a WAL record with one block, in a file
+ * that does not change meanwhile. What is zero at the start may stay so.
+ */
+typedef struct pgq_prefetch_job {
+    const int
+        *fds; /* the files, open for reading; the engine leaves them open and does not use their positions */
+    uint32_t file_count;
+    const pgq_prefetch_access *accesses;
+    size_t access_count;
+    uint32_t concurrency; /* maintenance_io_concurrency; 0: no look-ahead */
+    uint32_t buffers;     /* pages of the buffer pool: more than concurrency */
+    const pgq_prefetch_io *io;
+    void *arg;
+    void (*use)(void *arg, uint32_t access, void *page); /* replay of an access; NULL: nothing to do */
+    pgq_prefetch_step *steps;                            /* NULL: no log */
+    size_t step_space;
+
+    /* what it comes to, also if it is refused */
+    size_t step_count;
+    size_t used;      /* accesses that were replayed: all before the one that is refused */
+    int error_number; /* for PGQ_PREFETCH_IO, PGQ_PREFETCH_FILE, PGQ_PREFETCH_URING and PGQ_PREFETCH_DIRECT */
+    uint64_t counters[PGQ_PREFETCH_WHATS]; /* by pgq_prefetch_what */
+} pgq_prefetch_job;
+
+/*
+ * Kind `prefetch_replay`: replays the accesses of a job in their order. A page in the pool is not read again; else it is
+ * read into the next buffer in turn that nobody needs. The variants differ in what they do before.
+ *
+ * Allocates its workspace at the start (buffers of 8 KiB, and 60 bytes for each), frees it at the end, and nothing between.
+ * All reads that it started have ended when it returns. Refusals: PGQ_NULL, PGQ_MEMORY, PGQ_PREFETCH_JOB. FILE (index: of
+ * the access, from 1; 0: of the file that fstat refuses), before anything is replayed. PAST_END, SHORT, IO (index: of the
+ * access) when replay comes to this access, and not earlier: all before it were replayed. URING, DIRECT from the variants
+ * that need it, before anything is replayed.
+ */
+typedef pgq_status (*pgq_prefetch_replay_fn)(pgq_prefetch_job *job);
+
+typedef struct pgq_prefetch_replay_variant {
+    const char *name;
+    const char *description;
+    bool (*supported)(void);
+    pgq_prefetch_replay_fn fn;
+} pgq_prefetch_replay_variant;
+
+extern const pgq_prefetch_replay_variant pgq_prefetch_replay_variants[];
+extern const size_t pgq_prefetch_replay_variant_count;
+
+pgq_status pgq_prefetch_replay(pgq_prefetch_job *job);
+
 #pragma GCC visibility pop
 
 #ifdef __cplusplus

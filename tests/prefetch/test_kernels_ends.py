@@ -236,6 +236,13 @@ TEXTS = {
     "PGQ_PREFETCH_SPACE": "the filters for two",
     "PGQ_PREFETCH_RECORD": "start no earlier than the last one ended",
     "PGQ_PREFETCH_FILTERS": "go on with concurrency 0",
+    "PGQ_PREFETCH_JOB": "more buffers than its concurrency",
+    "PGQ_PREFETCH_FILE": "a file that is not there",
+    "PGQ_PREFETCH_PAST_END": "past the end of its file",
+    "PGQ_PREFETCH_SHORT": "ended inside the block",
+    "PGQ_PREFETCH_IO": "cannot be read",
+    "PGQ_PREFETCH_URING": "no io_uring here",
+    "PGQ_PREFETCH_DIRECT": "with O_DIRECT",
 }
 
 

@@ -1,17 +1,21 @@
 # SPDX-License-Identifier: PostgreSQL
-"""The recovery prefetcher of the C library. It asks the WAL and the storage through Python, question by question.
+"""The recovery prefetcher of the C library, and the engine that replays block references on real files.
 
-Records, block references and relations are any objects that have the attributes of those below. LSNs are at most
-2^64 - 1, block numbers and object identifiers at most 2^32 - 1. A refusal is a PgquernError and loses nothing.
+The prefetcher asks the WAL and the storage through Python, question by question. Records, block references and
+relations are any objects that have the attributes of those below. LSNs are at most 2^64 - 1, block numbers and object
+identifiers at most 2^32 - 1. A refusal is a PgquernError and loses nothing.
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from enum import Enum
 from typing import Any, NamedTuple, Protocol
 
 from _pgquern import ffi, lib
 
+import pgquern.variants as variants_
 from pgquern.errors import PgquernError
+from pgquern.variants import Variant
 
 # Allocates each array. Tests replace it to get memory with guarded ends.
 new_array = ffi.new
@@ -260,3 +264,168 @@ class Prefetcher:
     def no_readahead_until(self) -> int:
         """Look-ahead is suspended until replay has got past this LSN."""
         return int(self._c.no_readahead_until)
+
+
+# ---- the policy of advise_adaptive ---------------------------------------------------------------
+
+
+class Policy:
+    """When advise_adaptive advises."""
+
+    def __init__(self) -> None:
+        self._c = ffi.new("pgq_prefetch_policy *", {"probes_needed": lib.PGQ_PREFETCH_FEWEST_PROBES})
+
+    def look(self, file: int, block: int) -> str:
+        """Look-ahead has come to a block that is in no buffer: "none", "give" or "probe"."""
+        return ("none", "give", "probe")[lib.pgq_prefetch_policy_look(self._c, file, block)]
+
+    def probed(self, *, cached: bool) -> bool:
+        """The answer to a probe. Returns whether to advise the block."""
+        return bool(lib.pgq_prefetch_policy_probed(self._c, cached))
+
+    def read(self, *, cached: bool) -> None:
+        """While quiet, replay has read a block: the kernel had it cached, or replay had to wait."""
+        lib.pgq_prefetch_policy_read(self._c, cached)
+
+    @property
+    def quiet(self) -> bool:
+        return bool(self._c.quiet)
+
+    @property
+    def probes_needed(self) -> int:
+        return int(self._c.probes_needed)
+
+
+# ---- the engine ----------------------------------------------------------------------------------
+
+BLCKSZ = 8192
+STEPS = ("advise", "probe", "submit", "complete", "read", "use")
+
+
+class Step(NamedTuple):
+    """One of STEPS, and the access that it was for, from 0."""
+
+    what: str
+    access: int
+
+
+class Io:
+    """The engine's system calls. A subclass that replaces one is asked instead of the system."""
+
+    def read(self, fd: int, size: int, offset: int, *, nowait: bool) -> bytes | int:
+        """As pread: at most `size` bytes; or -errno. nowait: -EAGAIN rather than wait for a device."""
+        raise NotImplementedError
+
+    def advise(self, fd: int, offset: int, size: int) -> None:
+        """As posix_fadvise with POSIX_FADV_WILLNEED."""
+        raise NotImplementedError
+
+    def completed(self, access: int, result: int) -> int:
+        """What io_uring says of a read; returns what the engine shall take it for."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class Replayed:
+    """used: accesses that were replayed. error_number: as errno, for a refusal that has one."""
+
+    used: int
+    steps: list[Step]
+    counters: dict[str, int]
+    error_number: int
+
+
+class ReplayError(PgquernError):
+    """A refusal. replayed: what was done before it."""
+
+    def __init__(self, code: int, index: int, replayed: Replayed) -> None:
+        super().__init__(code, index)
+        self.replayed = replayed
+
+
+def variants() -> list[Variant]:
+    """All variants of the engine, as pgquern.variants.variants."""
+    return variants_.variants("prefetch_replay")
+
+
+def _hooks(io: Io, errors: list[BaseException]) -> dict[str, Any]:
+    """The members of pgq_prefetch_io that a subclass replaces."""
+
+    def read(_arg: Any, fd: int, buffer: Any, size: int, offset: int, nowait: bool) -> int:
+        got = io.read(fd, size, offset, nowait=bool(nowait))
+        if isinstance(got, int):
+            return got
+        ffi.memmove(buffer, got, len(got))
+        return len(got)
+
+    def advise(_arg: Any, fd: int, offset: int, size: int) -> int:
+        io.advise(fd, offset, size)
+        return 0
+
+    def completed(_arg: Any, access: int, result: int) -> int:
+        return io.completed(access, result)
+
+    fields = dict(ffi.typeof("pgq_prefetch_io").fields)
+
+    def keep(_type: Any, error: BaseException, _traceback: Any) -> None:
+        errors.append(error)
+
+    return {
+        hook.__name__: ffi.callback(fields[hook.__name__].type, hook, error=-5, onerror=keep)
+        for hook in (read, advise, completed)
+        if getattr(type(io), hook.__name__) is not getattr(Io, hook.__name__)
+    }
+
+
+def replay(
+    fds: Sequence[int],
+    accesses: Sequence[tuple[int, int]],
+    *,
+    concurrency: int,
+    buffers: int,
+    variant: str | None = None,
+    use: Callable[[int, bytes], None] | None = None,
+    io: Io | None = None,
+    log: bool = False,
+) -> Replayed:
+    """Replays accesses, each a pair of file (a place in `fds`) and block, in their order.
+
+    buffers: of the pool, more than concurrency. use(i, page): called for each access. ReplayError: a refusal.
+    """
+    errors: list[BaseException] = []
+
+    def use_page(_arg: Any, access: int, page: Any) -> None:
+        assert use is not None
+        use(access, bytes(ffi.buffer(page, BLCKSZ)))
+
+    fields = dict(ffi.typeof("pgq_prefetch_job").fields)
+    hooks = _hooks(io, errors) if io else {}
+    c_io = ffi.new("pgq_prefetch_io *", hooks)
+    c_use = ffi.callback(fields["use"].type, use_page, onerror=lambda _t, e, _tb: errors.append(e)) if use else ffi.NULL
+    c_fds, c_accesses = new_array("int[]", list(fds)), new_array("pgq_prefetch_access[]", list(accesses))
+    steps = new_array("pgq_prefetch_step[]", 4 * len(accesses)) if log else ffi.NULL
+    job = ffi.new(
+        "pgq_prefetch_job *",
+        {
+            "fds": c_fds,
+            "file_count": len(fds),
+            "accesses": c_accesses,
+            "access_count": len(accesses),
+            "concurrency": concurrency,
+            "buffers": buffers,
+            "io": c_io,
+            "use": c_use,
+            "steps": steps,
+            "step_space": 4 * len(accesses) if log else 0,
+        },
+    )
+    fn = lib.pgq_prefetch_replay if variant is None else variants_.row_of("prefetch_replay", variant).fn
+    status = fn(job)
+    if errors:
+        raise errors[0]
+    done = [Step(STEPS[steps[i].what], steps[i].access) for i in range(job.step_count)] if log else []
+    counters = dict(zip(COUNTERS, job.counters, strict=False))
+    replayed = Replayed(job.used, done, counters, job.error_number)
+    if status.code != lib.PGQ_OK:
+        raise ReplayError(status.code, status.index, replayed)
+    return replayed

@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: PostgreSQL */
+/* The engine: the prefetcher looks ahead along the accesses, and replay takes them one by one. */
+#include "prefetch/engine.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+/* ---- the system's own calls ---- */
+
+static int64_t system_read(void *arg, int fd, void *buffer, size_t size, uint64_t offset, bool nowait)
+{
+    ssize_t got;
+
+    (void)arg;
+    if (nowait) {
+#ifdef RWF_NOWAIT
+        struct iovec whole = {buffer, size};
+
+        got = preadv2(fd, &whole, 1, (off_t)offset, RWF_NOWAIT);
+#else
+        return -EOPNOTSUPP;
+#endif
+    } else
+        got = pread(fd, buffer, size, (off_t)offset);
+    return got < 0 ? -errno : got;
+}
+
+static int system_advise(void *arg, int fd, uint64_t offset, size_t size)
+{
+    (void)arg;
+    return posix_fadvise(fd, (off_t)offset, (off_t)size, POSIX_FADV_WILLNEED);
+}
+
+static int32_t system_completed(void *arg, uint32_t access, int32_t result)
+{
+    (void)arg;
+    (void)access;
+    return result;
+}
+
+/* ---- steps that the variants share ---- */
+
+void engine_log(engine *e, pgq_prefetch_step_what what, uint32_t access)
+{
+    if (e->job->steps != NULL)
+        e->job->steps[e->job->step_count] = (pgq_prefetch_step){what, access};
+    e->job->step_count++;
+}
+
+pgq_code engine_failed(engine *e, int64_t error)
+{
+    e->job->error_number = (int)-error;
+    return PGQ_PREFETCH_IO;
+}
+
+pgq_code engine_read(engine *e, uint32_t access, uint32_t frame)
+{
+    return engine_read_rest(e, access, frame, 0);
+}
+
+pgq_code engine_read_rest(engine *e, uint32_t access, uint32_t frame, size_t done)
+{
+    unsigned char *page = pool_page(&e->pool, frame);
+
+    engine_log(e, PGQ_PREFETCH_STEP_READ, access);
+    while (done < POOL_PAGE) {
+        int64_t got = e->io.read(e->io.arg, engine_fd(e, access), page + done, POOL_PAGE - done,
+                                 engine_offset(e, access) + done, false);
+
+        if (got == 0)
+            return PGQ_PREFETCH_SHORT;
+        if (got < 0 && got != -EINTR)
+            return engine_failed(e, got);
+        done += got > 0 ? (size_t)got : 0;
+    }
+    return PGQ_OK;
+}
+
+/* ---- what the prefetcher asks ---- */
+
+/* Access i is the record from LSN i + 1 to LSN i + 2. A slot is used again once its record has been replayed. */
+static const pgq_prefetch_record *read_ahead(void *arg, size_t queued, bool nonblocking)
+{
+    engine *e = arg;
+    uint32_t access = e->decoded, slot;
+
+    (void)queued;
+    (void)nonblocking;
+    if (access == e->job->access_count)
+        return NULL;
+    slot = access % e->record_space;
+    e->blocks[slot] = (pgq_prefetch_block){.relation.number = e->job->accesses[access].file,
+                                           .block = e->job->accesses[access].block,
+                                           .in_use = true};
+    e->records[slot] = (pgq_prefetch_record){.lsn = (uint64_t)access + 1,
+                                             .next_lsn = (uint64_t)access + 2,
+                                             .blocks = &e->blocks[slot],
+                                             .block_count = 1};
+    e->decoded++;
+    return &e->records[slot];
+}
+
+static int64_t blocks(void *arg, const pgq_prefetch_relation *relation)
+{
+    return ((engine *)arg)->sizes[relation->number];
+}
+
+static int64_t buffer(void *arg, const pgq_prefetch_relation *relation, uint32_t block)
+{
+    return pool_find(&((engine *)arg)->pool, (pgq_prefetch_access){relation->number, block});
+}
+
+static void event(void *arg, const pgq_prefetch_event *event)
+{
+    engine *e = arg;
+
+    if (event->what == PGQ_PREFETCH_WHAT_PREFETCH)
+        e->way->start(e, (uint32_t)(event->record->lsn - 1));
+}
+
+/* ---- the workspace ---- */
+
+static pgq_status check(const pgq_prefetch_job *job)
+{
+    if (job->fds == NULL || (job->accesses == NULL && job->access_count != 0))
+        return refused(PGQ_NULL, 0);
+    if (job->concurrency > PGQ_PREFETCH_MAX_CONCURRENCY || job->buffers <= job->concurrency ||
+        job->buffers > UINT32_MAX / 2 || job->access_count >= UINT32_MAX ||
+        (job->steps != NULL && job->step_space / 4 < job->access_count))
+        return refused(PGQ_PREFETCH_JOB, 0);
+    for (size_t i = 0; i < job->access_count; i++)
+        if (job->accesses[i].file >= job->file_count)
+            return refused(PGQ_PREFETCH_FILE, i + 1);
+    return accepted();
+}
+
+static pgq_status measure_files(engine *e)
+{
+    for (uint32_t i = 0; i < e->job->file_count; i++) {
+        struct stat file;
+
+        if (fstat(e->job->fds[i], &file) != 0) {
+            e->job->error_number = errno;
+            return refused(PGQ_PREFETCH_FILE, 0);
+        }
+        e->sizes[i] = file.st_size / POOL_PAGE;
+    }
+    return accepted();
+}
+
+static void use_system_calls(engine *e)
+{
+    if (e->job->io != NULL)
+        e->io = *e->job->io;
+    if (e->io.read == NULL)
+        e->io.read = system_read;
+    if (e->io.advise == NULL)
+        e->io.advise = system_advise;
+    if (e->io.completed == NULL)
+        e->io.completed = system_completed;
+}
+
+/* The queue has space for all that the ring looks at, and one record more. */
+static bool allocate(engine *e)
+{
+    pgq_prefetch *p = &e->prefetch;
+
+    e->record_space = PGQ_PREFETCH_DISTANCE_MULTIPLIER * e->job->concurrency + 3;
+    p->queue_space = e->record_space - 1;
+    p->entry_space = e->record_space;
+    p->filter_space = (size_t)e->job->file_count + 2;
+    e->sizes = calloc((size_t)e->job->file_count + 1, sizeof *e->sizes);
+    e->records = calloc(e->record_space, sizeof *e->records);
+    e->blocks = calloc(e->record_space, sizeof *e->blocks);
+    p->entries = calloc(p->entry_space, sizeof *p->entries);
+    p->queue = calloc(p->queue_space, sizeof *p->queue);
+    p->filters = calloc(p->filter_space, sizeof *p->filters);
+    return pool_make(&e->pool, e->job->buffers) && e->sizes != NULL && e->records != NULL &&
+           e->blocks != NULL && p->entries != NULL && p->queue != NULL && p->filters != NULL;
+}
+
+static void release(engine *e)
+{
+    pool_free(&e->pool);
+    free(e->sizes);
+    free(e->records);
+    free(e->blocks);
+    free(e->prefetch.entries);
+    free(e->prefetch.queue);
+    free(e->prefetch.filters);
+}
+
+/* ---- replay ---- */
+
+/* Sees to it that the page of an access is in a buffer, and replays it. */
+static pgq_code replay(engine *e, uint32_t access)
+{
+    const pgq_prefetch_access *block = &e->job->accesses[access];
+    int64_t found;
+    pgq_code code = PGQ_OK;
+
+    if (block->block >= e->sizes[block->file])
+        return PGQ_PREFETCH_PAST_END;
+    found = pool_find(&e->pool, *block);
+    if (found == POOL_NONE) {
+        found = pool_take(&e->pool, *block);
+        code = e->way->read(e, access, (uint32_t)found);
+    } else if (e->way->await != NULL)
+        code = e->way->await(e, access, (uint32_t)found);
+    if (code != PGQ_OK)
+        return code;
+    engine_log(e, PGQ_PREFETCH_STEP_USE, access);
+    if (e->job->use != NULL)
+        e->job->use(e->job->arg, access, pool_page(&e->pool, (uint32_t)found));
+    e->job->used++;
+    return PGQ_OK;
+}
+
+static pgq_status replay_in_order(engine *e)
+{
+    for (uint32_t i = 0; i < e->job->access_count; i++) {
+        pgq_code code = replay(e, i);
+
+        if (code != PGQ_OK)
+            return refused(code, (size_t)i + 1);
+    }
+    return accepted();
+}
+
+static pgq_status replay_looking_ahead(engine *e)
+{
+    pgq_status status = pgq_prefetch_begin(&e->prefetch, e->job->concurrency, 1);
+
+    e->world = (pgq_prefetch_world){e, read_ahead, blocks, buffer, event};
+    while (status.code == PGQ_OK) {
+        const pgq_prefetch_record *record;
+        uint32_t access;
+        pgq_code code = PGQ_OK;
+
+        status = pgq_prefetch_read(&e->prefetch, &e->world, &record);
+        if (status.code != PGQ_OK || record == NULL)
+            break;
+        access = (uint32_t)(record->lsn - 1);
+        if (e->way->started != NULL)
+            code = e->way->started(e);
+        if (code == PGQ_OK)
+            code = replay(e, access);
+        if (code != PGQ_OK)
+            status = refused(code, (size_t)access + 1);
+    }
+    memcpy(e->job->counters, e->prefetch.counters, sizeof e->job->counters);
+    return status;
+}
+
+pgq_status engine_run(engine *e, pgq_prefetch_job *job)
+{
+    pgq_status status;
+
+    if (job == NULL)
+        return refused(PGQ_NULL, 0);
+    job->step_count = job->used = 0;
+    job->error_number = 0;
+    memset(job->counters, 0, sizeof job->counters);
+    status = check(job);
+    if (status.code != PGQ_OK)
+        return status;
+    e->job = job;
+    use_system_calls(e);
+    status = allocate(e) ? measure_files(e) : refused(PGQ_MEMORY, 0);
+    if (status.code == PGQ_OK && e->way->begin != NULL)
+        status = e->way->begin(e);
+    if (status.code == PGQ_OK)
+        status = e->way->looks_ahead ? replay_looking_ahead(e) : replay_in_order(e);
+    if (e->way->end != NULL)
+        e->way->end(e);
+    release(e);
+    return status;
+}

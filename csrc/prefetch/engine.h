@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: PostgreSQL */
+/* What the variants of the kind prefetch_replay share: the workspace, the loop, and a page read by pread. */
+#ifndef PGQUERN_PREFETCH_ENGINE_H
+#define PGQUERN_PREFETCH_ENGINE_H
+
+#include "common/outcome.h"
+#include "prefetch/pool.h"
+#include "prefetch/prefetch.h"
+
+typedef struct engine engine;
+
+/* What a variant does in its own way. NULL: nothing. */
+typedef struct way {
+    bool looks_ahead;
+    /* Before the first access is replayed, and after the last: also if begin refused. */
+    pgq_status (*begin)(engine *e);
+    void (*end)(engine *e);
+    /* Look-ahead has come to an access whose block is in no buffer. */
+    void (*start)(engine *e, uint32_t access);
+    /* Look-ahead has ended for now. */
+    pgq_code (*started)(engine *e);
+    /* The page of an access is not in the pool: read it to a frame that was taken for it. */
+    pgq_code (*read)(engine *e, uint32_t access, uint32_t frame);
+    /* The page of an access is in the pool, or will be: see to it. */
+    pgq_code (*await)(engine *e, uint32_t access, uint32_t frame);
+} way;
+
+struct engine {
+    pgq_prefetch_job *job;
+    const way *way;
+    void *own; /* the variant's */
+    pgq_prefetch_io io;
+    pool pool;
+    int64_t *sizes; /* of the files, in blocks */
+
+    /* The prefetcher, and the records that stand for the accesses: those that are queued and the one given out. */
+    pgq_prefetch prefetch;
+    pgq_prefetch_world world;
+    pgq_prefetch_record *records;
+    pgq_prefetch_block *blocks;
+    uint32_t record_space;
+    uint32_t decoded; /* accesses that look-ahead was given */
+};
+
+/* Runs a job in a variant's way. The caller has set way and own, and zero in all other members. */
+pgq_status engine_run(engine *e, pgq_prefetch_job *job);
+
+/* Notes a step in the job's log. */
+void engine_log(engine *e, pgq_prefetch_step_what what, uint32_t access);
+
+/* Reads the page of an access, and waits for it. */
+pgq_code engine_read(engine *e, uint32_t access, uint32_t frame);
+
+/* The same, if `done` bytes of the page are there already. */
+pgq_code engine_read_rest(engine *e, uint32_t access, uint32_t frame, size_t done);
+
+/* The refusal for a read that failed with -error. */
+pgq_code engine_failed(engine *e, int64_t error);
+
+static inline uint64_t engine_offset(const engine *e, uint32_t access)
+{
+    return (uint64_t)e->job->accesses[access].block * POOL_PAGE;
+}
+
+static inline int engine_fd(const engine *e, uint32_t access)
+{
+    return e->job->fds[e->job->accesses[access].file];
+}
+
+/* The variants. */
+pgq_status pgq_prefetch_replay_sync(pgq_prefetch_job *job);
+pgq_status pgq_prefetch_replay_advise(pgq_prefetch_job *job);
+pgq_status pgq_prefetch_replay_advise_adaptive(pgq_prefetch_job *job);
+pgq_status pgq_prefetch_replay_uring(pgq_prefetch_job *job);
+pgq_status pgq_prefetch_replay_uring_direct(pgq_prefetch_job *job);
+
+#endif

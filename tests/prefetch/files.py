@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: PostgreSQL
+"""Real files for the engine, whose pages tell where they belong; and which variants can run on them here."""
+
+import os
+import struct
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from _pgquern import lib
+from pgquern.prefetch import BLCKSZ, ReplayError, Step, replay, variants
+
+VARIANTS = [variant.name for variant in variants()]
+
+
+def page(file: int, block: int) -> bytes:
+    return struct.pack("<II", file, block) * (BLCKSZ // 8)
+
+
+@contextmanager
+def files(folder: Path, sizes: Sequence[int], extra: int = 0) -> Iterator[list[int]]:
+    """Files of so many blocks, and `extra` bytes each, open for reading."""
+    fds = []
+    for file, size in enumerate(sizes):
+        path = folder / f"{file}"
+        path.write_bytes(b"".join(page(file, block) for block in range(size)) + bytes(extra))
+        fds.append(os.open(path, os.O_RDONLY))
+    try:
+        yield fds
+    finally:
+        for fd in fds:
+            os.close(fd)
+
+
+def skip_unless_it_runs(variant: str, fds: Sequence[int]) -> None:
+    """Skips the test by name if this kernel has no io_uring, or this file system no O_DIRECT."""
+    try:
+        replay(fds, [], concurrency=1, buffers=2, variant=variant)
+    except ReplayError as error:
+        if error.code not in (lib.PGQ_PREFETCH_URING, lib.PGQ_PREFETCH_DIRECT):
+            raise
+        pytest.skip(f"{variant}: {error} (error {error.replayed.error_number})")
+
+
+def faults_of(steps: Sequence[Step], accesses: int, concurrency: int) -> list[str]:
+    """What no log may have, whatever the variant and however fast the device."""
+    found, before, ahead, most = [], set[Step](), set[int](), 0
+    for step in steps:
+        what, access = step
+        if step in before:
+            found.append(f"{what} of {access} twice")
+        before.add(step)
+        if what in ("advise", "submit"):
+            ahead.add(access)
+            most = max(most, len(ahead))
+        elif what == "use":
+            if Step("submit", access) in before and Step("complete", access) not in before:
+                found.append(f"{access} used before its read had ended")
+            ahead.discard(access)
+    used = [access for what, access in steps if what == "use"]
+    if used != list(range(accesses)):
+        found.append(f"replayed: {used}")
+    if most > concurrency:
+        found.append(f"{most} in flight")
+    return found

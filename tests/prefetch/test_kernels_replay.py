@@ -1,0 +1,567 @@
+# SPDX-License-Identifier: PostgreSQL
+"""The engine on real files.
+
+Every variant reads the right pages in order, its log is that of the definition, and a fault is reported where replay
+meets it.
+"""
+
+import errno
+import os
+import random
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pgquern.prefetch
+import pytest
+from _pgquern import ffi, lib
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from pgquern.prefetch import BLCKSZ, Io, Policy, Replayed, ReplayError, Step, replay
+
+from ref.prefetch import (
+    FEWEST_PROBES,
+    LONG_QUIET,
+    MOST_PROBES,
+    PROBE_EVERY,
+    Advice,
+    AdvicePolicy,
+    BlockReference,
+    Prefetcher,
+    Record,
+    Relation,
+)
+from tests.guarded import Arrays
+from tests.prefetch.files import VARIANTS, faults_of, files, page, skip_unless_it_runs
+from tests.prefetch.world import World
+from tests.tally import tally
+
+ASYNCHRONOUS = [variant for variant in VARIANTS if variant.startswith("uring")]
+SYNCHRONOUS = [variant for variant in VARIANTS if variant not in ASYNCHRONOUS]
+SIZES = [7, 30]
+"""Blocks of the two files."""
+
+some = settings(max_examples=settings().max_examples // 5, suppress_health_check=list(HealthCheck))
+blocks = st.tuples(st.just(0), st.integers(0, SIZES[0] - 1)) | st.tuples(st.just(1), st.integers(0, SIZES[1] - 1))
+jobs = st.lists(blocks, max_size=80)
+concurrencies = st.sampled_from([0, 1, 2, 3, 10, 32])
+every = pytest.mark.parametrize("variant", VARIANTS)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def guarded_ends() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(pgquern.prefetch, "new_array", Arrays().new)
+        yield
+
+
+@pytest.fixture(scope="module")
+def fds(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[int]]:
+    with files(tmp_path_factory.mktemp("files"), SIZES, extra=BLCKSZ - 1) as opened:
+        yield opened
+
+
+class Pages:
+    """What replay was given: it must be the page of each access."""
+
+    def __init__(self, accesses: list[tuple[int, int]]) -> None:
+        self.accesses, self.wrong = accesses, list[int]()
+        self.seen = list[int]()
+
+    def __call__(self, access: int, content: bytes) -> None:
+        self.seen.append(access)
+        if content != page(*self.accesses[access]):
+            self.wrong.append(access)
+
+
+# ---- all is read, in order -----------------------------------------------------------------------
+
+
+@every
+@some
+@given(accesses=jobs, concurrency=concurrencies, more=st.sampled_from([1, 2, 5, 40]))
+def test_every_page_is_the_right_one(
+    fds: list[int], variant: str, accesses: list[tuple[int, int]], concurrency: int, more: int
+) -> None:
+    skip_unless_it_runs(variant, fds)
+    pages = Pages(accesses)
+    done = replay(
+        fds, accesses, concurrency=concurrency, buffers=concurrency + more, variant=variant, use=pages, log=True
+    )
+    assert pages.seen == list(range(len(accesses)))
+    assert pages.wrong == []
+    assert done.used == len(accesses)
+    assert faults_of(done.steps, len(accesses), concurrency) == []
+    tally("prefetch", "accesses", len(accesses))
+
+
+@every
+def test_a_long_job(fds: list[int], variant: str) -> None:
+    skip_unless_it_runs(variant, fds)
+    dice = random.Random(5)
+    accesses = [(1, dice.randrange(30)) if dice.random() < 0.8 else (0, dice.randrange(7)) for _ in range(1500)]
+    pages = Pages(accesses)
+    done = replay(fds, accesses, concurrency=5, buffers=8, variant=variant, use=pages, log=True)
+    assert pages.wrong == []
+    assert faults_of(done.steps, len(accesses), 5) == []
+    tally("prefetch", "accesses", len(accesses))
+
+
+def test_a_log_with_a_fault_is_seen() -> None:
+    good = [
+        Step("submit", 0),
+        Step("submit", 1),
+        Step("complete", 1),
+        Step("complete", 0),
+        Step("use", 0),
+        Step("use", 1),
+    ]
+    assert faults_of(good, 2, 2) == []
+    assert faults_of(good, 2, 1) == ["2 in flight"]
+    assert faults_of(good, 3, 2) == ["replayed: [0, 1]"]
+    assert faults_of([*good[:3], *good[4:]], 2, 2) == ["0 used before its read had ended"]
+    assert faults_of([good[0], *good], 2, 2) == ["submit of 0 twice"]
+
+
+# ---- the log is that of the definition -----------------------------------------------------------
+
+
+class CachedByTheKernel(Io):
+    """A kernel whose cache is known: it has these blocks, and all that were advised or read."""
+
+    def __init__(self, cached: set[tuple[int, int]], fds: list[int]) -> None:
+        self.cached, self.fds = set(cached), fds
+
+    def key(self, fd: int, offset: int) -> tuple[int, int]:
+        return self.fds.index(fd), offset // BLCKSZ
+
+    def read(self, fd: int, size: int, offset: int, *, nowait: bool) -> bytes | int:
+        if nowait and self.key(fd, offset) not in self.cached:
+            return -errno.EAGAIN
+        if size == BLCKSZ:
+            self.cached.add(self.key(fd, offset))
+        return os.pread(fd, size, offset)
+
+    def advise(self, fd: int, offset: int, size: int) -> None:
+        assert size == BLCKSZ
+        self.cached.add(self.key(fd, offset))
+
+
+def expected(
+    accesses: list[tuple[int, int]],
+    concurrency: int,
+    pool: int,
+    cached: set[tuple[int, int]],
+    policy: AdvicePolicy | None = None,
+) -> list[Step]:
+    """The steps by the definition: the prefetcher in a world of these files, and advice always, or by the policy."""
+    records = [
+        Record(i + 1, i + 2, (BlockReference(Relation(0, 0, file), block),)) for i, (file, block) in enumerate(accesses)
+    ]
+    world = World(records, {Relation(0, 0, file): size for file, size in enumerate(SIZES)}, pool)
+    prefetcher = Prefetcher(world, world, concurrency, 1)
+    steps, kernel = list[Step](), set(cached)
+
+    def advise(i: int) -> None:
+        advice = policy.look(*accesses[i]) if policy else Advice.GIVE
+        if policy and advice is Advice.PROBE:
+            steps.append(Step("probe", i))
+            advice = Advice.GIVE if policy.probed(cached=accesses[i] in kernel) else Advice.NONE
+        if advice is Advice.GIVE:
+            steps.append(Step("advise", i))
+            kernel.add(accesses[i])
+
+    while True:
+        before = len(prefetcher.events)
+        record = prefetcher.read_record()
+        for event in prefetcher.events[before:]:
+            if event.what == "prefetch":
+                advise(event.lsn - 1)
+        if record is None:
+            return steps
+        i = record.lsn - 1
+        if (Relation(0, 0, accesses[i][0]), accesses[i][1]) not in world.buffers:
+            if policy and policy.quiet:
+                policy.read(cached=accesses[i] in kernel)
+            steps.append(Step("read", i))
+            kernel.add(accesses[i])
+        world.apply(record, {})
+        steps.append(Step("use", i))
+
+
+@some
+@given(accesses=jobs, concurrency=concurrencies, more=st.sampled_from([1, 2, 5, 40]))
+def test_the_log_of_advise_is_that_of_the_definition(
+    fds: list[int], accesses: list[tuple[int, int]], concurrency: int, more: int
+) -> None:
+    done = replay(fds, accesses, concurrency=concurrency, buffers=concurrency + more, variant="advise", log=True)
+    assert done.steps == expected(accesses, concurrency, concurrency + more, set())
+
+
+@some
+@given(accesses=jobs, buffers=st.sampled_from([1, 2, 5, 40]))
+def test_the_log_of_sync_is_that_of_the_definition_without_prefetching(
+    fds: list[int], accesses: list[tuple[int, int]], buffers: int
+) -> None:
+    done = replay(fds, accesses, concurrency=0, buffers=buffers, variant="sync", log=True)
+    assert done.steps == expected(accesses, 0, buffers, set())
+
+
+@some
+@given(
+    accesses=st.lists(blocks, max_size=400), concurrency=concurrencies, more=st.sampled_from([1, 40]), data=st.data()
+)
+def test_the_log_of_advise_adaptive_is_that_of_the_definition(
+    fds: list[int], accesses: list[tuple[int, int]], concurrency: int, more: int, data: st.DataObject
+) -> None:
+    cached = data.draw(st.sampled_from([set(), set(accesses), set(accesses[::2])]))
+    kernel = CachedByTheKernel(cached, fds)
+    done = replay(
+        fds,
+        accesses,
+        concurrency=concurrency,
+        buffers=concurrency + more,
+        variant="advise_adaptive",
+        io=kernel,
+        log=True,
+    )
+    assert done.steps == expected(accesses, concurrency, concurrency + more, cached, AdvicePolicy())
+
+
+def test_the_counters_are_those_of_the_definition(fds: list[int]) -> None:
+    accesses = [(1, block) for block in (3, 4, 3, 9, 9, 20, 21, 22, 23, 3)]
+    done = replay(fds, accesses, concurrency=3, buffers=4, variant="advise")
+    assert sum(done.counters.values()) == len(accesses)
+    assert done.counters == {"prefetch": 8, "hit": 0, "skip_init": 0, "skip_new": 0, "skip_fpw": 0, "skip_rep": 2}
+
+
+# ---- the policy ----------------------------------------------------------------------------------
+
+
+@some
+@given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 1), st.integers(0, 5)), max_size=300), st.booleans())
+def test_the_policy_step_by_step(steps: list[tuple[int, int, int]], mostly_cached: bool) -> None:
+    oracle, kernel = AdvicePolicy(), Policy()
+    for what, file, block in steps:
+        cached = mostly_cached if what else not mostly_cached
+        advice = oracle.look(file, block)
+        assert kernel.look(file, block) == advice.value
+        if advice is Advice.PROBE:
+            assert kernel.probed(cached=cached) == oracle.probed(cached=cached)
+        if oracle.quiet:
+            oracle.read(cached=cached)
+            kernel.read(cached=cached)
+        assert (kernel.quiet, kernel.probes_needed) == (oracle.quiet, oracle.probes_needed)
+
+
+def until_quiet(policy: Policy) -> int:
+    """References that it takes, all of them cached."""
+    taken = 0
+    while not policy.quiet:
+        taken += 1
+        if policy.look(0, 2 * taken) == "probe":
+            policy.probed(cached=True)
+    return taken
+
+
+@pytest.mark.parametrize(("reads", "then"), [(1, "twice"), (LONG_QUIET - 1, "twice"), (LONG_QUIET, "fewest")])
+def test_who_is_woken_soon_takes_longer_to_be_quiet_again(reads: int, then: str) -> None:
+    policy = Policy()
+    assert until_quiet(policy) == (FEWEST_PROBES - 1) * PROBE_EVERY + 1
+    for _ in range(reads - 1):
+        policy.read(cached=True)
+    policy.read(cached=False)
+    assert not policy.quiet
+    needed = 2 * FEWEST_PROBES if then == "twice" else FEWEST_PROBES
+    assert until_quiet(policy) == (needed - 1) * PROBE_EVERY + 1
+
+
+def test_it_takes_no_more_than_the_most_probes() -> None:
+    policy = Policy()
+    for _ in range(10):
+        until_quiet(policy)
+        policy.read(cached=False)
+    assert policy.probes_needed == MOST_PROBES
+
+
+def test_the_policys_numbers_are_the_definitions() -> None:
+    assert lib.PGQ_PREFETCH_PROBE_EVERY == PROBE_EVERY
+    assert (lib.PGQ_PREFETCH_FEWEST_PROBES, lib.PGQ_PREFETCH_MOST_PROBES) == (FEWEST_PROBES, MOST_PROBES)
+    assert lib.PGQ_PREFETCH_LONG_QUIET == LONG_QUIET
+
+
+def advised(done: Replayed) -> int:
+    return sum(what == "advise" for what, _ in done.steps)
+
+
+def test_advise_adaptive_gives_no_advice_for_what_is_cached(fds: list[int]) -> None:
+    """Upstream's way advises each of the blocks; this one looks at four of them, and then trusts."""
+    accesses = [(1, i * 7 % 30) for i in range(300)]
+    kernel = CachedByTheKernel(set(accesses), fds)
+    always = replay(fds, accesses, concurrency=10, buffers=11, variant="advise", io=kernel, log=True)
+    adaptive = replay(fds, accesses, concurrency=10, buffers=11, variant="advise_adaptive", io=kernel, log=True)
+    assert advised(always) >= 290
+    assert advised(adaptive) <= FEWEST_PROBES * PROBE_EVERY
+    assert sum(what == "probe" for what, _ in adaptive.steps) == FEWEST_PROBES
+
+
+def test_advise_adaptive_advises_what_is_cold(fds: list[int]) -> None:
+    class Cold(CachedByTheKernel):
+        """Forgets at once."""
+
+        def key(self, fd: int, offset: int) -> tuple[int, int]:
+            self.cached.clear()
+            return super().key(fd, offset)
+
+    accesses = [(1, i * 7 % 30) for i in range(300)]
+    for variant in ("advise", "advise_adaptive"):
+        done = replay(fds, accesses, concurrency=10, buffers=11, variant=variant, io=Cold(set(), fds), log=True)
+        assert advised(done) >= 290
+
+
+def test_without_nowait_reads_advise_adaptive_is_advise(fds: list[int]) -> None:
+    class Refuses(CachedByTheKernel):
+        def read(self, fd: int, size: int, offset: int, *, nowait: bool) -> bytes | int:
+            return -errno.EOPNOTSUPP if nowait else super().read(fd, size, offset, nowait=False)
+
+    accesses = [(1, i * 7 % 30) for i in range(100)]
+    for variant in ("advise", "advise_adaptive"):
+        kernel = Refuses(set(accesses), fds)
+        done = replay(fds, accesses, concurrency=10, buffers=11, variant=variant, io=kernel, log=True)
+        assert advised(done) >= 98
+
+
+def test_advise_adaptive_leaves_sequences_to_the_kernel(fds: list[int]) -> None:
+    accesses = [(1, block) for block in range(30)]
+    kernel = CachedByTheKernel(set(), fds)
+    done = replay(fds, accesses, concurrency=10, buffers=11, variant="advise_adaptive", io=kernel, log=True)
+    assert advised(done) <= 1
+
+
+# ---- faults --------------------------------------------------------------------------------------
+
+
+class Faulty(Io):
+    """Reads come in small pieces, are interrupted, and fail for one block."""
+
+    def __init__(self, fds: list[int], at: tuple[int, int] | None, failure: int, piece: int) -> None:
+        self.fds, self.at, self.failure, self.piece = fds, at, failure, piece
+        self.turn = 0
+
+    def read(self, fd: int, size: int, offset: int, *, nowait: bool) -> bytes | int:
+        self.turn += 1
+        if self.turn % 3 == 0 and not nowait:
+            return -errno.EINTR
+        if (self.fds.index(fd), offset // BLCKSZ) == self.at:
+            return -self.failure if self.failure else b""
+        return os.pread(fd, min(size, self.piece), offset)
+
+
+@pytest.mark.parametrize("variant", SYNCHRONOUS)
+@pytest.mark.parametrize("piece", [1000, 4096, 8191])
+def test_short_and_interrupted_reads_go_on(fds: list[int], variant: str, piece: int) -> None:
+    accesses = [(1, i * 7 % 30) for i in range(60)]
+    pages = Pages(accesses)
+    kernel = Faulty(fds, None, 0, piece)
+    done = replay(fds, accesses, concurrency=4, buffers=5, variant=variant, use=pages, io=kernel)
+    assert (done.used, pages.wrong) == (60, [])
+
+
+@pytest.mark.parametrize("variant", SYNCHRONOUS)
+@pytest.mark.parametrize(("failure", "code"), [(errno.EIO, "IO"), (errno.EBADF, "IO"), (0, "SHORT")])
+@pytest.mark.parametrize("place", [0, 1, 5, 29])
+def test_a_failed_read_is_reported_where_replay_meets_it(
+    fds: list[int], variant: str, failure: int, code: str, place: int
+) -> None:
+    accesses = [(1, i * 7 % 30) for i in range(30)]
+    pages = Pages(accesses)
+    kernel = Faulty(fds, accesses[place], failure, 3000)
+    with pytest.raises(ReplayError) as refusal:
+        replay(fds, accesses, concurrency=8, buffers=9, variant=variant, use=pages, io=kernel, log=True)
+    assert (refusal.value.code, refusal.value.index) == (getattr(lib, f"PGQ_PREFETCH_{code}"), place + 1)
+    assert refusal.value.replayed.error_number == failure
+    assert refusal.value.replayed.used == place
+    assert pages.seen == list(range(place))
+    assert pages.wrong == []
+
+
+def test_a_quiet_read_that_gets_a_part_goes_on(fds: list[int]) -> None:
+    """The kernel has the first half of each page cached."""
+
+    class Halves(CachedByTheKernel):
+        def read(self, fd: int, size: int, offset: int, *, nowait: bool) -> bytes | int:
+            return os.pread(fd, min(size, BLCKSZ // 2) if nowait else size, offset)
+
+    accesses = [(1, i * 7 % 30) for i in range(200)]
+    pages, kernel = Pages(accesses), Halves(set(), fds)
+    done = replay(fds, accesses, concurrency=4, buffers=5, variant="advise_adaptive", use=pages, io=kernel, log=True)
+    assert (done.used, pages.wrong) == (200, [])
+    assert 0 < advised(done) < 199  # it was quiet, and woke
+
+
+class Says(Io):
+    """io_uring's answer for one access is another one."""
+
+    def __init__(self, results: dict[int, int]) -> None:
+        self.results, self.seen = results, list[int]()
+
+    def completed(self, access: int, result: int) -> int:
+        self.seen.append(access)
+        return self.results.get(access, result)
+
+
+@pytest.mark.parametrize("variant", ASYNCHRONOUS)
+@pytest.mark.parametrize("failure", [errno.EIO, errno.ENOMEM])
+@pytest.mark.parametrize("place", [1, 5, 29])
+def test_a_failed_asynchronous_read_is_reported_where_replay_meets_it(
+    fds: list[int], variant: str, failure: int, place: int
+) -> None:
+    skip_unless_it_runs(variant, fds)
+    accesses = [(1, i * 7 % 30) for i in range(30)]
+    pages, kernel = Pages(accesses), Says({place: -failure})
+    with pytest.raises(ReplayError) as refusal:
+        replay(fds, accesses, concurrency=8, buffers=9, variant=variant, use=pages, io=kernel, log=True)
+    assert (refusal.value.code, refusal.value.index) == (lib.PGQ_PREFETCH_IO, place + 1)
+    assert refusal.value.replayed.error_number == failure
+    assert pages.seen == list(range(place))
+    assert pages.wrong == []
+    # What was submitted has ended: the kernel writes to no buffer any more.
+    submitted = [access for what, access in refusal.value.replayed.steps if what == "submit"]
+    assert sorted(kernel.seen) == sorted(submitted)
+
+
+@pytest.mark.parametrize("variant", ASYNCHRONOUS)
+@pytest.mark.parametrize("result", [1, 100, 4096, 8191, 0, -errno.EINTR, -errno.EAGAIN])
+def test_what_an_asynchronous_read_leaves_is_read_by_pread(fds: list[int], variant: str, result: int) -> None:
+    """The rest of the page is read again; the hook only says that it is not there."""
+    skip_unless_it_runs(variant, fds)
+    accesses = [(1, i * 7 % 30) for i in range(30)]
+    pages, kernel = Pages(accesses), Says(dict.fromkeys(range(0, 30, 3), result))
+    done = replay(fds, accesses, concurrency=8, buffers=9, variant=variant, use=pages, io=kernel, log=True)
+    assert (done.used, pages.wrong) == (30, [])
+    assert [access for what, access in done.steps if what == "read"] == list(range(0, 30, 3))
+    assert faults_of(done.steps, 30, 8) == []
+
+
+@every
+@pytest.mark.parametrize("place", [0, 1, 9])
+def test_a_block_past_the_end_is_reported_where_replay_meets_it(fds: list[int], variant: str, place: int) -> None:
+    """The files end with a part of a block, which counts for none."""
+    skip_unless_it_runs(variant, fds)
+    accesses = [(1, i * 7 % 30) for i in range(10)]
+    accesses[place] = (1, SIZES[1])
+    pages = Pages(accesses)
+    with pytest.raises(ReplayError) as refusal:
+        replay(fds, accesses, concurrency=4, buffers=5, variant=variant, use=pages, log=True)
+    assert (refusal.value.code, refusal.value.index) == (lib.PGQ_PREFETCH_PAST_END, place + 1)
+    assert refusal.value.replayed.used == place
+    assert pages.seen == list(range(place))
+    assert not {("advise", place), ("submit", place), ("read", place)} & set(refusal.value.replayed.steps)
+
+
+@every
+def test_a_file_that_shrinks_meanwhile(tmp_path: Path, variant: str) -> None:
+    with files(tmp_path, [20]) as (fd,):
+        skip_unless_it_runs(variant, [fd])
+        accesses = [(0, block) for block in range(20)]
+
+        def shrink(access: int, _content: bytes) -> None:
+            if access == 2:
+                os.truncate(tmp_path / "0", 10 * BLCKSZ + 5000)
+
+        with pytest.raises(ReplayError) as refusal:
+            replay([fd], accesses, concurrency=3, buffers=4, variant=variant, use=shrink)
+        assert (refusal.value.code, refusal.value.index) == (lib.PGQ_PREFETCH_SHORT, 11)
+        assert refusal.value.replayed.used == 10
+
+
+# ---- what is refused at once ---------------------------------------------------------------------
+
+
+@every
+@pytest.mark.parametrize(("concurrency", "buffers"), [(0, 0), (1, 1), (8, 8), (1001, 2000)])
+def test_too_few_buffers_are_refused(fds: list[int], variant: str, concurrency: int, buffers: int) -> None:
+    with pytest.raises(ReplayError) as refusal:
+        replay(fds, [(0, 0)], concurrency=concurrency, buffers=buffers, variant=variant)
+    assert refusal.value.code == lib.PGQ_PREFETCH_JOB
+
+
+@every
+def test_an_access_to_no_file_is_refused(fds: list[int], variant: str) -> None:
+    with pytest.raises(ReplayError) as refusal:
+        replay(fds, [(0, 0), (1, 3), (2, 0)], concurrency=1, buffers=2, variant=variant)
+    assert (refusal.value.code, refusal.value.index) == (lib.PGQ_PREFETCH_FILE, 3)
+    assert refusal.value.replayed.used == 0
+
+
+@every
+def test_a_file_that_is_not_open_is_refused(variant: str) -> None:
+    with pytest.raises(ReplayError) as refusal:
+        replay([1_000_000], [(0, 0)], concurrency=1, buffers=2, variant=variant)
+    assert (refusal.value.code, refusal.value.replayed.error_number) == (lib.PGQ_PREFETCH_FILE, errno.EBADF)
+
+
+@every
+def test_null_and_a_log_too_small_are_refused(fds: list[int], variant: str) -> None:
+    fn = lib.pgq_prefetch_replay_variants[VARIANTS.index(variant)].fn
+    assert fn(ffi.NULL).code == lib.PGQ_NULL
+    assert fn(ffi.new("pgq_prefetch_job *")).code == lib.PGQ_NULL
+    c_fds, accesses = ffi.new("int[]", fds), ffi.new("pgq_prefetch_access[]", [(0, 0)] * 5)
+    steps = ffi.new("pgq_prefetch_step[20]")
+    job = {"fds": c_fds, "file_count": 2, "accesses": accesses, "access_count": 5, "buffers": 1, "steps": steps}
+    assert fn(ffi.new("pgq_prefetch_job *", job | {"step_space": 19})).code == lib.PGQ_PREFETCH_JOB
+    assert fn(ffi.new("pgq_prefetch_job *", job | {"accesses": ffi.NULL})).code == lib.PGQ_NULL
+    assert fn(ffi.new("pgq_prefetch_job *", job | {"access_count": 2**32 - 1})).code == lib.PGQ_PREFETCH_JOB
+
+
+def test_a_file_that_cannot_be_read_directly_is_refused() -> None:
+    """Files of procfs cannot."""
+    fd = os.open("/proc/self/maps", os.O_RDONLY)
+    try:
+        skip_unless_it_runs("uring", [fd])
+        with pytest.raises(ReplayError) as refusal:
+            replay([fd], [], concurrency=1, buffers=2, variant="uring_direct")
+        assert (refusal.value.code, refusal.value.replayed.error_number) == (lib.PGQ_PREFETCH_DIRECT, errno.EINVAL)
+    finally:
+        os.close(fd)
+
+
+REFUSED = """
+import ctypes, struct, sys
+from _pgquern import lib
+from pgquern.prefetch import ReplayError, replay
+if sys.argv[1] == "forbidden":
+    # A seccomp filter: load the number of the system call; if it is io_uring_setup (425), EPERM; else allow.
+    code = b"".join(struct.pack("<HBBI", *i) for i in [
+        (0x20, 0, 0, 0), (0x15, 0, 1, 425), (0x06, 0, 0, 0x00050001), (0x06, 0, 0, 0x7FFF0000)])
+    held = ctypes.create_string_buffer(code)
+    program = ctypes.create_string_buffer(struct.pack("<HxxxxxxQ", 4, ctypes.addressof(held)))
+    prctl = ctypes.CDLL(None, use_errno=True).prctl
+    assert prctl(38, 1, 0, 0, 0) == 0 and prctl(22, 2, program, 0, 0) == 0, ctypes.get_errno()
+for variant in ("uring", "uring_direct"):
+    try:
+        replay([0], [], concurrency=1, buffers=2, variant=variant)
+    except ReplayError as error:
+        assert error.code == lib.PGQ_PREFETCH_URING
+        print(variant, error.replayed.error_number)
+replay([0], [], concurrency=1, buffers=2)
+print("the others run")
+"""
+
+
+@pytest.mark.parametrize(("why", "number"), [("forbidden", errno.EPERM), ("missing", 0)])
+def test_without_io_uring_its_variants_refuse_and_the_others_run(
+    fds: list[int], tmp_path: Path, why: str, number: int
+) -> None:
+    """The kernel forbids it, or liburing is missing: a file without contents stands in its place."""
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    if why == "missing":
+        (tmp_path / "liburing.so.2").touch()
+        environment["LD_LIBRARY_PATH"] = str(tmp_path)
+    else:
+        skip_unless_it_runs("uring", fds)
+    run = subprocess.run(
+        [sys.executable, "-c", REFUSED, why], capture_output=True, text=True, env=environment, stdin=subprocess.DEVNULL
+    )
+    assert run.stdout.splitlines() == [f"uring {number}", f"uring_direct {number}", "the others run"], run.stderr
