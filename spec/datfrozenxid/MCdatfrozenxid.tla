@@ -1,0 +1,104 @@
+\* SPDX-License-Identifier: PostgreSQL
+--------------------------- MODULE MCdatfrozenxid ---------------------------
+(* datfrozenxid with bounds, and with steps left out on purpose.  The ring *)
+(* has 16 XIDs; those in play are 13, 14, 15, 3 and 4, across the wrap.    *)
+EXTENDS datfrozenxid, TLC
+
+CONSTANT LastXid    \* the next XID does not go beyond it
+
+AssignsUpTo == next # LastXid
+
+(* A worker that is idle accepts its messages before it does anything      *)
+(* else.  Workers of one database may be exchanged.                        *)
+Standing(w) ==
+    IF pc[w] = "idle" THEN <<DbOf[w], "idle", CacheAfter(w)>>
+    ELSE <<DbOf[w], pc[w], my[w], cache[w], pending[w], snap[w]>>
+View == <<shared, truncs, rows, freezing, ddl, durable, {Standing(w) : w \in Workers}>>
+
+a == "a"
+b == "b"
+n == "n"
+Places == [w1 |-> a, w2 |-> a, t1 |-> a, t2 |-> a]
+Apart == [w1 |-> a, w2 |-> b, t1 |-> a, u1 |-> b]
+Copied == [w1 |-> a, w2 |-> b, u1 |-> b, v1 |-> n]
+
+NoTable == [status |-> "none", frozen |-> 0, oldest |-> 0]
+Live(x) == [status |-> "live", frozen |-> x, oldest |-> x]
+Row(x) == [status |-> "live", frozen |-> x]
+
+(* The next XID is 15; the tables and databases are at 13. *)
+Old ==
+    [next |-> 15, hold |-> 0, clog |-> 13, row |-> [d \in Databases |-> Row(13)],
+     rel |-> [t \in Tables |-> IF t \in MayCreate THEN NoTable ELSE Live(13)]]
+StartOld == {Old}
+(* Another transaction, 14, is running. *)
+StartHeld == {[Old EXCEPT !.hold = 14]}
+(* A relfrozenxid, or a datfrozenxid, is in the future. *)
+StartFuture ==
+    {[Old EXCEPT !.rel.t1.frozen = 5], [Old EXCEPT !.row.a.frozen = 5],
+     [Old EXCEPT !.rel.t1.frozen = 5, !.row.a.frozen = 5]}
+StartFutureRel == {[Old EXCEPT !.rel.t1.frozen = 4]}
+StartFutureRow == {[Old EXCEPT !.row.b.frozen = 5]}
+(* The second table has been frozen, the first has not. *)
+StartDrop == {[Old EXCEPT !.rel.t2 = Live(15), !.rel.t1 = Live(13)]}
+(* CREATE DATABASE: there is no new database yet. *)
+StartCopy ==
+    {[Old EXCEPT !.row.n = [status |-> "none", frozen |-> 0], !.rel.v1 = NoTable]}
+
+-----------------------------------------------------------------------------
+(* Steps that are left out. *)
+
+NeverLocked(d) == FALSE
+\* Opening pg_class accepts no messages.
+KeepsMessages(w) == UNCHANGED <<pending, cache>>
+OpenedWithout(w) == IF snap[w] = NoSnapshot THEN TakeSnapshot ELSE snap[w]
+\* No check for values in the future.
+NeverFuture(x, sane) == FALSE
+\* The locked row is written without a look at it.
+NoRecheck(w, dat) == TRUE
+\* Workers' snapshots do not hold back the horizon, as if they were marked PROC_IN_VACUUM.
+NoXmins(ws) == {}
+\* The minimum starts from the next XID, whatever transactions are running.
+HorizonOfNext(w) == next
+\* pg_database is not scanned; the own row is not scanned.
+ScansNothing(w) == {}
+ScansOthers(w) == Opened(w).rows \ {DbOf[w]}
+\* An update in place sends no message; an error then leaves it so.
+NoMessages(w) == pending
+\* Different is enough.
+AnyDifference(dat, new, sane) == dat # new
+\* pg_xact is cut where the last argument says, even if that was before.
+LimitFirst(w) == /\ pc[w] = "truncate" /\ limit' = my[w].new /\ Goto(w, "limit")
+                 /\ UNCHANGED <<my, clog, passed, cache, pending, snap, shared, rows, freezing, ddl>> /\ NoWal
+ClogSecond(w) == /\ pc[w] = "limit" /\ clog' = Truncated(w) /\ Flush /\ Finish(w)
+                 /\ UNCHANGED <<limit, passed, cache, pending, shared, rows, freezing, ddl, crashes>>
+
+(* States that must be reachable.                                          *)
+Behind(w) == pc[w] = "decide" /\ cache[w] # 0
+NeverOldVersion == \A w \in Workers : ~(Behind(w) /\ "row" \in pending[w])
+NeverUnsent == \A w \in Workers : ~(Behind(w) /\ alter.pc = "committed" /\ alter.db = DbOf[w])
+NeverOldSnapshot == \A w \in Workers : ~(pc[w] = "scan" /\ \E t \in unsent : t \notin snap[w].rels /\ rel[t].status = "live")
+NeverScansDropped == \A w \in Workers : ~(pc[w] = "scan" /\ \E t \in my[w].todo : rel[t].status = "dropped")
+AllSane == \A d \in Databases : row[d].status = "live" => ~Future(row[d].frozen, next)
+NeverGivesUpInVain == ~(AllSane /\ \E w \in Workers : pc[w] = "rows" /\ my[w].bad)
+NeverWarnsInVain ==
+    ~(AllSane /\ \E w \in Workers : pc[w] = "rows" /\ \E d \in my[w].todo : Future(Seen(d, snap[w]), my[w].nextXid))
+NeverRefusesNewTable ==
+    ~(\E w \in Workers : pc[w] = "scan" /\ \E t \in my[w].todo :
+          Future(rel[t].frozen, my[w].sane) /\ ~Future(rel[t].frozen, next))
+NeverWraps == limit \notin {3, 4}
+
+(* Upstream's defects. *)
+\* Before 8e7e672c the buffer was changed before the WAL was written.
+ShowsFirst(t) == TRUE
+\* Before a07e03fd the row was copied without a lock on the tuple.
+ChangingOnlyWritten(d) == alter.db = d /\ alter.pc = "written"
+
+(* What may be found, and does no harm. *)
+\* relfrozenxid of a new table is RecentXmin, the oldest XID that its creator saw running.
+RecentXmin == Oldest(RunningXids)
+\* A superuser writes another datfrozenxid.
+ByHand(d) == {13, 14, 15} \ {row[d].frozen}
+\* A scan of pg_database during which a message came is done again.
+AgainIfTold(w) == pending[w] # {}
+=============================================================================

@@ -1,0 +1,529 @@
+\* SPDX-License-Identifier: PostgreSQL
+---------------------------- MODULE datfrozenxid ----------------------------
+(***************************************************************************)
+(* vac_update_datfrozenxid and vac_truncate_clog (vacuum.c), run by        *)
+(* several workers in several databases, and all that moves beside them.   *)
+(* Patched chooses the algorithm: upstream's, which always locks the       *)
+(* pg_database row, or the proposed one, which first asks the syscache.    *)
+(*                                                                         *)
+(* Modelled, each as a step of its own: the lock of the database; the      *)
+(* horizon; the next XID; opening pg_class; each row of pg_class; the      *)
+(* decision by the syscache; the locked pg_database row; WAL, buffer and   *)
+(* invalidations of an update in place; ForceTransactionIdLimitUpdate;     *)
+(* WrapLimitsVacuumLock; each row of pg_database; pg_xact; the shared      *)
+(* limit; an error at any point outside the critical section.              *)
+(* Beside them: XIDs are assigned; tables are created (rows not yet        *)
+(* committed), dropped, vacuumed (relfrozenxid in place); one ALTER        *)
+(* DATABASE (a new version of a pg_database row) or an UPDATE by a         *)
+(* superuser; one CREATE DATABASE; a crash, which keeps any prefix of the  *)
+(* WAL that was not yet flushed.                                           *)
+(*                                                                         *)
+(* What a backend sees.  Messages to a backend are a set: "row" (the       *)
+(* pg_database row of its database changed) and "other".  Accepting them   *)
+(* empties the set; "row" drops the cached row, any message drops the      *)
+(* catalog snapshot.  They are accepted when a transaction starts, when    *)
+(* pg_class or pg_database is opened, and after an own update in place;    *)
+(* not by taking the database's lock.  A catalog snapshot holds back the   *)
+(* horizon as long as it lives, that of its own backend too.  It decides   *)
+(* which rows and versions are seen; the XIDs in a row are updated in      *)
+(* place, so a scan reads what they are when it reads them.                *)
+(*                                                                         *)
+(* Simplified: one XID a page and a segment of pg_xact, so every           *)
+(* truncation is as sharp as its argument.  A vacuum freezes everything    *)
+(* below the horizon.  Force... may say yes at any time.  MultiXacts run   *)
+(* through the same code with their own counters; for the XIDs they are a  *)
+(* choice (Multis): the row may have to be written for them alone, and a   *)
+(* scan may give up because of them.                                       *)
+(*                                                                         *)
+(* How to break it: MCdatfrozenxid has a definition for each step that can *)
+(* be left out; models.toml says what then fails.                          *)
+(***************************************************************************)
+EXTENDS Xid, FiniteSets
+
+CONSTANTS
+    Databases, Tables, Workers,
+    DbOf,           \* the database of each table and worker
+    Starts,         \* the states to start from
+    Patched,        \* the proposed algorithm?
+    Multis,         \* may MultiXacts make a difference?
+    MayCreate,      \* which tables may be created
+    MayDrop,        \* which tables may be dropped
+    MayAlter,       \* in which databases a row may get a new version
+    MayCopy,        \* may NewDatabase be made from Template?
+    Template, NewDatabase,
+    MayCrash
+
+VARIABLES
+    next,           \* the next XID to be assigned
+    hold,           \* the oldest other running transaction, or 0
+    clog,           \* pg_xact begins here
+    limit,          \* TransamVariables->oldestXid
+    passed,         \* what vac_truncate_clog was last called with, by database
+    rel,            \* pg_class: status, frozen (relfrozenxid), oldest (what is really in the table)
+    row,            \* pg_database: status, frozen (datfrozenxid)
+    freezing,       \* a vacuum of a table: what it is about to write to relfrozenxid, or 0
+    pc, my,         \* where a worker stands, and its local variables
+    cache,          \* datfrozenxid in a worker's syscache, or 0
+    pending,        \* messages that a worker has not accepted
+    snap,           \* its catalog snapshot
+    alter,          \* ALTER DATABASE
+    copy,           \* CREATE DATABASE
+    unsent,         \* committed changes whose messages are not sent yet
+    wal,            \* WAL that is not flushed
+    flushed,        \* what WAL up to there says
+    crashes
+
+shared   == <<next, hold>>
+truncs   == <<clog, limit, passed>>
+rows     == <<rel, row>>
+worker   == <<pc, my, cache, pending, snap>>
+ddl      == <<alter, copy, unsent>>
+durable  == <<wal, flushed, crashes>>
+vars     == <<shared, truncs, rows, freezing, worker, ddl, durable>>
+
+-----------------------------------------------------------------------------
+(* Ring arithmetic. *)
+
+Oldest(xids) == CHOOSE x \in xids : \A y \in xids : PrecedesOrEquals(x, y)
+Older(x, y) == IF Precedes(x, y) THEN x ELSE y
+Future(x, sane) == Precedes(sane, x)
+FutureRel(x, sane) == Future(x, sane)
+FutureDat(x, sane) == Future(x, sane)
+NeedUpdate(dat, new, sane) == dat # new /\ (Precedes(dat, new) \/ Future(dat, sane))
+
+-----------------------------------------------------------------------------
+(* Snapshots and the horizon. *)
+
+NoSnapshot == [xmin |-> 0, rels |-> {}, rows |-> {}, altered |-> FALSE]
+Altered == alter.pc \in {"committed", "sent"}
+
+(* The XIDs of running transactions: a table not yet committed has that of *)
+(* its creator as its oldest.                                              *)
+RunningXids ==
+    {next} \cup ({hold} \ {0}) \cup {rel[t].oldest : t \in {u \in Tables : rel[u].status = "new"}}
+           \cup (IF copy.pc = "copied" THEN {copy.xid} ELSE {})
+TakeSnapshot ==
+    [xmin |-> Oldest(RunningXids), rels |-> {t \in Tables : rel[t].status = "live"},
+     rows |-> {d \in Databases : row[d].status = "live"}, altered |-> Altered]
+
+Xmins(ws) == {snap[w].xmin : w \in ws} \ {0}
+HorizonOf(w) == Oldest(RunningXids \cup Xmins(Workers))
+
+(* datfrozenxid of d as a snapshot s sees it: from before ALTER DATABASE,  *)
+(* the old version, which is never updated again.                          *)
+Seen(d, s) == IF Altered /\ d = alter.db /\ ~s.altered THEN alter.before ELSE row[d].frozen
+
+-----------------------------------------------------------------------------
+(* Messages. *)
+
+Message(w, d) == IF DbOf[w] = d THEN "row" ELSE "other"
+ToAll(d) == [w \in Workers |-> pending[w] \cup {Message(w, d)}]
+ToDatabase(d) == [w \in Workers |-> IF DbOf[w] = d THEN pending[w] \cup {"other"} ELSE pending[w]]
+
+CacheAfter(w) == IF "row" \in pending[w] THEN 0 ELSE cache[w]
+SnapAfter(w) == IF pending[w] = {} THEN snap[w] ELSE NoSnapshot
+Accept(w) ==
+    /\ pending' = [pending EXCEPT ![w] = {}]
+    /\ cache' = [cache EXCEPT ![w] = CacheAfter(w)]
+
+(* Open a catalog, and scan it with the catalog snapshot. *)
+Opened(w) == IF SnapAfter(w) = NoSnapshot THEN TakeSnapshot ELSE SnapAfter(w)
+Open(w) == Accept(w) /\ snap' = [snap EXCEPT ![w] = Opened(w)]
+
+-----------------------------------------------------------------------------
+(* WAL. *)
+
+Log(record) == wal' = IF MayCrash THEN Append(wal, record) ELSE wal
+LogRow(d, x) == Log([kind |-> "row", of |-> d, xid |-> x])
+Replay1(state, r) ==
+    IF r.kind = "row" THEN [state EXCEPT !.row[r.of].frozen = r.xid]
+    ELSE IF r.kind = "rel" THEN [state EXCEPT !.rel[r.of].frozen = r.xid]
+    ELSE [state EXCEPT !.rel[r.of].oldest = r.xid]
+RECURSIVE Replay(_, _)
+Replay(state, records) == IF records = <<>> THEN state ELSE Replay(Replay1(state, Head(records)), Tail(records))
+Flush == wal' = <<>> /\ flushed' = Replay(flushed, wal)
+NoWal == UNCHANGED durable
+
+-----------------------------------------------------------------------------
+(* A worker. *)
+
+NotWorking == [new |-> 0, sane |-> 0, nextXid |-> 0, todo |-> {}, dirty |-> FALSE, bad |-> FALSE]
+Goto(w, label) == pc' = [pc EXCEPT ![w] = label]
+GotoWith(w, label, locals) == Goto(w, label) /\ my' = [my EXCEPT ![w] = locals]
+
+InDatabase == {"bounded", "sane", "scan", "decide", "tuple", "log", "show", "send", "force", "enter", "rows", "truncate",
+               "limit"}
+InWrapLimits == {"rows", "truncate", "limit"}
+InTuple == {"log", "show", "send"}
+IdsLocked(d) == \E w \in Workers : DbOf[w] = d /\ pc[w] \in InDatabase
+WrapLimitsLocked == \E w \in Workers : pc[w] \in InWrapLimits
+TupleLocked(d) == \E w \in Workers : DbOf[w] = d /\ pc[w] \in InTuple
+
+(* The end of the transaction releases all locks. *)
+Finish(w) == GotoWith(w, "idle", NotWorking) /\ snap' = [snap EXCEPT ![w] = NoSnapshot]
+
+(* A transaction starts.  No one connects to the template of a CREATE      *)
+(* DATABASE until it has ended.                                            *)
+Begin(w) ==
+    /\ pc[w] = "idle"
+    /\ row[DbOf[w]].status = "live"
+    /\ ~(DbOf[w] = Template /\ (copy.pc = "copied" \/ "copy" \in unsent))
+    /\ Goto(w, "begun") /\ Accept(w)
+    /\ UNCHANGED <<my, snap, shared, truncs, rows, freezing, ddl>> /\ NoWal
+
+(* Before it takes the lock it may have used the cache and a snapshot, as  *)
+(* do_autovacuum does.                                                     *)
+Look(w) ==
+    /\ pc[w] = "begun" /\ snap[w] = NoSnapshot
+    /\ snap' = [snap EXCEPT ![w] = TakeSnapshot]
+    /\ cache' = [cache EXCEPT ![w] = IF @ = 0 THEN Seen(DbOf[w], TakeSnapshot) ELSE @]
+    /\ UNCHANGED <<pc, my, pending, shared, truncs, rows, freezing, ddl>> /\ NoWal
+
+(* LockDatabaseFrozenIds, and GetOldestNonRemovableTransactionId. *)
+LockIds(w) ==
+    /\ pc[w] = "begun" /\ ~IdsLocked(DbOf[w])
+    /\ GotoWith(w, "bounded", [my[w] EXCEPT !.new = HorizonOf(w)])
+    /\ UNCHANGED <<cache, pending, snap, shared, truncs, rows, freezing, ddl>> /\ NoWal
+
+(* ReadNextTransactionId. *)
+ReadNext(w) ==
+    /\ pc[w] = "bounded"
+    /\ GotoWith(w, "sane", [my[w] EXCEPT !.sane = next])
+    /\ UNCHANGED <<cache, pending, snap, shared, truncs, rows, freezing, ddl>> /\ NoWal
+
+Scanned == IF Patched THEN "decide" ELSE "tuple"
+Scanning(todo) == IF todo = {} THEN Scanned ELSE "scan"
+OpenedClass(w) == Opened(w)
+AcceptAtClass(w) == Accept(w)
+OpenClass(w) ==
+    /\ pc[w] = "sane"
+    /\ AcceptAtClass(w) /\ snap' = [snap EXCEPT ![w] = OpenedClass(w)]
+    /\ LET todo == {t \in OpenedClass(w).rels : DbOf[t] = DbOf[w]}
+       IN GotoWith(w, Scanning(todo), [my[w] EXCEPT !.todo = todo])
+    /\ UNCHANGED <<shared, truncs, rows, freezing, ddl>> /\ NoWal
+
+(* A row of pg_class.  A value in the future: give up. *)
+ScanClass(w) ==
+    /\ pc[w] = "scan"
+    /\ \E t \in my[w].todo :
+           IF FutureRel(rel[t].frozen, my[w].sane)
+           THEN Finish(w)
+           ELSE /\ GotoWith(w, Scanning(my[w].todo \ {t}),
+                            [my[w] EXCEPT !.new = Older(rel[t].frozen, @), !.todo = @ \ {t}])
+                /\ UNCHANGED snap
+    /\ UNCHANGED <<cache, pending, shared, truncs, rows, freezing, ddl>> /\ NoWal
+
+(* A MultiXact in the future. *)
+GiveUp(w) ==
+    /\ Multis /\ pc[w] = "scan" /\ Finish(w)
+    /\ UNCHANGED <<cache, pending, shared, truncs, rows, freezing, ddl>> /\ NoWal
+
+(* The patch asks the syscache.  If it has no such row, the row is loaded, *)
+(* and that opens pg_database.                                             *)
+Load(w) ==
+    /\ pc[w] = "decide" /\ cache[w] = 0
+    /\ pending' = [pending EXCEPT ![w] = {}]
+    /\ snap' = [snap EXCEPT ![w] = Opened(w)]
+    /\ cache' = [cache EXCEPT ![w] = Seen(DbOf[w], Opened(w))]
+    /\ UNCHANGED <<pc, my, shared, truncs, rows, freezing, ddl>> /\ NoWal
+
+Decide(w) ==
+    /\ pc[w] = "decide" /\ cache[w] # 0
+    /\ LET need == NeedUpdate(cache[w], my[w].new, my[w].sane)
+       IN \/ (need \/ Multis) /\ Goto(w, "tuple") /\ UNCHANGED my
+          \/ ~need /\ GotoWith(w, "force", [my[w] EXCEPT !.new = cache[w]])
+    /\ UNCHANGED <<cache, pending, snap, shared, truncs, rows, freezing, ddl>> /\ NoWal
+
+(* systable_inplace_update_begin: waits for whoever makes a new version of *)
+(* the row, and looks at the row again, locked.                            *)
+Changing(d) == alter.db = d /\ alter.pc \in {"read", "written"}
+Rechecked(w, dat) == NeedUpdate(dat, my[w].new, my[w].sane)
+Writing == IF MayCrash THEN "log" ELSE "show"
+LockTuple(w) ==
+    /\ pc[w] = "tuple" /\ ~Changing(DbOf[w]) /\ ~TupleLocked(DbOf[w])
+    /\ Open(w)
+    /\ LET dat == row[DbOf[w]].frozen
+       IN IF Rechecked(w, dat)
+          THEN GotoWith(w, Writing, [my[w] EXCEPT !.dirty = TRUE])
+          ELSE \/ GotoWith(w, "force", [my[w] EXCEPT !.new = dat])
+               \/ Multis /\ GotoWith(w, Writing, [my[w] EXCEPT !.new = dat, !.dirty = TRUE])
+    /\ UNCHANGED <<shared, truncs, rows, freezing, ddl>> /\ NoWal
+
+(* heap_inplace_update_and_unlock: WAL, the buffer, messages. *)
+LogTuple(w) ==
+    /\ pc[w] = "log"
+    /\ LogRow(DbOf[w], my[w].new) /\ Goto(w, "show")
+    /\ UNCHANGED <<my, cache, pending, snap, shared, truncs, rows, freezing, ddl, flushed, crashes>>
+ShowTuple(w) ==
+    /\ pc[w] = "show"
+    /\ row' = [row EXCEPT ![DbOf[w]].frozen = my[w].new]
+    /\ Goto(w, "send")
+    /\ UNCHANGED <<my, cache, pending, snap, rel, shared, truncs, freezing, ddl>> /\ NoWal
+InPlaceMessages(w) == ToAll(DbOf[w])
+SendTuple(w) ==
+    /\ pc[w] = "send"
+    /\ pending' = [InPlaceMessages(w) EXCEPT ![w] = {}]
+    /\ cache' = [cache EXCEPT ![w] = 0]
+    /\ snap' = [snap EXCEPT ![w] = NoSnapshot]
+    /\ Goto(w, "force")
+    /\ UNCHANGED <<my, shared, truncs, rows, freezing, ddl>> /\ NoWal
+
+(* ForceTransactionIdLimitUpdate, and the start of vac_truncate_clog, which*)
+(* reads nextXID before it takes the lock.                                 *)
+Force(w) ==
+    /\ pc[w] = "force"
+    /\ GotoWith(w, "enter", [my[w] EXCEPT !.nextXid = next])
+    /\ passed' = [passed EXCEPT ![DbOf[w]] = my[w].new]
+    /\ UNCHANGED <<clog, limit, cache, pending, snap, shared, rows, freezing, ddl>> /\ NoWal
+(* Nothing is dirty, and no one forces it; or an error ends the transaction*)
+DoNotForce(w) ==
+    /\ pc[w] = "force"
+    /\ Finish(w)
+    /\ UNCHANGED <<cache, pending, shared, truncs, rows, freezing, ddl>> /\ NoWal
+
+ToScan(w) == Opened(w).rows
+EnterWrapLimits(w) ==
+    /\ pc[w] = "enter" /\ ~WrapLimitsLocked
+    /\ Open(w)
+    /\ GotoWith(w, IF ToScan(w) = {} THEN "truncate" ELSE "rows", [my[w] EXCEPT !.todo = ToScan(w)])
+    /\ UNCHANGED <<shared, truncs, rows, freezing, ddl>> /\ NoWal
+
+(* A row of pg_database. *)
+ScanAgain(w) == FALSE
+ScanDatabase(w) ==
+    /\ pc[w] = "rows"
+    /\ \E d \in my[w].todo :
+           LET dat == Seen(d, snap[w])
+               bad == my[w].bad \/ FutureDat(dat, my[w].sane) \/ FutureDat(dat, my[w].nextXid)
+               todo == my[w].todo \ {d}
+           IN IF todo = {} /\ bad
+              THEN Finish(w) /\ UNCHANGED <<cache, pending>>
+              ELSE IF todo = {} /\ ScanAgain(w)
+              THEN Open(w) /\ my' = [my EXCEPT ![w].todo = ToScan(w)] /\ UNCHANGED pc
+              ELSE /\ GotoWith(w, IF todo = {} THEN "truncate" ELSE "rows",
+                       [my[w] EXCEPT !.todo = todo, !.bad = bad,
+                                     !.new = IF FutureDat(dat, my[w].nextXid) THEN @ ELSE Older(dat, @)])
+                   /\ UNCHANGED <<cache, pending, snap>>
+    /\ UNCHANGED <<shared, truncs, rows, freezing, ddl>> /\ NoWal
+
+(* TruncateCLOG: its WAL is flushed before a file goes. *)
+Truncated(w) == IF Precedes(clog, my[w].new) THEN my[w].new ELSE clog
+TruncateClog(w) ==
+    /\ pc[w] = "truncate"
+    /\ clog' = Truncated(w)
+    /\ Flush /\ Goto(w, "limit")
+    /\ UNCHANGED <<my, cache, pending, snap, shared, limit, passed, rows, freezing, ddl, crashes>>
+
+(* SetTransactionIdLimit: it does not look at the old value. *)
+SetLimit(w) ==
+    /\ pc[w] = "limit"
+    /\ limit' = my[w].new
+    /\ Finish(w)
+    /\ UNCHANGED <<clog, passed, cache, pending, shared, rows, freezing, ddl>> /\ NoWal
+
+Advances(w) ==
+    \/ Begin(w) \/ LockIds(w) \/ ReadNext(w) \/ OpenClass(w) \/ ScanClass(w)
+    \/ Load(w) \/ Decide(w) \/ LockTuple(w) \/ LogTuple(w) \/ ShowTuple(w) \/ SendTuple(w) \/ Force(w)
+    \/ EnterWrapLimits(w) \/ ScanDatabase(w) \/ TruncateClog(w) \/ SetLimit(w)
+
+-----------------------------------------------------------------------------
+(* XIDs.  None is assigned half a ring or more after the limit. *)
+
+MayAssign == Precedes(limit, Advance(next)) /\ Precedes(limit, Advance(Advance(next)))
+Assign ==
+    /\ MayAssign
+    /\ next' = Advance(next)
+    /\ UNCHANGED <<hold, truncs, rows, freezing, worker, ddl>> /\ NoWal
+OtherEnds ==
+    /\ hold # 0
+    /\ hold' = 0
+    /\ UNCHANGED <<next, truncs, rows, freezing, worker, ddl>> /\ NoWal
+
+(* Tables.  A new one has relfrozenxid from its creator's snapshot; what   *)
+(* its creator inserts has the creator's own XID.                          *)
+NewFrozen == next
+CreateTable(t) ==
+    /\ t \in MayCreate /\ rel[t].status = "none" /\ MayAssign
+    /\ row[DbOf[t]].status = "live"
+    /\ rel' = [rel EXCEPT ![t] = [status |-> "new", frozen |-> NewFrozen, oldest |-> next]]
+    /\ next' = Advance(next)
+    /\ UNCHANGED <<hold, row, truncs, freezing, worker, ddl>> /\ NoWal
+CommitTable(t) ==
+    /\ rel[t].status = "new"
+    /\ rel' = [rel EXCEPT ![t].status = "live"]
+    /\ unsent' = unsent \cup {t}
+    /\ UNCHANGED <<shared, row, truncs, freezing, worker, alter, copy>> /\ NoWal
+AbortTable(t) ==
+    /\ rel[t].status = "new"
+    /\ rel' = [rel EXCEPT ![t].status = "dropped"]
+    /\ UNCHANGED <<shared, row, truncs, freezing, worker, ddl>> /\ NoWal
+DropTable(t) ==
+    /\ t \in MayDrop /\ rel[t].status = "live" /\ freezing[t] = 0
+    /\ rel' = [rel EXCEPT ![t].status = "dropped"]
+    /\ unsent' = unsent \cup {t}
+    /\ UNCHANGED <<shared, row, truncs, freezing, worker, alter, copy>> /\ NoWal
+SendTable(t) ==
+    /\ t \in unsent
+    /\ unsent' = unsent \ {t}
+    /\ pending' = ToDatabase(DbOf[t])
+    /\ UNCHANGED <<shared, truncs, rows, freezing, pc, my, cache, snap, alter, copy>> /\ NoWal
+
+(* VACUUM of a table: freezes, logs the new relfrozenxid, shows it. *)
+Vacuumed(t) == Oldest(RunningXids \cup Xmins(Workers))
+Freeze(t) ==
+    /\ rel[t].status = "live" /\ freezing[t] = 0
+    /\ Precedes(rel[t].oldest, Vacuumed(t)) \/ Future(rel[t].frozen, next)
+    /\ rel' = [rel EXCEPT ![t].oldest = IF Precedes(@, Vacuumed(t)) THEN Vacuumed(t) ELSE @]
+    /\ Log([kind |-> "oldest", of |-> t, xid |-> rel'[t].oldest])
+    /\ freezing' = [freezing EXCEPT ![t] = rel'[t].oldest]
+    /\ UNCHANGED <<shared, row, truncs, worker, ddl, flushed, crashes>>
+Logged(t) == [kind |-> "rel", of |-> t, xid |-> freezing[t]]
+InLog(t) == \E i \in 1..Len(wal) : wal[i] = Logged(t)
+LogRel(t) ==
+    /\ MayCrash /\ freezing[t] # 0 /\ ~InLog(t)
+    /\ Log(Logged(t))
+    /\ UNCHANGED <<shared, rows, truncs, freezing, worker, ddl, flushed, crashes>>
+MayShowRel(t) == MayCrash => InLog(t) \/ flushed.rel[t].frozen = freezing[t]
+ShowRel(t) ==
+    /\ freezing[t] # 0 /\ MayShowRel(t)
+    /\ rel' = [rel EXCEPT ![t].frozen =
+                   IF Precedes(@, freezing[t]) \/ Future(@, next) THEN freezing[t] ELSE @]
+    /\ freezing' = [freezing EXCEPT ![t] = 0]
+    /\ pending' = ToDatabase(DbOf[t])
+    /\ UNCHANGED <<shared, row, truncs, pc, my, cache, snap, ddl>> /\ NoWal
+
+(* ALTER DATABASE, and a superuser's UPDATE: a new version of the row, with *)
+(* a copy of datfrozenxid.  The tuple lock is held from read to written.   *)
+NewValues(d) == {row[d].frozen}
+AlterRead(d) ==
+    /\ d \in MayAlter /\ alter.pc = "none" /\ ~TupleLocked(d) /\ row[d].status = "live"
+    /\ \E x \in NewValues(d) : alter' = [pc |-> "read", db |-> d, before |-> 0, after |-> x]
+    /\ UNCHANGED <<shared, truncs, rows, freezing, worker, copy, unsent>> /\ NoWal
+AlterWrite ==
+    /\ alter.pc = "read" /\ ~TupleLocked(alter.db)
+    /\ alter' = [alter EXCEPT !.pc = "written"]
+    /\ UNCHANGED <<shared, truncs, rows, freezing, worker, copy, unsent>> /\ NoWal
+AlterCommit ==
+    /\ alter.pc = "written"
+    /\ alter' = [alter EXCEPT !.pc = "committed", !.before = row[alter.db].frozen]
+    /\ row' = [row EXCEPT ![alter.db].frozen = alter.after]
+    /\ UNCHANGED <<shared, truncs, rel, freezing, worker, copy, unsent>> /\ NoWal
+AlterSend ==
+    /\ alter.pc = "committed"
+    /\ alter' = [alter EXCEPT !.pc = "sent"]
+    /\ pending' = ToAll(alter.db)
+    /\ UNCHANGED <<shared, truncs, rows, freezing, pc, my, cache, snap, copy, unsent>> /\ NoWal
+
+(* CREATE DATABASE: no one is in the template, and no one can connect to   *)
+(* it until the end.  A table of the new database has the same number as   *)
+(* its original: TableOf.                                                  *)
+TablesOf(d) == {t \in Tables : DbOf[t] = d}
+CopyDatabase ==
+    /\ MayCopy /\ copy.pc = "none" /\ MayAssign
+    /\ \A w \in Workers : DbOf[w] = Template => pc[w] = "idle"
+    /\ \A t \in TablesOf(Template) : rel[t].status \in {"live", "dropped"} /\ freezing[t] = 0
+    /\ copy' = [pc |-> "copied", xid |-> next]
+    /\ next' = Advance(next)
+    /\ row' = [row EXCEPT ![NewDatabase] = [status |-> "new", frozen |-> row[Template].frozen]]
+    /\ LET original == CHOOSE t \in TablesOf(Template) : TRUE
+       IN rel' = [t \in Tables |-> IF DbOf[t] = NewDatabase THEN [rel[original] EXCEPT !.status = "copied"] ELSE rel[t]]
+    /\ UNCHANGED <<hold, truncs, freezing, worker, alter, unsent>> /\ NoWal
+CommitCopy ==
+    /\ copy.pc = "copied"
+    /\ copy' = [copy EXCEPT !.pc = "committed"]
+    /\ row' = [row EXCEPT ![NewDatabase].status = "live"]
+    /\ rel' = [t \in Tables |-> IF DbOf[t] = NewDatabase THEN [rel[t] EXCEPT !.status = "live"] ELSE rel[t]]
+    /\ unsent' = unsent \cup {"copy"}
+    /\ UNCHANGED <<shared, truncs, freezing, worker, alter>> /\ NoWal
+SendCopy ==
+    /\ "copy" \in unsent
+    /\ unsent' = unsent \ {"copy"}
+    /\ pending' = ToAll(NewDatabase)
+    /\ UNCHANGED <<shared, truncs, rows, freezing, pc, my, cache, snap, alter, copy>> /\ NoWal
+
+(* A crash: any prefix of the WAL survives; the limit comes from the last  *)
+(* checkpoint, which is as old as can be.                                  *)
+Crash ==
+    /\ MayCrash /\ crashes = 0
+    /\ \E n \in 0..Len(wal) :
+           LET state == Replay(flushed, SubSeq(wal, 1, n))
+           IN rel' = state.rel /\ row' = state.row /\ flushed' = state
+    /\ wal' = <<>> /\ crashes' = crashes + 1
+    /\ limit' = Oldest({flushed.limit, limit})
+    /\ freezing' = [t \in Tables |-> 0]
+    /\ pc' = [w \in Workers |-> "idle"] /\ my' = [w \in Workers |-> NotWorking]
+    /\ cache' = [w \in Workers |-> 0] /\ pending' = [w \in Workers |-> {}]
+    /\ snap' = [w \in Workers |-> NoSnapshot]
+    /\ passed' = [d \in Databases |-> 0]
+    /\ hold' = 0
+    /\ UNCHANGED <<next, clog, ddl>>
+
+-----------------------------------------------------------------------------
+Init ==
+    \E s \in Starts :
+        /\ next = s.next /\ hold = s.hold /\ clog = s.clog /\ limit = s.clog
+        /\ rel = s.rel /\ row = s.row
+        /\ passed = [d \in Databases |-> 0]
+        /\ freezing = [t \in Tables |-> 0]
+        /\ pc = [w \in Workers |-> "idle"] /\ my = [w \in Workers |-> NotWorking]
+        /\ cache = [w \in Workers |-> 0] /\ pending = [w \in Workers |-> {}]
+        /\ snap = [w \in Workers |-> NoSnapshot]
+        /\ alter = [pc |-> "none", db |-> "", before |-> 0, after |-> 0]
+        /\ copy = [pc |-> "none", xid |-> 0]
+        /\ unsent = {}
+        /\ wal = <<>> /\ crashes = 0
+        /\ flushed = [rel |-> s.rel, row |-> s.row, limit |-> s.clog]
+
+Work == \E w \in Workers : Advances(w) \/ Look(w) \/ GiveUp(w) \/ DoNotForce(w)
+OnTables ==
+    \E t \in Tables :
+        \/ CreateTable(t) \/ CommitTable(t) \/ AbortTable(t) \/ DropTable(t) \/ SendTable(t)
+        \/ Freeze(t) \/ LogRel(t) \/ ShowRel(t)
+OnDatabases ==
+    \/ \E d \in Databases : AlterRead(d)
+    \/ AlterWrite \/ AlterCommit \/ AlterSend \/ CopyDatabase \/ CommitCopy \/ SendCopy
+Next == Work \/ Assign \/ OtherEnds \/ OnTables \/ OnDatabases \/ Crash
+Spec == Init /\ [][Next]_vars
+
+-----------------------------------------------------------------------------
+(* Safety. *)
+
+InUse(t) == rel[t].status \in {"new", "live", "copied"}
+
+(* pg_xact has the status of every XID that may be in a table. *)
+NothingNeededTruncated == \A t \in Tables : InUse(t) => ~Precedes(rel[t].oldest, clog)
+
+(* The limit, from which no XID may be assigned half a ring on, neither    *)
+(* passes an XID in a table nor the beginning of pg_xact.                  *)
+LimitBehindTables == \A t \in Tables : InUse(t) => ~Precedes(rel[t].oldest, limit)
+LimitBehindClog == ~Precedes(clog, limit)
+
+(* datfrozenxid overtakes no relfrozenxid of its database. *)
+DatBehindRels ==
+    \A t \in Tables :
+        LET dat == row[DbOf[t]].frozen
+        IN rel[t].status = "live" /\ ~Future(dat, next) /\ ~Future(rel[t].frozen, next)
+               => ~Precedes(rel[t].frozen, dat)
+
+(* The patch decides by the value that the row has. *)
+DecidesByTheRow == \A w \in Workers : pc[w] = "decide" /\ cache[w] # 0 => cache[w] = row[DbOf[w]].frozen
+
+(* datfrozenxid goes forward, unless it was in the future. *)
+DatAdvances ==
+    [][\A d \in Databases :
+           row[d].status = "live" /\ row'[d].frozen # row[d].frozen /\ crashes' = crashes
+               => Precedes(row[d].frozen, row'[d].frozen) \/ Future(row[d].frozen, next)]_vars
+
+(* vac_truncate_clog is not called with less than before. *)
+PassedAdvances ==
+    [][\A d \in Databases :
+           passed[d] # 0 /\ ~Future(passed[d], next) /\ crashes' = crashes => ~Precedes(passed'[d], passed[d])]_vars
+
+(* The shared limit goes forward. *)
+LimitAdvances == [][crashes' = crashes => ~Precedes(limit', limit)]_vars
+
+(* The patch never leaves out an update that the row needs. *)
+SkipsNoNeeded ==
+    [][\A w \in Workers :
+           pc[w] = "decide" /\ pc'[w] = "force" => ~NeedUpdate(row[DbOf[w]].frozen, my[w].new, my[w].sane)]_vars
+=============================================================================
