@@ -163,11 +163,12 @@ TupleLocked(d) == \E w \in Workers : DbOf[w] = d /\ pc[w] \in InTuple
 Finish(w) == GotoWith(w, "idle", NotWorking) /\ snap' = [snap EXCEPT ![w] = NoSnapshot]
 
 (* A transaction starts.  No one connects to the template of a CREATE      *)
-(* DATABASE until it has ended.                                            *)
+(* DATABASE until its locks are released, after its messages.              *)
+BeingCopied(d) == d = Template /\ (copy.pc = "copied" \/ "copy" \in unsent)
 Begin(w) ==
     /\ pc[w] = "idle"
     /\ row[DbOf[w]].status = "live"
-    /\ ~(DbOf[w] = Template /\ (copy.pc = "copied" \/ "copy" \in unsent))
+    /\ ~BeingCopied(DbOf[w])
     /\ Goto(w, "begun") /\ Accept(w)
     /\ UNCHANGED <<my, snap, shared, truncs, rows, freezing, ddl>> /\ NoWal
 
@@ -371,7 +372,7 @@ SendTable(t) ==
 (* VACUUM of a table: freezes, logs the new relfrozenxid, shows it. *)
 Vacuumed(t) == Oldest(RunningXids \cup Xmins(Workers))
 Freeze(t) ==
-    /\ rel[t].status = "live" /\ freezing[t] = 0
+    /\ rel[t].status = "live" /\ freezing[t] = 0 /\ ~BeingCopied(DbOf[t])
     /\ Precedes(rel[t].oldest, Vacuumed(t)) \/ Future(rel[t].frozen, next)
     /\ rel' = [rel EXCEPT ![t].oldest = IF Precedes(@, Vacuumed(t)) THEN Vacuumed(t) ELSE @]
     /\ Log([kind |-> "oldest", of |-> t, xid |-> rel'[t].oldest])
