@@ -13,6 +13,10 @@ pgq_status pgq_datfrozenxid_min_frozen_scan(const uint32_t values[], size_t n,
                                             const pgq_datfrozenxid_bounds *bounds, uint32_t *minimum);
 pgq_status pgq_datfrozenxid_min_frozen_scalar(const uint32_t values[], size_t n,
                                               const pgq_datfrozenxid_bounds *bounds, uint32_t *minimum);
+pgq_status pgq_datfrozenxid_min_frozen_avx2(const uint32_t values[], size_t n,
+                                            const pgq_datfrozenxid_bounds *bounds, uint32_t *minimum);
+pgq_status pgq_datfrozenxid_min_frozen_avx512(const uint32_t values[], size_t n,
+                                              const pgq_datfrozenxid_bounds *bounds, uint32_t *minimum);
 
 pgq_status pgq_datfrozenxid_min_frozen_strided_scan(const pgq_datfrozenxid_rows *rows,
                                                     const pgq_datfrozenxid_pair *start,
@@ -22,6 +26,10 @@ pgq_status pgq_datfrozenxid_min_frozen_strided_scalar(const pgq_datfrozenxid_row
                                                       const pgq_datfrozenxid_pair *start,
                                                       const pgq_datfrozenxid_pair *last_sane,
                                                       pgq_datfrozenxid_pair *minimum);
+pgq_status pgq_datfrozenxid_min_frozen_strided_avx2(const pgq_datfrozenxid_rows *rows,
+                                                    const pgq_datfrozenxid_pair *start,
+                                                    const pgq_datfrozenxid_pair *last_sane,
+                                                    pgq_datfrozenxid_pair *minimum);
 
 pgq_status pgq_datfrozenxid_need_update_scan(const pgq_datfrozenxid_pair *stored,
                                              const pgq_datfrozenxid_pair *minimum,
@@ -71,6 +79,9 @@ ALWAYS_INLINE pgq_status min_frozen_by_age(const uint32_t values[], size_t n,
     *minimum = oldest;
     return accepted();
 }
+
+/* By relkind: all ones if rows of this kind hold ids, otherwise zero. Widened to 64 bits, it is all ones or zero again. */
+static const int32_t holds_ids[256] = {['m'] = -1, ['r'] = -1, ['t'] = -1};
 
 /* The greatest ages, of XIDs and of MultiXactIds, among the rows [from, to). */
 typedef pgq_datfrozenxid_pair greatest_ages_fn(const pgq_datfrozenxid_rows *rows, size_t from, size_t to,

@@ -28,22 +28,13 @@ pgq_status pgq_datfrozenxid_min_frozen_scalar(const uint32_t values[], size_t n,
     return min_frozen_by_age(values, n, bounds, minimum, greatest_age);
 }
 
-/* All ones if rows of this kind hold ids: 'm', 'r', 't'. */
-ALWAYS_INLINE uint32_t holds_ids(unsigned char relkind)
-{
-    uint32_t place = (uint32_t)relkind - 'm';
-    uint32_t wanted = 1u << ('m' - 'm') | 1u << ('r' - 'm') | 1u << ('t' - 'm');
-
-    return 0u - (((wanted >> (place & 31)) & 1u) & (place < 32));
-}
-
 ALWAYS_INLINE pgq_datfrozenxid_pair greatest_ages(const pgq_datfrozenxid_rows *rows, size_t from, size_t to,
                                                   const pgq_datfrozenxid_pair *last_sane)
 {
     pgq_datfrozenxid_pair greatest = {0, 0};
 
     for (size_t i = from; i < to; i++) {
-        uint32_t counts = holds_ids(record(rows, i)[rows->relkind_at]);
+        uint32_t counts = (uint32_t)holds_ids[record(rows, i)[rows->relkind_at]];
         pgq_datfrozenxid_pair ids = frozen_ids(rows, i);
 
         greatest.xid = larger(greatest.xid, age(ids.xid & counts, last_sane->xid, 3));

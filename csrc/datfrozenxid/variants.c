@@ -9,6 +9,10 @@ const pgq_datfrozenxid_min_frozen_variant pgq_datfrozenxid_min_frozen_variants[]
     {"scan", "vac_update_datfrozenxid: a branch for each question", pgq_cpu_any,
      pgq_datfrozenxid_min_frozen_scan},
     {"scalar", "the greatest age, branch-free", pgq_cpu_any, pgq_datfrozenxid_min_frozen_scalar},
+#if defined(__x86_64__)
+    {"avx2", "8 ages a step", pgq_cpu_avx2, pgq_datfrozenxid_min_frozen_avx2},
+    {"avx512", "16 ages a step", pgq_cpu_avx512, pgq_datfrozenxid_min_frozen_avx512},
+#endif
 };
 const size_t pgq_datfrozenxid_min_frozen_variant_count = COUNT(pgq_datfrozenxid_min_frozen_variants);
 PGQ_KIND(datfrozenxid_min_frozen)
@@ -17,6 +21,9 @@ const pgq_datfrozenxid_min_frozen_strided_variant pgq_datfrozenxid_min_frozen_st
     {"scan", "vac_update_datfrozenxid: a branch for each question", pgq_cpu_any,
      pgq_datfrozenxid_min_frozen_strided_scan},
     {"scalar", "the greatest ages, branch-free", pgq_cpu_any, pgq_datfrozenxid_min_frozen_strided_scalar},
+#if defined(__x86_64__)
+    {"avx2", "both ages of 4 rows a step", pgq_cpu_avx2, pgq_datfrozenxid_min_frozen_strided_avx2},
+#endif
 };
 const size_t pgq_datfrozenxid_min_frozen_strided_variant_count =
     COUNT(pgq_datfrozenxid_min_frozen_strided_variants);
