@@ -1,0 +1,81 @@
+(* SPDX-License-Identifier: PostgreSQL *)
+(** * Instances of the main theorems, to be computed
+
+    Arrays, tables and decisions at the corners, and for each what a theorem assumes and what it concludes, both as a boolean.
+    Witness.v proves that all of them are true.  `make prove-mutants` computes them with a definition changed: where a
+    hypothesis is true and its conclusion false, the theorem is false. *)
+From Coq Require Import String ZArith Bool List.
+From Pgquern.common Require Import Xid.
+From Pgquern.datfrozenxid Require Import Spec Algorithms Patch.
+Import ListNotations.
+Local Open Scope Z_scope.
+
+Record instance := Instance { claim : string; hypothesis : bool; conclusion : bool }.
+Definition fails (i : instance) : bool := hypothesis i && negb (conclusion i).
+Definition sound (i : instance) : bool := hypothesis i && conclusion i.
+
+Definition bounds_b (s : sort) (start sane : Z) : bool :=
+  (first_normal s <=? start) && (start <? RING) && (first_normal s <=? sane) && (sane <? RING) &&
+  negb (before s sane start).
+
+Definition same (a b : answer) : bool :=
+  match a, b with Oldest x, Oldest y => x =? y | Future i, Future j => i =? j | _, _ => false end.
+Definition same_rows (a b : rows_answer) : bool :=
+  match a, b with
+  | OldestOf x m, OldestOf y n => (x =? y) && (m =? n)
+  | FutureXid i, FutureXid j | FutureMulti i, FutureMulti j => i =? j
+  | _, _ => false
+  end.
+
+(** 100 XIDs across the wrap, an invalid one among every five. The oldest stands in the middle. *)
+Definition wrapped : list Z :=
+  map (fun i => if i mod 5 =? 0 then 0 else (2 ^ 32 - 60 + i) mod RING + (if 59 <? i then 3 else 0))
+    (map Z.of_nat (seq 30 70 ++ seq 1 29)).
+
+Definition corners : list Z := [0; 1; 2; 3; 4; 49; 50; 51; 2 ^ 31 + 49; 2 ^ 31 + 50; 2 ^ 31 + 51; 2 ^ 31; 2 ^ 31 + 1; 2 ^ 32 - 1].
+
+(** Each corner behind 17 values, between two long arrays, or at the end. *)
+Definition arrays : list (list Z) :=
+  flat_map (fun x => [firstn 17 wrapped ++ [x]; wrapped ++ [x] ++ wrapped; wrapped ++ [x; x]]) corners.
+
+Definition on_arrays (s : sort) (sane : Z) (l : list Z) : list instance :=
+  map (fun find => Instance "min_frozen_is_the_scan" (bounds_b s sane sane)
+                     (same (min_frozen find s sane sane l) (scan s sane l 1 sane))) [scalar_age; avx2_age; avx512_age].
+
+(** The minimum is not preceded by any value, and is found in the opposite order too. *)
+Definition is_minimum (s : sort) (sane : Z) (l : list Z) : list instance :=
+  match scan s sane l 1 sane with
+  | Oldest o =>
+      [Instance "scan_finds_the_minimum" (bounds_b s sane sane) (forallb (fun x => (x =? 0) || negb (before s x o)) l);
+       Instance "minimum_does_not_depend_on_the_order" (bounds_b s sane sane) (same (scan s sane (rev l) 1 sane) (Oldest o))]
+  | Future _ => []
+  end.
+
+Definition decisions (s : sort) (sane dat new : Z) : list instance :=
+  let need := need_update s dat new sane in
+  [Instance "one_comparison_decides" true (Bool.eqb (need_update_by_age s dat new sane) need);
+   Instance "kept_value_is_newer" true (need || (dat =? new) || (before s new dat && negb (before s sane dat)))].
+
+Definition table (multi : Z) : list row :=
+  map (fun x => Row (negb (x mod 7 =? 0)) x multi) (filter (fun x => x <=? 50) wrapped) ++ [Row true 50 50].
+
+Definition on_tables (multi : Z) : list instance :=
+  let rows := table multi in
+  map (fun find => Instance "min_frozen_rows_is_the_scan" true
+                     (same_rows (min_frozen_rows find 50 50 50 50 rows) (scan_rows 50 50 rows 1 50 50)))
+    [scalar_row_age; row_age].
+
+Definition fresh_cache (x m : Z) : instance :=
+  let dat := Pair x m in let new := Pair 40 40 in let sane := Pair 50 50 in
+  let plain := update dat new sane in let patched := update_patched (Some dat) dat new sane in
+  Instance "fresh_cache_changes_only_the_lock" true
+    (Bool.eqb (dirty patched) (dirty plain) && (xid (stored patched) =? xid (stored plain)) &&
+     (multi (stored patched) =? multi (stored plain))).
+
+Definition instances : list instance :=
+  flat_map (fun l => on_arrays Xids 50 l ++ on_arrays Multis 50 l) arrays ++
+  flat_map (fun l => is_minimum Xids 50 l ++ is_minimum Multis 50 l) arrays ++
+  flat_map (fun x => decisions Xids 50 x 40 ++ decisions Xids 50 x (2 ^ 31 + 51) ++ decisions Multis 50 x 40 ++
+    decisions Multis 50 x 50 ++ decisions Xids 50 x 50) corners ++
+  flat_map on_tables corners ++
+  map (fun p => fresh_cache (fst p) (snd p)) (list_prod [39; 40; 41; 60] [39; 40; 41; 60]).
