@@ -24,7 +24,7 @@ APT_c        := gcc g++ libc6-dev clang clang-format llvm libclang-rt-14-dev lib
 APT_coq      := coq libcoq-stdpp ocaml-nox ocaml-findlib time
 APT_java     := default-jdk-headless
 APT_maven    := default-jre-headless maven
-APT_postgres := postgresql-15 postgresql-client-15 postgresql-server-dev-15 xz-utils util-linux
+APT_postgres := postgresql-15 postgresql-client-15 postgresql-server-dev-15 xz-utils util-linux strace
 SETUP        := $(BUILD)/setup
 
 $(SETUP)/%.stamp: .ci/apt-need

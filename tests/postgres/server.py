@@ -203,6 +203,13 @@ class Server:
         quoted = {name: str(value).replace("'", "''") for name, value in merged.items()}
         self.write("postgresql.conf", "".join(f"{name} = '{value}'\n" for name, value in quoted.items()))
 
+    def folder(self, name: str) -> Path:
+        """A new folder that the server's processes can write to."""
+        path = self.base / name
+        path.mkdir()
+        self._own(path)
+        return path
+
     def _run(self, *command: str | Path) -> str:
         run = subprocess.run([*_as_server_user(), *command], capture_output=True, text=True, cwd=self.base)
         if run.returncode:
@@ -226,13 +233,16 @@ class Server:
     def running(self) -> bool:
         return self._postmaster is not None and self._postmaster.poll() is None
 
-    def start(self, *, wait_seconds: float = HANG_SECONDS) -> float:
-        """Start the postmaster; returns the seconds until it is ready (recovery included)."""
+    def start(self, *, wait_seconds: float = HANG_SECONDS, under: Sequence[str | Path] = ()) -> float:
+        """Start the postmaster; returns the seconds until it is ready (recovery included).
+
+        `under` is a command that runs the postmaster, in its own process: strace -D, say.
+        """
         began = time.monotonic()
         (self.data / "postmaster.pid").unlink(missing_ok=True)
         with self.log.open("ab") as log:
             self._postmaster = subprocess.Popen(
-                [*(_as_server_user() or ["setpriv"]), "--pdeathsig=SIGQUIT",
+                [*(_as_server_user() or ["setpriv"]), "--pdeathsig=SIGQUIT", *under,
                  self.home / "bin" / "postgres", "-D", self.data],
                 stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=self.base,
                 env={**os.environ, **self.environment},

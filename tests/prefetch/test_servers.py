@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: PostgreSQL
+"""Crash recoveries of real servers, recorded with strace, against the oracle.
+
+shared_buffers holds all that is read, so the fate of each reference is known; once it does not.
+"""
+
+import random
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pytest
+
+from tests.postgres.server import DEBIAN, EMBEDDED
+from tests.prefetch.trace.follow import follow
+from tests.prefetch.trace.record import Recorded, crashed, record, why_no_strace
+from tests.prefetch.trace.strace import Call, Trace
+from tests.tally import tally
+
+BUILDS = {build.label: build for build in (DEBIAN, EMBEDDED[15], EMBEDDED[18])}
+CONCURRENCIES = (0, 1, 3, 10, 32)
+UPDATES, ROWS = 100, 20_000
+SMALL_BUFFERS = "512kB"
+NAMES = [f"{label} {concurrency}" for label in BUILDS for concurrency in CONCURRENCIES]
+SMALL = [f"{label} small" for label in BUILDS]
+
+pytestmark = pytest.mark.servers
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Recorded]:
+    """Each build's cluster, crashed once, and recovered with each concurrency."""
+    if reason := why_no_strace():
+        pytest.skip(reason)
+    top, found = tmp_path_factory.mktemp("recovery"), {}
+    for label, build in BUILDS.items():
+        with crashed(build, UPDATES, ROWS) as crash:
+            for concurrency in CONCURRENCIES:
+                found[f"{label} {concurrency}"] = record(crash, concurrency, top / f"{label}-{concurrency}")
+            found[f"{label} small"] = record(crash, 10, top / f"{label}-small", SMALL_BUFFERS)
+    return found
+
+
+@pytest.mark.parametrize("name", [*NAMES, *SMALL])
+def test_a_recovery_conforms(recorded: dict[str, Recorded], name: str) -> None:
+    run = recorded[name]
+    followed = run.followed()
+    assert followed.mismatch == ""
+    assert followed.counters == run.counters
+    assert followed.peak <= run.concurrency
+    assert len(followed.steps) == len(run.calls().calls) > 150
+    tally("prefetch", "advises and reads of real servers explained", len(followed.steps))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_window_fills(recorded: dict[str, Recorded], name: str) -> None:
+    run = recorded[name]
+    followed = run.followed()
+    assert followed.peak == run.concurrency
+    assert followed.told == 0
+    if run.concurrency:
+        assert all(count > 0 for count in run.counters.values()), "the recovery has every sort of reference"
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_with_few_buffers_pages_come_back(recorded: dict[str, Recorded], name: str) -> None:
+    assert recorded[name].followed().told > 20
+
+
+# ---- tampered traces ---------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Tampered:
+    """Calls that are not the server's, and the first event that is wrong."""
+
+    calls: list[Call]
+    wrong: int
+
+
+def dropped(calls: list[Call], rng: random.Random) -> Tampered:
+    """An advise is missing."""
+    at = rng.choice([i for i, call in enumerate(calls) if call.what == "advise"])
+    return Tampered(calls[:at] + calls[at + 1 :], at + 1)
+
+
+def after_its_read(calls: list[Call], rng: random.Random) -> Tampered:
+    """An advise comes after the read of its block."""
+    pairs = [
+        (i, next(j for j in range(i, len(calls)) if calls[j] == replace(call, what="read", line=calls[j].line)))
+        for i, call in enumerate(calls)
+        if call.what == "advise"
+        and any((c.what, c.relation, c.block) == ("read", call.relation, call.block) for c in calls[i:])
+    ]
+    at, read = rng.choice(pairs)
+    return Tampered([*calls[:at], *calls[at + 1 : read + 1], calls[at], *calls[read + 1 :]], at + 1)
+
+
+def one_too_many(calls: list[Call], rng: random.Random) -> Tampered:
+    """An advise comes before the read that makes room for it."""
+    at = rng.choice([i for i in range(1, len(calls)) if calls[i].what == "advise" and calls[i - 1].what == "read"])
+    return Tampered([*calls[: at - 1], calls[at], calls[at - 1], *calls[at + 1 :]], at)
+
+
+@pytest.mark.parametrize("tamper", [dropped, after_its_read, one_too_many])
+@pytest.mark.parametrize("name", [name for name in NAMES if not name.endswith(" 0")])
+def test_a_tampered_recovery_is_refused_at_the_event(recorded: dict[str, Recorded], name: str, tamper: object) -> None:
+    run, rng = recorded[name], random.Random(name)
+    records, trace = run.records(), run.calls()
+    assert callable(tamper)
+    for _ in range(5):
+        tampered: Tampered = tamper(trace.calls, rng)
+        followed = follow(records, Trace(trace.path, tampered.calls, dict(trace.sizes)), run.concurrency, run.buffers)
+        assert followed.mismatch
+        assert followed.wrong == tampered.wrong
+        assert "Expected: " in followed.mismatch
+
+
+@pytest.mark.parametrize("label", BUILDS)
+def test_another_concurrency_is_refused(recorded: dict[str, Recorded], label: str) -> None:
+    for concurrency in CONCURRENCIES:
+        run = recorded[f"{label} {concurrency}"]
+        other = concurrency + 1
+        assert follow(run.records(), run.calls(), other, run.buffers).mismatch
+
+
+@pytest.mark.parametrize("label", BUILDS)
+def test_a_record_that_is_not_listed_is_missed(recorded: dict[str, Recorded], label: str, tmp_path: Path) -> None:
+    """One that reads a cold block, at the start or the end of the listing, where no gap shows."""
+    run = recorded[f"{label} 3"]
+    records = list(run.records())
+    blocks = [i for i, listed in enumerate(records) if listed.record.blocks]
+    assert follow(records[blocks[0] + 1 :], run.calls(), 3, run.buffers).mismatch
+    assert follow(records[: blocks[len(blocks) // 2]], run.calls(), 3, run.buffers).mismatch

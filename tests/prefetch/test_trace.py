@@ -1,0 +1,322 @@
+# SPDX-License-Identifier: PostgreSQL
+"""The checker of recorded recoveries: on the twelve blocks of the canonical picture, and on input that is broken."""
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from ref.prefetch import NO_RELATION, Effect, Relation
+from tests.prefetch.trace.check import main
+from tests.prefetch.trace.follow import follow
+from tests.prefetch.trace.listing import ListingError, Replay, lsn_of, lsn_text, read_listing, relation_of
+from tests.prefetch.trace.picture import Bar, bars, depths
+from tests.prefetch.trace.strace import Call, StraceError, read_strace
+
+FILE = "/srv/data/base/5/16384"
+PICTURE = ["a1", "a2", "a3", *(step for k in range(1, 10) for step in (f"p{k}", f"a{k + 3}")), "p10", "p11", "p12"]
+
+
+def strace_of(script: list[str]) -> str:
+    """A trace as strace writes it, of advises (a1) and reads (p1) of a file of 13 blocks."""
+    lines = [
+        f'1000.5 openat(AT_FDCWD</srv/data>, "base/5/16384", O_RDWR) = 5<{FILE}>',
+        f"1000.6 lseek(5<{FILE}>, 0, SEEK_END) = {13 * 8192}",
+    ]
+    for step in script:
+        offset = int(step[1:]) * 8192
+        if step[0] == "a":
+            lines.append(f"1000.7 fadvise64(5<{FILE}>, {offset}, 8192, POSIX_FADV_WILLNEED) = 0")
+        else:
+            lines.append(f'1000.8 pread64(5<{FILE}>, ""..., 8192, {offset}) = 8192')
+    return "\n".join([*lines, "1000.9 +++ exited with 0 +++", ""])
+
+
+def line(number: int, kind: str = "Transaction", description: str = "COMMIT now") -> str:
+    """A line of a listing: record `number`."""
+    return (
+        f"rmgr: {kind:<11} len (rec/tot):     54/    54, tx:        735, lsn: 0/{number * 64:08X}, "
+        f"prev 0/{number * 64 - 64:08X}, desc: {description}"
+    )
+
+
+def listing_of(blocks: int) -> str:
+    """A record without blocks, then one for each block, as pg_waldump lists them."""
+    first = line(16, "XLOG", "CHECKPOINT_REDO wal_level replica")
+    update = "HOT_UPDATE off 1 xmax 7 flags 0x00 ; new off 9 xmax 0, blkref #0: rel 1663/5/16384 blk {}"
+    return "".join(
+        text + "\n" for text in [first, *(line(16 + k, "Heap", update.format(k)) for k in range(1, blocks + 1))]
+    )
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> tuple[Path, Path]:
+    """A trace and a listing: the canonical picture, with three I/Os allowed."""
+    trace, listing = tmp_path / "trace", tmp_path / "wal"
+    trace.write_text(strace_of(PICTURE))
+    listing.write_text(listing_of(12))
+    return trace, listing
+
+
+def check(files: tuple[Path, Path], *options: str, wal: bool = True) -> tuple[int, str]:
+    """Exit code and output of the command."""
+    trace, listing = files
+    run = CliRunner().invoke(main, ["--strace", str(trace), *(["--wal", str(listing)] if wal else []), *options])
+    return run.exit_code, run.output
+
+
+@pytest.mark.parametrize("script", [PICTURE, PICTURE[:4] + PICTURE[5:]])
+def test_a_timeline_is_drawn(files: tuple[Path, Path], script: list[str]) -> None:
+    files[0].write_text(strace_of(script))
+    picture = files[0].parent / "pictures" / "timeline.png"
+    assert f"timeline: {picture}" in check(files, "--concurrency", "3", "--picture", str(picture))[1]
+    assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+def test_bars_go_from_an_advise_to_its_read() -> None:
+    script = ["p7", *PICTURE[:5], "a9"]
+    calls = [Call("advise" if step[0] == "a" else "read", NO_RELATION, int(step[1:]), 1) for step in script]
+    expected = [(7, None, 1), (1, 2, 5), (2, 3, None), (3, 4, None), (4, 6, None), (9, 7, None)]
+    assert bars(calls) == [Bar(*bar) for bar in expected]
+    assert depths(calls) == [0, 1, 2, 3, 2, 3, 4]
+
+
+def test_the_picture_of_twelve_blocks_conforms(files: tuple[Path, Path]) -> None:
+    code, said = check(files, "--concurrency", "3")
+    assert code == 0
+    assert "conforms: 24 advises and reads are those of 13 records" in said
+    assert "At most 3 of 3 advises were in flight" in said
+    assert "prefetch 12, hit 0, skip_init 0, skip_new 0, skip_fpw 0, skip_rep 0" in said
+
+
+@pytest.mark.parametrize(
+    ("script", "event", "expected"),
+    [
+        (PICTURE[:4] + PICTURE[5:], 5, "Expected: an advise of block 4"),  # a4 is dropped
+        ([*PICTURE[:6], "p3", "a5", *PICTURE[8:]], 7, "Expected: an advise of block 5"),  # moved after a read
+        (["a1", "a2", "p2", "a3", "p1", *PICTURE[4:5], *PICTURE[6:]], 3, "Expected: an advise of block 3"),
+        ([*PICTURE[:3], "a4", "p1", *PICTURE[5:]], 4, "Expected: a read of block 1"),  # four in flight
+        (PICTURE[:-1], 23, "The trace ends after event 23. Expected: a read of block 12"),
+        ([*PICTURE, "a5"], 25, "Expected: nothing more"),
+        ([*PICTURE[:9], "p12", *PICTURE[9:]], 10, "Expected: a read of block 4"),
+    ],
+)
+def test_a_tampered_picture_is_refused_at_the_event(
+    files: tuple[Path, Path], script: list[str], event: int, expected: str
+) -> None:
+    files[0].write_text(strace_of(script))
+    code, said = check(files, "--concurrency", "3")
+    assert code == 1
+    assert "does not conform" in said
+    assert f"vent {event}" in said
+    assert expected in said
+
+
+@pytest.mark.parametrize("concurrency", [1, 2, 4, 10])
+def test_another_concurrency_does_not_conform(files: tuple[Path, Path], concurrency: int) -> None:
+    assert check(files, "--concurrency", str(concurrency))[0] == 1
+
+
+def test_without_wal_only_the_bound_is_checked(files: tuple[Path, Path]) -> None:
+    code, said = check(files, "--concurrency", "3", wal=False)
+    assert code == 0
+    assert said.startswith("bounds hold: at most 3 of 3")
+    assert "conforms" not in said
+    code, said = check(files, "--concurrency", "2", wal=False)
+    assert code == 1
+    assert said.startswith("bounds do not hold: after event 3, line 5")
+    # An advise that is missing cannot be seen.
+    files[0].write_text(strace_of(PICTURE[:4] + PICTURE[5:]))
+    assert check(files, "--concurrency", "3", wal=False)[0] == 0
+
+
+def test_the_version_gives_the_concurrency(files: tuple[Path, Path]) -> None:
+    eager = [f"a{k}" for k in range(1, 11)] + [
+        s for k in range(1, 13) for s in (f"p{k}", f"a{k + 10}") if s not in ("a13", "a14")
+    ]
+    eager = [step for step in eager if int(step[1:]) <= 12]
+    files[0].write_text(strace_of(eager))
+    assert check(files)[0] == 0
+    assert check(files, "--version", "17")[0] == 0
+    assert check(files, "--version", "18")[0] == 1
+    code, said = check(files, "--version", "14")
+    assert code == 2
+    assert "14 has no recovery prefetching" in said
+
+
+# ---- small shared_buffers ----------------------------------------------------------------------------
+
+
+def test_with_few_buffers_the_trace_tells_what_was_evicted(files: tuple[Path, Path]) -> None:
+    """Block 1 is repeated within the window, so it is not advised again; but it is read again."""
+    update = "HOT_UPDATE off 1, blkref #0: rel 1663/5/16384 blk {}"
+    updates = [line(17 + k, "Heap", update.format(block)) for k, block in enumerate([1, 2, 1])]
+    files[1].write_text("\n".join([line(16), *updates]) + "\n")
+    files[0].write_text(strace_of(["a1", "p1", "a2", "p2", "p1"]))
+    assert check(files, "--concurrency", "1")[0] == 1
+    code, said = check(files, "--concurrency", "1", "--buffers", "1")
+    assert code == 0
+    assert "1 of them known from the trace alone" in said
+    files[0].write_text(strace_of(["a1", "p1", "a2", "p2", "a1", "p1"]))
+    assert check(files, "--concurrency", "1", "--buffers", "1")[0] == 1
+
+
+# ---- broken input ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("broken", "complaint"),
+    [
+        (strace_of(PICTURE).rsplit("\n", 2)[0], "cut off"),
+        (strace_of(PICTURE)[:900], "is not a line of strace"),
+        (strace_of(PICTURE).replace("fadvise64(", "fadv\x00", 1), "is not a line of strace"),
+        (strace_of(PICTURE).replace(f"5<{FILE}>", "5"), "record with -y"),
+        (strace_of(PICTURE).replace("24576", "24577"), "of a part of a block"),
+        (strace_of(PICTURE).replace("= 8192", "= 100", 1), "or short"),
+        (strace_of(PICTURE).replace("= 8192", "= -1 EIO (Input/output error)", 1), "failed"),
+        (strace_of(PICTURE) * 2, "has exited before"),
+        ("+++ exited with 0 +++\n", "no call on a file of a relation"),
+        ("", "cut off"),
+    ],
+)
+def test_a_broken_trace_is_refused(files: tuple[Path, Path], broken: str, complaint: str) -> None:
+    files[0].write_text(broken)
+    with pytest.raises(StraceError, match=complaint):
+        read_strace(files[0])
+    code, said = check(files, "--concurrency", "3")
+    assert code == 2
+    assert complaint in said
+
+
+@pytest.mark.parametrize(
+    ("broken", "complaint"),
+    [
+        ("", "no record"),
+        ("pg_waldump: error: no start WAL location given\n", "is not a record"),
+        (listing_of(12).replace("lsn: 0/", "lsn 0/", 1), "is not a record"),
+        ("".join(text for text in listing_of(12).splitlines(True) if "blk 7" not in text), "records are missing"),
+        (listing_of(12).replace("0/00000480", "0/00000440"), "does not start after"),
+        (listing_of(12) + line(29, "Mystery", "DO, blkref #0: rel 1663/5/16384 blk 1\n"), "it is not known here"),
+        (listing_of(12) + line(29, "Heap", "INSERT off 1, blkref #0: rel 1663/5/16384 fork xx blk 1\n"), "no fork"),
+        (listing_of(12) + line(29, "Heap", "INSERT off 1, blkref #0: rel 1663/5\n"), "block is garbled"),
+        (listing_of(12) + line(29, "Storage", "TRUNCATE base/5/16384\n"), "does not say of what"),
+        (listing_of(12) + line(29, "Database", "CREATE_FILE_COPY copy dir\n"), "directory is not named"),
+        (listing_of(12)[:-1], "the last line is cut off"),
+    ],
+)
+def test_a_broken_listing_is_refused(files: tuple[Path, Path], broken: str, complaint: str) -> None:
+    files[1].write_text(broken)
+    with pytest.raises(ListingError, match=complaint):
+        read_listing(files[1])
+    assert check(files, "--concurrency", "3")[0] == 2
+
+
+def test_a_relation_that_was_never_looked_at(files: tuple[Path, Path]) -> None:
+    files[0].write_text(
+        "\n".join(text for text in strace_of(PICTURE).splitlines() if "lseek" not in text and "openat" not in text)
+    )
+    code, said = check(files, "--concurrency", "3")
+    assert code == 1
+    assert "never looks at the length of relation 1663/5/16384" in said
+
+
+def test_of_a_folder_the_startup_process_is_taken(files: tuple[Path, Path], tmp_path: Path) -> None:
+    folder = tmp_path / "traces"
+    folder.mkdir()
+    (folder / "trace.1").write_text("+++ exited with 0 +++\n")
+    (folder / "trace.2").write_text(strace_of(PICTURE))
+    assert read_strace(folder).path.name == "trace.2"
+    label = 'openat(AT_FDCWD</srv/data>, "backup_label", O_RDONLY) = -1 ENOENT (No such file or directory)\n'
+    (folder / "trace.3").write_text(label + strace_of(["p1"]))
+    assert read_strace(folder).path.name == "trace.3"
+    (folder / "none").mkdir()
+    with pytest.raises(StraceError, match="no file"):
+        read_strace(folder / "none")
+
+
+# ---- what listings and paths mean ----------------------------------------------------------------------
+
+
+def test_what_records_do_is_read_from_their_lines(tmp_path: Path) -> None:
+    relation = "rel 1663/5/16384"
+    kinds = [
+        ("Heap", f"INSERT+INIT off 1, blkref #0: {relation} blk 3"),
+        ("Heap", f"INSERT off 1, blkref #0: {relation} blk 3 FPW"),
+        ("Heap", f"INSERT off 1, blkref #0: {relation} fork main blk 3 (FPW); hole: offset: 3, length: 5"),
+        ("Heap", f"INSERT off 1, blkref #0: {relation} blk 3 FPW for WAL verification"),
+        ("Heap2", f"VISIBLE x, blkref #0: {relation} fork vm blk 0, blkref #1: {relation} blk 9"),
+        ("XLOG", f"FPI_FOR_HINT , blkref #0: {relation} blk 3"),
+        ("Btree", f"SPLIT_L x, blkref #0: {relation} blk 3, blkref #1: {relation} blk 4"),
+        ("Storage", "CREATE base/5/16390"),
+        ("Storage", "CREATE base/5/16390_fsm"),
+        ("Storage", "TRUNCATE base/5/16384 to 133 blocks flags 7"),
+        ("Database", "CREATE_FILE_COPY copy dir 1663/1 to 1663/16400"),
+        ("XLOG", "CHECKPOINT_SHUTDOWN redo 0/1"),
+        ("Transaction", "COMMIT 2026-11-22 07:37:40 UTC; rels: base/5/16389 base/5/16392_vm; inval msgs: catcache 5"),
+    ]  # fmt: skip
+    path = tmp_path / "wal"
+    path.write_text("".join(line(16 + k, *kind) + "\n" for k, kind in enumerate(kinds)))
+    listed = read_listing(path)
+    own = Relation(1663, 5, 16384)
+    assert [record.replays for record in listed[:7]] == [
+        (Replay.INIT,), (Replay.INIT,), (Replay.INIT,), (Replay.READ,), (Replay.READ, Replay.READ), (Replay.NOTHING,),
+        (Replay.READ, Replay.INIT),
+    ]  # fmt: skip
+    assert [record.record.blocks[0].has_image for record in listed[:4]] == [False, True, True, True]
+    assert listed[0].record.blocks[0].will_init
+    assert [reference.fork for reference in listed[4].record.blocks] == [2, 0]
+    created, fsm, truncated, copied, shutdown, commit = listed[7:]
+    assert (created.record.effect, created.record.relation) == (Effect.CREATE, Relation(1663, 5, 16390))
+    assert fsm.record.effect is Effect.NONE
+    assert (truncated.record.effect, truncated.record.relation, truncated.record.block) == (Effect.TRUNCATE, own, 133)
+    assert (copied.record.effect, copied.record.relation.database) == (Effect.CREATE_DATABASE, 16400)
+    assert shutdown.record.effect is Effect.TIMELINE
+    assert commit.drops == (Relation(1663, 5, 16389),)
+
+
+def test_blocks_on_lines_of_their_own_are_read(tmp_path: Path) -> None:
+    """As `pg_waldump -b` prints them."""
+    path = tmp_path / "wal"
+    path.write_text(
+        line(16, "Heap", "INSERT off 1") + "\n\tblkref #0: rel 1663/5/16384 fork main blk 7\n\n" + line(17) + "\n"
+    )
+    listed = read_listing(path)
+    assert [reference.block for reference in listed[0].record.blocks] == [7]
+    assert len(listed) == 2
+
+
+def test_paths_and_lsns() -> None:
+    assert relation_of("base/5/16384") == Relation(1663, 5, 16384)
+    assert relation_of("/srv/base/data/base/5/16384.2") == Relation(1663, 5, 16384)
+    assert relation_of("global/1262") == Relation(1664, 0, 1262)
+    assert relation_of("pg_tblspc/16400/PG_15_202209061/5/16385") == Relation(16400, 5, 16385)
+    for other in (
+        "base/5/16384_vm",
+        "base/5/16384_init.1",
+        "base/5/pg_filenode.map",
+        "global/pg_control",
+        "pg_wal/0001",
+    ):
+        assert relation_of(other) is None
+    assert lsn_text(lsn_of("A/155A1B8")) == "A/155A1B8"
+
+
+def test_a_second_file_of_a_relation_goes_on_where_the_first_ends(tmp_path: Path) -> None:
+    trace = tmp_path / "trace"
+    trace.write_text(
+        f"lseek(5<{FILE}>, 0, SEEK_END) = {2**30}\nlseek(6<{FILE}.1>, 0, SEEK_END) = 16384\n"
+        f"fadvise64(6<{FILE}.1>, 8192, 8192, POSIX_FADV_WILLNEED) = 0\npreadv(6<{FILE}.1>, [], 2, 0) = 16384\n"
+        "+++ exited with 0 +++\n"
+    )
+    read, own = read_strace(trace), Relation(1663, 5, 16384)
+    assert read.sizes == {own: 131074}
+    assert read.calls == [Call("advise", own, 131073, 3), Call("read", own, 131072, 4), Call("read", own, 131073, 4)]
+
+
+def test_reads_of_one_record_come_in_any_order(files: tuple[Path, Path]) -> None:
+    two = "UPDATE off 1, blkref #0: rel 1663/5/16384 blk 1, blkref #1: rel 1663/5/16384 blk 2"
+    files[1].write_text(line(16) + "\n" + line(17, "Heap", two) + "\n")
+    records = read_listing(files[1])
+    for reads in (["p1", "p2"], ["p2", "p1"]):
+        files[0].write_text(strace_of(["a1", "a2", *reads]))
+        assert not follow(records, read_strace(files[0]), 10, 99).mismatch

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: PostgreSQL
+"""Whether a recorded recovery does what recovery prefetching must do, or the first event that does not.
+
+Give the strace of the startup process, and the WAL that it replayed as pg_waldump lists it. tests/README.md says how
+both are recorded. Without the WAL only a bound can be checked: an advise that is missing looks like a cached block.
+Exits with 0 if the trace conforms (or the bound holds), with 1 if it does not, with 2 if it cannot be read.
+"""
+
+import sys
+from pathlib import Path
+
+import click
+
+from tests.prefetch.trace.follow import Followed, follow
+from tests.prefetch.trace.listing import ListingError, read_listing
+from tests.prefetch.trace.picture import depths, draw
+from tests.prefetch.trace.strace import StraceError, Trace, read_strace
+
+FIRST_MAJOR = 15
+DECODE_BUFFER = 512 * 1024
+"""wal_decode_buffer_size, by default."""
+
+
+def default_concurrency(major: int) -> int:
+    """maintenance_io_concurrency, by default. ValueError for a major without recovery prefetching."""
+    if major < FIRST_MAJOR:
+        raise ValueError(f"PostgreSQL {major} has no recovery prefetching; {FIRST_MAJOR} is the first that has it")
+    return 16 if major >= 18 else 10
+
+
+@click.command(help=__doc__)
+@click.option("--strace", "trace_path", required=True, type=click.Path(exists=True, path_type=Path))
+@click.option("--wal", "wal_path", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.option("--version", "major", default=15, show_default=True, help="The server's major version.")
+@click.option("--concurrency", type=click.IntRange(min=0), help="maintenance_io_concurrency; default: the version's.")
+@click.option("--buffers", default=16384, show_default=True, help="shared_buffers, in pages of 8 KiB.")
+@click.option("--picture", type=click.Path(path_type=Path), help="Where a timeline is drawn, if anywhere.")
+def main(
+    trace_path: Path, wal_path: Path | None, major: int, concurrency: int | None, buffers: int, picture: Path | None
+) -> None:
+    """Hold a trace against the definition."""
+    try:
+        limit = default_concurrency(major) if concurrency is None else concurrency
+        trace = read_strace(trace_path)
+        records = read_listing(wal_path) if wal_path else None
+    except (StraceError, ListingError, ValueError) as error:
+        click.echo(f"trace-check: {error}", err=True)
+        sys.exit(2)
+    if records is None:
+        wrong, verdict = check_bound(trace, limit)
+        holds = wrong is None
+    else:
+        followed = follow(records, trace, limit, buffers)
+        verdict = conforms(followed, trace, limit)
+        holds, wrong = not followed.mismatch, followed.wrong
+    click.echo(verdict)
+    if picture:
+        draw(trace.calls, limit, wrong, picture)
+        click.echo(f"timeline: {picture}")
+    sys.exit(0 if holds else 1)
+
+
+def check_bound(trace: Trace, limit: int) -> tuple[int | None, str]:
+    """The first event that breaks the bound, if any, and the verdict."""
+    depth = depths(trace.calls)
+    wrong = next((event for event, count in enumerate(depth, 1) if count > limit), None)
+    advises = sum(call.what == "advise" for call in trace.calls)
+    if wrong is None:
+        return None, (
+            f"bounds hold: at most {max(depth, default=0)} of {limit} advised blocks were unread at any time "
+            f"({advises} advises, {len(trace.calls) - advises} reads). Whether each advise came when it had to, only "
+            "the WAL can tell: give WAL=listing."
+        )
+    return wrong, (
+        f"bounds do not hold: after event {wrong}, line {trace.calls[wrong - 1].line} of the trace, {limit + 1} "
+        f"advised blocks are unread; the concurrency is {limit}. Some records advise a block and never read it: give "
+        "WAL=listing to take them into account."
+    )
+
+
+def conforms(followed: Followed, trace: Trace, limit: int) -> str:
+    """The verdict in words."""
+    if followed.mismatch:
+        size = followed.decoded
+        hint = f" Decoded records may have filled a decode buffer of {DECODE_BUFFER >> 10} kB." * (size > DECODE_BUFFER)
+        return f"does not conform. {followed.mismatch}{hint}"
+    counters = ", ".join(f"{name} {count}" for name, count in followed.counters.items())
+    told = f", {followed.told} of them known from the trace alone: shared_buffers is small" if followed.told else ""
+    last = f"; the last event is in line {trace.calls[-1].line}" if trace.calls else ""
+    return (
+        f"conforms: {len(followed.steps)} advises and reads are those of {followed.replayed} records{told}{last}. At "
+        f"most {followed.peak} of {limit} advises were in flight.\npg_stat_recovery_prefetch must show: {counters}"
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,195 @@
+# SPDX-License-Identifier: PostgreSQL
+"""What pg_waldump prints, as records of the oracle, with what replay does to each block.
+
+A listing has a line a record; `pg_waldump -b` adds lines for the blocks, which are read too. It must be complete: each
+record names the one before it. It does not say which blocks are initialised: INITIALISED does, from the calls of
+XLogRegisterBuffer with REGBUF_WILL_INIT in upstream's access methods.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+
+from ref.prefetch import MAIN_FORK, NO_RELATION, BlockReference, Effect, Record, Relation
+
+FORKS = {None: MAIN_FORK, "main": MAIN_FORK, "fsm": 1, "vm": 2, "init": 3}
+DEFAULT_TABLESPACE, GLOBAL_TABLESPACE = 1663, 1664
+
+
+class ListingError(ValueError):
+    """The listing cannot be read; the text says where and why."""
+
+
+class Replay(Enum):
+    """What replay does with a block."""
+
+    READ = "read"
+    """It reads the page, if the block exists."""
+    INIT = "init"
+    """It writes the page anew, from nothing or from a full page image: nothing is read, and the file may grow."""
+    NOTHING = "nothing"
+
+
+@dataclass(frozen=True)
+class Listed:
+    """A record of a listing. `kind`: resource manager and record type. `replays`: by block, as in record.blocks."""
+
+    record: Record
+    kind: str
+    replays: tuple[Replay, ...]
+    drops: tuple[Relation, ...]
+    """Relations whose files are removed."""
+    length: int
+    """Bytes of the record in the WAL."""
+
+
+INITIALISED: dict[str, set[int]] = {
+    "Heap INSERT+INIT": {0},
+    "Heap UPDATE+INIT": {0},
+    "Heap HOT_UPDATE+INIT": {0},
+    "Heap2 MULTI_INSERT+INIT": {0},
+    "Btree SPLIT_L": {1},
+    "Btree SPLIT_R": {1},
+    "Btree NEWROOT": {0, 2},
+    "Btree INSERT_META": {2},
+    "Btree META_CLEANUP": {0},
+    "Btree MARK_PAGE_HALFDEAD": {0},
+    "Btree UNLINK_PAGE": {0, 3},
+    "Btree UNLINK_PAGE_META": {0, 3, 4},
+    "Sequence LOG": {0},
+}
+"""By kind: the blocks that are initialised. Other kinds of these resource managers initialise none."""
+KNOWN = {"XLOG", "Transaction", "Storage", "CLOG", "Database", "Tablespace", "MultiXact", "RelMap", "Standby", "Heap2",
+         "Heap", "Btree", "Sequence", "CommitTs", "ReplicationOrigin", "Generic", "LogicalMessage"}  # fmt: skip
+"""Resource managers of which this module knows what their records do."""
+
+_LINE = re.compile(
+    r"rmgr: (?P<rmgr>\S+)\s+len \(rec/tot\):\s*\d+/\s*(?P<length>\d+), tx:\s*\d+, "
+    r"lsn: (?P<lsn>[0-9A-F]+/[0-9A-F]+), prev (?P<prev>[0-9A-F]+/[0-9A-F]+), desc: (?P<type>[A-Z_0-9+]+)\b(?P<rest>.*)"
+)
+_BLOCK = re.compile(
+    r"blkref #(\d+): rel (\d+)/(\d+)/(\d+)(?: fork (\w+))? blk (\d+)(?: \(?FPW(?P<verify> for WAL verification)?\)?)?"
+)
+_PATH = re.compile(r"(?<!\w)(?:base/(\d+)|(global)|pg_tblspc/(\d+)/[^/]+/(\d+))/(\d+)(?![\d_])")
+
+
+def lsn_of(text: str) -> int:
+    """0/155A1B8 as a number."""
+    high, low = text.split("/")
+    return (int(high, 16) << 32) + int(low, 16)
+
+
+def lsn_text(lsn: int) -> str:
+    """And back, as servers write it."""
+    return f"{lsn >> 32:X}/{lsn & 0xFFFFFFFF:X}"
+
+
+def relation_of(path: str) -> Relation | None:
+    """The relation whose main fork lies at a path such as base/5/16384; None for any other path."""
+    found = _PATH.search(path)
+    if found is None:
+        return None
+    base, shared, tablespace, database, number = found.groups()
+    if shared:
+        return Relation(GLOBAL_TABLESPACE, 0, int(number))
+    return Relation(int(tablespace or DEFAULT_TABLESPACE), int(base or database), int(number))
+
+
+def read_listing(path: Path) -> list[Listed]:
+    """All records. ListingError if a line is garbled, a record is missing or of an unknown kind, or none is there."""
+    text = path.read_text(errors="replace")
+    lines = list(_joined(text.splitlines()))
+    if not lines:
+        raise ListingError(f"{path}: no record; it must be what pg_waldump prints")
+    if not text.endswith("\n"):
+        raise ListingError(f"{path}: the last line is cut off")
+    found = []
+    for number, line in lines:
+        match = _LINE.match(line)
+        if match is None:
+            raise ListingError(f"{path}, line {number} is not a record as pg_waldump prints it: {line[:60]!r}")
+        found.append(match)
+    listed: list[Listed] = []
+    for (number, _), match, after in zip(lines, found, [*found[1:], None], strict=True):
+        lsn = lsn_of(match["lsn"])
+        if listed and lsn_of(match["prev"]) != listed[-1].record.lsn:
+            raise ListingError(
+                f"{path}, line {number}: the record at {match['lsn']} follows one at {match['prev']}, but the line "
+                f"before lists {lsn_text(listed[-1].record.lsn)}: records are missing"
+            )
+        next_lsn = lsn_of(after["lsn"]) if after else lsn + int(match["length"])
+        if next_lsn <= lsn:
+            raise ListingError(f"{path}, line {number}: the next record does not start after {match['lsn']}")
+        listed.append(_listed(match, lsn, next_lsn, f"{path}, line {number}"))
+    return listed
+
+
+def _joined(lines: Iterable[str]) -> Iterator[tuple[int, str]]:
+    """Each record's lines as one: those about blocks are indented. With the number of the first of them."""
+    number, record = 0, ""
+    for at, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        if record and line[0] in " \t":
+            record += "," + line
+            continue
+        if record:
+            yield number, record
+        number, record = at, line
+    if record:
+        yield number, record
+
+
+def _listed(match: re.Match[str], lsn: int, next_lsn: int, where: str) -> Listed:
+    kind, rest = f"{match['rmgr']} {match['type']}", match["rest"]
+    initialised = INITIALISED.get(kind, set())
+    blocks, replays = [], []
+    for found in _BLOCK.finditer(rest):
+        number, tablespace, database, relation, fork, block = found.groups()[:6]
+        if fork not in FORKS:
+            raise ListingError(f"{where}: no fork is called {fork!r}")
+        has_image = "FPW" in found.group()
+        init = int(number) in initialised
+        name = Relation(int(tablespace), int(database), int(relation))
+        blocks.append(BlockReference(name, int(block), FORKS[fork], has_image, init))
+        if init or (has_image and not found["verify"]):
+            replays.append(Replay.INIT)
+        else:
+            replays.append(Replay.NOTHING if kind == "XLOG FPI_FOR_HINT" else Replay.READ)
+    if len(blocks) < rest.count("blkref #"):
+        raise ListingError(f"{where}: a reference to a block is garbled")
+    if blocks and match["rmgr"] not in KNOWN:
+        raise ListingError(f"{where}: it is not known here which blocks a record of {match['rmgr']} initialises")
+    effect, relation, length = _effect(kind, rest, where)
+    record = Record(lsn, next_lsn, tuple(blocks), effect, relation, length)
+    return Listed(record, kind, tuple(replays), tuple(_drops(kind, rest)), int(match["length"]))
+
+
+def _effect(kind: str, rest: str, where: str) -> tuple[Effect, Relation, int]:
+    """What else a record does. A record that creates or truncates another fork than the main one does nothing here."""
+    if kind in ("XLOG CHECKPOINT_SHUTDOWN", "XLOG END_OF_RECOVERY"):
+        return Effect.TIMELINE, NO_RELATION, 0
+    if kind == "Storage CREATE":
+        created = relation_of(rest)
+        return (Effect.CREATE, created, 0) if created else (Effect.NONE, NO_RELATION, 0)
+    if kind == "Storage TRUNCATE":
+        truncated, length = relation_of(rest), re.search(r" to (\d+) blocks", rest)
+        if not truncated or not length:
+            raise ListingError(f"{where}: a truncation that does not say of what, and to how many blocks")
+        return Effect.TRUNCATE, truncated, int(length[1])
+    if kind == "Database CREATE_FILE_COPY":
+        copied = re.search(r"to (?:pg_tblspc/\d+/[^/]+|base|\d+)/(\d+)", rest)
+        if not copied:
+            raise ListingError(f"{where}: a database is created, and its directory is not named")
+        return Effect.CREATE_DATABASE, Relation(0, int(copied[1]), 0), 0
+    return Effect.NONE, NO_RELATION, 0
+
+
+def _drops(kind: str, rest: str) -> Iterator[Relation]:
+    """The relations that the end of a transaction removes."""
+    if kind.startswith("Transaction ") and (rels := re.search(r"; rels:((?: [^ ;]+)+)", rest)):
+        for path in rels[1].split():
+            if relation := relation_of(path):
+                yield relation

@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: PostgreSQL
+"""Crash recoveries of real servers, recorded with strace, and the WAL that they replayed, as a listing."""
+
+import re
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from ref.prefetch import COUNTERS
+from tests.postgres.server import DEBIAN, Build, Server, wait_for
+from tests.prefetch.trace.follow import Followed, follow
+from tests.prefetch.trace.listing import Listed, lsn_of, read_listing
+from tests.prefetch.trace.strace import Trace, read_strace
+
+STRACE = ("strace", "-D", "-ff", "-y", "-s", "0", "-e", "trace=fadvise64,pread64,preadv,openat,close,lseek")
+SETTINGS: dict[str, str | int] = {
+    "full_page_writes": "off",  # with images the first change of a page reads nothing
+    "checkpoint_timeout": "1h",
+    "max_wal_size": "10GB",
+    "wal_keep_size": "1GB",  # what was replayed is listed afterwards
+    "bgwriter_lru_maxpages": 0,
+}
+BLOCK_SIZE = 8192
+
+
+def why_no_strace() -> str | None:
+    """Why nothing can be recorded here; None if it can."""
+    if shutil.which("strace") is None:
+        return "strace is not installed: run `make setup`"
+    run = subprocess.run(["strace", "-o", "/dev/null", "true"], capture_output=True, text=True)
+    return None if run.returncode == 0 else f"no permission to ptrace: {run.stderr.strip()[:100]}"
+
+
+def change_pages(server: Server, updates: int, rows: int) -> None:
+    """Tables that are there at the checkpoint; then updates of scattered rows, and relations that come, shrink and go.
+
+    Cold blocks, cached blocks, repeated blocks, blocks that are initialised, files that grow and that do not exist yet
+    or any more, full page images, other forks.
+    """
+    server.execute("CREATE TABLE t (k int PRIMARY KEY, v int) WITH (fillfactor = 50)")
+    server.execute(f"INSERT INTO t SELECT i, 0 FROM generate_series(1, {rows}) i")
+    server.execute("CREATE TABLE gone AS SELECT i FROM generate_series(1, 2000) i")
+    server.execute("CREATE SEQUENCE s")
+    server.execute("CHECKPOINT")
+    with server.connect() as session:
+        for i in range(updates):
+            session.execute("UPDATE t SET v = v + 1 WHERE k = %s", (i * 7919 % rows + 1,))
+            if i % 10 == 3:
+                session.execute("INSERT INTO t VALUES (%s, 0)", (rows + 1 + i,))
+                session.execute("SELECT nextval('s')")
+        session.execute("CREATE TABLE fresh (a int PRIMARY KEY)")
+        session.execute("INSERT INTO fresh SELECT generate_series(1, 20)")
+        session.execute("TRUNCATE fresh")
+        session.execute("INSERT INTO fresh SELECT generate_series(1, %s)", (3 * updates,))
+        session.execute("DELETE FROM t WHERE k > %s", (rows - updates,))
+        session.execute("VACUUM t")
+        session.execute("UPDATE gone SET i = i + 1 WHERE i % 500 = 7")
+        session.execute("DROP TABLE fresh, gone")
+        session.execute("ALTER SYSTEM SET full_page_writes = on")
+        session.execute("SELECT pg_reload_conf()")
+        wait_for(lambda: server.execute("SHOW full_page_writes") == [("on",)], "full_page_writes")
+        for i in range(updates // 10):
+            session.execute("UPDATE t SET v = v + 1 WHERE k = %s", (i * 37 + 2,))
+
+
+@dataclass(frozen=True)
+class Crashed:
+    """A cluster that was stopped at once, and where its recovery starts."""
+
+    build: Build
+    data: Path
+    redo: str
+
+
+@contextmanager
+def crashed(build: Build, updates: int, rows: int) -> Iterator[Crashed]:
+    """A cluster whose recovery has much to read: `updates` of a table of so many rows. It is removed at the end."""
+    with tempfile.TemporaryDirectory(prefix="pgquern-", dir="/tmp") as folder:
+        with Server(build, settings={**SETTINGS, "shared_buffers": "64MB"}) as server:
+            change_pages(server, updates, rows)
+            ((redo,),) = server.execute("SELECT redo_lsn::text FROM pg_control_checkpoint()")
+            server.stop("immediate")
+            data = Path(folder) / "data"
+            shutil.copytree(server.data, data, symlinks=True)
+        yield Crashed(build, data, str(redo))
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """A recovery: its trace, the records it replayed, and pg_stat_recovery_prefetch after it."""
+
+    build: Build
+    concurrency: int
+    buffers: int
+    listing: Path
+    trace: Path
+    counters: dict[str, int]
+
+    def records(self) -> Sequence[Listed]:
+        return read_listing(self.listing)
+
+    def calls(self) -> Trace:
+        return read_strace(self.trace)
+
+    def followed(self) -> Followed:
+        return follow(self.records(), self.calls(), self.concurrency, self.buffers)
+
+
+def record(crash: Crashed, concurrency: int, into: Path, shared_buffers: str = "128MB") -> Recorded:
+    """Let a copy of a crashed cluster recover, under strace."""
+    settings = {**SETTINGS, "shared_buffers": shared_buffers, "maintenance_io_concurrency": concurrency}
+    into.mkdir()
+    with Server(crash.build, settings=settings, template=crash.data, start_now=False) as server:
+        traces = server.folder("traces")
+        server.start(under=[*STRACE, "-o", traces / "trace"])
+        ((buffers,),) = server.execute("SELECT setting::int FROM pg_settings WHERE name = 'shared_buffers'")
+        (counters,) = server.execute(f"SELECT {', '.join(COUNTERS)} FROM pg_stat_recovery_prefetch")
+        listing = into / "wal"
+        listing.write_text(list_wal(server, crash))
+        server.stop()
+        wait_for(lambda: all("+++ exited" in file.read_text()[-200:] for file in traces.iterdir()), "strace to end")
+        shutil.copytree(traces, into / "traces")
+    return Recorded(
+        crash.build, concurrency, int(buffers), listing, into / "traces", dict(zip(COUNTERS, counters, strict=True))
+    )
+
+
+def list_wal(server: Server, crash: Crashed) -> str:
+    """What a server that has recovered replayed, as pg_waldump prints it.
+
+    Debian's pg_waldump knows the WAL of its own major. For others the server itself lists it, by pg_walinspect: the
+    same words, put together here as pg_waldump does.
+    """
+    last = re.findall(r"redo done at ([0-9A-F/]+)", server.log_text())[-1]
+    if server.build.major == DEBIAN.major:
+        command: list[str | Path] = [DEBIAN.bin / "pg_waldump", "-p", crash.data / "pg_wal", "-s", crash.redo]
+        listing = subprocess.run(command, capture_output=True, text=True).stdout
+        return "".join(line for line in listing.splitlines(True) if lsn_of(_lsn(line)) <= lsn_of(last))
+    server.execute("CREATE EXTENSION pg_walinspect")
+    rows = server.execute(
+        "SELECT resource_manager, record_type, record_length, start_lsn::text, prev_lsn::text,"
+        f" coalesce(description, ''), coalesce(', ' || block_ref, '') FROM pg_get_wal_records_info('{crash.redo}',"
+        f" pg_current_wal_flush_lsn()) WHERE start_lsn <= '{last}' ORDER BY start_lsn"
+    )
+    return "".join(
+        f"rmgr: {manager:<11} len (rec/tot): {length:6}/{length:6}, tx: 0, lsn: {lsn}, prev {prev}, "
+        f"desc: {kind} {description}{blocks}\n"
+        for manager, kind, length, lsn, prev, description, blocks in rows
+    )
+
+
+def _lsn(line: str) -> str:
+    found = re.search(r"lsn: ([0-9A-F]+/[0-9A-F]+)", line)
+    return found[1] if found else "0/0"
