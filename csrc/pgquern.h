@@ -32,5 +32,6 @@
 #include "prefetch/prefetch.h"
 #include "snapbuild/snapbuild.h"
 #include "tiercache/tiercache.h"
+#include "tornpage/tornpage.h"
 
 #endif
