@@ -19,8 +19,7 @@ const pgq_tornpage_checksum_variant pgq_tornpage_checksum_variants[] = {
     {"upstream_avx512", "pg_checksum_page: the compiler vectorises it with AVX-512", pgq_cpu_avx512,
      pgq_tornpage_checksum_upstream_avx512},
 #endif
-    {"scalar", "a shorter chain, the prime as 2^24 + 403", pgq_cpu_any,
-     pgq_tornpage_checksum_scalar},
+    {"scalar", "a shorter chain, the prime as 2^24 + 403", pgq_cpu_any, pgq_tornpage_checksum_scalar},
 #if defined(__x86_64__)
     {"avx2", "the same chain, 2 pages of a batch side by side", pgq_cpu_avx2, pgq_tornpage_checksum_avx2},
     {"avx512", "the xors are one instruction, 4 pages of a batch side by side", pgq_cpu_avx512,

@@ -27,7 +27,7 @@ def random_page(rng: Random, block_size: int, block: int) -> bytearray:
 
 
 def broken_header(rng: Random, page: bytearray, block: int) -> None:
-    """Break one rule of the header, and make the checksum right for it; or leave pd_upper 0 on a page that is not new."""
+    """Break one rule of the header and make the checksum right for it, or set pd_upper to 0."""
     size = len(page)
     upper, special = struct.unpack_from("<HH", page, 14)
     at, value = rng.choice([

@@ -104,7 +104,9 @@ def test_the_oracle_refuses_the_same() -> None:
             checksums(pages, block_size=block_size, first_block=first)
 
 
-@given(seed=st.integers(0, 2**32), count=st.integers(0, 40), block_size=st.sampled_from([1024, 2048]), first=first_blocks)
+@given(
+    seed=st.integers(0, 2**32), count=st.integers(0, 40), block_size=st.sampled_from([1024, 2048]), first=first_blocks
+)
 def test_check(seed: int, count: int, block_size: int, first: int) -> None:
     """All verdicts, and the first wrong page, on mixtures of sound and broken pages."""
     rng = Random(seed)
