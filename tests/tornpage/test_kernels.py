@@ -121,6 +121,8 @@ def test_check(seed: int, count: int, block_size: int, first: int) -> None:
     assert [int(v) for v in found] == [int(v) for v in wanted]
     wrong = [first + i for i, v in enumerate(wanted) if v >= ref.Verdict.CHECKSUM]
     assert first_wrong(b"".join(pages), block_size=block_size, first_block=first) == (wrong[0] if wrong else None)
+    status = lib.pgq_tornpage_check(b"".join(pages), count, block_size, first, ffi.new("uint8_t[]", count))
+    assert status.index == (wrong[0] - first + 1 if wrong else 0)
     for verdict in set(found):
         event(verdict.name)
     tally("tornpage", "pages judged", count)

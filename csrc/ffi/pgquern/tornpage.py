@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: PostgreSQL
-"""PostgreSQL's page checksum by any of the C library's variants, and the check of a relation's pages."""
+"""PostgreSQL's page checksum by any of the C library's variants, the check of a relation's pages, and the store."""
 
+from collections.abc import Sequence
 from enum import IntEnum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from _pgquern import ffi, lib
 
@@ -78,3 +79,119 @@ def first_wrong(pages: "Pages", *, block_size: int = 8192, first_block: int = 0)
     if status.code != lib.PGQ_OK:
         raise PgquernError(status.code, status.index)
     return None
+
+
+class File(IntEnum):
+    """The files of a store."""
+
+    DATA = lib.PGQ_TORNPAGE_DATA
+    LOG = lib.PGQ_TORNPAGE_LOG
+    AREA = lib.PGQ_TORNPAGE_AREA
+    CONTROL = lib.PGQ_TORNPAGE_CONTROL
+
+
+class Protection(IntEnum):
+    """What makes recovery safe after a torn write in place."""
+
+    NONE = lib.PGQ_TORNPAGE_NONE
+    IMAGES = lib.PGQ_TORNPAGE_IMAGES
+    DOUBLE_WRITE = lib.PGQ_TORNPAGE_DOUBLE_WRITE
+    ATOMIC = lib.PGQ_TORNPAGE_ATOMIC
+
+
+class Device(Protocol):
+    """File operations. Any exception counts as a failure of the operation."""
+
+    def read(self, file: int, at: int, size: int) -> bytes: ...
+    def write(self, file: int, at: int, data: bytes) -> None: ...
+    def sync(self, file: int) -> None: ...
+
+
+class Store:
+    """A store of pages over a device, as csrc/tornpage/tornpage.h says. Each refusal is a PgquernError.
+
+    `failure` is the exception that a file operation has raised, if one has.
+    """
+
+    def __init__(
+        self, device: Device, *, protection: int, block_size: int, pages: int, log_capacity: int, slots: int = 8
+    ) -> None:
+        self.failure: Exception | None = None
+        self._size = block_size
+        self._callbacks = (
+            ffi.callback("int(void *, int, uint64_t, void *, size_t)", self._reader(device)),
+            ffi.callback("int(void *, int, uint64_t, const void *, size_t)", self._writer(device)),
+            ffi.callback("int(void *, int)", self._syncer(device)),
+        )
+        config = ffi.new("pgq_tornpage_config *", (protection, block_size, pages, slots, log_capacity))
+        table = ffi.new("pgq_tornpage_device *", (ffi.NULL, *self._callbacks))
+        made = ffi.new("pgq_tornpage_store **")
+        self._done(lib.pgq_tornpage_create(config, table, made))
+        self._store = ffi.gc(made[0], lib.pgq_tornpage_destroy)
+
+    def _failed(self, error: Exception) -> int:
+        self.failure = error
+        return -1
+
+    def _reader(self, device: Device) -> Any:
+        def read(_: Any, file: int, at: int, into: Any, size: int) -> int:
+            try:
+                ffi.memmove(into, device.read(file, at, size), size)
+            except Exception as error:
+                return self._failed(error)
+            return 0
+
+        return read
+
+    def _writer(self, device: Device) -> Any:
+        def write(_: Any, file: int, at: int, data: Any, size: int) -> int:
+            try:
+                device.write(file, at, bytes(ffi.buffer(data, size)))
+            except Exception as error:
+                return self._failed(error)
+            return 0
+
+        return write
+
+    def _syncer(self, device: Device) -> Any:
+        def sync(_: Any, file: int) -> int:
+            try:
+                device.sync(file)
+            except Exception as error:
+                return self._failed(error)
+            return 0
+
+        return sync
+
+    @staticmethod
+    def _done(status: Any) -> None:
+        if status.code != lib.PGQ_OK:
+            raise PgquernError(status.code, status.index)
+
+    def format(self) -> None:
+        self._done(lib.pgq_tornpage_format(self._store))
+
+    def recover(self) -> None:
+        self._done(lib.pgq_tornpage_recover(self._store))
+
+    def change(self, page: int, offset: int, data: bytes) -> None:
+        self._done(lib.pgq_tornpage_change(self._store, page, offset, data, len(data)))
+
+    def page(self, page: int) -> bytes:
+        """The page in memory. PgquernError: there is none of that number, or the store is not open."""
+        found = lib.pgq_tornpage_page(self._store, page)
+        if found == ffi.NULL:
+            raise PgquernError(lib.PGQ_TORNPAGE_RANGE)
+        return bytes(ffi.buffer(found, self._size))
+
+    def flush(self) -> None:
+        self._done(lib.pgq_tornpage_flush(self._store))
+
+    def write_back(self, pages: Sequence[int]) -> None:
+        self._done(lib.pgq_tornpage_write_back(self._store, list(pages), len(pages)))
+
+    def checkpoint_begin(self) -> None:
+        self._done(lib.pgq_tornpage_checkpoint_begin(self._store))
+
+    def checkpoint_end(self) -> None:
+        self._done(lib.pgq_tornpage_checkpoint_end(self._store))

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: PostgreSQL */
+/*
+ * File operations of the store, and its control file. After a failed write or sync nobody knows what is durable, and a second
+ * sync may wrongly say that all is well. So a failure stays: only recovery goes on.
+ */
+#include "tornpage/store.h"
+
+static bool kept(store *s, int failure)
+{
+    s->failed |= failure != 0;
+    return failure == 0;
+}
+
+bool pgq_tornpage_read(store *s, int file, uint64_t at, void *bytes, size_t size)
+{
+    return kept(s, s->device.read(s->device.context, file, at, bytes, size));
+}
+
+bool pgq_tornpage_write(store *s, int file, uint64_t at, const void *bytes, size_t size)
+{
+    return kept(s, s->device.write(s->device.context, file, at, bytes, size));
+}
+
+bool pgq_tornpage_sync(store *s, int file)
+{
+    return kept(s, s->device.sync(s->device.context, file));
+}
+
+bool pgq_tornpage_sync_data(store *s)
+{
+    if (s->unsynced && !pgq_tornpage_sync(s, PGQ_TORNPAGE_DATA))
+        return false;
+    s->unsynced = false;
+    return true;
+}
+
+static uint32_t control_crc(const store *s, const control *c)
+{
+    return pgq_tornpage_crc(&s->crc, (const uint8_t *)c + sizeof c->crc, sizeof *c - sizeof c->crc);
+}
+
+bool pgq_tornpage_write_control(store *s)
+{
+    control c = {.magic = CONTROL_MAGIC, .generation = s->generation + 1, .redo = s->redo, .epoch = s->epoch};
+
+    c.crc = control_crc(s, &c);
+    if (!pgq_tornpage_write(s, PGQ_TORNPAGE_CONTROL, c.generation % 2 * SECTOR, &c, sizeof c) ||
+        !pgq_tornpage_sync(s, PGQ_TORNPAGE_CONTROL))
+        return false;
+    s->generation++;
+    s->durable_redo = s->redo;
+    return true;
+}
+
+bool pgq_tornpage_read_control(store *s)
+{
+    s->generation = 0;
+    for (uint64_t slot = 0; slot < 2; slot++) {
+        control c;
+
+        if (!pgq_tornpage_read(s, PGQ_TORNPAGE_CONTROL, slot * SECTOR, &c, sizeof c))
+            return false;
+        if (c.magic != CONTROL_MAGIC || c.crc != control_crc(s, &c) || c.generation <= s->generation)
+            continue;
+        s->generation = c.generation;
+        s->redo = s->durable_redo = c.redo;
+        s->epoch = c.epoch;
+    }
+    return true;
+}

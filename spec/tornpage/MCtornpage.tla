@@ -1,0 +1,56 @@
+\* SPDX-License-Identifier: PostgreSQL
+----------------------------- MODULE MCtornpage -----------------------------
+(* tornpage with bounds, and definitions that are wrong on purpose.         *)
+EXTENDS tornpage
+
+CONSTANTS Changes, Crashes
+
+VARIABLE crashes
+mcvars == <<vars, crashes>>
+
+\* So many changes in all, and so many crashes.
+MCInit == Init /\ crashes = 0
+MCNext ==
+    \/ crashes < Crashes /\ Crash /\ crashes' = crashes + 1
+    \/ next <= Changes /\ Change /\ UNCHANGED crashes
+    \/ /\ \/ WriteLog \/ SyncLog \/ Acknowledge \/ WriteArea \/ SyncArea \/ WriteInPlace \/ SyncPage
+          \/ BeginCheckpoint \/ PageWritten \/ EndCheckpoint \/ Restore \/ Replay \/ EndRecovery
+       /\ UNCHANGED crashes
+MCSpec == MCInit /\ [][MCNext]_mcvars
+
+TwoSectors == {1, 2}
+FourSectors == {1, 2, 3, 4}
+
+-----------------------------------------------------------------------------
+\* Wrong on purpose.
+Never == FALSE
+Always == TRUE
+\* The copy in the area need not be durable before the page is written in place.
+WhileInArea == stage \in {"area", "safe"}
+\* An image only once a change after the checkpoint has made none.
+AtTheSecond == mem[1].lsn > redo
+\* The redo point is taken when the page has been written.
+AsBefore == redo
+AtTheEnd == Len(wal)
+\* The CRC is of the header alone.
+ByTheHeader(record) == record.epoch # 0
+\* Promised as soon as it was given to the system.
+AsWritten == wrote
+\* The epoch stays.
+SameEpoch == control.epoch
+\* A checkpoint counts a page as written that is older.
+AnyPage(lsn) == stage = "idle"
+\* The device tears also where it claims to be atomic.
+TearsAlways == TRUE
+\* More changes are promised than there were.
+MoreThanAll == Len(history) + 1
+
+-----------------------------------------------------------------------------
+\* Denials of states that must be reached.
+NeverTorn == phase = "down" => IsWhole(disk)
+NeverTornArea == phase = "down" => IsWhole(area)
+NeverTornRecord == phase = "down" => \A p \in Positions : disklog[p].payload \/ disklog[p].epoch = 0
+NeverStale == phase = "up" => \A p \in Positions : disklog[p].epoch \in {0, control.epoch} \/ p <= Len(wal)
+NeverImageAfterImage == ~\E p, q \in 1..Len(wal) : p < q /\ wal[p].image /\ wal[q].image
+NeverCrashInRecovery == ~(phase = "replayed" /\ crashes = 2 /\ cache # {})
+=============================================================================

@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: PostgreSQL
+"""Crashes of the store: whatever subset of sectors each leaves, recovery finds all that was durable, and no mixture.
+
+Also in a crash during recovery, and after one. The C store does the same file operations as its definition.
+"""
+
+from collections import Counter
+from random import Random
+
+import pytest
+from _pgquern import lib
+from pgquern import PgquernError
+
+from ref.tornpage import Protection
+from tests.tally import tally
+from tests.tornpage.crash import Device
+from tests.tornpage.worlds import Life, Opener, Oracle, Shape, contents, kernel, lives, watched
+
+SHAPES = {
+    "images": Shape(Protection.IMAGES),
+    "images, four sectors": Shape(Protection.IMAGES, block_size=2048, pages=2),
+    "double write": Shape(Protection.DOUBLE_WRITE),
+    "double write, four sectors": Shape(Protection.DOUBLE_WRITE, block_size=2048, pages=2, slots=1),
+    "atomic": Shape(Protection.ATOMIC),
+}
+every_shape = pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES.keys())
+
+
+def recovered(shape: Shape, open_store: Opener, crashed: Device, allowed: list[tuple[bytes, ...]]) -> int:
+    """Recover, and say which of the allowed states it is."""
+    store = open_store(shape, crashed)
+    store.recover()
+    found = contents(store, shape)
+    assert found in allowed, "recovery found a state that never was, or lost a durable change"
+    return allowed.index(found)
+
+
+def crash_again(shape: Shape, crashed: Device, allowed: list[tuple[bytes, ...]], rng: Random) -> int:
+    """Crash at each write and sync of the recovery, and recover from that; returns how many crashes."""
+    device, again = watched(crashed), list[Device]()
+    device.watch = lambda: again.extend(device.crashes(rng, 3))
+    recovered(shape, kernel, device, allowed)
+    for state in again:
+        recovered(shape, kernel, state, allowed)
+    return len(again)
+
+
+def go_on(shape: Shape, crashed: Device, allowed: list[tuple[bytes, ...]]) -> None:
+    """After recovery a change is made durable: it and nothing else is added, whatever the old log still holds."""
+    store = kernel(shape, crashed)
+    store.recover()
+    before = contents(store, shape)
+    assert before in allowed
+    store.change(0, 24, b"\x55")
+    store.flush()
+    after = (b"\x55" + before[0][1:], *before[1:])
+    recovered(shape, kernel, next(crashed.crashes(Random(0), 1)), [after])
+
+
+def crash_everywhere(shape: Shape, open_store: Opener, seed: int, steps: int, most: int) -> None:
+    rng, points = Random(seed), 0
+    for life, crashed in lives(shape, open_store, seed, steps, most):
+        allowed = life.allowed()
+        kind = rng.randrange(8) if open_store is kernel else 1
+        if kind == 0:
+            points += crash_again(shape, crashed, allowed, rng)
+        elif kind == 1:
+            go_on(shape, crashed, allowed)
+        else:
+            recovered(shape, open_store, crashed, allowed)
+        points += 1
+    tally("tornpage", "crashes", points)
+
+
+@every_shape
+@pytest.mark.parametrize("seed", range(6))
+def test_crashes(shape: Shape, seed: int) -> None:
+    crash_everywhere(shape, kernel, seed, steps=30, most=16)
+
+
+@pytest.mark.deep
+@every_shape
+@pytest.mark.parametrize("seed", range(1000, 1100))
+def test_many_crashes(shape: Shape, seed: int) -> None:
+    crash_everywhere(shape, kernel, seed, steps=60, most=64)
+
+
+@every_shape
+def test_crashes_of_the_definition(shape: Shape) -> None:
+    for life, crashed in lives(shape, Oracle, 3, steps=20, most=4):
+        recovered(shape, Oracle, crashed, life.allowed())
+        tally("tornpage", "crashes")
+
+
+@every_shape
+@pytest.mark.parametrize("seed", range(8))
+def test_the_same_operations_as_the_definition(shape: Shape, seed: int) -> None:
+    """Byte by byte, in a life and in recovery from a crash of it."""
+    runs = [Life(shape, open_store, shape.device(), seed) for open_store in (kernel, Oracle)]
+    for _ in range(120):
+        for run in runs:
+            run.step()
+        assert runs[0].device.operations == runs[1].device.operations
+        assert [bytes(runs[0].store.page(i)) for i in range(shape.pages)] == [
+            runs[1].store.page(i) for i in range(shape.pages)
+        ]
+    crashes = [list(run.device.crashes(Random(seed), 6)) for run in runs]
+    for one, other in zip(*crashes, strict=True):
+        stores = kernel(shape, one), Oracle(shape, other)
+        for store in stores:
+            store.recover()
+        assert one.operations == other.operations
+        assert contents(stores[0], shape) == contents(stores[1], shape)
+    tally("tornpage", "operations compared", len(runs[0].device.operations))
+
+
+@pytest.mark.parametrize("open_store", [kernel, Oracle])
+def test_without_protection_a_torn_page_is_detected(open_store: Opener) -> None:
+    """Recovery then names the page, or the crash tore none; it never goes on with a mixture."""
+    shape, answers = Shape(Protection.NONE), Counter[str]()
+    for life, crashed in lives(shape, open_store, 5, steps=40, most=8):
+        try:
+            recovered(shape, open_store, crashed, life.allowed())
+            answers["whole"] += 1
+        except PgquernError as refusal:
+            assert refusal.code == lib.PGQ_TORNPAGE_WRONG_PAGE
+            assert 1 <= refusal.index <= shape.pages
+            answers["torn"] += 1
+    assert answers["torn"] > 20
+    assert answers["whole"] > 20
+
+
+@pytest.mark.parametrize("operation", ["write", "sync"])
+def test_after_a_failure_the_store_refuses(operation: str) -> None:
+    """Whichever operation fails first: every later call is refused, nothing more is written, and recovery loses nothing."""
+    shape = Shape(Protection.DOUBLE_WRITE)
+    for failing in range(12):
+        device = watched(shape.device())
+        life = Life(shape, kernel, device, failing)
+        left = [failing]
+
+        def fail(left: list[int] = left, device: Device = device) -> None:
+            if device.operations[-1][0] == operation:
+                left[0] -= 1
+                if left[0] < 0:
+                    raise OSError(5, "Input/output error")
+
+        device.watch = fail
+        with pytest.raises(PgquernError) as refusal:
+            while True:
+                life.step()
+        assert refusal.value.code == lib.PGQ_TORNPAGE_IO
+        done = len(device.operations)
+        with pytest.raises(PgquernError):
+            life.store.change(0, 24, b"x")
+        for call in (life.store.flush, life.store.checkpoint_begin, life.store.checkpoint_end):
+            with pytest.raises(PgquernError):
+                call()
+        assert len(device.operations) == done
+        device.watch = None
+        recovered(shape, kernel, device, life.allowed())
+
+
+def test_what_was_never_formatted_is_refused() -> None:
+    shape = Shape(Protection.IMAGES)
+    with pytest.raises(PgquernError) as refusal:
+        kernel(shape, shape.device()).recover()
+    assert refusal.value.code == lib.PGQ_TORNPAGE_NO_STORE
+    with pytest.raises(PgquernError) as refusal:
+        kernel(shape, shape.device()).flush()
+    assert refusal.value.code == lib.PGQ_TORNPAGE_NO_STORE
+
+
+def test_bad_arguments() -> None:
+    shape = Shape(Protection.IMAGES)
+    store = kernel(shape, shape.device())
+    store.format()
+    for page, offset, data in ((3, 24, b"x"), (0, 23, b"x"), (0, 1024, b"x"), (0, 1020, b"12345"), (0, 24, b"")):
+        with pytest.raises(PgquernError) as refusal:
+            store.change(page, offset, data)
+        assert refusal.value.code == lib.PGQ_TORNPAGE_RANGE
+    with pytest.raises(PgquernError) as refusal:
+        store.write_back([0, 3])
+    assert (refusal.value.code, refusal.value.index) == (lib.PGQ_TORNPAGE_RANGE, 2)
+    for wrong in (shape._replace(pages=0), shape._replace(slots=0), shape._replace(slots=256), shape._replace(records=1)):
+        with pytest.raises(PgquernError) as refusal:
+            kernel(wrong, shape.device())
+        assert refusal.value.code == lib.PGQ_TORNPAGE_CONFIG
