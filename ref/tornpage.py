@@ -2,8 +2,8 @@
 """Torn pages: page checksums, and three ways to survive a crash that leaves any subset of a page's sectors.
 
 Upstream: src/include/storage/checksum_impl.h (pg_checksum_page) and src/backend/storage/page/bufpage.c
-(PageIsVerified), as of PostgreSQL 13 to 18. The store's rules are those of full_page_writes (src/backend/access/transam:
-xloginsert.c, xlogrecovery.c, README), and of InnoDB's doublewrite buffer; its files are its own.
+(PageIsVerified), as of PostgreSQL 13 to 18. The store's rules are those of full_page_writes
+(src/backend/access/transam: xloginsert.c, xlogrecovery.c), and of InnoDB's doublewrite buffer; its files are its own.
 """
 
 import struct
@@ -300,9 +300,7 @@ class Store:
         for number, page in enumerate(self.pages):
             page[:] = self.device.read(File.DATA, number * size, size)
         torn = {
-            number
-            for number, page in enumerate(self.pages)
-            if verdicts(bytes(page), size, number) != [Verdict.SOUND]
+            number for number, page in enumerate(self.pages) if verdicts(bytes(page), size, number) != [Verdict.SOUND]
         }
         self.log[:] = self.device.read(File.LOG, 0, self.config.log_capacity)
         self.insert = self.durable_redo

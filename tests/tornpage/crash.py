@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: PostgreSQL
 """A device that may crash: what it holds, what is not durable yet, and every state that a crash may leave.
 
-A crash keeps, of each sector, what was durable or any later write to it, each sector by itself. Where the device is atomic,
-a block of the data file is one sector.
+A crash keeps, of each sector by itself, what was durable or any later write to it. Where the device is atomic, a block
+of the data file is one sector.
 """
 
 from collections.abc import Iterator
@@ -65,7 +65,7 @@ class Device:
         none, all_ = [0] * len(where), [n - 1 for n in versions]
         special = [none, all_]
         for i in rng.sample(range(len(where)), min(len(where), most // 4)):
-            special += [none[:i] + [all_[i]] + none[i + 1 :], all_[:i] + [0] + all_[i + 1 :]]
+            special += [[*none[:i], all_[i], *none[i + 1 :]], [*all_[:i], 0, *all_[i + 1 :]]]
         yield from (self._after(where, choice) for choice in islice(special, most))
         for _ in range(most - len(special)):
             yield self._after(where, [rng.randrange(n) for n in versions])

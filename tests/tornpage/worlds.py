@@ -44,9 +44,7 @@ class Shape(NamedTuple):
 def kernel(shape: Shape, device: Device) -> Store:
     """The C store."""
     c = shape.config()
-    return Store(
-        device, protection=c.protection, block_size=c.block_size, pages=c.pages, log_capacity=c.log_capacity, slots=c.slots
-    )  # fmt: skip
+    return Store(device, **{name: int(value) for name, value in c._asdict().items()})
 
 
 class Oracle:
@@ -82,8 +80,10 @@ def contents(store: Any, shape: Shape) -> Contents:
 
 
 class Life:
-    """A store that is changed at random. `states`: the contents after each number of changes; `durable`: how many of them
-    must survive."""
+    """A store that is changed at random.
+
+    `states`: the contents after each number of changes; `durable`: how many of them must survive.
+    """
 
     def __init__(self, shape: Shape, open_store: Opener, device: Device, seed: int) -> None:
         self.shape, self.device, self.rng = shape, device, Random(seed)
@@ -101,7 +101,8 @@ class Life:
         try:
             self.store.change(page, offset, data)
         except PgquernError as refusal:
-            assert refusal.code == lib.PGQ_TORNPAGE_LOG_FULL
+            if refusal.code != lib.PGQ_TORNPAGE_LOG_FULL:
+                raise
             self.checkpoint()
             self.store.change(page, offset, data)
         now = bytearray(self.states[-1][page])

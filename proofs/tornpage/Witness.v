@@ -1,0 +1,76 @@
+(* SPDX-License-Identifier: PostgreSQL *)
+(** * Witnesses: the hypotheses can be met, and without a protection a torn page stays torn *)
+From Coq Require Import ZArith Arith List Bool Lia Permutation.
+From Pgquern.tornpage Require Import Checksum ChecksumFacts Recovery RecoveryFacts Instances.
+Import ListNotations.
+
+Lemma length_of_state j : length (state_of j) = 3.
+Proof.
+  induction j as [|j IH]; [reflexivity|]. cbn [state_of]. unfold step_of.
+  assert (S : forall i v (p : three), length p = 3 -> i < 3 -> length (set_sector i v p) = 3).
+  { intros i v p P I. unfold set_sector. rewrite app_length. cbn [length]. rewrite firstn_length, skipn_length. lia. }
+  assert (j mod 2 < 2) by (apply Nat.mod_upper_bound; lia). assert (Datatypes.S j mod 2 < 2) by (apply Nat.mod_upper_bound; lia).
+  apply S; [apply S; [exact IH|lia]|lia].
+Qed.
+
+Lemma lsn_of_state j : lsn_of (state_of j) = j.
+Proof. destruct j; reflexivity. Qed.
+
+(** A page of three sectors and records that change one sector each are a history, whether the first record is an image or not. *)
+Theorem three_sectors_are_a_history :
+  history first_is_image state_of step_of lsn_of state_of /\ history none_is_image state_of step_of lsn_of state_of.
+Proof. split; (split; [exact lsn_of_state|split; reflexivity]). Qed.
+
+(** A crash in the middle of the third write: the header is new, the rest is not. *)
+Definition torn_page : three := [3; 1; 11].
+Lemma torn_page_is_left : leaves (state_of 0) [state_of 2; state_of 3] torn_page.
+Proof.
+  split; [reflexivity|]. intros [|[|[|i]]] s E; cbn in E; try (destruct i; discriminate); injection E as <-.
+  - right. exists (state_of 3). split; [now right; left|reflexivity].
+  - left. reflexivity.
+  - right. exists (state_of 2). split; [now left|reflexivity].
+Qed.
+
+(** Full page images make it the state after the fourth record. *)
+Theorem images_restore_a_torn_page :
+  recover first_is_image state_of step_of lsn_of (whole_up_to 4) 5 torn_page = state_of 4.
+Proof.
+  apply (images_restore first_is_image state_of step_of lsn_of state_of (proj1 three_sectors_are_a_history) (whole_up_to 4) 5 3
+           [state_of 2; state_of 3]); [reflexivity|cbn; lia| |exact torn_page_is_left].
+  intros w [<-|[<-|[]]]; [exists 2|exists 3]; (split; [lia|reflexivity]).
+Qed.
+
+(** So does a double-write area that holds the third state, and one whose copy is torn while the place is not. *)
+Theorem double_write_restores_a_torn_page :
+  recover_double none_is_image state_of step_of lsn_of is_state (whole_up_to 4) 5 (state_of 3) torn_page = state_of 4 /\
+  recover_double none_is_image state_of step_of lsn_of is_state (whole_up_to 4) 5 torn_page (state_of 0) = state_of 4.
+Proof. split; reflexivity. Qed.
+
+(** Without a protection the torn page is taken for the third state: recovery ends with a page that no record ever left. *)
+Theorem without_protection_a_mixture_stays :
+  leaves (state_of 0) [state_of 2; state_of 3] torn_page /\
+  forall j, recover none_is_image state_of step_of lsn_of (whole_up_to 4) 5 torn_page <> state_of j.
+Proof.
+  split; [exact torn_page_is_left|]. intros j E. assert (J := f_equal lsn_of E). rewrite lsn_of_state in J.
+  vm_compute in J. subst j. vm_compute in E. discriminate.
+Qed.
+
+(** Rows of four words meet the hypotheses of the checksum's theorems, in an order of columns that is not the plain one. *)
+Theorem four_columns_have_a_checksum :
+  Forall is_word four_bases /\ Forall (fun row => length row = length four_bases) three_rows /\
+  Permutation [2; 0; 3; 1] (seq 0 (length four_bases)) /\
+  kernel next_split [2; 0; 3; 1] four_bases three_rows 7 = checksum four_bases three_rows 7.
+Proof.
+  split; [repeat constructor; cbn; unfold WORD; lia|]. split; [repeat constructor|]. split.
+  - cbn. apply perm_trans with [0; 2; 3; 1]; [constructor|]. constructor. apply perm_trans with [2; 1; 3].
+    + constructor. constructor.
+    + apply perm_trans with [1; 2; 3]; [constructor|reflexivity].
+  - vm_compute. reflexivity.
+Qed.
+
+(** The claims of Instances.v hold. *)
+Theorem instances_hold :
+  (kernel_b next [0; 1; 2; 3] && kernel_b next_split [3; 1; 2; 0] && range_b &&
+   forallb images_b [1; 2; 4; 5] && forallb (fun old => double_b old (S old) 4) [0; 1; 2; 3] &&
+   forallb (fun old => atomic_b old 4) [0; 1; 2; 3; 4] && forallb found_b [0; 1; 3; 5])%bool = true.
+Proof. vm_compute. reflexivity. Qed.
