@@ -170,6 +170,14 @@ class TornPage(Exception):
         self.page = page
 
 
+class DamagedLog(Exception):
+    """A page is newer than the end of the log, which no crash does. `page`: the first such page."""
+
+    def __init__(self, page: int) -> None:
+        super().__init__(f"page {page} is newer than the end of the log")
+        self.page = page
+
+
 class LogFull(Exception):
     """The record has no room: a checkpoint makes some."""
 
@@ -291,7 +299,7 @@ class Store:
     def recover(self) -> None:
         """After a crash, in a new Store: all durable changes, and perhaps some later ones in their order, are there.
 
-        TornPage: the protection did not do what it promises, or there is none.
+        TornPage: the protection did not do what it promises, or there is none. DamagedLog: no crash has done this.
         """
         self._read_control()
         if self.config.protection is Protection.DOUBLE_WRITE:
@@ -311,6 +319,8 @@ class Store:
             self.insert = end
         if torn:
             raise TornPage(min(torn))
+        if ahead := [number for number, page in enumerate(self.pages) if page_lsn(page) > self.insert]:
+            raise DamagedLog(ahead[0])
         self.flushed = self.redo = self.insert
         self.epoch += 1
         self.write_back(sorted(self.dirty))

@@ -62,6 +62,9 @@ pgq_status pgq_tornpage_recover(pgq_tornpage_store *s)
     for (uint32_t page = 0; page < s->config.pages; page++)
         if (s->torn[page])
             return refused(PGQ_TORNPAGE_WRONG_PAGE, page + (size_t)1);
+    for (uint32_t page = 0; page < s->config.pages; page++)
+        if (page_lsn(page_of(s, page)) > s->insert)
+            return refused(PGQ_TORNPAGE_AHEAD, page + (size_t)1);
     s->flushed = s->redo = s->insert;
     s->epoch++;
     if (!pgq_tornpage_write_changed(s, UINT64_MAX) || !pgq_tornpage_sync_data(s) ||

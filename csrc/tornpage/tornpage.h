@@ -118,7 +118,7 @@ pgq_status pgq_tornpage_format(pgq_tornpage_store *store);
  * Opens what a crash, or an orderly end, has left: of the changes made before, some first ones in their order, at least
  * those that a flush made durable. It may crash itself, and be repeated. PGQ_TORNPAGE_WRONG_PAGE with index 1 + page: a page
  * is torn, and the protection cannot restore it; the store is not open then, and its files are as before but for pages
- * restored from the area. PGQ_TORNPAGE_NO_STORE: the files hold none.
+ * restored from the area. PGQ_TORNPAGE_AHEAD, with the same index: the log is damaged. PGQ_TORNPAGE_NO_STORE: the files hold none.
  */
 pgq_status pgq_tornpage_recover(pgq_tornpage_store *store);
 

@@ -11,7 +11,7 @@ import pytest
 from _pgquern import lib
 from pgquern import PgquernError
 
-from ref.tornpage import Protection
+from ref.tornpage import File, Protection
 from tests.tally import tally
 from tests.tornpage.crash import Device
 from tests.tornpage.worlds import Life, Opener, Oracle, Shape, contents, kernel, lives, watched
@@ -163,6 +163,21 @@ def test_after_a_failure_the_store_refuses(operation: str) -> None:
         assert len(device.operations) == done
         device.watch = None
         recovered(shape, kernel, device, life.allowed())
+
+
+@pytest.mark.parametrize("open_store", [kernel, Oracle])
+def test_a_damaged_log_is_refused(open_store: Opener) -> None:
+    """A page that was written back is there, and its record no longer: that is no crash."""
+    shape = Shape(Protection.DOUBLE_WRITE)
+    device = shape.device()
+    store = open_store(shape, device)
+    store.format()
+    store.change(1, 24, b"x")
+    store.write_back([1])
+    device.write(int(File.LOG), 0, b"\0")
+    with pytest.raises(PgquernError) as refusal:
+        open_store(shape, device).recover()
+    assert (refusal.value.code, refusal.value.index) == (lib.PGQ_TORNPAGE_AHEAD, 2)
 
 
 def test_what_was_never_formatted_is_refused() -> None:

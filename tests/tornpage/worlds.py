@@ -70,6 +70,8 @@ class Oracle:
             self.store.recover()
         except ref.TornPage as torn:
             raise PgquernError(lib.PGQ_TORNPAGE_WRONG_PAGE, torn.page + 1) from None
+        except ref.DamagedLog as ahead:
+            raise PgquernError(lib.PGQ_TORNPAGE_AHEAD, ahead.page + 1) from None
 
 
 Opener = Callable[[Shape, Device], Any]
