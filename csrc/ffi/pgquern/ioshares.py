@@ -140,6 +140,11 @@ class Scheduler:
         return self._state
 
     @property
+    def limit(self) -> int:
+        """How many requests may be in flight now."""
+        return int(self._look().limit)
+
+    @property
     def state(self) -> State:
         """What the scheduler knows now."""
         s = self._look()

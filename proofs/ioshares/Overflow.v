@@ -1,0 +1,284 @@
+(* SPDX-License-Identifier: PostgreSQL *)
+(** * 64 bits are enough, for ever: tags start again before they overflow, and nobody can see it *)
+From Coq Require Import ZArith List Bool Lia.
+From Pgquern.ioshares Require Import Algorithms Spec Consistent.
+Import ListNotations.
+Local Open Scope Z_scope.
+
+(** What C runs: pgq_ioshares_next with its rebase. *)
+Definition step_rebased (s : state) (o : op) : state :=
+  match o with
+  | Next => match next_rebased s with Some (_, _, s') => s' | None => s end
+  | _ => step s o
+  end.
+
+Definition steps_rebased (s : state) (os : list op) : state := fold_left step_rebased os s.
+
+(** What a call answers: was it done, and which request went? *)
+Inductive answer := Refused | Done | Went (i : nat) (size : Z).
+
+Definition answered {A} (o : option A) : answer := match o with Some _ => Done | None => Refused end.
+
+Definition reply (s : state) (o : op) : answer :=
+  match o with
+  | Submit i size => answered (submit i size s)
+  | Next => match next s with Some (i, size, _) => Went i size | None => Refused end
+  | Complete i lat => answered (complete i lat s)
+  end.
+
+Definition reply_rebased (s : state) (o : op) : answer :=
+  match o with
+  | Next => match next_rebased s with Some (i, size, _) => Went i size | None => Refused end
+  | _ => reply s o
+  end.
+
+Fixpoint replies (s : state) (os : list op) : list answer :=
+  match os with [] => [] | o :: os => reply s o :: replies (step s o) os end.
+
+Fixpoint replies_rebased (s : state) (os : list op) : list answer :=
+  match os with [] => [] | o :: os => reply_rebased s o :: replies_rebased (step_rebased s o) os end.
+
+(** ** The same, but for tags that are k lower *)
+
+(** Of two classes that agree in all else, the tag of one is k lower; if none waits, what counts is the tag or the virtual
+    time. *)
+Record alike (k v : Z) (f g : flow) : Prop := Alike {
+  alike_capacity : capacity g = capacity f;
+  alike_factor : factor g = factor f;
+  alike_warp : warp g = warp f;
+  alike_handicap : handicap g = handicap f;
+  alike_queue : queue g = queue f;
+  alike_flying : flying g = flying f;
+  alike_dispatched : dispatched g = dispatched f;
+  alike_idle : Z.max (tag f) v = Z.max (tag g) (v - k) + k;
+  alike_tag : queue f <> [] -> tag f = tag g + k }.
+
+Record shifted (k : Z) (s t : state) : Prop := Shifted {
+  shifted_flows : Forall2 (alike k (vtime s)) (flows s) (flows t);
+  shifted_vtime : vtime s = vtime t + k;
+  shifted_waiting : waiting t = waiting s;
+  shifted_in_flight : in_flight t = in_flight s;
+  shifted_bounds : bounds t = bounds s;
+  shifted_limit : limit t = limit s;
+  shifted_completed : completed t = completed s;
+  shifted_latency : latency t = latency s;
+  shifted_pressed : pressed t = pressed s }.
+
+Lemma alike_refl v f : alike 0 v f f.
+Proof. constructor; auto; intros; rewrite ?Z.sub_0_r; lia. Qed.
+
+Lemma shifted_refl s : shifted 0 s s.
+Proof. constructor; auto; [|lia]. induction (flows s); constructor; auto using alike_refl. Qed.
+
+Lemma nth_alike {P : flow -> flow -> Prop} fs gs : Forall2 P fs gs -> forall i,
+  match nth_error fs i, nth_error gs i with Some f, Some g => P f g | None, None => True | _, _ => False end.
+Proof. induction 1 as [|f g fs gs A F IH]; intros [|i]; cbn; auto. apply IH. Qed.
+
+Lemma update_alike {P : flow -> flow -> Prop} fs gs f g : Forall2 P fs gs -> P f g -> forall i,
+  Forall2 P (update i f fs) (update i g gs).
+Proof. induction 1 as [|x y fs gs A F IH]; intros X [|i]; cbn; constructor; auto. Qed.
+
+(** ** Each call *)
+
+Lemma scan_shifted k v fs gs : Forall2 (alike k v) fs gs -> forall i b c,
+  match b, c with
+  | None, None => True
+  | Some b, Some c => chosen c = chosen b /\ least_key b = least_key c + k /\ least_tag b = least_tag c + k
+  | _, _ => False
+  end ->
+  match scan i fs b, scan i gs c with
+  | None, None => True
+  | Some b, Some c => chosen c = chosen b /\ least_key b = least_key c + k /\ least_tag b = least_tag c + k
+  | _, _ => False
+  end.
+Proof.
+  induction 1 as [|f g fs gs [] F IH]; intros i b c B; cbn; [exact B|]. apply IH. unfold look. rewrite alike_queue0.
+  destruct (queue f) eqn:Q; [exact B|]. rewrite alike_handicap0, alike_tag0 by congruence.
+  destruct b as [b|], c as [c|]; try easy; cbn.
+  - destruct B as (C & K & T). rewrite K, T.
+    replace (tag g + k + handicap f <? least_key c + k) with (tag g + handicap f <? least_key c)
+      by (destruct (Z.ltb_spec (tag g + handicap f) (least_key c)), (Z.ltb_spec (tag g + k + handicap f) (least_key c + k)); lia).
+    replace (tag g + k <? least_tag c + k) with (tag g <? least_tag c)
+      by (destruct (Z.ltb_spec (tag g) (least_tag c)), (Z.ltb_spec (tag g + k) (least_tag c + k)); lia).
+    destruct (tag g + handicap f <? least_key c), (tag g <? least_tag c); cbn; lia.
+  - lia.
+Qed.
+
+Lemma submit_shifted k s t i size : shifted k s t ->
+  match submit i size s, submit i size t with
+  | Some s', Some t' => shifted k s' t'
+  | None, None => True
+  | _, _ => False
+  end.
+Proof.
+  intros []. unfold submit. pose proof (nth_alike _ _ shifted_flows0 i) as N.
+  destruct (nth_error (flows s) i) as [f|], (nth_error (flows t) i) as [g|]; try easy.
+  rewrite (alike_queue _ _ _ _ N), (alike_capacity _ _ _ _ N). destruct (_ || _)%bool; [easy|].
+  constructor; cbn; auto; [|lia]. apply update_alike; auto. destruct N.
+  unfold enqueue. constructor; cbn; rewrite ?alike_queue0; auto;
+    destruct (queue f) eqn:Q; intros;
+    rewrite ?alike_tag0 by discriminate;
+    try destruct (Z.ltb_spec (tag f) (vtime s)); try destruct (Z.ltb_spec (tag g) (vtime t)); lia.
+Qed.
+
+Lemma complete_shifted k s t i lat : shifted k s t ->
+  match complete i lat s, complete i lat t with
+  | Some s', Some t' => shifted k s' t'
+  | None, None => True
+  | _, _ => False
+  end.
+Proof.
+  intros []. unfold complete. pose proof (nth_alike _ _ shifted_flows0 i) as N.
+  destruct (nth_error (flows s) i) as [f|], (nth_error (flows t) i) as [g|]; try easy.
+  rewrite (alike_flying _ _ _ _ N). destruct (flying f <=? 0); [easy|].
+  rewrite shifted_completed0, shifted_latency0, shifted_waiting0, shifted_pressed0, shifted_bounds0, shifted_limit0,
+    shifted_in_flight0.
+  assert (F : Forall2 (alike k (vtime s)) (update i (landed f) (flows s)) (update i (landed g) (flows t))).
+  { apply update_alike; auto. destruct N. constructor; cbn; auto. lia. }
+  destruct (_ <? _); constructor; cbn; auto.
+Qed.
+
+Lemma later k v v' f g : alike k v f g -> v <= v' -> alike k v' f g.
+Proof. intros [] L. constructor; auto. lia. Qed.
+
+Lemma next_shifted M W k s t : consistent M W s -> shifted k s t ->
+  match next s, next t with
+  | Some (i, a, s'), Some (j, b, t') => i = j /\ a = b /\ shifted k s' t'
+  | None, None => True
+  | _, _ => False
+  end.
+Proof.
+  intros C S. pose proof S as [].
+  destruct (next s) as [[[i a] s']|] eqn:E.
+  - pose proof (next_near M W s i a s' C E) as [V _]. revert E. unfold next. rewrite shifted_limit0, shifted_in_flight0.
+    destruct (limit s <=? in_flight s); [discriminate|].
+    pose proof (scan_shifted k (vtime s) _ _ shifted_flows0 0 None None I) as B.
+    destruct (scan 0 (flows s) None) as [b|]; [|discriminate]. destruct (scan 0 (flows t) None) as [c|]; [|easy].
+    destruct B as (-> & _ & T). pose proof (nth_alike _ _ shifted_flows0 (chosen b)) as N.
+    destruct (nth_error (flows s) (chosen b)) as [f|]; [|discriminate].
+    destruct (nth_error (flows t) (chosen b)) as [g|]; [|easy]. rewrite (alike_queue _ _ _ _ N).
+    destruct (queue f) as [|size rest] eqn:Q; [discriminate|]. intros [= <- <- <-]. cbn in V.
+    split; [reflexivity|]. split; [reflexivity|]. constructor; cbn; auto; try lia.
+    apply update_alike.
+    + clear - shifted_flows0 V. induction shifted_flows0; constructor; eauto using later.
+    + apply (later k (vtime s)); [|auto]. destruct N. unfold go.
+      assert (queue f <> []) by congruence. constructor; cbn; auto; rewrite ?alike_factor0; intros;
+        rewrite ?alike_tag0 by auto; lia.
+  - revert E. unfold next. rewrite shifted_limit0, shifted_in_flight0.
+    destruct (limit s <=? in_flight s); [easy|].
+    pose proof (scan_shifted k (vtime s) _ _ shifted_flows0 0 None None I) as B.
+    destruct (scan 0 (flows s) None) as [b|], (scan 0 (flows t) None) as [c|]; try easy.
+    destruct B as (-> & _ & T). pose proof (nth_alike _ _ shifted_flows0 (chosen b)) as N.
+    destruct (nth_error (flows s) (chosen b)) as [f|], (nth_error (flows t) (chosen b)) as [g|]; try easy.
+    rewrite (alike_queue _ _ _ _ N). now destruct (queue f).
+Qed.
+
+Lemma rebase_shifted M W k s t : consistent M W s -> shifted k s t -> exists k', shifted k' s (rebase t).
+Proof.
+  intros C []. unfold rebase. destruct (rebase_at <=? vtime t); [|exists k; constructor; auto].
+  exists (vtime s). constructor; cbn; auto; try lia.
+  pose proof (tags_near _ _ _ C) as T. clear C. induction shifted_flows0 as [|f g fs gs A F IH]; cbn; [constructor|].
+  inversion T; subst. constructor; [|auto]. destruct A, H1. unfold lowered.
+  constructor; cbn; auto.
+  - destruct (Z.ltb_spec (vtime t) (tag g)); lia.
+  - intros NE. specialize (alike_tag0 NE). specialize (tag_not_behind NE). destruct (Z.ltb_spec (vtime t) (tag g)); lia.
+Qed.
+
+Lemma one_call_shifted M W k s t o : consistent M W s -> within M o -> shifted k s t ->
+  reply_rebased t o = reply s o /\ exists k', shifted k' (step s o) (step_rebased t o).
+Proof.
+  intros C WI S. destruct o as [i size| |i lat]; cbn.
+  - pose proof (submit_shifted k s t i size S) as H. destruct (submit i size s), (submit i size t); try easy; eauto.
+  - pose proof (next_shifted M W k s t C S) as H. pose proof (next_keeps_consistent M W s) as K. unfold next_rebased.
+    destruct (next s) as [[[i a] s']|], (next t) as [[[j b] t']|]; try easy; [|eauto].
+    destruct H as (<- & <- & S'). split; [reflexivity|]. eapply rebase_shifted; [|exact S']. eapply K; eauto.
+  - pose proof (complete_shifted k s t i lat S) as H. destruct (complete i lat s), (complete i lat t); try easy; eauto.
+Qed.
+
+Lemma run_shifted M W os : forall k s t, consistent M W s -> Forall (within M) os -> shifted k s t ->
+  replies_rebased t os = replies s os /\ exists k', shifted k' (steps s os) (steps_rebased t os).
+Proof.
+  induction os as [|o os IH]; intros k s t C F S; [cbn; eauto|]. inversion F; subst.
+  destruct (one_call_shifted M W k s t o) as (R & k' & S'); auto.
+  destruct (IH k' (step s o) (step_rebased t o)) as (R' & k'' & S''); auto; [now apply every_call_keeps_consistent|].
+  cbn. rewrite R, R'. split; [reflexivity|]. exists k''. exact S''.
+Qed.
+
+(** Tags that start again are invisible: after any calls, every call answers as it would with numbers without bound. *)
+Theorem rebase_is_invisible M W s os :
+  consistent M W s -> Forall (within M) os -> replies_rebased s os = replies s os.
+Proof. intros C F. exact (proj1 (run_shifted M W os 0 s s C F (shifted_refl s))). Qed.
+
+(** ** Bounds *)
+
+(** What the checks of a configuration ensure. *)
+Record modest (s : state) : Prop := Modest {
+  factors_modest : Forall (fun f => factor f <= max_factor /\ warp f <= max_bytes * max_factor) (flows s);
+  vtime_modest : 0 <= vtime s < rebase_at;
+  tags_positive : Forall (fun f => 0 <= tag f) (flows s) }.
+
+(** One call keeps this. *)
+Lemma modest_step M W s o : consistent M W s -> M <= max_bytes -> within M o -> modest s ->
+  consistent M W (step_rebased s o) /\ modest (step_rebased s o).
+Proof.
+  intros C HM WI []. destruct o as [i size| |i lat]; cbn.
+  - destruct (submit i size s) as [s'|] eqn:H; [|split; [auto|constructor; auto]].
+    split; [eapply submit_keeps_consistent; eauto|]. unfold submit in H.
+    destruct (nth_error (flows s) i) as [f|] eqn:N; [|discriminate]. destruct (_ || _)%bool; [discriminate|].
+    injection H as <-. constructor; cbn; auto; (apply Forall_update; [auto|]); unfold enqueue; cbn.
+    + apply (Forall_nth _ _ _ _ factors_modest0 N).
+    + pose proof (Forall_nth _ _ _ _ tags_positive0 N). cbn in *.
+      destruct (queue f); [destruct (Z.ltb_spec (tag f) (vtime s)); lia|auto].
+  - unfold next_rebased. destruct (next s) as [[[i size] s']|] eqn:H; [|split; [auto|constructor; auto]].
+    pose proof (next_keeps_consistent M W s i size s' C H) as C'.
+    pose proof (next_near M W s i size s' C H) as [V _].
+    assert (F : Forall (fun f => factor f <= max_factor /\ warp f <= max_bytes * max_factor) (flows s')
+                /\ Forall (fun f => 0 <= tag f) (flows s')).
+    { apply next_spec in H as (f & rest & v & N & Q & _ & _ & _ & ->). cbn.
+      pose proof (Forall_nth _ _ _ _ factors_modest0 N) as FF. pose proof (Forall_nth _ _ _ _ tags_positive0 N) as FT.
+      destruct C. pose proof (Forall_nth _ _ _ _ tags_near N) as []. rewrite Q in sizes_within. inversion sizes_within; subst.
+      split; apply Forall_update; cbn in *; auto. nia. }
+    destruct F as [F T]. unfold rebase. destruct (Z.leb_spec rebase_at (vtime s')).
+    + split.
+      * destruct C'. constructor; cbn; auto.
+        -- apply Forall_map. eapply Forall_impl; [|exact tags_near]. intros f []. unfold lowered.
+           constructor; cbn; auto; destruct (Z.ltb_spec (vtime s') (tag f)); intros; try lia; nia.
+        -- rewrite counts_waiting. unfold total. clear. induction (flows s') as [|f fs IH]; cbn; [auto|]. now rewrite IH.
+        -- rewrite counts_flying. unfold total. clear. induction (flows s') as [|f fs IH]; cbn; [auto|]. now rewrite IH.
+      * constructor; cbn.
+        -- apply Forall_map. eapply Forall_impl; [|exact F]. auto.
+        -- unfold rebase_at. lia.
+        -- apply Forall_map. eapply Forall_impl; [|exact T]. intros f P. unfold lowered. cbn.
+           destruct (Z.ltb_spec (vtime s') (tag f)); lia.
+    + split; [auto|]. constructor; auto. lia.
+  - destruct (complete i lat s) as [s'|] eqn:H; [|split; [auto|constructor; auto]].
+    split; [eapply complete_keeps_consistent; eauto|]. unfold complete in H.
+    destruct (nth_error (flows s) i) as [f|] eqn:N; [|discriminate]. destruct (flying f <=? 0); [discriminate|].
+    assert (E : flows s' = update i (landed f) (flows s) /\ vtime s' = vtime s)
+      by (destruct (_ <? window _); injection H as <-; auto).
+    destruct E as [E1 E2]. constructor; rewrite ?E1, ?E2; auto; (apply Forall_update; [auto|]).
+    + apply (Forall_nth _ _ _ _ factors_modest0 N).
+    + apply (Forall_nth _ _ _ _ tags_positive0 N).
+Qed.
+
+(** After any number of calls, and so after any number of bytes served: every tag, every sum that a comparison takes, every
+    tag after one more request, and the sum of a window's latencies are at least 0 and below 2^63. *)
+Theorem tags_fit M W s os :
+  consistent M W s -> modest s -> M <= max_bytes -> W <= max_bytes * max_factor -> Forall (within M) os ->
+  let t := steps_rebased s os in
+  0 <= vtime t < 2 ^ 61 /\ 0 <= latency t + max_latency < 2 ^ 63 /\ target (bounds t) * window (bounds t) < 2 ^ 63 /\
+  Forall (fun f => 0 <= tag f < 2 ^ 63 /\ 0 <= tag f + handicap f < 2 ^ 63 /\
+                   0 <= tag f + factor f * max_bytes < 2 ^ 63) (flows t).
+Proof.
+  intros C MO HM HW F. assert (K : consistent M W (steps_rebased s os) /\ modest (steps_rebased s os)).
+  { revert s C MO. induction F as [|o os O _ IH]; intros s C MO; [auto|].
+    destruct (modest_step M W s o); auto. apply IH; auto. }
+  destruct K as [[] []]. cbv zeta. unfold rebase_at in *. split; [auto|]. destruct limits_sound.
+  split; [change max_latency with 1099511627776 in *; change max_window with 65536 in *; lia|].
+  split; [change max_latency with 1099511627776 in *; change max_window with 65536 in *; nia|].
+  apply Forall_forall. intros f I. pose proof (proj1 (Forall_forall _ _) tags_near f I) as [].
+  pose proof (proj1 (Forall_forall _ _) factors_modest0 f I) as [].
+  pose proof (proj1 (Forall_forall _ _) tags_positive0 f I). cbn in *.
+  change max_bytes with 1073741824 in *. change max_factor with 1073741824 in *.
+  assert (factor f * M <= 1073741824 * 1073741824) by nia. nia.
+Qed.

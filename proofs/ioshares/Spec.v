@@ -1,0 +1,75 @@
+(* SPDX-License-Identifier: PostgreSQL *)
+(** * What is claimed: runs, what a consistent scheduler is, service, and the bound *)
+From Coq Require Import ZArith List.
+From Pgquern.ioshares Require Import Algorithms.
+Import ListNotations.
+Local Open Scope Z_scope.
+
+(** A call. One that is refused changes nothing. *)
+Inductive op := Submit (i : nat) (size : Z) | Next | Complete (i : nat) (lat : Z).
+
+Definition step (s : state) (o : op) : state :=
+  match o with
+  | Submit i size => match submit i size s with Some s' => s' | None => s end
+  | Next => match next s with Some (_, _, s') => s' | None => s end
+  | Complete i lat => match complete i lat s with Some s' => s' | None => s end
+  end.
+
+Definition steps (s : state) (os : list op) : state := fold_left step os s.
+
+(** All requests of a run are of M bytes at most; all latencies are at least 0. *)
+Definition within (M : Z) (o : op) : Prop :=
+  match o with
+  | Submit _ size => size <= M
+  | Next => True
+  | Complete _ lat => 0 <= lat
+  end.
+
+(** P holds at first and after each call. *)
+Fixpoint throughout (P : state -> Prop) (s : state) (os : list op) : Prop :=
+  P s /\ match os with [] => True | o :: os => throughout P (step s o) os end.
+
+Definition backlogged (i : nat) (s : state) : Prop :=
+  exists f, nth_error (flows s) i = Some f /\ queue f <> [].
+
+(** What a class has paid: the bytes that have gone, times its factor. *)
+Definition paid (f : flow) : Z := factor f * dispatched f.
+
+(** A class at virtual time v: its tag is not far ahead, and not behind while requests wait. *)
+Record near (M W v : Z) (f : flow) : Prop := Near {
+  factor_positive : 1 <= factor f;
+  warp_in_range : 0 <= warp f <= W;
+  handicap_is_rest : handicap f = W - warp f;
+  sizes_within : Forall (fun size => 1 <= size <= M) (queue f);
+  flying_not_negative : 0 <= flying f;
+  tag_not_far : tag f <= v + warp f + factor f * M;
+  tag_not_behind : queue f <> [] -> v <= tag f }.
+
+Definition total (of : flow -> Z) (fs : list flow) : Z := fold_right (fun f n => of f + n) 0 fs.
+
+Definition queued (f : flow) : Z := Z.of_nat (length (queue f)).
+
+Record sound (l : limits) : Prop := Sound {
+  least_positive : 1 <= least l;
+  least_below_start : least l <= start l;
+  start_below_most : start l <= most l;
+  window_in_range : 1 <= window l <= max_window;
+  target_in_range : 1 <= target l <= max_latency }.
+
+Record consistent (M W : Z) (s : state) : Prop := Consistent {
+  size_bound : 1 <= M;
+  tags_near : Forall (near M W (vtime s)) (flows s);
+  counts_waiting : waiting s = total queued (flows s);
+  counts_flying : in_flight s = total flying (flows s);
+  limits_sound : sound (bounds s);
+  limit_in_range : least (bounds s) <= limit s <= most (bounds s);
+  at_most_most : in_flight s <= most (bounds s);
+  completed_in_range : 0 <= completed s < window (bounds s);
+  latency_in_range : 0 <= latency s <= completed s * max_latency }.
+
+(** By how much the service of two classes, by their factors, may differ: a request and the warp of each. *)
+Definition bound (M : Z) (f g : flow) : Z := warp f + factor f * M + (warp g + factor g * M).
+
+(** What of a class's bytes has completed, if [x] bytes have: those in flight have gone, and are of M bytes at most. *)
+Definition has_completed (M : Z) (f : flow) (x : Z) : Prop :=
+  dispatched f - flying f * M <= x <= dispatched f.

@@ -1,0 +1,95 @@
+(* SPDX-License-Identifier: PostgreSQL *)
+(** * Witness: the hypotheses of the main theorems can be met, and the bound is nearly reached *)
+From Coq Require Import ZArith List Bool Lia.
+From Pgquern.ioshares Require Import Algorithms Spec Consistent Overflow Limit.
+Import ListNotations.
+Local Open Scope Z_scope.
+
+(** The four classes of PostgreSQL, the first with a warp of 1 MiB; a window of two completions, a target of 100. *)
+Definition classes : list class :=
+  [Class 500 (2 ^ 20) 64; Class 200 0 64; Class 200 0 64; Class 100 0 64].
+
+Definition narrow : limits := Limits 1 2 4 2 100.
+
+Definition postgres : state := make classes narrow.
+
+Definition M : Z := 8192.
+
+(** Their factors are 2, 5, 5 and 10. *)
+Theorem factors_of_postgres : map factor (flows postgres) = [2; 5; 5; 10].
+Proof. reflexivity. Qed.
+
+(** Three requests of each of the first two classes come. *)
+Definition coming : list op := concat (repeat [Submit 0 M; Submit 1 M] 3).
+
+(** Then one goes and completes, and another one, slowly and quickly. *)
+Definition going (lat : Z) : list op := [Next; Complete 0 lat; Next; Complete 0 lat].
+
+Lemma narrow_is_sound : sound narrow.
+Proof. constructor; cbn; lia. Qed.
+
+(** The scheduler of PostgreSQL's classes is consistent and modest: no theorem about such schedulers is vacuous. *)
+Theorem postgres_is_consistent : consistent M (largest_warp classes) postgres /\ modest postgres.
+Proof.
+  split.
+  - apply a_new_one_is_consistent; [unfold M; lia| |apply narrow_is_sound]. repeat constructor; cbn; lia.
+  - constructor; [|vm_compute; split; [discriminate|reflexivity]|]; repeat (constructor; [try split; vm_compute; discriminate|]); constructor.
+Qed.
+
+(** All calls of these witnesses are within the bound on sizes. *)
+Theorem calls_are_within : Forall (within M) (coming ++ going 100).
+Proof. repeat constructor; cbn; lia. Qed.
+
+Definition has_waiting (i : nat) (s : state) : bool :=
+  match nth_error (flows s) i with Some f => match queue f with [] => false | _ => true end | None => false end.
+
+Fixpoint throughout_b (p : state -> bool) (s : state) (os : list op) : bool :=
+  p s && match os with [] => true | o :: os => throughout_b p (step s o) os end.
+
+Lemma has_waiting_sound i s : has_waiting i s = true -> backlogged i s.
+Proof. unfold has_waiting, backlogged. destruct (nth_error (flows s) i) as [f|]; [|easy]. exists f. now destruct (queue f). Qed.
+
+Lemma throughout_sound i os : forall s, throughout_b (has_waiting i) s os = true -> throughout (backlogged i) s os.
+Proof.
+  induction os as [|o os IH]; intros s H; cbn in *; apply andb_true_iff in H as [H T]; (split; [now apply has_waiting_sound|]);
+    [exact I|now apply IH].
+Qed.
+
+(** Two classes stay backlogged while both are served: the theorem of fairness speaks of this run. *)
+Theorem two_stay_backlogged : let s := steps postgres coming in
+  throughout (backlogged 0) s (going 100) /\ throughout (backlogged 1) s (going 100) /\
+  map dispatched (flows (steps s (going 100))) = [2 * M; 0; 0; 0].
+Proof.
+  cbv zeta. split; [apply throughout_sound; vm_compute; reflexivity|].
+  split; [apply throughout_sound; vm_compute; reflexivity|vm_compute; reflexivity].
+Qed.
+
+(** The limit falls in a slow window, and is back after quick ones in which requests wait. *)
+Theorem limit_falls_and_recovers :
+  limit postgres = 2 /\
+  let s := steps postgres (coming ++ going 101) in
+  limit s = 1 /\ no_debt s /\ calm s [Next; Complete 0 1; Next; Complete 1 1] /\
+  limit (steps s [Next; Complete 0 1; Next; Complete 1 1]) = 2.
+Proof. vm_compute. repeat split; try reflexivity; discriminate. Qed.
+
+(** Classes of shares 1, 10, 9973 and 9967: the first one's factor is nearly the largest that is accepted. *)
+Definition steep : state := make (map (fun n => Class n 0 8) [1; 10; 9973; 9967]) (Limits 1 1 1 1 1).
+
+Definition alone : list op := concat (repeat [Submit 0 max_bytes; Next; Complete 0 1] 5).
+
+(** Tags start again: after five of the largest requests of that class the virtual time of C is lower than that of the
+    definition, and both answer alike. *)
+Theorem tags_start_again :
+  vtime (steps_rebased steep alone) < vtime (steps steep alone) /\
+  replies_rebased steep alone = replies steep alone /\ 2 ^ 61 < vtime (steps steep alone).
+Proof. vm_compute. repeat split; reflexivity. Qed.
+
+Definition uneven : state := make [Class 1 0 8; Class 1 0 8] (Limits 1 1 1 1 1).
+
+(** Two classes of equal shares, with requests of 1 and of 100 bytes: what they pay differs by 100 of the 200 of the bound. *)
+Theorem bound_is_half_reached :
+  let s := steps uneven [Submit 0 1; Submit 0 1; Submit 1 100; Submit 1 100] in
+  let t := steps s [Next; Complete 0 1; Next] in
+  map paid (flows t) = [1; 100] /\ bound 100 (flow_of [Class 1 0 8; Class 1 0 8] (Class 1 0 8))
+                                         (flow_of [Class 1 0 8; Class 1 0 8] (Class 1 0 8)) = 200.
+Proof. vm_compute. split; reflexivity. Qed.

@@ -1,0 +1,51 @@
+(* SPDX-License-Identifier: PostgreSQL *)
+(* The proved scheduler as a program: lines of numbers from stdin to stdout, until the end of the input.
+
+   In:   new LEAST START MOST WINDOW TARGET N, then N times SHARE WARP CAPACITY
+         submit CLASS SIZE | next | complete CLASS LATENCY
+   Out, for each line but new: refused | done | CLASS SIZE; then, after a bar, what waits, what is in flight, the limit, the
+         completions of the window and the sum of their latencies, and for each class its lead and its bytes. *)
+
+open Ioshares_proved
+
+let show state =
+  let of_class f = Printf.sprintf " %d %d" (max 0 (f.tag - state.vtime)) f.dispatched in
+  Printf.sprintf "| %d %d %d %d %d%s" state.waiting state.in_flight state.limit state.completed state.latency
+    (String.concat "" (List.map of_class state.flows))
+
+let rec classes = function
+  | [] -> []
+  | share :: warp_bytes :: room :: rest -> { share; warp_bytes; room } :: classes rest
+  | _ -> failwith "a class has three numbers"
+
+let start numbers =
+  match List.map int_of_string numbers with
+  | least :: start :: most :: window :: target :: n :: rest when List.length rest = 3 * n ->
+      make (classes rest) { least; start; most; window; target }
+  | _ -> failwith "new has five limits, the number of classes, and the classes"
+
+(* The answer, and the state after the call. *)
+let call state words =
+  let plain = function Some state -> ("done", state) | None -> ("refused", state) in
+  match words with
+  | [ "submit"; cls; size ] -> plain (submit (int_of_string cls) (int_of_string size) state)
+  | [ "complete"; cls; latency ] -> plain (complete (int_of_string cls) (int_of_string latency) state)
+  | [ "next" ] -> (
+      match next_rebased state with
+      | Some ((cls, size), state) -> (Printf.sprintf "%d %d" cls size, state)
+      | None -> ("refused", state))
+  | _ -> failwith "not a call"
+
+let rec serve state =
+  match String.split_on_char ' ' (input_line stdin) with
+  | exception End_of_file -> ()
+  | "new" :: numbers -> serve (Some (start numbers))
+  | words -> (
+      match state with
+      | None -> failwith "the first line is new"
+      | Some state ->
+          let answer, state = call state words in
+          Printf.printf "%s %s\n" answer (show state);
+          serve (Some state))
+
+let () = serve None

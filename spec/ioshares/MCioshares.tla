@@ -1,0 +1,59 @@
+\* SPDX-License-Identifier: PostgreSQL
+----------------------------- MODULE MCioshares -----------------------------
+(* ioshares with bounds, and definitions that are wrong on purpose.        *)
+EXTENDS ioshares
+
+TwoClasses   == {1, 2}
+ThreeClasses == {1, 2, 3}
+
+\* Without the ghost of liveness.
+View == <<queue, ahead, inFlight, limit, window, calm, lag>>
+
+\* Without the measurement, which only Shares needs.
+NotMeasured(c, paid, q) == {0}
+
+\* Calm matters for liveness alone.
+NeverCalm == FALSE /\ UNCHANGED vars
+
+Zero    == 0
+Below4  == -4
+Below12 == -12
+
+\* Shares 3 and 2; of three classes 3, 2 and 1; of two classes 3 and 1.
+TwoFactors   == <<2, 3>>
+ThreeFactors == <<2, 3, 6>>
+SteepFactors == <<1, 3>>
+
+NoWarp   == [c \in Classes |-> 0]
+SomeWarp == [c \in Classes |-> IF c = 1 THEN 2 ELSE 0]
+
+\* The share is divided by, and the remainder thrown away: class 1 never pays.
+RoundedPays(c, size) == (Factor[c] * size) \div 3
+
+\* Virtual time is the tag of the class that goes, though its warp has let it run ahead.
+AdvanceOfTheChosen(c) == ahead[c]
+
+\* Each class has a slot of its own, and no other.
+OwnSlots == {c \in Backlogged : inFlight[c] < 1 /\ \A d \in Backlogged : Key(c) <= Key(d)}
+
+\* First come, first served knows no shares: any class may be the one whose request is oldest.
+AnyClass == Backlogged
+
+\* Class 1 before all others.
+Foremost(c) == IF c = 1 THEN -1 ELSE ahead[c]
+
+OneMore == Backlogged # {} /\ InFlight <= limit
+
+NeverRaised(n) == n
+Halved(n)      == n \div 2
+DownToLeast(n) == Least
+ThinAir(n)     == n + 1
+Always(waited) == TRUE
+
+\* Denials of states that must be reached.
+NeverAboveLimit  == InFlight <= limit
+NeverRunsAhead   == \A c \in Backlogged : ahead[c] <= Factor[c] * Largest
+NeverReturns     == ~(\E c \in Classes : c \notin Backlogged /\ ahead[c] = 0 /\ \E d \in Classes : ahead[d] > 0)
+NeverNearBound   == lag < LagBound - 1
+NeverAtMost      == InFlight < Most
+=============================================================================

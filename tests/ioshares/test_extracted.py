@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: PostgreSQL
+"""The scheduler extracted from the proof, the oracle and the kernel, call by call in random worlds."""
+
+import subprocess
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from ref.ioshares import Class, Limits, Request
+from tests.ioshares.pair import Pair
+from tests.ioshares.strategies import LARGEST_FACTOR, SHARES
+from tests.tally import tally
+
+PROGRAM = Path(__file__).parents[2] / "build" / "oracle" / "ioshares"
+MOST_BYTES = 2**27
+"""The extracted program has 63 bits: this times the largest factor is below 2^57."""
+
+
+class World:
+    """One run: the lines for the program, and the answers that it must give."""
+
+    def __init__(self, rng: Random) -> None:
+        self.rng = rng
+        self.shares = list(rng.choice(SHARES))
+        self.largest = MOST_BYTES if self.shares == LARGEST_FACTOR else rng.choice([3, 8192, MOST_BYTES])
+        classes = [Class(s, rng.choice([0, 0, 2, self.largest]), rng.choice([1, 5, 50])) for s in self.shares]
+        start = rng.randint(1, 12)
+        limits = Limits(1, start, start + rng.randint(0, 8), rng.randint(1, 8), 100)
+        self.pair = Pair(classes, limits, "sfq")
+        of_classes = [number for c in classes for number in c]
+        order = (limits.least, limits.start, limits.most, limits.window, limits.target)
+        self.lines = [" ".join(map(str, ("new", *order, len(classes), *of_classes)))]
+        self.answers: list[str] = []
+
+    def state(self) -> str:
+        state = self.pair.kernel.state
+        numbers = [
+            *(state.waiting, state.in_flight, state.limit, state.window_completed, state.window_latency),
+            *(number for c in state.classes for number in (c.lead, c.dispatched)),
+        ]
+        return "| " + " ".join(map(str, numbers))
+
+    def call(self, line: str, answer: Any) -> None:
+        """One call that oracle and kernel have answered alike."""
+        went = isinstance(answer, Request)
+        said = f"{answer.cls} {answer.size}" if went else "done" if answer is None else "refused"
+        self.lines.append(line)
+        self.answers.append(f"{said} {self.state()}")
+
+    def run(self, calls: int) -> None:
+        rng = self.rng
+        for n in range(calls):
+            cls, size = rng.randrange(len(self.shares) + (n % 50 == 0)), rng.randint(n % 40 > 0, self.largest)
+            if rng.random() < 0.6:
+                self.call(f"submit {cls} {size}", self.pair.submit(cls, size))
+            self.call("next", self.pair.next())
+            latency = rng.choice([10, 90, 110, 2**41])
+            if rng.random() < 0.7:
+                self.call(f"complete {cls} {latency}", self.pair.complete(cls, latency))
+
+
+def test_proof_equals_oracle_equals_kernel() -> None:
+    worlds = [World(Random(seed)) for seed in range(60)]
+    for world in worlds:
+        world.run(300)
+    questions = "\n".join(line for world in worlds for line in world.lines) + "\n"
+    said = subprocess.run([PROGRAM], input=questions, capture_output=True, text=True, check=True).stdout.splitlines()
+    wanted = [answer for world in worlds for answer in world.answers]
+    assert said == wanted
+    assert sum(answer.startswith("refused") for answer in wanted) > 1000
+    assert max(world.pair.oracle.virtual_time for world in worlds) > 2**61
+    tally("ioshares", "calls through proof, oracle and kernel", len(wanted))
