@@ -47,7 +47,7 @@ class FlatFile:
     def may_leave(self, page: int, contents: bytes) -> bool:
         """Whether a crash may leave these contents: each sector by itself, since a write may be torn."""
         candidates = self.since_sync.get(page, [self.read(page)])
-        return all(
+        return contents in candidates or all(
             any(contents[at : at + SECTOR] == candidate[at : at + SECTOR] for candidate in candidates)
             for at in range(0, PAGE_SIZE, SECTOR)
         )

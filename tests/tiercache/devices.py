@@ -33,10 +33,18 @@ class Faults:
 
     log: list[Operation] = field(default_factory=list)
     fail: set[int] = field(default_factory=set)
+    fail_unless_read: set[int] = field(default_factory=set)
+    """The same, unless they are reads."""
+    before: Callable[[], None] = lambda: None
+    """Called before each operation."""
 
     def fails(self, operation: Operation) -> bool:
+        self.before()
         self.log.append(operation)
-        return len(self.log) - 1 in self.fail
+        number = len(self.log) - 1
+        if number in self.fail_unless_read and operation.what != "read":
+            self.fail.add(number)
+        return number in self.fail
 
 
 # ---- bytes -----------------------------------------------------------------------------------------
@@ -54,6 +62,9 @@ class Volume:
     def write(self, number: int, contents: bytes, offset: int) -> None:
         self.now[offset : offset + len(contents)] = contents
         self.pending.append((number, offset, contents))
+
+    def copy(self) -> "Volume":
+        return Volume(bytearray(self.now), bytearray(self.durable), list(self.pending))
 
     def sync(self) -> None:
         for _, offset, contents in self.pending:
@@ -106,7 +117,7 @@ class Disk(Faults):
         for file, volume in self.volumes.items():
             left = bytearray(len(volume.now)) if lose_ssd and file is File.SSD else volume.crashed(keep)
             self.volumes[file] = Volume(left, bytearray(left))
-        self.fail, self.short = set(), set()
+        self.fail, self.fail_unless_read, self.short = set(), set(), set()
 
 
 # ---- records ---------------------------------------------------------------------------------------
@@ -195,7 +206,7 @@ class Records(Faults):
             left = dict(shelf.durable) | {key: value for number, key, value in shelf.pending if keep(number, 0)}
             left = {} if lose_ssd and file is File.SSD else left
             self.shelves[file] = Shelf(left, dict(left))
-        self.fail = set()
+        self.fail, self.fail_unless_read = set(), set()
 
 
 def whole_writes(seed: int) -> Callable[[int, int], bool]:

@@ -15,6 +15,7 @@ from pgquern.tiercache import TierCache, Where, hits, variants
 
 from ref import tiercache as ref
 from tests.every_variant import every_variant
+from tests.tiercache.crashing import crash_everywhere
 from tests.tiercache.devices import Disk, Records, whole_writes
 
 every = pytest.mark.parametrize("policy", every_variant(variants()))
@@ -196,3 +197,10 @@ TestSideBySide = SideBySide.TestCase
 TestSideBySide.settings = SETTINGS
 TestSideBySideLru = SideBySideLru.TestCase
 TestSideBySideLru.settings = SETTINGS
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("faults", [False, True])
+@pytest.mark.parametrize("seed", [1000, 2000, 3000])
+def test_what_is_synced_survives_many_crashes(seed: int, faults: bool) -> None:
+    crash_everywhere(seed + 500 * faults, 2_000, faults=faults)

@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: PostgreSQL
+"""The steps extracted from the proof, the oracle and the kernel, in the same runs: crashes and failures among them."""
+
+from collections.abc import Callable
+from random import Random
+from typing import Any
+
+from pgquern import PgquernError
+from pgquern.tiercache import TierCache
+
+from ref import tiercache as ref
+from tests.tally import tally
+from tests.tiercache.devices import Disk, Records, whole_writes
+from tests.tiercache.extracted import Step, Traced, answers, crash, number
+
+PAGES, SLOTS = 48, 6
+SIZES: dict[str, Any] = {"pages": PAGES, "frames": 16, "slots": SLOTS, "batch": 2}
+FAILURES = (ref.ReadError, ref.LostError, ref.WriteBackError)
+
+
+class Run:
+    """A random run of the kernel and the oracle; `checks` has, after so many steps, what each page must be."""
+
+    def __init__(self, seed: int) -> None:
+        self.rng = Random(seed)
+        self.disk, self.records = Disk(PAGES, SLOTS), Records()
+        self.steps: list[Step] = [[0, PAGES, SLOTS]]
+        self.checks: list[tuple[int, list[int], bool]] = []
+        self.written = 0
+        self._open()
+
+    def _open(self) -> None:
+        self.oracle = Traced(self.records, self.steps, **SIZES)
+        self.kernel = TierCache(self.disk, **SIZES)
+
+    def _both(self, call: Callable[[Any], Any]) -> bool:
+        outcomes = []
+        for cache in (self.kernel, self.oracle):
+            try:
+                outcomes.append((True, call(cache)))
+            except (PgquernError, *FAILURES):
+                outcomes.append((False, None))
+        assert outcomes[0] == outcomes[1]
+        return outcomes[0][0]
+
+    def call(self) -> None:
+        page = self.rng.choice([self.rng.randrange(PAGES), self.rng.randrange(20)])
+        what = self.rng.choices(("write", "read", "write_back", "fsync"), (50, 25, 8, 4))[0]
+        if what == "write":
+            contents = (self.written + 1).to_bytes(8, "little") * 1024
+            self.written += self._both(lambda cache: cache.write(page, contents))
+        elif what == "read":
+            self._both(lambda cache: cache.read(page))
+        elif what == "write_back":
+            self._both(lambda cache: cache.write_back(page // 16))
+        else:
+            self._check(self._both(lambda cache: cache.fsync()))
+
+    def fail(self) -> None:
+        """One of the next operations that are no reads of the SSD: the proof's SSD gives what it holds."""
+        at = len(self.records.log) + self.rng.randrange(30)
+        self.disk.fail_unless_read.add(at)
+        self.records.fail_unless_read.add(at)
+
+    def crash(self) -> None:
+        seed, lose_ssd = self.rng.randrange(2**20), self.rng.random() < 0.3
+        generation = self.oracle.generation
+        for device in (self.disk, self.records):
+            device.crash(whole_writes(seed), lose_ssd=lose_ssd)
+        self.steps.append(crash(self.records, PAGES, SLOTS, generation))
+        self.kernel.close()
+        self._open()
+        self._check(True)
+
+    def _check(self, answer: bool) -> None:
+        """By the oracle's own tiers, without a call: what a read would give."""
+        oracle = self.oracle
+        now = []
+        for page in range(PAGES):
+            frame, held = oracle.memory.get(page), oracle.ssd.get(page)
+            if frame is not None:
+                contents = frame.contents
+            elif held is not None:
+                contents = oracle._read_ssd(page) or b""
+                self.records.log.pop()
+            else:
+                contents = oracle.files.read_store(page, 1)[0]
+                self.records.log.pop()
+            dirty = (frame is not None and frame.dirty) or (held is not None and held.dirty)
+            now += [number(contents), int(dirty)]
+        self.checks.append((len(self.steps), now, answer))
+
+    def judge(self) -> None:
+        given = answers(self.steps)
+        for n, now, answer in self.checks:
+            assert given[n - 1] == [int(answer), *now], f"step {n}: {self.steps[n - 1]}"
+
+
+def test_proof_equals_oracle_equals_kernel() -> None:
+    for seed in range(40):
+        run = Run(seed)
+        for _ in range(8):
+            for _ in range(run.rng.randrange(80)):
+                run.call()
+                if seed % 2 and run.rng.random() < 0.03:
+                    run.fail()
+            run.crash()
+        run.judge()
+        run.kernel.close()
+        tally("tiercache", "steps through proof, oracle and kernel", len(run.steps))
