@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: PostgreSQL */
+/*
+ * libFuzzer target: an SSD of any contents at a restart. An input changes bytes of a sound SSD, or of the control file;
+ * half of them then get right checksums, so that the versions and page numbers behind these are looked at too. The
+ * restart must refuse the control file, or give each page contents that were once written to it, twice the same, and
+ * exactly the newest ones if the SSD was the only thing that changed and nothing on it was dirty.
+ */
+#include "../tests/tiercache/memory_files.h"
+#include "tiercache/crc32c.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { PAGES = 32, FRAMES = 16, SLOTS = 6, SLOT = 512 + 8192, FIRST_SLOT = 4096, WORDS = 1024 };
+
+static unsigned long long refused, opened, from_ssd, changed;
+
+__attribute__((destructor)) static void print_tally(void)
+{
+    fprintf(stderr, "tally: REFUSED=%llu opened=%llu from_ssd=%llu old_contents=%llu\n", refused, opened,
+            from_ssd, changed);
+}
+
+static uint64_t disk[3][(FIRST_SLOT + SLOTS * SLOT + 8192 * PAGES) / 8]; /* as the sound cache left them */
+static uint64_t work[3][(FIRST_SLOT + SLOTS * SLOT + 8192 * PAGES) / 8];
+static memory_files files;
+static crc32c tables;
+
+static void must(bool holds)
+{
+    if (!holds)
+        abort();
+}
+
+static pgq_tiercache *open_cache(pgq_code *code)
+{
+    pgq_tiercache_options options = {PAGES, FRAMES, SLOTS, 4, NULL};
+    pgq_tiercache_files table = memory_table(&files);
+    pgq_tiercache *cache = NULL;
+
+    *code = pgq_tiercache_open(&table, &options, &cache).code;
+    return cache;
+}
+
+/* Page p holds 100 * version + p in all words. The last writes of some pages are on the SSD alone. */
+static void make_sound_disk(void)
+{
+    uint64_t words[WORDS];
+    pgq_code code;
+
+    crc32c_make(&tables);
+    for (int file = 0; file < 3; file++) {
+        files.sizes[file] = memory_size(file, PAGES, SLOTS);
+        files.words[file] = work[file];
+    }
+    pgq_tiercache *cache = open_cache(&code);
+    must(code == PGQ_OK);
+    for (uint64_t version = 1; version <= 3; version++)
+        for (uint64_t page = 0; page < (version == 3 ? 20 : PAGES); page++) {
+            for (int i = 0; i < WORDS; i++)
+                words[i] = 100 * version + page;
+            must(pgq_tiercache_write(cache, page, words).code == PGQ_OK);
+            if (version == 2 && page == PAGES - 1)
+                must(pgq_tiercache_fsync(cache).code == PGQ_OK);
+        }
+    pgq_tiercache_close(cache);
+    memcpy(disk, work, sizeof disk);
+}
+
+/* Give a record or a slot the checksum that it should have. */
+static void seal(uint8_t *at, size_t size, size_t crc_at)
+{
+    memset(at + crc_at, 0, 4);
+    uint32_t crc = crc32c_of(&tables, at, size == SLOT ? size : crc_at);
+    memcpy(at + crc_at, &crc, 4);
+}
+
+/* Five bytes change one: the file, where, and to what. */
+static bool change_bytes(const uint8_t *data, size_t size)
+{
+    bool control = false;
+
+    for (; size >= 5; data += 5, size -= 5) {
+        int file = data[0] % 16 == 0 ? PGQ_TIERCACHE_FILE_CONTROL : PGQ_TIERCACHE_FILE_SSD;
+        uint64_t slot = data[1] % (SLOTS + 1),
+                 at = (uint64_t)(data[2] | data[3] << 8) % (data[2] % 4 ? 40 : SLOT);
+        uint64_t offset = file == PGQ_TIERCACHE_FILE_CONTROL ? at % 40
+                          : slot == 0                        ? at % 4096
+                                                             : FIRST_SLOT + (slot - 1) * SLOT + at;
+
+        ((uint8_t *)work[file])[offset] = data[4];
+        control |= file == PGQ_TIERCACHE_FILE_CONTROL;
+    }
+    return control;
+}
+
+static void seal_all(void)
+{
+    uint8_t *ssd = (uint8_t *)work[PGQ_TIERCACHE_FILE_SSD];
+
+    seal((uint8_t *)work[PGQ_TIERCACHE_FILE_CONTROL], 32, 28);
+    seal(ssd, 48, 44);
+    for (int slot = 0; slot < SLOTS; slot++)
+        seal(ssd + FIRST_SLOT + slot * SLOT, SLOT, 36);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    uint64_t words[WORDS], again[WORDS];
+    pgq_code code;
+
+    if (files.words[0] == NULL)
+        make_sound_disk();
+    memcpy(work, disk, sizeof work);
+    if (size < 1)
+        return 0;
+    bool control = change_bytes(data + 1, size - 1), sealed = data[0] % 2;
+    if (sealed)
+        seal_all();
+    pgq_tiercache *cache = open_cache(&code);
+    if (cache == NULL) {
+        must(code == PGQ_TIERCACHE_CONTROL && control);
+        refused++;
+        return 0;
+    }
+    opened++;
+    for (uint64_t page = 0; page < PAGES; page++) {
+        bool on_ssd = pgq_tiercache_where(cache, page) & PGQ_TIERCACHE_ON_SSD;
+
+        code = pgq_tiercache_read(cache, page, words).code;
+        must(code == PGQ_OK);
+        must(pgq_tiercache_read(cache, page, again).code == PGQ_OK &&
+             memcmp(words, again, sizeof words) == 0);
+        from_ssd += on_ssd;
+        /* A checksum that is right lets any contents through; without that, only what was written. */
+        if (!sealed)
+            for (int i = 0; i < WORDS; i++)
+                must(words[i] == words[0] && (words[0] == 200 + page || words[0] == 300 + page));
+        changed += !sealed && page < 20 && words[0] == 200 + page;
+    }
+    must(pgq_tiercache_fsync(cache).code == PGQ_OK);
+    pgq_tiercache_close(cache);
+    return 0;
+}

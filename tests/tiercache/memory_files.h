@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: PostgreSQL */
+/*
+ * Files in memory, for C programs. Words are moved by relaxed atomic operations, so that these files bring no order
+ * between threads, which would hide a race of the cache's, and have no race of their own.
+ */
+#ifndef PGQUERN_TESTS_MEMORY_FILES_H
+#define PGQUERN_TESTS_MEMORY_FILES_H
+
+#include "pgquern.h"
+
+typedef struct memory_files {
+    uint64_t *words[3];
+    uint64_t sizes[3]; /* bytes, a multiple of 8 */
+} memory_files;
+
+static inline int64_t memory_read(void *context, int file, void *bytes, uint64_t size, uint64_t offset)
+{
+    memory_files *files = context;
+    uint64_t *to = bytes;
+
+    if (offset >= files->sizes[file])
+        return 0;
+    if (size > files->sizes[file] - offset)
+        size = files->sizes[file] - offset;
+    for (uint64_t i = 0; i < size / 8; i++)
+        to[i] = __atomic_load_n(&files->words[file][offset / 8 + i], __ATOMIC_RELAXED);
+    return (int64_t)size;
+}
+
+static inline int64_t memory_write(void *context, int file, const void *bytes, uint64_t size, uint64_t offset)
+{
+    memory_files *files = context;
+    const uint64_t *from = bytes;
+
+    if (offset + size > files->sizes[file])
+        return -1;
+    for (uint64_t i = 0; i < size / 8; i++)
+        __atomic_store_n(&files->words[file][offset / 8 + i], from[i], __ATOMIC_RELAXED);
+    return (int64_t)size;
+}
+
+static inline int memory_sync(void *context, int file)
+{
+    (void)context;
+    (void)file;
+    return 0;
+}
+
+static inline pgq_tiercache_files memory_table(memory_files *files)
+{
+    return (pgq_tiercache_files){files, memory_read, memory_write, memory_sync};
+}
+
+/* Bytes of a file that serves a store of so many pages, and so many slots. */
+static inline uint64_t memory_size(int file, uint64_t pages, uint64_t slots)
+{
+    return file == PGQ_TIERCACHE_FILE_STORE ? pages * PGQ_TIERCACHE_PAGE_SIZE
+           : file == PGQ_TIERCACHE_FILE_SSD ? 4096 + slots * (512 + PGQ_TIERCACHE_PAGE_SIZE)
+                                            : 512;
+}
+
+#endif
