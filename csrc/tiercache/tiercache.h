@@ -3,7 +3,9 @@
  * A page cache in three tiers: pages of 8 KiB in memory, below it a fast SSD that may be lost, below that a slow durable
  * store that is written in blocks of 128 KiB. Source: the AppOS file stack's description of a page cache over cloud
  * storage; the eviction policy is S3-FIFO (Yang, Zhang, Qiu, Yue, Rashmi: "FIFO queues are all you need for cache
- * eviction", SOSP 2023). One kind, `tiercache_policy`: the eviction policies, on their own.
+ * eviction", SOSP 2023): a database's scans must not flush its hot pages, which SIEVE does not promise, and a hit should
+ * move nothing, which CLOCK-Pro pays for with three hands and more state. One kind, `tiercache_policy`: the eviction
+ * policies, on their own.
  */
 #ifndef PGQUERN_TIERCACHE_H
 #define PGQUERN_TIERCACHE_H
@@ -107,6 +109,8 @@ void pgq_tiercache_close(pgq_tiercache *cache);
  * fsync: makes durable all that was written before the call. PGQ_OK: no crash loses it, not even one that loses the
  * SSD. It fails with PGQ_TIERCACHE_WRITE_BACK if that did not succeed, or if a write-back has failed since the last
  * fsync, be it one that only made room. What is still dirty is tried again by the next fsync.
+ *
+ * A read that misses memory holds the cache's lock until the device answers; the store is written and synced without it.
  *
  * After a crash each page holds what it held at the last successful fsync, or what was written later; each sector of a
  * page by itself, since the store may tear a page that was being written.

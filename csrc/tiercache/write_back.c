@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: PostgreSQL */
 /*
  * Write-back: gather what is dirty, take old contents off the SSD, write the store by the block, sync it, and only then
- * call the pages clean, those that were not written again meanwhile. Until then they keep their places, so that an error at any step leaves
- * them dirty, with their contents.
+ * call the pages clean, those that were not written again meanwhile. Until then they keep their places, so that an error
+ * at any step leaves them dirty, with their contents.
  */
 #include "tiercache/internal.h"
 
