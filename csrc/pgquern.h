@@ -30,6 +30,7 @@
 #include "datfrozenxid/datfrozenxid.h"
 #include "ioshares/ioshares.h"
 #include "prefetch/prefetch.h"
+#include "rangelock/rangelock.h"
 #include "snapbuild/snapbuild.h"
 #include "tiercache/tiercache.h"
 #include "tornpage/tornpage.h"

@@ -34,7 +34,7 @@ HANG = 3600.0
 PATIENCE = 10
 """A mutant ends at its first finding, so more rounds cost time only if it survives."""
 FINDINGS = ("data race", "wrong answer")
-"""The words in which ThreadSanitizer and the program report a finding."""
+"""The words in which ThreadSanitizer and the program report a finding. A crash is one, too."""
 # If addresses are randomized by more than 28 bits, ThreadSanitizer cannot get the addresses that it needs.
 FIXED_ADDRESSES = ["setarch", "--addr-no-randomize"]
 
@@ -102,6 +102,8 @@ def broken(stem: str, build: Build, mutant: Mutant, limit: float) -> dict[str, A
     made = build.make(folder, folder / file if file == program else program, None if file == program else file)
     code, output = build.run(made, limit, PATIENCE)
     found = next((finding for finding in FINDINGS if code and finding in output), "")
+    if not found and code is not None and code < 0:
+        found = f"killed by signal {-code}"
     return item(mutant.name, start, bool(found), found, output)
 
 

@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: PostgreSQL */
+/*
+ * Our range lock. All requests that have arrived and not left, held or waiting, are in one of two trees, by their mode. A
+ * request counts its *blockers* as it arrives: the requests that conflict with it, all of them earlier. Whoever leaves,
+ * by release, cancellation or timeout, takes itself off the count of every later request that it conflicts with. Who has
+ * no blockers holds its range. So a release touches exactly those that it blocked, in O((k + 1) log n) for k of them, and
+ * a reader never looks at readers.
+ *
+ * One mutex covers the trees and the counts, for the time of a search. Who must wait sleeps on its own hold's state, and
+ * is woken by who grants, after the mutex is free. Nobody spins. proofs/rangelock/Blockers.v proves that the counts keep
+ * the rule, spec/rangelock/rangelock_steps.tla has the steps below.
+ */
+#include "rangelock/futex.h"
+#include "rangelock/tree.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+enum { AT_ONCE = 16 }; /* so many are woken after the mutex is free; those beyond, before */
+
+typedef struct interval {
+    pgq_rangelock head;
+    pthread_mutex_t mutex; /* over all below, and over the holds in the trees */
+    node *trees[2];        /* by mode */
+    uint64_t arrivals;
+    pgq_rangelock_event *events; /* NULL: no log */
+    size_t capacity, logged;
+} interval;
+
+/* Who was granted, and must be woken. */
+typedef struct wakes {
+    const uint32_t *words[AT_ONCE];
+    size_t n;
+} wakes;
+
+static void wake_all(wakes *w)
+{
+    for (size_t i = 0; i < w->n; i++)
+        futex_wake(w->words[i]);
+    w->n = 0;
+}
+
+/* A thread that sleeps there, or is about to. */
+static void wake_later(wakes *w, const node *x)
+{
+    if (w->n == AT_ONCE)
+        wake_all(w);
+    w->words[w->n++] = &x->state;
+}
+
+static interval *of(pgq_rangelock *lock)
+{
+    return (interval *)lock;
+}
+
+static void note(interval *lock, pgq_rangelock_what what, const node *x)
+{
+    if (lock->events == NULL)
+        return;
+    if (lock->logged < lock->capacity)
+        lock->events[lock->logged] = (pgq_rangelock_event){x->ticket, x->lo, x->hi, what, x->exclusive};
+    lock->logged++;
+}
+
+/* ---- blockers: with the mutex held -------------------------------------------------------------------------------- */
+
+/* How many ranges of a tree overlap x. */
+static uint32_t count(const node *tree, const node *x)
+{
+    uint32_t n = 0;
+
+    for (; tree != NULL && tree->max > x->lo; tree = tree->right) {
+        n += count(tree->left, x);
+        if (tree->lo >= x->hi)
+            break;
+        n += tree->hi > x->lo;
+    }
+    return n;
+}
+
+/* Takes x, which has left, off the counts of the later ranges of a tree that overlap it. */
+static void unblock(interval *lock, node *tree, const node *x, wakes *w)
+{
+    for (; tree != NULL && tree->max > x->lo; tree = tree->right) {
+        unblock(lock, tree->left, x, w);
+        if (tree->lo >= x->hi)
+            break;
+        if (tree->hi > x->lo && tree->ticket > x->ticket && --tree->blockers == 0) {
+            note(lock, PGQ_RANGELOCK_EVENT_GRANT, tree);
+            wake_later(w, tree);
+            set_state(tree, HELD); /* from now on its owner may go, and the hold with it */
+        }
+    }
+}
+
+/* A request arrives: all others are earlier. An empty tree costs no call. */
+static inline void arrive(interval *lock, node *x)
+{
+    const node *writers = lock->trees[PGQ_RANGELOCK_EXCLUSIVE], *readers = lock->trees[PGQ_RANGELOCK_SHARED];
+
+    x->ticket = ++lock->arrivals;
+    x->blockers = writers == NULL ? 0 : count(writers, x);
+    if (x->exclusive && readers != NULL)
+        x->blockers += count(readers, x);
+}
+
+/* It stays: held, or in the queue. */
+static inline void stay(interval *lock, node *x)
+{
+    lock->trees[x->exclusive] = rangelock_tree_insert(lock->trees[x->exclusive], x);
+    x->lock = &lock->head;
+    note(lock, PGQ_RANGELOCK_EVENT_REQUEST, x);
+    if (x->blockers == 0)
+        note(lock, PGQ_RANGELOCK_EVENT_GRANT, x);
+    set_state(x, x->blockers == 0 ? HELD : WAITS);
+}
+
+/* It leaves; state: what its hold is from now on. */
+static inline void leave(interval *lock, node *x, pgq_rangelock_what why, uint32_t state, wakes *w)
+{
+    node **trees = lock->trees;
+
+    trees[x->exclusive] = rangelock_tree_remove(trees[x->exclusive], x);
+    note(lock, why, x);
+    if (trees[PGQ_RANGELOCK_EXCLUSIVE] != NULL)
+        unblock(lock, trees[PGQ_RANGELOCK_EXCLUSIVE], x, w);
+    if (x->exclusive && trees[PGQ_RANGELOCK_SHARED] != NULL)
+        unblock(lock, trees[PGQ_RANGELOCK_SHARED], x, w);
+    set_state(x, state);
+}
+
+/* ---- the calls ---------------------------------------------------------------------------------------------------- */
+
+static pgq_status request(pgq_rangelock *lock, node *x, bool *granted)
+{
+    interval *me = of(lock);
+
+    pthread_mutex_lock(&me->mutex);
+    arrive(me, x);
+    stay(me, x);
+    *granted = x->blockers == 0;
+    pthread_mutex_unlock(&me->mutex);
+    return accepted();
+}
+
+static pgq_status try(pgq_rangelock *lock, node *x)
+{
+    interval *me = of(lock);
+    bool granted;
+
+    pthread_mutex_lock(&me->mutex);
+    arrive(me, x);
+    granted = x->blockers == 0;
+    if (granted)
+        stay(me, x);
+    else
+        note(me, PGQ_RANGELOCK_EVENT_REFUSE, x);
+    pthread_mutex_unlock(&me->mutex);
+    return granted ? accepted() : refused(PGQ_RANGELOCK_BUSY, 0);
+}
+
+/* Sleeps until x no longer waits; false if the time is up first. */
+static bool sleep_until_granted(const node *x, uint64_t nanoseconds)
+{
+    struct timespec deadline;
+
+    if (nanoseconds != FOR_EVER)
+        deadline = time_after(CLOCK_MONOTONIC, nanoseconds);
+    while (state_of(x) == WAITS)
+        if (!futex_wait(&x->state, WAITS, nanoseconds == FOR_EVER ? NULL : &deadline))
+            return false;
+    return true;
+}
+
+/* Its time is up: it leaves the queue, unless it was granted or cancelled meanwhile. */
+static bool gave_up(interval *me, node *x)
+{
+    wakes w;
+    bool waits;
+
+    w.n = 0;
+    pthread_mutex_lock(&me->mutex);
+    waits = state_of(x) == WAITS;
+    if (waits)
+        leave(me, x, PGQ_RANGELOCK_EVENT_TIMEOUT, IDLE, &w);
+    pthread_mutex_unlock(&me->mutex);
+    wake_all(&w);
+    return waits;
+}
+
+static pgq_status wait_for(pgq_rangelock *lock, node *x, uint64_t nanoseconds)
+{
+    uint32_t state;
+
+    if (!sleep_until_granted(x, nanoseconds) && gave_up(of(lock), x))
+        return refused(PGQ_RANGELOCK_TIMEOUT, 0);
+    state = state_of(x);
+    if (state == HELD)
+        return accepted();
+    set_state(x, IDLE);
+    return refused(state == IDLE ? PGQ_RANGELOCK_NOT_WAITING : (pgq_code)state, 0);
+}
+
+static pgq_status acquire(pgq_rangelock *lock, node *x, uint64_t nanoseconds)
+{
+    bool granted;
+
+    if (nanoseconds == 0)
+        return try(lock, x);
+    request(lock, x, &granted);
+    return granted ? accepted() : wait_for(lock, x, nanoseconds);
+}
+
+static pgq_status release(pgq_rangelock *lock, node *x)
+{
+    interval *me = of(lock);
+    wakes w;
+    bool held;
+
+    w.n = 0; /* and not the words, which would cost more than the rest */
+    pthread_mutex_lock(&me->mutex);
+    held = state_of(x) == HELD && x->lock == lock;
+    if (held)
+        leave(me, x, PGQ_RANGELOCK_EVENT_RELEASE, IDLE, &w);
+    pthread_mutex_unlock(&me->mutex);
+    wake_all(&w);
+    return held ? accepted() : refused(PGQ_RANGELOCK_NOT_HELD, 0);
+}
+
+static pgq_status cancel(pgq_rangelock *lock, node *x)
+{
+    interval *me = of(lock);
+    wakes w;
+    bool waits;
+
+    w.n = 0;
+    pthread_mutex_lock(&me->mutex);
+    waits = state_of(x) == WAITS && x->lock == lock;
+    if (waits) {
+        leave(me, x, PGQ_RANGELOCK_EVENT_CANCEL, PGQ_RANGELOCK_CANCELLED, &w);
+        wake_later(&w, x);
+    }
+    pthread_mutex_unlock(&me->mutex);
+    wake_all(&w);
+    return waits ? accepted() : refused(PGQ_RANGELOCK_NOT_WAITING, 0);
+}
+
+static pgq_status set_log(pgq_rangelock *lock, pgq_rangelock_event *events, size_t capacity)
+{
+    interval *me = of(lock);
+
+    if (events == NULL && capacity != 0)
+        return refused(PGQ_NULL, 0);
+    pthread_mutex_lock(&me->mutex);
+    me->events = capacity == 0 ? NULL : events;
+    me->capacity = capacity;
+    me->logged = 0;
+    pthread_mutex_unlock(&me->mutex);
+    return accepted();
+}
+
+static size_t logged(pgq_rangelock *lock)
+{
+    interval *me = of(lock);
+    size_t n;
+
+    pthread_mutex_lock(&me->mutex);
+    n = me->logged;
+    pthread_mutex_unlock(&me->mutex);
+    return n;
+}
+
+static pgq_status destroy(pgq_rangelock *lock)
+{
+    interval *me = of(lock);
+    bool idle;
+
+    pthread_mutex_lock(&me->mutex);
+    idle = me->trees[0] == NULL && me->trees[1] == NULL;
+    pthread_mutex_unlock(&me->mutex);
+    if (!idle)
+        return refused(PGQ_RANGELOCK_IN_USE, 0);
+    pthread_mutex_destroy(&me->mutex);
+    free(me);
+    return accepted();
+}
+
+static const rangelock_calls calls = {acquire, release, destroy, request, wait_for, cancel, set_log, logged};
+
+pgq_status pgq_rangelock_interval(int fd, pgq_rangelock **lock)
+{
+    interval *me;
+
+    (void)fd;
+    if (lock == NULL)
+        return refused(PGQ_NULL, 0);
+    me = calloc(1, sizeof *me);
+    if (me == NULL)
+        return refused(PGQ_MEMORY, 0);
+    me->head.calls = &calls;
+    pthread_mutex_init(&me->mutex, NULL);
+    *lock = &me->head;
+    return accepted();
+}

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: PostgreSQL */
+/*
+ * Range locks: lock a range of a file's bytes, shared or exclusive, instead of the whole file. A request is granted as
+ * soon as it conflicts with no range that is held and with no earlier request that waits: first come, first served among
+ * those that conflict. Two ranges conflict if they have a byte in common and one of them is exclusive.
+ *
+ * One kind, `rangelock`, of which a variant makes locks. All locks have the same calls; they are for the threads of one
+ * process. Whoever holds a range and asks for another one can deadlock. Asking in ascending order prevents that only where
+ * all ranges are equal or disjoint, as pages are: a wide request that waits comes before the second range, and waits for
+ * the first one. A blocked pgq_rangelock_lock sees no deadlock; pgq_rangelock_lock_for ends it.
+ *
+ * Source: Kara's range locks for Linux (2013); Kogan, Dice and Issa, EuroSys 2020. PostgreSQL has none: it leaves a file
+ * to the kernel, which takes i_rwsem, a lock of the whole file, for a write.
+ */
+#ifndef PGQUERN_RANGELOCK_H
+#define PGQUERN_RANGELOCK_H
+
+#include "common/common.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#pragma GCC visibility push(default)
+
+typedef struct pgq_rangelock pgq_rangelock;
+
+typedef enum pgq_rangelock_mode { PGQ_RANGELOCK_SHARED = 0, PGQ_RANGELOCK_EXCLUSIVE = 1 } pgq_rangelock_mode;
+
+/*
+ * A request, in memory of the caller (its stack, mostly): the lock itself allocates nothing for it. Set it to zeroes once.
+ * It must stay where it is until its range is released or its request is gone. The fields are the lock's own.
+ */
+typedef struct pgq_rangelock_hold {
+    struct pgq_rangelock_hold *left,
+        *right;          /* children in a tree of the lock, ordered by lo, then by ticket */
+    uint64_t lo, hi;     /* [lo, hi) */
+    uint64_t max;        /* the largest hi of this node and those below it */
+    uint64_t ticket;     /* numbers the requests of a lock in the order of arrival */
+    pgq_rangelock *lock; /* where it waits or is held */
+    uint32_t blockers;   /* earlier requests that conflict and have not left */
+    uint32_t state;      /* 0: idle, 1: waits, 2: held; else the code of how its wait ended */
+    int32_t fd;          /* `ofd`: its open file description */
+    uint8_t height, exclusive;
+} pgq_rangelock_hold;
+
+/*
+ * Makes a lock and writes it to *lock. fd: a file open for reading and writing, which the lock does not close; `ofd`
+ * needs it, the others take any number. Refused: PGQ_NULL; PGQ_MEMORY; PGQ_RANGELOCK_FILE.
+ */
+typedef pgq_status (*pgq_rangelock_fn)(int fd, pgq_rangelock **lock);
+
+/*
+ * rwlock   one pthread_rwlock for the file; writers go first. Who locks must also unlock. The baseline.
+ * ofd      the kernel's own: open file description locks of fcntl(2), each request in a description of its own, kept for
+ *          the next one. Waiting with a time limit tries again every 100 us. Not first come, first served.
+ * interval ours: one short mutex, two balanced trees of ranges, a futex for each request that waits.
+ */
+typedef struct pgq_rangelock_variant {
+    const char *name;
+    const char *description;
+    bool (*supported)(void);
+    pgq_rangelock_fn fn;
+} pgq_rangelock_variant;
+
+extern const pgq_rangelock_variant pgq_rangelock_variants[];
+extern const size_t pgq_rangelock_variant_count;
+
+/* A lock by the dispatched variant. */
+pgq_status pgq_rangelock_create(int fd, pgq_rangelock **lock);
+
+/* Ends a lock. PGQ_RANGELOCK_IN_USE: ranges are held or waited for (`interval` notices), and the lock stays. */
+pgq_status pgq_rangelock_destroy(pgq_rangelock *lock);
+
+/*
+ * Waits until [offset, offset + length) is granted. All calls with a range refuse, and change nothing:
+ *   PGQ_NULL                lock or hold is NULL
+ *   PGQ_RANGELOCK_EMPTY     length is 0
+ *   PGQ_RANGELOCK_OVERFLOW  offset + length is above 2^63 - 1
+ *   PGQ_RANGELOCK_IN_USE    the hold waits or is held
+ * PGQ_RANGELOCK_CANCELLED: another thread has cancelled it. PGQ_RANGELOCK_FILE: see above.
+ */
+pgq_status pgq_rangelock_lock(pgq_rangelock *lock, pgq_rangelock_hold *hold, uint64_t offset, uint64_t length,
+                              pgq_rangelock_mode mode);
+
+/* The same, for so many nanoseconds at most: then PGQ_RANGELOCK_TIMEOUT, and the request is gone. */
+pgq_status pgq_rangelock_lock_for(pgq_rangelock *lock, pgq_rangelock_hold *hold, uint64_t offset,
+                                  uint64_t length, pgq_rangelock_mode mode, uint64_t nanoseconds);
+
+/* Without waiting: PGQ_RANGELOCK_BUSY if it cannot be granted at once. */
+pgq_status pgq_rangelock_try(pgq_rangelock *lock, pgq_rangelock_hold *hold, uint64_t offset, uint64_t length,
+                             pgq_rangelock_mode mode);
+
+/* Gives a range back, and wakes exactly those that can go. PGQ_RANGELOCK_NOT_HELD: this lock does not hold it for hold. */
+pgq_status pgq_rangelock_unlock(pgq_rangelock *lock, pgq_rangelock_hold *hold);
+
+/* ---- `interval` alone; the others answer PGQ_RANGELOCK_UNSUPPORTED ---- */
+
+/* Asks for a range and returns at once; *granted tells whether it is held. If not, the request waits in the queue. */
+pgq_status pgq_rangelock_request(pgq_rangelock *lock, pgq_rangelock_hold *hold, uint64_t offset,
+                                 uint64_t length, pgq_rangelock_mode mode, bool *granted);
+
+/*
+ * Waits for what was requested, for so many nanoseconds at most (UINT64_MAX: for ever). Returns as pgq_rangelock_lock_for;
+ * PGQ_OK again if it is held already; PGQ_RANGELOCK_NOT_WAITING if the hold is idle.
+ */
+pgq_status pgq_rangelock_wait(pgq_rangelock *lock, pgq_rangelock_hold *hold, uint64_t nanoseconds);
+
+/* Withdraws a request that waits, of any thread. PGQ_RANGELOCK_NOT_WAITING: it is idle, or held by now. */
+pgq_status pgq_rangelock_cancel(pgq_rangelock *lock, pgq_rangelock_hold *hold);
+
+/* Whether the hold's range is held, in this lock. */
+bool pgq_rangelock_is_held(const pgq_rangelock *lock, const pgq_rangelock_hold *hold);
+
+typedef enum pgq_rangelock_what {
+    PGQ_RANGELOCK_EVENT_REQUEST,
+    PGQ_RANGELOCK_EVENT_GRANT,
+    PGQ_RANGELOCK_EVENT_REFUSE, /* a try that would have had to wait */
+    PGQ_RANGELOCK_EVENT_RELEASE,
+    PGQ_RANGELOCK_EVENT_CANCEL,
+    PGQ_RANGELOCK_EVENT_TIMEOUT
+} pgq_rangelock_what;
+
+typedef struct pgq_rangelock_event {
+    uint64_t ticket, lo, hi;
+    uint32_t what; /* pgq_rangelock_what */
+    uint32_t exclusive;
+} pgq_rangelock_event;
+
+/*
+ * Writes each event to events[], in the order in which the lock decided them: the index is the sequence number, taken
+ * under the lock's mutex. Stops when capacity events are there. capacity 0 ends the log; events[] may go then.
+ */
+pgq_status pgq_rangelock_log(pgq_rangelock *lock, pgq_rangelock_event *events, size_t capacity);
+
+/* How many events there have been since the log began, those beyond its capacity included; 0 without a log. */
+size_t pgq_rangelock_logged(pgq_rangelock *lock);
+
+#pragma GCC visibility pop
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

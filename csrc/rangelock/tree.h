@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: PostgreSQL */
+/*
+ * A balanced (AVL) tree of ranges, ordered by lo and then by ticket; each node knows the largest hi below it. The nodes
+ * are the callers' holds. Insertion and removal take O(log n), a walk over the k ranges that overlap one O((k + 1) log n).
+ * proofs/rangelock/Tree.v has the same functions.
+ */
+#ifndef PGQUERN_RANGELOCK_TREE_H
+#define PGQUERN_RANGELOCK_TREE_H
+
+#include "rangelock/lock.h"
+
+typedef pgq_rangelock_hold node;
+
+/* The tree with x in it; x has lo, hi and ticket. */
+node *rangelock_tree_insert(node *tree, node *x);
+
+/* The tree without x, which is in it. */
+node *rangelock_tree_remove(node *tree, node *x);
+
+static inline uint64_t later(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
+static inline bool overlap(const node *a, const node *b)
+{
+    return a->lo < b->hi && b->lo < a->hi;
+}
+
+#endif

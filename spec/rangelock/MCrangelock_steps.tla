@@ -1,0 +1,59 @@
+\* SPDX-License-Identifier: PostgreSQL
+------------------------- MODULE MCrangelock_steps -------------------------
+(* rangelock_steps with bounds, and definitions that are wrong on purpose. *)
+EXTENDS rangelock_steps, TLC
+
+One  == {<<0, 1>>}
+Wide == {<<0, 1>>, <<0, 2>>}
+Three == {<<0, 1>>, <<1, 2>>, <<0, 2>>}
+
+\* A grant sets the state and wakes nobody.
+GrantSilently(p) == \E q \in granted :
+    /\ mutex = p /\ pc[p] \in Granting
+    /\ granted' = granted \ {q}
+    /\ state' = [state EXCEPT ![q] = "held"]
+    /\ UNCHANGED <<arrived, request, blockers, mutex, wakes, asleep, pc, call, target>>
+\* The kernel does not look at the word again before the thread sleeps.
+SleepsBlindly(p) == TRUE
+\* A cancellation wakes before it sets the state.
+WakeThenSet(p) ==
+    /\ mutex = p /\ granted = {}
+    /\ \/ /\ pc[p] = "grants and cancels"
+          /\ asleep' = asleep \ {target[p]}
+          /\ Goto(p, "sets")
+          /\ UNCHANGED state
+       \/ /\ pc[p] = "sets"
+          /\ state' = [state EXCEPT ![target[p]] = "cancelled"]
+          /\ Goto(p, "grants")
+          /\ UNCHANGED asleep
+    /\ UNCHANGED <<arrived, request, blockers, mutex, granted, wakes, call, target>>
+\* A release tells one of those that it lets go.
+OneOnly(unblocked) ==
+    LET all == {q \in unblocked : blockers[q] = 1}
+    IN IF all = {} THEN {} ELSE {CHOOSE q \in all : TRUE}
+\* Who leaves unblocks earlier requests too.
+AlsoEarlier(p) == {q \in Arrived \ {p} : Conflict(request[p], request[q])}
+\* A try counts what is held, and not who waits.
+CountHolders(r) == Cardinality({q \in Arrived : blockers[q] = 0 /\ Conflict(request[q], r)})
+\* A request does not count those that it only touches in its last byte.
+CountByStart(r) == Cardinality({q \in Arrived : request[q].lo = r.lo /\ (request[q].exclusive \/ r.exclusive)})
+\* A time limit after which the request stays in its tree.
+StaysInTree(p) ==
+    /\ mutex = p /\ pc[p] = "is late"
+    /\ state' = [state EXCEPT ![p] = IF IsStillWaiting(p) THEN "idle" ELSE @]
+    /\ Goto(p, IF IsStillWaiting(p) THEN "unlocks" ELSE "unlocks to look")
+    /\ UNCHANGED <<arrived, blockers, granted, request, mutex, wakes, asleep, call, target>>
+\* Without strong fairness of the mutex.
+UnfairMutex == Spec /\ \A p \in Processes : WF_vars(Inside(p)) /\ WF_vars(Lock(p)) /\ WF_vars(BeginRelease(p))
+\* Who holds a range never gives it back.
+NeverReleases == Spec /\ \A p \in Processes : WF_vars(Inside(p)) /\ SF_vars(Lock(p))
+
+\* ---- states that must be reachable ----
+\* The time is up, and the range was granted meanwhile.
+NeverGrantedLate == ~\E p \in Processes : pc[p] = "unlocks to look" /\ state[p] = "held"
+\* A thread is woken for no reason: by who granted it an earlier request.
+NeverWokenInVain == ~\E p, q \in Processes : p # q /\ p \in wakes[q] /\ pc[p] = "asleep" /\ state[p] = "waits"
+NeverCancelled == ~\E p \in Processes : state[p] = "cancelled" /\ pc[p] = "asleep"
+NeverGrantedBeforeSleep == ~\E p \in Processes : pc[p] = "falls asleep" /\ state[p] = "held"
+NeverTwoAtOnce == Cardinality(granted) < 2
+=============================================================================

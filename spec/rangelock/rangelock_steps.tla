@@ -1,0 +1,268 @@
+\* SPDX-License-Identifier: PostgreSQL
+-------------------------- MODULE rangelock_steps --------------------------
+(***************************************************************************)
+(* The steps of csrc/rangelock/interval.c: one mutex, a count of blockers  *)
+(* for each request, and a futex word, `state`, in each hold.  What is     *)
+(* done to the trees and the counts with the mutex held is one step, since *)
+(* nobody else looks at them; states are set, and threads woken, one by    *)
+(* one, because threads look at their state without the mutex.             *)
+(*                                                                         *)
+(* variable       in the C code                                            *)
+(*   arrived        both trees, by ticket: the threads whose requests have *)
+(*                    arrived and not left                                 *)
+(*   request        lo, hi, exclusive of each thread's hold                *)
+(*   blockers       the same                                               *)
+(*   state          the same: "idle", "waits", "held", "cancelled"         *)
+(*   mutex          who holds it                                           *)
+(*   granted        to be set to "held" by who has the mutex (unblock)     *)
+(*   wakes          struct wakes of each thread                            *)
+(*   asleep         threads in futex_wait                                  *)
+(*   pc, call       where a thread is, and in which call                   *)
+(*   target         whose request a thread cancels                         *)
+(*                                                                         *)
+(* Simplified: the clock is that a time limit may be up at any moment;     *)
+(* wake-ups for no reason come from a thread that is woken late.  There is *)
+(* no log, and wakes has room for all.                                     *)
+(*                                                                         *)
+(* It refines rangelock: held are those that have arrived and have no      *)
+(* blockers, the queue are the others.                                     *)
+(*                                                                         *)
+(* How to break it: see the definitions of MCrangelock_steps.              *)
+(***************************************************************************)
+EXTENDS Integers, Sequences, FiniteSets
+
+CONSTANTS
+    Processes, Ranges, Modes,
+    Calls,      \* of "lock", "lock_for", "try"
+    MayCancel   \* whether threads cancel others' requests
+
+VARIABLES arrived, request, blockers, state, mutex, granted, wakes, asleep, pc, call, target
+
+shared  == <<arrived, request, blockers, state, mutex, granted>>
+vars    == <<arrived, request, blockers, state, mutex, granted, wakes, asleep, pc, call, target>>
+
+Nobody == "nobody"
+NoRequest == [who |-> Nobody, lo |-> 0, hi |-> 0, exclusive |-> FALSE]
+
+Conflict(r, s) == r.lo < s.hi /\ s.lo < r.hi /\ (r.exclusive \/ s.exclusive)
+Arrived == {arrived[i] : i \in 1 .. Len(arrived)}
+Place(p) == CHOOSE i \in 1 .. Len(arrived) : arrived[i] = p
+
+(* count(): those that conflict, in both trees. *)
+Count(r) == Cardinality({q \in Arrived : Conflict(request[q], r)})
+(* unblock(): whom p takes itself off the count of. *)
+Unblocked(p) == {q \in Arrived : Place(q) > Place(p) /\ Conflict(request[p], request[q])}
+(* Who is granted by that, to be told one by one. *)
+ToGrant(unblocked) == {q \in unblocked : blockers[q] = 1}
+
+Init ==
+    /\ arrived = <<>>
+    /\ request = [p \in Processes |-> NoRequest]
+    /\ blockers = [p \in Processes |-> 0]
+    /\ state = [p \in Processes |-> "idle"]
+    /\ mutex = Nobody
+    /\ granted = {}
+    /\ wakes = [p \in Processes |-> {}]
+    /\ asleep = {}
+    /\ pc = [p \in Processes |-> "outside"]
+    /\ call = [p \in Processes |-> "none"]
+    /\ target = [p \in Processes |-> p]
+
+Goto(p, where) == pc' = [pc EXCEPT ![p] = where]
+
+-----------------------------------------------------------------------------
+(* A call begins, and takes the mutex. *)
+
+Begin(p) == \E kind \in Calls, range \in Ranges, mode \in Modes :
+    /\ pc[p] = "outside" /\ state[p] # "held"
+    /\ call' = [call EXCEPT ![p] = kind]
+    /\ request' = [request EXCEPT ![p] = [who |-> p, lo |-> range[1], hi |-> range[2], exclusive |-> mode]]
+    /\ Goto(p, "arrives")
+    /\ UNCHANGED <<arrived, blockers, state, mutex, granted, wakes, asleep, target>>
+
+BeginRelease(p) ==
+    /\ pc[p] = "outside" /\ state[p] = "held"
+    /\ Goto(p, "releases")
+    /\ UNCHANGED <<shared, wakes, asleep, call, target>>
+
+BeginCancel(p) == \E q \in Processes \ {p} :
+    /\ MayCancel /\ pc[p] = "outside" /\ state[p] = "idle" /\ state[q] = "waits"
+    /\ target' = [target EXCEPT ![p] = q]
+    /\ Goto(p, "cancels")
+    /\ UNCHANGED <<shared, wakes, asleep, call>>
+
+Locking == {"arrives", "releases", "cancels", "is late"}
+Lock(p) ==
+    /\ pc[p] \in Locking /\ mutex = Nobody
+    /\ mutex' = p
+    /\ UNCHANGED <<arrived, request, blockers, state, granted, wakes, asleep, pc, call, target>>
+
+-----------------------------------------------------------------------------
+(* With the mutex held. *)
+
+(* arrive() and stay(); a try that would wait leaves nothing. *)
+Arrive(p) ==
+    LET n == Count(request[p]) IN
+    /\ mutex = p /\ pc[p] = "arrives"
+    /\ IF call[p] = "try" /\ n > 0
+       THEN UNCHANGED <<arrived, blockers, state>>
+       ELSE /\ arrived' = Append(arrived, p)
+            /\ blockers' = [blockers EXCEPT ![p] = n]
+            /\ state' = [state EXCEPT ![p] = IF n = 0 THEN "held" ELSE "waits"]
+    /\ Goto(p, IF n > 0 /\ call[p] # "try" THEN "unlocks to wait" ELSE "unlocks")
+    /\ UNCHANGED <<request, mutex, granted, wakes, asleep, call, target>>
+
+(* leave(): q goes from its tree, and from the counts. *)
+Leave(q) ==
+    LET unblocked == Unblocked(q) IN
+    /\ arrived' = SelectSeq(arrived, LAMBDA x : x # q)
+    /\ blockers' = [x \in Processes |-> IF x \in unblocked THEN blockers[x] - 1
+                                        ELSE IF x = q THEN 0 ELSE blockers[x]]
+    /\ granted' = ToGrant(unblocked)
+
+DoRelease(p) ==
+    /\ mutex = p /\ pc[p] = "releases"
+    /\ Leave(p)
+    /\ state' = [state EXCEPT ![p] = "idle"]
+    /\ Goto(p, "grants")
+    /\ UNCHANGED <<request, mutex, wakes, asleep, call, target>>
+
+(* cancel(): who waits no more is left alone.  Its state is set last. *)
+DoCancel(p) ==
+    LET q == target[p] IN
+    /\ mutex = p /\ pc[p] = "cancels"
+    /\ IF state[q] = "waits"
+       THEN /\ Leave(q)
+            /\ Goto(p, "grants and cancels")
+       ELSE /\ Goto(p, "unlocks")
+            /\ UNCHANGED <<arrived, blockers, granted>>
+    /\ UNCHANGED <<request, state, mutex, wakes, asleep, call, target>>
+
+(* gave_up(): unless it was granted or cancelled meanwhile. *)
+IsStillWaiting(p) == state[p] = "waits"
+DoTimeOut(p) ==
+    /\ mutex = p /\ pc[p] = "is late"
+    /\ IF IsStillWaiting(p)
+       THEN /\ Leave(p)
+            /\ state' = [state EXCEPT ![p] = "idle"]
+            /\ Goto(p, "grants")
+       ELSE /\ Goto(p, "unlocks to look")
+            /\ UNCHANGED <<arrived, blockers, granted, state>>
+    /\ UNCHANGED <<request, mutex, wakes, asleep, call, target>>
+
+Granting == {"grants", "grants and cancels"}
+(* Tells one that it is granted, before the mutex is free; it is woken     *)
+(* after.                                                                  *)
+Grant(p) == \E q \in granted :
+    /\ mutex = p /\ pc[p] \in Granting
+    /\ granted' = granted \ {q}
+    /\ state' = [state EXCEPT ![q] = "held"]
+    /\ wakes' = [wakes EXCEPT ![p] = @ \cup {q}]
+    /\ UNCHANGED <<arrived, request, blockers, mutex, asleep, pc, call, target>>
+
+SetCancelled(p) ==
+    /\ mutex = p /\ pc[p] = "grants and cancels" /\ granted = {}
+    /\ state' = [state EXCEPT ![target[p]] = "cancelled"]
+    /\ wakes' = [wakes EXCEPT ![p] = @ \cup {target[p]}]
+    /\ Goto(p, "grants")
+    /\ UNCHANGED <<arrived, request, blockers, mutex, granted, asleep, call, target>>
+
+Unlock(p) ==
+    /\ mutex = p
+    /\ \/ pc[p] = "grants" /\ granted = {} /\ Goto(p, "wakes")
+       \/ pc[p] = "unlocks" /\ Goto(p, "outside")
+       \/ pc[p] \in {"unlocks to wait", "unlocks to look"} /\ Goto(p, "looks")
+    /\ mutex' = Nobody
+    /\ UNCHANGED <<arrived, request, blockers, state, granted, wakes, asleep, call, target>>
+
+-----------------------------------------------------------------------------
+(* Without the mutex. *)
+
+Wake(p) == \E q \in wakes[p] :
+    /\ pc[p] = "wakes"
+    /\ wakes' = [wakes EXCEPT ![p] = @ \ {q}]
+    /\ asleep' = asleep \ {q}
+    /\ UNCHANGED <<shared, pc, call, target>>
+
+AllAreAwake(p) ==
+    /\ pc[p] = "wakes" /\ wakes[p] = {}
+    /\ Goto(p, "outside")
+    /\ UNCHANGED <<shared, wakes, asleep, call, target>>
+
+(* sleep_until_granted() looks at its state; the kernel looks again. *)
+Look(p) ==
+    /\ pc[p] = "looks"
+    /\ IF state[p] = "waits"
+       THEN Goto(p, "falls asleep") /\ UNCHANGED state
+       ELSE /\ Goto(p, "outside")
+            /\ state' = [state EXCEPT ![p] = IF @ = "cancelled" THEN "idle" ELSE @]
+    /\ UNCHANGED <<arrived, request, blockers, mutex, granted, wakes, asleep, call, target>>
+
+KernelLooksAgain(p) == state[p] = "waits"
+FallAsleep(p) ==
+    /\ pc[p] = "falls asleep"
+    /\ IF KernelLooksAgain(p)
+       THEN asleep' = asleep \cup {p} /\ Goto(p, "asleep")
+       ELSE Goto(p, "looks") /\ UNCHANGED asleep
+    /\ UNCHANGED <<shared, wakes, call, target>>
+
+WakeUp(p) ==
+    /\ pc[p] = "asleep" /\ p \notin asleep
+    /\ Goto(p, "looks")
+    /\ UNCHANGED <<shared, wakes, asleep, call, target>>
+
+TimeIsUp(p) ==
+    /\ call[p] = "lock_for" /\ pc[p] = "asleep" /\ p \in asleep
+    /\ asleep' = asleep \ {p}
+    /\ Goto(p, "is late")
+    /\ UNCHANGED <<shared, wakes, call, target>>
+
+-----------------------------------------------------------------------------
+Inside(p) ==
+    \/ Arrive(p) \/ DoRelease(p) \/ DoCancel(p) \/ DoTimeOut(p)
+    \/ Grant(p) \/ SetCancelled(p) \/ Unlock(p)
+    \/ Wake(p) \/ AllAreAwake(p) \/ Look(p) \/ FallAsleep(p) \/ WakeUp(p)
+
+Next == \E p \in Processes :
+    Begin(p) \/ BeginRelease(p) \/ BeginCancel(p) \/ Lock(p) \/ TimeIsUp(p) \/ Inside(p)
+
+Spec == Init /\ [][Next]_vars
+
+(* A thread goes on, gets the mutex if it is free again and again, and     *)
+(* releases what it holds.                                                 *)
+FairSpec == Spec /\ \A p \in Processes :
+    WF_vars(Inside(p)) /\ SF_vars(Lock(p)) /\ WF_vars(BeginRelease(p))
+
+-----------------------------------------------------------------------------
+(* The count of blockers is the number of earlier requests in conflict. *)
+CountsAreRight == \A q \in Arrived :
+    blockers[q] = Cardinality({p \in Arrived : Place(p) < Place(q) /\ Conflict(request[p], request[q])})
+
+(* Who knows that it holds a range conflicts with nobody else who does. *)
+HoldersDoNotConflict == \A p, q \in Processes :
+    p # q /\ state[p] = "held" /\ state[q] = "held" => ~Conflict(request[p], request[q])
+
+(* Whoever sleeps has to wait, or somebody is about to wake it, or to say so. *)
+NoLostWakeUp == \A p \in asleep :
+    \/ state[p] = "waits" /\ (blockers[p] > 0 \/ p \in granted)
+    \/ state[p] = "waits" /\ \E q \in Processes : pc[q] = "grants and cancels" /\ target[q] = p
+    \/ \E q \in Processes : p \in wakes[q]
+
+(* When the mutex is free, exactly those without blockers are held. *)
+TheStatesAreTold == mutex = Nobody =>
+    \A p \in Processes : state[p] = "held" <=> p \in Arrived /\ blockers[p] = 0
+
+(* Who is in the queue is on its way, and who waits is in the queue. *)
+NoGhosts == mutex = Nobody => \A p \in Processes : (state[p] \in {"waits", "held"}) <=> p \in Arrived
+
+(* Each step is one of rangelock, or changes none of its variables; the    *)
+(* start has neither holders nor a queue, as there.                        *)
+Held == {request[p] : p \in {x \in Arrived : blockers[x] = 0}}
+InQueue(p) == blockers[p] > 0
+Queue == LET places == SelectSeq(arrived, InQueue) IN [i \in 1 .. Len(places) |-> request[places[i]]]
+Abstract == INSTANCE rangelock WITH held <- Held, queue <- Queue, MayGiveUp <- TRUE
+Refines == [][Abstract!Next]_<<Held, Queue>>
+
+(* Every call ends. *)
+EveryCallEnds == \A p \in Processes : pc[p] # "outside" ~> pc[p] = "outside"
+=============================================================================

@@ -1,0 +1,424 @@
+# SPDX-License-Identifier: PostgreSQL
+"""The C locks against the oracle: `interval` in a state machine, all variants by what they share, and threads."""
+
+import math
+import random
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import hypothesis.strategies as st
+import pytest
+from _pgquern import ffi, lib
+from hypothesis import event, given, settings
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+from pgquern import PgquernError
+from pgquern.rangelock import Event, Hold, RangeLock, variants
+
+from ref import rangelock as ref
+from tests.every_variant import every_variant
+from tests.rangelock.strategies import ranges, refused
+
+every = pytest.mark.parametrize("variant", every_variant(variants()))
+BASELINES = [v.name for v in variants() if v.name != "interval"]
+
+
+@contextmanager
+def fresh(variant: str) -> Iterator[RangeLock]:
+    """A lock on a file of its own."""
+    with tempfile.TemporaryFile("r+b") as file:
+        lock = RangeLock(variant=variant, fd=file.fileno())
+        yield lock
+        lock.close()
+
+
+@contextmanager
+def refuses(code: str) -> Iterator[None]:
+    with pytest.raises(PgquernError) as refusal:
+        yield
+    assert refusal.value.code == getattr(lib, f"PGQ_RANGELOCK_{code}")
+
+
+def as_oracle(events: list[Event]) -> list[ref.Event]:
+    """A log in the oracle's terms."""
+    return [ref.Event(ref.What(e.what), ref.Request(e.ticket, e.lo, e.hi, e.exclusive)) for e in events]
+
+
+def in_order(events: list[ref.Event]) -> list[ref.Event]:
+    """With grants that follow each other in the order of arrival: the lock may grant them in any order."""
+    found: list[ref.Event] = []
+    for e in events:
+        at = len(found)
+        while e.what is ref.What.GRANT and found[at - 1].what is ref.What.GRANT and found[at - 1].request > e.request:
+            at -= 1
+        found.insert(at, e)
+    return found
+
+
+class Machine(RuleBasedStateMachine):
+    """One `interval` lock beside the oracle. A hold that left is used again."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.lock, self.oracle = RangeLock(variant="interval"), ref.RangeLock()
+        self.lock.log(10_000)
+        self.requests: list[tuple[Hold, ref.Request]] = []
+        self.idle: list[Hold] = []
+
+    def take_out(self, which: int) -> tuple[Hold, ref.Request]:
+        hold, request = self.requests.pop(which % len(self.requests))
+        self.idle.append(hold)
+        return hold, request
+
+    @rule(asked=st.lists(st.tuples(ranges, st.booleans()), min_size=1, max_size=6))
+    def request(self, asked: list[tuple[tuple[int, int], bool]]) -> None:
+        for span, exclusive in asked:
+            hold = self.idle.pop() if self.idle else Hold()
+            request = self.oracle.request(*span, exclusive=exclusive)
+            assert self.lock.request(hold, *span, exclusive=exclusive) == (request in self.oracle.held)
+            self.requests.append((hold, request))
+
+    @rule(span=ranges, exclusive=st.booleans())
+    def try_lock(self, span: tuple[int, int], exclusive: bool) -> None:
+        """A try; what was had is given back."""
+        hold = Hold()
+        request = self.oracle.try_request(*span, exclusive=exclusive)
+        event("try: " + ("granted" if request else "refused"))
+        assert self.lock.try_lock(hold, *span, exclusive=exclusive) == (request is not None)
+        if request:
+            self.oracle.release(request)
+            self.lock.unlock(hold)
+
+    @precondition(lambda self: self.requests)
+    @rule(which=st.integers(0, 99))
+    def leave(self, which: int) -> None:
+        """By release if it is held, otherwise by cancellation."""
+        hold, request = self.take_out(which)
+        if request in self.oracle.held:
+            granted = self.oracle.release(request)
+            self.lock.unlock(hold)
+            event(f"a release grants {min(len(granted), 3)}")
+        else:
+            granted = self.oracle.cancel(request)
+            self.lock.cancel(hold)
+            event(f"a cancellation grants {min(len(granted), 3)}")
+            with refuses("CANCELLED"):
+                self.lock.wait(hold)
+        with refuses("NOT_HELD"):
+            self.lock.unlock(hold)
+        with refuses("NOT_WAITING"):
+            self.lock.wait(hold)
+
+    @precondition(lambda self: self.requests)
+    @rule(which=st.integers(0, 99))
+    def wait_in_vain(self, which: int) -> None:
+        """Who waits for no time at all leaves the queue; who has been granted holds the range, and releases it."""
+        hold, request = self.take_out(which)
+        if request in self.oracle.held:
+            self.lock.wait(hold, 0)
+            self.lock.unlock(hold)
+            self.oracle.release(request)
+        else:
+            with refuses("TIMEOUT"):
+                self.lock.wait(hold, 0)
+            self.oracle.cancel(request, ref.What.TIMEOUT)
+            event("timeout")
+
+    @precondition(lambda self: self.requests)
+    @rule(which=st.integers(0, 99), span=ranges)
+    def misuse(self, which: int, span: tuple[int, int]) -> None:
+        """What is in use cannot be used again, nor leave by the wrong door, nor another lock."""
+        hold, request = self.requests[which % len(self.requests)]
+        other = RangeLock(variant="interval")
+        with refuses("IN_USE"):
+            self.lock.request(hold, *span, exclusive=True)
+        with refuses("IN_USE"):
+            self.lock.close()
+        with refuses("NOT_HELD"):
+            other.unlock(hold)
+        with refuses("NOT_WAITING"):
+            other.cancel(hold)
+        with refuses("NOT_WAITING"):
+            other.wait(hold)
+        if request in self.oracle.held:
+            with refuses("NOT_WAITING"):
+                self.lock.cancel(hold)
+        else:
+            with refuses("NOT_HELD"):
+                self.lock.unlock(hold)
+        other.close()
+
+    @rule(bad=refused)
+    def bad_range(self, bad: tuple[int, int]) -> None:
+        calls: list[Callable[..., Any]] = [self.lock.request, self.lock.try_lock, self.lock.lock]
+        for call in calls:
+            with refuses("OVERFLOW" if bad[1] else "EMPTY"):
+                call(Hold(), *bad, exclusive=True)
+
+    @invariant()
+    def held_are_the_oracles(self) -> None:
+        for hold, request in self.requests:
+            assert self.lock.is_held(hold) == (request in self.oracle.held)
+
+    def teardown(self) -> None:
+        events = as_oracle(self.lock.events())
+        assert in_order(events) == self.oracle.events
+        assert list(ref.judge(events)) == []
+        for hold, request in sorted(self.requests, key=lambda one: one[1]):
+            if request in self.oracle.held:
+                self.lock.unlock(hold)
+                self.oracle.release(request)
+            else:
+                self.lock.cancel(hold)
+                self.oracle.cancel(request)
+        self.lock.close()
+
+
+TestStates = Machine.TestCase
+TestStates.settings = settings(max_examples=settings().max_examples // 5, stateful_step_count=30)
+
+
+# ---- all variants --------------------------------------------------------------------------------
+
+Tries = list[tuple[int, tuple[int, int], bool]]
+
+
+@every
+@settings(max_examples=settings().max_examples // 4)
+@given(tries=st.lists(st.tuples(st.integers(0, 6), ranges, st.booleans()), max_size=30))
+def test_tries(variant: str, tries: Tries) -> None:
+    """Tries and releases of one thread: nobody waits, so what is held decides. For `rwlock` every range is the file."""
+    oracle, holds = ref.RangeLock(), [Hold() for _ in range(7)]
+    held: dict[int, ref.Request] = {}
+    with fresh(variant) as lock:
+        for which, span, exclusive in tries:
+            if which in held:
+                lock.unlock(holds[which])
+                oracle.release(held.pop(which))
+                continue
+            asked = (0, ref.LIMIT) if variant == "rwlock" else span
+            request = oracle.try_request(*asked, exclusive=exclusive)
+            assert lock.try_lock(holds[which], *span, exclusive=exclusive) == (request is not None)
+            if request:
+                held[which] = request
+        for which in held:
+            lock.unlock(holds[which])
+
+
+@every
+@given(bad=refused)
+def test_bad_ranges_are_refused(variant: str, bad: tuple[int, int]) -> None:
+    with fresh(variant) as lock:
+        calls: list[Callable[..., Any]] = [lock.lock, lock.try_lock]
+        for call in calls:
+            with refuses("OVERFLOW" if bad[1] else "EMPTY"):
+                call(Hold(), *bad, exclusive=False)
+
+
+@every
+def test_what_is_not_held_cannot_be_released(variant: str) -> None:
+    hold = Hold()
+    with fresh(variant) as lock, fresh(variant) as other:
+        with refuses("NOT_HELD"):
+            lock.unlock(hold)
+        lock.lock(hold, 0, 10, exclusive=True)
+        with refuses("NOT_HELD"):
+            other.unlock(hold)
+        with refuses("IN_USE"):
+            lock.try_lock(hold, 20, 10, exclusive=True)
+        with refuses("IN_USE"):
+            lock.close()
+        lock.unlock(hold)
+        with refuses("NOT_HELD"):
+            lock.unlock(hold)
+
+
+@every
+def test_time_limits(variant: str) -> None:
+    """A range that nobody gives back: the call ends, and leaves nothing behind."""
+    reader, writer, late = Hold(), Hold(), Hold()
+    with fresh(variant) as lock:
+        lock.lock(reader, 0, 10, exclusive=False)
+        for seconds in (0, 0.001):
+            with refuses("TIMEOUT"):
+                lock.lock(writer, 5, 10, exclusive=True, seconds=seconds)
+        lock.lock(late, 5, 10, exclusive=False, seconds=3600)
+        for hold in (reader, late):
+            lock.unlock(hold)
+        lock.lock(writer, 5, 10, exclusive=True, seconds=3600)
+        lock.unlock(writer)
+
+
+@pytest.mark.parametrize("variant", BASELINES)
+def test_baselines_have_no_queue(variant: str) -> None:
+    hold = Hold()
+    with fresh(variant) as lock:
+        calls: list[Callable[[], Any]] = [
+            lambda: lock.request(hold, 0, 1, exclusive=True),
+            lambda: lock.wait(hold),
+            lambda: lock.cancel(hold),
+            lambda: lock.log(1),
+        ]
+        for call in calls:
+            with refuses("UNSUPPORTED"):
+                call()
+        assert lib.pgq_rangelock_logged(lock.c) == 0
+
+
+def test_a_file_that_cannot_be_locked() -> None:
+    with refuses("FILE"):
+        RangeLock(variant="ofd", fd=-1)
+
+
+def test_null_pointers_are_refused() -> None:
+    lock, hold = RangeLock(variant="interval"), Hold()
+    null = lib.pgq_rangelock_lock(lock.c, hold.c, 0, 0, 0)
+    assert null.code == lib.PGQ_RANGELOCK_EMPTY
+    for c, h in ((ffi.NULL, hold.c), (lock.c, ffi.NULL)):
+        for status in (
+            lib.pgq_rangelock_lock(c, h, 0, 1, 0),
+            lib.pgq_rangelock_try(c, h, 0, 1, 0),
+            lib.pgq_rangelock_unlock(c, h),
+            lib.pgq_rangelock_wait(c, h, 0),
+            lib.pgq_rangelock_cancel(c, h),
+        ):
+            assert status.code == lib.PGQ_NULL
+        assert not lib.pgq_rangelock_is_held(c, h)
+    assert lib.pgq_rangelock_request(lock.c, hold.c, 0, 1, 0, ffi.NULL).code == lib.PGQ_NULL
+    assert lib.pgq_rangelock_log(lock.c, ffi.NULL, 1).code == lib.PGQ_NULL
+    assert lib.pgq_rangelock_log(ffi.NULL, ffi.NULL, 0).code == lib.PGQ_NULL
+    assert lib.pgq_rangelock_destroy(ffi.NULL).code == lib.PGQ_NULL
+    assert all(v.fn(-1, ffi.NULL).code == lib.PGQ_NULL for v in lib.pgq_rangelock_variants[0:3])
+    lock.close()
+
+
+# ---- threads -------------------------------------------------------------------------------------
+
+
+class Caller(threading.Thread):
+    """A call in a thread of its own. result() waits for its end."""
+
+    def __init__(self, call: Callable[[], None]) -> None:
+        super().__init__(daemon=True)
+        self.call = call
+        self.error: PgquernError | None = None
+        self.start()
+
+    def run(self) -> None:
+        try:
+            self.call()
+        except PgquernError as error:
+            self.error = error
+
+    def result(self) -> PgquernError | None:
+        self.join(600)  # only ends a hang
+        assert not self.is_alive()
+        return self.error
+
+
+def queue_up(lock: RangeLock, hold: Hold, offset: int, length: int) -> Caller:
+    """A thread that waits for a range by now."""
+    before = len(lock.events())
+    caller = Caller(lambda: lock.lock(hold, offset, length, exclusive=True))
+    while len(lock.events()) == before:
+        time.sleep(0.001)
+    return caller
+
+
+@every
+def test_a_release_wakes_who_waits(variant: str) -> None:
+    first, second, entered = Hold(), Hold(), threading.Event()
+    with fresh(variant) as lock:
+        lock.lock(first, 0, 10, exclusive=True)
+
+        def wait() -> None:
+            entered.set()
+            lock.lock(second, 5, 10, exclusive=True)
+            lock.unlock(second)  # by its own thread: `rwlock` demands it
+
+        caller = Caller(wait)
+        entered.wait()
+        lock.unlock(first)
+        assert caller.result() is None
+
+
+def test_a_cancellation_wakes_who_waits_and_who_waited_for_it() -> None:
+    holder, waiter, last = Hold(), Hold(), Hold()
+    with fresh("interval") as lock:
+        lock.log(100)
+        lock.lock(holder, 0, 10, exclusive=True)
+        cancelled = queue_up(lock, waiter, 5, 10)
+        after = queue_up(lock, last, 12, 10)
+        lock.cancel(waiter)
+        error = cancelled.result()
+        assert error is not None
+        assert error.code == lib.PGQ_RANGELOCK_CANCELLED
+        assert after.result() is None
+        lock.unlock(last)
+        lock.unlock(holder)
+        assert list(ref.judge(as_oracle(lock.events()))) == []
+
+
+@pytest.mark.parametrize("n", [15, 16, 17, 40])
+def test_a_release_wakes_all_that_can_go(n: int) -> None:
+    """More than are woken at once after the mutex is free."""
+    holder, waiters = Hold(), [Hold() for _ in range(n)]
+    with fresh("interval") as lock:
+        lock.log(1000)
+        lock.lock(holder, 0, 10 * n, exclusive=True)
+        callers = [queue_up(lock, hold, 10 * i, 10) for i, hold in enumerate(waiters)]
+        lock.unlock(holder)
+        assert [caller.result() for caller in callers] == [None] * n
+        for hold in waiters:
+            lock.unlock(hold)
+
+
+@pytest.mark.parametrize("n", [16, 40])
+def test_a_cancellation_wakes_all_that_can_go(n: int) -> None:
+    """The one that is cancelled, too, however many there are."""
+    holder, middle, waiters = Hold(), Hold(), [Hold() for _ in range(n)]
+    with fresh("interval") as lock:
+        lock.log(1000)
+        lock.lock(holder, 0, 1, exclusive=True)
+        cancelled = queue_up(lock, middle, 0, 10 * n + 1)
+        callers = [queue_up(lock, hold, 10 * i + 1, 10) for i, hold in enumerate(waiters)]
+        lock.cancel(middle)
+        assert cancelled.result() is not None
+        assert [caller.result() for caller in callers] == [None] * n
+        for hold in [holder, *waiters]:
+            lock.unlock(hold)
+
+
+def test_a_log_that_is_full_says_so() -> None:
+    hold = Hold()
+    with fresh("interval") as lock:
+        lock.log(2)
+        lock.lock(hold, 0, 1, exclusive=True)
+        assert [e.what for e in lock.events()] == ["request", "grant"]
+        lock.unlock(hold)
+        with pytest.raises(ValueError, match="3 events"):
+            lock.events()
+
+
+def test_a_range_for_the_time_of_a_with_statement() -> None:
+    with fresh("interval") as lock, lock.range(0, 10, exclusive=True) as hold:
+        assert lock.is_held(hold)
+        assert not lock.try_lock(Hold(), 9, 1, exclusive=False)
+
+
+def test_many_ranges() -> None:
+    """Ten thousand in ascending order, which would make a list of a tree without balance: its depth is bounded."""
+    n = 10_000
+    holds = [Hold() for _ in range(n)]
+    with fresh("interval") as lock:
+        for i, hold in enumerate(holds):
+            assert lock.request(hold, 2 * i, 1, exclusive=True)
+        # An AVL tree of n nodes is at most 1.4405 log2(n + 2) high.
+        assert max(hold.c.height for hold in holds) <= 1.4405 * math.log2(n + 2)
+        assert not lock.try_lock(Hold(), 2 * n - 2, 1, exclusive=False)
+        random.Random(1).shuffle(holds)
+        for hold in holds:
+            lock.unlock(hold)
