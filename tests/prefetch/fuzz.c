@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: PostgreSQL */
+/*
+ * libFuzzer target. Makes WAL of any bytes, broken WAL too, and gives it to the prefetcher in as little space as the first
+ * bytes say. Whatever is refused: records come out in order and whole, at most N advised blocks are unreplayed, the ring
+ * counts what it holds, and the filters are those of a plain list kept here. Then the same bytes are block references of a
+ * small file, which the engine replays by each variant that needs no device to wait for.
+ *
+ * Input: six bytes say concurrency, spaces, and the engine's pool; then records of four bytes and more, as next_record says.
+ */
+#include "pgquern.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { MOST = 150, BLOCKS = 3, RELATIONS = 8, PAGE = 8192, FILE_BLOCKS = 6 };
+
+static unsigned long long done, record_refused, filters_full, space_refused, advised, replayed, past_end;
+
+/* How often each answer was given. The runner fails if one was never given. */
+__attribute__((destructor)) static void print_tally(void)
+{
+    fprintf(stderr,
+            "tally: done=%llu RECORD=%llu FILTERS=%llu CONCURRENCY=%llu advised=%llu replayed=%llu "
+            "PAST_END=%llu\n",
+            done, record_refused, filters_full, space_refused, advised, replayed, past_end);
+}
+
+static void require(bool holds, const char *what)
+{
+    if (!holds) {
+        fprintf(stderr, "fuzz prefetch: %s\n", what);
+        abort();
+    }
+}
+
+/* ---- WAL of any bytes ---- */
+
+typedef struct wal {
+    const uint8_t *data;
+    size_t size, at;
+    uint64_t end; /* of the record that was made last */
+    pgq_prefetch_record records[MOST];
+    pgq_prefetch_block blocks[MOST][BLOCKS];
+    bool broken[MOST]; /* cannot follow */
+    size_t made, late;
+    size_t given;             /* records that came out, and broken ones before them */
+    size_t advised;           /* since the ring was made, of records that are not replayed yet */
+    size_t advised_for[MOST]; /* by record */
+    uint64_t last_given;
+} wal;
+
+static uint8_t byte(wal *w)
+{
+    return w->at < w->size ? w->data[w->at++] : 0;
+}
+
+static pgq_prefetch_relation relation_of(uint8_t bits)
+{
+    return (pgq_prefetch_relation){1663, bits >> 2 & 1, 1 + (bits & 3)};
+}
+
+/* One byte for effect and fault, one for the effect's relation, two a block. */
+static const pgq_prefetch_record *next_record(void *arg, size_t queued, bool nonblocking)
+{
+    wal *w = arg;
+    pgq_prefetch_record *record = &w->records[w->made];
+    uint8_t what = byte(w), about = byte(w);
+    uint64_t start = w->end + (what >> 6 & 1);
+
+    (void)queued;
+    if (w->made == MOST || w->at >= w->size || (nonblocking && what % 13 == 12))
+        return NULL;
+    w->broken[w->made] = what % 29 == 28;
+    record->lsn = w->broken[w->made] ? w->end - 1 - what % 3 : start;
+    record->next_lsn = record->lsn + 1 + (what >> 5 & 1);
+    record->effect = (pgq_prefetch_effect)(what % 5);
+    record->relation = relation_of(about);
+    record->block = about >> 5;
+    record->block_count = about % (BLOCKS + 1);
+    record->blocks = w->blocks[w->made];
+    for (uint32_t i = 0; i < record->block_count; i++) {
+        uint8_t bits = byte(w), flags = byte(w);
+
+        w->blocks[w->made][i] = (pgq_prefetch_block){relation_of(bits), bits >> 4,       flags % 9 == 8,
+                                                     flags >> 4 == 1,   flags >> 4 == 2, flags >> 4 != 3};
+    }
+    if (!w->broken[w->made])
+        w->end = record->next_lsn;
+    w->made++;
+    return record;
+}
+
+static int64_t blocks(void *arg, const pgq_prefetch_relation *relation)
+{
+    (void)arg;
+    return relation->number == 4 ? -1 : (int64_t)relation->number * 4;
+}
+
+static int64_t buffer(void *arg, const pgq_prefetch_relation *relation, uint32_t block)
+{
+    (void)arg;
+    return (block + relation->number) % 3 == 0 ? (int64_t)block : -1;
+}
+
+static void event(void *arg, const pgq_prefetch_event *event)
+{
+    wal *w = arg;
+
+    require(event->index < event->record->block_count, "an event about no block");
+    require(event->record->lsn > w->last_given, "looked at after it was replayed");
+    if (event->what == PGQ_PREFETCH_WHAT_PREFETCH) {
+        const pgq_prefetch_block *block = &event->record->blocks[event->index];
+
+        require(block->in_use && block->fork == 0 && !block->has_image && !block->will_init,
+                "advised in vain");
+        require((int64_t)block->block < blocks(arg, &block->relation), "advised past the end");
+        w->advised++;
+        w->advised_for[event->record - w->records]++;
+        advised++;
+    }
+}
+
+/* ---- the prefetcher ---- */
+
+static void check_ring(const pgq_prefetch *p)
+{
+    uint32_t ios = 0, used = 0;
+
+    for (uint32_t i = p->ring.tail; i != p->ring.head; i = i + 1 == p->ring.size ? 0 : i + 1) {
+        ios += p->entries[i].io;
+        used++;
+    }
+    require(ios == p->ring.inflight && used - ios == p->ring.completed, "the ring miscounts");
+    require(ios <= p->ring.max_inflight && used < p->ring.size, "the ring overflows");
+}
+
+static void check_filters(const pgq_prefetch *p)
+{
+    uint32_t linked = 0, in_slots = 0;
+    uint64_t until = 0;
+
+    for (uint32_t slot = p->oldest_filter; slot != 0; slot = p->filters[slot - 1].newer) {
+        require(p->filters[slot - 1].until >= until, "filters out of order");
+        until = p->filters[slot - 1].until;
+        require(++linked <= p->filter_count, "filters go round");
+    }
+    for (size_t i = 0; i < p->filter_space; i++)
+        in_slots += p->filters[i].until != 0;
+    require(linked == p->filter_count && in_slots == linked && linked < p->filter_space,
+            "filters miscounted");
+}
+
+/* The next record that could follow. */
+static const pgq_prefetch_record *expected(wal *w)
+{
+    while (w->given < w->made && w->broken[w->given])
+        w->given++;
+    return w->given < w->made ? &w->records[w->given++] : NULL;
+}
+
+/* What is in flight is forgotten. */
+static void reconfigure(wal *w, pgq_prefetch *p, uint32_t concurrency)
+{
+    pgq_status status = pgq_prefetch_reconfigure(p, concurrency);
+
+    require(status.code == (p->entry_space < (size_t)4 * concurrency + 1 ? PGQ_PREFETCH_CONCURRENCY : PGQ_OK),
+            "the wrong answer to a change of the concurrency");
+    if (status.code == PGQ_OK) {
+        w->advised = 0;
+        memset(w->advised_for, 0, sizeof w->advised_for);
+    }
+}
+
+static void read_all(wal *w, pgq_prefetch *p, const pgq_prefetch_world *world)
+{
+    size_t refusals = 0;
+
+    for (;;) {
+        const pgq_prefetch_record *record;
+        pgq_status status = pgq_prefetch_read(p, world, &record);
+
+        check_ring(p);
+        check_filters(p);
+        if (status.code == PGQ_PREFETCH_FILTERS) {
+            filters_full++;
+            require(p->filter_count + 1 == p->filter_space && record == NULL, "refused a filter early");
+            reconfigure(w, p, 0);
+            continue;
+        }
+        if (status.code == PGQ_PREFETCH_RECORD) {
+            record_refused++;
+            require(w->broken[w->made - 1] && record == NULL && ++refusals <= MOST, "refused a sound record");
+            continue;
+        }
+        require(status.code == PGQ_OK, "refused for no reason");
+        require(w->advised <= p->concurrency, "too many in flight");
+        if (record == NULL)
+            break;
+        require(record == expected(w), "another record");
+        w->last_given = record->lsn;
+        done++;
+        if (record->lsn % 37 == 36)
+            reconfigure(w, p, (uint32_t)(record->lsn % 5));
+        /* It is replayed now. */
+        w->advised -= w->advised_for[record - w->records];
+        w->advised_for[record - w->records] = 0;
+    }
+    require(expected(w) == NULL && p->queued == 0, "records were lost");
+}
+
+static void look_ahead(const uint8_t *data, size_t size)
+{
+    wal *w = calloc(1, sizeof *w);
+    uint32_t concurrency = data[0] % 12, space = 1 + data[1] % 60;
+    size_t queue_space = 1 + data[2] % 20, filter_space = 2 + data[3] % 12;
+    pgq_prefetch p = {.entries = malloc(space * sizeof *p.entries),
+                      .entry_space = space,
+                      .queue = malloc(queue_space * sizeof *p.queue),
+                      .queue_space = queue_space,
+                      .filters = malloc(filter_space * sizeof *p.filters),
+                      .filter_space = filter_space};
+    pgq_prefetch_world world = {w, next_record, blocks, buffer, event};
+    uint64_t begin = 10 + data[4];
+    pgq_status status = pgq_prefetch_begin(&p, concurrency, begin);
+
+    w->data = data + 6;
+    w->size = size - 6;
+    w->end = begin;
+    if (status.code == PGQ_PREFETCH_CONCURRENCY) {
+        require(space < 2 || space < 4 * concurrency + 1, "refused a ring that is large enough");
+        space_refused++;
+    } else {
+        require(status.code == PGQ_OK, "refused to begin");
+        read_all(w, &p, &world);
+    }
+    free(p.entries);
+    free(p.queue);
+    free(p.filters);
+    free(w);
+}
+
+/* ---- the engine ---- */
+
+/* A small file; each page is full of its number. */
+static int small_file(void)
+{
+    static int fd = -1;
+    char name[] = "/tmp/pgquern-fuzz-XXXXXX";
+    unsigned char page[PAGE];
+
+    if (fd >= 0)
+        return fd;
+    fd = mkstemp(name);
+    require(fd >= 0, "no file");
+    unlink(name);
+    for (int block = 0; block < FILE_BLOCKS; block++) {
+        memset(page, block + 1, sizeof page);
+        require(write(fd, page, sizeof page) == PAGE, "the file cannot be written");
+    }
+    return fd;
+}
+
+typedef struct seen {
+    const pgq_prefetch_access *accesses;
+    size_t used;
+} seen;
+
+static void use(void *arg, uint32_t access, void *page)
+{
+    seen *s = arg;
+    unsigned char number = (unsigned char)(s->accesses[access].block + 1);
+
+    require(access == s->used++, "replayed out of order");
+    require(memcmp(page, &number, 1) == 0 && memcmp(page, (unsigned char *)page + 1, PAGE - 1) == 0,
+            "another page");
+}
+
+static void replay(const uint8_t *data, size_t size, const pgq_prefetch_replay_variant *variant)
+{
+    size_t n = (size - 6) % 40, first_past = 0;
+    int fd = small_file();
+    pgq_prefetch_access *accesses = malloc(n * sizeof *accesses + 1);
+    pgq_prefetch_step *steps = malloc(4 * n * sizeof *steps + 1);
+    seen s = {accesses, 0};
+    pgq_prefetch_job job = {.fds = &fd,
+                            .file_count = 1,
+                            .accesses = accesses,
+                            .access_count = n,
+                            .concurrency = data[0] % 6,
+                            .buffers = data[0] % 6 + 1 + data[5] % 3,
+                            .arg = &s,
+                            .use = use,
+                            .steps = steps,
+                            .step_space = 4 * n};
+    pgq_status status;
+
+    for (size_t i = 0; i < n; i++) {
+        accesses[i] =
+            (pgq_prefetch_access){0, data[6 + i] % 200 == 199 ? FILE_BLOCKS : data[6 + i] % FILE_BLOCKS};
+        if (accesses[i].block == FILE_BLOCKS && first_past == 0)
+            first_past = i + 1;
+    }
+    status = variant->fn(&job);
+    require(status.code == (first_past ? PGQ_PREFETCH_PAST_END : PGQ_OK) && status.index == first_past,
+            "the wrong answer to a job");
+    require(job.used == s.used && s.used == (first_past ? first_past - 1 : n), "not all was replayed");
+    require(job.step_count <= job.step_space, "too many steps");
+    *(first_past ? &past_end : &replayed) += 1;
+    free(accesses);
+    free(steps);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    if (size < 7)
+        return 0;
+    look_ahead(data, size);
+    for (size_t v = 0; v < pgq_prefetch_replay_variant_count && data[5] % 16 == 0; v++)
+        if (strncmp(pgq_prefetch_replay_variants[v].name, "uring", 5) != 0)
+            replay(data, size, &pgq_prefetch_replay_variants[v]);
+    return 0;
+}
