@@ -40,6 +40,7 @@ EXCEPTIONS = {
     "bench/*/endtoend/*.py": "tests",
     "tests/test_model_runner.py": "spec",
     "tests/test_bench_goals.py": "bench",
+    "tests/*/test_bench_*.py": "bench",
     "tests/test_proof_audit.py": "proofs",
     "tests/*/test_simulated.py": "bench",
 }

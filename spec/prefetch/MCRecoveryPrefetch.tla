@@ -10,13 +10,19 @@ R == "r"
 TwoBlocks == [r \in Relations |-> 2]
 Missing   == [r \in Relations |-> -1]
 
-Ref(block)  == [page |-> <<R, block>>, init |-> FALSE]
-Kinds == {Changes(<<>>), Changes(<<Ref(0)>>), Changes(<<Ref(1), Ref(0)>>), Truncates(R, 1), Creates(R)}
+Ref(block)  == [page |-> <<R, block>>, how |-> "read"]
+How(how, block) == [page |-> <<R, block>>, how |-> how]
+Kinds == {Changes(<<>>), Changes(<<Ref(1)>>), Changes(<<How("init", 1), Ref(0)>>), Truncates(R, 1), Creates(R)}
 AllWals == [1..Length -> Kinds]
 
 \* Records of one block each, and records of cached blocks that fill the ring.
 Two == {Changes(<<Ref(0)>>), Changes(<<Ref(1)>>), Changes(<<Ref(0), Ref(1), Ref(0)>>)}
 BlockWals == [1..Length -> Two]
+
+\* What is referenced and not read, what suspends look-ahead, and a whole database.
+Other == {Changes(<<Ref(0)>>), Changes(<<How("image", 0), How("fork", 1)>>), Changes(<<How("hint", 1)>>),
+          CreatesDatabase, ChangesTimeline}
+OtherWals == [1..Length -> Other]
 
 \* Twelve cold blocks after a record without blocks.
 ZeroToTwelve == 0..12
@@ -43,6 +49,8 @@ PushUncounted(lsn, io) ==
     /\ held' = Append(held, Entry(lsn, io))
 \* Entries that leave only after one more record.
 OverLate(lsn, upto) == lsn < upto - 1
+\* Nothing is ever switched off.
+AlwaysEnabled == TRUE
 \* WAL need not arrive.
 UnfairSpec == PrefetchSpec /\ WF_allvars(Startup)
 

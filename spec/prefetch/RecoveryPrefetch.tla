@@ -13,11 +13,11 @@
 (*     arrives late; room for a few decoded records; the first record.     *)
 (*   - Buffers, too few for all pages: a hint may be wrong when it is used.*)
 (*   - Relations that do not exist, grow, are truncated and created anew.  *)
-(*   - A change of the concurrency, which throws the ring away.            *)
+(*   - A change of the concurrency, which throws the ring away; and 0,     *)
+(*     which switches prefetching off.                                     *)
 (* What is simplified                                                      *)
 (*   - Record n starts at LSN n and ends at n + 1.                         *)
-(*   - Concurrency 0, shutdown checkpoints, databases created by file copy *)
-(*     and other forks are in ref/prefetch.py and not here.                *)
+(*   - A database is all relations: a filter for it is one for each.       *)
 (*   - Advises have no effect: what the kernel does with them is its own.  *)
 (*                                                                         *)
 (* How to break it: the mutants of MCRecoveryPrefetch.                     *)
@@ -57,8 +57,11 @@ buffers == <<pool, hand>>
 allvars == <<vars, pc, arrived, current, concurrency, looking, queues, buffers, advised>>
 
 Entry(lsn, io) == [lsn |-> lsn, io |-> io]
-NewRing(n) == [slots |-> [i \in 0..(Multiplier * n) |-> Entry(0, FALSE)], head |-> 0, tail |-> 0,
-               size |-> Multiplier * n + 1, inflight |-> 0, completed |-> 0]
+NewRing(n) ==
+    LET distance == IF n = 0 THEN 1 ELSE Multiplier * n
+    IN [slots |-> [i \in 0..distance |-> Entry(0, FALSE)], head |-> 0, tail |-> 0, size |-> distance + 1,
+        inflight |-> 0, completed |-> 0]
+Enabled == concurrency > 0
 Following(i) == IF i + 1 = ring.size THEN 0 ELSE i + 1
 
 StartPrefetch ==
@@ -85,7 +88,7 @@ Goto(label) == pc' = label
 (* The ring *)
 
 HasSlot == ring.inflight + ring.completed < ring.size - 1
-MayLook == ring.inflight < concurrency /\ HasSlot
+MayLook == (Enabled \/ pc = "look_again") /\ ring.inflight < Max(concurrency, 1) /\ HasSlot
 
 Push(lsn, io) ==
     /\ ring' = [ring EXCEPT !.slots[ring.head] = Entry(lsn, io), !.head = Following(ring.head),
@@ -116,9 +119,10 @@ Complete == pc = "complete" /\ CompleteRing /\ Goto("look")
 Queued   == decoded - current
 Blocking == Queued = 0
 Filtered(page) == filters[page[1]].until # 0 /\ filters[page[1]].from <= page[2]
-AddFilter(relation, from, lsn) ==
-    filters' = [filters EXCEPT ![relation] =
-                  [until |-> lsn, from |-> IF @.until = 0 THEN from ELSE Min(from, @.from)]]
+AddFilter(relations, from, lsn) ==
+    filters' = [r \in Relations |->
+                  IF r \notin relations THEN filters[r]
+                  ELSE [until |-> lsn, from |-> IF filters[r].until = 0 THEN from ELSE Min(from, filters[r].from)]]
 Seen(page) == \E i \in 1..Len(recent) : recent[i] = page
 Remember(page) ==
     recent' = LET all == Append(recent, page) IN SubSeq(all, Max(1, Len(all) - Window + 1), Len(all))
@@ -126,37 +130,45 @@ Remember(page) ==
 (* The look-ahead ends for now: AGAIN. *)
 StopLooking == Goto(IF pc = "look" THEN "read" ELSE "give")
 
-(* Decode one more record, if there is one, or wait for it, if none is queued. *)
+(* What a record creates or truncates does not exist before; what may      *)
+(* change the timeline suspends look-ahead.                                *)
+NoteEffect(n) ==
+    LET record == wal[n] IN
+    /\ IF record.effect = "create" THEN AddFilter(record.relations, 0, n)
+       ELSE IF record.effect = "truncate" THEN AddFilter(record.relations, record.to, n)
+       ELSE UNCHANGED filters
+    /\ suspended' = IF record.effect = "timeline" THEN n ELSE suspended
+
+(* Decode one more record, if there is one, or wait for it, if none is     *)
+(* queued.  If prefetching is off, that is all: an entry stands for it.    *)
 Decode ==
     /\ pc \in {"look", "look_again"} /\ MayLook /\ at.record = 0
     /\ IF ~Blocking /\ current <= suspended
-       THEN StopLooking /\ UNCHANGED <<at, decoded, suspended, filters>>
+       THEN StopLooking /\ UNCHANGED <<at, decoded, suspended, filters, queues>>
        ELSE IF decoded < arrived /\ (Blocking \/ Queued < Room)
        THEN LET n == decoded + 1 IN
             /\ decoded' = n
-            /\ at' = [record |-> n, next |-> 1]
-            /\ IF wal[n].effect = "create" THEN AddFilter(wal[n].relation, 0, n)
-               ELSE IF wal[n].effect = "truncate" THEN AddFilter(wal[n].relation, wal[n].to, n)
-               ELSE UNCHANGED filters
-            /\ UNCHANGED <<pc, suspended>>
+            /\ IF Enabled THEN NoteEffect(n) /\ at' = [record |-> n, next |-> 1] /\ UNCHANGED queues
+               ELSE Push(0, FALSE) /\ UNCHANGED <<at, filters, suspended>>
+            /\ UNCHANGED pc
        ELSE /\ Blocking => decoded = Len(wal)
             /\ suspended' = IF Blocking THEN suspended ELSE decoded
             /\ StopLooking
-            /\ UNCHANGED <<at, decoded, filters>>
-    /\ UNCHANGED <<vars, arrived, current, concurrency, recent, hints, queues, buffers, advised>>
+            /\ UNCHANGED <<at, decoded, filters, queues>>
+    /\ UNCHANGED <<vars, arrived, current, concurrency, recent, hints, buffers, advised>>
 
 (* What becomes of a block reference. *)
 Judge ==
     /\ pc \in {"look", "look_again"} /\ MayLook /\ at.record # 0 /\ at.next <= Len(wal[at.record].refs)
     /\ LET ref      == wal[at.record].refs[at.next]
            page     == ref.page
-           skip     == ref.init \/ Filtered(page) \/ Seen(page)
+           skip     == Initialises(ref) \/ ref.how = "fork" \/ Filtered(page) \/ Seen(page)
            missing  == page[2] >= store.size[page[1]]
            found    == {b \in 1..Buffers : pool[b] = page}
            io       == ~skip /\ ~missing /\ found = {}
        IN /\ Push(at.record, io)
           /\ IF skip THEN UNCHANGED recent ELSE Remember(page)
-          /\ IF ~skip /\ missing THEN AddFilter(page[1], IF store.size[page[1]] < 0 THEN 0 ELSE page[2], at.record)
+          /\ IF ~skip /\ missing THEN AddFilter({page[1]}, IF store.size[page[1]] < 0 THEN 0 ELSE page[2], at.record)
              ELSE UNCHANGED filters
           /\ hints' = IF skip \/ missing THEN hints ELSE hints \cup {<<at.record, page, b>> : b \in found}
           /\ advised' = IF io THEN advised \cup {[record |-> at.record, ref |-> at.next, page |-> page,
@@ -207,21 +219,33 @@ Into ==
         LET right == {b \in Hinted(page) : IsRight(page, b) /\ pool[b] # NoPage}
         IN IF right = {} THEN page ELSE pool[CHOOSE b \in right : TRUE]]
 
-RECURSIVE Load(_, _)
-Load(s, refs) ==
-    IF refs = <<>> THEN s
-    ELSE LET page == Head(refs).page IN
-         IF Buffers = 0 \/ \E b \in 1..Buffers : s.pool[b] = page THEN Load(s, Tail(refs))
-         ELSE Load([pool |-> [s.pool EXCEPT ![s.hand] = page], hand |-> (s.hand % Buffers) + 1], Tail(refs))
+(* The pages that a reference brings into buffers, if they are not there:  *)
+(* where a relation grows, all new ones.                                   *)
+Loads(ref) ==
+    LET size == Max(store.size[ref.page[1]], 0)
+        new  == [i \in 1..(ref.page[2] + 1 - size) |-> <<ref.page[1], size + i - 1>>]
+    IN IF Initialises(ref) THEN new \o <<ref.page>>
+       ELSE IF ref.how = "read" /\ Exists(store, ref.page) THEN <<ref.page>>
+       ELSE <<>>
+
+RECURSIVE LoadsAll(_), Load(_, _)
+LoadsAll(refs) == IF refs = <<>> THEN <<>> ELSE Loads(Head(refs)) \o LoadsAll(Tail(refs))
+Load(s, pages) ==
+    IF pages = <<>> THEN s
+    ELSE IF Buffers = 0 \/ \E b \in 1..Buffers : s.pool[b] = Head(pages) THEN Load(s, Tail(pages))
+    ELSE Load([pool |-> [s.pool EXCEPT ![s.hand] = Head(pages)], hand |-> (s.hand % Buffers) + 1], Tail(pages))
+
+(* Buffers whose page is removed, or another one of that name, are free. *)
+Kept ==
+    IF wal[current].relations = {} THEN pool
+    ELSE [b \in 1..Buffers |->
+            IF pool[b] # NoPage /\ store'.generation[pool[b]] # store.generation[pool[b]] THEN NoPage ELSE pool[b]]
 
 ReplayCurrent ==
     /\ pc = "replay"
     /\ store' = Apply(store, current, Into)
     /\ replayed' = replayed + 1
-    /\ LET record == wal[current]
-           kept   == [b \in 1..Buffers |-> IF record.effect # "none" /\ pool[b] # NoPage /\ pool[b][1] = record.relation
-                                              /\ pool[b][2] >= record.to THEN NoPage ELSE pool[b]]
-           loaded == Load([pool |-> kept, hand |-> hand], record.refs)
+    /\ LET loaded == Load([pool |-> Kept, hand |-> hand], LoadsAll(wal[current].refs))
        IN pool' = loaded.pool /\ hand' = loaded.hand
     /\ hints' = {h \in hints : h[1] > current}
     /\ advised' = {g \in advised : g.record > current}
@@ -261,6 +285,9 @@ CountersCount ==
 
 (* At most N advises stand in records that have not been replayed. *)
 AtMostN == Cardinality(advised) <= concurrency
+
+(* With concurrency 0 nothing is looked at. *)
+OffIsOff == concurrency = 0 => at.record = 0 /\ advised = {}
 
 (* An advised block is the one that replay will find. *)
 SameGeneration == \A g \in advised : store.generation[g.page] = g.generation

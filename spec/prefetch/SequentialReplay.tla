@@ -12,7 +12,7 @@ CONSTANTS
     Sizes       \* the relations' lengths at the start: [Relations -> Nat], or -1 for one that does not exist
 
 VARIABLES
-    wal,        \* the records. A record references pages, or it creates or truncates a relation
+    wal,        \* the records. A record references pages, or it creates, truncates or drops relations
     replayed,   \* how many of them have been replayed
     store       \* size: each relation's length; content: the records that changed each page;
                 \* generation: how often a page of this name came or went
@@ -20,38 +20,68 @@ VARIABLES
 vars == <<wal, replayed, store>>
 Pages == Relations \X Blocks
 
-Changes(refs)          == [refs |-> refs, effect |-> "none", relation |-> "", to |-> 0]
-Truncates(relation, n) == [refs |-> <<>>, effect |-> "truncate", relation |-> relation, to |-> n]
-Creates(relation)      == [refs |-> <<>>, effect |-> "create", relation |-> relation, to |-> 0]
+(* A reference to a page says what replay does with it:                    *)
+(*   "read"   it changes the page, if there is one;                        *)
+(*   "init"   it writes the page anew, and the relation may grow;          *)
+(*   "image"  the same, from a full page image;                            *)
+(*   "hint"   nothing: its change of hint bits needs no replay;            *)
+(*   "fork"   nothing here: the page is of another fork.                   *)
+Initialises(ref) == ref.how \in {"init", "image"}
+
+Record(refs, effect, relations, to) == [refs |-> refs, effect |-> effect, relations |-> relations, to |-> to]
+Changes(refs)          == Record(refs, "none", {}, 0)
+Truncates(relation, n) == Record(<<>>, "truncate", {relation}, n)
+Creates(relation)      == Record(<<>>, "create", {relation}, 0)
+Drops(relations)       == Record(<<>>, "drop", relations, 0)
+CreatesDatabase        == Record(<<>>, "create", Relations, 0)     \* by file copy: all its relations come at once
+ChangesTimeline        == Record(<<>>, "timeline", {}, 0)          \* a shutdown checkpoint, or the end of a recovery
 
 Max(a, b) == IF a > b THEN a ELSE b
 Min(a, b) == IF a < b THEN a ELSE b
 
-(* A relation gets another length: what lies between the two comes or goes. *)
-Resize(s, relation, n) ==
-    LET old == s.size[relation]
-        touched(p) == p[1] = relation /\ p[2] >= Min(n, Max(old, 0)) /\ p[2] < Max(n, old)
-    IN [size       |-> [s.size EXCEPT ![relation] = n],
+(* Relations get other lengths: the pages between come or go. *)
+Resize(s, lengths) ==
+    LET old == s.size
+        touched(p) == LET o == old[p[1]] n == lengths[p[1]]
+                      IN o # n /\ p[2] >= Max(Min(n, o), 0) /\ p[2] < Max(n, o)
+    IN [size       |-> lengths,
         content    |-> [p \in Pages |-> IF touched(p) THEN <<>> ELSE s.content[p]],
         generation |-> [p \in Pages |-> IF touched(p) THEN s.generation[p] + 1 ELSE s.generation[p]]]
 
-(* Record n changes the named page, and writes to the page `into`: it is   *)
-(* the same, unless replay trusts a hint that is wrong.                    *)
-Change(s, n, page, into) ==
-    LET extended == IF page[2] < s.size[page[1]] THEN s ELSE Resize(s, page[1], page[2] + 1)
-    IN [extended EXCEPT !.content[into] = Append(@, n)]
+Exists(s, page) == page[2] < s.size[page[1]]
+
+(* Record n changes the page of a reference, and writes to the page `into`:*)
+(* it is the same, unless replay trusts a hint that is wrong.  A page that *)
+(* does not exist is lost: a record to come removes its relation.  Its     *)
+(* file is made, in any case.                                              *)
+Change(s, n, ref, into) ==
+    LET page == ref.page
+        grown == Resize(s, [s.size EXCEPT ![page[1]] = Max(@, page[2] + 1)])
+        made  == [s EXCEPT !.size[page[1]] = Max(@, 0)]
+    IN IF Initialises(ref) THEN [grown EXCEPT !.content[page] = <<n>>]
+       ELSE IF ref.how # "read" THEN s
+       ELSE IF Exists(s, page) THEN [s EXCEPT !.content[into] = Append(@, n)]
+       ELSE made
 
 (* into: for each page referenced, the one that is written. *)
 RECURSIVE ChangeAll(_, _, _, _)
 ChangeAll(s, n, refs, into) ==
     IF refs = <<>> THEN s
-    ELSE ChangeAll(Change(s, n, Head(refs).page, into[Head(refs).page]), n, Tail(refs), into)
+    ELSE ChangeAll(Change(s, n, Head(refs), into[Head(refs).page]), n, Tail(refs), into)
+
+(* What is created is new.  TraceRecoveryPrefetch has another definition:  *)
+(* there the file may be left over from before the crash.                  *)
+Created(length) == 0
+
+LengthAfter(record, length) ==
+    IF record.effect = "create" THEN Created(length)
+    ELSE IF record.effect = "drop" THEN -1
+    ELSE Min(record.to, Max(length, 0))
 
 Apply(s, n, into) ==
-    LET record == wal[n] IN
-    IF record.effect = "none" THEN ChangeAll(s, n, record.refs, into)
-    ELSE IF record.effect = "create" THEN Resize(s, record.relation, 0)
-    ELSE Resize(s, record.relation, Min(record.to, Max(s.size[record.relation], 0)))
+    LET record == wal[n]
+        lengths == [r \in Relations |-> IF r \in record.relations THEN LengthAfter(record, s.size[r]) ELSE s.size[r]]
+    IN ChangeAll(IF record.relations = {} THEN s ELSE Resize(s, lengths), n, record.refs, into)
 
 Itself == [page \in Pages |-> page]
 

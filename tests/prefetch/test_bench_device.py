@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: PostgreSQL
+"""The simulated device, the lag figure by its shape, and the advice for a WAL. No clock is involved."""
+
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from bench.prefetch.device import RATE, STEP_SECONDS, STEPS, Device, Recovery, Sample, draw, lag_figure, simulate
+from bench.prefetch.endtoend.advise import CONCURRENCIES, arrivals, main, try_concurrency
+from ref.prefetch import BlockReference, Record, Relation
+from tests.prefetch.test_trace import line, listing_of
+from tests.prefetch.trace.listing import read_listing
+
+RELATION = Relation(1663, 5, 16384)
+
+
+def slope(samples: list[Sample], step: int, *, from_share: float = 0.0) -> float:
+    """Seconds of lag that a second of the step adds, from a part of it on."""
+    begin, end = (step + from_share) * STEP_SECONDS, (step + 1) * STEP_SECONDS
+    part = [sample for sample in samples if begin <= sample.time < end]
+    return (part[-1].lag - part[0].lag) / (part[-1].time - part[0].time)
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_the_lag_climbs_slows_falls_stays_stays_creeps(seed: int) -> None:
+    samples = lag_figure(seed)
+    highest = [
+        max(s.lag for s in samples if step * STEP_SECONDS <= s.time < (step + 1) * STEP_SECONDS)
+        for step in range(len(STEPS))
+    ]
+    assert slope(samples, 0) > 0.8
+    assert 0.05 < slope(samples, 1) < 0.5 * slope(samples, 0)
+    assert slope(samples, 2) < -0.9
+    assert [s.lag for s in samples if s.time < 3 * STEP_SECONDS][-1] < 0.5
+    assert highest[3] < 0.5
+    assert highest[4] < 0.5
+    assert 0.05 < slope(samples, 5, from_share=0.2) < 0.5 * slope(samples, 0)
+    assert all(s.depth <= max(STEPS) for s in samples)
+
+
+def test_the_figure_is_drawn_and_repeats(tmp_path: Path) -> None:
+    samples = lag_figure()
+    assert samples == lag_figure()
+    draw(samples, tmp_path / "lag.png")
+    assert (tmp_path / "lag.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_device_serves_so_many_at_once() -> None:
+    device = Device(2, 1.0, spread=0.0)
+    assert [device.submit(0.0) for _ in range(5)] == [1.0, 1.0, 2.0, 2.0, 3.0]
+    assert device.submit(10.0) == 11.0
+    for wrong in ({"channels": 0}, {"service": 0.0}, {"spread": 1.0}):
+        with pytest.raises(ValueError, match="a device needs"):
+            Device(**{"channels": 1, "service": 1.0, **wrong})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("concurrency", [0, 1, 4, 16])
+def test_throughput_is_that_of_the_window(concurrency: int) -> None:
+    """With n I/Os in flight, n cold blocks are read in the time of one."""
+    records = [Record(i + 1, i + 2, (BlockReference(RELATION, i),) if i else ()) for i in range(401)]
+    recovery = Recovery(records, [0.0] * len(records), Device(64, 0.01, spread=0.0))
+    simulate(recovery, lambda now: concurrency)
+    assert recovery.now == pytest.approx(400 * 0.01 / max(concurrency, 1), rel=0.1)
+
+
+def test_records_are_not_replayed_before_they_arrive() -> None:
+    records = [Record(i + 1, i + 2) for i in range(10)]
+    recovery = Recovery(records, [i / RATE * 100 for i in range(10)], Device(1, 0.01))
+    samples, _ = simulate(recovery, lambda now: 10)
+    assert all(sample.lag >= 0 for sample in samples)
+    assert samples[-1].time >= 900 / RATE
+
+
+# ---- advice for a WAL ----------------------------------------------------------------------------
+
+
+def test_each_concurrency_has_a_row(tmp_path: Path) -> None:
+    wal, picture = tmp_path / "wal", tmp_path / "advise.png"
+    wal.write_text(listing_of(300))
+    run = CliRunner().invoke(main, ["--wal", str(wal), "--picture", str(picture)])
+    assert run.exit_code == 0, run.output
+    assert "301 records, 300 references to blocks, all WAL there from the start" in run.output
+    assert all(f"\n│{concurrency:>12}".replace(" ", "") in run.output.replace(" ", "") for concurrency in CONCURRENCIES)
+    assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+def test_more_in_flight_is_never_slower_and_counts_what_the_oracle_counts(tmp_path: Path) -> None:
+    wal = tmp_path / "wal"
+    wal.write_text(listing_of(300))
+    records = read_listing(wal)
+    outcomes = [try_concurrency(records, [0.0] * 301, n, Device(64, 1e-4, spread=0.0), 999) for n in CONCURRENCIES]
+    seconds = [outcome.seconds for outcome in outcomes]
+    assert all(b <= a * 1.03 for a, b in pairwise(seconds))
+    assert seconds[0] > 3 * seconds[-1]
+    assert outcomes[0].counters["prefetch"] == 0
+    assert all(outcome.counters["prefetch"] == 300 for outcome in outcomes[1:])
+
+
+def test_a_small_pool_evicts(tmp_path: Path) -> None:
+    update = "HOT_UPDATE off 1, blkref #0: rel 1663/5/16384 blk {}"
+    blocks = [k % 50 for k in range(300)]
+    wal = tmp_path / "wal"
+    wal.write_text("".join(line(16 + k, "Heap", update.format(block)) + "\n" for k, block in enumerate(blocks)))
+    records = read_listing(wal)
+    cold = [try_concurrency(records, [0.0] * 300, 4, Device(8, 1e-4), n).counters["prefetch"] for n in (10, 50)]
+    assert cold == [300, 50]
+
+
+def test_wal_arrives_as_its_commits_say(tmp_path: Path) -> None:
+    wal = tmp_path / "wal"
+    stamps = ["2026-11-22 07:00:00.5 UTC", "2026-11-22 07:00:02.5 UTC", "2026-11-22 07:00:04.5 UTC"]
+    texts = [line(16 + k, "Transaction", f"COMMIT {stamps[k // 2]}") if k % 2 == 0 else line(16 + k) for k in range(6)]
+    wal.write_text("\n".join(texts) + "\n")
+    assert arrivals(read_listing(wal), wal.read_text()) == [0.0, 1.0, 2.0, 3.0, 4.0, 4.0]
+    assert arrivals(read_listing(wal)[:1], texts[0]) == [0.0]
+
+
+def test_a_broken_listing_is_refused(tmp_path: Path) -> None:
+    wal = tmp_path / "wal"
+    wal.write_text("nothing of the sort\n")
+    run = CliRunner().invoke(main, ["--wal", str(wal)])
+    assert run.exit_code == 2
+    assert "is not a record" in run.output

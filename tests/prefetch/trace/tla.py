@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: PostgreSQL
+"""A recorded recovery as TraceRecoveryPrefetch.tla reads it: JSON lines, the WAL and then an event a line."""
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ref.prefetch import MAIN_FORK, BlockReference, Effect, Relation
+from tests.prefetch.trace.listing import Listed, Replay
+from tests.prefetch.trace.record import Recorded
+from tests.prefetch.trace.strace import Call
+
+EFFECTS = {Effect.CREATE: "create", Effect.TRUNCATE: "truncate", Effect.TIMELINE: "timeline"}
+
+
+def name(relation: Relation) -> str:
+    """A name of a relation that TLA+ allows as a field."""
+    return f"r{relation.tablespace}_{relation.database}_{relation.number}"
+
+
+def how(reference: BlockReference, replay: Replay) -> str:
+    """SequentialReplay's word for what replay does."""
+    if reference.fork != MAIN_FORK:
+        return "fork"
+    if replay is Replay.NOTHING:
+        return "hint"
+    if replay is Replay.READ and reference.has_image:
+        raise ValueError("the model has no full page images that are only compared (wal_consistency_checking)")
+    return "image" if reference.has_image else "init" if replay is Replay.INIT else "read"
+
+
+def record_of(listed: Listed) -> dict[str, Any]:
+    """A record. ValueError if the model cannot express it."""
+    record = listed.record
+    effect = "drop" if listed.drops else EFFECTS.get(record.effect, "none")
+    if record.effect is Effect.CREATE_DATABASE:
+        raise ValueError("the model's databases have other relations")
+    own = [record.relation] if record.effect in (Effect.CREATE, Effect.TRUNCATE) else []
+    return {
+        "refs": [
+            {"page": [name(reference.relation), reference.block], "how": how(reference, replay)}
+            for reference, replay in zip(record.blocks, listed.replays, strict=True)
+        ],
+        "effect": effect,
+        "relations": [name(relation) for relation in [*own, *listed.drops]],
+        "to": record.block,
+    }
+
+
+def lines(run: Recorded) -> list[dict[str, Any]]:
+    """The head, with the WAL, and the events."""
+    records, trace = run.records(), run.calls()
+    named = {relation for listed in records for relation in (*listed.drops, *_relations(listed))}
+    sizes = {name(relation): trace.sizes.get(relation) for relation in sorted(named)}
+    exist = {relation: size for relation, size in sizes.items() if size is not None}
+    lengths = dict.fromkeys(named, 0)
+    for reference in (reference for listed in records for reference in listed.record.blocks):
+        lengths[reference.relation] = max(lengths[reference.relation], reference.block + 1)
+    head = {
+        "server": run.build.version(),
+        "concurrency": run.concurrency,
+        "sizes": exist,
+        "missing": [relation for relation in sizes if relation not in exist],
+        "lengths": {name(relation): length for relation, length in sorted(lengths.items())},
+        "pages": sum(lengths.values()),
+        "wal": [record_of(listed) for listed in records],
+    }
+    return [head, *map(event, trace.calls)]
+
+
+def event(call: Call) -> dict[str, Any]:
+    return {"call": call.what, "page": [name(call.relation), call.block]}
+
+
+def _relations(listed: Listed) -> set[Relation]:
+    named = {reference.relation for reference in listed.record.blocks}
+    if listed.record.effect in (Effect.CREATE, Effect.TRUNCATE):
+        named.add(listed.record.relation)
+    return named
+
+
+def write(path: Path, found: Sequence[Mapping[str, Any]]) -> None:
+    """As JSON lines."""
+    path.write_text("".join(json.dumps(item) + "\n" for item in found))
