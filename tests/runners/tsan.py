@@ -33,7 +33,7 @@ HANG = 3600.0
 """Seconds after which the unchanged program hangs. A mutant hangs after 60 s more than 50 times what that one took."""
 PATIENCE = 10
 """A mutant ends at its first finding, so more rounds cost time only if it survives."""
-FINDINGS = ("data race", "wrong answer")
+FINDINGS = ("data race", "wrong answer", "SEGV")
 """The words in which ThreadSanitizer and the program report a finding. A crash is one, too."""
 # If addresses are randomized by more than 28 bits, ThreadSanitizer cannot get the addresses that it needs.
 FIXED_ADDRESSES = ["setarch", "--addr-no-randomize"]
