@@ -2,9 +2,10 @@
 (** * Concrete pages and logs, and claims of the theorems as booleans
 
     A mutant of a definition is refuted if one of these becomes false. *)
-From Coq Require Import ZArith Arith List Bool.
+From Coq Require Import ZArith Arith List Bool String.
 From Pgquern.tornpage Require Import Checksum Recovery.
 Import ListNotations.
+Open Scope list_scope.
 
 (** ** Checksums: four columns, three rows, large words *)
 Section Sums.
@@ -59,3 +60,17 @@ Definition double_b (old new found : nat) : bool :=
 Definition atomic_b (old found : nat) : bool :=
   same (recover none_is_image state_of step_of lsn_of (whole_up_to found) 5 (state_of old)) (state_of found).
 Definition found_b (k : nat) : bool := valid (whole_up_to k) 1 5 =? Nat.min k 5.
+
+(** ** The instances: hypotheses and conclusions of the theorems *)
+Record instance := Instance { claim : string; hypothesis : bool; conclusion : bool }.
+Definition holds (i : instance) : bool := hypothesis i && conclusion i.
+Definition fails (i : instance) : bool := hypothesis i && negb (conclusion i).
+
+Definition instances : list instance :=
+  [Instance "kernel_is_checksum" true (kernel_b next [0; 1; 2; 3]);
+   Instance "split_kernel_is_checksum" true (kernel_b next_split [3; 1; 2; 0]);
+   Instance "checksum_is_16_bits_and_not_0" true range_b;
+   Instance "durable_records_are_found" true (forallb found_b [0; 1; 3; 5]);
+   Instance "images_restore" true (forallb images_b [1; 2; 4; 5]);
+   Instance "double_write_restores_in_the_area" true (forallb (fun old => double_b old (S old) 4) [0; 1; 2; 3]);
+   Instance "atomic_writes_restore" true (forallb (fun old => atomic_b old 4) [0; 1; 2; 3; 4])].
