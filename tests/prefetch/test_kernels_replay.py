@@ -277,6 +277,16 @@ def test_who_is_woken_soon_takes_longer_to_be_quiet_again(reads: int, then: str)
     assert until_quiet(policy) == (needed - 1) * PROBE_EVERY + 1
 
 
+def test_a_miss_among_the_probes_starts_the_count_again() -> None:
+    policy = Policy()
+    for _ in range(3):
+        for place in range((FEWEST_PROBES - 1) * PROBE_EVERY):
+            if policy.look(0, 2 * place) == "probe":
+                policy.probed(cached=place != 0)
+        assert not policy.quiet
+    assert until_quiet(policy) > 1
+
+
 def test_it_takes_no_more_than_the_most_probes() -> None:
     policy = Policy()
     for _ in range(10):
