@@ -6,3 +6,8 @@ prefetch-advise: $(SETUP)/python.stamp ## what each concurrency would bring for 
 
 prefetch-lag: $(SETUP)/python.stamp ## a standby's lag while its concurrency is changed, on a simulated device (10 s)
 	@$(PY) -m bench.prefetch.device --picture $(BUILD)/prefetch/lag.png
+
+APT_fio := fio
+.PHONY: bench-fio
+bench-fio: $(BENCH)/prefetch/bench $(SETUP)/python.stamp $(SETUP)/fio.stamp ## the engine's cold random reads beside fio's, at the same depth on the same file (1 minute)
+	@$(PY) -m bench.prefetch.fio

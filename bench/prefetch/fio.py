@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: PostgreSQL
+"""The engine's cold random reads beside those of fio, at the same depth, on the same file.
+
+python -m bench.prefetch.fio [--rounds N]
+
+In each round the engine runs once for each window, and then fio with io_uring and O_DIRECT at that depth. A ratio is
+that of the engine's best variant to fio, of the same round; 1.1 is what we aim at. Nothing is judged here.
+"""
+
+import json
+import subprocess
+import tempfile
+from pathlib import Path
+
+import click
+import numpy as np
+from rich.table import Table
+
+from bench.measure import list_configs, measure, pin
+from tools.progress import console
+
+BINARY = Path("build/bench/prefetch/bench")
+FILE = Path("build/bench/prefetch/blocks-256M")
+READS = 4096
+
+
+def fio(depth: int) -> float:
+    """Nanoseconds a read, of random blocks of 8 KiB."""
+    options = {"name": "cold", "filename": FILE, "rw": "randread", "bs": "8k", "direct": 1, "iodepth": depth}
+    options |= {"ioengine": "io_uring", "number_ios": READS, "size": "256m", "readonly": "", "output-format": "json"}
+    command = ["fio", *(f"--{name}={value}" if value != "" else f"--{name}" for name, value in options.items())]
+    with tempfile.TemporaryDirectory() as folder:
+        out = Path(folder, "out.json")
+        subprocess.run([*command, f"--output={out}"], check=True)
+        read = json.loads(out.read_text())["jobs"][0]["read"]
+    return 1e9 / float(read["iops"])
+
+
+def engine(window: int) -> dict[str, float]:
+    """Nanoseconds a block of each variant, in one round."""
+    wanted = [
+        (config, pattern)
+        for config, pattern in list_configs(BINARY)
+        if (config["kind"], config.get("mib"), config.get("window")) == ("cold", "256", str(window))
+    ]
+    ((_, times),) = measure(BINARY, wanted, runs=1, rounds=lambda _: 1, done=lambda _: None)
+    return {variant: float(np.median(found)) for variant, found in times.items()}
+
+
+@click.command()
+@click.option("--rounds", default=3, show_default=True)
+def main(rounds: int) -> None:
+    """Print a table: the best variant of each window beside fio."""
+    pin()
+    table = Table("window", "fio, ns", "best variant", "ns", "times fio's, by round")
+    for window in (4, 16, 64):
+        pairs = [(engine(window), fio(window)) for _ in range(rounds)]
+        best = min(pairs[0][0], key=lambda v: float(np.median([times[v] for times, _ in pairs])))
+        ours, theirs = [times[best] for times, _ in pairs], [ns for _, ns in pairs]
+        ratios = ", ".join(f"{a / b:.2f}" for a, b in zip(ours, theirs, strict=True))
+        table.add_row(str(window), f"{np.median(theirs):,.0f}", best, f"{np.median(ours):,.0f}", ratios)
+    console().print(table)
+
+
+if __name__ == "__main__":
+    main()
