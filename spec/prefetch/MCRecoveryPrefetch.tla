@@ -58,6 +58,7 @@ UnfairSpec == PrefetchSpec /\ WF_allvars(Startup)
 \* Denials of states that must be reachable.
 NeverStaleHint ==
     ~(pc = "replay" /\ \E h \in hints : h[1] = current /\ h[3] \in 1..Buffers /\ pool[h[3]] # h[2])
+NeverPicture == ~(pc = "replay" /\ current = Len(wal) /\ {g.record : g \in advised} = {current})
 NeverN == Cardinality(advised) < 2
 NeverFull == HasSlot \/ ring.inflight = concurrency
 NeverSuspended == suspended = 0 \/ pc # "replay"
