@@ -18,6 +18,8 @@ SETTINGS: dict[str, str | int] = {
 FUNCTIONS = (
     ("update_datfrozenxid()", "bytea", "update_datfrozenxid"),
     ("time_datfrozenxid(int)", "bigint", "time_datfrozenxid"),
+    ("time_row(int)", "bigint", "time_row"),
+    ("time_cache(int)", "bigint", "time_cache"),
 )
 ALL_ROWS = "SELECT relkind::text, relfrozenxid::text::bigint, relminmxid::text::bigint FROM pg_class"
 STORED = (
@@ -75,7 +77,7 @@ class Database:
         xid, multi, next_xid, next_multi = struct.unpack("<4I", bounds)
         return Pair(xid, multi), Pair(next_xid, next_multi)
 
-    def time(self, calls: int) -> float:
-        """Nanoseconds of one call, of `calls` in one transaction."""
-        ((spent,),) = self.run(f"SELECT time_datfrozenxid({calls})")
+    def time(self, what: str, calls: int) -> float:
+        """Nanoseconds of one call, of `calls` in one transaction. what: time_datfrozenxid, time_row or time_cache."""
+        ((spent,),) = self.run(f"SELECT {what}({calls})")
         return float(spent) / calls
