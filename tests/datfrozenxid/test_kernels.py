@@ -134,16 +134,16 @@ def test_min_frozen_of_long_arrays(ids: Ids, variant: str) -> None:
 @every("min_frozen")
 @both_orders
 def test_min_frozen_at_every_alignment(ids: Ids, variant: str) -> None:
-    """The array begins at each multiple of 4 bytes within 64; what lies before and behind it does not count."""
+    """The array begins at each multiple of 4 bytes within 64; the older values before and behind it do not count."""
     function = lib.pgq_datfrozenxid_min_frozen_variants[[v.name for v in variants("min_frozen")].index(variant)].fn
-    memory, minimum = ffi.new("uint32_t[]", [5_000] * 200), ffi.new("uint32_t *")
+    memory, minimum = ffi.new("uint32_t[]", [2_500] * 200), ffi.new("uint32_t *")
     limits = ffi.new("pgq_datfrozenxid_bounds *", (4_000, 4_000, ids.multixact))
     for offset, n in product(range(16), (0, 1, 8, 15, 33, 100)):
         array = [3_000 + i for i in range(n)]
         memory[offset : offset + n] = array
         status = function(memory + offset, n, limits, minimum)
         assert (status.code, minimum[0]) == (0, 3_000 if n else 4_000), (offset, n)
-        memory[offset : offset + n] = [5_000] * n
+        memory[offset : offset + n] = [2_500] * n
 
 
 # ---- rows ----------------------------------------------------------------------------------------
