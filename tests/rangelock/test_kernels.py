@@ -16,10 +16,11 @@ from _pgquern import ffi, lib
 from hypothesis import event, given, settings
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 from pgquern import PgquernError
-from pgquern.rangelock import Event, Hold, RangeLock, variants
+from pgquern.rangelock import Hold, RangeLock, variants
 
 from ref import rangelock as ref
 from tests.every_variant import every_variant
+from tests.rangelock.logs import as_oracle
 from tests.rangelock.strategies import ranges, refused
 
 every = pytest.mark.parametrize("variant", every_variant(variants()))
@@ -40,11 +41,6 @@ def refuses(code: str) -> Iterator[None]:
     with pytest.raises(PgquernError) as refusal:
         yield
     assert refusal.value.code == getattr(lib, f"PGQ_RANGELOCK_{code}")
-
-
-def as_oracle(events: list[Event]) -> list[ref.Event]:
-    """A log in the oracle's terms."""
-    return [ref.Event(ref.What(e.what), ref.Request(e.ticket, e.lo, e.hi, e.exclusive)) for e in events]
 
 
 def in_order(events: list[ref.Event]) -> list[ref.Event]:
