@@ -143,6 +143,40 @@ pgq_status pgq_ioshares_complete(pgq_ioshares *scheduler, uint32_t cls, uint64_t
 /* What a scheduler knows now. Refused: PGQ_NULL. */
 pgq_status pgq_ioshares_look(const pgq_ioshares *scheduler, pgq_ioshares_state *state);
 
+/* ---- on real files ---- */
+
+/*
+ * A read, or a write, of size bytes at offset. It belongs to the engine from submit to wait. error: 0, errno, or EIO if the
+ * file ends before. The times are of CLOCK_MONOTONIC, in ns: submitted, gone to the file, ended.
+ */
+typedef struct pgq_ioshares_io {
+    void *buffer;
+    uint64_t offset;
+    uint32_t size, cls;
+    int fd;
+    bool write;
+    bool done;
+    int error;
+    uint64_t submitted, went, ended;
+} pgq_ioshares_io;
+
+typedef struct pgq_ioshares_engine pgq_ioshares_engine;
+
+/*
+ * Starts a thread for each request that may ever be in flight (limits.most). The scheduler is the engine's until it stops.
+ * These calls may come from any threads. Refused: PGQ_NULL, PGQ_MEMORY, PGQ_IOSHARES_THREADS.
+ */
+pgq_status pgq_ioshares_engine_start(pgq_ioshares *scheduler, pgq_ioshares_engine **engine);
+
+/* Refused: as pgq_ioshares_submit. */
+pgq_status pgq_ioshares_engine_submit(pgq_ioshares_engine *engine, pgq_ioshares_io *io);
+
+/* Returns once the request, which was submitted, is done. Refused: PGQ_NULL. */
+pgq_status pgq_ioshares_engine_wait(pgq_ioshares_engine *engine, const pgq_ioshares_io *io);
+
+/* Does all that waits, ends the threads, and frees the engine. Nobody submits any more. Refused: PGQ_NULL. */
+pgq_status pgq_ioshares_engine_stop(pgq_ioshares_engine *engine);
+
 #pragma GCC visibility pop
 
 #ifdef __cplusplus
