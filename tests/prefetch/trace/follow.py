@@ -217,6 +217,15 @@ def _decoded_size(listed: Listed) -> int:
     return DECODED_FIXED + (DECODED_BLOCK + 8) * (len(listed.record.blocks) + 1) + listed.length + 16
 
 
+def _read_last_again(prefetcher: Prefetcher, recovery: Recovery) -> None:
+    """FinishWalRecovery (xlogrecovery.c) reads the last record once more, so its references are looked at again."""
+    recovery.decoded -= 1
+    prefetcher.begin = recovery.records[-1].record.lsn
+    prefetcher.replaying, prefetcher.no_readahead_until = None, 0
+    prefetcher.reconfigure(prefetcher.concurrency)
+    prefetcher.read_record()
+
+
 def follow(records: Sequence[Listed], trace: Trace, concurrency: int, buffers: int) -> Followed:
     """Follow a whole recovery, from the first record on. `mismatch` is empty if all is explained."""
     recovery = Recovery(records, trace, buffers)
@@ -225,6 +234,7 @@ def follow(records: Sequence[Listed], trace: Trace, concurrency: int, buffers: i
     try:
         while record := prefetcher.read_record():
             recovery.replay(by_lsn[record.lsn])
+        _read_last_again(prefetcher, recovery)
         if len(recovery.seen.steps) < len(trace.calls):
             raise recovery.unexplained("nothing more: all records of the listing have been replayed")
     except Mismatch as mismatch:
