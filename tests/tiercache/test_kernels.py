@@ -3,6 +3,7 @@
 
 from collections.abc import Callable
 from functools import partial
+from random import Random
 from typing import Any
 
 import pytest
@@ -11,12 +12,12 @@ from hypothesis import event, given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 from pgquern import PgquernError
-from pgquern.tiercache import TierCache, Where, hits, variants
+from pgquern.tiercache import File, TierCache, Where, hits, variants
 
 from ref import tiercache as ref
 from tests.every_variant import every_variant
 from tests.tiercache.crashing import crash_everywhere
-from tests.tiercache.devices import Disk, Records, whole_writes
+from tests.tiercache.devices import SLOT, Disk, Records, whole_writes
 
 every = pytest.mark.parametrize("policy", every_variant(variants()))
 CODES = {
@@ -37,6 +38,16 @@ BUSY = st.integers(0, 23) | st.integers(0, PAGES - 1)
 @given(pages=st.lists(st.integers(0, 30) | st.integers(0, 2**39), max_size=300), frames=st.integers(1, 25))
 def test_hits(policy: str, pages: list[int], frames: int) -> None:
     assert hits(pages, frames, policy=policy) == ref.hits(policy, pages, frames) <= ref.most_hits(pages, frames)
+
+
+@every
+@pytest.mark.parametrize("seed", range(10))
+def test_hits_of_long_traces(policy: str, seed: int) -> None:
+    """Few pages have most of the references, and which ones changes on the way."""
+    rng = Random(seed)
+    pages = [int(rng.paretovariate(0.6)) % 400 + at // 1000 * 7 for at in range(4000)]
+    for frames in (10, 40, 100):
+        assert hits(pages, frames, policy=policy) == ref.hits(policy, pages, frames)
 
 
 @every
@@ -186,6 +197,27 @@ def where(cache: ref.TierCache, page: int) -> int:
     in_memory = 0 if frame is None else Where.IN_MEMORY + Where.MEMORY_DIRTY * frame.dirty
     on_ssd = 0 if held is None else Where.ON_SSD + Where.SSD_DIRTY * held.dirty
     return in_memory + on_ssd
+
+
+def test_a_restart_takes_the_newer_of_two_slots() -> None:
+    """Page 0 goes to the SSD twice; the crash loses the write that had overwritten its first slot."""
+    disk = Disk(PAGES, SLOTS)
+    sizes: dict[str, Any] = {"pages": PAGES, "frames": 16, "slots": SLOTS, "batch": 1, "policy": "lru"}
+    cache = TierCache(disk, **sizes)
+    older, newer = b"1" * ref.PAGE_SIZE, b"2" * ref.PAGE_SIZE
+    for page in range(17):
+        cache.write(page, older)
+    cache.write(0, newer)
+    for page in range(3, 17):
+        cache.read(page)
+    cache.write(17, older)
+    cache.write(18, older)
+    cache.close()
+    to_ssd = [n for n, op in enumerate(disk.log) if op.what == "write" and op.file is File.SSD and op.size == SLOT]
+    disk.crash(lambda number, _sector: number != to_ssd[-2], lose_ssd=False)
+    cache = TierCache(disk, **sizes)
+    assert cache.read(0) == newer
+    cache.close()
 
 
 class SideBySideLru(SideBySide):
