@@ -88,11 +88,10 @@ def test_a_bound_from_above_is_judged_from_above() -> None:
 
 @pytest.mark.parametrize("path", sorted(ROOT.glob("bench/*/goals.toml")), ids=lambda path: path.parent.name)
 def test_every_stem_has_a_floor_for_each_of_its_kinds(path: Path) -> None:
-    """No bound names a variant that has no role. A floor against upstream's variants does not allow to be much slower."""
+    """No bound names a variant that has no role."""
     found = goals.load(path)
     ours = {variant for roles in found.roles for variant in roles.ours}
     assert {variant for bound in [*found.floor, *found.target] for variant in bound.variants} <= ours
-    assert all(bound.value >= 0.95 for bound in found.floor if bound.against == "upstream" and bound.at_least)
     floored = {variant for bound in found.floor for variant in bound.variants}
     assert all(floored & set(roles.ours) for roles in found.roles)
 
