@@ -8,6 +8,9 @@ CONSTANT LastXid    \* the next XID does not go beyond it
 
 AssignsUpTo == next # LastXid
 
+(* Each worker runs to its truncation once.                                *)
+Once == \A w \in Workers : pc[w] = "idle" /\ pc'[w] = "begun" => passed[DbOf[w]] = 0
+
 (* A worker that is idle accepts its messages before it does anything      *)
 (* else.  Workers of one database may be exchanged.                        *)
 Standing(w) ==
@@ -96,6 +99,7 @@ ChangingOnlyWritten(d) == alter.db = d /\ alter.pc = "written"
 
 \* An action that is left out.
 NotTaken(w) == FALSE
+Never == FALSE
 
 (* Liveness: a worker goes on, transactions end, tables are vacuumed, and  *)
 (* messages are sent.  A superuser may set a row back.                     *)
@@ -114,8 +118,6 @@ OnlyClean(w) ==
     /\ pc[w] = "force" /\ ~my[w].dirty
     /\ Finish(w)
     /\ UNCHANGED <<cache, pending, shared, truncs, rows, freezing, ddl>> /\ NoWal
-\* The message of ALTER DATABASE, or of an UPDATE, never comes.
-SendsNothing == FALSE
 
 (* What may be found, and does no harm. *)
 \* relfrozenxid of a new table is RecentXmin, the oldest XID that its creator saw running.
