@@ -1,0 +1,221 @@
+\* SPDX-License-Identifier: PostgreSQL
+--------------------------- MODULE AsyncRecovery ---------------------------
+(***************************************************************************)
+(* Recovery with true asynchronous reads: look-ahead starts reads into     *)
+(* buffers, at most N at a time.  The kernel takes each page from its file *)
+(* when it likes, and tells that it is done when it likes.  Replay waits   *)
+(* for its own pages.  This is what io_uring, or a read stream in          *)
+(* recovery, would do; a sibling of RecoveryPrefetch.                      *)
+(*                                                                         *)
+(* What is modelled                                                        *)
+(*   - Reads in flight, which complete in any order, or fail.  What the    *)
+(*     kernel took from the file may be old when it is told.               *)
+(*   - Buffers, too few for all pages.  Look-ahead pins the pages of       *)
+(*     coming records; a buffer without pins is reused, and written back   *)
+(*     before, if it was changed.                                          *)
+(*   - Relations that grow, are truncated, dropped and created anew while  *)
+(*     their pages are read.                                               *)
+(* What is simplified                                                      *)
+(*   - Look-ahead takes the references of the next Ahead records in any    *)
+(*     order.  All WAL is there.                                           *)
+(*   - A page that a record makes and changes at once, and that it does    *)
+(*     not initialise, is written to its file.                             *)
+(*   - A read that fails is tried again.                                   *)
+(*                                                                         *)
+(* How to break it: the mutants of MCAsyncRecovery.                        *)
+(***************************************************************************)
+EXTENDS SequentialReplay, FiniteSets
+
+CONSTANTS
+    Buffers,        \* their names
+    Concurrency,    \* N
+    Ahead,          \* how many records beyond the next one are looked at
+    Reserve,        \* how many pages one record references at most: so many buffers are left to replay
+    MayFail,        \* reads may fail
+    NoPage
+
+VARIABLES
+    pool,       \* for each buffer: its page, its state, the content, and whether this is newer than the file's
+    reads,      \* in flight: the buffer, its page, whether the kernel has taken the data, and the data
+    flying,     \* the counter that bounds them
+    pins        \* <<record, buffer, page>>: look-ahead, or the next record, needs the page there
+
+(* Here `store` is the files.  What recovery has made is the files, and    *)
+(* over them the buffers.                                                  *)
+asyncvars == <<vars, pool, reads, flying, pins>>
+
+Free == [page |-> NoPage, state |-> "free", content |-> <<>>, generation |-> 0, dirty |-> FALSE]
+Holding(page) == {b \in Buffers : pool[b].page = page}
+Ready(page)   == {b \in Buffers : pool[b].page = page /\ pool[b].state = "ready"}
+
+View ==
+    [store EXCEPT !.content =
+        [p \in Pages |->
+            IF ~Exists(store, p) THEN <<>>
+            ELSE IF Ready(p) = {} THEN store.content[p]
+            ELSE pool[CHOOSE b \in Ready(p) : TRUE].content]]
+
+Sequential == INSTANCE SequentialReplay WITH store <- View
+
+StartAsync ==
+    /\ Init
+    /\ pool = [b \in Buffers |-> Free]
+    /\ reads = {}
+    /\ flying = 0
+    /\ pins = {}
+
+-----------------------------------------------------------------------------
+(* Buffers *)
+
+PagesOf(n, hows) == {ref.page : ref \in {wal[n].refs[i] : i \in {i \in DOMAIN wal[n].refs : wal[n].refs[i].how \in hows}}}
+Old(n) == {p \in PagesOf(n, {"read"}) : Exists(store, p)}      \* must be read
+New(n) == PagesOf(n, {"init", "image"})                        \* need a buffer only
+
+Pinned(b)   == \E pin \in pins : pin[2] = b
+InFlight(b) == pool[b].state = "reading"
+Victims     == {b \in Buffers : ~Pinned(b) /\ ~InFlight(b)}
+
+(* Look-ahead leaves enough buffers to the next record. *)
+LeavesRoom(n, b) ==
+    n = replayed + 1 \/
+    Cardinality({b} \cup {pin[2] : pin \in {pin \in pins : pin[1] > replayed + 1}}) + Reserve <= Cardinality(Buffers)
+
+WriteBack(b) ==
+    store' = IF pool[b].dirty /\ Exists(store, pool[b].page) THEN [store EXCEPT !.content[pool[b].page] = pool[b].content]
+             ELSE store
+Take(b, page, state) == pool' = [pool EXCEPT ![b] = [Free EXCEPT !.page = page, !.state = state]]
+
+-----------------------------------------------------------------------------
+(* Reads *)
+
+MayRead == flying < Concurrency
+InWindow(n) == n > replayed /\ n <= Min(replayed + 1 + Ahead, Len(wal))
+
+(* The next record's pages are read in this way, too. *)
+Submit(n, page, b) ==
+    /\ InWindow(n) /\ page \in Old(n) /\ Holding(page) = {}
+    /\ MayRead /\ b \in Victims /\ LeavesRoom(n, b)
+    /\ WriteBack(b)
+    /\ Take(b, page, "reading")
+    /\ reads' = reads \cup {[buffer |-> b, page |-> page, taken |-> FALSE, content |-> <<>>, generation |-> 0]}
+    /\ flying' = flying + 1
+    /\ pins' = pins \cup {<<n, b, page>>}
+    /\ UNCHANGED <<wal, replayed>>
+
+(* The page is in a buffer, or on its way there. *)
+Pin(n, page, b) ==
+    /\ InWindow(n) /\ page \in Old(n) /\ b \in Holding(page) /\ <<n, b, page>> \notin pins
+    /\ LeavesRoom(n, b)
+    /\ pins' = pins \cup {<<n, b, page>>}
+    /\ UNCHANGED <<wal, replayed, store, pool, reads, flying>>
+
+(* The next record initialises a page. *)
+Claim(page, b) ==
+    /\ replayed < Len(wal) /\ page \in New(replayed + 1) /\ Holding(page) = {} /\ b \in Victims
+    /\ WriteBack(b)
+    /\ Take(b, page, "claimed")
+    /\ pins' = pins \cup {<<replayed + 1, b, page>>}
+    /\ UNCHANGED <<wal, replayed, reads, flying>>
+
+(* The kernel takes the data from the file. *)
+Fetch(read) ==
+    /\ ~read.taken
+    /\ reads' = (reads \ {read}) \cup
+                {[read EXCEPT !.taken = TRUE, !.content = store.content[read.page],
+                              !.generation = store.generation[read.page]]}
+    /\ UNCHANGED <<vars, pool, flying, pins>>
+
+Landed(old, read) ==
+    [old EXCEPT !.state = "ready", !.content = read.content, !.generation = read.generation, !.dirty = FALSE]
+
+Complete(read) ==
+    /\ read.taken
+    /\ pool' = [pool EXCEPT ![read.buffer] = Landed(@, read)]
+    /\ reads' = reads \ {read}
+    /\ flying' = flying - 1
+    /\ UNCHANGED <<vars, pins>>
+
+(* A read that failed gives no page. *)
+AfterFailure(old) == Free
+Uncount == flying' = flying - 1
+Fail(read) ==
+    /\ MayFail
+    /\ pool' = [pool EXCEPT ![read.buffer] = AfterFailure(@)]
+    /\ reads' = reads \ {read}
+    /\ Uncount
+    /\ pins' = {pin \in pins : pin[2] # read.buffer}
+    /\ UNCHANGED vars
+
+-----------------------------------------------------------------------------
+(* Replay *)
+
+HasItsPages(n) ==
+    /\ \A p \in Old(n) : Ready(p) # {}
+    /\ \A p \in New(n) : \E b \in Holding(p) : ~InFlight(b)
+
+(* Pages that the record takes away. *)
+IsRemoved(page, after) == Exists(store, page) /\ after.generation[page] # store.generation[page]
+
+(* A relation loses pages only while none of them is read. *)
+NoneInFlight(after) == \A read \in reads : ~IsRemoved(read.page, after)
+
+AfterReplay(n, b, after) ==
+    LET old == pool[b] IN
+    IF old.page = NoPage THEN old
+    ELSE IF IsRemoved(old.page, after) THEN Free
+    ELSE IF old.page \in Old(n) \cup New(n) /\ ~InFlight(b)
+    THEN [old EXCEPT !.state = "ready", !.content = after.content[old.page], !.dirty = TRUE,
+                     !.generation = after.generation[old.page]]
+    ELSE old
+
+Replayed ==
+    LET n     == replayed + 1
+        after == Apply(View, n, Itself)
+    IN /\ n <= Len(wal)
+       /\ HasItsPages(n)
+       /\ NoneInFlight(after)
+       /\ replayed' = n
+       /\ pool' = [b \in Buffers |-> AfterReplay(n, b, after)]
+       /\ store' = [after EXCEPT !.content =
+                       [p \in Pages |-> IF \E b \in Buffers : pool'[b].page = p /\ pool'[b].state = "ready"
+                                        THEN IF after.generation[p] = store.generation[p] THEN store.content[p] ELSE <<>>
+                                        ELSE after.content[p]]]
+       /\ pins' = {pin \in pins : pin[1] > n /\ pool'[pin[2]].page = pin[3]}
+       /\ UNCHANGED <<wal, reads, flying>>
+
+LookAhead == \E n \in (replayed + 1)..Len(wal) : \E page \in Old(n), b \in Buffers : Submit(n, page, b) \/ Pin(n, page, b)
+Prepare   == \E page \in Pages, b \in Buffers : Claim(page, b)
+Kernel    == \E read \in reads : Fetch(read) \/ Complete(read) \/ Fail(read)
+Ended     == replayed = Len(wal) /\ UNCHANGED asyncvars
+AsyncNext == LookAhead \/ Prepare \/ Kernel \/ Replayed \/ Ended
+AsyncSpec == StartAsync /\ [][AsyncNext]_asyncvars
+FairAsync == AsyncSpec /\ WF_asyncvars(AsyncNext)
+
+-----------------------------------------------------------------------------
+(* Safety *)
+
+(* At most N reads are in flight. *)
+AtMostN       == Cardinality(reads) <= Concurrency
+CounterCounts == flying = Cardinality(reads)
+
+(* A read in flight has its buffer for itself, so that it lands nowhere else. *)
+ReadsOwnBuffers ==
+    \A read \in reads : pool[read.buffer].state = "reading" /\ pool[read.buffer].page = read.page
+
+(* A page is in one buffer only. *)
+OneBuffer == \A b \in Buffers, c \in Buffers : pool[b].page = pool[c].page => b = c \/ pool[b].page = NoPage
+
+(* What look-ahead has pinned is there until it is replayed. *)
+PinsHold == \A pin \in pins : pin[1] > replayed /\ pool[pin[2]].page = pin[3]
+
+(* A page in a buffer is the one of that name that exists now. *)
+SameGeneration ==
+    \A b \in Buffers : pool[b].state = "ready" =>
+        Exists(store, pool[b].page) /\ pool[b].generation = store.generation[pool[b].page]
+
+(* The pages, and the order of replay, are those of sequential replay. *)
+Refines == [][Sequential!Next]_(Sequential!vars)
+
+(* Every record is replayed, if reads do not fail for ever. *)
+AllReplayed == <>(replayed = Len(wal))
+=============================================================================

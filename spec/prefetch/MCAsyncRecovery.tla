@@ -1,0 +1,57 @@
+\* SPDX-License-Identifier: PostgreSQL
+-------------------------- MODULE MCAsyncRecovery --------------------------
+(* AsyncRecovery with bounds: all sequences of a few kinds of records.     *)
+(* And definitions that are wrong on purpose.                              *)
+EXTENDS AsyncRecovery
+
+CONSTANT Length
+
+R == "r"
+ThreeBlocks == [r \in Relations |-> 3]
+
+Ref(how, block) == [page |-> <<R, block>>, how |-> how]
+Read(block)     == Changes(<<Ref("read", block)>>)
+\* A page is changed; one is made beyond the end, and with it those before it; the relation is truncated, and comes anew.
+Kinds   == {Read(0), Read(1), Changes(<<Ref("init", 2)>>), Truncates(R, 1), Creates(R)}
+AllWals == [1..Length -> Kinds]
+\* Two pages a record, a drop, and a full page image over a page that is read.
+Others    == {Changes(<<Ref("read", 0), Ref("read", 1)>>), Changes(<<Ref("image", 0)>>), Drops({R})}
+OtherWals == [1..Length -> Others]
+
+-----------------------------------------------------------------------------
+\* Replay takes its pages whether they have been read or not.
+NeverWaits(n) == \A p \in Old(n) \cup New(n) : Holding(p) # {}
+\* A truncation does not wait for the reads of the pages it removes.
+NeverInFlight(after) == TRUE
+\* What was read before a truncation stays in its buffer.
+NeverRemoved(page, after) == FALSE
+\* A buffer is reused while a read into it is in flight: nothing but pins protects it, and they are not looked at.
+AnyVictim == Buffers
+\* A buffer is reused although it is pinned.
+PinnedVictims == {b \in Buffers : ~InFlight(b)}
+\* One read too many.
+MayReadOneMore == flying <= Concurrency
+\* A read that fails leaves a buffer as if it had succeeded.
+TakenForRead(old) == [old EXCEPT !.state = "ready", !.content = <<0>>]
+\* A read that fails is still counted.
+StillCounted == flying' = flying
+\* A changed buffer is reused, and its page is not written.
+NeverWrites(b) == store' = store
+\* A page is looked for only among those that have been read.
+OnlyReady(page) == {b \in Buffers : pool[b].page = page /\ pool[b].state = "ready"}
+\* Look-ahead takes all buffers.
+TakesAll(n, b) == TRUE
+
+-----------------------------------------------------------------------------
+\* Denials of states that must be reachable.
+NeverFull == Cardinality(reads) < Concurrency
+NeverTwoPages == \A page \in Pages : Len(View.content[page]) < 2
+\* A page was taken from its file, and a later record will remove it.
+NeverRemovedSoon ==
+    ~\E read \in reads : /\ read.taken /\ replayed < Len(wal)
+                         /\ HasItsPages(replayed + 1) /\ IsRemoved(read.page, Apply(View, replayed + 1, Itself))
+\* A page that look-ahead had read was removed before the record that needs it: it is created anew, and read again.
+NeverReadAnew == ~\E read \in reads : store.generation[read.page] > 0
+\* A page read ahead is there when its record is the next one, while another read is in flight.
+NeverAhead == ~\E pin \in pins : pin[1] > replayed + 1 /\ pool[pin[2]].state = "ready" /\ reads # {}
+=============================================================================
