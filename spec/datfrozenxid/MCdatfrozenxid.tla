@@ -109,15 +109,8 @@ Fair ==
     /\ WF_vars(OtherEnds) /\ WF_vars(AlterWrite) /\ WF_vars(AlterCommit) /\ WF_vars(AlterSend)
     /\ \A t \in Tables : WF_vars(Freeze(t)) /\ WF_vars(ShowRel(t))
 FairSpec == Spec /\ Fair
-ForcedSpec == FairSpec /\ \A w \in Workers : SF_vars(Force(w))
 Target(d) == Oldest(RunningXids \cup {rel[t].frozen : t \in {u \in Tables : DbOf[u] = d /\ rel[u].status = "live"}})
 Converges == <>[](\A d \in Databases : row[d].frozen = Target(d))
-LimitConverges == <>[](limit = Oldest({row[d].frozen : d \in Databases}))
-\* Only what is not dirty goes without a truncation: no errors.
-OnlyClean(w) ==
-    /\ pc[w] = "force" /\ ~my[w].dirty
-    /\ Finish(w)
-    /\ UNCHANGED <<cache, pending, shared, truncs, rows, freezing, ddl>> /\ NoWal
 
 (* What may be found, and does no harm. *)
 \* relfrozenxid of a new table is RecentXmin, the oldest XID that its creator saw running.
