@@ -81,7 +81,6 @@ Behind(w) == pc[w] = "decide" /\ cache[w] # 0
 NeverOldVersion == \A w \in Workers : ~(Behind(w) /\ "row" \in pending[w])
 NeverUnsent == \A w \in Workers : ~(Behind(w) /\ alter.pc = "committed" /\ alter.db = DbOf[w])
 NeverOldSnapshot == \A w \in Workers : ~(pc[w] = "scan" /\ \E t \in unsent : t \notin snap[w].rels /\ rel[t].status = "live")
-NeverScansDropped == \A w \in Workers : ~(pc[w] = "scan" /\ \E t \in my[w].todo : rel[t].status = "dropped")
 AllSane == \A d \in Databases : row[d].status = "live" => ~Future(row[d].frozen, next)
 NeverGivesUpInVain == ~(AllSane /\ \E w \in Workers : pc[w] = "rows" /\ my[w].bad)
 NeverWarnsInVain ==

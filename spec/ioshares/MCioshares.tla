@@ -47,7 +47,6 @@ OneMore == Backlogged # {} /\ InFlight <= limit
 NeverRaised(n) == n
 Halved(n)      == n \div 2
 DownToLeast(n) == Least
-ThinAir(n)     == n + 1
 Always(waited) == TRUE
 
 \* Denials of states that must be reached.

@@ -25,8 +25,6 @@ FirstOnly(h, q) ==
 SettleFirst(h, q) ==
     LET going == FirstOnly(h, q)
     IN held' = h \cup {q[i] : i \in going} /\ queue' = Without(q, going)
-\* Readers that overlap a writer's range in one byte do not see it.
-ByTheirStarts(r, s) == r.lo <= s.lo /\ s.lo < r.hi /\ (r.exclusive \/ s.exclusive)
 \* A request for the last byte beyond the file.
 AskBeyond == \E p \in Processes : ~Waits(p) /\ Settle(held, Append(queue, Request(p, <<9, 9>>, TRUE)))
 NextBeyond == Next \/ AskBeyond

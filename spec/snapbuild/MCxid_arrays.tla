@@ -108,7 +108,6 @@ DowncastIsRotated == Rotated(Downcast(array)) = Sorted(Downcast(array))
 
 -----------------------------------------------------------------------------
 (* Mutants *)
-PlainPrecedes(a, b) == a < b
 MergeKeepsBoth(xs, b, low, left, merged) ==
     SubSeq(xs, 1, low) \o SubSeq(b, 1, left) \o merged
 StaleHead(a) == a.fulls

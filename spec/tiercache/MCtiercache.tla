@@ -21,8 +21,6 @@ AlwaysUnchanged(f, p, v) == TRUE
 SameMount == mounts.ssd
 \* A restart trusts any SSD.
 TrustAll == TRUE
-\* Of two slots of a page the older one counts.
-OlderOne(left, s) == \A t \in Slots : left[t] # None /\ left[t].page = left[s].page => left[t].v >= left[s].v
 \* What a restart takes over counts as clean.
 TakenAsClean(what) == [what EXCEPT !.dirty = FALSE]
 \* The failure of a write-back is not noted.
