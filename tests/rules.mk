@@ -18,11 +18,14 @@ KERNEL_TESTS := $(or $(wildcard tests/$(or $(STEM),*)/test_kernels*.py),$(ORACLE
 # These need the binding under ASan.
 SANITIZED    := $(wildcard tests/$(or $(STEM),*)/test_sanitized.py)
 
+# A process for each stem, as many side by side as there are CPUs: $(call side_by_side,RULE,FILES), with a rule RULE-%.
+side_by_side = $(MAKE) --keep-going --output-sync=target --jobs=$$(nproc) $(sort $(patsubst tests/%/,$1-%,$(dir $2)))
+
 .PHONY: differential test-python test-deep test-levels test-asan lint-python
-# A process for each stem, as many side by side as there are CPUs. A quarter of the examples of `make test`.
+# A quarter of the examples of `make test`.
 differential: $(TEST_NEEDS) $(EXTRACTED) ## proofs, oracles and kernels against each other on thousands of inputs; STEM= narrows (1 minute)
 	@echo "side by side, shown as they end: $(sort $(notdir $(patsubst %/,%,$(dir $(DIFFERENTIAL)))))"
-	@$(MAKE) --keep-going --output-sync=target --jobs=$$(nproc) $(sort $(patsubst tests/%/,differential-%,$(dir $(DIFFERENTIAL))))
+	@$(call side_by_side,differential,$(DIFFERENTIAL))
 
 differential-%:
 	@PGQUERN_PROFILE=$${PGQUERN_PROFILE:-brief} PGQUERN_RESULT=test $(PYTEST) $(filter tests/$*/%,$(DIFFERENTIAL))
@@ -46,13 +49,19 @@ test-deep: $(TEST_NEEDS) $(EXTRACTED) ## the differential tests with far more, a
 HIDDEN := none avx2
 test-levels: $(TEST_NEEDS) $(EXTRACTED) ## the kernels' tests and some mutants, with the CPU's features hidden; STEM= narrows (3 minutes)
 	@failed=; for level in $(HIDDEN); do export PGQUERN_CPU=$$level; echo "PGQUERN_CPU=$$level"; \
-	  PGQUERN_PROFILE=asan PGQUERN_RESULT=test $(PYTEST) $(KERNEL_TESTS) || failed=1; \
+	  $(call side_by_side,hidden,$(KERNEL_TESTS)) || failed=1; \
 	  $(RUN_MUTANTS) --one-in 20 || failed=1; done; test -z "$$failed"
+
+hidden-%:
+	@PGQUERN_PROFILE=asan PGQUERN_RESULT=test $(PYTEST) $(filter tests/$*/%,$(KERNEL_TESTS))
 
 # Python itself is not sanitized: libasan comes first, and what Python never frees is no leak of ours.
 test-asan: $(TEST_NEEDS) $(EXTRACTED) kernels-asan ## the differential tests with the kernels under ASan and UBSan (1 minute)
+	@$(call side_by_side,asan,$(KERNEL_TESTS) $(SANITIZED))
+
+asan-%:
 	@LD_PRELOAD=$$(gcc -print-file-name=libasan.so) ASAN_OPTIONS=detect_leaks=0 PYTHONMALLOC=malloc PYTHONPATH=.:csrc/ffi:$(BUILD)/ffi-asan \
-	  PGQUERN_PROFILE=asan PGQUERN_RESULT=asan $(PYTEST) -o 'pythonpath=. csrc/ffi $(BUILD)/ffi-asan' $(KERNEL_TESTS) $(SANITIZED)
+	  PGQUERN_PROFILE=asan PGQUERN_RESULT=asan $(PYTEST) -o 'pythonpath=. csrc/ffi $(BUILD)/ffi-asan' $(filter tests/$*/%,$(KERNEL_TESTS) $(SANITIZED))
 
 lint-python: $(SETUP)/python.stamp $(BUILD)/ffi/$(FFI) ## Python sources: ruff, its format, mypy --strict (20 s)
 	@$(VENV)/bin/ruff check .
