@@ -17,7 +17,7 @@
 (*     which switches prefetching off.                                     *)
 (* What is simplified                                                      *)
 (*   - Record n starts at LSN n and ends at n + 1.                         *)
-(*   - A database is all relations: a filter for it is one for each.       *)
+(*   - All relations are of one database.                                  *)
 (*   - Advises have no effect: what the kernel does with them is its own.  *)
 (*                                                                         *)
 (* How to break it: the mutants of MCRecoveryPrefetch.                     *)
@@ -43,7 +43,7 @@ VARIABLES
     suspended,  \* no_readahead_until
     concurrency,
     ring,       \* slots, head, tail, size, inflight, completed
-    filters,    \* [Relations -> until, from]; until = 0: none
+    filters,    \* [Keys -> until, from]; until = 0: none
     recent,     \* the repeat window
     pool,       \* the page in each buffer
     hand,       \* the next buffer to be reused
@@ -55,6 +55,10 @@ looking == <<at, decoded, suspended, filters, recent, hints>>
 queues  == <<ring, held>>
 buffers == <<pool, hand>>
 allvars == <<vars, pc, arrived, current, concurrency, looking, queues, buffers, advised>>
+
+(* What a filter is for: a relation, or a database. *)
+DatabaseOf(relation) == "database"
+Keys == Relations \cup {DatabaseOf(r) : r \in Relations}
 
 Entry(lsn, io) == [lsn |-> lsn, io |-> io]
 NewRing(n) ==
@@ -74,7 +78,7 @@ StartPrefetch ==
     /\ suspended = 0
     /\ concurrency \in Concurrencies
     /\ ring = NewRing(concurrency)
-    /\ filters = [r \in Relations |-> [until |-> 0, from |-> 0]]
+    /\ filters = [key \in Keys |-> [until |-> 0, from |-> 0]]
     /\ recent = <<>>
     /\ pool = [b \in 1..Buffers |-> NoPage]
     /\ hand = 1
@@ -109,7 +113,7 @@ CompleteRing ==
     /\ ring' = Completed(ring, current + 1)
     /\ held' = SubSeq(held, Len(held) - (ring'.inflight + ring'.completed) + 1, Len(held))
     /\ UNCHANGED <<vars, arrived, current, concurrency, at, decoded, suspended, recent, hints, buffers, advised>>
-    /\ filters' = [r \in Relations |-> IF filters[r].until <= current THEN [until |-> 0, from |-> 0] ELSE filters[r]]
+    /\ filters' = [key \in Keys |-> IF filters[key].until <= current THEN [until |-> 0, from |-> 0] ELSE filters[key]]
 
 Complete == pc = "complete" /\ CompleteRing /\ Goto("look")
 
@@ -118,11 +122,12 @@ Complete == pc = "complete" /\ CompleteRing /\ Goto("look")
 
 Queued   == decoded - current
 Blocking == Queued = 0
-Filtered(page) == filters[page[1]].until # 0 /\ filters[page[1]].from <= page[2]
-AddFilter(relations, from, lsn) ==
-    filters' = [r \in Relations |->
-                  IF r \notin relations THEN filters[r]
-                  ELSE [until |-> lsn, from |-> IF filters[r].until = 0 THEN from ELSE Min(from, filters[r].from)]]
+Filtered(page) ==
+    \E key \in {page[1], DatabaseOf(page[1])} : filters[key].until # 0 /\ filters[key].from <= page[2]
+AddFilter(keys, from, lsn) ==
+    filters' = [key \in Keys |->
+                  IF key \notin keys THEN filters[key]
+                  ELSE [until |-> lsn, from |-> IF filters[key].until = 0 THEN from ELSE Min(from, filters[key].from)]]
 Seen(page) == \E i \in 1..Len(recent) : recent[i] = page
 Remember(page) ==
     recent' = LET all == Append(recent, page) IN SubSeq(all, Max(1, Len(all) - Window + 1), Len(all))
@@ -135,6 +140,7 @@ StopLooking == Goto(IF pc = "look" THEN "read" ELSE "give")
 NoteEffect(n) ==
     LET record == wal[n] IN
     /\ IF record.effect = "create" THEN AddFilter(record.relations, 0, n)
+       ELSE IF record.effect = "database" THEN AddFilter({DatabaseOf(r) : r \in record.relations}, 0, n)
        ELSE IF record.effect = "truncate" THEN AddFilter(record.relations, record.to, n)
        ELSE UNCHANGED filters
     /\ suspended' = IF record.effect = "timeline" THEN n ELSE suspended
@@ -220,16 +226,18 @@ Into ==
         IN IF right = {} THEN page ELSE pool[CHOOSE b \in right : TRUE]]
 
 (* The pages that a reference brings into buffers, if they are not there:  *)
-(* where a relation grows, all new ones.                                   *)
-Loads(ref) ==
-    LET size == Max(store.size[ref.page[1]], 0)
+(* where a relation grows, all new ones.  sizes: the relations' lengths.   *)
+Loads(sizes, ref) ==
+    LET size == Max(sizes[ref.page[1]], 0)
         new  == [i \in 1..(ref.page[2] + 1 - size) |-> <<ref.page[1], size + i - 1>>]
     IN IF Initialises(ref) THEN new \o <<ref.page>>
-       ELSE IF ref.how = "read" /\ Exists(store, ref.page) THEN <<ref.page>>
+       ELSE IF ref.how = "read" /\ ref.page[2] < size THEN <<ref.page>>
        ELSE <<>>
+Grown(sizes, ref) == IF Initialises(ref) THEN [sizes EXCEPT ![ref.page[1]] = Max(@, ref.page[2] + 1)] ELSE sizes
 
-RECURSIVE LoadsAll(_), Load(_, _)
-LoadsAll(refs) == IF refs = <<>> THEN <<>> ELSE Loads(Head(refs)) \o LoadsAll(Tail(refs))
+RECURSIVE LoadsAll(_, _), Load(_, _)
+LoadsAll(sizes, refs) ==
+    IF refs = <<>> THEN <<>> ELSE Loads(sizes, Head(refs)) \o LoadsAll(Grown(sizes, Head(refs)), Tail(refs))
 Load(s, pages) ==
     IF pages = <<>> THEN s
     ELSE IF Buffers = 0 \/ \E b \in 1..Buffers : s.pool[b] = Head(pages) THEN Load(s, Tail(pages))
@@ -245,7 +253,7 @@ ReplayCurrent ==
     /\ pc = "replay"
     /\ store' = Apply(store, current, Into)
     /\ replayed' = replayed + 1
-    /\ LET loaded == Load([pool |-> Kept, hand |-> hand], LoadsAll(wal[current].refs))
+    /\ LET loaded == Load([pool |-> Kept, hand |-> hand], LoadsAll(LengthsAfter(store, wal[current]), wal[current].refs))
        IN pool' = loaded.pool /\ hand' = loaded.hand
     /\ hints' = {h \in hints : h[1] > current}
     /\ advised' = {g \in advised : g.record > current}

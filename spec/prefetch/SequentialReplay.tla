@@ -33,7 +33,7 @@ Changes(refs)          == Record(refs, "none", {}, 0)
 Truncates(relation, n) == Record(<<>>, "truncate", {relation}, n)
 Creates(relation)      == Record(<<>>, "create", {relation}, 0)
 Drops(relations)       == Record(<<>>, "drop", relations, 0)
-CreatesDatabase        == Record(<<>>, "create", Relations, 0)     \* by file copy: all its relations come at once
+CreatesDatabase        == Record(<<>>, "database", Relations, 0)   \* by file copy: its relations come anew
 ChangesTimeline        == Record(<<>>, "timeline", {}, 0)          \* a shutdown checkpoint, or the end of a recovery
 
 Max(a, b) == IF a > b THEN a ELSE b
@@ -75,13 +75,16 @@ Created(length) == 0
 
 LengthAfter(record, length) ==
     IF record.effect = "create" THEN Created(length)
+    ELSE IF record.effect = "database" THEN Min(length, 0)
     ELSE IF record.effect = "drop" THEN -1
     ELSE Min(record.to, Max(length, 0))
 
+LengthsAfter(s, record) ==
+    [r \in Relations |-> IF r \in record.relations THEN LengthAfter(record, s.size[r]) ELSE s.size[r]]
+
 Apply(s, n, into) ==
     LET record == wal[n]
-        lengths == [r \in Relations |-> IF r \in record.relations THEN LengthAfter(record, s.size[r]) ELSE s.size[r]]
-    IN ChangeAll(IF record.relations = {} THEN s ELSE Resize(s, lengths), n, record.refs, into)
+    IN ChangeAll(IF record.relations = {} THEN s ELSE Resize(s, LengthsAfter(s, record)), n, record.refs, into)
 
 Itself == [page \in Pages |-> page]
 

@@ -1,84 +1,165 @@
 \* SPDX-License-Identifier: PostgreSQL
 ----------------------- MODULE TraceRecoveryPrefetch -----------------------
 (***************************************************************************)
-(* Follows a recorded crash recovery: the system calls of a real startup   *)
-(* process, beside the WAL that it replayed.  RecoveryPrefetch runs over   *)
-(* the same records.  Each advise that it gives, and each read that its    *)
-(* replay needs, must be the next event of the trace.  The reads of one    *)
-(* record may come in any order.  An event that fits no step is a deadlock.*)
-(* The model has one behaviour for a trace, so a run that holds has        *)
-(* followed all events, and the prefetcher has ended.  The invariants and  *)
-(* the refinement are checked by MCRecoveryPrefetch.                       *)
+(* Follows what a prefetcher did, event by event.  RecoveryPrefetch runs   *)
+(* over the same records; each of its steps that a trace of this sort      *)
+(* tells must be the next event of the trace.  The reads of one record may *)
+(* come in any order.  An event that fits no step is a deadlock.           *)
 (*                                                                         *)
-(* Traces are recorded by `python -m tests.prefetch.test_recorded`.  They  *)
-(* are in traces/ as JSON lines; spec/tools/traces.py makes the module     *)
-(* RecordedPrefetch of them.  All pages fit into the server's buffers, and *)
-(* its decode buffer never fills.                                          *)
+(* Three sorts of traces                                                   *)
+(*   - Crash recoveries of real servers: their system calls, beside the    *)
+(*     WAL that they replayed.  They tell advises and reads.  All pages    *)
+(*     fit into the server's buffers, and its decode buffer never fills.   *)
+(*   - Logs of the definition, ref/prefetch.py, and of csrc/prefetch, in   *)
+(*     random worlds: what became of each reference, each record that is   *)
+(*     given to replay, each change of the concurrency.                    *)
+(*   - Logs of the engine of csrc/prefetch on real files: advises, reads   *)
+(*     and uses.                                                           *)
+(*                                                                         *)
+(* The model has one behaviour for a trace, so a run that holds has        *)
+(* followed all events, and the prefetcher has ended.  A trace that was    *)
+(* altered says at which event; there, and nowhere else, it must be        *)
+(* refused.  The invariants and the refinement are checked by              *)
+(* MCRecoveryPrefetch.                                                     *)
+(*                                                                         *)
+(* Recorded traces, in traces/, are made by `python -m                     *)
+(* tests.prefetch.test_recorded`; spec/tools/traces.py makes the module    *)
+(* RecordedPrefetch of them.  tests/prefetch/test_followed.py makes logs,  *)
+(* and gives them to this module.                                          *)
 (*                                                                         *)
 (* spec variable        trace: field            PostgreSQL                 *)
-(*   concurrency          concurrency             maintenance_io_concurrency*)
+(*   concurrency          concurrency, call =     maintenance_io_concurrency*)
+(*                        "concurrency": to                                *)
 (*   store.size           sizes, missing          lseek(SEEK_END), openat  *)
+(*   pool                 buffers                 shared_buffers           *)
+(*   decoded - current    room                    wal_decode_buffer_size   *)
+(*   arrived              late                    when WAL is received     *)
 (*   wal: refs            wal: refs               pg_waldump: blkref       *)
 (*   wal: effect,         wal: effect, relations, pg_waldump: CREATE,      *)
 (*     relations, to        to                      TRUNCATE, rels         *)
 (*   advised              call = "advise": page   posix_fadvise(WILLNEED)  *)
+(*   hints                call = "hit": page,     recent_buffer            *)
+(*                          buffer                                         *)
 (*   (replay reads)       call = "read": page     pread                    *)
+(*   replayed             call = "use": record    rm_redo                  *)
 (*                                                                         *)
 (* How to break it: TraceRecoveryPrefetch_mutant_* alter the trace by one  *)
 (* event, or follow it by the rules of a broken prefetcher.                *)
 (***************************************************************************)
 EXTENDS RecoveryPrefetch, RecordedPrefetch
 
-CONSTANT Trace  \* [concurrency, sizes |-> [relation |-> length], missing |-> relations, wal |-> records,
-                \*  lengths |-> [relation |-> pages of it that may matter], pages |-> sum of these, events |-> calls]
+CONSTANT Trace  \* [server |-> its version, if it is one, tells |-> the calls that it tells, concurrency, buffers, room,
+                \*  sizes |-> [relation |-> length], missing |-> relations, databases |-> [relation |-> its database],
+                \*  lengths |-> [relation |-> pages of it that may matter], wal |-> records,
+                \*  late |-> for each record how many are replayed before it arrives (none: all is there at the start),
+                \*  wrong |-> the first event that was altered, 0 if none, events |-> calls]
 
-VARIABLE done   \* how many events have been followed
+VARIABLES
+    which,  \* the trace that is followed
+    done    \* how many of its events have been followed
 
 -----------------------------------------------------------------------------
-(* Constants that the trace tells *)
+(* Constants that the traces tell. Those that are followed in one run have *)
+(* the same relations, lengths, buffers and room.                          *)
+Traces           == <<Trace>>
 RangeOf(list)    == {list[i] : i \in DOMAIN list}
-TraceRelations   == DOMAIN Trace.sizes \cup RangeOf(Trace.missing)
-TraceConcurrency == {Trace.concurrency}
-TraceSizes       == [r \in TraceRelations |-> IF r \in DOMAIN Trace.sizes THEN Trace.sizes[r] ELSE -1]
-TraceWals ==
-    {[n \in DOMAIN Trace.wal |-> [Trace.wal[n] EXCEPT !.relations = RangeOf(@)]]}
-TracePages   == UNION {{r} \X (0..Trace.lengths[r] - 1) : r \in TraceRelations}
-TraceBuffers == Trace.pages
+One              == Traces[1]
+TraceRelations   == DOMAIN One.databases
+TraceDatabase(r) == One.databases[r]
+TraceSizes       == [r \in TraceRelations |-> IF r \in DOMAIN One.sizes THEN One.sizes[r] ELSE -1]
+TracePages       == UNION {{r} \X (0..One.lengths[r] - 1) : r \in TraceRelations}
+TraceBuffers     == One.buffers
+TraceRoom        == One.room
+WalOf(trace)     == [n \in DOMAIN trace.wal |-> [trace.wal[n] EXCEPT !.relations = RangeOf(@)]]
+TraceWals        == {WalOf(trace) : trace \in RangeOf(Traces)}
+ChangesOf(trace) == {i \in DOMAIN trace.events : trace.events[i].call = "concurrency"}
+TraceConcurrencies ==
+    UNION {{trace.concurrency} \cup {trace.events[i].to : i \in ChangesOf(trace)} : trace \in RangeOf(Traces)}
 
-(* A file may be left over from before the crash; then it stays. *)
-LeftOver(length) == Max(length, 0)
+(* A server finds files that are left over from before its crash; they stay. *)
+LeftOver(length) == IF "server" \in DOMAIN One THEN Max(length, 0) ELSE 0
 
 -----------------------------------------------------------------------------
-Events == Trace.events
-Call(i, call) == i <= Len(Events) /\ Events[i].call = call
+Followed == Traces[which]
+Events   == Followed.events
+Event    == Events[done + 1]
+Told(call)   == \E i \in DOMAIN Followed.tells : Followed.tells[i] = call
+NextIs(call) == done < Len(Events) /\ Event.call = call
+
+(* What becomes of a reference, in the order of the questions. *)
+Verdict(ref) ==
+    IF ref.how = "fork" THEN "other_fork"
+    ELSE IF ref.how = "image" THEN "skip_fpw"
+    ELSE IF ref.how = "init" THEN "skip_init"
+    ELSE IF Filtered(ref.page) THEN "skip_new"
+    ELSE IF Seen(ref.page) THEN "skip_rep"
+    ELSE IF ~Exists(store, ref.page) THEN "skip_new"
+    ELSE IF \E b \in 1..Buffers : pool[b] = ref.page THEN "hit"
+    ELSE "advise"
+
+FollowJudge ==
+    /\ Judge
+    /\ LET ref == wal[at.record].refs[at.next]
+           verdict == Verdict(ref)
+       IN /\ (verdict = "advise") = (advised' # advised)
+          /\ IF ~Told(verdict) THEN done' = done
+             ELSE /\ NextIs(verdict) /\ Event.page = ref.page
+                  /\ verdict = "hit" => pool[Event.buffer] = ref.page
+                  /\ done' = done + 1
 
 (* The pages that replay must read from disk. *)
 Reads ==
     {p \in {ref.page : ref \in {r \in RangeOf(wal[current].refs) : r.how = "read"}} :
         Exists(store, p) /\ \A b \in 1..Buffers : pool[b] # p}
 
-FollowAdvise ==
-    /\ Judge
-    /\ IF advised' = advised THEN done' = done
-       ELSE /\ Call(done + 1, "advise")
-            /\ Events[done + 1].page \in {g.page : g \in advised' \ advised}
-            /\ done' = done + 1
-
-FollowReads ==
+LastRead == done + IF Told("read") THEN Cardinality(Reads) ELSE 0
+FollowReplay ==
     /\ ReplayCurrent
-    /\ done' = done + Cardinality(Reads)
-    /\ \A i \in done + 1..done' : Call(i, "read")
-    /\ {Events[i].page : i \in done + 1..done'} = Reads
+    /\ LET last == LastRead
+       IN /\ last <= Len(Events)
+          /\ \A i \in done + 1..last : Events[i].call = "read"
+          /\ Told("read") => {Events[i].page : i \in done + 1..last} = Reads
+          /\ IF ~Told("use") THEN done' = last
+             ELSE /\ last < Len(Events) /\ Events[last + 1].call = "use" /\ Events[last + 1].record = current
+                  /\ done' = last + 1
+
+FollowChange == Reconfigure /\ NextIs("concurrency") /\ concurrency' = Event.to /\ done' = done + 1
+
+(* A record arrives when the trace says so, or when nothing else is left to be replayed. *)
+Waits == pc \in {"look", "look_again"} /\ MayLook /\ at.record = 0 /\ Blocking
+Arrives ==
+    /\ arrived < Len(wal) /\ arrived = decoded
+    /\ arrived >= Len(Followed.late) \/ Followed.late[arrived + 1] <= replayed \/ Waits
+FollowArrival == Arrive /\ done' = done
 
 Unseen == (Complete \/ Decode \/ LeaveRecord \/ LimitReached \/ Read \/ Give) /\ done' = done
 
-Finish == pc = "ended" /\ done = Len(Events) /\ UNCHANGED <<allvars, done>>
+Step ==
+    IF Arrives THEN FollowArrival
+    ELSE IF pc = "complete" /\ NextIs("concurrency") THEN FollowChange
+    ELSE FollowJudge \/ FollowReplay \/ Unseen
 
-TraceSpec ==
-    StartPrefetch /\ done = 0 /\ [][FollowAdvise \/ FollowReads \/ Unseen \/ Finish]_<<allvars, done>>
+Finish == pc = "ended" /\ done = Len(Events) /\ Followed.wrong = 0 /\ UNCHANGED <<allvars, which, done>>
 
-(* What differs between two states of one behaviour; the WAL is always the same. *)
-WithoutWal == <<pc, replayed, arrived, decoded, current, at, suspended, ring, filters, recent, hand, held, advised, done>>
+(* The reads of a record and its use are one step; any of them may be the event that was altered. *)
+Refuse ==
+    /\ Followed.wrong \in done + 1..(IF pc = "replay" THEN LastRead ELSE done) + 1
+    /\ ~ENABLED Step
+    /\ UNCHANGED <<allvars, which, done>>
+
+TraceInit ==
+    /\ which \in DOMAIN Traces
+    /\ wal = WalOf(Followed)
+    /\ concurrency = Followed.concurrency
+    /\ StartPrefetch
+    /\ done = 0
+TraceSpec == TraceInit /\ [][(Step /\ which' = which) \/ Finish \/ Refuse]_<<allvars, which, done>>
+
+-----------------------------------------------------------------------------
+(* What differs between two states of one behaviour; the WAL of a trace is always the same. *)
+WithoutWal ==
+    <<pc, which, replayed, arrived, decoded, current, at, suspended, concurrency, ring, filters, recent, hand, held,
+      advised, done>>
 
 -----------------------------------------------------------------------------
 (* Altered traces *)
@@ -97,7 +178,7 @@ Early(trace)   == [trace EXCEPT !.events = LET i == AnAdvise(@) IN Insert(Withou
 Dropped3 == Dropped(pg15_3)
 Late3    == Late(pg15_3)
 Early3   == Early(pg15_3)
-OneMore  == {Trace.concurrency + 1}
+OneMore3 == [pg15_3 EXCEPT !.concurrency = @ + 1]
 
 (* Broken prefetchers *)
 OverLate(lsn, upto)   == lsn < upto - 1

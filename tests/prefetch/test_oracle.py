@@ -114,7 +114,7 @@ def test_every_corner_is_reached() -> None:
             reached.add("distance is the limit")
         if any(record.effect is Effect.TIMELINE for record in world.records[:-1]):
             reached.add("suspended by a record")
-    corners = {"WAL is late", "no room to decode", "stale hint", "references forgotten"}
+    corners = {"WAL is late", "no room to decode", "stale hint", "block lost", "references forgotten"}
     limits = {"N in flight", "distance is the limit", "suspended by a record"}
     assert reached == {*COUNTERS, "other_fork", *corners, *limits}
 

@@ -31,8 +31,8 @@ class World:
     replayed: int = 0
     generation: dict[Page, int] = field(default_factory=dict)
     """How often a block of this name was created or removed."""
-    buffers: list[Page] = field(default_factory=list)
-    """buffers[i]: the page in buffer i. The next page that needs one takes them in turn."""
+    buffers: list[Page | None] = field(default_factory=list)
+    """buffers[i]: the page in buffer i, None if that page is gone. The next page that needs one takes them in turn."""
     hand: int = 0
     pages: dict[Page, list[int]] = field(default_factory=dict)
     """The LSNs of the records that changed each page."""
@@ -60,7 +60,7 @@ class World:
         return self.buffers.index(page) if page in self.buffers else None
 
     def apply(self, record: Record, hints: Mapping[BlockReference, int]) -> None:
-        """Replays a record: its effect, then its blocks, which are created if they do not exist and end in the pool."""
+        """Replays a record: its effect, then its blocks, which end in the pool."""
         if record.effect is Effect.CREATE:
             self._resize(record.relation, 0)
         elif record.effect is Effect.TRUNCATE:
@@ -80,29 +80,40 @@ class World:
             self.generation[page] = self.generation.get(page, 0) + 1
             self.pages.pop(page, None)
             if page in self.buffers:
-                self.buffers.remove(page)
+                self.buffers[self.buffers.index(page)] = None
         self.sizes[relation] = size
 
     def _change(self, reference: BlockReference, lsn: int, hint: int | None) -> None:
-        """Change the block's page. A hint says in which buffer it was when it was looked at."""
-        page = (reference.relation, reference.block)
-        for new in range(self.sizes.get(reference.relation, 0), reference.block + 1):
-            self.generation[reference.relation, new] = self.generation.get((reference.relation, new), 0) + 1
-        self.sizes[reference.relation] = max(self.sizes.get(reference.relation, 0), reference.block + 1)
+        """Change the block's page. A hint says in which buffer it was when it was looked at.
+
+        A block that is written anew may be beyond the end: its file grows, and the blocks between are there too.
+        A block that is changed and is not there is lost, but its file is made: a record to come removes it.
+        """
+        relation, block = reference.relation, reference.block
+        page, size, anew = (relation, block), self.sizes.get(relation, 0), reference.has_image or reference.will_init
+        self.sizes[relation] = max(size, block + 1) if anew else size
+        if block >= self.sizes[relation]:
+            self.corners.add("block lost")
+            return
+        for new in [(relation, number) for number in range(size, block + 1)]:
+            self.generation[new] = self.generation.get(new, 0) + 1
+            self._load(new)
+        self._load(page)
         if hint is not None and (hint >= len(self.buffers) or self.buffers[hint] != page):
             self.corners.add("stale hint")
             if hint < len(self.buffers) and not self.verify_hints:
-                page = self.buffers[hint]
+                page = self.buffers[hint] or page
         self.pages.setdefault(page, []).append(lsn)
-        if page not in self.buffers and self.pool:
-            self._allocate(page)
 
-    def _allocate(self, page: Page) -> None:
+    def _load(self, page: Page) -> None:
+        """Bring a page into a buffer, if there are any and it is in none."""
+        if page in self.buffers or not self.pool:
+            return
         if len(self.buffers) < self.pool:
             self.buffers.append(page)
-            return
-        self.buffers[self.hand % self.pool] = page
-        self.hand += 1
+        else:
+            self.buffers[self.hand] = page
+            self.hand = (self.hand + 1) % self.pool
 
 
 @dataclass
@@ -124,6 +135,8 @@ class Seen:
     counters: dict[str, int] = field(default_factory=dict)
     rings: list[tuple[int, int]] = field(default_factory=list)
     """After each look-ahead: what the ring counts as in flight, and how many of its entries have an I/O."""
+    log: list[Event | Record | int] = field(default_factory=list)
+    """All in its order: what became of a reference, a record that was replayed, the concurrency that was set."""
 
 
 class Reader(Protocol):
@@ -153,9 +166,11 @@ def replay(
     while True:
         if changes and world.replayed in changes:
             prefetcher.reconfigure(changes[world.replayed])
+            seen.log.append(changes[world.replayed])
         before = len(seen.events)
         record = prefetcher.read_record()
         seen.events += prefetcher.events[before:]
+        seen.log += prefetcher.events[before:]
         given = seen.replayed[-1].lsn if seen.replayed else 0
         for event in seen.events[before:]:
             ahead.append((event, generation(world, event)))
@@ -177,6 +192,7 @@ def replay(
             world.corners.add("references forgotten")
         seen.script += [f"p{reference.block}" for reference in record.blocks]
         seen.replayed.append(record)
+        seen.log.append(record)
 
 
 def generation(world: World, event: Event) -> int:

@@ -2,7 +2,7 @@
 """A recorded recovery as TraceRecoveryPrefetch.tla reads it: JSON lines, the WAL and then an event a line."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,12 @@ from tests.prefetch.trace.listing import Listed, Replay
 from tests.prefetch.trace.record import Recorded
 from tests.prefetch.trace.strace import Call
 
-EFFECTS = {Effect.CREATE: "create", Effect.TRUNCATE: "truncate", Effect.TIMELINE: "timeline"}
+EFFECTS = {
+    Effect.CREATE: "create",
+    Effect.TRUNCATE: "truncate",
+    Effect.CREATE_DATABASE: "database",
+    Effect.TIMELINE: "timeline",
+}
 
 
 def name(relation: Relation) -> str:
@@ -30,17 +35,18 @@ def how(reference: BlockReference, replay: Replay) -> str:
     return "image" if reference.has_image else "init" if replay is Replay.INIT else "read"
 
 
-def record_of(listed: Listed) -> dict[str, Any]:
-    """A record. ValueError if the model cannot express it."""
+def record_of(listed: Listed, relations: Collection[Relation]) -> dict[str, Any]:
+    """A record. relations: all that there are. ValueError if the model cannot express it."""
     record = listed.record
     effect = "drop" if listed.drops else EFFECTS.get(record.effect, "none")
-    if record.effect is Effect.CREATE_DATABASE:
-        raise ValueError("the model's databases have other relations")
     own = [record.relation] if record.effect in (Effect.CREATE, Effect.TRUNCATE) else []
+    if record.effect is Effect.CREATE_DATABASE:
+        own = [relation for relation in relations if relation.database == record.relation.database]
     return {
         "refs": [
             {"page": [name(reference.relation), reference.block], "how": how(reference, replay)}
             for reference, replay in zip(record.blocks, listed.replays, strict=True)
+            if reference.in_use
         ],
         "effect": effect,
         "relations": [name(relation) for relation in [*own, *listed.drops]],
@@ -48,25 +54,37 @@ def record_of(listed: Listed) -> dict[str, Any]:
     }
 
 
-def lines(run: Recorded) -> list[dict[str, Any]]:
-    """The head, with the WAL, and the events."""
-    records, trace = run.records(), run.calls()
-    named = {relation for listed in records for relation in (*listed.drops, *_relations(listed))}
-    sizes = {name(relation): trace.sizes.get(relation) for relation in sorted(named)}
-    exist = {relation: size for relation, size in sizes.items() if size is not None}
-    lengths = dict.fromkeys(named, 0)
+def head(records: Sequence[Listed], sizes: Mapping[Relation, int | None], **more: Any) -> dict[str, Any]:
+    """The first line. sizes: of all relations at the start; None: it does not exist. more: what its sort has."""
+    lengths = dict.fromkeys(sorted(sizes), 0)
     for reference in (reference for listed in records for reference in listed.record.blocks):
         lengths[reference.relation] = max(lengths[reference.relation], reference.block + 1)
-    head = {
-        "server": run.build.version(),
-        "concurrency": run.concurrency,
-        "sizes": exist,
-        "missing": [relation for relation in sizes if relation not in exist],
-        "lengths": {name(relation): length for relation, length in sorted(lengths.items())},
-        "pages": sum(lengths.values()),
-        "wal": [record_of(listed) for listed in records],
+    return {
+        **more,
+        "sizes": {name(relation): size for relation, size in sorted(sizes.items()) if size is not None},
+        "databases": {name(relation): f"d{relation.database}" for relation in lengths},
+        "lengths": {name(relation): length for relation, length in lengths.items()},
+        "wal": [record_of(listed, sizes) for listed in records],
+        "wrong": 0,
     }
-    return [head, *map(event, trace.calls)]
+
+
+def lines(run: Recorded) -> list[dict[str, Any]]:
+    """The head, with the WAL, and the events. ValueError if there is a record that the model cannot express."""
+    records, trace = run.records(), run.calls()
+    if any(listed.record.effect is Effect.CREATE_DATABASE for listed in records):
+        raise ValueError("a listing does not say which relations the database that is copied has")
+    named = {relation for listed in records for relation in (*listed.drops, *_relations(listed))}
+    first = head(
+        records,
+        {relation: trace.sizes.get(relation) for relation in named},
+        server=run.build.version(),
+        tells=["advise", "read"],
+        concurrency=run.concurrency,
+        room=len(records),
+        late=[],
+    )
+    return [first | {"buffers": sum(first["lengths"].values())}, *map(event, trace.calls)]
 
 
 def event(call: Call) -> dict[str, Any]:
