@@ -1,25 +1,11 @@
 /* SPDX-License-Identifier: PostgreSQL */
-/*
- * The scheduler in front of real files. A thread for each request that may be in flight reads and writes; one mutex guards
- * the scheduler, and nobody holds it during I/O.
- */
-#include "ioshares/scheduler.h"
+/* The scheduler in front of real files: the calls, and what happens to a request. threads.c and uring.c do the I/O. */
+#include "ioshares/engine.h"
+
+#include "common/futex.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <stdlib.h>
-#include <time.h>
-#include <unistd.h>
-
-struct pgq_ioshares_engine {
-    pgq_ioshares *scheduler;
-    pthread_mutex_t lock;
-    pthread_cond_t work; /* a request may be able to go, or the engine stops */
-    pthread_cond_t done; /* a request has completed */
-    bool stopping;
-    uint32_t worker_count;
-    pthread_t workers[];
-};
 
 static uint64_t now(void)
 {
@@ -29,102 +15,85 @@ static uint64_t now(void)
     return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
-/* All bytes of a request. 0, or errno; EIO if the file ends first. */
-static int transfer(const pgq_ioshares_io *io)
+pgq_ioshares_engine *engine_make(size_t bytes, const engine_way *way, pgq_ioshares *scheduler,
+                                 const pgq_ioshares_faults *faults)
 {
-    char *buffer = io->buffer;
+    pgq_ioshares_engine *e = calloc(1, bytes);
 
-    for (size_t did = 0; did < io->size;) {
-        off_t at = (off_t)(io->offset + did);
-        ssize_t n = io->write ? pwrite(io->fd, buffer + did, io->size - did, at)
-                              : pread(io->fd, buffer + did, io->size - did, at);
-
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return n < 0 ? errno : EIO;
-        did += (size_t)n;
-    }
-    return 0;
+    if (e == NULL)
+        return NULL;
+    e->way = way;
+    e->scheduler = scheduler;
+    if (faults != NULL)
+        e->faults = *faults;
+    pthread_mutex_init(&e->lock, NULL);
+    return e;
 }
 
-/* Does a request; the lock is held before and after. */
-static void perform(pgq_ioshares_engine *e, const pgq_ioshares_request *request)
+void engine_free(pgq_ioshares_engine *e)
 {
-    pgq_ioshares_io *io = (pgq_ioshares_io *)(uintptr_t)request->id;
-    int error;
-
-    io->went = now();
-    pthread_mutex_unlock(&e->lock);
-    error = transfer(io);
-    pthread_mutex_lock(&e->lock);
-    io->ended = now();
-    io->error = error;
-    io->done = true;
-    pgq_ioshares_complete(e->scheduler, request->cls, io->ended - io->went);
-    /* The limit may have risen, so that another worker has something to do. */
-    pthread_cond_signal(&e->work);
-    pthread_cond_broadcast(&e->done);
+    pthread_mutex_destroy(&e->lock);
+    free(e);
 }
 
-/* Stops when it is told to and nothing waits. */
-static void *work(void *argument)
+/* ---- a request -------------------------------------------------------------------------------------------------- */
+
+pgq_ioshares_io *engine_next(pgq_ioshares_engine *e)
 {
-    pgq_ioshares_engine *e = argument;
     pgq_ioshares_request request;
+    pgq_ioshares_io *io;
 
-    pthread_mutex_lock(&e->lock);
-    for (;;) {
-        pgq_status status = pgq_ioshares_next(e->scheduler, &request);
-
-        if (status.code == PGQ_OK)
-            perform(e, &request);
-        else if (status.code == PGQ_IOSHARES_EMPTY && e->stopping)
-            break;
-        else
-            pthread_cond_wait(&e->work, &e->lock);
-    }
-    pthread_cond_broadcast(&e->work);
-    pthread_mutex_unlock(&e->lock);
-    return NULL;
+    if (pgq_ioshares_next(e->scheduler, &request).code != PGQ_OK)
+        return NULL;
+    io = (pgq_ioshares_io *)(uintptr_t)request.id;
+    io->went = now();
+    return io;
 }
 
-pgq_status pgq_ioshares_engine_stop(pgq_ioshares_engine *engine)
+bool engine_is_over(const pgq_ioshares_engine *e, pgq_ioshares_io *io, int64_t result)
 {
-    if (engine == NULL)
-        return refused(PGQ_NULL, 0);
-    pthread_mutex_lock(&engine->lock);
-    engine->stopping = true;
-    pthread_cond_broadcast(&engine->work);
-    pthread_mutex_unlock(&engine->lock);
-    for (uint32_t i = 0; i < engine->worker_count; i++)
-        pthread_join(engine->workers[i], NULL);
-    pthread_cond_destroy(&engine->done);
-    pthread_cond_destroy(&engine->work);
-    pthread_mutex_destroy(&engine->lock);
-    free(engine);
-    return accepted();
+    if (e->faults.ended != NULL)
+        result = e->faults.ended(e->faults.arg, io, result);
+    if (result == -EINTR)
+        return false;
+    if (result <= 0) {
+        io->error = result < 0 ? (int)-result : EIO;
+        return true;
+    }
+    io->did += (uint32_t)result;
+    return io->did == io->size;
 }
 
-pgq_status pgq_ioshares_engine_start(pgq_ioshares *scheduler, pgq_ioshares_engine **engine)
+void engine_done(pgq_ioshares_engine *e, pgq_ioshares_io *io)
+{
+    io->ended = now();
+    pgq_ioshares_complete(e->scheduler, io->cls, io->ended - io->went);
+    /* From here on the request may be gone: a wake-up is then one for no reason. */
+    if (__atomic_exchange_n(&io->done, DONE, __ATOMIC_ACQ_REL) == AWAITED)
+        futex_wake(&io->done);
+}
+
+/* ---- the calls -------------------------------------------------------------------------------------------------- */
+
+pgq_status pgq_ioshares_engine_start(pgq_ioshares *scheduler, pgq_ioshares_way way,
+                                     const pgq_ioshares_faults *faults, pgq_ioshares_engine **engine)
 {
     if (scheduler == NULL || engine == NULL)
         return refused(PGQ_NULL, 0);
-    uint32_t wanted = scheduler->limits.most;
-    pgq_ioshares_engine *e = calloc(1, sizeof *e + wanted * sizeof e->workers[0]);
-    if (e == NULL)
-        return refused(PGQ_MEMORY, 0);
-    e->scheduler = scheduler;
-    pthread_mutex_init(&e->lock, NULL);
-    pthread_cond_init(&e->work, NULL);
-    pthread_cond_init(&e->done, NULL);
-    for (; e->worker_count < wanted; e->worker_count++)
-        if (pthread_create(&e->workers[e->worker_count], NULL, work, e) != 0) {
-            pgq_ioshares_engine_stop(e);
-            return refused(PGQ_IOSHARES_THREADS, 0);
-        }
-    *engine = e;
-    return accepted();
+    if (way != PGQ_IOSHARES_BY_ANY && way != PGQ_IOSHARES_BY_URING && way != PGQ_IOSHARES_BY_THREADS)
+        return refused(PGQ_IOSHARES_WAY, 0);
+    if (way != PGQ_IOSHARES_BY_THREADS) {
+        pgq_status status = pgq_ioshares_start_uring(scheduler, faults, engine);
+
+        if (status.code != PGQ_IOSHARES_URING || way == PGQ_IOSHARES_BY_URING)
+            return status;
+    }
+    return pgq_ioshares_start_threads(scheduler, faults, engine);
+}
+
+pgq_ioshares_way pgq_ioshares_engine_way(const pgq_ioshares_engine *engine)
+{
+    return engine->way->way;
 }
 
 pgq_status pgq_ioshares_engine_submit(pgq_ioshares_engine *engine, pgq_ioshares_io *io)
@@ -134,21 +103,37 @@ pgq_status pgq_ioshares_engine_submit(pgq_ioshares_engine *engine, pgq_ioshares_
     pgq_ioshares_request request = {.id = (uint64_t)(uintptr_t)io, .size = io->size, .cls = io->cls};
 
     pthread_mutex_lock(&engine->lock);
-    io->done = false;
+    io->did = 0;
+    io->error = 0;
     io->submitted = now();
     pgq_status status = pgq_ioshares_submit(engine->scheduler, &request);
-    pthread_cond_signal(&engine->work);
+    __atomic_store_n(&io->done, status.code == PGQ_OK ? ON_ITS_WAY : DONE, __ATOMIC_RELAXED);
+    if (status.code == PGQ_OK)
+        engine->way->dispatch(engine);
     pthread_mutex_unlock(&engine->lock);
     return status;
 }
 
-pgq_status pgq_ioshares_engine_wait(pgq_ioshares_engine *engine, const pgq_ioshares_io *io)
+pgq_status pgq_ioshares_engine_wait(pgq_ioshares_engine *engine, pgq_ioshares_io *io)
 {
+    uint32_t seen = ON_ITS_WAY;
+
     if (engine == NULL || io == NULL)
         return refused(PGQ_NULL, 0);
+    if (__atomic_compare_exchange_n(&io->done, &seen, AWAITED, false, __ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE))
+        while (__atomic_load_n(&io->done, __ATOMIC_ACQUIRE) != DONE)
+            futex_wait(&io->done, AWAITED, NULL);
+    return accepted();
+}
+
+pgq_status pgq_ioshares_engine_stop(pgq_ioshares_engine *engine)
+{
+    if (engine == NULL)
+        return refused(PGQ_NULL, 0);
     pthread_mutex_lock(&engine->lock);
-    while (!io->done)
-        pthread_cond_wait(&engine->done, &engine->lock);
+    engine->stopping = true;
     pthread_mutex_unlock(&engine->lock);
+    engine->way->stop(engine);
+    engine_free(engine);
     return accepted();
 }

@@ -146,8 +146,9 @@ pgq_status pgq_ioshares_look(const pgq_ioshares *scheduler, pgq_ioshares_state *
 /* ---- on real files ---- */
 
 /*
- * A read, or a write, of size bytes at offset. It belongs to the engine from submit to wait. error: 0, errno, or EIO if the
- * file ends before. The times are of CLOCK_MONOTONIC, in ns: submitted, gone to the file, ended.
+ * A read, or a write, of size bytes at offset. It belongs to the engine from submit to wait. did: bytes that were read or
+ * written. error: 0, errno, or EIO if the file ends before. The times are of CLOCK_MONOTONIC, in ns: submitted, gone to the
+ * file, ended. done: 1 once it has ended; other values are the engine's own.
  */
 typedef struct pgq_ioshares_io {
     void *buffer;
@@ -155,24 +156,48 @@ typedef struct pgq_ioshares_io {
     uint32_t size, cls;
     int fd;
     bool write;
-    bool done;
+    uint32_t done, did;
     int error;
     uint64_t submitted, went, ended;
 } pgq_ioshares_io;
 
+/* How the engine reads and writes. */
+typedef enum pgq_ioshares_way {
+    PGQ_IOSHARES_BY_ANY =
+        0, /* by io_uring, or by threads where the kernel forbids it or liburing is missing */
+    PGQ_IOSHARES_BY_URING = 1,  /* one ring, and a thread that waits for what completes */
+    PGQ_IOSHARES_BY_THREADS = 2 /* a thread for each request that may ever be in flight (limits.most) */
+} pgq_ioshares_way;
+
+/*
+ * For tests: what the kernel may do, and seldom does. A member may be NULL.
+ * ended: the kernel has said this of a part of a request, bytes or -errno; returns what the engine takes it for. Called by
+ * any thread, several at once. enter: requests are about to be handed to a ring; 0, or the -errno with which that fails.
+ */
+typedef struct pgq_ioshares_faults {
+    void *arg;
+    int64_t (*ended)(void *arg, const pgq_ioshares_io *io, int64_t result);
+    int (*enter)(void *arg);
+} pgq_ioshares_faults;
+
 typedef struct pgq_ioshares_engine pgq_ioshares_engine;
 
 /*
- * Starts a thread for each request that may ever be in flight (limits.most). The scheduler is the engine's until it stops.
- * These calls may come from any threads. Refused: PGQ_NULL, PGQ_MEMORY, PGQ_IOSHARES_THREADS.
+ * The scheduler is the engine's until it stops. faults: NULL, or kept as a copy. The calls below may come from any threads.
+ * Refused: PGQ_NULL, PGQ_MEMORY, PGQ_IOSHARES_WAY, PGQ_IOSHARES_THREADS; PGQ_IOSHARES_URING if io_uring was asked for and
+ * there is none.
  */
-pgq_status pgq_ioshares_engine_start(pgq_ioshares *scheduler, pgq_ioshares_engine **engine);
+pgq_status pgq_ioshares_engine_start(pgq_ioshares *scheduler, pgq_ioshares_way way,
+                                     const pgq_ioshares_faults *faults, pgq_ioshares_engine **engine);
+
+/* The way that was taken: by io_uring or by threads. */
+pgq_ioshares_way pgq_ioshares_engine_way(const pgq_ioshares_engine *engine);
 
 /* Refused: as pgq_ioshares_submit. */
 pgq_status pgq_ioshares_engine_submit(pgq_ioshares_engine *engine, pgq_ioshares_io *io);
 
-/* Returns once the request, which was submitted, is done. Refused: PGQ_NULL. */
-pgq_status pgq_ioshares_engine_wait(pgq_ioshares_engine *engine, const pgq_ioshares_io *io);
+/* Returns once the request, which was submitted, is done. One thread waits for a request. Refused: PGQ_NULL. */
+pgq_status pgq_ioshares_engine_wait(pgq_ioshares_engine *engine, pgq_ioshares_io *io);
 
 /* Does all that waits, ends the threads, and frees the engine. Nobody submits any more. Refused: PGQ_NULL. */
 pgq_status pgq_ioshares_engine_stop(pgq_ioshares_engine *engine);

@@ -10,7 +10,7 @@
  * is woken by who grants, after the mutex is free. Nobody spins. proofs/rangelock/Blockers.v proves that the counts keep
  * the rule, spec/rangelock/rangelock_steps.tla has the steps below.
  */
-#include "rangelock/futex.h"
+#include "common/futex.h"
 #include "rangelock/tree.h"
 
 #include <pthread.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: PostgreSQL */
 /*
- * The engine with one client thread for each class, on a real file. Each client owns some pages; it writes its pages, reads
+ * The engine, by threads and by io_uring in turn, with one client thread for each class, on a real file. Each client owns some pages; it writes its pages, reads
  * them back, several at once, and compares. The log of the scheduler is judged at the end: never more in flight than the
  * limit when something goes, and as many completions as submissions. Built with ThreadSanitizer the program shows data
  * races. argv[1]: rounds. Ends with a tally.
@@ -95,7 +95,8 @@ static unsigned long judge(uint64_t logged)
     return at_limit;
 }
 
-static unsigned long one_engine(client *clients)
+/* How often the limit was reached. Where there is no io_uring, threads take its turn. */
+static unsigned long one_engine(client *clients, pgq_ioshares_way way)
 {
     static const pgq_ioshares_class classes[CLIENTS] = {
         {500, 4096, PAGES}, {200, 0, PAGES}, {200, 0, PAGES}, {100, 0, PAGES}};
@@ -107,7 +108,7 @@ static unsigned long one_engine(client *clients)
     require(pgq_ioshares_bytes(&config, &bytes).code == PGQ_OK, "bytes");
     void *memory = malloc(bytes);
     require(memory != NULL && pgq_ioshares_init(memory, bytes, &config, &scheduler).code == PGQ_OK, "init");
-    require(pgq_ioshares_engine_start(scheduler, &engine).code == PGQ_OK, "start");
+    require(pgq_ioshares_engine_start(scheduler, way, NULL, &engine).code == PGQ_OK, "start");
     for (uint32_t i = 0; i < CLIENTS; i++)
         require(pthread_create(&clients[i].thread, NULL, live, &clients[i]) == 0, "thread");
     for (uint32_t i = 0; i < CLIENTS; i++)
@@ -130,8 +131,8 @@ int main(int argc, char **argv)
     fd = fileno(file);
     for (uint32_t i = 0; i < CLIENTS; i++)
         clients[i].cls = i;
-    for (; engines < rounds / 100 + 1; engines++)
-        at_limit += one_engine(clients);
+    for (; engines < rounds / 100 + 2; engines++)
+        at_limit += one_engine(clients, engines % 2 == 0 ? PGQ_IOSHARES_BY_THREADS : PGQ_IOSHARES_BY_ANY);
     for (uint32_t i = 0; i < CLIENTS; i++) {
         written += clients[i].written;
         read += clients[i].read;

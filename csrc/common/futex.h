@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: PostgreSQL */
 /* Linux's futex(2), for the threads of one process. Internal. */
-#ifndef PGQUERN_RANGELOCK_FUTEX_H
-#define PGQUERN_RANGELOCK_FUTEX_H
+#ifndef PGQUERN_FUTEX_H
+#define PGQUERN_FUTEX_H
 
 #include <errno.h>
 #include <linux/futex.h>

@@ -1,0 +1,265 @@
+# SPDX-License-Identifier: PostgreSQL
+"""The engine on real files, by io_uring and by threads: bytes and errors arrive, refusals are those of the scheduler.
+
+Faults are injected into what the kernel says: short reads and writes, interrupted ones, errors, a ring that takes none.
+"""
+
+import errno
+import os
+import resource
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+import pytest
+from _pgquern import ffi, lib
+from pgquern import ioshares
+
+PAGE = 4096
+WAYS = {"uring": lib.PGQ_IOSHARES_BY_URING, "threads": lib.PGQ_IOSHARES_BY_THREADS}
+
+Ended = Callable[[Any, int], int]
+"""What a part of a request is taken for: of the request and what the kernel said of it."""
+
+
+class Engine:
+    """An engine with one class, whose queue has room for some requests."""
+
+    def __init__(
+        self, room: int, most: int, way: str, ended: Ended | None = None, enter: Callable[[], int] | None = None
+    ) -> None:
+        self.scheduler = ioshares.Scheduler([ioshares.Class(1, 0, room)], ioshares.Limits(1, 1, most))
+        fields = dict(ffi.typeof("pgq_ioshares_faults").fields)
+        hooks: dict[str, Any] = {}
+        if ended:
+            hooks["ended"] = ffi.callback(fields["ended"].type, lambda _, io, result: ended(io, result))
+        if enter:
+            hooks["enter"] = ffi.callback(fields["enter"].type, lambda _: enter())
+        self._hooks = hooks
+        made = ffi.new("pgq_ioshares_engine **")
+        status = lib.pgq_ioshares_engine_start(
+            self.scheduler._c, WAYS[way], ffi.new("pgq_ioshares_faults *", hooks), made
+        )
+        if status.code == lib.PGQ_IOSHARES_URING:
+            pytest.skip("no io_uring here")
+        assert status.code == lib.PGQ_OK
+        self.c = made[0]
+        assert lib.pgq_ioshares_engine_way(self.c) == WAYS[way]
+
+    def do(self, fd: int, offset: int, data: bytes | int, cls: int = 0) -> tuple[int, Any, Any]:
+        """The code of the submission, the request, and its buffer. data: to be written, or how many bytes to read."""
+        write = isinstance(data, bytes)
+        buffer = ffi.new("char[]", data)
+        size = len(data) if isinstance(data, bytes) else data
+        io = ffi.new(
+            "pgq_ioshares_io *",
+            {"buffer": buffer, "offset": offset, "size": size, "cls": cls, "fd": fd, "write": write},
+        )
+        return lib.pgq_ioshares_engine_submit(self.c, io).code, io, buffer
+
+    def wait(self, io: Any) -> int:
+        assert lib.pgq_ioshares_engine_wait(self.c, io).code == lib.PGQ_OK
+        assert io.done == 1
+        return int(io.error)
+
+    def stop(self) -> None:
+        assert lib.pgq_ioshares_engine_stop(self.c).code == lib.PGQ_OK
+
+
+@pytest.fixture(params=WAYS)
+def way(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture
+def engine(way: str) -> Iterator[Engine]:
+    made = Engine(64, 4, way)
+    yield made
+    made.stop()
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Iterator[int]:
+    fd = os.open(tmp_path / "file", os.O_RDWR | os.O_CREAT)
+    yield fd
+    os.close(fd)
+
+
+def random_pages(count: int) -> list[bytes]:
+    return [bytes((31 * n + 7 * i // 8) % 251 for i in range(PAGE)) for n in range(count)]
+
+
+def write_and_read(engine: Engine, file: int, count: int) -> None:
+    """All pages are written, and then read; several at once."""
+    pages = random_pages(count)
+    writes = [engine.do(file, n * PAGE, page) for n, page in enumerate(pages)]
+    assert [engine.wait(io) for _, io, _ in writes] == [0] * count
+    assert os.pread(file, count * PAGE, 0) == b"".join(pages)
+    reads = [engine.do(file, n * PAGE, PAGE) for n in reversed(range(count))]
+    assert [engine.wait(io) for _, io, _ in reads] == [0] * count
+    assert [ffi.buffer(buffer, PAGE)[:] for _, _, buffer in reads] == pages[::-1]
+    assert {io.did for _, io, _ in reads} == {PAGE}
+
+
+def test_what_is_written_is_read(engine: Engine, file: int) -> None:
+    write_and_read(engine, file, 40)
+    assert engine.scheduler.state.classes[0].dispatched == 80 * PAGE
+
+
+def test_errors_of_the_file_are_told(engine: Engine, file: int) -> None:
+    _, closed, _ = engine.do(-1, 0, PAGE)
+    assert engine.wait(closed) == errno.EBADF
+    os.pwrite(file, b"x" * (PAGE + 1), 0)
+    _, beyond, _ = engine.do(file, PAGE, PAGE)
+    assert (engine.wait(beyond), beyond.did) == (errno.EIO, 1)
+    _, sound, _ = engine.do(file, 0, PAGE)
+    assert engine.wait(sound) == 0
+
+
+def test_refusals_are_those_of_the_scheduler(engine: Engine, file: int) -> None:
+    code, refused, _ = engine.do(file, 0, PAGE, cls=1)
+    assert code == lib.PGQ_IOSHARES_CLASS
+    engine.wait(refused)  # it is over, so that nobody waits for ever
+    assert engine.do(file, 0, 0)[0] == lib.PGQ_IOSHARES_SIZE
+    assert lib.pgq_ioshares_engine_submit(engine.c, ffi.NULL).code == lib.PGQ_NULL
+
+
+def test_stop_does_what_waits(file: int, way: str) -> None:
+    engine = Engine(64, 1, way)
+    writes = [engine.do(file, n * PAGE, bytes([n]) * PAGE) for n in range(30)]
+    engine.stop()
+    assert all(io.done == 1 and io.error == 0 for _, io, _ in writes)
+    assert os.fstat(file).st_size == 30 * PAGE
+
+
+def test_an_engine_that_did_nothing_stops(way: str) -> None:
+    Engine(1, 8, way).stop()
+
+
+def test_a_start_without_sense_is_refused() -> None:
+    scheduler, made = ioshares.Scheduler([ioshares.Class(1)], ioshares.Limits()), ffi.new("pgq_ioshares_engine **")
+    start = lib.pgq_ioshares_engine_start
+    assert start(ffi.NULL, lib.PGQ_IOSHARES_BY_ANY, ffi.NULL, made).code == lib.PGQ_NULL
+    assert start(scheduler._c, lib.PGQ_IOSHARES_BY_ANY, ffi.NULL, ffi.NULL).code == lib.PGQ_NULL
+    assert start(scheduler._c, ffi.cast("pgq_ioshares_way", 3), ffi.NULL, made).code == lib.PGQ_IOSHARES_WAY
+
+
+# ---- faults --------------------------------------------------------------------------------------
+
+
+def test_what_a_part_leaves_is_done_too(file: int, way: str) -> None:
+    """Reads and writes end early, again and again, or are interrupted before they have done anything."""
+    lock, parts, interrupted = Lock(), 0, 0
+
+    def ended(_io: Any, result: int) -> int:
+        nonlocal parts, interrupted
+        with lock:
+            parts += 1
+            interrupted += parts % 5 == 0
+            return -errno.EINTR if parts % 5 == 0 else min(result, 1000)
+
+    engine = Engine(64, 4, way, ended)
+    write_and_read(engine, file, 20)
+    engine.stop()
+    assert parts - interrupted == 2 * 20 * 5  # 4 of 1000, and the rest
+    assert interrupted >= 40
+
+
+def test_an_error_ends_its_request_and_no_other(file: int, way: str) -> None:
+    """A page of the file cannot be read, the second half of another one cannot either."""
+    os.pwrite(file, b"x" * 8 * PAGE, 0)
+
+    def ended(io: Any, result: int) -> int:
+        if io.offset == 3 * PAGE:
+            return -errno.EIO
+        if io.offset == 5 * PAGE:
+            return PAGE // 2 if io.did == 0 else -errno.ENXIO
+        return result
+
+    engine = Engine(64, 4, way, ended)
+    reads = [engine.do(file, n * PAGE, PAGE) for n in range(8)]
+    errors = [engine.wait(io) for _, io, _ in reads]
+    engine.stop()
+    assert errors == [errno.EIO if n == 3 else errno.ENXIO if n == 5 else 0 for n in range(8)]
+    assert [io.did for _, io, _ in reads] == [0 if n == 3 else PAGE // 2 if n == 5 else PAGE for n in range(8)]
+    assert engine.scheduler.state.in_flight == 0
+
+
+def test_a_ring_that_is_busy_is_tried_again(file: int) -> None:
+    calls = 0
+
+    def enter() -> int:
+        nonlocal calls
+        calls += 1
+        return (0, -errno.EAGAIN, -errno.EINTR, -errno.EBUSY)[calls % 4]
+
+    engine = Engine(64, 4, "uring", enter=enter)
+    write_and_read(engine, file, 20)
+    engine.stop()
+    assert calls > 80
+
+
+def test_a_ring_that_takes_nothing_fails_its_requests(file: int) -> None:
+    """More of them than the ring has room for; later the ring works again, and what failed is not done after all."""
+    broken = True
+    engine = Engine(64, 4, "uring", enter=lambda: -errno.ENXIO if broken else 0)
+    os.pwrite(file, b"x" * PAGE, 0)
+    writes = [engine.do(file, 0, b"y" * PAGE) for _ in range(30)]
+    assert {engine.wait(io) for _, io, _ in writes} == {errno.ENXIO, errno.EBUSY}
+    assert engine.scheduler.state.in_flight == 0
+    broken = False
+    # The first ones clear the ring of what was given up.
+    reads = [engine.do(file, 0, PAGE) for _ in range(10)]
+    assert [engine.wait(io) for _, io, _ in reads][-1] == 0
+    assert {ffi.buffer(buffer, PAGE)[:] for _, io, buffer in reads if io.error == 0} == {b"x" * PAGE}
+    engine.stop()
+
+
+# ---- no ring -------------------------------------------------------------------------------------
+
+REFUSED = """
+import ctypes, struct, sys
+from _pgquern import ffi, lib
+from pgquern import ioshares
+if sys.argv[1] == "forbidden":
+    # A seccomp filter: load the number of the system call; if it is io_uring_setup (425), EPERM; else allow.
+    code = b"".join(struct.pack("<HBBI", *i) for i in [
+        (0x20, 0, 0, 0), (0x15, 0, 1, 425), (0x06, 0, 0, 0x00050001), (0x06, 0, 0, 0x7FFF0000)])
+    held = ctypes.create_string_buffer(code)
+    program = ctypes.create_string_buffer(struct.pack("<HxxxxxxQ", 4, ctypes.addressof(held)))
+    prctl = ctypes.CDLL(None, use_errno=True).prctl
+    assert prctl(38, 1, 0, 0, 0) == 0 and prctl(22, 2, program, 0, 0) == 0, ctypes.get_errno()
+scheduler = ioshares.Scheduler([ioshares.Class(1)], ioshares.Limits())
+made = ffi.new("pgq_ioshares_engine **")
+print(lib.pgq_ioshares_engine_start(scheduler._c, lib.PGQ_IOSHARES_BY_URING, ffi.NULL, made).code)
+assert lib.pgq_ioshares_engine_start(scheduler._c, lib.PGQ_IOSHARES_BY_ANY, ffi.NULL, made).code == lib.PGQ_OK
+print(lib.pgq_ioshares_engine_way(made[0]))
+lib.pgq_ioshares_engine_stop(made[0])
+"""
+
+
+@pytest.mark.parametrize("why", ["forbidden", "missing"])
+def test_threads_do_it_where_there_is_no_io_uring(tmp_path: Path, why: str) -> None:
+    """The kernel forbids it, or liburing is missing: a file without contents stands in its place."""
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    if why == "missing":
+        (tmp_path / "liburing.so.2").touch()
+        environment["LD_LIBRARY_PATH"] = str(tmp_path)
+    run = subprocess.run([sys.executable, "-c", REFUSED, why], capture_output=True, text=True, env=environment)
+    assert run.stdout.split() == [str(lib.PGQ_IOSHARES_URING), str(lib.PGQ_IOSHARES_BY_THREADS)], run.stderr
+
+
+def test_a_ring_that_cannot_be_made_is_refused() -> None:
+    """liburing is loaded, and no file may be opened any more."""
+    Engine(1, 1, "uring").stop()
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    scheduler, made = ioshares.Scheduler([ioshares.Class(1)], ioshares.Limits()), ffi.new("pgq_ioshares_engine **")
+    resource.setrlimit(resource.RLIMIT_NOFILE, (0, hard))
+    try:
+        status = lib.pgq_ioshares_engine_start(scheduler._c, lib.PGQ_IOSHARES_BY_URING, ffi.NULL, made)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    assert status.code == lib.PGQ_IOSHARES_URING
