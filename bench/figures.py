@@ -20,7 +20,7 @@ from tools import environment, results
 from tools.results import Result
 
 FOLDER = Path("bench/figures")
-LAYERS = ("bench", "beside", "endtoend", "workload", "icount", "speed")
+LAYERS = ("bench", "beside", "endtoend", "workload", "simulation", "icount", "speed")
 
 
 def refusal(result: Result) -> str:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: PostgreSQL
-"""The I/O scheduler's part of the report and of the figures: the seed's story on a simulated device."""
+"""The I/O scheduler's part of the report and of the figures: the seed's story on a simulated and on a real device."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from markupsafe import Markup
@@ -11,66 +11,80 @@ from matplotlib.axes import Axes
 from bench import plots
 from tools.results import Result
 
-FIFO, SFQ, ALONE = plots.UPSTREAM[0], plots.OURS[2], plots.OURS[1]
-COLOUR = {"alone": ALONE, "saturated fifo": FIFO, "saturated sfq": SFQ, "flushes fifo": FIFO, "flushes sfq": SFQ}
-LABEL = {
-    "alone": "foreground alone",
-    "saturated fifo": "beside background, fifo",
-    "saturated sfq": "beside background, sfq",
-    "flushes fifo": "fifo",
-    "flushes sfq": "sfq",
-}
+FIFO, SFQ, ALONE, KERNEL = plots.UPSTREAM[0], plots.OURS[2], plots.OURS[1], plots.UPSTREAM[1]
+
+Line = tuple[str, str, Sequence[float]]
+"""Label, colour, values."""
 
 
-def _simulated(found: Sequence[Result]) -> dict[str, Any] | None:
-    return next((result.model_dump() for result in found if result.layer == "simulation"), None)
+def _of_layer(found: Sequence[Result], layer: str) -> dict[str, Any] | None:
+    return next((result.model_dump() for result in found if result.layer == layer), None)
 
 
-def _latencies(axes: Axes, curves: dict[str, Any]) -> None:
-    for name, microseconds in curves["cdf"].items():
-        axes.plot(microseconds, [q / 100 for q in curves["quantiles"]], color=COLOUR[name], label=LABEL[name])
+def _latencies(axes: Axes, quantiles: Sequence[float], lines: Sequence[Line]) -> None:
+    for label, colour, microseconds in lines:
+        axes.plot(microseconds, [q / 100 for q in quantiles], color=colour, label=label)
     axes.set(xscale="log", xlabel="latency of the foreground, µs", ylabel="part of the requests")
+    axes.legend(frameon=False, fontsize=8.5, loc="upper left")
+
+
+def _timeline(axes: Axes, step: float, lines: Sequence[Line]) -> None:
+    for label, colour, microseconds in lines:
+        axes.plot([i * step for i in range(len(microseconds))], microseconds, color=colour, label=label)
+    axes.set(yscale="log", xlabel="seconds", ylabel=f"p99 in {1000 * step:.0f} ms, µs")
     axes.legend(frameon=False, fontsize=8.5)
 
 
-def _timeline(axes: Axes, curves: dict[str, Any]) -> None:
-    for name, microseconds in curves["timeline"].items():
-        seconds = [i * curves["timeline_seconds"] for i in range(len(microseconds))]
-        axes.plot(seconds, microseconds, color=COLOUR[name], label=LABEL[name])
-    axes.set(yscale="log", xlabel="seconds", ylabel="p99 in 20 ms, µs")
-    axes.legend(frameon=False, fontsize=8.5)
-
-
-def _service(axes: Axes, curves: dict[str, Any]) -> None:
-    for (name, served), colour in zip(curves["service"].items(), plots.OURS, strict=False):
-        axes.plot(curves["edges"], served, color=colour, label=name)
+def _service(axes: Axes, edges: Sequence[float], service: Mapping[str, Sequence[int]]) -> None:
+    """Two classes of equal shares lie on one another: the second one of them is dashed."""
+    for i, (name, served) in enumerate(service.items()):
+        axes.plot(edges, served, color=plots.OURS[i], label=name, linestyle="--" if i == 2 else "-")
     axes.set(xlabel="seconds", ylabel="requests served")
     axes.legend(frameon=False, fontsize=8.5)
 
 
-def _picture(curves: dict[str, Any]) -> Markup:
+def _simulated(curves: dict[str, Any]) -> Markup:
     """Latencies, p99 over time, and service by class."""
+    cdf, timeline = curves["cdf"], curves["timeline"]
     with plt.rc_context(plots.STYLE):
         figure, (left, middle, right) = plt.subplots(1, 3, figsize=(13, 3.4), layout="constrained")
-        _latencies(left, curves)
-        _timeline(middle, curves)
-        _service(right, curves)
+        _latencies(left, curves["quantiles"], [
+            ("foreground alone", ALONE, cdf["alone"]),
+            ("beside background, fifo", FIFO, cdf["saturated fifo"]),
+            ("beside background, sfq", SFQ, cdf["saturated sfq"]),
+        ])  # fmt: skip
+        _timeline(middle, curves["timeline_seconds"], [
+            ("fifo", FIFO, timeline["flushes fifo"]), ("sfq", SFQ, timeline["flushes sfq"]),
+        ])  # fmt: skip
+        _service(right, curves["edges"], curves["service"])
+        return Markup(plots.svg(figure))
+
+
+def _real(result: dict[str, Any]) -> Markup:
+    """The same of the trials on a file."""
+    curves = {name.removeprefix("file: "): curve for name, curve in result["curves"].items() if "file: " in name}
+    before_and_after = (("straight to the kernel", KERNEL), ("fifo", FIFO), ("sfq", SFQ))
+    with plt.rc_context(plots.STYLE):
+        figure, (left, middle, right) = plt.subplots(1, 3, figsize=(13, 3.4), layout="constrained")
+        cdf: list[Line] = [(n, c, curves[n]["cdf"]) for n, c in (("alone", ALONE), *before_and_after)]
+        _latencies(left, result["quantiles"], cdf)
+        _timeline(middle, result["slot_seconds"], [(n, c, curves[n]["timeline"]) for n, c in before_and_after])
+        backlogged = curves["sfq, all backlogged"]
+        _service(right, backlogged["edges"], backlogged["service"])
         return Markup(plots.svg(figure))
 
 
 def context(found: Sequence[Result]) -> dict[str, Any]:
     """What report.html is rendered with."""
-    result = _simulated(found)
-    if result is None:
-        return {"targets": [], "picture": ""}
-    return {"targets": result["items"], "outcomes": result["outcomes"], "picture": _picture(result["curves"])}
+    simulated, real = _of_layer(found, "simulation"), _of_layer(found, "workload")
+    shown: dict[str, Any] = {"targets": [], "real": real, "real_picture": _real(real) if real else ""}
+    if simulated:
+        shown |= {"targets": simulated["items"], "outcomes": simulated["outcomes"]}
+        shown["picture"] = _simulated(simulated["curves"])
+    return shown
 
 
-def figures(found: Sequence[Result]) -> list[str]:
-    """Sections of bench/figures/CPU.md."""
-    result = _simulated(found)
-    if result is None:
-        return []
+def _simulated_section(result: dict[str, Any]) -> list[str]:
     lines = [
         "### The I/O scheduler on a simulated device",
         "",
@@ -83,3 +97,34 @@ def figures(found: Sequence[Result]) -> list[str]:
         bound = f"{'≤' if t['at_most'] else '≥'} {t['bound']:g}"
         lines.append(f"| {t['work']} | {t['figure']} | {t['reached']:,.2f} | {bound} | {t['seed']} |")
     return [*lines, ""]
+
+
+def _real_section(result: dict[str, Any]) -> list[str]:
+    heads = ["way", "p50, µs", "p99, µs", "backend", "checkpointer", "autovacuum", "writeback"]
+    lines = [
+        "### The I/O scheduler on a real file",
+        "",
+        f"`make bench-shares`, commit {result['commit']}, {result['cpu']}, {result['rounds']} rounds of {result['ms']} "
+        f"ms, {result['steal_percent']:.1f} % of the time stolen. Latency of the foreground, and requests a second by "
+        "class: the median of the rounds, the lowest and the highest.",
+        "",
+        "| " + " | ".join(heads) + " |",
+        "|---" * len(heads) + "|",
+    ]
+    for t in result["items"]:
+        if t["status"] == "skipped":
+            lines.append(f"| {t['name']} | skipped: {t['reason']} |" + " |" * (len(heads) - 2))
+        else:
+            cells = [t["p50_us"], t["p99_us"], *t["a_second"]]
+            lines.append(f"| {t['name']} | " + " | ".join(_cell(c) for c in cells) + " |")
+    return [*lines, ""]
+
+
+def _cell(figure: Mapping[str, float]) -> str:
+    return f"{figure['median']:,.0f} [{figure['low']:,.0f}, {figure['high']:,.0f}]"
+
+
+def figures(found: Sequence[Result]) -> list[str]:
+    """Sections of bench/figures/CPU.md."""
+    simulated, real = _of_layer(found, "simulation"), _of_layer(found, "workload")
+    return (_simulated_section(simulated) if simulated else []) + (_real_section(real) if real else [])

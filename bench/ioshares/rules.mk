@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: PostgreSQL
-.PHONY: simulate
+.PHONY: simulate bench-shares
 simulate: $(BUILD)/ffi/$(FFI) $(SETUP)/python.stamp ## foreground, checkpointer and autovacuum on a simulated device: shares against first come, first served (30 s)
 	@$(PY) -m bench.ioshares.simulate
 
@@ -7,3 +7,11 @@ simulate: $(BUILD)/ffi/$(FFI) $(SETUP)/python.stamp ## foreground, checkpointer 
 ifneq ($(filter ioshares,$(BENCH_STEMS)),)
 bench: simulate
 endif
+
+# Real files. FOLDER=path: on whose device.
+$(BENCH)/ioshares/mix: bench/ioshares/files/mix.cc $(BUILD)/lib/libpgquern.a
+	@mkdir -p $(@D)
+	@g++ -std=c++20 -O2 -g -Wall -Wextra -Werror -Icsrc $^ -lpthread -o $@
+
+bench-shares: $(BENCH)/ioshares/mix $(SETUP)/python.stamp ## the same on a real file, and against the kernel's own priorities and weights; FOLDER=path (3 minutes)
+	@$(PY) -m bench.ioshares.files.run $(if $(FOLDER),--folder '$(FOLDER)')
