@@ -4,7 +4,7 @@
 from hypothesis import event
 from hypothesis import strategies as st
 
-from ref.xid import FIRST_NORMAL, XID
+from ref.xid import FIRST_NORMAL, XID, full
 
 LAST = XID.size - 1
 HALF = XID.half
@@ -24,6 +24,7 @@ normal_xids = st.one_of(
     st.integers(FIRST_NORMAL, 40),
     st.integers(LAST - 40, LAST),
 )
+full_xids = st.builds(full, st.integers(0, 3), normal_xids)
 
 
 @st.composite

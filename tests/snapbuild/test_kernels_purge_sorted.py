@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: PostgreSQL
+"""Purges of sorted arrays at their corners: every small array, long ones, gaps that mislead the search."""
+
+from collections.abc import Callable
+from itertools import accumulate, product
+from random import Random
+
+import pytest
+from pgquern.snapbuild import Committed, variants
+
+from ref.xid import FIRST_NORMAL, XID
+from tests.every_variant import every_variant
+from tests.snapbuild.agree import SMALL_RING, names, subsets
+from tests.snapbuild.strategies import CORNERS, HALF, LAST, around
+from tests.tally import tally
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("variant", every_variant(variants("purge_sorted")))
+def test_purge_of_every_subset_at_every_border(variant: str) -> None:
+    """All 1024 subsets of ten XIDs around the turning points, with every xmin next to one."""
+    xmins = sorted({x for corner in CORNERS for x in around(corner)})
+    for xip in subsets(SMALL_RING):
+        for xmin in xmins:
+            committed = Committed(xip, sorted=True)
+            committed.purge_sorted(xmin, variant=variant, checked=False)
+            assert committed.xip == [x for x in xip if not XID.precedes(x, xmin)], (xip, xmin)
+    tally("snapbuild", "arrays", 1024 * len(xmins))
+
+
+@pytest.mark.parametrize("n", [15, 16, 17, 127, 128, 135, 255, 256, 257, 2047, 2048, 2055, 20_000])
+def test_purge_sorted_of_large_arrays(n: int) -> None:
+    """Long enough for the search by eighths; boundaries next to XIDs that are there."""
+    rng = Random(n)
+    for _ in range(max(3, 5000 // n)):
+        base = rng.choice([FIRST_NORMAL, HALF, XID.size - 100 * n // 2, rng.randrange(XID.size)])
+        xids = {max((base + 100 * i + rng.randrange(100)) % XID.size, FIRST_NORMAL) for i in range(n)}
+        xip = sorted(xids)
+        xmin = max((rng.choice(xip) + rng.choice([-1, 0, 1]) + rng.choice([0, 0, HALF])) % XID.size, FIRST_NORMAL)
+        expected = [x for x in xip if not XID.precedes(x, xmin)]
+        for variant in names("purge_sorted"):
+            committed = Committed(xip, sorted=True)
+            committed.purge_sorted(xmin, variant=variant, checked=False)
+            assert committed.xip == expected, (variant, xmin)
+        batch = [xmin, *(rng.randrange(FIRST_NORMAL, XID.size) for _ in range(20)), *rng.sample(xip, min(len(xip), 20))]
+        merged = Committed(xip, capacity=len(xip) + len(batch), sorted=True)
+        merged.insert(batch, variant="batch_merge", checked=False)
+        assert merged.xip == sorted({*xip, *batch})
+        tally("snapbuild", "arrays")
+
+
+GAPS: dict[str, Callable[[Random, int], int]] = {
+    "random": lambda rng, i: rng.randrange(1, 200),
+    "in bursts": lambda rng, i: 1 if rng.randrange(100) else 10_000,
+    "ever rarer": lambda rng, i: rng.randrange(1, 2 + i // 100),
+    "ever denser": lambda rng, i: rng.randrange(1, 2 + (70_000 - i) // 100),
+    "one far out": lambda rng, i: HALF // 2 if i == 30_000 else 1,
+}
+
+
+@pytest.mark.parametrize("gaps", GAPS)
+def test_purge_sorted_of_arrays_long_enough_for_a_guess(gaps: str) -> None:
+    """0 lies anywhere in them. Nothing goes, or the oldest XIDs go. The guess is good, or bad because the gaps are
+    uneven."""
+    rng = Random(gaps)
+    for n in [65_535, 65_536, 65_543, *[70_000] * 9]:
+        xids = list(accumulate((GAPS[gaps](rng, i) for i in range(n - 1)), initial=0))
+        zero, gone = rng.choice(xids), rng.choice([0, 0, 1, 20, 1000, n // 2])
+        xids = [x for x in ((x - zero) % XID.size for x in xids) if XID.is_normal(x)]
+        xmin, xip = xids[gone], sorted(xids)
+        for variant in names("purge_sorted"):
+            committed = Committed(xip, sorted=True)
+            committed.purge_sorted(xmin, variant=variant, checked=False)
+            assert committed.xip == [x for x in xip if (x - xmin) % XID.size < HALF], (variant, n, zero, gone)
+            tally("snapbuild", "arrays")
+
+
+def test_purge_sorted_of_disorder_stays_inside() -> None:
+    """An array that only claims to be sorted: no particular answer, but nothing outside it is touched (ASan)."""
+    rng = Random(0)
+    for n, width in product([20, 1000, 65_536], [1, 1000]):
+        for xmin in [HALF // 2, HALF + 2000, LAST - 2000] * 6:
+            past, share = (xmin + HALF) % XID.size, rng.choice([1, 10])
+            starts = [*[xmin, past - width] * share, xmin - width]
+            xids = [rng.choice(starts) + rng.randrange(width) for _ in range(1000)]
+            committed = Committed(rng.choices(xids, k=n), sorted=True)
+            committed.purge_sorted(xmin, variant="scalar", checked=False)
+            assert len(committed.xip) <= n
+
+
+def test_a_single_lower_bound_is_wrong_across_the_wrap() -> None:
+    """Why there are two boundaries: 5 was assigned after LAST, and a lower bound at LAST would drop it."""
+    committed = Committed([5, LAST - 10, LAST], sorted=True)
+    committed.purge_sorted(LAST)
+    assert committed.xip == [5, LAST]

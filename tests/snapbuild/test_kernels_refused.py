@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: PostgreSQL
+"""What the kernels on XID arrays refuse: which code, at which element, and that nothing has changed."""
+
+from collections.abc import Callable, Iterator
+from itertools import chain
+from typing import Any, NamedTuple
+
+import pytest
+from _pgquern import ffi, lib
+from hypothesis import given
+from hypothesis import strategies as st
+from pgquern.snapbuild import Committed, CommittedFull, variants
+
+from ref import snapbuild as ref
+from ref.xid import full
+from tests.every_variant import every_variant
+from tests.snapbuild.agree import code_of, names
+from tests.snapbuild.strategies import normal_xids
+
+dirty_xids = st.one_of(normal_xids, st.integers(0, 2))
+
+
+@given(st.lists(dirty_xids, max_size=30), st.lists(dirty_xids, max_size=10), normal_xids)
+def test_refusals_agree_with_the_oracle(xip: list[int], batch: list[int], xmin: int) -> None:
+    """Permanent XIDs, order and duplicates: the same code at the same element, and nothing changed."""
+
+    def committed(claim: bool) -> Committed:
+        return Committed(xip, capacity=len(xip) + len(batch), sorted=claim)
+
+    pairs: list[tuple[Callable[[Any], Any], Callable[[], Any], Any]] = [
+        (lambda c: c.purge(xmin), lambda: ref.purge(xip, xmin), committed(False)),
+        (lambda c: c.purge_sorted(xmin), lambda: ref.purge_sorted(xip, xmin), committed(True)),
+        (lambda c: c.purge(full(1, xmin)), lambda: ref.purge_full(xip, full(1, xmin)), CommittedFull(xip)),
+        (lambda c: c.insert(batch, checked=False), lambda: ref.append([], batch), committed(False)),
+        (lambda c: c.snapshot(), lambda: ref.purge_sorted(xip, 0), committed(True)),
+    ]
+    for kernel, oracle, array in pairs:
+        refusal = code_of(lambda kernel=kernel, array=array: kernel(array))  # type: ignore[misc]
+        assert refusal == code_of(oracle)
+        if refusal != (0, 0):
+            assert (array.fxip if isinstance(array, CommittedFull) else array.xip) == xip
+
+
+def test_the_sorted_purge_refuses_what_does_not_claim_to_be_sorted() -> None:
+    for variant in names("purge_sorted"):
+        refusal = code_of(lambda v=variant: Committed([3, 4]).purge_sorted(4, variant=v))  # type: ignore[misc]
+        assert refusal == (lib.PGQ_SNAPBUILD_UNSORTED, 0)
+
+
+def test_a_batch_that_does_not_fit_is_refused() -> None:
+    """Even if it would fit after duplicates are dropped. The array does not change."""
+    for variant in names("insert"):
+        committed = Committed([3, 5], capacity=3, sorted=True)
+        assert code_of(lambda c=committed, v=variant: c.insert([3, 5], variant=v)) == (lib.PGQ_SNAPBUILD_CAPACITY, 0)  # type: ignore[misc]
+        assert (committed.xip, committed.sorted) == ([3, 5], True)
+    full_array = CommittedFull([3, 5], head=1)
+    assert code_of(lambda: full_array.insert([7, 8])) == (lib.PGQ_SNAPBUILD_CAPACITY, 0)
+    assert full_array.fxip == [3, 5]
+
+
+class Pointer(NamedTuple):
+    """A function of a kind's table, or of the header, to be called with a struct of the caller's."""
+
+    name: str
+    call: Callable[[Any], Any]
+    supported: bool = True
+
+
+def pointers() -> Iterator[Pointer]:
+    """Every function of every kind."""
+
+    def rows(kind: str) -> Iterator[tuple[str, Any, bool]]:
+        table = getattr(lib, f"pgq_snapbuild_{kind}_variants")
+        for i, variant in enumerate(variants(kind)):
+            yield f"{kind} {variant.name}", table[i].fn, variant.supported
+
+    def call(fn: Callable[..., Any], *arguments: Any) -> Callable[[Any], Any]:
+        return lambda array: fn(array, *arguments)
+
+    for name, fn, supported in chain(rows("purge"), rows("purge_sorted"), rows("purge_full")):
+        yield Pointer(name, call(fn, 9), supported)
+    for name, fn, supported in rows("insert"):
+        yield Pointer(name, call(fn, ffi.new("uint32_t[1]", [9]), 1, True), supported)
+    for name, fn, supported in rows("snapshot"):
+        yield Pointer(name, call(fn, ffi.new("uint32_t[9]"), 9), supported)
+    yield Pointer("check", lib.pgq_snapbuild_committed_check)
+    yield Pointer("check full", lib.pgq_snapbuild_committed_full_check)
+    yield Pointer("insert full", lambda c: lib.pgq_snapbuild_insert_full(c, ffi.new("uint64_t[1]", [9]), 1))
+    yield Pointer("snapshot full", lambda c: lib.pgq_snapbuild_snapshot_full(c, ffi.new("uint32_t[9]"), 9))
+
+
+@pytest.mark.parametrize("variant", every_variant(pointers()))
+def test_null_and_counts_past_the_capacity_are_refused(variant: str) -> None:
+    name, call = next((pointer.name, pointer.call) for pointer in pointers() if pointer.name == variant)
+    is_full = "full" in name
+    memory = ffi.new("uint64_t[4]")
+    kind, array = ("pgq_snapbuild_committed_full *", "fxip") if is_full else ("pgq_snapbuild_committed *", "xip")
+    sound = ffi.cast("uint64_t *" if is_full else "uint32_t *", memory)
+    assert call(ffi.NULL).code == lib.PGQ_NULL
+    assert call(ffi.new(kind, {array: ffi.NULL, "xcnt": 1, "xcnt_space": 4})).code == lib.PGQ_NULL
+    assert call(ffi.new(kind, {array: sound, "xcnt": 5, "xcnt_space": 4})).code == lib.PGQ_SNAPBUILD_CAPACITY
+    assert call(ffi.new(kind, {array: sound, "xcnt": 4, "xcnt_space": 2**28 + 1})).code == lib.PGQ_SNAPBUILD_CAPACITY
+    for head in (1, 5) if is_full else ():
+        past = ffi.new(kind, {array: sound, "head": head, "xcnt": 4, "xcnt_space": 4})
+        assert call(past).code == lib.PGQ_SNAPBUILD_CAPACITY
+
+
+def test_null_batches_and_targets_are_refused() -> None:
+    committed, committed_full = ffi.new("pgq_snapbuild_committed *"), ffi.new("pgq_snapbuild_committed_full *")
+    assert lib.pgq_snapbuild_insert(committed, ffi.NULL, 1, True).code == lib.PGQ_NULL
+    assert lib.pgq_snapbuild_insert_full(committed_full, ffi.NULL, 1).code == lib.PGQ_NULL
+    assert lib.pgq_snapbuild_snapshot(committed, ffi.NULL, 1).code == lib.PGQ_NULL
+    assert lib.pgq_snapbuild_snapshot_full(committed_full, ffi.NULL, 1).code == lib.PGQ_NULL
+    memory, target = ffi.new("uint32_t[2]", [3, 4]), ffi.new("uint32_t[1]")
+    two = ffi.new("pgq_snapbuild_committed *", {"xip": memory, "xcnt": 2, "xcnt_space": 2})
+    assert lib.pgq_snapbuild_snapshot(two, target, 1).code == lib.PGQ_SNAPBUILD_CAPACITY
+
+
+def test_nothing_is_done_to_nothing() -> None:
+    """An array may have no memory at all."""
+    for name, call in ((pointer.name, pointer.call) for pointer in pointers() if pointer.supported):
+        kind = "pgq_snapbuild_committed_full *" if "full" in name else "pgq_snapbuild_committed *"
+        expected = lib.PGQ_SNAPBUILD_CAPACITY if name.startswith("insert") else lib.PGQ_OK
+        status = call(ffi.new(kind, {} if "full" in name else {"sorted": True}))
+        assert status.code == expected, name
+
+
+def test_a_snapshot_of_more_than_a_ring_is_refused() -> None:
+    assert code_of(lambda: CommittedFull([5, full(1, 6)]).snapshot()) == (lib.PGQ_SNAPBUILD_UNSORTED, 0)
