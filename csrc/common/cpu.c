@@ -51,10 +51,20 @@ static level detect(void)
         return AVX2;
     return has(c, bit_AVX512VBMI2) ? AVX512VBMI2 : AVX512;
 }
+
+bool pgq_cpu_is_intel(void)
+{
+    return __builtin_cpu_is("intel");
+}
 #else
 static level detect(void)
 {
     return NONE;
+}
+
+bool pgq_cpu_is_intel(void)
+{
+    return false;
 }
 #endif
 

@@ -16,4 +16,6 @@ bool pgq_cpu_avx2(void);        /* AVX2, BMI1, BMI2, POPCNT, LZCNT */
 bool pgq_cpu_avx512(void);      /* the above and AVX-512 F, BW, DQ, VL: Intel's servers from Skylake on */
 bool pgq_cpu_avx512vbmi2(void); /* the above and AVX-512 VBMI2: Ice Lake, Zen 4 and later */
 
+bool pgq_cpu_is_intel(void); /* no level: where the way to ask for memory in advance depends on the maker */
+
 #endif

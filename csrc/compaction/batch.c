@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: PostgreSQL */
+#include "common/cpu.h"
 #include "compaction/page.h"
 
 enum {
@@ -7,7 +8,13 @@ enum {
     ALL_LINES = MEMORY_PAGE / CACHE_LINE,
 
     /* After so many lines the hardware's prefetcher fetches the rest of the memory page by itself. */
-    FIRST_LINES = 16
+    FIRST_LINES = 16,
+
+    /*
+     * If the next page lies elsewhere, AMD's prefetcher does not follow, and Intel's does. More instructions than these
+     * fill Intel's queue of misses: on Sapphire Rapids, all lines take a third longer.
+     */
+    FIRST_LINES_INTEL = 8
 };
 
 /*
@@ -39,6 +46,7 @@ size_t pgq_compaction_batch(pgq_compaction_fn fn, void *const pages[], size_t n,
                             pgq_status status[])
 {
     size_t refused = 0;
+    int elsewhere = pgq_cpu_is_intel() ? FIRST_LINES_INTEL : ALL_LINES;
 
     if (fn == NULL || pages == NULL || status == NULL)
         return n;
@@ -48,7 +56,7 @@ size_t pgq_compaction_batch(pgq_compaction_fn fn, void *const pages[], size_t n,
         if (page != NULL)
             read_upwards(page);
         if (next != NULL)
-            prefetch(next, (uintptr_t)next - (uintptr_t)page == BLCKSZ ? FIRST_LINES : ALL_LINES);
+            prefetch(next, (uintptr_t)next - (uintptr_t)page == BLCKSZ ? FIRST_LINES : elsewhere);
         status[i] = fn(pages[i], truncate);
         refused += status[i].code != PGQ_OK;
     }

@@ -7,6 +7,23 @@
 #include "snapbuild/merge.h"
 #include "snapbuild/qsort.h"
 
+enum { FEW = 8 };
+
+/* Not XID by XID: the end of so short a loop is mispredicted, which costs more than all else for a small batch. */
+static inline bool has_permanent(const uint32_t batch[], size_t m)
+{
+    bool permanent = false;
+    size_t i = 0;
+
+    for (; m - i >= 8; i += 8)
+#pragma GCC unroll 8
+        for (size_t k = 0; k < 8; k++)
+            permanent |= !xid_is_normal(batch[i + k]);
+    for (; i < m; i++)
+        permanent |= !xid_is_normal(batch[i]);
+    return permanent;
+}
+
 static pgq_status check(const pgq_snapbuild_committed *committed, const uint32_t batch[], size_t m)
 {
     pgq_code code = committed_fault(committed);
@@ -15,10 +32,32 @@ static pgq_status check(const pgq_snapbuild_committed *committed, const uint32_t
         code = PGQ_NULL;
     if (code != PGQ_OK)
         return refused(code, 0);
-    for (size_t i = 0; i < m; i++)
-        if (!xid_is_normal(batch[i]))
-            return refused(PGQ_SNAPBUILD_XID_PERMANENT, i + 1);
+    if (has_permanent(batch, m))
+        for (size_t i = 0; i < m; i++)
+            if (!xid_is_normal(batch[i]))
+                return refused(PGQ_SNAPBUILD_XID_PERMANENT, i + 1);
     return m > committed->xcnt_space - committed->xcnt ? refused(PGQ_SNAPBUILD_CAPACITY, 0) : accepted();
+}
+
+/* 1 to FEW XIDs, without a call of memcpy: the first and the last 2 or 4 of them, which may overlap. */
+static inline void store_few(uint32_t *to, const uint32_t *from, size_t m)
+{
+    uint64_t ends[4];
+    size_t bytes = m * sizeof(uint32_t);
+
+    if (m == 1) {
+        *to = *from;
+    } else if (m < 4) {
+        memcpy(ends, from, 8);
+        memcpy(ends + 1, (const uint8_t *)from + bytes - 8, 8);
+        memcpy(to, ends, 8);
+        memcpy((uint8_t *)to + bytes - 8, ends + 1, 8);
+    } else {
+        memcpy(ends, from, 16);
+        memcpy(ends + 2, (const uint8_t *)from + bytes - 16, 16);
+        memcpy(to, ends, 16);
+        memcpy((uint8_t *)to + bytes - 16, ends + 2, 16);
+    }
 }
 
 static void append(pgq_snapbuild_committed *committed, const uint32_t batch[], size_t m)
@@ -86,20 +125,21 @@ __attribute__((noinline)) pgq_status pgq_snapbuild_insert_batch_merge(pgq_snapbu
  * Appends until the builder is consistent. Before that point the builder may track every commit, for an exported snapshot,
  * and builds few snapshots: merging would cost more than it saves. The first insert after that point sorts the array.
  * Until then this costs one test more than upstream: the merge is a called function and takes none of its registers. Most
- * commits have one XID; storing it, without a call of memcpy, pays for that test.
+ * commits have few XIDs; storing them without a call of memcpy pays for that test.
  */
 pgq_status pgq_snapbuild_insert_sorted_after_consistent(pgq_snapbuild_committed *committed, uint32_t batch[],
                                                         size_t m, bool consistent)
 {
     if (consistent)
         return pgq_snapbuild_insert_batch_merge(committed, batch, m, consistent);
-    if (m != 1)
+    if (m == 0 || m > FEW)
         return check_and_append(committed, batch, m);
 
-    pgq_status status = check(committed, batch, 1);
+    pgq_status status = check(committed, batch, m);
 
     if (status.code == PGQ_OK) {
-        committed->xip[committed->xcnt++] = batch[0];
+        store_few(committed->xip + committed->xcnt, batch, m);
+        committed->xcnt += m;
         committed->sorted = false;
     }
     return status;

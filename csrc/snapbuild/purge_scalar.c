@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: PostgreSQL */
 /*
- * In place, by groups of 16 XIDs. If all of a group stay, it is copied as a whole. Otherwise the XIDs that stay move down
- * one by one, without a branch on the data: if half of the XIDs stay at random, upstream mispredicts every other one. The
- * branch for a whole group is predictable where nearly all XIDs stay, and only there a branch for each XID would be, too.
+ * In place, by groups of 16 XIDs. If all of a group stay, it is copied as a whole; if all go, it is skipped. Otherwise the
+ * XIDs that stay move down one by one, without a branch on the data: if half of the XIDs stay at random, upstream
+ * mispredicts every other one. The branches for a whole group are predictable where nearly all XIDs stay or nearly all
+ * go, and only there a branch for each XID would be, too.
  */
 #include "snapbuild/blocks.h"
 #include "snapbuild/purge.h"
@@ -11,14 +12,20 @@
 
 enum { GROUP = 16 };
 
-/* Do all XIDs of the group stay? */
-static inline bool group_stays(const uint32_t *group, uint32_t xmin)
-{
-    uint32_t signs = 0;
+/* The sign bit of x - xmin is set if x goes: in `any` if one of the group goes, in `all` if all do. */
+typedef struct group_signs {
+    uint32_t any, all;
+} group_signs;
 
-    for (size_t i = 0; i < GROUP; i++)
-        signs |= group[i] - xmin;
-    return signs < HALF_RING;
+static inline group_signs signs_of(const uint32_t *group, uint32_t xmin)
+{
+    group_signs signs = {0, UINT32_MAX};
+
+    for (size_t i = 0; i < GROUP; i++) {
+        signs.any |= group[i] - xmin;
+        signs.all &= group[i] - xmin;
+    }
+    return signs;
 }
 
 /* Moves a group down by any distance: all of it is read before any is stored. */
@@ -34,11 +41,15 @@ static inline __attribute__((always_inline)) uint32_t *keep_scalar(uint32_t *to,
                                                                    const uint32_t *end, uint32_t xmin)
 {
     for (; end - from >= GROUP; from += GROUP) {
-        if (group_stays(from, xmin)) {
+        group_signs signs = signs_of(from, xmin);
+
+        if (signs.any < HALF_RING) {
             copy_group(to, from);
             to += GROUP;
             continue;
         }
+        if (signs.all >= HALF_RING)
+            continue;
 #pragma GCC unroll 16
         for (size_t i = 0; i < GROUP; i++) {
             uint32_t x = from[i];

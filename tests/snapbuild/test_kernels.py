@@ -77,9 +77,11 @@ def test_batch_merge(case: tuple[list[int], list[int]]) -> None:
 
 @given(arrays(60), st.lists(normal_xids, max_size=20))
 def test_append_keeps_commit_order(array: tuple[list[int], int], batch: list[int]) -> None:
-    committed = Committed(array[0], capacity=len(array[0]) + len(batch))
-    committed.insert(batch, variant="append")
-    assert committed.xip == ref.append(array[0], batch)
+    """Upstream always, ours before CONSISTENT."""
+    for variant in ("append", "sorted_after_consistent"):
+        committed = Committed(array[0], capacity=len(array[0]) + len(batch))
+        committed.insert(batch, consistent=False, variant=variant)
+        assert committed.xip == ref.append(array[0], batch)
 
 
 @given(st.lists(st.tuples(st.lists(normal_xids, max_size=10), st.booleans()), max_size=8))

@@ -44,14 +44,17 @@ def test_purge_of_every_length_and_alignment(variant: str) -> None:
 
 @pytest.mark.parametrize("variant", every_variant(variants("purge")))
 def test_purge_of_xids_half_a_ring_away(variant: str) -> None:
-    """Such an XID precedes xmin and goes, also as the only one in an array that otherwise holds xmin alone."""
-    for xmin in (xmin for xmin in CORNERS if xmin ^ HALF >= FIRST_NORMAL):
+    """Such an XID precedes xmin and goes, also as the only one in an array that otherwise holds xmin alone. The XID
+    before it is the last one that stays, also as the only one in an array of which all else goes."""
+    for xmin in (xmin for xmin in CORNERS if min(xmin ^ HALF, (xmin + HALF - 1) % XID.size) >= FIRST_NORMAL):
+        before = max((xmin - 1) % XID.size, FIRST_NORMAL)
         for n, at in product([1, 8, 16, 32, 100], [0, 7, -1]):
-            xip = [xmin] * n
-            xip[at % n] = xmin ^ HALF
-            committed = Committed(xip)
-            committed.purge(xmin, variant=variant, checked=False)
-            assert committed.xip == ref.purge(xip, xmin), (xmin, n, at)
+            for others, other in ((xmin, xmin ^ HALF), (before, (xmin + HALF - 1) % XID.size)):
+                xip = [others] * n
+                xip[at % n] = other
+                committed = Committed(xip)
+                committed.purge(xmin, variant=variant, checked=False)
+                assert committed.xip == ref.purge(xip, xmin), (xmin, n, at, other)
 
 
 @pytest.mark.parametrize("variant", every_variant(variants("purge")))

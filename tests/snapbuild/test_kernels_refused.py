@@ -2,7 +2,7 @@
 """What the kernels on XID arrays refuse: which code, at which element, and that nothing has changed."""
 
 from collections.abc import Callable, Iterator
-from itertools import chain
+from itertools import chain, product
 from typing import Any, NamedTuple
 
 import pytest
@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from pgquern.snapbuild import Committed, CommittedFull, variants
 
 from ref import snapbuild as ref
-from ref.xid import full
+from ref.xid import FIRST_NORMAL, full
 from tests.every_variant import every_variant
 from tests.snapbuild.agree import code_of, names
 from tests.snapbuild.strategies import normal_xids
@@ -39,6 +39,16 @@ def test_refusals_agree_with_the_oracle(xip: list[int], batch: list[int], xmin: 
         assert refusal == code_of(oracle)
         if refusal != (0, 0):
             assert (array.fxip if isinstance(array, CommittedFull) else array.xip) == xip
+
+
+def test_a_permanent_xid_is_found_anywhere_in_a_batch() -> None:
+    for variant, n, last in product(names("insert"), range(1, 20), range(FIRST_NORMAL)):
+        for at in range(n):
+            batch = [FIRST_NORMAL] * at + [last] + [FIRST_NORMAL] * (n - at - 1)
+            committed = Committed([3], capacity=n + 1)
+            refusal = code_of(lambda c=committed, b=batch, v=variant: c.insert(b, variant=v, consistent=False))  # type: ignore[misc]
+            assert refusal == (lib.PGQ_SNAPBUILD_XID_PERMANENT, at + 1)
+            assert committed.xip == [3]
 
 
 def test_the_sorted_purge_refuses_what_does_not_claim_to_be_sorted() -> None:
