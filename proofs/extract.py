@@ -12,7 +12,7 @@ from tools.progress import console
 
 @click.command(help=__doc__)
 @click.argument("stem")
-@click.option("--jobs", default=2, help="how many files Coq compiles at once")
+@click.option("--jobs", default=2, help="How many files Coq compiles at once.")
 def main(stem: str, jobs: int) -> None:
     source, build = Path("proofs"), Path("build/proofs")
     files = listed_sources(source)

@@ -150,8 +150,8 @@ def run(listing: Path, accept: bool) -> Sequence[dict[str, object]]:
 
 
 @click.command(help=__doc__)
-@click.option("--stem", default="", help="only this stem")
-@click.option("--accept", is_flag=True, help="record what each mutant breaks and refutes")
+@click.option("--stem", default="", help="Only this row.")
+@click.option("--accept", is_flag=True, help="Record what each mutant breaks and refutes.")
 def main(stem: str, accept: bool) -> None:
     failed = 0
     for listing in listings(stem):

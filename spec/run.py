@@ -33,12 +33,12 @@ SPEC = Path("spec")
 )
 @click.option("--only", type=click.Choice(["small", "large"]), help="Only the large runs, or only the others.")
 @click.option(
-    "--coverage", is_flag=True, help="Count how often each action is taken: none may never be. A third slower."
+    "--coverage", is_flag=True, help="Count how often each action is taken; one that is never taken fails. A third slower."
 )
 @click.option("--accept", is_flag=True, help="Write what was found to models.toml and to the README, for review.")
-@click.option("--alone", is_flag=True, help="Give each run that must fail a JVM of its own. Three times slower.")
+@click.option("--alone", is_flag=True, help="Give each run that must fail its own JVM. Three times slower.")
 @click.option("--show", is_flag=True, help="Only print how to start the runs by hand.")
-@click.option("--jobs", default=2, show_default=True, help="How many at once.")
+@click.option("--jobs", default=2, show_default=True, help="How many run at once.")
 @click.option("--build", type=click.Path(path_type=Path), default=Path("build"), help="Where generated things go.")
 def main(
     stem: str | None,

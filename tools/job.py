@@ -70,7 +70,7 @@ def run(target: str, stem: str) -> Step:
 
 @click.command()
 @click.argument("name", type=click.Choice(sorted(jobs())))
-@click.option("--stem", default="", help="only this row")
+@click.option("--stem", default="", help="Only this row.")
 def main(name: str, stem: str) -> None:
     """Run the job NAME."""
     job, began = jobs()[name], datetime.now(UTC).replace(microsecond=0)

@@ -152,7 +152,7 @@ def show(reached: Sequence[Target]) -> None:
 
 
 @click.command()
-@click.option("--seconds", default=SECONDS, show_default=True, help="simulated time of most loads")
+@click.option("--seconds", default=SECONDS, show_default=True, help="How long most loads run, in simulated time.")
 def main(seconds: float) -> None:
     """Simulate each load under both schedulers, and hold the figures against the targets."""
     started = time.monotonic()

@@ -168,7 +168,7 @@ def show(found: dict[str, dict[str, dict[str, Any]]]) -> None:
 
 
 @click.command()
-@click.option("--seconds", default=SECONDS, show_default=True, help="of each workload, in simulated time")
+@click.option("--seconds", default=SECONDS, show_default=True, help="How long each workload runs, in simulated time.")
 def main(seconds: float) -> None:
     """Simulate MIXED and CONTROL through the builder, upstream's way and ours."""
     cpu, started, overhead = pin(), time.monotonic(), call_cost()

@@ -171,7 +171,7 @@ def draw(relation: Relation, target: Path) -> None:
 
 
 @click.command()
-@click.option("--block-size", default=8192, show_default=True, help="The server's BLCKSZ.")
+@click.option("--block-size", default=8192, show_default=True, help="The BLCKSZ of the server.")
 @click.argument("file")
 def main(block_size: int, file: str) -> None:
     """Check the pages of FILE."""

@@ -118,9 +118,9 @@ def run(source: Path, build: Path, folder: Path, *, stem: str, jobs: int, accept
 
 
 @click.command(help=__doc__)
-@click.option("--stem", default="", help="only this stem")
-@click.option("--jobs", default=2, help="how many files Coq compiles at once")
-@click.option("--accept", is_flag=True, help="write what Coq says to the golden files, after review")
+@click.option("--stem", default="", help="Only this row.")
+@click.option("--jobs", default=2, help="How many files Coq compiles at once.")
+@click.option("--accept", is_flag=True, help="Write what Coq says to the golden files, after review.")
 def main(stem: str, jobs: int, accept: bool) -> None:
     console = tools_console()
     if shutil.which("coq_makefile") is None:

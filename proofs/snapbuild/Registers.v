@@ -2,11 +2,11 @@
 (** * The purge by whole vector registers, in place
 
     The kernels load a group of registers, then store each with its survivors packed to the left (`scalar`: one lane): all
-    lanes are stored, also those past the survivors, whatever they hold.  Blocks of long arrays, and
-    groups of `scalar`, are looked at first: one that stays where it is, or of which all goes, is not stored at all.  A schedule says how wide the registers are, group
-    by group, and which groups are looked at; that any schedule is right shows that the stores reach nothing unread, and
-    that it does not matter when the kernel chooses to look.  (A block that stays but moves is copied: that is the same
-    store, since packing changes nothing where all lanes stay.) *)
+    lanes are stored, also those past the survivors, whatever they hold.  Blocks of long arrays, and groups of `scalar`, are
+    looked at first: one that stays where it is, or of which all goes, is not stored at all.  A schedule says how wide the
+    registers are, group by group, and which groups are looked at; that any schedule is right shows that the stores reach
+    nothing unread, and that it does not matter when the kernel chooses to look.  (A block that stays but moves is copied:
+    that is the same store, since packing changes nothing where all lanes stay.) *)
 From Coq Require Import ZArith Lia List.
 From stdpp Require Import base option list.
 From Pgquern.common Require Import Xid.

@@ -73,8 +73,8 @@ def judge(runs: int, stem: str) -> bool:
 
 
 @click.command()
-@click.option("--stem", default="", help="only this row")
-@click.option("--runs", default=100_000, show_default=True, help="executions for each row")
+@click.option("--stem", default="", help="Only this row.")
+@click.option("--runs", default=100_000, show_default=True, help="Executions for each row.")
 def main(stem: str, runs: int) -> None:
     """Fuzz each row that has a target, as many at a time as there are CPUs."""
     CRASHES.mkdir(parents=True, exist_ok=True)

@@ -202,13 +202,13 @@ def tell(stem: str, items: Sequence[dict[str, Any]], seconds: float, one_in: int
 
 
 @click.command()
-@click.option("--stem", default="", help="only this row")
-@click.option("--cflags", required=True, help="flags of the ordinary build")
+@click.option("--stem", default="", help="Only this row.")
+@click.option("--cflags", required=True, help="Compiler flags of the ordinary build.")
 @click.option(
-    "--isa", multiple=True, help="LEVEL=FLAGS: further flags for sources whose name ends so, lowest level first"
+    "--isa", multiple=True, help="LEVEL=FLAGS: further compiler flags for sources whose name ends in LEVEL, lowest level first."
 )
-@click.option("--only", multiple=True, help="just these mutants; no result is written")
-@click.option("--one-in", default=1, help="a sample: one mutant in N, chosen by name")
+@click.option("--only", multiple=True, help="Only these mutants. No result is written.")
+@click.option("--one-in", default=1, help="A sample: one mutant in N, chosen by its name.")
 def main(stem: str, cflags: str, isa: Sequence[str], only: Sequence[str], one_in: int) -> None:
     """Kill the mutants of each row that has some."""
     split = (entry.partition("=") for entry in isa)

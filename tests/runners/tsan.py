@@ -132,7 +132,7 @@ def judge(stem: str, sanitized: Build, plain: Build) -> bool:
 
 
 @click.command()
-@click.option("--stem", default="", help="only this row")
+@click.option("--stem", default="", help="Only this row.")
 @click.option("--sanitized", required=True, help="flags of build/obj-tsan")
 @click.option("--plain", required=True, help="flags of build/obj")
 def main(stem: str, sanitized: str, plain: str) -> None:

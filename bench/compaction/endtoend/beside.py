@@ -89,8 +89,8 @@ def show(items: list[dict[str, Any]], console: Console) -> None:
 
 @click.command()
 @click.option("--build", "labels", multiple=True, type=click.Choice(list(BY_LABEL)), default=["15-debian"])
-@click.option("--passes", default=9, show_default=True, help="times that each kernel sees each of the 4096 pages")
-@click.option("--where", "-w", multiple=True, metavar="KEY=VALUE", help="narrow to matching configurations")
+@click.option("--passes", default=9, show_default=True, help="How often each kernel sees each of the 4096 pages.")
+@click.option("--where", "-w", multiple=True, metavar="KEY=VALUE", help="Narrow to matching configurations.")
 def main(labels: tuple[str, ...], passes: int, where: tuple[str, ...]) -> None:
     """Time the kernels beside a real server's own function (about 3 minutes a server)."""
     console, cpu = progress.console(), pin()

@@ -158,8 +158,8 @@ def show(items: list[Item], console: Console) -> None:
 
 
 @click.command()
-@click.option("--updates", default=500_000, show_default=True, help="single-row updates before the crash")
-@click.option("--repeat", default=3, show_default=True, help="rounds")
+@click.option("--updates", default=500_000, show_default=True, help="Updates of a single row before the crash.")
+@click.option("--repeat", default=3, show_default=True, help="Rounds.")
 @click.option("--build", "labels", multiple=True, type=click.Choice(list(BY_LABEL)), default=DEFAULT_BUILDS)
 def main(updates: int, repeat: int, labels: tuple[str, ...]) -> None:
     """Recover one crash with every kernel (about 9 minutes)."""

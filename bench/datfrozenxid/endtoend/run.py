@@ -73,8 +73,8 @@ def show(items: list[dict[str, Any]]) -> None:
 
 
 @click.command()
-@click.option("--calls", default=2000, show_default=True, help="calls of each in a round")
-@click.option("--rounds", default=15, show_default=True, help="rounds; medians are shown")
+@click.option("--calls", default=2000, show_default=True, help="Calls of each kernel in a round.")
+@click.option("--rounds", default=15, show_default=True, help="Rounds. The medians are shown.")
 def main(calls: int, rounds: int) -> None:
     """Time the function and both ways to look at the row in a real server (about a minute)."""
     items = []

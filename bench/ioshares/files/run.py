@@ -227,8 +227,8 @@ def show(items: Sequence[Mapping[str, Any]], devices: Mapping[str, Device]) -> N
 
 @click.command()
 @click.option("--folder", type=click.Path(path_type=Path, file_okay=False), default=Path("build/bench/ioshares"))
-@click.option("--rounds", default=5, show_default=True, help="how often each way runs")
-@click.option("--ms", default=2000, show_default=True, help="how long it runs each time")
+@click.option("--rounds", default=5, show_default=True, help="How often each way runs.")
+@click.option("--ms", default=2000, show_default=True, help="How long it runs each time.")
 def main(folder: Path, rounds: int, ms: int) -> None:
     """Measure each way on a file in the folder, and on a loop device over it."""
     started, stolen = time.monotonic(), environment.steal_ticks()
