@@ -134,7 +134,9 @@ def write(
 @click.command()
 @click.argument("stem")
 @click.option("--quick", is_flag=True, help="Only the configurations that goals.toml names as `quick`; judges nothing.")
-@click.option("--all", "everything", is_flag=True, help="Also measure the configurations that goals.toml names as `on_request`.")
+@click.option(
+    "--all", "everything", is_flag=True, help="Also measure the configurations that goals.toml names as `on_request`."
+)
 @click.option("--runs", type=int, help="Separate processes a configuration (3; quick: 1).")
 @click.option("--rounds", type=int, help="Rounds a process (9; quick: 5).")
 @click.option("--where", "-w", multiple=True, metavar="KEY=VALUE", help="Narrow to matching configurations.")

@@ -33,7 +33,9 @@ SPEC = Path("spec")
 )
 @click.option("--only", type=click.Choice(["small", "large"]), help="Only the large runs, or only the others.")
 @click.option(
-    "--coverage", is_flag=True, help="Count how often each action is taken; one that is never taken fails. A third slower."
+    "--coverage",
+    is_flag=True,
+    help="Count how often each action is taken; one that is never taken fails. A third slower.",
 )
 @click.option("--accept", is_flag=True, help="Write what was found to models.toml and to the README, for review.")
 @click.option("--alone", is_flag=True, help="Give each run that must fail its own JVM. Three times slower.")

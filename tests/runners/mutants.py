@@ -205,7 +205,9 @@ def tell(stem: str, items: Sequence[dict[str, Any]], seconds: float, one_in: int
 @click.option("--stem", default="", help="Only this row.")
 @click.option("--cflags", required=True, help="Compiler flags of the ordinary build.")
 @click.option(
-    "--isa", multiple=True, help="LEVEL=FLAGS: further compiler flags for sources whose name ends in LEVEL, lowest level first."
+    "--isa",
+    multiple=True,
+    help="LEVEL=FLAGS: further compiler flags for sources whose name ends in LEVEL, lowest level first.",
 )
 @click.option("--only", multiple=True, help="Only these mutants. No result is written.")
 @click.option("--one-in", default=1, help="A sample: one mutant in N, chosen by its name.")

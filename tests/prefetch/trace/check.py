@@ -32,7 +32,9 @@ def default_concurrency(major: int) -> int:
 @click.option("--strace", "trace_path", required=True, type=click.Path(exists=True, path_type=Path))
 @click.option("--wal", "wal_path", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.option("--version", "major", default=15, show_default=True, help="The major version of the server.")
-@click.option("--concurrency", type=click.IntRange(min=0), help="maintenance_io_concurrency. The default is that of the version.")
+@click.option(
+    "--concurrency", type=click.IntRange(min=0), help="maintenance_io_concurrency. The default is that of the version."
+)
 @click.option("--buffers", default=16384, show_default=True, help="shared_buffers, in pages of 8 KiB.")
 @click.option("--picture", type=click.Path(path_type=Path), help="Where a timeline is drawn, if anywhere.")
 def main(
