@@ -51,29 +51,29 @@ static inline uint16_t finish(uint32_t folded, uint32_t block)
     return (uint16_t)((folded ^ block) % 65535 + 1);
 }
 
+/* How many of the first pages are done in groups, side by side: none. */
+static inline size_t no_groups(const uint8_t *pages, size_t count, size_t block_size, uint32_t first_block,
+                               uint16_t checksums[])
+{
+    (void)pages, (void)count, (void)block_size, (void)first_block, (void)checksums;
+    return 0;
+}
+
 /*
- * The variant NAME, from fold_<NAME>(page, rows): the xor of the 32 sums of a page of `rows` rows; and from
- * fold_group_<NAME>(pages, rows, folded): the same for GROUP pages, which lie one after the other.
+ * The variant NAME, from FOLD(page, rows): the xor of the 32 sums of a page of `rows` rows; and from GROUPS, which does the
+ * first pages and returns how many, as no_groups does.
  */
-#define DEFINE_CHECKSUM(NAME, GROUP)                                                                         \
+#define DEFINE_CHECKSUM(NAME, FOLD, GROUPS)                                                                  \
     pgq_status pgq_tornpage_checksum_##NAME(const void *pages, size_t count, size_t block_size,              \
                                             uint32_t first_block, uint16_t checksums[])                      \
     {                                                                                                        \
         pgq_code fault = pages_fault(pages, count, block_size, first_block, checksums);                      \
         const uint8_t *page = pages;                                                                         \
-        size_t i = 0;                                                                                        \
                                                                                                              \
         if (fault != PGQ_OK)                                                                                 \
             return refused(fault, 0);                                                                        \
-        for (; GROUP > 1 && count - i >= GROUP; i += GROUP, page += GROUP * block_size) {                    \
-            uint32_t folded[GROUP];                                                                          \
-                                                                                                             \
-            fold_group_##NAME(page, block_size / ROW, folded);                                               \
-            for (size_t k = 0; k < GROUP; k++)                                                               \
-                checksums[i + k] = finish(folded[k], first_block + (uint32_t)(i + k));                       \
-        }                                                                                                    \
-        for (; i < count; i++, page += block_size)                                                           \
-            checksums[i] = finish(fold_##NAME(page, block_size / ROW), first_block + (uint32_t)i);           \
+        for (size_t i = GROUPS(page, count, block_size, first_block, checksums); i < count; i++)             \
+            checksums[i] = finish(FOLD(page + i * block_size, block_size / ROW), first_block + (uint32_t)i); \
         return accepted();                                                                                   \
     }
 

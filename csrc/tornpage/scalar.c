@@ -38,5 +38,4 @@ static inline uint32_t fold_scalar(const uint8_t *page, size_t rows)
     return folded;
 }
 
-#define fold_group_scalar(pages, rows, folded) ((void)(folded))
-DEFINE_CHECKSUM(scalar, 1)
+DEFINE_CHECKSUM(scalar, fold_scalar, no_groups)

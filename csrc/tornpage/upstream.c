@@ -2,6 +2,4 @@
 /* As a server for any x86-64 CPU has it: the compiler may use SSE2 only. */
 #include "tornpage/upstream_loop.h"
 
-#define fold_upstream                           upstream_fold
-#define fold_group_upstream(page, rows, folded) ((void)(folded))
-DEFINE_CHECKSUM(upstream, 1)
+DEFINE_CHECKSUM(upstream, upstream_fold, no_groups)
