@@ -9,7 +9,7 @@
 #include <set>
 #include <unordered_map>
 
-#include "harness.h"
+#include "counted.h"
 
 namespace
 {
@@ -108,7 +108,7 @@ void add_policy(const std::string &trace, Trace (*make)(), size_t percent)
     auto variants = bench::supported<pgq_tiercache_policy_fn>(pgq_tiercache_policy_variants,
                                                               pgq_tiercache_policy_variant_count, "lru");
     variants.push_back({"optimum", nullptr});
-    bench::add(name, bench::names_of(variants), 1, [=]() -> bench::Timer {
+    tiercache::add_counted(name, bench::names_of(variants), [=]() -> std::vector<double> {
         Trace pages = make();
         size_t frames = std::set<uint64_t>(pages.begin(), pages.end()).size() * percent / 100;
         std::vector<double> references;
@@ -119,9 +119,9 @@ void add_policy(const std::string &trace, Trace (*make)(), size_t percent)
                     variant.fn(pages.data(), pages.size(), static_cast<uint32_t>(frames), &hits));
             else
                 hits = most_hits(pages, frames);
-            references.push_back(static_cast<double>(pages.size()) / static_cast<double>(hits) * 1e-9);
+            references.push_back(static_cast<double>(pages.size()) / static_cast<double>(hits));
         }
-        return [=](size_t v, size_t) { return references[v]; };
+        return references;
     });
 }
 

@@ -6,6 +6,7 @@
 // (neighbours=cached: the SSD has them) or not (neighbours=cold).
 #include <set>
 
+#include "counted.h"
 #include "memory_device.h"
 
 namespace
@@ -52,11 +53,10 @@ void add_requests(uint64_t file, uint64_t n, int sequential, bool cached)
     std::string name = "tiercache/kind=requests/file=" + std::to_string(file) + "/n=" + std::to_string(n) +
                        "/sequential=" + std::to_string(sequential) +
                        "/neighbours=" + (cached ? "cached" : "cold");
-    bench::add(name, {"page", "page-again", "block"}, 1, [=]() -> bench::Timer {
+    add_counted(name, {"page", "page-again", "block"}, [=]() -> std::vector<double> {
         auto pages = written_pages(file, n, sequential);
         double by_page = static_cast<double>(pages.size() + 1);
-        double by_block = static_cast<double>(requests_of_flush(file, pages, cached));
-        return [=](size_t v, size_t) { return (v == 2 ? by_block : by_page) * 1e-9; };
+        return {by_page, by_page, static_cast<double>(requests_of_flush(file, pages, cached))};
     });
 }
 
