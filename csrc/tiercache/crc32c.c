@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: PostgreSQL */
 #include "tiercache/crc32c.h"
 
+#include "common/cpu.h"
+
 #include <string.h>
 
 void crc32c_make(crc32c *t)
@@ -21,6 +23,8 @@ uint32_t crc32c_of(const crc32c *t, const uint8_t *bytes, size_t n)
 {
     uint32_t crc = UINT32_MAX;
 
+    if (pgq_cpu_avx2())
+        return crc32c_avx2(bytes, n);
     for (; n >= 8; n -= 8, bytes += 8) {
         uint64_t eight;
 

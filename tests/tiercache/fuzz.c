@@ -35,7 +35,7 @@ static void must(bool holds)
 
 static pgq_tiercache *open_cache(pgq_code *code)
 {
-    pgq_tiercache_options options = {PAGES, FRAMES, SLOTS, 4, NULL};
+    pgq_tiercache_options options = {PAGES, FRAMES, SLOTS, PAGES / 16, NULL};
     pgq_tiercache_files table = memory_table(&files);
     pgq_tiercache *cache = NULL;
 

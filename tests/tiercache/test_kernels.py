@@ -220,6 +220,33 @@ def test_a_restart_takes_the_newer_of_two_slots() -> None:
     cache.close()
 
 
+def crc32c(data: bytes) -> int:
+    """CRC-32C, bit by bit."""
+    crc = 2**32 - 1
+    for byte in data:
+        crc ^= byte
+        for _ in range(8):
+            crc = crc >> 1 ^ 0x82F63B78 * (crc & 1)
+    return crc ^ 2**32 - 1
+
+
+def test_the_checksum_is_crc_32c_by_tables_and_by_the_cpu() -> None:
+    """Of the control file (28 bytes), of the superblock (44), and of a slot."""
+    assert crc32c(b"123456789") == 0xE3069283
+    disk = Disk(PAGES, SLOTS)
+    cache = TierCache(disk, pages=PAGES, frames=16, slots=SLOTS, batch=1)
+    for page in range(17):
+        cache.write(page, Random(page).randbytes(ref.PAGE_SIZE))
+    cache.close()
+    control, ssd = (disk.volumes[file].now for file in (File.CONTROL, File.SSD))
+    assert int.from_bytes(control[28:32], "little") == crc32c(control[:28])
+    assert int.from_bytes(ssd[44:48], "little") == crc32c(ssd[:44])
+    put = next(op for op in disk.log if op.file is File.SSD and op.size == SLOT)
+    slot = ssd[put.offset : put.offset + SLOT]
+    found, slot[36:40] = int.from_bytes(slot[36:40], "little"), bytes(4)
+    assert found == crc32c(slot)
+
+
 class SideBySideLru(SideBySide):
     policy = "lru"
 
