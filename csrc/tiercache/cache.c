@@ -181,12 +181,9 @@ static void keep(pgq_tiercache *c, uint64_t page, uint64_t version, const void *
     tier_put(&c->memory, frame, page, version, false);
 }
 
-static pgq_code read_store(pgq_tiercache *c, uint64_t page, void *contents)
+/* Several pages of a scan, one request. */
+static pgq_code read_ahead(pgq_tiercache *c, uint64_t page, uint32_t n, void *contents)
 {
-    uint32_t n = pages_ahead(c, page);
-
-    if (n > 1 && n > c->memory.free_count)
-        n = c->memory.free_count > 0 ? c->memory.free_count : 1;
     if (!read_all(c, PGQ_TIERCACHE_FILE_STORE, c->read_buffer, PAGE * n, PAGE * page))
         return PGQ_TIERCACHE_READ;
     c->counts.store_reads++;
@@ -197,13 +194,51 @@ static pgq_code read_store(pgq_tiercache *c, uint64_t page, void *contents)
     return PGQ_OK;
 }
 
-/* The contents of a page that is not in memory, which it comes to if there is room. */
-static pgq_code load(pgq_tiercache *c, uint64_t page, void *contents)
+/*
+ * One page, for which a frame is reserved if one is free. `map` is released meanwhile, and *again becomes true if the page
+ * was written then: what was read may be old. If another thread has brought the page to memory, its contents count.
+ */
+static pgq_code read_one(pgq_tiercache *c, uint64_t page, void *contents, bool *again)
+{
+    uint32_t *writes = &c->writes[page % WRITES], before = *writes;
+    bool reserves = c->memory.free_count > 0 && c->reserved < c->memory.n / 4;
+    uint32_t frame = reserves ? tier_take(&c->memory) : TABLE_NONE;
+
+    c->reserved += reserves;
+    pthread_mutex_unlock(&c->map);
+    bool read = read_all(c, PGQ_TIERCACHE_FILE_STORE, contents, PAGE, PAGE * page);
+    pthread_mutex_lock(&c->map);
+    c->reserved -= reserves;
+    if (reserves)
+        c->memory.free[c->memory.free_count++] = frame;
+    *again = *writes != before;
+    if (*again)
+        return PGQ_OK;
+    if (!read)
+        return PGQ_TIERCACHE_READ;
+    c->counts.store_reads++;
+    c->expected = page + 1;
+    if (reserves && tier_find(&c->memory, page) == TABLE_NONE)
+        keep(c, page, 0, contents);
+    return PGQ_OK;
+}
+
+static pgq_code read_store(pgq_tiercache *c, uint64_t page, void *contents, bool *again)
+{
+    uint32_t n = pages_ahead(c, page);
+
+    if (n > 1 && n > c->memory.free_count)
+        n = c->memory.free_count > 0 ? c->memory.free_count : 1;
+    return n > 1 ? read_ahead(c, page, n, contents) : read_one(c, page, contents, again);
+}
+
+/* The contents of a page that is not in memory, which it comes to if there is room. *again: as of read_one. */
+static pgq_code load(pgq_tiercache *c, uint64_t page, void *contents, bool *again)
 {
     uint32_t slot = tier_find(&c->ssd, page);
 
     if (slot == TABLE_NONE)
-        return read_store(c, page, contents);
+        return read_store(c, page, contents, again);
     if (ssd_get(c, slot, contents)) {
         c->counts.ssd_hits++;
         c->ssd.policy.calls->hit(&c->ssd.policy, slot);
@@ -213,7 +248,7 @@ static pgq_code load(pgq_tiercache *c, uint64_t page, void *contents)
     if (c->ssd.dirty[slot])
         return PGQ_TIERCACHE_LOST;
     ssd_forget(c, slot);
-    return read_store(c, page, contents);
+    return read_store(c, page, contents, again);
 }
 
 pgq_status pgq_tiercache_read(pgq_tiercache *c, uint64_t page, void *contents)
@@ -225,18 +260,21 @@ pgq_status pgq_tiercache_read(pgq_tiercache *c, uint64_t page, void *contents)
     if (page >= c->options.pages)
         return refused(PGQ_TIERCACHE_PAGE, 0);
     pthread_mutex_lock(&c->map);
-    uint32_t frame = tier_find(&c->memory, page);
-    if (frame == TABLE_NONE) {
-        /* Without room a page is read past the memory. */
-        (void)make_room(c, tier_find(&c->ssd, page) == TABLE_NONE ? pages_ahead(c, page) : 1);
-        frame = tier_find(&c->memory, page);
-    }
-    if (frame != TABLE_NONE) {
-        c->counts.memory_hits++;
-        c->memory.policy.calls->hit(&c->memory.policy, frame);
-        memcpy(contents, frame_of(c, frame), PAGE);
-    } else {
-        code = load(c, page, contents);
+    for (bool again = true; again;) {
+        again = false;
+        uint32_t frame = tier_find(&c->memory, page);
+        if (frame == TABLE_NONE) {
+            /* Without room a page is read past the memory. */
+            (void)make_room(c, tier_find(&c->ssd, page) == TABLE_NONE ? pages_ahead(c, page) : 1);
+            frame = tier_find(&c->memory, page);
+        }
+        if (frame != TABLE_NONE) {
+            c->counts.memory_hits++;
+            c->memory.policy.calls->hit(&c->memory.policy, frame);
+            memcpy(contents, frame_of(c, frame), PAGE);
+        } else {
+            code = load(c, page, contents, &again);
+        }
     }
     pthread_mutex_unlock(&c->map);
     return (pgq_status){code, 0};
@@ -269,6 +307,7 @@ pgq_status pgq_tiercache_write(pgq_tiercache *c, uint64_t page, const void *cont
         memcpy(frame_of(c, frame), contents, PAGE);
         c->memory.versions[frame] = ++c->version;
         c->memory.dirty[frame] = true;
+        c->writes[page % WRITES]++;
         uint32_t slot = tier_find(&c->ssd, page);
         if (slot != TABLE_NONE)
             ssd_forget(c, slot);

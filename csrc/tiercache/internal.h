@@ -3,7 +3,8 @@
  * The cache, as its files see it. Internal.
  *
  * Two locks. `map` guards all below it; a hit holds nothing else. `flushing` makes write-backs one at a time; it is taken
- * before `map`. While the durable store is written and synced, `map` is free: reads and writes of other threads go on.
+ * before `map`. While the durable store is written and synced, and while one page is read from it, `map` is free: reads
+ * and writes of other threads go on.
  */
 #ifndef PGQUERN_TIERCACHE_INTERNAL_H
 #define PGQUERN_TIERCACHE_INTERNAL_H
@@ -19,6 +20,7 @@
 #define BLOCK_PAGES ((uint32_t)PGQ_TIERCACHE_BLOCK_PAGES)
 #define SECTOR      512
 #define SLOT        (SECTOR + PAGE)
+#define WRITES      256
 
 /* Entries 0 to n - 1 that hold a page each: the frames of the memory, the slots of the SSD. */
 typedef struct tier {
@@ -52,6 +54,9 @@ struct pgq_tiercache {
     uint8_t *slot_buffer; /* a slot as it stands on the SSD */
     uint64_t version;     /* the last one given */
     uint64_t expected;    /* the page whose reading continues a sequential scan */
+    uint32_t reserved;    /* frames, free no more, for pages that are being read */
+    uint32_t
+        writes[WRITES]; /* to the pages of the same remainder: a page that is being read may be written */
     pgq_tiercache_counts counts;
 
     bool ssd_in_use;        /* pages may be put on it */

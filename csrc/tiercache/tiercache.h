@@ -34,7 +34,7 @@ typedef enum pgq_tiercache_file {
  * The file operations, in the manner of pread, pwrite and fsync. read and write return the bytes moved, which may be
  * fewer than asked for, 0 at the end of the file (read), or -1. sync returns 0 or -1. A write is durable once a later
  * sync of its file has returned 0; until then a crash may keep any of its sectors. All are called with the same
- * context, by the thread that called the cache; write and sync of the store also while another thread reads.
+ * context, by the thread that called the cache. Several threads may read the store at once, also while one writes or syncs it.
  */
 typedef struct pgq_tiercache_files {
     void *context;
@@ -110,7 +110,8 @@ void pgq_tiercache_close(pgq_tiercache *cache);
  * SSD. It fails with PGQ_TIERCACHE_WRITE_BACK if that did not succeed, or if a write-back has failed since the last
  * fsync, be it one that only made room. What is still dirty is tried again by the next fsync.
  *
- * A read that misses memory holds the cache's lock until the device answers; the store is written and synced without it.
+ * A read of the SSD, or of several pages of a scan, holds the cache's lock until the device answers. A single page is read
+ * from the store without it, and the store is written and synced without it.
  *
  * After a crash each page holds what it held at the last successful fsync, or what was written later; each sector of a
  * page by itself, since the store may tear a page that was being written.

@@ -29,12 +29,15 @@ NotNoted == FALSE
 DropAny(p) == TRUE
 \* A dirty page's slot is taken.
 TakeAny(s) == TRUE
+\* A write does not look at what is being read.
+NoticesNot(p) == FALSE
 \* The memory is never full.
 NeverFull == TRUE
 \* The write-back stops.
 Unfair == Spec
 
 \* Denials of states that must be reached.
+NeverOld == reading # None => ~reading.old
 NeverOnlyOnSsd == \A s \in Slots : held[s] # None /\ held[s].dirty => InMemory(held[s].page)
 NeverTakenOverDirty == ~(crashes > 0 /\ writes = 1 /\ \E s \in Slots : held[s] # None /\ held[s].dirty)
 NeverRetired == mounts.control = mounts.ssd

@@ -3,8 +3,9 @@
 (* A page cache in three tiers: memory, an SSD that may be lost whole, and *)
 (* a durable store.  Users read and write pages, and call fsync.  Write-   *)
 (* backs take time: they gather, take old contents off the SSD, write the  *)
-(* store, sync it, and call the pages clean.  Meanwhile anything may       *)
-(* happen: writes, evictions, failures, and a crash.                       *)
+(* store, sync it, and call the pages clean.  Reads of the store take time *)
+(* too.  Meanwhile anything may happen: writes, evictions, failures, and a *)
+(* crash.                                                                  *)
 (*                                                                         *)
 (* Contents are numbers: each write of a page gives it the next one.       *)
 (* A page is one sector here: a page torn by a crash is, sector by sector, *)
@@ -12,6 +13,7 @@
 (*                                                                         *)
 (* Simplified: all pages are of one block, so that each write-back has the *)
 (* clean neighbours in its hands, too.  The choice of victims is free.     *)
+(* One read of the store is on its way at a time.                          *)
 (* A read of a device does not fail.                                       *)
 (*                                                                         *)
 (* How to break it: the mutants of MCtiercache.                            *)
@@ -34,6 +36,7 @@ VARIABLES
     disk,       \* [slot -> what the SSD gives to a read], None: not valid
     diskMay,    \* [slot -> the set of what a crash may leave there]
     ssdInUse,
+    reading,    \* None, or a page that is read from the store, v: what is read, old: it was written since
     mounts,     \* control, ssd: the numbers of the last mount that they tell
     store,      \* [page -> what the store gives to a read]
     durable,    \* [page -> the set of what may be durable]; a set of one, unless a sync has failed
@@ -44,7 +47,7 @@ VARIABLES
     lied,       \* ghost: an fsync has hidden a failure
     writes, failures, crashes
 
-cacheVars == <<memory, held, stale, ssdInUse>>
+cacheVars == <<memory, held, stale, ssdInUse, reading>>
 ssdVars   == <<disk, diskMay, mounts>>
 storeVars == <<store, durable, pending>>
 ghosts    == <<newest, synced>>
@@ -61,7 +64,7 @@ Init ==
     /\ memory = [p \in Pages |-> None]
     /\ held = [s \in Slots |-> None] /\ stale = {}
     /\ disk = held /\ diskMay = [s \in Slots |-> {None}]
-    /\ ssdInUse = TRUE /\ mounts = [control |-> 1, ssd |-> 1]
+    /\ ssdInUse = TRUE /\ reading = None /\ mounts = [control |-> 1, ssd |-> 1]
     /\ store = newest /\ durable = [p \in Pages |-> {0}] /\ pending = [p \in Pages |-> None]
     /\ flush = [f \in Flushers |-> Idle]
     /\ failed = FALSE /\ unreported = FALSE /\ lied = FALSE
@@ -91,9 +94,24 @@ Room == Cardinality({p \in Pages : InMemory(p)}) < Frames
 -----------------------------------------------------------------------------
 (* Reads and writes *)
 
-Load(p) ==
-    /\ ~InMemory(p) /\ Room
+LoadFromSsd(p) ==
+    /\ ~InMemory(p) /\ Room /\ OnSsd(p)
     /\ memory' = [memory EXCEPT ![p] = Copy(View(p), FALSE)]
+    /\ UNCHANGED <<ghosts, held, stale, ssdInUse, reading, ssdVars, storeVars, flush, reports, bounds>>
+
+\* What a read gives that takes time is the oldest that it may be.
+BeginRead(p) ==
+    /\ reading = None /\ ~InMemory(p) /\ ~OnSsd(p)
+    /\ reading' = [page |-> p, v |-> store[p], old |-> FALSE]
+    /\ UNCHANGED <<ghosts, memory, held, stale, ssdInUse, ssdVars, storeVars, flush, reports, bounds>>
+
+\* Old contents are read again; others are the user's, and go to memory unless they are there.
+EndRead ==
+    /\ reading # None
+    /\ reading' = None
+    /\ \/ UNCHANGED memory
+       \/ /\ ~reading.old /\ ~InMemory(reading.page) /\ Room
+          /\ memory' = [memory EXCEPT ![reading.page] = Copy(reading.v, FALSE)]
     /\ UNCHANGED <<ghosts, held, stale, ssdInUse, ssdVars, storeVars, flush, reports, bounds>>
 
 \* Older contents on the SSD do not count any more.
@@ -101,11 +119,13 @@ Forget(slots) ==
     /\ held' = [s \in Slots |-> IF s \in slots THEN None ELSE held[s]]
     /\ stale' = stale \cup slots
 
+Notices(p) == reading.page = p
 Write(p) ==
     /\ writes < MaxWrites /\ (InMemory(p) \/ Room)
     /\ newest' = [newest EXCEPT ![p] = @ + 1]
     /\ memory' = [memory EXCEPT ![p] = Copy(newest[p] + 1, TRUE)]
     /\ Forget(SlotOf(p))
+    /\ reading' = IF reading # None /\ Notices(p) THEN [reading EXCEPT !.old = TRUE] ELSE reading
     /\ writes' = writes + 1
     /\ UNCHANGED <<synced, ssdInUse, ssdVars, storeVars, flush, reports, failures, crashes>>
 
@@ -124,7 +144,7 @@ Evict(p, s) ==
        held' = [held EXCEPT ![s] = what] /\ PutOnDisk(s, what)
     /\ stale' = stale \ {s}
     /\ memory' = [memory EXCEPT ![p] = None]
-    /\ UNCHANGED <<ghosts, ssdInUse, mounts, storeVars, flush, reports, bounds>>
+    /\ UNCHANGED <<ghosts, ssdInUse, reading, mounts, storeVars, flush, reports, bounds>>
 
 \* The write to the SSD fails: part of it may be there, or the whole. The page stays in memory.
 EvictFails(p, s) ==
@@ -133,13 +153,13 @@ EvictFails(p, s) ==
     /\ \E what \in {None, Slot(p, memory[p].v, memory[p].dirty)} : PutOnDisk(s, what)
     /\ Forget({s})
     /\ failures' = failures + 1
-    /\ UNCHANGED <<ghosts, memory, ssdInUse, mounts, storeVars, flush, reports, writes, crashes>>
+    /\ UNCHANGED <<ghosts, memory, ssdInUse, reading, mounts, storeVars, flush, reports, writes, crashes>>
 
 MayDrop(p) == ~memory[p].dirty
 Drop(p) ==
     /\ InMemory(p) /\ MayDrop(p)
     /\ memory' = [memory EXCEPT ![p] = None]
-    /\ UNCHANGED <<ghosts, held, stale, ssdInUse, ssdVars, storeVars, flush, reports, bounds>>
+    /\ UNCHANGED <<ghosts, held, stale, ssdInUse, reading, ssdVars, storeVars, flush, reports, bounds>>
 
 -----------------------------------------------------------------------------
 (* Write-back *)
@@ -166,7 +186,7 @@ Gather(f, fsync) ==
             /\ diskMay' = [s \in Slots |-> diskMay[s] \cup {disk'[s]}]
             /\ stale' = {}
        ELSE UNCHANGED <<disk, diskMay, stale>>
-    /\ UNCHANGED <<ghosts, memory, held, ssdInUse, mounts, storeVars, reports, bounds>>
+    /\ UNCHANGED <<ghosts, memory, held, ssdInUse, reading, mounts, storeVars, reports, bounds>>
 
 SyncedDisk == [s \in Slots |-> {disk[s]}]
 SyncSsd(f) ==
@@ -183,7 +203,7 @@ Retire(f) ==
     /\ held' = [s \in Slots |-> IF held[s] # None /\ held[s].dirty THEN held[s] ELSE None]
     /\ \/ Works /\ mounts' = [mounts EXCEPT !.control = NextMount] /\ Goto(f, "write")
        \/ Fails /\ UNCHANGED mounts /\ Goto(f, "failed")
-    /\ UNCHANGED <<ghosts, memory, stale, disk, diskMay, storeVars, reports, writes, crashes>>
+    /\ UNCHANGED <<ghosts, memory, stale, reading, disk, diskMay, storeVars, reports, writes, crashes>>
 
 \* If a write fails, part of it may have come there.
 WriteStore(f) ==
@@ -229,7 +249,7 @@ Succeed(f) ==
     /\ CallClean(f)
     /\ Report(f, failed)
     /\ flush' = [flush EXCEPT ![f] = Idle]
-    /\ UNCHANGED <<newest, stale, ssdInUse, ssdVars, storeVars, bounds>>
+    /\ UNCHANGED <<newest, stale, ssdInUse, reading, ssdVars, storeVars, bounds>>
 
 \* Everything stays dirty; the next fsync gives the error.
 AfterFailure(f) == UNCHANGED <<memory, held>>
@@ -240,7 +260,7 @@ Fail(f) ==
     /\ IF flush[f].fsync THEN Report(f, TRUE)
        ELSE failed' = NoteFailure /\ unreported' = TRUE /\ UNCHANGED <<synced, lied>>
     /\ flush' = [flush EXCEPT ![f] = Idle]
-    /\ UNCHANGED <<newest, stale, ssdInUse, ssdVars, storeVars, bounds>>
+    /\ UNCHANGED <<newest, stale, ssdInUse, reading, ssdVars, storeVars, bounds>>
 
 Flush(f) ==
     \/ \E fsync \in BOOLEAN : Gather(f, fsync)
@@ -278,7 +298,7 @@ Crash ==
                 /\ held' = taken
                 /\ stale' = {s \in Slots : disk'[s] # None /\ taken[s] = None}
                 /\ newest' = [p \in Pages |-> IF of(p) = {} THEN left[p] ELSE taken[CHOOSE s \in of(p) : TRUE].v]
-    /\ memory' = [p \in Pages |-> None]
+    /\ memory' = [p \in Pages |-> None] /\ reading' = None
     /\ pending' = [p \in Pages |-> None]
     /\ ssdInUse' = TRUE
     /\ mounts' = [control |-> mounts.control + 1, ssd |-> mounts.control + 1]
@@ -288,7 +308,8 @@ Crash ==
 
 -----------------------------------------------------------------------------
 Next ==
-    \/ \E p \in Pages : Load(p) \/ Write(p) \/ Drop(p) \/ \E s \in Slots : Evict(p, s) \/ EvictFails(p, s)
+    \/ EndRead
+    \/ \E p \in Pages : LoadFromSsd(p) \/ BeginRead(p) \/ Write(p) \/ Drop(p) \/ \E s \in Slots : Evict(p, s) \/ EvictFails(p, s)
     \/ \E f \in Flushers : Flush(f)
     \/ Crash
 
@@ -299,12 +320,15 @@ TypeOK ==
     /\ newest \in [Pages -> Nat] /\ synced \in [Pages -> Nat] /\ store \in [Pages -> Nat]
     /\ \A p \in Pages : memory[p] = None \/ memory[p] \in [v : Nat, dirty : BOOLEAN]
     /\ \A s \in Slots : held[s] = None \/ held[s] \in [page : Pages, v : Nat, dirty : BOOLEAN]
+    /\ reading = None \/ reading \in [page : Pages, v : Nat, old : BOOLEAN]
     /\ stale \subseteq Slots /\ \A s \in stale : held[s] = None
     /\ Cardinality({p \in Pages : InMemory(p)}) <= Frames
     /\ \A p \in Pages : Cardinality(SlotOf(p)) <= 1
 
 \* A read gives the newest contents.
-ReadsNewest == \A p \in Pages : View(p) = newest[p]
+ReadsNewest ==
+    /\ \A p \in Pages : View(p) = newest[p]
+    /\ reading # None /\ ~reading.old => reading.v = newest[reading.page]
 
 \* What the SSD holds of a page is its newest contents: old ones are never read.
 SsdIsNewest == \A s \in Slots : held[s] # None => held[s].v = newest[held[s].page]

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: PostgreSQL
 """The kernel and the oracle side by side: each answer, each page's place, and each operation on a file."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from random import Random
 from typing import Any
@@ -220,7 +220,7 @@ def test_a_restart_takes_the_newer_of_two_slots() -> None:
     cache.close()
 
 
-def crc32c(data: bytes) -> int:
+def crc32c(data: bytes | bytearray) -> int:
     """CRC-32C, bit by bit."""
     crc = 2**32 - 1
     for byte in data:
@@ -245,6 +245,84 @@ def test_the_checksum_is_crc_32c_by_tables_and_by_the_cpu() -> None:
     slot = ssd[put.offset : put.offset + SLOT]
     found, slot[36:40] = int.from_bytes(slot[36:40], "little"), bytes(4)
     assert found == crc32c(slot)
+
+
+class Meddling(Disk):
+    """Another thread's calls, made while a page of the store is on its way: `meanwhile(page)`, once it was read."""
+
+    def __init__(self) -> None:
+        super().__init__(PAGES, 0)
+        self.meanwhile: Callable[[int], None] | None = None
+
+    def read(self, file: File, size: int, offset: int) -> bytes:
+        found = super().read(file, size, offset)
+        if file is File.STORE and self.meanwhile is not None:
+            self.meanwhile(offset // ref.PAGE_SIZE)
+        return found
+
+
+def page_contents(number: int) -> bytes:
+    return number.to_bytes(8, "little") * (ref.PAGE_SIZE // 8)
+
+
+@pytest.fixture
+def meddling() -> Iterator[tuple[Meddling, TierCache]]:
+    """Sixteen frames, and no SSD; page p holds page_contents(p), and the memory has the last ones."""
+    disk = Meddling()
+    cache = TierCache(disk, pages=PAGES, frames=16, slots=0, batch=1, policy="lru")
+    for page in range(PAGES):
+        cache.write(page, page_contents(page))
+    cache.fsync()
+    yield disk, cache
+    cache.close()
+
+
+def test_a_page_that_is_written_while_it_is_read_is_read_again(meddling: tuple[Meddling, TierCache]) -> None:
+    """It is written back and evicted, too: when the read ends, no tier has it, as when the read began."""
+    disk, cache = meddling
+
+    def meanwhile(_page: int) -> None:
+        disk.meanwhile = None
+        cache.write(0, page_contents(1000))
+        cache.fsync()
+        for page in range(PAGES - 1, PAGES - 33, -1):
+            cache.read(page)
+        assert cache.where(0) == 0
+
+    disk.meanwhile = meanwhile
+    assert cache.read(0) == page_contents(1000)
+    assert cache.read(0) == page_contents(1000)
+
+
+def test_a_page_that_two_read_is_kept_once(meddling: tuple[Meddling, TierCache]) -> None:
+    disk, cache = meddling
+
+    def meanwhile(page: int) -> None:
+        disk.meanwhile = None
+        assert cache.read(page) == page_contents(page)
+
+    for first in (0, 2, 4):
+        disk.meanwhile = meanwhile
+        assert cache.read(first) == page_contents(first)
+    for page in reversed(range(PAGES)):
+        assert cache.read(page) == page_contents(page)
+
+
+def test_more_readers_than_frames(meddling: tuple[Meddling, TierCache]) -> None:
+    """Each begins while the one before waits for the store; a quarter of the frames is reserved at most."""
+    disk, cache = meddling
+    readers = 20
+
+    def meanwhile(page: int) -> None:
+        if page < 2 * readers:
+            assert cache.read(page + 2) == page_contents(page + 2)
+
+    disk.meanwhile = meanwhile
+    assert cache.read(0) == page_contents(0)
+    disk.meanwhile = None
+    for page in reversed(range(PAGES)):
+        assert cache.read(page) == page_contents(page)
+    assert sum(cache.where(page) != 0 for page in range(PAGES)) == 16
 
 
 class SideBySideLru(SideBySide):
