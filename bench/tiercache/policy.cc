@@ -3,8 +3,9 @@
 // How often does a policy find a page in a cache of a share of the pages? Counted, not timed: a "nanosecond" is a reference
 // to a page, and the figure is references for each hit. `optimum` is Belady's: of what it holds and what comes, the page
 // whose next use is farthest goes. Traces: zipf (s = 0.9 over 20,000 pages), scan (a zipf of 2,000 hot pages, with scans of
-// 10,000 others between), shift (a zipf whose hot pages change four times).
+// 10,000 others between), shift (a zipf whose hot pages change four times), server16 (recorded: tests/tiercache/record.py).
 #include <cmath>
+#include <fstream>
 #include <map>
 #include <set>
 #include <unordered_map>
@@ -73,6 +74,17 @@ Trace shift_trace()
     return pages;
 }
 
+Trace recorded_trace()
+{
+    std::ifstream lines("build/bench/tiercache/server16.txt");
+    Trace pages;
+    for (uint64_t page; lines >> page;)
+        pages.push_back(page);
+    if (pages.empty())
+        bench::fail("build/bench/tiercache/server16.txt is missing: make build/bench/tiercache/bench");
+    return pages;
+}
+
 uint64_t most_hits(const Trace &pages, size_t frames)
 {
     std::vector<uint64_t> next(pages.size());
@@ -130,6 +142,8 @@ const bench::Registration policies{[] {
         add_policy("zipf", zipf_trace, percent);
         add_policy("scan", scan_trace, percent);
         add_policy("shift", shift_trace, percent);
+        add_policy("server16", recorded_trace, percent);
     }
+    add_policy("server16", recorded_trace, 2);
 }};
 } // namespace
