@@ -67,7 +67,7 @@ kernels: $(BUILD)/lib/libpgquern.a $(BUILD)/lib/libpgquern.so $(BUILD)/ffi/$(FFI
 
 kernels-asan: $(BUILD)/ffi-asan/$(FFI) ## the binding's twin under ASan and UBSan (10 s)
 
-LINT_SOURCES := $(KERNEL_SOURCES) $(KERNEL_HEADERS) $(wildcard tests/*/*.c bench/*.[ch]* bench/*/*.[ch] bench/*/*.cc)
+LINT_SOURCES := $(KERNEL_SOURCES) $(KERNEL_HEADERS) $(wildcard tests/*/*.c bench/*.[ch]* bench/*/*.[ch] bench/*/*.cc bench/*/*/*.h bench/*/*/*.cc)
 LINT_CLANG   := $(KERNEL_SOURCES:csrc/%.c=$(BUILD)/lint/%.o)
 
 # The warnings of the second compiler. The build itself shows those of the first one.

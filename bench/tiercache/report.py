@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: PostgreSQL
+"""The part of the report and of the figures on the file I/O stack (stack.py), and on hit rates (policy.cc)."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from markupsafe import Markup
+from matplotlib import pyplot as plt
+from matplotlib.axes import Axes
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+from bench import plots
+from bench.tiercache.stack import CONFIGURATIONS, DEVICES
+from tools.results import Result
+
+NAMES = [configuration.name for configuration in CONFIGURATIONS]
+PLAIN, ONE, ALL = plots.UPSTREAM[0], plots.OURS[2], plots.OURS[1]
+PANELS = {
+    "transactions_a_second": "transactions a second",
+    "read_p999_ms": "99.9th percentile of a read, ms",
+    "commit_p99_ms": "99th percentile of a commit, ms",
+}
+POLICIES = {"lru": ("LRU", PLAIN), "s3fifo": ("S3-FIFO", ALL), "optimum": ("optimum", plots.UPSTREAM[2])}
+
+
+def _colour(name: str) -> str:
+    return PLAIN if name == "plain" else ALL if name.startswith("all") else ONE
+
+
+def _number(x: float) -> str:
+    return f"{x:,.0f}" if x >= 100 else f"{x:.2g}" if x >= 10 else f"{x:.2f}"
+
+
+def _panel(axes: Axes, items: dict[str, dict[str, Any]], key: str) -> None:
+    """A line for each configuration: the median, and the range of the rounds."""
+    for y, (name, item) in enumerate(items.items()):
+        low, high = item["range"][key]
+        axes.plot([low, high], [y, y], color=_colour(name), lw=5, alpha=0.3, solid_capstyle="round")
+        axes.plot(item[key], y, "o", ms=8, color=_colour(name))
+        axes.annotate(_number(item[key]), (item[key], y), (0, 7), ha="center", textcoords="offset points", fontsize=8)
+    axes.set(yticks=range(len(items)), yticklabels=list(items), ylim=(len(items) - 0.5, -0.7))
+    if key != "transactions_a_second":
+        axes.set_xscale("log")
+        axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:g}"))
+        axes.xaxis.set_minor_formatter(NullFormatter())
+    else:
+        axes.set_xlim(left=0)
+
+
+def stack_picture(items: Sequence[dict[str, Any]]) -> Markup:
+    """A row for each device, a column for each figure."""
+    with plt.rc_context(plots.STYLE):
+        figure, rows = plt.subplots(2, 3, figsize=(13, 7.4), layout="constrained", sharey=True)
+        for device, row in zip(DEVICES, rows, strict=True):
+            here = {item["parts"]: item for item in items if item["device"] == device}
+            for (key, title), axes in zip(PANELS.items(), row, strict=True):
+                _panel(axes, {name: here[name] for name in NAMES}, key)
+                axes.set_title(f"{device}: {title}", fontsize=10, loc="left")
+        return Markup(plots.svg(figure))
+
+
+def hit_rates(found: Sequence[Result]) -> dict[str, dict[str, float]]:
+    """Hits a reference of each policy, by trace and size of the cache, from the benchmarks of kind policy."""
+    rates: dict[str, dict[str, float]] = {}
+    for item in (i.model_dump() for result in found if result.layer == "bench" for i in result.items):
+        config = item.get("config", {})
+        if config.get("kind") == "policy" and item["variant"] in POLICIES:
+            rates.setdefault(f"{config['trace']}\n{config['percent']} %", {})[item["variant"]] = 1 / item["ns"]
+    return rates
+
+
+def hits_picture(rates: dict[str, dict[str, float]]) -> Markup:
+    """Three bars a trace."""
+    with plt.rc_context(plots.STYLE):
+        figure, axes = plt.subplots(figsize=(max(8.2, 0.9 * len(rates)), 2.8), layout="constrained")
+        for i, (policy, (label, colour)) in enumerate(POLICIES.items()):
+            places = [place + 0.27 * (i - 1) for place in range(len(rates))]
+            axes.bar(places, [100 * rate[policy] for rate in rates.values()], 0.25, color=colour, label=label)
+        axes.set(xticks=range(len(rates)), xticklabels=list(rates), ylabel="hits, % of references", ylim=(0, 100))
+        axes.legend(frameon=False, fontsize=8.5, ncols=3)
+        return Markup(plots.svg(figure))
+
+
+def seed_rows(items: Sequence[dict[str, Any]]) -> list[list[str]]:
+    """What the deck says; ours on each device, and how much better than plain."""
+    of = {(item["device"], item["parts"]): item for item in items}
+
+    def beside(key: str, fewer: bool, one: str = "all four", than: str = "plain") -> list[str]:
+        cells = []
+        for device in DEVICES:
+            plain, ours = of[device, than][key], of[device, one][key]
+            times = (plain / ours if fewer else ours / plain) if ours and plain else 0
+            cells.append(f"{_number(plain)} → {_number(ours)} ({times:.2g} times)")
+        return cells
+
+    rows = {
+        "99th percentile beside checkpoints: 31.37 → 5.77 ms": (
+            "commit_p99_ms",
+            True,
+            "99th percentile of a commit, ms",
+        ),
+        "stable response without extra hardware": ("read_p999_ms", True, "99.9th percentile of a read, ms"),
+        "twice the throughput": ("transactions_a_second", False, "transactions a second"),
+        "pages of 8 KiB in blocks of 128 KiB": ("store_writes", True, "writes to the store for 1000 transactions"),
+        "a local SSD as an extension of memory": ("store_reads", True, "reads of the store for 1000 transactions"),
+    }
+    found = [[says, what, *beside(key, fewer)] for says, (key, fewer, what) in rows.items()]
+    locks = beside("transactions_a_second", False, "rangelock alone")
+    atomic = beside("log_mb", True, "all four, atomic device", "all four")
+    return [
+        *found,
+        ["range locks in the place of the file lock", "transactions a second, rangelock alone", *locks],
+        ["4 to 12 times with atomic writes (throughput)", "MB of log for 1000, images → atomic device", *atomic],
+    ]  # fmt: skip
+
+
+def _stack(found: Sequence[Result]) -> dict[str, Any] | None:
+    return next((result.model_dump() for result in found if result.layer == "stack"), None)
+
+
+def context(found: Sequence[Result]) -> dict[str, Any]:
+    """What report.html is rendered with."""
+    stack, rates = _stack(found), hit_rates(found)
+    return {
+        "stack": stack,
+        "picture": stack_picture(stack["items"]) if stack else "",
+        "rows": seed_rows(stack["items"]) if stack else [],
+        "devices": list(DEVICES),
+        "hits": hits_picture(rates) if rates else "",
+        "rates": rates,
+    }
+
+
+def figures(found: Sequence[Result]) -> list[str]:
+    """Sections of bench/figures/CPU.md."""
+    stack = _stack(found)
+    if stack is None:
+        return []
+    rows = [
+        f"| {i['device']} | {i['parts']} | {i['transactions_a_second']:,.0f} | {i['read_p99_ms']:.2f} "
+        f"| {i['read_p999_ms']:.2f} | {i['commit_p50_ms']:.2f} | {i['commit_p99_ms']:.1f} | {i['store_reads']:.0f} "
+        f"| {i['store_writes']:.0f} | {i['mb']:.2f} |"
+        for i in stack["items"]
+    ]
+    return [
+        "### The file I/O stack, each part alone and all together (`make stack`)",
+        "",
+        f"Medians of {stack['rounds']} rounds, {stack['threads']} threads beside checkpoints; requests and MB for 1000 "
+        "transactions.",
+        "",
+        "| device | parts | transactions a second | read p99, ms | p99.9 | commit p50 | commit p99 | store reads "
+        "| store writes | MB written |",
+        "|---|---|---|---|---|---|---|---|---|---|",
+        *rows,
+        "",
+    ]

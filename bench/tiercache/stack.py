@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: PostgreSQL
+"""The file I/O stack of four parts, each alone and all together, beside the plain one: bench/tiercache/stack/.
+
+    python -m bench.tiercache.stack         (about 3 minutes)
+
+The plain stack has one lock for the file, takes requests in the order in which they come, writes back page by page, and
+does not protect pages. Each configuration runs on real files, and on a simulated volume; the configurations take turns.
+Figures are medians of the rounds. Nothing is judged by the clock; a run fails if a restart does not find all pages.
+"""
+
+import json
+import subprocess
+import time
+from pathlib import Path
+from statistics import median
+from typing import Any, NamedTuple
+
+import click
+from rich.table import Table
+
+from tools import progress, results
+
+PROGRAM = Path("build/bench/tiercache/stack/stack")
+FILES = Path("build/bench/tiercache/stack/files")
+THREADS = 8
+ALL = "rangelock,ioshares,tiercache"
+Figures = dict[str, Any]
+
+
+class Configuration(NamedTuple):
+    """Which parts are in the place of the plain ones."""
+
+    name: str
+    parts: str
+    protection: str
+
+
+CONFIGURATIONS = (
+    Configuration("plain", "none", "none"),
+    Configuration("rangelock alone", "rangelock", "none"),
+    Configuration("ioshares alone", "ioshares", "none"),
+    Configuration("tiercache alone", "tiercache", "none"),
+    Configuration("tornpage alone", "none", "images"),
+    Configuration("rangelock and ioshares", "rangelock,ioshares", "none"),
+    Configuration("all four", ALL, "images"),
+    Configuration("all four, double write", ALL, "double write"),
+    Configuration("all four, atomic device", ALL, "atomic"),
+)
+DEVICES = {"real files": str(FILES), "simulated volume": "volume"}
+
+
+def run(configuration: Configuration, folder: str, seconds: float) -> Figures:
+    """The figures of one run. ClickException: the program has failed."""
+    command = [str(PROGRAM), configuration.parts, configuration.protection, folder, str(seconds), str(THREADS)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise click.ClickException(f"{configuration.name} failed: {done.stderr[-500:] or done.stdout[-200:]}")
+    found: Figures = json.loads(done.stdout)
+    return found
+
+
+def summary(found: Figures) -> Figures:
+    """What table and report show: latencies in ms, and counts for each 1000 transactions."""
+    commits = found["commits"]["n"]
+    store = found["store"]
+    transactions = (found["reads"]["n"] + commits) / 1000
+    written = {file: found[file]["bytes_written"] for file in ("store", "ssd", "log", "area")}
+    return {
+        "transactions_a_second": 1000 * transactions / found["seconds"],
+        "read_p50_ms": found["reads"]["p50"] / 1000,
+        "read_p99_ms": found["reads"]["p99"] / 1000,
+        "read_p999_ms": found["reads"]["p999"] / 1000,
+        "commit_p50_ms": found["commits"]["p50"] / 1000,
+        "commit_p99_ms": found["commits"]["p99"] / 1000,
+        "checkpoint_ms": found["checkpoint_ms"],
+        "store_reads": store["reads"] / transactions,
+        "store_writes": store["writes"] / transactions,
+        "bytes_a_write": store["bytes_written"] / max(1, store["writes"]),
+        "log_mb": written["log"] / 1e6 / transactions,
+        "mb": sum(written.values()) / 1e6 / transactions,
+    }
+
+
+def over_rounds(runs: list[Figures]) -> Figures:
+    """The medians, and under "range" the smallest and largest value of each number."""
+    rounds = {key: [summary(found)[key] for found in runs] for key in summary(runs[0])}
+    middle = {key: median(values) for key, values in rounds.items()}
+    return middle | {"range": {key: [min(values), max(values)] for key, values in rounds.items()}}
+
+
+def show(device: str, figures: dict[str, Figures]) -> None:
+    table = Table(title=f"{device}: {THREADS} threads beside checkpoints", title_justify="left")
+    table.add_column("parts", no_wrap=True)
+    heads = ("a second", "read p99", "p99.9", "commit p50", "p99 ms", "checkpoint ms", "reads / 1000", "writes",
+             "bytes of one", "MB written")  # fmt: skip
+    for head in heads:
+        table.add_column(head, justify="right")
+    for name, f in figures.items():
+        table.add_row(
+            name, f"{f['transactions_a_second']:,.0f}", f"{f['read_p99_ms']:.2f}", f"{f['read_p999_ms']:.2f}",
+            f"{f['commit_p50_ms']:.2f}", f"{f['commit_p99_ms']:.1f}", f"{f['checkpoint_ms']:.0f}",
+            f"{f['store_reads']:.0f}", f"{f['store_writes']:.0f}", f"{f['bytes_a_write']:,.0f}",
+            f"{f['mb']:.2f}",
+        )  # fmt: skip
+    progress.console().print(table)
+
+
+@click.command()
+@click.option("--seconds", default=1.5, show_default=True, help="of each run that are measured")
+@click.option("--rounds", default=3, show_default=True, help="runs of each configuration")
+def main(seconds: float, rounds: int) -> None:
+    """Run each configuration on each device, print the figures, and write them to build/results/stack/."""
+    started = time.monotonic()
+    FILES.mkdir(parents=True, exist_ok=True)
+    runs: dict[tuple[str, str], list[Figures]] = {}
+    with progress.bar(progress.console()) as bar:
+        task = bar.add_task("", total=rounds * len(DEVICES) * len(CONFIGURATIONS))
+        for _ in range(rounds):
+            for device, folder in DEVICES.items():
+                for configuration in CONFIGURATIONS:
+                    bar.update(task, advance=1, description=f"stack {configuration.name}, {device}")
+                    runs.setdefault((device, configuration.name), []).append(run(configuration, folder, seconds))
+    for path in FILES.iterdir():
+        path.unlink()
+    figures = {key: over_rounds(found) for key, found in runs.items()}
+    items = [
+        {"name": f"{name}, {device}", "status": "passed", "device": device, "parts": name} | found
+        for (device, name), found in figures.items()
+    ]
+    for device in DEVICES:
+        show(device, {name: found for (where, name), found in figures.items() if where == device})
+    says = f"{len(items)} configurations, and a restart after each of {rounds * len(items)} runs found every page"
+    result = results.write(
+        "stack", "tiercache", items, says=says, tools={}, seconds=time.monotonic() - started,
+        threads=THREADS, rounds=rounds, measured_seconds=seconds,
+    )  # fmt: skip
+    progress.console().print(f"stack: {result.says}, {result.seconds:.0f} s")
+
+
+if __name__ == "__main__":
+    main()
