@@ -2,9 +2,12 @@
 //
 // How many calls do 16 threads get through on one file? The time is the one from start to end, divided by all calls.
 //   disjoint  each thread locks a range of its own exclusively, and waits `wait` microseconds, as for I/O
+//   contended each thread locks one of `pages` pages at random, exclusively, and gives up the CPU while it holds it
 //   file      each thread locks a random page of 8192, shared or exclusive by turns, and reads or writes it; io=direct
 //             goes past the page cache, where the file system can
 #include "locks.h"
+
+#include <sched.h>
 
 namespace
 {
@@ -26,6 +29,28 @@ void add_disjoint(unsigned wait, size_t calls)
                 lock.take(hold, t * PAGE, PAGE, PGQ_RANGELOCK_EXCLUSIVE);
                 if (wait != 0)
                     usleep(wait);
+                lock.release(hold);
+            });
+        };
+    });
+}
+
+// The others run into what a thread holds.
+void add_contended(uint64_t pages, size_t calls)
+{
+    std::string name = "rangelock/kind=contended/pages=" + std::to_string(pages);
+    auto variants = rangelock::variants();
+    bench::add(name, bench::names_of(variants), 1, [=]() -> bench::Timer {
+        auto file = std::make_shared<File>();
+        return [=](size_t v, size_t) {
+            Lock lock(variants[v], file->fd);
+            std::vector<std::mt19937_64> random(THREADS);
+            for (size_t t = 0; t < THREADS; t++)
+                random[t].seed(t);
+            return rangelock::time_threads(calls, [&](size_t t, size_t) {
+                pgq_rangelock_hold hold{};
+                lock.take(hold, random[t]() % pages * PAGE, PAGE, PGQ_RANGELOCK_EXCLUSIVE);
+                sched_yield();
                 lock.release(hold);
             });
         };
@@ -82,6 +107,8 @@ const bench::Registration threads{[] {
     add_disjoint(0, 2000);
     add_disjoint(100, 40);
     add_disjoint(1000, 10);
+    add_contended(4, 500);
+    add_contended(64, 500);
     add_file("cached", 0, 1000);
     if (File(O_DIRECT).fd >= 0)
         add_file("direct", O_DIRECT, 100);

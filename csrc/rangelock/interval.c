@@ -7,8 +7,8 @@
  * a reader never looks at readers.
  *
  * One mutex covers the trees and the counts, for the time of a search. Who must wait sleeps on its own hold's state, and
- * is woken by who grants, after the mutex is free. Nobody spins. proofs/rangelock/Blockers.v proves that the counts keep
- * the rule, spec/rangelock/rangelock_steps.tla has the steps below.
+ * is woken by who grants, after the mutex is free. Nobody spins. proofs/rangelock/LockFacts.v proves that the counts
+ * keep the rule, spec/rangelock/rangelock_steps.tla has the steps below.
  */
 #include "common/futex.h"
 #include "rangelock/tree.h"
@@ -22,6 +22,7 @@ typedef struct interval {
     pgq_rangelock head;
     pthread_mutex_t mutex; /* over all below, and over the holds in the trees */
     node *trees[2];        /* by mode */
+    size_t waiting;        /* requests that have blockers */
     uint64_t arrivals;
     pgq_rangelock_event *events; /* NULL: no log */
     size_t capacity, logged;
@@ -69,11 +70,14 @@ static uint32_t count(const node *tree, const node *x)
 {
     uint32_t n = 0;
 
-    for (; tree != NULL && tree->max > x->lo; tree = tree->right) {
-        n += count(tree->left, x);
+    for (; tree != NULL; tree = tree->right) {
+        if (tree->left_max > x->lo)
+            n += count(tree->left, x);
         if (tree->lo >= x->hi)
             break;
         n += tree->hi > x->lo;
+        if (tree->right_max <= x->lo)
+            break;
     }
     return n;
 }
@@ -81,15 +85,19 @@ static uint32_t count(const node *tree, const node *x)
 /* Takes x, which has left, off the counts of the later ranges of a tree that overlap it. */
 static void unblock(interval *lock, node *tree, const node *x, wakes *w)
 {
-    for (; tree != NULL && tree->max > x->lo; tree = tree->right) {
-        unblock(lock, tree->left, x, w);
+    for (; tree != NULL; tree = tree->right) {
+        if (tree->left_max > x->lo)
+            unblock(lock, tree->left, x, w);
         if (tree->lo >= x->hi)
             break;
         if (tree->hi > x->lo && tree->ticket > x->ticket && --tree->blockers == 0) {
+            lock->waiting--;
             note(lock, PGQ_RANGELOCK_EVENT_GRANT, tree);
             wake_later(w, tree);
             set_state(tree, HELD); /* from now on its owner may go, and the hold with it */
         }
+        if (tree->right_max <= x->lo)
+            break;
     }
 }
 
@@ -112,20 +120,24 @@ static inline void stay(interval *lock, node *x)
     note(lock, PGQ_RANGELOCK_EVENT_REQUEST, x);
     if (x->blockers == 0)
         note(lock, PGQ_RANGELOCK_EVENT_GRANT, x);
+    else
+        lock->waiting++;
     set_state(x, x->blockers == 0 ? HELD : WAITS);
 }
 
-/* It leaves; state: what its hold is from now on. */
+/* It leaves; state: what its hold is from now on. While nobody waits, nobody is blocked. */
 static inline void leave(interval *lock, node *x, pgq_rangelock_what why, uint32_t state, wakes *w)
 {
     node **trees = lock->trees;
 
     trees[x->exclusive] = rangelock_tree_remove(trees[x->exclusive], x);
+    lock->waiting -= x->blockers != 0;
     note(lock, why, x);
-    if (trees[PGQ_RANGELOCK_EXCLUSIVE] != NULL)
+    if (lock->waiting != 0) {
         unblock(lock, trees[PGQ_RANGELOCK_EXCLUSIVE], x, w);
-    if (x->exclusive && trees[PGQ_RANGELOCK_SHARED] != NULL)
-        unblock(lock, trees[PGQ_RANGELOCK_SHARED], x, w);
+        if (x->exclusive)
+            unblock(lock, trees[PGQ_RANGELOCK_SHARED], x, w);
+    }
     set_state(x, state);
 }
 

@@ -29,19 +29,20 @@ typedef enum pgq_rangelock_mode { PGQ_RANGELOCK_SHARED = 0, PGQ_RANGELOCK_EXCLUS
 
 /*
  * A request, in memory of the caller (its stack, mostly): the lock itself allocates nothing for it. Set it to zeroes once.
- * It must stay where it is until its range is released or its request is gone. The fields are the lock's own.
+ * It must stay where it is until its range is released or its request is gone. The fields are the lock's own; those that a
+ * search reads come first. What is known of a child stands in its parent, so that nobody has to look at a child to pass it.
  */
 typedef struct pgq_rangelock_hold {
     struct pgq_rangelock_hold *left,
-        *right;          /* children in a tree of the lock, ordered by lo, then by ticket */
-    uint64_t lo, hi;     /* [lo, hi) */
-    uint64_t max;        /* the largest hi of this node and those below it */
-    uint64_t ticket;     /* numbers the requests of a lock in the order of arrival */
+        *right;                   /* children in a tree of the lock, ordered by lo, then by ticket */
+    uint64_t lo, hi;              /* [lo, hi) */
+    uint64_t left_max, right_max; /* the largest hi of each child and those below it; 0 without the child */
+    uint64_t ticket;              /* numbers the requests of a lock in the order of arrival */
+    uint32_t blockers;            /* earlier requests that conflict and have not left */
+    uint8_t left_height, right_height, exclusive;
     pgq_rangelock *lock; /* where it waits or is held */
-    uint32_t blockers;   /* earlier requests that conflict and have not left */
     uint32_t state;      /* 0: idle, 1: waits, 2: held; else the code of how its wait ended */
     int32_t fd;          /* `ofd`: its open file description */
-    uint8_t height, exclusive;
 } pgq_rangelock_hold;
 
 /*

@@ -1,33 +1,41 @@
 /* SPDX-License-Identifier: PostgreSQL */
 #include "rangelock/tree.h"
 
-static int height(const node *tree)
+static uint8_t height(const node *tree)
 {
-    return tree == NULL ? 0 : tree->height;
+    if (tree == NULL)
+        return 0;
+    return (uint8_t)(1 + (tree->left_height > tree->right_height ? tree->left_height : tree->right_height));
 }
 
 static uint64_t max_of(const node *tree)
 {
-    return tree == NULL ? 0 : tree->max;
+    return tree == NULL ? 0 : later(tree->hi, later(tree->left_max, tree->right_max));
 }
 
-/* Sets what a node knows of those below it. */
-static void update(node *tree)
+static void set_left(node *tree, node *child)
 {
-    int l = height(tree->left), r = height(tree->right);
-
-    tree->height = (uint8_t)(1 + (l > r ? l : r));
-    tree->max = later(tree->hi, later(max_of(tree->left), max_of(tree->right)));
+    tree->left = child;
+    tree->left_height = height(child);
+    tree->left_max = max_of(child);
 }
 
+static void set_right(node *tree, node *child)
+{
+    tree->right = child;
+    tree->right_height = height(child);
+    tree->right_max = max_of(child);
+}
+
+/* The child in the middle changes its parent, and with it what is known of it. */
 static node *rotate_right(node *tree)
 {
     node *top = tree->left;
 
     tree->left = top->right;
-    top->right = tree;
-    update(tree);
-    update(top);
+    tree->left_height = top->right_height;
+    tree->left_max = top->right_max;
+    set_right(top, tree);
     return top;
 }
 
@@ -36,28 +44,27 @@ static node *rotate_left(node *tree)
     node *top = tree->right;
 
     tree->right = top->left;
-    top->left = tree;
-    update(tree);
-    update(top);
+    tree->right_height = top->left_height;
+    tree->right_max = top->left_max;
+    set_left(top, tree);
     return top;
 }
 
 /* The children are balanced, and their heights differ by 2 at most. */
 static node *balance(node *tree)
 {
-    int l = height(tree->left), r = height(tree->right);
+    int l = tree->left_height, r = tree->right_height;
 
     if (l > r + 1) {
-        if (height(tree->left->left) < height(tree->left->right))
-            tree->left = rotate_left(tree->left);
+        if (tree->left->left_height < tree->left->right_height)
+            set_left(tree, rotate_left(tree->left));
         return rotate_right(tree);
     }
     if (r > l + 1) {
-        if (height(tree->right->right) < height(tree->right->left))
-            tree->right = rotate_right(tree->right);
+        if (tree->right->right_height < tree->right->left_height)
+            set_right(tree, rotate_right(tree->right));
         return rotate_left(tree);
     }
-    update(tree);
     return tree;
 }
 
@@ -69,14 +76,14 @@ static bool precedes(const node *a, const node *b)
 node *rangelock_tree_insert(node *tree, node *x)
 {
     if (tree == NULL) {
-        x->left = x->right = NULL;
-        update(x);
+        set_left(x, NULL);
+        set_right(x, NULL);
         return x;
     }
     if (precedes(x, tree))
-        tree->left = rangelock_tree_insert(tree->left, x);
+        set_left(tree, rangelock_tree_insert(tree->left, x));
     else
-        tree->right = rangelock_tree_insert(tree->right, x);
+        set_right(tree, rangelock_tree_insert(tree->right, x));
     return balance(tree);
 }
 
@@ -87,7 +94,7 @@ static node *remove_first(node *tree, node **first)
         *first = tree;
         return tree->right;
     }
-    tree->left = remove_first(tree->left, first);
+    set_left(tree, remove_first(tree->left, first));
     return balance(tree);
 }
 
@@ -102,7 +109,9 @@ static node *without_top(node *x)
         return x->left;
     right = remove_first(x->right, &first);
     first->left = x->left;
-    first->right = right;
+    first->left_height = x->left_height;
+    first->left_max = x->left_max;
+    set_right(first, right);
     return balance(first);
 }
 
@@ -111,8 +120,8 @@ node *rangelock_tree_remove(node *tree, node *x)
     if (tree == x)
         return without_top(x);
     if (precedes(x, tree))
-        tree->left = rangelock_tree_remove(tree->left, x);
+        set_left(tree, rangelock_tree_remove(tree->left, x));
     else
-        tree->right = rangelock_tree_remove(tree->right, x);
+        set_right(tree, rangelock_tree_remove(tree->right, x));
     return balance(tree);
 }

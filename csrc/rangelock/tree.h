@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: PostgreSQL */
 /*
- * A balanced (AVL) tree of ranges, ordered by lo and then by ticket; each node knows the largest hi below it. The nodes
- * are the callers' holds. Insertion and removal take O(log n), a walk over the k ranges that overlap one O((k + 1) log n).
+ * A balanced (AVL) tree of ranges, ordered by lo and then by ticket; each node knows the height of each child, and the
+ * largest hi of it and below. The nodes are the callers' holds. Insertion and removal take O(log n), a walk over the k ranges that overlap one O((k + 1) log n).
  * proofs/rangelock/Tree.v has the same functions.
  */
 #ifndef PGQUERN_RANGELOCK_TREE_H

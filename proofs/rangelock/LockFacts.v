@@ -352,6 +352,23 @@ Proof.
   - split; [discriminate|tauto].
 Qed.
 
+(** While nobody else waits, who leaves changes no count and lets nobody go: then the C code does not look. *)
+Theorem nobody_waits_nobody_is_let_go s x : reachable s -> In x (requests s) -> (forall r, In r (waiting s) -> r = x) ->
+  present (fst (leave s x)) = others x (present s) /\ snd (leave s x) = [].
+Proof.
+  intros H X A. apply reachable_is_sound in H as S. pose proof (leave_present s x S X) as [P _].
+  pose proof (leave_trees s x S X) as L. destruct (leave s x) as [s' granted]. destruct L as (_ & _ & _ & _ & _ & G).
+  cbn [fst snd] in *.
+  assert (F : forall y, In y (others x (present s)) -> blocks (req y) x = false).
+  { intros y Y. apply in_others in Y as [Y N]. apply (no_blockers s y S Y); [|exact X].
+    destruct (is_held y) eqn:E; [now apply Z.eqb_eq|]. exfalso. apply N. f_equal. apply A.
+    unfold waiting. apply in_map, filter_In. now rewrite E. }
+  split.
+  - rewrite P. rewrite <- (map_id (others x (present s))) at 2. apply map_ext_in. intros y Y. unfold unblocked. now rewrite F.
+  - rewrite G, filter_none; [reflexivity|]. apply Forall_forall. intros y Y. unfold is_let_go. rewrite F; [reflexivity|].
+    unfold present. rewrite others_app, in_app_iff in *. tauto.
+Qed.
+
 (** As long as requests are there, the first of them is held: somebody can always go on. *)
 Theorem first_is_held s r : reachable s -> In r (requests s) ->
   (forall other, In other (requests s) -> ticket r <= ticket other) -> In r (held s).

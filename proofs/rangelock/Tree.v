@@ -1,8 +1,8 @@
 (* SPDX-License-Identifier: PostgreSQL *)
 (** * The tree of csrc/rangelock/tree.c, and the two walks of interval.c over it
 
-    An AVL tree of ranges, ordered by [lo] and then by ticket. Each node knows its height and the largest [hi] below it.
-    The C functions change nodes in place; here they give back the tree. *)
+    An AVL tree of ranges, ordered by [lo] and then by ticket. Each node knows its height and the largest [hi] below it; in
+    C both stand in its parent. The C functions change nodes in place; here they give back the tree. *)
 From Coq Require Import ZArith Bool List.
 Import ListNotations.
 Local Open Scope Z_scope.
@@ -20,7 +20,7 @@ Inductive tree :=
 Definition height (t : tree) : Z := match t with Leaf => 0 | Node _ _ _ h _ => h end.
 Definition max_hi (t : tree) : Z := match t with Leaf => 0 | Node _ _ _ _ m => m end.
 
-(** [update]: what a node knows of those below it. *)
+(** [set_left] and [set_right]: what is known of a node and those below it. *)
 Definition node (l : tree) (x : entry) (r : tree) : tree :=
   Node l x r (1 + Z.max (height l) (height r)) (Z.max (hi (req x)) (Z.max (max_hi l) (max_hi r))).
 
