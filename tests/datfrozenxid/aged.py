@@ -70,7 +70,9 @@ def aged(server: Server, *databases: str) -> Iterator[int]:
     _freeze_all_but_u(server)
     server.execute("CHECKPOINT")
     assert has_segment(server, old)
-    yield old
-    for (database,) in server.execute("SELECT datname FROM pg_database WHERE datname ~ '^.$'"):
-        until_left(server, database)
-        server.execute(f"DROP DATABASE {database}")
+    try:
+        yield old
+    finally:
+        for (database,) in server.execute("SELECT datname FROM pg_database WHERE datname ~ '^.$'"):
+            until_left(server, database)
+            server.execute(f"DROP DATABASE {database}")
