@@ -11,7 +11,8 @@ from matplotlib.axes import Axes
 from bench import plots
 from tools.results import Result
 
-FIFO, SFQ, ALONE, KERNEL = plots.UPSTREAM[0], plots.OURS[2], plots.OURS[1], plots.UPSTREAM[1]
+FIFO, KERNEL = plots.UPSTREAM[:2]
+LATENCY, ALONE, SFQ = plots.OURS[:3]
 
 Line = tuple[str, str, Sequence[float]]
 """Label, colour, values."""
@@ -63,7 +64,7 @@ def _simulated(curves: dict[str, Any]) -> Markup:
 def _real(result: dict[str, Any]) -> Markup:
     """The same of the trials on a file."""
     curves = {name.removeprefix("file: "): curve for name, curve in result["curves"].items() if "file: " in name}
-    before_and_after = (("straight to the kernel", KERNEL), ("fifo", FIFO), ("sfq", SFQ))
+    before_and_after = (("straight to the kernel", KERNEL), ("fifo", FIFO), ("sfq", SFQ), ("sfq, for latency", LATENCY))
     with plt.rc_context(plots.STYLE):
         figure, (left, middle, right) = plt.subplots(1, 3, figsize=(13, 3.4), layout="constrained")
         cdf: list[Line] = [(n, c, curves[n]["cdf"]) for n, c in (("alone", ALONE), *before_and_after)]

@@ -193,7 +193,7 @@ class Engine
         if (found == given.end())
             return PGQ_IOSHARES_BY_ANY;
         if (found->second != "uring" && found->second != "threads")
-            fail("way=" + found->second);
+            fail("there is no way " + found->second + ": uring or threads");
         return found->second == "uring" ? PGQ_IOSHARES_BY_URING : PGQ_IOSHARES_BY_THREADS;
     }
 

@@ -34,19 +34,23 @@ DEPTHS = (1, 2, 4, 8, 16, 32, 64)
 BEHIND = {1: "bursts:512:500000000", 2: "backlog:32:2", 3: "backlog:32:10"}
 ALL_BACKLOGGED = dict.fromkeys(range(CLASSES), "backlog:64:5")
 MOST_READS = 4000
-ENOUGH = 0.85
-"""The depth of a device is the least one that reaches so much of its best throughput."""
+ENOUGH, HALF = 0.85, 0.5
+"""The depth of a device is the least one that reaches so much of its best throughput; for low latencies, half of it."""
 
 
 @dataclass(frozen=True)
 class Device:
-    """What was found out about a target: requests a second, how many in flight that takes, and their mean latency."""
+    """What was found out about a target: requests a second, how many in flight that takes, and their mean latency.
+
+    latency_at_half: with so few in flight that it does half as many.
+    """
 
     target: Target
     scheduler: str
     a_second: float
     depth: int
     latency: float
+    latency_at_half: float
 
     @property
     def reads(self) -> int:
@@ -57,10 +61,10 @@ class Device:
     def mix(self) -> dict[int, str]:
         return {BACKEND: f"arrivals:{self.reads}", **BEHIND}
 
-    @property
-    def ours(self) -> tuple[str, ...]:
-        """Options of our schedulers: the limit falls above 1.1 times the latency at that depth."""
-        return (f"target={round(1.1 * self.latency)}",)
+
+def above(latency: float) -> tuple[str, ...]:
+    """Options of our schedulers: the limit falls above 1.1 times the latency."""
+    return (f"target={round(1.1 * latency)}",)
 
 
 @dataclass(frozen=True)
@@ -77,11 +81,10 @@ class Trial:
 def calibrate(target: Target, scheduler: str, ms: int) -> Device:
     """Half reads, half writes, at each depth."""
     found = [run(target, Way("fifo", (f"limit={d}",)), {BACKEND: f"backlog:{d}:5"}, ms, 1) for d in DEPTHS]
-    best = max(r.a_second(BACKEND) for r in found)
-    at = next(i for i, r in enumerate(found) if r.a_second(BACKEND) >= ENOUGH * best)
-    return Device(
-        target, scheduler, found[at].a_second(BACKEND), DEPTHS[at], float(np.mean(found[at].latency(BACKEND)))
-    )
+    speed = [r.a_second(BACKEND) for r in found]
+    at, half = (next(i for i, n in enumerate(speed) if n >= part * max(speed)) for part in (ENOUGH, HALF))
+    mean = [float(np.mean(r.latency(BACKEND))) for r in found]
+    return Device(target, scheduler, speed[at], DEPTHS[at], mean[at], mean[half])
 
 
 def of_ours(where: str, device: Device) -> list[Trial]:
@@ -91,10 +94,11 @@ def of_ours(where: str, device: Device) -> list[Trial]:
         for name, way, loads in (
             ("alone", Way("none"), {BACKEND: device.mix[BACKEND]}),
             ("straight to the kernel", Way("none"), device.mix),
-            ("fifo", Way("fifo", device.ours), device.mix),
-            ("sfq", Way("sfq", device.ours), device.mix),
-            ("sfq again", Way("sfq", device.ours), device.mix),
-            ("sfq, all backlogged", Way("sfq", device.ours), ALL_BACKLOGGED),
+            ("fifo", Way("fifo", above(device.latency)), device.mix),
+            ("sfq", Way("sfq", above(device.latency)), device.mix),
+            ("sfq again", Way("sfq", above(device.latency)), device.mix),
+            ("sfq, for latency", Way("sfq", above(device.latency_at_half)), device.mix),
+            ("sfq, all backlogged", Way("sfq", above(device.latency)), ALL_BACKLOGGED),
         )
     ]
 
@@ -214,8 +218,9 @@ def show(items: Sequence[Mapping[str, Any]], devices: Mapping[str, Device]) -> N
     console.print(table)
     for where, d in devices.items():
         console.print(
-            f"{where}: {d.a_second:,.0f} requests a second at depth {d.depth}, {d.latency / 1000:,.0f} µs each; the "
-            f"kernel's scheduler is {d.scheduler}; the foreground reads {d.reads:,} a second"
+            f"{where}: {d.a_second:,.0f} requests a second at depth {d.depth}, {d.latency / 1000:,.0f} µs each, and "
+            f"{d.latency_at_half / 1000:,.0f} µs at half of that; the kernel's scheduler is {d.scheduler}; "
+            f"the foreground reads {d.reads:,} a second"
         )
     for found in items:
         if found["status"] == "skipped":
@@ -246,7 +251,8 @@ def main(folder: Path, rounds: int, ms: int) -> None:
         "workload", "ioshares", items, tools={}, seconds=time.monotonic() - started,
         says=f"{len(trials)} ways to share a real device, {rounds} rounds, {len(absent)} SKIPPED",
         devices={where: {"a_second": d.a_second, "depth": d.depth, "latency_us": d.latency / 1000, "reads": d.reads,
-                         "scheduler": d.scheduler} for where, d in devices.items()},
+                         "scheduler": d.scheduler, "latency_at_half_us": d.latency_at_half / 1000}
+                 for where, d in devices.items()},
         curves={trial.name: curve(of) for trial, of in zip(trials, runs, strict=True)},
         quantiles=QUANTILES, slot_seconds=SLOT_MS / 1000, rounds=rounds, ms=ms,
         steal_percent=100 * steal[0] / max(1, steal[1]),
