@@ -13,5 +13,5 @@ $(BENCH)/ioshares/mix: bench/ioshares/files/mix.cc $(BUILD)/lib/libpgquern.a
 	@mkdir -p $(@D)
 	@g++ -std=c++20 -O2 -g -Wall -Wextra -Werror -Icsrc $^ -lpthread -o $@
 
-bench-shares: $(BENCH)/ioshares/mix $(SETUP)/python.stamp ## the same on a real file, and against the kernel's own priorities and weights; FOLDER=path (3 minutes)
+bench-shares: $(BENCH)/ioshares/mix $(SETUP)/python.stamp ## the same on a real file, and against the kernel's own priorities and weights; FOLDER=path (4 minutes)
 	@$(PY) -m bench.ioshares.files.run $(if $(FOLDER),--folder '$(FOLDER)')
