@@ -25,9 +25,11 @@ int open_file(const std::string &folder, int file)
 {
     if (folder.empty())
         return memfd_create(FILE_NAMES[file], 0);
-    // The slots of the SSD and the records of the log are not aligned as O_DIRECT asks for.
-    int direct = file == STORE ? O_DIRECT : 0;
-    return open((folder + "/" + FILE_NAMES[file]).c_str(), O_RDWR | O_CREAT | O_TRUNC | direct, 0600);
+    std::string path = folder + "/" + FILE_NAMES[file];
+    int flags = O_RDWR | O_CREAT | O_TRUNC;
+    // The slots of the SSD and the records of the log are not aligned as O_DIRECT asks for; some file systems lack it.
+    int fd = open(path.c_str(), file == STORE ? flags | O_DIRECT : flags, 0600);
+    return fd >= 0 ? fd : open(path.c_str(), flags, 0600);
 }
 } // namespace
 

@@ -19,7 +19,7 @@ struct Counts {
     std::atomic<uint64_t> reads, writes, syncs, bytes_read, bytes_written;
 };
 
-// Microseconds of a request, and the bytes that it moves in one; 0: as fast as the file is.
+// Microseconds of a request and of a sync, and the bytes that move in one.
 struct Service {
     double request, sync, bytes_a_microsecond;
 };
@@ -27,7 +27,7 @@ struct Service {
 class Device
 {
   public:
-    // Opens the files: in a folder, the store past the page cache; or in memory, with the times of a simulated volume.
+    // Makes the files: in a folder, the store past the page cache if the file system can; in memory if `folder` is empty.
     explicit Device(const std::string &folder, uint64_t store_bytes);
     ~Device();
     Device(const Device &) = delete;
