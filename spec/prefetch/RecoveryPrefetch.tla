@@ -229,7 +229,7 @@ Into ==
 (* where a relation grows, all new ones.  sizes: the relations' lengths.   *)
 Loads(sizes, ref) ==
     LET size == Max(sizes[ref.page[1]], 0)
-        new  == [i \in 1..(ref.page[2] + 1 - size) |-> <<ref.page[1], size + i - 1>>]
+        new  == [i \in 1..Max(ref.page[2] + 1 - size, 0) |-> <<ref.page[1], size + i - 1>>]
     IN IF Initialises(ref) THEN new \o <<ref.page>>
        ELSE IF ref.how = "read" /\ ref.page[2] < size THEN <<ref.page>>
        ELSE <<>>

@@ -8,8 +8,10 @@
 (*                                                                         *)
 (* Three sorts of traces                                                   *)
 (*   - Crash recoveries of real servers: their system calls, beside the    *)
-(*     WAL that they replayed.  They tell advises and reads.  All pages    *)
-(*     fit into the server's buffers, and its decode buffer never fills.   *)
+(*     WAL that they replayed.  They tell advises and reads.  The decode   *)
+(*     buffer never fills.  If not all pages fit into the server's buffers *)
+(*     (evicts), a page is taken for gone where the trace advises or reads *)
+(*     it again.                                                           *)
 (*   - Logs of the definition, ref/prefetch.py, and of csrc/prefetch, in   *)
 (*     random worlds: what became of each reference, each record that is   *)
 (*     given to replay, each change of the concurrency.                    *)
@@ -31,7 +33,7 @@
 (*   concurrency          concurrency, call =     maintenance_io_concurrency*)
 (*                        "concurrency": to                                *)
 (*   store.size           sizes, missing          lseek(SEEK_END), openat  *)
-(*   pool                 buffers                 shared_buffers           *)
+(*   pool                 buffers, evicts         shared_buffers           *)
 (*   decoded - current    room                    wal_decode_buffer_size   *)
 (*   arrived              late                    when WAL is received     *)
 (*   wal: refs            wal: refs               pg_waldump: blkref       *)
@@ -51,12 +53,15 @@ EXTENDS RecoveryPrefetch, RecordedPrefetch
 CONSTANT Trace  \* [server |-> its version, if it is one, tells |-> the calls that it tells, concurrency, buffers, room,
                 \*  sizes |-> [relation |-> length], missing |-> relations, databases |-> [relation |-> its database],
                 \*  lengths |-> [relation |-> pages of it that may matter], wal |-> records,
+                \*  evicts |-> whether pages leave buffers when they like,
+                \*  again |-> the first advise or read of a page that was read before,
                 \*  late |-> for each record how many are replayed before it arrives (none: all is there at the start),
                 \*  wrong |-> the first event that was altered, 0 if none, events |-> calls]
 
 VARIABLES
     which,  \* the trace that is followed
-    done    \* how many of its events have been followed
+    done,   \* how many of its events have been followed
+    gone    \* how many pages were taken for gone
 
 -----------------------------------------------------------------------------
 (* Constants that the traces tell. Those that are followed in one run have *)
@@ -80,11 +85,14 @@ TraceConcurrencies ==
 LeftOver(length) == IF "server" \in DOMAIN One THEN Max(length, 0) ELSE 0
 
 -----------------------------------------------------------------------------
-Followed == Traces[which]
+tracevars == <<allvars, which, done, gone>>
+Followed  == Traces[which]
 Events   == Followed.events
 Event    == Events[done + 1]
 Told(call)   == \E i \in DOMAIN Followed.tells : Followed.tells[i] = call
 NextIs(call) == done < Len(Events) /\ Event.call = call
+
+InBuffer(page) == \E b \in 1..Buffers : pool[b] = page
 
 (* What becomes of a reference, in the order of the questions. *)
 Verdict(ref) ==
@@ -94,7 +102,7 @@ Verdict(ref) ==
     ELSE IF Filtered(ref.page) THEN "skip_new"
     ELSE IF Seen(ref.page) THEN "skip_rep"
     ELSE IF ~Exists(store, ref.page) THEN "skip_new"
-    ELSE IF \E b \in 1..Buffers : pool[b] = ref.page THEN "hit"
+    ELSE IF InBuffer(ref.page) THEN "hit"
     ELSE "advise"
 
 FollowJudge ==
@@ -107,10 +115,9 @@ FollowJudge ==
                   /\ verdict = "hit" => pool[Event.buffer] = ref.page
                   /\ done' = done + 1
 
-(* The pages that replay must read from disk. *)
-Reads ==
-    {p \in {ref.page : ref \in {r \in RangeOf(wal[current].refs) : r.how = "read"}} :
-        Exists(store, p) /\ \A b \in 1..Buffers : pool[b] # p}
+(* The pages that replay may read, and those that it must read from disk. *)
+MayRead == {ref.page : ref \in {r \in RangeOf(wal[current].refs) : r.how = "read"}}
+Reads   == {p \in MayRead : Exists(store, p) /\ ~InBuffer(p)}
 
 LastRead == done + IF Told("read") THEN Cardinality(Reads) ELSE 0
 FollowReplay ==
@@ -125,6 +132,22 @@ FollowReplay ==
 
 FollowChange == Reconfigure /\ NextIs("concurrency") /\ concurrency' = Event.to /\ done' = done + 1
 
+(* Pages that the next events advise or read, and that would be in buffers. *)
+Judging  == pc \in {"look", "look_again"} /\ MayLook /\ at.record # 0 /\ at.next <= Len(wal[at.record].refs)
+Judged   == wal[at.record].refs[at.next]
+ReadNext ==
+    {i \in done + 1..Min(done + Cardinality(MayRead), Len(Events)) :
+        \A j \in done + 1..i : Events[j].call = "read" /\ Events[j].page \in MayRead}
+Gone ==
+    IF ~Followed.evicts THEN {}
+    ELSE IF Judging THEN {p \in {Judged.page} : Verdict(Judged) = "hit" /\ NextIs("advise") /\ Event.page = p}
+    ELSE IF pc = "replay" THEN {p \in {Events[i].page : i \in ReadNext} : InBuffer(p)}
+    ELSE {}
+FollowEviction ==
+    /\ pool' = [b \in 1..Buffers |-> IF pool[b] \in Gone THEN NoPage ELSE pool[b]]
+    /\ gone' = gone + Cardinality(Gone)
+    /\ UNCHANGED <<vars, pc, arrived, current, concurrency, looking, queues, hand, advised, done>>
+
 (* A record arrives when the trace says so, or when nothing else is left to be replayed. *)
 Waits == pc \in {"look", "look_again"} /\ MayLook /\ at.record = 0 /\ Blocking
 Arrives ==
@@ -135,17 +158,22 @@ FollowArrival == Arrive /\ done' = done
 Unseen == (Complete \/ Decode \/ LeaveRecord \/ LimitReached \/ Read \/ Give) /\ done' = done
 
 Step ==
-    IF Arrives THEN FollowArrival
-    ELSE IF pc = "complete" /\ NextIs("concurrency") THEN FollowChange
-    ELSE FollowJudge \/ FollowReplay \/ Unseen
+    IF Gone # {} THEN FollowEviction
+    ELSE /\ gone' = gone
+         /\ IF Arrives THEN FollowArrival
+            ELSE IF pc = "complete" /\ NextIs("concurrency") THEN FollowChange
+            ELSE FollowJudge \/ FollowReplay \/ Unseen
 
-Finish == pc = "ended" /\ done = Len(Events) /\ Followed.wrong = 0 /\ UNCHANGED <<allvars, which, done>>
+Finish ==
+    /\ pc = "ended" /\ done = Len(Events) /\ Followed.wrong = 0
+    /\ Followed.evicts => gone > 0
+    /\ UNCHANGED tracevars
 
 (* The reads of a record and its use are one step; any of them may be the event that was altered. *)
 Refuse ==
     /\ Followed.wrong \in done + 1..(IF pc = "replay" THEN LastRead ELSE done) + 1
     /\ ~ENABLED Step
-    /\ UNCHANGED <<allvars, which, done>>
+    /\ UNCHANGED tracevars
 
 TraceInit ==
     /\ which \in DOMAIN Traces
@@ -153,13 +181,14 @@ TraceInit ==
     /\ concurrency = Followed.concurrency
     /\ StartPrefetch
     /\ done = 0
-TraceSpec == TraceInit /\ [][(Step /\ which' = which) \/ Finish \/ Refuse]_<<allvars, which, done>>
+    /\ gone = 0
+TraceSpec == TraceInit /\ [][(Step /\ which' = which) \/ Finish \/ Refuse]_tracevars
 
 -----------------------------------------------------------------------------
 (* What differs between two states of one behaviour; the WAL of a trace is always the same. *)
 WithoutWal ==
     <<pc, which, replayed, arrived, decoded, current, at, suspended, concurrency, ring, filters, recent, hand, held,
-      advised, done>>
+      advised, done, gone>>
 
 -----------------------------------------------------------------------------
 (* Altered traces *)
@@ -179,6 +208,9 @@ Dropped3 == Dropped(pg15_3)
 Late3    == Late(pg15_3)
 Early3   == Early(pg15_3)
 OneMore3 == [pg15_3 EXCEPT !.concurrency = @ + 1]
+
+(* As if no page left its buffer: refused where one is advised or read that was read before. *)
+SmallAndAllFit == <<pg15_small, [pg15_small EXCEPT !.evicts = FALSE, !.wrong = pg15_small.again]>>
 
 (* Broken prefetchers *)
 OverLate(lsn, upto)   == lsn < upto - 1

@@ -18,11 +18,13 @@ from tests.prefetch.trace.record import crashed, record, why_no_strace
 from tests.prefetch.trace.tlc import JAR, SPEC, altered, follow
 from tests.tally import tally
 
-KEPT = {  # the traces of spec/prefetch/traces: the server, and maintenance_io_concurrency
-    "debian15_0": (DEBIAN, 0),
-    "debian15_1": (DEBIAN, 1),
-    "pg15_3": (EMBEDDED[15], 3),
-    "pg18_10": (EMBEDDED[18], 10),
+KEPT = {  # the traces of spec/prefetch/traces: the server, maintenance_io_concurrency, shared_buffers
+    "debian15_0": (DEBIAN, 0, "128MB"),
+    "debian15_1": (DEBIAN, 1, "128MB"),
+    "pg15_3": (EMBEDDED[15], 3, "128MB"),
+    "pg18_10": (EMBEDDED[18], 10, "128MB"),
+    "pg18_32": (EMBEDDED[18], 32, "128MB"),
+    "pg15_small": (EMBEDDED[15], 10, "256kB"),
 }
 KEPT_UPDATES, KEPT_ROWS = 20, 3000
 UPDATES, ROWS, CONCURRENCY = 8, 1000, 3
@@ -53,9 +55,12 @@ def test_a_recorded_recovery_is_accepted_whole_and_refused_where_it_is_altered(t
 
 def record_kept(into: Path) -> None:
     """Record the traces that the models follow without servers."""
-    for name, (build, concurrency) in KEPT.items():
+    for name, (build, concurrency, shared_buffers) in KEPT.items():
         with tempfile.TemporaryDirectory() as folder, crashed(build, KEPT_UPDATES, KEPT_ROWS) as crash:
-            tla.write(into / f"{name}.jsonl", tla.lines(record(crash, concurrency, Path(folder) / name)))
+            run = record(crash, concurrency, Path(folder) / name, shared_buffers)
+            followed = run.followed()
+            print(f"{name}: {len(followed.steps)} events, {followed.peak} in flight, {followed.told} pages were gone")
+            tla.write(into / f"{name}.jsonl", tla.lines(run))
 
 
 if __name__ == "__main__":

@@ -5,14 +5,18 @@ import re
 import shutil
 import subprocess
 import tempfile
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+
+import psycopg
 
 from ref.prefetch import COUNTERS
-from tests.postgres.server import DEBIAN, Build, Server, wait_for
-from tests.prefetch.trace.follow import Followed, follow
+from tests.postgres.server import DEBIAN, Build, Server, ServerError, wait_for
+from tests.prefetch.trace.follow import Followed, Recovery, follow
 from tests.prefetch.trace.listing import Listed, lsn_of, read_listing
 from tests.prefetch.trace.strace import Trace, read_strace
 
@@ -35,17 +39,27 @@ def why_no_strace() -> str | None:
     return None if run.returncode == 0 else f"no permission to ptrace: {run.stderr.strip()[:100]}"
 
 
-def change_pages(server: Server, updates: int, rows: int) -> None:
+def change_pages(server: Server, updates: int, rows: int) -> str:
     """Tables that are there at the checkpoint; then updates of scattered rows, and relations that come, shrink and go.
+    Returns where redo starts.
 
     Cold blocks, cached blocks, repeated blocks, blocks that are initialised, files that grow and that do not exist yet
-    or any more, full page images, other forks.
+    or any more, full page images, other forks. The last record is that of a page that nothing else has touched: a query
+    prunes it, which commits nothing.
     """
     server.execute("CREATE TABLE t (k int PRIMARY KEY, v int) WITH (fillfactor = 50)")
     server.execute(f"INSERT INTO t SELECT i, 0 FROM generate_series(1, {rows}) i")
     server.execute("CREATE TABLE gone AS SELECT i FROM generate_series(1, 2000) i")
     server.execute("CREATE SEQUENCE s")
+    server.execute("CREATE TABLE probe (k int) WITH (fillfactor = 10)")
+    server.execute("INSERT INTO probe SELECT generate_series(1, 10000)")
+    pages = iter(range(10_000 // 25))
+    server.execute("CREATE TABLE last (v text) WITH (fillfactor = 10)")
+    server.execute("INSERT INTO last VALUES (repeat('a', 1000))")
+    server.execute("UPDATE last SET v = repeat('b', 1000)")
     server.execute("CHECKPOINT")
+    ((redo,),) = server.execute("SELECT redo_lsn::text FROM pg_control_checkpoint()")
+    flushed = "SELECT pg_current_wal_flush_lsn() = pg_current_wal_insert_lsn()"
     with server.connect() as session:
         for i in range(updates):
             session.execute("UPDATE t SET v = v + 1 WHERE k = %s", (i * 7919 % rows + 1,))
@@ -60,11 +74,29 @@ def change_pages(server: Server, updates: int, rows: int) -> None:
         session.execute("VACUUM t")
         session.execute("UPDATE gone SET i = i + 1 WHERE i % 500 = 7")
         session.execute("DROP TABLE fresh, gone")
-        session.execute("ALTER SYSTEM SET full_page_writes = on")
-        session.execute("SELECT pg_reload_conf()")
-        wait_for(lambda: server.execute("SHOW full_page_writes") == [("on",)], "full_page_writes")
+        full_page_writes(session, True, pages)
         for i in range(updates // 10):
             session.execute("UPDATE t SET v = v + 1 WHERE k = %s", (i * 37 + 2,))
+        full_page_writes(session, False, pages)
+        # From here on nothing is looked up for the first time: a lookup may prune a page of a catalog.
+        session.execute(flushed)
+        session.execute("SELECT * FROM last")
+        wait_for(lambda: session.execute(flushed).fetchone() == (True,), "the last record to be written")
+    return str(redo)
+
+
+def full_page_writes(session: psycopg.Connection[Any], on: bool, pages: Iterator[int]) -> None:
+    """Sets it, and waits until the checkpointer has told this session: then the first change of a page of the table
+    `probe` gets an image, or none."""
+    session.execute(f"ALTER SYSTEM SET full_page_writes = {'on' if on else 'off'}".encode())
+    session.execute("SELECT pg_reload_conf()")
+    for tries, page in enumerate(pages):
+        update = f"UPDATE probe SET k = 0 WHERE ctid = '({page},1)'"
+        ((plan,),) = session.execute(f"EXPLAIN (ANALYZE, WAL, FORMAT JSON) {update}".encode()).fetchall()
+        if (plan[0]["Plan"].get("WAL FPI", 0) > 0) == on:
+            return
+        time.sleep(0.02 * tries)
+    raise ServerError(f"the checkpointer has not set full_page_writes to {on}")
 
 
 @dataclass(frozen=True)
@@ -81,12 +113,11 @@ def crashed(build: Build, updates: int, rows: int) -> Iterator[Crashed]:
     """A cluster whose recovery has much to read: `updates` of a table of so many rows. It is removed at the end."""
     with tempfile.TemporaryDirectory(prefix="pgquern-", dir="/tmp") as folder:
         with Server(build, settings={**SETTINGS, "shared_buffers": "64MB"}) as server:
-            change_pages(server, updates, rows)
-            ((redo,),) = server.execute("SELECT redo_lsn::text FROM pg_control_checkpoint()")
+            redo = change_pages(server, updates, rows)
             server.stop("immediate")
             data = Path(folder) / "data"
             shutil.copytree(server.data, data, symlinks=True)
-        yield Crashed(build, data, str(redo))
+        yield Crashed(build, data, redo)
 
 
 @dataclass(frozen=True)
@@ -105,6 +136,11 @@ class Recorded:
 
     def calls(self) -> Trace:
         return read_strace(self.trace)
+
+    @property
+    def evicts(self) -> bool:
+        """Whether not all that it reads and makes fits into its buffers."""
+        return Recovery(self.records(), self.calls(), self.buffers).evicts
 
     def followed(self) -> Followed:
         return follow(self.records(), self.calls(), self.concurrency, self.buffers)

@@ -65,6 +65,7 @@ def head(records: Sequence[Listed], sizes: Mapping[Relation, int | None], **more
         "databases": {name(relation): f"d{relation.database}" for relation in lengths},
         "lengths": {name(relation): length for relation, length in lengths.items()},
         "wal": [record_of(listed, sizes) for listed in records],
+        "evicts": False,
         "wrong": 0,
     }
 
@@ -83,8 +84,21 @@ def lines(run: Recorded) -> list[dict[str, Any]]:
         concurrency=run.concurrency,
         room=len(records),
         late=[],
-    )
-    return [first | {"buffers": sum(first["lengths"].values())}, *map(event, trace.calls)]
+    ) | {"evicts": run.evicts, "again": again(trace.calls)}
+    # Where pages leave buffers, the model takes a new one for each page that is read again.
+    first["buffers"] = sum(first["lengths"].values()) + run.evicts * len(trace.calls)
+    return [first, *map(event, trace.calls)]
+
+
+def again(calls: Sequence[Call]) -> int:
+    """The number of the first call for a page that was read before; 0 if there is none."""
+    read = set[tuple[Relation, int]]()
+    for number, call in enumerate(calls, 1):
+        if (call.relation, call.block) in read:
+            return number
+        if call.what == "read":
+            read.add((call.relation, call.block))
+    return 0
 
 
 def event(call: Call) -> dict[str, Any]:

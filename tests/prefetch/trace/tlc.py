@@ -46,7 +46,8 @@ def follow(top: Path, runs: Mapping[str, Mapping[str, Lines]]) -> dict[str, dict
     (stem / "traces").mkdir(parents=True)
     for source in SPEC.glob("*.tla"):
         shutil.copy(source, stem)
-    shutil.copy(SPEC / "traces" / "pg15_3.jsonl", stem / "traces")  # the module has alterations of it
+    for trace in ("pg15_3", "pg15_small"):  # the module has alterations of them
+        shutil.copy(SPEC / "traces" / f"{trace}.jsonl", stem / "traces")
     (top / "spec" / "README.md").touch()
     (top / "build" / "tools").mkdir(parents=True)
     (top / "build" / "tools" / JAR.name).symlink_to(JAR)
@@ -58,10 +59,10 @@ def follow(top: Path, runs: Mapping[str, Mapping[str, Lines]]) -> dict[str, dict
     module = "---- MODULE Followed ----\nEXTENDS TraceRecoveryPrefetch\n"
     for run, traces in runs.items():
         names = [f"{run}_{name}" for name in traces]
-        for name, trace in zip(names, traces.values(), strict=True):
-            tla.write(stem / "traces" / f"{name}.jsonl", trace)
+        for name, lines in zip(names, traces.values(), strict=True):
+            tla.write(stem / "traces" / f"{name}.jsonl", lines)
         module += f"{run} == <<{', '.join(names)}>>\n"
-        of_server = all("server" in trace[0] for trace in traces.values())
+        of_server = all("server" in lines[0] for lines in traces.values())
         text += RUN.format(name=run, first=names[0], base="TraceRecoveryPrefetch" if of_server else "log")
     (stem / "Followed.tla").write_text(f"{module}====\n")
     (stem / "models.toml").write_text(text)
