@@ -26,6 +26,7 @@ def _latencies(axes: Axes, quantiles: Sequence[float], lines: Sequence[Line]) ->
     for label, colour, microseconds in lines:
         axes.plot(microseconds, [q / 100 for q in quantiles], color=colour, label=label)
     axes.set(xscale="log", xlabel="latency of the foreground, µs", ylabel="part of the requests")
+    axes.set_xlim(left=min(line[2][0] for line in lines) / 50)  # room for the legend
     axes.legend(frameon=False, fontsize=8.5, loc="upper left")
 
 
@@ -64,11 +65,11 @@ def _simulated(curves: dict[str, Any]) -> Markup:
 def _real(result: dict[str, Any]) -> Markup:
     """The same of the trials on a file."""
     curves = {name.removeprefix("file: "): curve for name, curve in result["curves"].items() if "file: " in name}
-    before_and_after = (("straight to the kernel", KERNEL), ("fifo", FIFO), ("sfq", SFQ), ("sfq, for latency", LATENCY))
+    before_and_after = (("straight to the kernel", KERNEL), ("fifo", FIFO), ("sfq", SFQ))
+    all_ways = (("alone", ALONE), *before_and_after, ("sfq, for latency", LATENCY))
     with plt.rc_context(plots.STYLE):
         figure, (left, middle, right) = plt.subplots(1, 3, figsize=(13, 3.4), layout="constrained")
-        cdf: list[Line] = [(n, c, curves[n]["cdf"]) for n, c in (("alone", ALONE), *before_and_after)]
-        _latencies(left, result["quantiles"], cdf)
+        _latencies(left, result["quantiles"], [(n, c, curves[n]["cdf"]) for n, c in all_ways])
         _timeline(middle, result["slot_seconds"], [(n, c, curves[n]["timeline"]) for n, c in before_and_after])
         backlogged = curves["sfq, all backlogged"]
         _service(right, backlogged["edges"], backlogged["service"])

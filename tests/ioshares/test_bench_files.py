@@ -20,13 +20,13 @@ def records(*rows: tuple[int, int, int, int]) -> bytes:
 
 def test_the_records_of_all_processes_are_one_run() -> None:
     ms = 1_000_000
-    run = parse([records((5 * ms, 100_000, 0, 0), (30 * ms, 300_000, 0, 0)), records((7 * ms, 900_000, 1, 1))], 40)
+    run = parse([records((5 * ms, 100_000, 0, 0), (70 * ms, 300_000, 0, 0)), records((7 * ms, 900_000, 1, 1))], 100)
     assert (run.way, run.direct) == ("threads", False)
-    assert [run.a_second(cls) for cls in range(CLASSES)] == [50, 25, 0, 0]
+    assert [run.a_second(cls) for cls in range(CLASSES)] == [20, 10, 0, 0]
     assert run.quantile(50) == pytest.approx(200)
     assert run.timeline() == [100, 300]
     assert run.ms // SLOT_MS == 2
-    assert run.service([0.0, 0.006, 0.04]) == [[0, 1, 2], [0, 0, 1], [0, 0, 0], [0, 0, 0]]
+    assert run.service([0.0, 0.006, 0.1]) == [[0, 1, 2], [0, 0, 1], [0, 0, 0], [0, 0, 0]]
 
 
 def test_service_by_share_has_no_error() -> None:

@@ -16,7 +16,7 @@ PAGE = 8192
 RECORD = np.dtype([("at", "u8"), ("latency", "u8"), ("cls", "u4"), ("write", "u4")])
 BACKEND, CLASSES = 0, 4
 QUANTILES = [*np.linspace(0, 99, 100).tolist(), 99.5, 99.9, 99.99, 100.0]
-SLOT_MS = 20
+SLOT_MS = 50
 
 
 class MixError(RuntimeError):
