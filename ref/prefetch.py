@@ -169,10 +169,15 @@ class Filters:
 
     def complete(self, replayed_up_to: int) -> None:
         """Drop the filters whose record has been replayed."""
-        self.by_key = {key: (until, block) for key, (until, block) in self.by_key.items() if until >= replayed_up_to}
+        if self.by_key:
+            self.by_key = {
+                key: (until, block) for key, (until, block) in self.by_key.items() if until >= replayed_up_to
+            }
 
     def hide(self, relation: Relation, block: int) -> bool:
         """Whether the block may not exist yet."""
+        if not self.by_key:
+            return False
         own = self.by_key.get(relation)
         return (own is not None and own[1] <= block) or Relation(ANY, relation.database, ANY) in self.by_key
 
@@ -271,7 +276,8 @@ class Prefetcher:
         self.queue.append(record)
         if self.concurrency:
             self._at, self._ahead = record, iter(record.blocks)
-            self._note_effect(record)
+            if record.effect is not Effect.NONE:
+                self._note_effect(record)
         return True
 
     def _note_effect(self, record: Record) -> None:
