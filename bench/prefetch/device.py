@@ -74,6 +74,7 @@ class Recovery:
     reads: Callable[[Record], Sequence[Page]] = lambda record: [(r.relation, r.block) for r in record.blocks]
     """The pages of a record that replay must read, as things are then."""
     replayed: Callable[[Record], None] = lambda record: None
+    cpu: float = CPU
     now: float = 0.0
     decoded: int = 0
     under_way: dict[Page, float] = field(default_factory=dict)
@@ -110,7 +111,7 @@ class Recovery:
         for page in self.reads(record):
             complete = self.under_way.pop(page, None)
             self.now = max(self.now, self.device.submit(self.now) if complete is None else complete)
-        self.now += CPU
+        self.now += self.cpu
         self.replayed(record)
 
 

@@ -7,6 +7,10 @@ prefetch-advise: $(SETUP)/python.stamp ## what each concurrency would bring for 
 prefetch-lag: $(SETUP)/python.stamp ## a standby's lag while its concurrency is changed, on a simulated device (10 s)
 	@$(PY) -m bench.prefetch.device --picture $(BUILD)/prefetch/lag.png
 
+.PHONY: bench-recovery
+bench-recovery: $(SETUP)/servers.stamp ## crash recoveries of a real server with a cold cache, at each concurrency; ROUNDS=3 (2 minutes)
+	@$(PY) -m bench.prefetch.endtoend.recovery --rounds $(or $(ROUNDS),3)
+
 APT_fio := fio
 .PHONY: bench-fio
 bench-fio: $(BENCH)/prefetch/bench $(SETUP)/python.stamp $(SETUP)/fio.stamp ## the engine's cold random reads beside fio's, at the same depth on the same file (1 minute)

@@ -9,9 +9,12 @@ from click.testing import CliRunner
 
 from bench.prefetch.device import RATE, STEP_SECONDS, STEPS, Device, Recovery, Sample, draw, lag_figure, simulate
 from bench.prefetch.endtoend.advise import CONCURRENCIES, arrivals, main, try_concurrency
+from bench.prefetch.endtoend.recovery import BLOCK_SIZE, Replay, is_cached, items_of, make_cold, simulated
+from bench.prefetch.report import context, figures
 from ref.prefetch import BlockReference, Record, Relation
 from tests.prefetch.test_trace import line, listing_of
 from tests.prefetch.trace.listing import read_listing
+from tools.results import Result
 
 RELATION = Relation(1663, 5, 16384)
 
@@ -123,3 +126,39 @@ def test_a_broken_listing_is_refused(tmp_path: Path) -> None:
     run = CliRunner().invoke(main, ["--wal", str(wal)])
     assert run.exit_code == 2
     assert "is not a record" in run.output
+
+
+# ---- cold recoveries ---------------------------------------------------------------------------------
+
+
+def test_the_simulated_recovery_lies_between_what_the_server_took() -> None:
+    seconds = list(simulated(2000, 2.0, 0.2).values())
+    assert seconds[0] == pytest.approx(2.0, rel=0.05)
+    assert seconds[1:] == sorted(seconds[1:], reverse=True)
+    assert 0.2 < seconds[-1] < 0.4
+
+
+def test_files_leave_the_cache(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(bytes(BLOCK_SIZE * 200))
+    with path.open("rb") as file:
+        if not is_cached(file.fileno(), 7):
+            pytest.skip("this file system does not read without waiting")
+    assert make_cold(tmp_path) < 0.5
+
+
+def test_the_report_shows_each_concurrency() -> None:
+    found = {n: [Replay(2.0 / (n + 1), n, 0.0, 7), Replay(2.2 / (n + 1), n, 0.0, 7)] for n in (0, 1)}
+    items = items_of(found, {0: 2.0, 1: 1.0})
+    assert [item["status"] for item in items] == ["passed", "passed"]
+    assert items[1]["speedup"] == pytest.approx(2)
+    found[1][1] = Replay(1.0, 1, 0.0, 8)
+    assert items_of(found, {0: 2.0, 1: 1.0})[1]["status"] == "failed", "another table"
+    lag = {"time": [0.0, 1.0], "lag": [0.0, 1.0], "steps": [0], "step_seconds": 1.0}
+    result = Result.model_validate(
+        dict.fromkeys(("says", "commit", "cpu", "cpu_level"), "") | {"layer": "recovery", "stem": "prefetch"}
+        | {"finished": "2026-01-01T00:00:00Z", "seconds": 1, "tools": {"PostgreSQL 18": "18.6"}, "items": items}
+        | {"updates": 10, "rounds": 2, "warm": 0.1, "channels": 64, "lag": lag}
+    )  # fmt: skip
+    assert "<svg" in context([result])["picture"]
+    assert "| 1 | 1.05 | 1.00 | 1.10 | 2.00 | 1.00 |" in figures([result])
