@@ -15,9 +15,11 @@
 (*     before, if it was changed.                                          *)
 (*   - Relations that grow, are truncated, dropped and created anew while  *)
 (*     their pages are read.                                               *)
+(*   - WAL that arrives late, record by record.                            *)
+(*   - A change of the concurrency.  Reads in flight go on, and count.     *)
 (* What is simplified                                                      *)
 (*   - Look-ahead takes the references of the next Ahead records in any    *)
-(*     order.  All WAL is there.                                           *)
+(*     order.                                                              *)
 (*   - A page that a record makes and changes at once, and that it does    *)
 (*     not initialise, is written to its file.                             *)
 (*   - A read that fails is tried again.                                   *)
@@ -28,7 +30,9 @@ EXTENDS SequentialReplay, FiniteSets
 
 CONSTANTS
     Buffers,        \* their names
-    Concurrency,    \* N
+    Concurrencies,  \* values of N
+    MayChange,      \* it is changed while recovery runs
+    MayBeLate,      \* WAL arrives record by record, when it likes
     Ahead,          \* how many records beyond the next one are looked at
     Reserve,        \* how many pages one record references at most: so many buffers are left to replay
     MayFail,        \* reads may fail
@@ -38,11 +42,13 @@ VARIABLES
     pool,       \* for each buffer: its page, its state, the content, and whether this is newer than the file's
     reads,      \* in flight: the buffer, its page, whether the kernel has taken the data, and the data
     flying,     \* the counter that bounds them
+    arrived,    \* how many records have arrived
+    concurrency,
     pins        \* <<record, buffer, page>>: look-ahead, or the next record, needs the page there
 
 (* Here `store` is the files.  What recovery has made is the files, and    *)
 (* over them the buffers.                                                  *)
-asyncvars == <<vars, pool, reads, flying, pins>>
+asyncvars == <<vars, pool, reads, flying, pins, arrived, concurrency>>
 
 Free == [page |-> NoPage, state |-> "free", content |-> <<>>, generation |-> 0, dirty |-> FALSE]
 Holding(page) == {b \in Buffers : pool[b].page = page}
@@ -63,6 +69,8 @@ StartAsync ==
     /\ reads = {}
     /\ flying = 0
     /\ pins = {}
+    /\ arrived = IF MayBeLate THEN 0 ELSE Len(wal)
+    /\ concurrency \in Concurrencies
 
 -----------------------------------------------------------------------------
 (* Buffers *)
@@ -88,8 +96,9 @@ Take(b, page, state) == pool' = [pool EXCEPT ![b] = [Free EXCEPT !.page = page, 
 -----------------------------------------------------------------------------
 (* Reads *)
 
-MayRead == flying < Concurrency
-InWindow(n) == n > replayed /\ n <= Min(replayed + 1 + Ahead, Len(wal))
+MayRead == flying < concurrency
+Known   == arrived
+InWindow(n) == n > replayed /\ n <= Min(replayed + 1 + Ahead, Known)
 
 (* The next record's pages are read in this way, too. *)
 Submit(n, page, b) ==
@@ -111,7 +120,7 @@ Pin(n, page, b) ==
 
 (* The next record initialises a page. *)
 Claim(page, b) ==
-    /\ replayed < Len(wal) /\ page \in New(replayed + 1) /\ Holding(page) = {} /\ b \in Victims
+    /\ replayed < arrived /\ page \in New(replayed + 1) /\ Holding(page) = {} /\ b \in Victims
     /\ WriteBack(b)
     /\ Take(b, page, "claimed")
     /\ pins' = pins \cup {<<replayed + 1, b, page>>}
@@ -171,7 +180,7 @@ AfterReplay(n, b, after) ==
 Replayed ==
     LET n     == replayed + 1
         after == Apply(View, n, Itself)
-    IN /\ n <= Len(wal)
+    IN /\ n <= arrived
        /\ HasItsPages(n)
        /\ NoneInFlight(after)
        /\ replayed' = n
@@ -187,15 +196,29 @@ LookAhead == \E n \in (replayed + 1)..Len(wal) : \E page \in Old(n), b \in Buffe
 Prepare   == \E page \in Pages, b \in Buffers : Claim(page, b)
 Kernel    == \E read \in reads : Fetch(read) \/ Complete(read) \/ Fail(read)
 Ended     == replayed = Len(wal) /\ UNCHANGED asyncvars
-AsyncNext == LookAhead \/ Prepare \/ Kernel \/ Replayed \/ Ended
+Startup   == (LookAhead \/ Prepare \/ Kernel \/ Replayed) /\ UNCHANGED <<arrived, concurrency>>
+
+Arrive == arrived < Len(wal) /\ arrived' = arrived + 1 /\ UNCHANGED <<vars, pool, reads, flying, pins, concurrency>>
+
+(* Reads in flight cannot be called back. *)
+AfterChange == flying
+Reconfigure ==
+    /\ MayChange
+    /\ concurrency' \in Concurrencies \ {concurrency}
+    /\ flying' = AfterChange
+    /\ UNCHANGED <<vars, pool, reads, pins, arrived>>
+
+AsyncNext == Startup \/ Arrive \/ Reconfigure \/ Ended
 AsyncSpec == StartAsync /\ [][AsyncNext]_asyncvars
-FairAsync == AsyncSpec /\ WF_asyncvars(AsyncNext)
+FairAsync == AsyncSpec /\ WF_asyncvars(Startup) /\ WF_asyncvars(Arrive)
 
 -----------------------------------------------------------------------------
 (* Safety *)
 
-(* At most N reads are in flight. *)
-AtMostN       == Cardinality(reads) <= Concurrency
+(* At most N reads are in flight, while N stays as it is; and no read      *)
+(* starts unless it is one of at most N.                                   *)
+AtMostN       == Cardinality(reads) <= concurrency
+StartsWithinN == [][Cardinality(reads') > Cardinality(reads) => Cardinality(reads') <= concurrency']_asyncvars
 CounterCounts == flying = Cardinality(reads)
 
 (* A read in flight has its buffer for itself, so that it lands nowhere else. *)
@@ -208,6 +231,9 @@ OneBuffer == \A b \in Buffers, c \in Buffers : pool[b].page = pool[c].page => b 
 (* What look-ahead has pinned is there until it is replayed. *)
 PinsHold == \A pin \in pins : pin[1] > replayed /\ pool[pin[2]].page = pin[3]
 
+(* Nothing is known of records that have not arrived. *)
+OnlyArrived == replayed <= arrived /\ \A pin \in pins : pin[1] <= arrived
+
 (* A page in a buffer is the one of that name that exists now. *)
 SameGeneration ==
     \A b \in Buffers : pool[b].state = "ready" =>
@@ -216,6 +242,6 @@ SameGeneration ==
 (* The pages, and the order of replay, are those of sequential replay. *)
 Refines == [][Sequential!Next]_(Sequential!vars)
 
-(* Every record is replayed, if reads do not fail for ever. *)
+(* Every record is replayed, if reads do not fail for ever and WAL arrives. *)
 AllReplayed == <>(replayed = Len(wal))
 =============================================================================

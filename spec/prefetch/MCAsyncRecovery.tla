@@ -30,7 +30,13 @@ AnyVictim == Buffers
 \* A buffer is reused although it is pinned.
 PinnedVictims == {b \in Buffers : ~InFlight(b)}
 \* One read too many.
-MayReadOneMore == flying <= Concurrency
+MayReadOneMore == flying <= concurrency
+\* A change of the concurrency forgets what is in flight, as it does where reads are only advised.
+ForgetsFlying == 0
+\* Records are looked at that have not arrived.
+AllKnown == Len(wal)
+\* WAL need not arrive.
+UnfairAsync == AsyncSpec /\ WF_asyncvars(Startup)
 \* A read that fails leaves a buffer as if it had succeeded.
 TakenForRead(old) == [old EXCEPT !.state = "ready", !.content = <<0>>]
 \* A read that fails is still counted.
@@ -44,7 +50,9 @@ TakesAll(n, b) == TRUE
 
 -----------------------------------------------------------------------------
 \* Denials of states that must be reachable.
-NeverFull == Cardinality(reads) < Concurrency
+NeverFull == Cardinality(reads) < concurrency
+\* Replay has caught up with the WAL, and a page for a record that came then has been read ahead.
+NeverLate == ~\E pin \in pins : pin[1] = arrived /\ pin[1] > replayed + 1 /\ pool[pin[2]].state = "ready" /\ arrived < Len(wal)
 NeverTwoPages == \A page \in Pages : Len(View.content[page]) < 2
 \* A page was taken from its file, and a later record will remove it.
 NeverRemovedSoon ==
