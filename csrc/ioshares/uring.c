@@ -2,27 +2,13 @@
 /*
  * I/O by io_uring. Whoever submits hands what may go to the kernel; one thread waits for what completes, and hands over
  * what may go then. The ring has room for all that may ever be in flight, so its queues never overflow.
- *
- * liburing is loaded when it is first needed, so that a machine without it uses threads.
  */
 #include "ioshares/engine.h"
 
-#if defined(__linux__) && __has_include(<liburing.h>)
-#include <dlfcn.h>
-#include <errno.h>
-#include <liburing.h>
-#include <string.h>
+#include "common/uring.h"
 
-/* The functions of liburing that are no inline functions of its header. */
-typedef struct liburing {
-    int (*queue_init)(unsigned entries, struct io_uring *ring, unsigned flags);
-    void (*queue_exit)(struct io_uring *ring);
-    struct io_uring_sqe *(*get_sqe)(struct io_uring *ring);
-    int (*submit)(struct io_uring *ring);
-    int (*wait_cqes)(struct io_uring *ring, struct io_uring_cqe **cqe, unsigned wait_nr,
-                     struct __kernel_timespec *timeout, sigset_t *signals);
-    unsigned (*peek_batch_cqe)(struct io_uring *ring, struct io_uring_cqe **cqes, unsigned count);
-} liburing;
+#if HAVE_LIBURING
+#include <errno.h>
 
 typedef struct uring {
     pgq_ioshares_engine head;
@@ -147,27 +133,6 @@ static void *reap(void *argument)
 
 /* ---- start and stop ---------------------------------------------------------------------------------------------- */
 
-static bool load_one(void *library, const char *name, void *function)
-{
-    void *found = dlsym(library, name);
-
-    memcpy(function, &found, sizeof found); /* C has no conversion from void * to a function */
-    return found != NULL;
-}
-
-/* The library stays loaded until the process ends. */
-static bool load(liburing *lib)
-{
-    void *library = dlopen("liburing.so.2", RTLD_NOW | RTLD_LOCAL);
-
-    return library != NULL && load_one(library, "io_uring_queue_init", &lib->queue_init) &&
-           load_one(library, "io_uring_queue_exit", &lib->queue_exit) &&
-           load_one(library, "io_uring_get_sqe", &lib->get_sqe) &&
-           load_one(library, "io_uring_submit", &lib->submit) &&
-           load_one(library, "io_uring_wait_cqes", &lib->wait_cqes) &&
-           load_one(library, "io_uring_peek_batch_cqe", &lib->peek_batch_cqe);
-}
-
 static void stop(pgq_ioshares_engine *e)
 {
     uring *u = (uring *)e;
@@ -189,7 +154,7 @@ pgq_status pgq_ioshares_start_uring(pgq_ioshares *scheduler, const pgq_ioshares_
 
     if (u == NULL)
         return refused(PGQ_MEMORY, 0);
-    if (!load(&u->lib) || u->lib.queue_init(scheduler->limits.most, &u->ring, 0) < 0) {
+    if (!pgq_liburing_load(&u->lib) || u->lib.queue_init(scheduler->limits.most, &u->ring, 0) < 0) {
         engine_free(&u->head);
         return refused(PGQ_IOSHARES_URING, 0);
     }

@@ -2,30 +2,18 @@
 /*
  * True asynchronous reads: what look-ahead finds is read straight into a buffer, several reads at a time, and the kernel
  * completes them in any order. `uring` reads through the kernel's cache, `uring_direct` past it.
- *
- * liburing is loaded when it is first needed, so that a machine without it runs all other variants.
  */
 #include "prefetch/engine.h"
 
-#if defined(__linux__) && __has_include(<liburing.h>)
-#include <dlfcn.h>
+#include "common/uring.h"
+
+#if HAVE_LIBURING
 #include <errno.h>
 #include <fcntl.h>
-#include <liburing.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-/* The functions of liburing that are no inline functions of its header. */
-typedef struct liburing {
-    int (*queue_init)(unsigned entries, struct io_uring *ring, unsigned flags);
-    void (*queue_exit)(struct io_uring *ring);
-    struct io_uring_sqe *(*get_sqe)(struct io_uring *ring);
-    int (*submit)(struct io_uring *ring);
-    int (*submit_and_wait)(struct io_uring *ring, unsigned wait_nr);
-    unsigned (*peek_batch_cqe)(struct io_uring *ring, struct io_uring_cqe **cqes, unsigned count);
-} liburing;
 
 typedef struct ring {
     liburing lib;
@@ -36,27 +24,6 @@ typedef struct ring {
 } ring;
 
 /* ---- set-up ---- */
-
-static bool load_one(void *library, const char *name, void *function)
-{
-    void *found = dlsym(library, name);
-
-    memcpy(function, &found, sizeof found); /* C has no conversion from void * to a function */
-    return found != NULL;
-}
-
-/* The library stays loaded until the process ends. */
-static bool load(liburing *lib)
-{
-    void *library = dlopen("liburing.so.2", RTLD_NOW | RTLD_LOCAL);
-
-    return library != NULL && load_one(library, "io_uring_queue_init", &lib->queue_init) &&
-           load_one(library, "io_uring_queue_exit", &lib->queue_exit) &&
-           load_one(library, "io_uring_get_sqe", &lib->get_sqe) &&
-           load_one(library, "io_uring_submit", &lib->submit) &&
-           load_one(library, "io_uring_submit_and_wait", &lib->submit_and_wait) &&
-           load_one(library, "io_uring_peek_batch_cqe", &lib->peek_batch_cqe);
-}
 
 /* Opens each file once more, by its name among the files of this process. */
 static pgq_status open_direct(engine *e, ring *r)
@@ -86,7 +53,7 @@ static pgq_status begin(engine *e)
     ring *r = e->own;
     int failed;
 
-    if (!load(&r->lib))
+    if (!pgq_liburing_load(&r->lib))
         return refused(PGQ_PREFETCH_URING, 0);
     failed = r->lib.queue_init(e->job->concurrency == 0 ? 1 : e->job->concurrency, &r->ring, 0);
     if (failed < 0) {
