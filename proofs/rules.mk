@@ -10,7 +10,7 @@ prove: $(SETUP)/coq.stamp $(SETUP)/python.stamp ## build and audit the proofs; S
 prove-accept: $(SETUP)/coq.stamp $(SETUP)/python.stamp ## accept changed statements and definitions into proofs/*/*.expected, after review (as prove)
 	@$(PY) -m proofs.audit --jobs $(PROOF_JOBS) --stem "$(STEM)" --accept
 
-prove-mutants: prove ## change one thing in a definition, see a proof stop; STEM= narrows (45 minutes; compaction 18)
+prove-mutants: prove ## change one thing in a definition, see a proof stop; STEM= narrows (20 minutes)
 	@$(PY) -m proofs.mutants --stem "$(STEM)"
 
 prove-mutants-accept: prove ## record in proofs/STEM/mutants.toml and proofs/README.md what each one breaks (as prove-mutants)
