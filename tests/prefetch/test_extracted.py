@@ -2,11 +2,13 @@
 """Proof = oracle = kernel: the ring extracted from the proofs, beside the definition's and the kernel's, step by step.
 
 build/oracle/prefetch runs the ring that proofs/prefetch/ proves right. It gets the same calls, and the same answers of
-the callback, as the definition's ring gets in a random world; how many answers it asks for is its own decision.
+the callback, as the definition's ring gets in a random world; how many answers it asks for is its own decision. Then it
+judges the event log, which is the same of the definition and of the kernel: it must ask for each reference that was
+looked at, and hold after each record what the kernel's ring holds.
 """
 
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -14,7 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ref.prefetch import Next, Prefetcher, Record, Ring
+from ref.prefetch import Event, Next, Prefetcher, Record, Ring
 from tests.prefetch.kernel import KernelPrefetcher
 from tests.prefetch.random_world import random_world
 from tests.prefetch.world import replay
@@ -94,7 +96,7 @@ def test_the_extracted_ring_is_the_definition_s_and_the_kernel_s(size: int, seed
     """The concurrency changes half way."""
     questions, held = Questions(), list[list[tuple[int, bool]]]()
     changes = {size // 2: then}
-    replay(random_world(size, seed), first, make=logged(questions, held), changes=changes)
+    oracle = replay(random_world(size, seed), first, make=logged(questions, held), changes=changes)
     tally("prefetch", "calls of a ring answered by the extracted proof", questions.check())
 
     kernels: list[list[tuple[int, bool]]] = []
@@ -105,8 +107,52 @@ def test_the_extracted_ring_is_the_definition_s_and_the_kernel_s(size: int, seed
             kernels.append(list(self.kernel.ring))
             return record
 
-    replay(random_world(size, seed), first, make=Noting, changes=changes)
+    kernel = replay(random_world(size, seed), first, make=Noting, changes=changes)
     assert kernels == held
+    assert kernel.log == oracle.log
+    tally("prefetch", "events of logs judged by the extracted proof", judge(kernel.log, first, kernels))
+
+
+def judge(log: Sequence[Event | Record | int], concurrency: int, held: Sequence[list[tuple[int, bool]]]) -> int:
+    """Give the extracted ring what a log says; AssertionError where it would not have asked for a reference, or holds
+    something else. held: the ring after each read. Returns how many events it judged. While prefetching is off nothing
+    is looked at, and nothing judged."""
+    lines, expected = list[str](), list[tuple[int, list[tuple[int, bool]]] | None]()
+
+    def ask(line: str, answer: tuple[int, list[tuple[int, bool]]] | None = None) -> None:
+        lines.append(line)
+        expected.append(answer)
+
+    looked, reads, replayed_up_to = list[str](), 0, 0
+    ask(f"new {4 * concurrency} {concurrency}")
+    for entry in [*log, None]:
+        if isinstance(entry, Event):
+            looked.append(f"{'i' if entry.what == 'prefetch' else 'n'}{entry.lsn}")
+        elif isinstance(entry, int):
+            concurrency = entry
+            ask(f"new {4 * concurrency} {concurrency}")
+        else:
+            if concurrency:
+                ask(f"complete {replayed_up_to}")
+                ask(" ".join(["prefetch", *looked, "a"]), (len(looked), held[reads]))
+            looked, reads, replayed_up_to = [], reads + 1, entry.next_lsn if entry else 0
+    text = "".join(line + "\n" for line in lines)
+    run = subprocess.run([PROGRAM], input=text, capture_output=True, text=True, check=True)
+    for line, got, answer in zip(lines, run.stdout.splitlines(), expected, strict=True):
+        if answer:
+            _, _, consumed, _, *entries = got.split()
+            assert int(consumed) >= answer[0], f"{line}: the extracted proof stops after {consumed}"
+            assert entries == [f"{'i' if io else 'n'}{lsn}" for lsn, io in answer[1]]
+    return sum(isinstance(entry, Event) for entry in log)
+
+
+def test_a_log_that_looks_too_far_is_noticed() -> None:
+    """The judge can fail: two are in flight, and one is allowed."""
+    held: list[list[tuple[int, bool]]] = []
+    log = replay(random_world(25, 3), 2, make=logged(Questions(), held)).log
+    judge(log, 2, held)
+    with pytest.raises(AssertionError, match="the extracted proof stops after"):
+        judge(log, 1, held)
 
 
 @pytest.mark.parametrize("line", ["prefetch x1", "complete", "complete -1", f"complete {2**62}", "nonsense"])
