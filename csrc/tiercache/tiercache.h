@@ -110,8 +110,8 @@ void pgq_tiercache_close(pgq_tiercache *cache);
  * SSD. It fails with PGQ_TIERCACHE_WRITE_BACK if that did not succeed, or if a write-back has failed since the last
  * fsync, be it one that only made room. What is still dirty is tried again by the next fsync.
  *
- * A read of the SSD, or of several pages of a scan, holds the cache's lock until the device answers. A single page is read
- * from the store without it, and the store is written and synced without it.
+ * A read of the SSD, an eviction to it, or a read of several pages of a scan holds the cache's lock until the device answers.
+ * A single page is read from the store without it, and the store is written and synced without it.
  *
  * After a crash each page holds what it held at the last successful fsync, or what was written later; each sector of a
  * page by itself, since the store may tear a page that was being written.
