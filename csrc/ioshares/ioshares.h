@@ -165,7 +165,7 @@ typedef struct pgq_ioshares_io {
 typedef enum pgq_ioshares_way {
     PGQ_IOSHARES_BY_ANY =
         0, /* by io_uring, or by threads where the kernel forbids it or liburing is missing */
-    PGQ_IOSHARES_BY_URING = 1,  /* one ring, and a thread that waits for what completes */
+    PGQ_IOSHARES_BY_URING = 1,  /* one ring, and one thread that enters it */
     PGQ_IOSHARES_BY_THREADS = 2 /* a thread for each request that may ever be in flight (limits.most) */
 } pgq_ioshares_way;
 

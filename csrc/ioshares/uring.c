@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: PostgreSQL */
 /*
- * I/O by io_uring. Whoever submits hands what may go to the kernel; one thread waits for what completes, and hands over
- * what may go then. The ring has room for all that may ever be in flight, so its queues never overflow.
+ * I/O by io_uring. One thread, the reaper, hands over what may go and waits for what completes. Nobody else may: the kernel
+ * fails reads of a thread that has ended (EFAULT). Whoever submits rings a bell, an eventfd that the ring reads. The ring has
+ * room for all that may ever be in flight, so its queues never overflow.
  */
 #include "ioshares/engine.h"
 
@@ -9,32 +10,21 @@
 
 #if HAVE_LIBURING
 #include <errno.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
 
 typedef struct uring {
     pgq_ioshares_engine head;
     liburing lib;
-    struct io_uring ring; /* its submissions: with the lock held; its completions: the reaper alone */
-    pthread_cond_t work;  /* something is in flight, or the engine stops */
+    struct io_uring ring; /* the reaper's alone */
     pthread_t reaper;
+    int bell;       /* rung if some request may be able to go, or the engine stops */
+    bool rung;      /* and the reaper has not looked since; under the lock */
+    bool listens;   /* the ring reads the bell, into `rings` */
+    uint64_t rings; /* how often it was rung: never looked at */
 } uring;
 
 /* ---- requests to the kernel: with the lock held ------------------------------------------------------------------ */
-
-/* Puts what is left of a request into the ring. A ring without room has entries that the kernel refused: see give_up. */
-static bool put(uring *u, pgq_ioshares_io *io)
-{
-    struct io_uring_sqe *sqe = u->lib.get_sqe(&u->ring);
-    char *buffer = (char *)io->buffer + io->did;
-
-    if (sqe == NULL)
-        return false;
-    if (io->write)
-        io_uring_prep_write(sqe, io->fd, buffer, io->size - io->did, io->offset + io->did);
-    else
-        io_uring_prep_read(sqe, io->fd, buffer, io->size - io->did, io->offset + io->did);
-    io_uring_sqe_set_data(sqe, io);
-    return true;
-}
 
 static void fail(uring *u, pgq_ioshares_io *io, int error)
 {
@@ -49,12 +39,14 @@ static void give_up(uring *u, int error)
 
     for (unsigned at = end - io_uring_sq_ready(&u->ring); at != end; at++) {
         struct io_uring_sqe *sqe = &u->ring.sq.sqes[at & *u->ring.sq.kring_mask];
-        pgq_ioshares_io *io = (pgq_ioshares_io *)(uintptr_t)sqe->user_data;
+        void *whose = (void *)(uintptr_t)sqe->user_data;
 
         io_uring_prep_nop(sqe);
         io_uring_sqe_set_data(sqe, NULL);
-        if (io != NULL)
-            fail(u, io, error);
+        if (whose == &u->rings)
+            u->listens = false;
+        else if (whose != NULL)
+            fail(u, whose, error);
     }
 }
 
@@ -77,33 +69,85 @@ static void hand_over(uring *u)
     }
 }
 
+/* Puts what is left of a request into the ring. It has no room only if the kernel takes nothing: see give_up. */
+static bool put(uring *u, pgq_ioshares_io *io)
+{
+    struct io_uring_sqe *sqe = u->lib.get_sqe(&u->ring);
+    char *buffer = (char *)io->buffer + io->did;
+
+    if (sqe == NULL) {
+        hand_over(u);
+        sqe = u->lib.get_sqe(&u->ring);
+    }
+    if (sqe == NULL)
+        return false;
+    if (io->write)
+        io_uring_prep_write(sqe, io->fd, buffer, io->size - io->did, io->offset + io->did);
+    else
+        io_uring_prep_read(sqe, io->fd, buffer, io->size - io->did, io->offset + io->did);
+    io_uring_sqe_set_data(sqe, io);
+    return true;
+}
+
+static void listen_to_bell(uring *u)
+{
+    struct io_uring_sqe *sqe = u->listens || u->head.stopping ? NULL : u->lib.get_sqe(&u->ring);
+
+    if (sqe == NULL)
+        return;
+    io_uring_prep_read(sqe, u->bell, &u->rings, sizeof u->rings, 0);
+    io_uring_sqe_set_data(sqe, &u->rings);
+    u->listens = true;
+}
+
 /* All that may go, goes. What fails at once makes room for more. */
+static void take(uring *u)
+{
+    const pgq_ioshares *s = u->head.scheduler;
+    pgq_ioshares_io *io;
+
+    u->rung = false;
+    do {
+        while ((io = engine_next(&u->head)) != NULL)
+            if (!put(u, io))
+                fail(u, io, EBUSY);
+        listen_to_bell(u);
+        hand_over(u);
+    } while (s->waiting > 0 && s->in_flight < s->limit);
+}
+
 static void dispatch(pgq_ioshares_engine *e)
 {
     uring *u = (uring *)e;
-    pgq_ioshares_io *io;
 
-    do {
-        while ((io = engine_next(e)) != NULL)
-            if (!put(u, io))
-                fail(u, io, EBUSY);
-        hand_over(u);
-    } while (e->scheduler->waiting > 0 && e->scheduler->in_flight < e->scheduler->limit);
-    pthread_cond_signal(&u->work);
+    if (!u->rung)
+        eventfd_write(u->bell, 1);
+    u->rung = true;
 }
 
 /* ---- the reaper -------------------------------------------------------------------------------------------------- */
 
 static void ended(uring *u, const struct io_uring_cqe *cqe)
 {
-    pgq_ioshares_io *io = io_uring_cqe_get_data(cqe);
+    void *whose = io_uring_cqe_get_data(cqe);
 
-    if (io == NULL)
-        return; /* an entry that was given up */
-    if (engine_is_over(&u->head, io, cqe->res))
-        engine_done(&u->head, io);
-    else if (!put(u, io))
-        fail(u, io, EBUSY);
+    if (whose == &u->rings)
+        u->listens = false;
+    else if (whose != NULL && engine_is_over(&u->head, whose, cqe->res))
+        engine_done(&u->head, whose);
+    else if (whose != NULL && !put(u, whose))
+        fail(u, whose, EBUSY);
+}
+
+/* Without the lock. A ring that has nothing to wait for, because it did not take the bell, leaves the bell itself. */
+static void sleep_until_something_ends(uring *u, bool in_flight)
+{
+    struct io_uring_cqe *cqe;
+
+    if (in_flight || u->listens)
+        u->lib.wait_cqes(&u->ring, &cqe, 1, NULL, NULL);
+    else
+        eventfd_read(u->bell, &u->rings);
 }
 
 /* Ends when it is told to and nothing is in flight: then nothing waits, since the limit is at least one. */
@@ -114,18 +158,17 @@ static void *reap(void *argument)
 
     pthread_mutex_lock(&u->head.lock);
     for (;;) {
-        while (u->head.scheduler->in_flight == 0 && !u->head.stopping)
-            pthread_cond_wait(&u->work, &u->head.lock);
-        if (u->head.scheduler->in_flight == 0)
+        take(u);
+        bool in_flight = u->head.scheduler->in_flight > 0;
+        if (u->head.stopping && !in_flight && !u->listens)
             break;
         pthread_mutex_unlock(&u->head.lock);
-        u->lib.wait_cqes(&u->ring, cqes, 1, NULL, NULL);
+        sleep_until_something_ends(u, in_flight);
         unsigned n = u->lib.peek_batch_cqe(&u->ring, cqes, 64);
         pthread_mutex_lock(&u->head.lock);
         for (unsigned i = 0; i < n; i++)
             ended(u, cqes[i]);
         io_uring_cq_advance(&u->ring, n);
-        dispatch(&u->head);
     }
     pthread_mutex_unlock(&u->head.lock);
     return NULL;
@@ -138,14 +181,31 @@ static void stop(pgq_ioshares_engine *e)
     uring *u = (uring *)e;
 
     pthread_mutex_lock(&e->lock);
-    pthread_cond_signal(&u->work);
+    dispatch(e);
     pthread_mutex_unlock(&e->lock);
     pthread_join(u->reaper, NULL);
     u->lib.queue_exit(&u->ring);
-    pthread_cond_destroy(&u->work);
+    close(u->bell);
 }
 
 static const engine_way by_uring = {PGQ_IOSHARES_BY_URING, dispatch, stop};
+
+/* A ring for all requests that may be in flight, and for the bell where the kernel has room for one more. */
+static pgq_code open_ring(uring *u)
+{
+    uint32_t most = u->head.scheduler->limits.most;
+
+    if (!pgq_liburing_load(&u->lib))
+        return PGQ_IOSHARES_URING;
+    u->bell = eventfd(0, EFD_CLOEXEC);
+    if (u->bell < 0)
+        return PGQ_IOSHARES_URING;
+    if (u->lib.queue_init(most < MAX_LIMIT ? most + 1 : most, &u->ring, 0) < 0) {
+        close(u->bell);
+        return PGQ_IOSHARES_URING;
+    }
+    return PGQ_OK;
+}
 
 pgq_status pgq_ioshares_start_uring(pgq_ioshares *scheduler, const pgq_ioshares_faults *faults,
                                     pgq_ioshares_engine **engine)
@@ -154,16 +214,15 @@ pgq_status pgq_ioshares_start_uring(pgq_ioshares *scheduler, const pgq_ioshares_
 
     if (u == NULL)
         return refused(PGQ_MEMORY, 0);
-    if (!pgq_liburing_load(&u->lib) || u->lib.queue_init(scheduler->limits.most, &u->ring, 0) < 0) {
-        engine_free(&u->head);
-        return refused(PGQ_IOSHARES_URING, 0);
-    }
-    pthread_cond_init(&u->work, NULL);
-    if (pthread_create(&u->reaper, NULL, reap, u) != 0) {
+    pgq_code fault = open_ring(u);
+    if (fault == PGQ_OK && pthread_create(&u->reaper, NULL, reap, u) != 0) {
+        fault = PGQ_IOSHARES_THREADS;
         u->lib.queue_exit(&u->ring);
-        pthread_cond_destroy(&u->work);
+        close(u->bell);
+    }
+    if (fault != PGQ_OK) {
         engine_free(&u->head);
-        return refused(PGQ_IOSHARES_THREADS, 0);
+        return refused(fault, 0);
     }
     *engine = &u->head;
     return accepted();

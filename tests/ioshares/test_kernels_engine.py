@@ -11,7 +11,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from threading import Lock
+from threading import Lock, Thread
 from typing import Any
 
 import pytest
@@ -29,9 +29,15 @@ class Engine:
     """An engine with one class, whose queue has room for some requests."""
 
     def __init__(
-        self, room: int, most: int, way: str, ended: Ended | None = None, enter: Callable[[], int] | None = None
+        self,
+        room: int,
+        most: int,
+        way: str,
+        ended: Ended | None = None,
+        enter: Callable[[], int] | None = None,
+        start: int = 1,
     ) -> None:
-        self.scheduler = ioshares.Scheduler([ioshares.Class(1, 0, room)], ioshares.Limits(1, 1, most))
+        self.scheduler = ioshares.Scheduler([ioshares.Class(1, 0, room)], ioshares.Limits(1, start, most))
         fields = dict(ffi.typeof("pgq_ioshares_faults").fields)
         hooks: dict[str, Any] = {}
         if ended:
@@ -135,6 +141,24 @@ def test_stop_does_what_waits(file: int, way: str) -> None:
     assert os.fstat(file).st_size == 30 * PAGE
 
 
+def test_whoever_submits_may_end(file: int, way: str) -> None:
+    """A thread submits reads of what no cache has, and is gone before they are done."""
+    pages = random_pages(64)
+    for n, page in enumerate(pages):
+        os.pwrite(file, page, n * 16 * PAGE)
+    os.fsync(file)
+    engine = Engine(64, 64, way, start=64)
+    for _ in range(5):
+        os.posix_fadvise(file, 0, 0, os.POSIX_FADV_DONTNEED)
+        reads: list[Any] = []
+        client = Thread(target=lambda: reads.extend(engine.do(file, n * 16 * PAGE, PAGE) for n in range(64)))  # noqa: B023
+        client.start()
+        client.join()
+        assert [engine.wait(io) for _, io, _ in reads] == [0] * 64
+        assert [ffi.buffer(buffer, PAGE)[:] for _, _, buffer in reads] == pages
+    engine.stop()
+
+
 def test_an_engine_that_did_nothing_stops(way: str) -> None:
     Engine(1, 8, way).stop()
 
@@ -199,14 +223,14 @@ def test_a_ring_that_is_busy_is_tried_again(file: int) -> None:
     engine = Engine(64, 4, "uring", enter=enter)
     write_and_read(engine, file, 20)
     engine.stop()
-    assert calls > 80
+    assert calls >= 8
 
 
 @pytest.mark.parametrize("run", range(20))
 def test_a_ring_that_takes_nothing_fails_its_requests(file: int, run: int) -> None:
     """More of them than the ring has room for; later the ring works again, and what failed is not done after all.
 
-    Many runs: the kernel does requests in any order, so a write that is done after all may miss the reads of one run.
+    Many runs: a kernel that does a file's writes in any order may show what is done after all in some of them only.
     """
     broken = True
     engine = Engine(64, 4, "uring", enter=lambda: -errno.ENXIO if broken else 0)
@@ -215,10 +239,9 @@ def test_a_ring_that_takes_nothing_fails_its_requests(file: int, run: int) -> No
     assert {engine.wait(io) for _, io, _ in writes} == {errno.ENXIO, errno.EBUSY}
     assert engine.scheduler.state.in_flight == 0
     broken = False
-    # The first ones clear the ring of what was given up. The kernel does a file's writes in their order: were they
-    # still in the ring, they would be done before the last one is.
+    # The first one clears the ring of what was given up.
     later = [engine.do(file, PAGE, b"z" * PAGE) for _ in range(10)]
-    assert [engine.wait(io) for _, io, _ in later][-1] == 0
+    assert [engine.wait(io) for _, io, _ in later] == [0] * 10
     assert os.pread(file, 2 * PAGE, 0) == b"x" * PAGE + b"z" * PAGE
     engine.stop()
     assert os.pread(file, PAGE, 0) == b"x" * PAGE
