@@ -164,16 +164,16 @@ Step ==
             ELSE IF pc = "complete" /\ NextIs("concurrency") THEN FollowChange
             ELSE FollowJudge \/ FollowReplay \/ Unseen
 
-Finish ==
+Accepted ==
     /\ pc = "ended" /\ done = Len(Events) /\ Followed.wrong = 0
     /\ Followed.evicts => gone > 0
-    /\ UNCHANGED tracevars
 
 (* The reads of a record and its use are one step; any of them may be the event that was altered. *)
-Refuse ==
+Refused ==
     /\ Followed.wrong \in done + 1..(IF pc = "replay" THEN LastRead ELSE done) + 1
     /\ ~ENABLED Step
-    /\ UNCHANGED tracevars
+
+Finish == (Accepted \/ Refused) /\ UNCHANGED tracevars
 
 TraceInit ==
     /\ which \in DOMAIN Traces
@@ -182,7 +182,7 @@ TraceInit ==
     /\ StartPrefetch
     /\ done = 0
     /\ gone = 0
-TraceSpec == TraceInit /\ [][(Step /\ which' = which) \/ Finish \/ Refuse]_tracevars
+TraceSpec == TraceInit /\ [][(Step /\ which' = which) \/ Finish]_tracevars
 
 -----------------------------------------------------------------------------
 (* What differs between two states of one behaviour; the WAL of a trace is always the same. *)
