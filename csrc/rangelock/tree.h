@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: PostgreSQL */
 /*
  * A balanced (AVL) tree of ranges, ordered by lo and then by ticket; each node knows the height of each child, and the
- * largest hi of it and below. The nodes are the callers' holds. Insertion and removal take O(log n), a walk over the k ranges that overlap one O((k + 1) log n).
- * proofs/rangelock/Tree.v has the same functions.
+ * largest hi of it and below. The nodes are the callers' holds. Insertion and removal take O(log n), a walk over the k
+ * ranges that overlap one O((k + 1) log n). proofs/rangelock/Tree.v has the same functions.
  */
 #ifndef PGQUERN_RANGELOCK_TREE_H
 #define PGQUERN_RANGELOCK_TREE_H

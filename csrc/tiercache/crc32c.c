@@ -23,8 +23,10 @@ uint32_t crc32c_of(const crc32c *t, const uint8_t *bytes, size_t n)
 {
     uint32_t crc = UINT32_MAX;
 
+#if defined(__x86_64__)
     if (pgq_cpu_avx2())
         return crc32c_avx2(bytes, n);
+#endif
     for (; n >= 8; n -= 8, bytes += 8) {
         uint64_t eight;
 

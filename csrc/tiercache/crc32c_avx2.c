@@ -2,6 +2,7 @@
 /* By the CPU's own instruction, which every CPU with AVX2 has: it is of SSE 4.2. */
 #include "tiercache/crc32c.h"
 
+#if defined(__AVX2__)
 #include <nmmintrin.h>
 #include <string.h>
 
@@ -26,3 +27,4 @@ uint32_t crc32c_avx2(const uint8_t *bytes, size_t n)
         crc = _mm_crc32_u8((uint32_t)crc, *bytes++);
     return ~(uint32_t)crc;
 }
+#endif

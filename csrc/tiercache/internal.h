@@ -55,8 +55,8 @@ struct pgq_tiercache {
     uint64_t version;     /* the last one given */
     uint64_t expected;    /* the page whose reading continues a sequential scan */
     uint32_t reserved;    /* frames, free no more, for pages that are being read */
-    uint32_t
-        writes[WRITES]; /* to the pages of the same remainder: a page that is being read may be written */
+    /* How often pages of each remainder were written: a page that is being read may be written meanwhile. */
+    uint32_t writes[WRITES];
     pgq_tiercache_counts counts;
 
     bool ssd_in_use;        /* pages may be put on it */
