@@ -20,7 +20,9 @@ from tools import environment, results
 from tools.results import Result
 
 FOLDER = Path("bench/figures")
-LAYERS = ("bench", "beside", "endtoend", "workload", "simulation", "icount", "speed")
+LAYERS = (
+    "bench", "beside", "endtoend", "icount", "recovery", "simulation", "speed", "stack", "vacuum", "workload", "written",
+)  # fmt: skip
 
 
 def refusal(result: Result) -> str:
