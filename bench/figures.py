@@ -21,7 +21,8 @@ from tools.results import Result
 
 FOLDER = Path("bench/figures")
 LAYERS = (
-    "bench", "beside", "endtoend", "icount", "recovery", "simulation", "speed", "stack", "vacuum", "workload", "written",
+    "bench", "beside", "endtoend", "icount", "recovery", "simulation", "speed", "stack", "vacuum", "workload",
+    "written",
 )  # fmt: skip
 
 
