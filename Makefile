@@ -47,20 +47,20 @@ include spec/rules.mk proofs/rules.mk csrc/rules.mk tests/rules.mk bench/rules.m
 .PHONY: main test full ci setup lint help clean
 JOB = $(PY) -m tools.job $@ $(if $(STEM),--stem $(STEM))
 
-main: $(SETUP)/python.stamp ## models, proofs, a differential run, benchmarks, the report; STEM= narrows (under 5 minutes)
+main: $(SETUP)/python.stamp ## models, proofs, a differential run, benchmarks, the report; STEM= narrows (8 minutes)
 	@$(PY) -m tools.job make $(if $(STEM),--stem $(STEM))
 
-test: $(SETUP)/python.stamp ## all tests, then the kernels under sanitizers, fuzzed, and broken on purpose; STEM= narrows (under 9 minutes)
+test: $(SETUP)/python.stamp ## all tests, then the kernels under sanitizers, fuzzed, and broken on purpose; STEM= narrows (11 minutes)
 	@$(JOB)
 
 ci: $(SETUP)/python.stamp ## what .ci/run runs after set-up: linters, all models, proofs, all tests and mutants (45 minutes)
 	@$(JOB)
 
-full: $(SETUP)/python.stamp ## everything: large models, the deep tests, all mutants, full benchmarks, real servers (2 hours)
+full: $(SETUP)/python.stamp ## everything: large models, the deep tests, all mutants, full benchmarks, real servers (hours; never timed whole)
 	@$(JOB)
 
 NEEDS := python c coq java maven postgres tlc servers
-setup: ## install everything, once (about 4 minutes; again: 1 s)
+setup: ## install everything, once (about 3 minutes; again: 1 s)
 	@[ -z "$(foreach need,$(NEEDS),$(if $(wildcard $(SETUP)/$(need).stamp),,x))" ] || .ci/apt-need $(sort $(foreach need,$(NEEDS),$(APT_$(need))))
 	@$(MAKE) -s $(NEEDS:%=$(SETUP)/%.stamp)
 	@echo "set-up: complete"

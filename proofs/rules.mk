@@ -4,7 +4,7 @@ PROOF_JOBS ?= 2
 PROOF_SOURCES := $(shell find proofs -name '*.v') proofs/_CoqProject
 
 .PHONY: prove prove-accept prove-mutants prove-mutants-accept oracle
-prove: $(SETUP)/coq.stamp $(SETUP)/python.stamp ## build and audit the proofs; STEM= narrows (under 5 minutes, again: seconds)
+prove: $(SETUP)/coq.stamp $(SETUP)/python.stamp ## build and audit the proofs; STEM= narrows (2 minutes, again: seconds)
 	@$(PY) -m proofs.audit --jobs $(PROOF_JOBS) --stem "$(STEM)"
 
 prove-accept: $(SETUP)/coq.stamp $(SETUP)/python.stamp ## accept changed statements and definitions into proofs/*/*.expected, after review (as prove)

@@ -26,10 +26,10 @@ MODEL_NEEDS := $(SETUP)/python.stamp $(BATCH) $(BUILD)/model/java/tlc.jsa
 MODEL_RUN   := $(PY) spec/run.py $(if $(STEM),--stem $(STEM)) $(if $(RUN),--run '$(RUN)')
 
 .PHONY: model model-large model-show model-accept
-model: $(MODEL_NEEDS) ## check the small models, and that every broken one fails as it should (2 minutes)
+model: $(MODEL_NEEDS) ## check the small models, and that every broken one fails as it should (4 minutes)
 	@$(MODEL_RUN) --only small
 
-model-large: $(MODEL_NEEDS) ## check the large models, and that each action of each model is taken (5 minutes)
+model-large: $(MODEL_NEEDS) ## check the large models, and that each action of each model is taken (12 minutes)
 	@$(MODEL_RUN) --only large --coverage
 
 model-show: $(SETUP)/python.stamp ## how to start runs by hand: make model-show STEM=S RUN=NAME (1 s)
