@@ -80,6 +80,15 @@ static inline __attribute__((always_inline)) void check_tuple(const bounds *b, s
     f->last_off = off;
 }
 
+/* The same for a tuple that ends where the one before it starts: it is aligned and ends in bounds if that one does. */
+static inline __attribute__((always_inline)) void continue_run(const bounds *b, findings *f, uint32_t off,
+                                                               uint32_t len)
+{
+    f->bad |= off - b->upper;
+    f->lengths |= len;
+    f->last_off = off;
+}
+
 /*
  * Passes over the tuples that are in place already: each ends where the one before it starts, the first at pd_special.
  * They keep their line pointers. Such a tuple is aligned and ends in bounds; if one starts below pd_upper, the last does.
@@ -116,7 +125,10 @@ static inline __attribute__((always_inline)) void scan_with_branches(const uint8
             p->upper -= len;
             s->words[i] = word + (p->upper - off);
             s->tuples[p->nitems] = off | len << 16;
-            check_tuple(b, s, f, p->nitems, off, len);
+            if (off + len == f->last_off)
+                continue_run(b, f, off, len);
+            else
+                check_tuple(b, s, f, p->nitems, off, len);
             p->nitems++;
             continue;
         }
