@@ -8,7 +8,7 @@ prefetch-lag: $(SETUP)/python.stamp ## a standby's lag while its concurrency is 
 	@$(PY) -m bench.prefetch.device --picture $(BUILD)/prefetch/lag.png
 
 .PHONY: bench-recovery
-bench-recovery: $(SETUP)/servers.stamp ## crash recoveries of a real server with a cold cache, at each concurrency; ROUNDS=3 (2 minutes)
+bench-recovery: $(SETUP)/servers.stamp ## crash recoveries of a real server with a cold cache, at each concurrency; ROUNDS=3 (5 minutes)
 	@$(PY) -m bench.prefetch.endtoend.recovery --rounds $(or $(ROUNDS),3)
 
 APT_fio := fio

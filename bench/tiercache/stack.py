@@ -106,8 +106,8 @@ def show(device: str, figures: dict[str, Figures]) -> None:
 
 
 @click.command()
-@click.option("--seconds", default=1.5, show_default=True, help="of each run that are measured")
-@click.option("--rounds", default=3, show_default=True, help="runs of each configuration")
+@click.option("--seconds", default=1.5, show_default=True, help="Seconds of each run that are measured.")
+@click.option("--rounds", default=3, show_default=True, help="Runs of each configuration.")
 def main(seconds: float, rounds: int) -> None:
     """Run each configuration on each device, print the figures, and write them to build/results/stack/."""
     started = time.monotonic()

@@ -11,8 +11,8 @@ enum {
     FIRST_LINES = 16,
 
     /*
-     * If the next page lies elsewhere, AMD's prefetcher does not follow, and Intel's does. More instructions than these
-     * fill Intel's queue of misses: on Sapphire Rapids, all lines take a third longer.
+     * If the next page lies elsewhere, Intel gets no more than these: on Sapphire Rapids a batch with all lines took up to
+     * a third longer. Other CPUs get all lines.
      */
     FIRST_LINES_INTEL = 8
 };
