@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: PostgreSQL
+"""Runs the worlds of each row that has any, tests/<stem>/world.c and tests/<stem>/<name>_world.c, for many seeds.
+
+python -m tests.runners.world [--stem STEM] [--runs N] [--seed SEED]
+
+The seeds are 0 to N - 1, and those in tests/<stem>/seeds.txt (<name>_seeds.txt), a number a line, which once found
+something. A world whose runs are heavy says so, `const unsigned world_weight = 4;`: it gets a quarter of the seeds. The
+program judges each run itself, and prints `tally: NAME=N ...`: a count of 0 fails the row, since it then no longer
+reaches what it is for. It also prints how the calls of the disks ended, by their callers: if all RUNS seeds ran, each
+source line that asks for I/O must have seen each fault that the world has, if the world says that it tries all lines.
+"""
+
+import re
+import subprocess
+import time
+from collections import Counter
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from os import sched_getaffinity
+from pathlib import Path
+from typing import Any
+
+import click
+
+from tests.runners import calls
+from tests.runners.tally import tally, words
+from tools import environment, results
+from tools.progress import bar, console
+from tools.rows import with_cell
+
+RUNS = 2_000
+PART = 100
+"""Seeds that one process runs: a part ends within seconds, so there is progress to show."""
+
+
+def program(source: Path) -> str:
+    """The name of a world, and of its program: that of its stem, and its own if it has one."""
+    return "_".join([source.parent.name, *source.stem.split("_")[:-1]])
+
+
+def weight(source: Path) -> int:
+    """How many times heavier a run is than those of other worlds."""
+    said = re.search(r"^const unsigned world_weight = (\d+);", source.read_text(), re.MULTILINE)
+    return int(said[1]) if said else 1
+
+
+def tries_all_lines(source: Path) -> bool:
+    """Whether each line that asks for I/O must see each fault that the world has."""
+    return "\nconst bool world_tries_all_lines = true;" in source.read_text()
+
+
+def kept(source: Path) -> list[int]:
+    """The seeds that once found something."""
+    file = source.with_name(source.name.replace("world.c", "seeds.txt"))
+    lines = file.read_text().splitlines() if file.exists() else []
+    return [int(line.split("#")[0]) for line in lines if line.split("#")[0].strip()]
+
+
+def run(name: str, part: range) -> tuple[Counter[str], Counter[tuple[calls.Chain, str]], str]:
+    """The counts of these seeds, those of their I/O, and what was found; empty if nothing."""
+    done = subprocess.run(
+        [f"build/world/{name}", str(part.start), str(len(part))], capture_output=True, text=True, errors="replace"
+    )
+    counts = Counter(tally(done.stdout))
+    found = "" if done.returncode == 0 and counts else f"{done.stderr}\nexit code {done.returncode}"
+    return counts, calls.counted(done.stdout), found
+
+
+def untried(lines: Sequence[calls.Line]) -> str:
+    """The lines that ask for I/O, and never saw a fault that the world has."""
+    faults = calls.applying(lines)
+    lacking = [f"{line.line} ({line.what}: {', '.join(lacks)})" for line in lines if (lacks := line.lacks(faults))]
+    return f"no run has tried {'; '.join(lacking)}" if lacking else ""
+
+
+def judge(source: Path, parts: list[range], whole: bool) -> tuple[dict[str, Any], str]:
+    """Run these seeds of a world, and print what came of it: the item of the result, and what it says.
+
+    whole: there are so many seeds that each line that asks for I/O must have seen each fault.
+    """
+    name, stem = program(source), source.parent.name
+    start = time.monotonic()
+    counts, chains, found = Counter[str](), Counter[tuple[calls.Chain, str]](), ""
+    screen = console(stderr=True)
+    with ThreadPoolExecutor(len(sched_getaffinity(0))) as pool, bar(screen) as progress:
+        task = progress.add_task(f"world {name}", total=len(parts))
+        for counted, called, violation in pool.map(partial(run, name), parts):
+            progress.advance(task)
+            chains.update(called)
+            for what, n in counted.items():
+                counts[what] += n
+            found = found or violation
+    missed = [what for what, n in counts.items() if n == 0]
+    reason = found or (f"no run has counted {', '.join(missed)}" if missed and len(parts) > 1 else "")
+    lines = calls.lines_of(stem, Path("build/world", name), chains)
+    if lines and len(parts) > 1:
+        console().print(calls.table(name, lines))
+    if whole:
+        reason = reason or untried(lines)
+    if found:
+        console().print("\n".join(found.splitlines()[-80:]), markup=False)
+        reason = found.splitlines()[-2] + f"; make world STEM={stem} SEED=N repeats it"
+    runs = sum(map(len, parts))
+    says = f"{runs:,} runs: {words(counts)}"
+    item: dict[str, Any] = {
+        "name": f"world {name}",
+        "status": "failed" if reason else "passed",
+        "seconds": round(time.monotonic() - start, 2),
+        "reason": reason,
+        "calls": [line.record() for line in lines],
+    }
+    console().print(f"world {name}: {reason or 'passed'}. {says}", markup=False, soft_wrap=True)
+    return item, says
+
+
+def judge_row(stem: str, runs: int, seed: int | None) -> bool:
+    """Run the worlds of a row, and write the result; whether it passed."""
+    items, says = [], []
+    for source in sorted(Path("tests", stem).glob("*world.c")):
+        n = -(-runs // weight(source))
+        parts = [range(first, min(first + PART, n)) for first in range(0, n, PART)]
+        parts += [range(old, old + 1) for old in kept(source)]
+        whole = runs >= RUNS and seed is None and tries_all_lines(source)
+        item, line = judge(source, parts if seed is None else [range(seed, seed + 1)], whole)
+        items.append(item)
+        says.append(line)
+    gcc = environment.first_line("gcc", "--version")
+    results.write("world", stem, items, says="; ".join(says), tools={"gcc": gcc})
+    return all(item["status"] == "passed" for item in items)
+
+
+@click.command()
+@click.option("--stem", default="", help="Only this row.")
+@click.option("--runs", default=RUNS, show_default=True, help="Seeds of each row.")
+@click.option("--seed", type=int, help="Only this seed.")
+def main(stem: str, runs: int, seed: int | None) -> None:
+    """Run the worlds of each row that has any."""
+    passed = [judge_row(name, runs, seed) for name in with_cell("tests/{stem}/*world.c", stem)]
+    raise SystemExit(not all(passed))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: PostgreSQL
+"""The world of faults itself: the examples pass, each thing that their author may forget is found, and the seed that is
+printed finds it again. The lines that ask for I/O are named, with what happened to them."""
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.runners import calls
+
+WORLD = Path(__file__).resolve().parent / "world"
+FORGOTTEN = {
+    "log": ["FORGETS_SYNC", "FORGETS_FAILED_WRITE", "SYNCS_TWICE", "TRUSTS_CACHE"],
+    "queue": ["LOOKS_ONCE", "LETS_GO_BETWEEN", "WAKES_ONE", "WAKES_NOBODY"],
+    "ring": ["FORGETS_ERRORS", "FORGETS_SHORT_READS", "SUBMITS_ONCE", "FREES_EARLY", "FORGETS_THE_RING"],
+}
+RUNS = 3000
+
+
+def build(folder: Path, example: str, *forgotten: str) -> Path:
+    if (
+        example == "ring"
+        and subprocess.run(["gcc", "-E", "-include", "liburing.h", "-"], capture_output=True, input=b"").returncode
+    ):
+        pytest.skip("no header of liburing here")
+    flags = [
+        "-std=c11",
+        "-D_GNU_SOURCE",
+        "-g",
+        "-O1",
+        "-fno-omit-frame-pointer",
+        "-Wall",
+        "-Wextra",
+        "-Werror",
+        "-pthread",
+    ]
+    sources = [WORLD / "examples" / f"{example}.c", *WORLD.glob("*.c")]
+    includes = f"-I{WORLD.parent.parent / 'csrc'}"
+    program = folder / example
+    command = ["gcc", *flags, includes, *(f"-D{name}" for name in forgotten), *map(str, sources), "-o", str(program)]
+    subprocess.run(command, check=True)
+    return program
+
+
+def run(program: Path, first: int, n: int) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([program, str(first), str(n)], capture_output=True, text=True)
+
+
+@pytest.mark.parametrize("example", FORGOTTEN)
+def test_what_forgets_nothing_passes(tmp_path: Path, example: str) -> None:
+    done = run(build(tmp_path, example), 0, RUNS)
+    assert done.returncode == 0, done.stderr
+    assert re.fullmatch(r"tally:( \w+=[1-9]\d*)+\n(call .*\n)*", done.stdout)
+
+
+@pytest.mark.parametrize(
+    ("example", "forgotten"), [(example, name) for example, names in FORGOTTEN.items() for name in names]
+)
+def test_what_is_forgotten_is_found_and_found_again(tmp_path: Path, example: str, forgotten: str) -> None:
+    program = build(tmp_path, example, forgotten)
+    found = run(program, 0, RUNS)
+    seed = re.search(r"violation with SEED=(\d+): (.*)", found.stderr)
+    assert found.returncode == 1
+    assert seed
+    again = run(program, int(seed[1]), 1)
+    assert again.stderr == found.stderr, "the same seed gives the same run"
+
+
+def test_calls_are_counted_where_they_come_from(tmp_path: Path) -> None:
+    program = build(tmp_path, "log")
+    counted = calls.counted(run(program, 0, RUNS).stdout)
+    where = {(chain.what, frame): chain for chain, _ in counted for frame in nearest(program, chain)}
+    source = (WORLD / "examples/log.c").read_text().splitlines()
+    assert {(what, "disk_" + what in source[frame.line - 1]) for what, frame in where} == {
+        ("read", True),
+        ("write", True),
+        ("sync", True),
+    }
+    assert all(counted[chain, fault] for chain in where.values() for fault in ("failed", "cut") if chain.what != "read")
+    assert sum(counted[chain, "interrupted"] for chain in where.values()) > 0
+    assert not any(counted[chain, "interrupted"] for chain in where.values() if chain.what == "sync")
+
+
+def nearest(program: Path, chain: calls.Chain) -> list[calls.Frame]:
+    address = chain.addresses.split(",")[0]
+    return calls.frames(program, [address])[address][:1]
+
+
+def test_a_line_that_never_asked_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "csrc/row").mkdir(parents=True)
+    source = "bool read_all(void)\n{\n    return read_all() ||\n        read_all();\n    /* read_all() */\n}\n"
+    (tmp_path / "csrc/row/files.c").write_text(source)
+    monkeypatch.chdir(tmp_path)
+    missing = list(calls.never_made("row", {"read_all"}, {"csrc/row/files.c:3"}))
+    assert [line.line for line in missing] == ["csrc/row/files.c:4"]
+    assert missing[0].lacks(calls.FAULTS) == list(calls.FAULTS)
+
+
+def test_a_fault_that_a_row_does_not_have_is_not_missed() -> None:
+    lines = [calls.Line("a", "sync", made=2, failed=1, interrupted=None), calls.Line("b", "sync", made=2)]
+    assert calls.applying(lines) == ["failed"]
+    assert [line.lacks(["failed", "interrupted"]) for line in lines] == [[], ["failed", "interrupted"]]
