@@ -25,12 +25,18 @@ $(BUILD)/model/java/tlc.jsa: $(BATCH) spec/tools/Warmup.tla
 MODEL_NEEDS := $(SETUP)/python.stamp $(BATCH) $(BUILD)/model/java/tlc.jsa
 MODEL_RUN   := $(PY) spec/run.py $(if $(STEM),--stem $(STEM)) $(if $(RUN),--run '$(RUN)')
 
-.PHONY: model model-large model-show model-accept
+.PHONY: model model-large model-mutants model-mutants-sample model-show model-accept
 model: $(MODEL_NEEDS) ## check the small models, and that every broken one fails as it should (4 minutes)
 	@$(MODEL_RUN) --only small
 
 model-large: $(MODEL_NEEDS) ## check the large models, and that each action of each model is taken (12 minutes)
 	@$(MODEL_RUN) --only large --coverage
+
+model-mutants: $(MODEL_NEEDS) ## change one thing in a model, see a property fail; STEM= narrows, NUMBER=n tries n of a row (10 minutes)
+	@$(PY) spec/mutants.py $(if $(STEM),--stem $(STEM)) $(if $(NUMBER),--number $(NUMBER)) $(if $(NAME),--name '$(NAME)')
+
+model-mutants-sample: $(MODEL_NEEDS) ## two changes of the models of each row (2 minutes)
+	@$(PY) spec/mutants.py --at-most 2 $(if $(STEM),--stem $(STEM))
 
 model-show: $(SETUP)/python.stamp ## how to start runs by hand: make model-show STEM=S RUN=NAME (1 s)
 	@$(MODEL_RUN) --show

@@ -80,8 +80,8 @@ def main(
     said = [text for texts in complaints.values() for text in texts]
     for text in said:
         click.echo(f"model: {text}", err=True)
-    results = build / "results"
-    if pattern == "*":
+    results = build / "results" if pattern == "*" else None
+    if results:
         layer = "model-large" if only == "large" else "model"
         for name, share in times.items():
             mine = [item for item in items if item.run.stem == name]

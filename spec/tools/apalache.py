@@ -8,33 +8,58 @@ import re
 import shlex
 import shutil
 import subprocess
-from collections.abc import Sequence
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 
 from spec.tools import cfg, tlc
 from spec.tools.models import ModelError, Run
-from spec.tools.outcome import Outcome, ToolMissing
+from spec.tools.outcome import Outcome, ToolBroken, ToolMissing
 
 VIOLATED = re.compile(r"State (\d+): state invariant \d+ violated")
+VERSION = re.compile(r"^(\d+\.\d+\.\d+\S*)\s*$", re.MULTILINE)
+HANG_SECONDS = 600
+MEND = (
+    "Name an apalache-mc that works; it starts the java on PATH, which must be 21 or newer (spec/README.md). "
+    "Without APALACHE, and without apalache-mc on PATH, its runs are skipped"
+)
 ERROR = re.compile(r"^(.*?)\s+E@[\d:.]+$", re.MULTILINE)
 
 
 @cache
 def find() -> tuple[str, str]:
-    """Apalache's command and version."""
+    """Apalache's command and version.
+
+    Raises ToolMissing if nobody asked for Apalache and there is none, and ToolBroken if what was named, or is on PATH,
+    does not work.
+    """
     named = os.environ.get("APALACHE")
     path = shutil.which(named or "apalache-mc")
+    if path is None and not named:
+        raise ToolMissing("no Apalache: set APALACHE=/path/to/apalache-mc, or put apalache-mc on PATH")
     if path is None:
-        raise ToolMissing(
-            f"APALACHE={named} is no program"
-            if named
-            else "no Apalache: set APALACHE=/path/to/apalache-mc, or put apalache-mc on PATH"
-        )
-    version = subprocess.run([path, "version"], capture_output=True, text=True, check=False, timeout=60)
-    if version.returncode != 0:
-        raise ToolMissing(f"{path} version failed: {(version.stdout + version.stderr).strip()[-200:]}")
-    return path, f"Apalache {version.stdout.strip().splitlines()[-1]}"
+        raise ToolBroken(f"APALACHE={named} is no program. {MEND}")
+    try:
+        with temporary() as environment:
+            asked = subprocess.run(
+                [path, "version"], env=environment, capture_output=True, text=True, check=False, timeout=HANG_SECONDS
+            )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise ToolBroken(f"'{path} version' failed: {error}. {MEND}") from error
+    version = VERSION.search(asked.stdout)
+    if asked.returncode != 0 or version is None:
+        said = " ".join((asked.stdout + asked.stderr).split())[-300:] or "it said nothing"
+        raise ToolBroken(f"'{path} version' ended with exit code {asked.returncode}: {said}. {MEND}")
+    return path, f"Apalache {version[1]}"
+
+
+@contextmanager
+def temporary() -> Iterator[dict[str, str]]:
+    """The environment of a process whose temporary files go when it has ended. Apalache leaves its own behind."""
+    with tempfile.TemporaryDirectory(prefix="pgquern-") as folder:
+        yield {**os.environ, "TMPDIR": folder}
 
 
 def command(run: Run, build: Path) -> tuple[list[str], Path]:

@@ -16,6 +16,10 @@ class ToolMissing(RuntimeError):
     """A model checker or what it needs isn't there; the message says how to get it."""
 
 
+class ToolBroken(RuntimeError):
+    """A model checker is there and does not work; the message says what to do. Its runs fail."""
+
+
 @dataclass(frozen=True)
 class Ended:
     """How a process, or a run in a shared one, ended."""

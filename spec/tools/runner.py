@@ -17,7 +17,7 @@ from rich.markup import escape
 
 from spec.tools import accepted, apalache, batch, tlc
 from spec.tools.models import Holds, Run
-from spec.tools.outcome import Ended, Outcome, ToolMissing
+from spec.tools.outcome import Ended, Outcome, ToolBroken, ToolMissing
 from tools import progress
 from tools.results import Status
 
@@ -65,11 +65,10 @@ def run_all(runs: Sequence[Run], how: How) -> list[Item]:
         tlc.find(how.build)
     items = [Item(run) for run in runs]
     console, stop = progress.console(stderr=True), threading.Event()
-    waiting = skip_symbolic(items)
-    if skipped := [item for item in items if item not in waiting]:
-        console.print(
-            f"[yellow]SKIPPED[/] {len(skipped)} runs of Apalache: {escape(skipped[0].why[0])}", soft_wrap=True
-        )
+    if aside := set_aside(items):
+        word = "[red]FAILED[/] " if aside[0].status == "failed" else "[yellow]SKIPPED[/]"
+        console.print(f"{word} {len(aside)} runs of Apalache: {escape(aside[0].why[0])}", soft_wrap=True)
+    waiting = [item for item in items if item not in aside]
     with ThreadPoolExecutor(how.jobs) as pool, progress.bar(console) as bar:
         task = bar.add_task("models", total=len(waiting))
 
@@ -123,17 +122,20 @@ def cost(some: Sequence[Item]) -> tuple[int, int, int]:
     return max(item.run.seconds for item in some), len(some), states
 
 
-def skip_symbolic(items: Sequence[Item]) -> list[Item]:
-    """The items that can run. Where there is no Apalache, its runs are marked as skipped."""
+def set_aside(items: Sequence[Item]) -> list[Item]:
+    """The runs of Apalache where it cannot run: skipped if there is none, failed if it is there and broken."""
     symbolic = [item for item in items if item.run.symbolic]
+    if not symbolic:
+        return []
     try:
-        if symbolic:
-            apalache.find()
-    except ToolMissing as error:
+        apalache.find()
+    except (ToolMissing, ToolBroken) as error:
         for item in symbolic:
-            item.outcome, item.why = Outcome(result="skipped", reason=str(error)), [str(error)]
-        return [item for item in items if not item.run.symbolic]
-    return list(items)
+            item.status = "skipped" if isinstance(error, ToolMissing) else "failed"
+            item.why = [str(error)]
+            item.outcome = Outcome(result="skipped" if item.status == "skipped" else "error", reason=str(error))
+        return symbolic
+    return []
 
 
 def run_one(item: Item, how: How, stop: threading.Event) -> None:
@@ -178,19 +180,21 @@ def limit(run: Run) -> float:
 def execute(command: list[str], folder: Path, log: Path, seconds: float, stop: threading.Event) -> Ended:
     """Run a command with its output in a file. Raises Hangs after so many seconds."""
     began = time.monotonic()
-    with log.open("w") as output:
-        process = subprocess.Popen(command, cwd=folder, stdout=output, stderr=subprocess.STDOUT, start_new_session=True)
-    while True:
-        pid, status, usage = os.wait4(process.pid, os.WNOHANG)
-        took = time.monotonic() - began
-        if pid:
-            process.returncode = os.waitstatus_to_exitcode(status)
-            return Ended(process.returncode, took, usage.ru_utime + usage.ru_stime)
-        if stop.is_set() or took > seconds:
-            os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
-            raise Hangs("interrupted" if stop.is_set() else f"taken to hang and stopped after {seconds:.0f} s")
-        time.sleep(POLL_SECONDS)
+    with log.open("w") as output, apalache.temporary() as environment:
+        process = subprocess.Popen(
+            command, cwd=folder, env=environment, stdout=output, stderr=subprocess.STDOUT, start_new_session=True
+        )
+        while True:
+            pid, status, usage = os.wait4(process.pid, os.WNOHANG)
+            took = time.monotonic() - began
+            if pid:
+                process.returncode = os.waitstatus_to_exitcode(status)
+                return Ended(process.returncode, took, usage.ru_utime + usage.ru_stime)
+            if stop.is_set() or took > seconds:
+                os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
+                raise Hangs("interrupted" if stop.is_set() else f"taken to hang and stopped after {seconds:.0f} s")
+            time.sleep(POLL_SECONDS)
 
 
 def states(item: Item) -> str:

@@ -84,8 +84,8 @@ def described(item: Item) -> dict[str, Any]:
     }
 
 
-def say(items: Sequence[Item], complaints: Sequence[str], times: Mapping[str, float], folder: Path) -> None:
-    """Say how it went, and how long each stem took."""
+def say(items: Sequence[Item], complaints: Sequence[str], times: Mapping[str, float], folder: Path | None) -> None:
+    """Say how it went, how long each stem took, and where the results are. folder: None where none were written."""
     counted = {status: sum(item.status == status for item in items) for status in ("passed", "failed", "skipped")}
     failed = counted["failed"] + len(complaints)
     late = [item.run.key for item in items if item.late]
@@ -95,6 +95,6 @@ def say(items: Sequence[Item], complaints: Sequence[str], times: Mapping[str, fl
     by_stem = ", ".join(f"{stem} {seconds:.0f} s" for stem, seconds in times.items())
     console.print(
         f"[{'red' if failed else 'green'}]models: {counted['passed']} as they must be, {failed} failed, "
-        f"{counted['skipped']} skipped[/]; {by_stem}; results in {folder}",
+        f"{counted['skipped']} skipped[/]; {by_stem}; {f'results in {folder}' if folder else 'no results written'}",
         soft_wrap=True,
     )
