@@ -46,10 +46,7 @@ def audit_compiled(
     """What Coq says of each theorem; the golden files compared, coqchk asked."""
     said = coq.print_assumptions(build, theorems)
     golden.check_closed(said, audit)
-    golden.check_golden(source, golden.STATEMENTS, said, audit, whole=whole, accept=accept)
-    names = coq.reached(build, theorems, audit)
-    definitions = coq.print_definitions(build, names, listed_sources(source))
-    golden.check_golden(source, golden.DEFINITIONS, definitions, audit, whole=whole, accept=accept)
+    golden.check_golden(source, coq.terms(build, theorems, audit), audit, whole=whole, accept=accept)
     coq.check_compiled(build, files, audit)
     return said
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from proofs.audit.sources import PREFIX, Audit, Theorem, file_of, stem_of, strip_comments
+from proofs.audit.sources import PREFIX, Audit, Theorem, stem_of
 
 CLOSED = "Closed under the global context"
 # Fields of a sealed module in Coq's own ssreflect library: implemented there, but coqchk lists what a signature hides.
@@ -80,7 +80,7 @@ def coqc(build: Path, name: str, lines: Iterable[str]) -> str:
     folder = build / AUDIT
     folder.mkdir(exist_ok=True)
     text = "\n".join(lines) + "\n"
-    compiled = sorted(path for path in build.glob("*/*.vo") if path.parent != folder)
+    compiled = sorted(path for path in build.rglob("*.vo") if path.parent != folder)
     digest = digest_of([text.encode(), *(path.read_bytes() for path in compiled)])
     remembered = folder / f"{name}.json"
     if remembered.exists() and (before := json.loads(remembered.read_text()))["digest"] == digest:
@@ -141,51 +141,18 @@ def print_each(build: Path, folder: str, names: Sequence[str], complaint: str) -
     return {name: blocks.get(name) or f"not there: {complaint[-2000:]}" for name in names}
 
 
-def reached(build: Path, theorems: Sequence[Theorem], audit: Audit) -> list[str]:
-    """The names of all definitions of ours that the statements reach, found by a walk over kernel terms (Reach.v)."""
+def terms(build: Path, theorems: Sequence[Theorem], audit: Audit) -> dict[str, str]:
+    """The kernel's term (Reach.v writes it) of each statement, and of each definition of ours that it reaches."""
     if not theorems:
-        return []
+        return {}
     names = [theorem.qualified for theorem in theorems]
     statements = "; ".join(f"constr:(@{name})" for name in names)
-    walk = REACH.read_text()
-    text = coqc(build, "reach", [*modules(names), walk, f"Ltac2 Eval reach [{statements}]."])
-    found = re.findall(r"^reaches (\S+)$", text, re.M)
+    text = coqc(build, "reach", [*modules(names), REACH.read_text(), f"Ltac2 Eval reach [{statements}]."])
     if "- : unit = ()" not in text:
         audit.problem("", f"the walk over the statements failed:\n{text[-2000:]}")
-    return found
-
-
-def external_imports(build: Path, folder: str) -> list[str]:
-    """The lines by which a folder's sources import libraries: with them, notations are printed as they are written."""
-    found: list[str] = []
-    for path in sorted((build / folder).glob("*.v")):
-        found += re.findall(
-            rf"^From (?!{PREFIX}\b)\S+ Require Import [^.]*(?:\.[A-Za-z][^.]*)*\.$", path.read_text(), re.M
-        )
-    return sorted(dict.fromkeys(found))
-
-
-def place(build: Path, name: str, order: Sequence[str]) -> tuple[int, int]:
-    """Where a definition stands: its file in _CoqProject's order, its position in that file."""
-    file = file_of(name.rsplit(".", 1)[0])
-    at = re.search(rf"\b{re.escape(name.rsplit('.', 1)[1])}\b", strip_comments((build / file).read_text()))
-    return order.index(file), at.start() if at else 0
-
-
-def print_definitions(build: Path, names: Sequence[str], order: Sequence[str]) -> dict[str, str]:
-    """Each definition as Coq prints it, in the order of the sources; one run for each folder."""
-    ordered = sorted(names, key=lambda name: place(build, name, order))
-    said: dict[str, str] = {}
-    for folder in dict.fromkeys(name.split(".")[1] for name in ordered):
-        mine = [name for name in ordered if name.split(".")[1] == folder]
-        lines = [*external_imports(build, folder), *CONTEXT, *modules(mine)]
-        for name in mine:
-            lines += [mark(name), f"Print {name}."]
-        text = coqc(build, f"definitions_{folder}", lines)
-        # Print adds a paragraph on implicit arguments and scopes, which says nothing of the meaning.
-        blocks = {name: block.partition("\n\nArguments ")[0] for name, block in parse_blocks(text).items()}
-        said |= {name: blocks.get(name) or f"not there: {text[-2000:]}" for name in mine}
-    return said
+        return {}
+    stated = zip(names, re.findall(r"^states (.*)$", text, re.M), strict=True)
+    return dict(stated) | dict(re.findall(r"^reaches (\S+) (.*)$", text, re.M))
 
 
 def complaints_of(said: str) -> list[str]:

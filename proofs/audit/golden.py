@@ -1,14 +1,18 @@
 # SPDX-License-Identifier: PostgreSQL
-"""The golden files of each folder: each required statement and each definition that it reaches, as Coq prints them."""
+"""The golden file of each folder: a line for each required statement and each definition that it reaches.
 
+A line has the name and the SHA-256 of the term. What is reviewed is the source; the line says that the source is still
+what was reviewed.
+"""
+
+import hashlib
 from collections.abc import Mapping
 from pathlib import Path
 
-from proofs.audit.coq import CLOSED, parse_blocks
-from proofs.audit.sources import Audit, file_of, stem_of
+from proofs.audit.coq import CLOSED
+from proofs.audit.sources import SHARED, Audit
 
-STATEMENTS = "Assumptions.expected"
-DEFINITIONS = "Definitions.expected"
+GOLDEN = "Golden.expected"
 
 
 def assumptions_of(said: str) -> str:
@@ -24,35 +28,42 @@ def check_closed(said: Mapping[str, str], audit: Audit) -> None:
 
 
 def stem_of_name(name: str) -> str:
-    return stem_of(file_of(name.rsplit(".", 1)[0]))
+    """The stem of Pgquern.FOLDER.FILE.NAME, also where NAME lies in a module of the file."""
+    _, folder, file, *_ = name.split(".")
+    return file.lower() if folder == SHARED else folder
 
 
-def check_golden(source: Path, kind: str, said: Mapping[str, str], audit: Audit, *, whole: bool, accept: bool) -> None:
-    """Compare what Coq said with the file `kind` of each folder, or rewrite it.
+def read(golden: Path) -> dict[str, str]:
+    lines = golden.read_text().splitlines() if golden.exists() else []
+    return dict(line.split(" ", 1) for line in lines)
 
-    whole: `said` is all that there is, so a golden file must have nothing else; otherwise it is a part.
+
+def check_golden(source: Path, terms: Mapping[str, str], audit: Audit, *, whole: bool, accept: bool) -> None:
+    """Compare the terms with the golden file of each folder, or rewrite it.
+
+    whole: `terms` is all that there is, so a golden file must have nothing else; otherwise it is a part.
     """
-    folders = {name.split(".")[1] for name in said}
-    folders |= {path.parent.name for path in source.glob(f"*/{kind}")} if whole else set()
+    digests = {name: hashlib.sha256(term.encode()).hexdigest() for name, term in terms.items()}
+    folders = {name.split(".")[1] for name in terms}
+    folders |= {path.parent.name for path in source.glob(f"*/{GOLDEN}")} if whole else set()
     for folder in sorted(folders):
-        golden = source / folder / kind
-        mine = {name: text for name, text in said.items() if name.split(".")[1] == folder}
-        expected = parse_blocks(golden.read_text()) if golden.exists() else {}
+        golden = source / folder / GOLDEN
+        mine = {name: digest for name, digest in digests.items() if name.split(".")[1] == folder}
+        expected = read(golden)
         if accept:
-            kept = {} if whole else {name: text for name, text in expected.items() if name not in mine}
-            expected = mine | kept
-            golden.write_text("\n".join(f"== {name}\n{text}\n" for name, text in expected.items()))
+            expected = mine if whole else expected | mine
+            golden.write_text("".join(f"{name} {digest}\n" for name, digest in sorted(expected.items())))
             if not expected:
                 golden.unlink()
-        compare(f"{folder}/{kind}", mine, expected, audit)
+        for name, digest in mine.items():
+            if expected.get(name) != digest:
+                audit.problem(stem_of_name(name), differs(name, terms[name]))
         for name in sorted(set(expected) - set(mine)) if whole else []:
-            audit.problem(stem_of_name(name), f"{folder}/{kind} lists {name}, which is claimed no longer")
+            audit.problem(stem_of_name(name), f"{folder}/{GOLDEN} lists {name}, which is claimed no longer")
 
 
-def compare(golden: str, said: Mapping[str, str], expected: Mapping[str, str], audit: Audit) -> None:
-    for name, text in said.items():
-        if expected.get(name) != text:
-            audit.problem(
-                stem_of_name(name),
-                f"{name} differs from {golden}. Coq says:\n{text}\nReview the change; `make prove-accept` accepts it.",
-            )
+def differs(name: str, term: str) -> str:
+    return (
+        f"{name} is not what {name.split('.')[1]}/{GOLDEN} has. Coq has now:\n{term[:2000]}\n"
+        "Review the change in the source; `make prove-accept` accepts it."
+    )

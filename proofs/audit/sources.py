@@ -133,8 +133,8 @@ def check_sources(source: Path, audit: Audit) -> None:
 
 
 def sentence_of(theorem: Theorem, text: str) -> str | None:
-    """The (** comment *) that stands directly over the theorem, on one line; None if there is none."""
-    pattern = r"\(\*\*((?:(?!\*\)).)*)\*\)\s*" + STATEMENT.format(name=re.escape(theorem.name))
+    """The (** comment *) that stands directly over the theorem, on one line; None if there is none, or a heading."""
+    pattern = r"\(\*\*(?!\s*\*)((?:(?!\*\)).)*)\*\)\s*" + STATEMENT.format(name=re.escape(theorem.name))
     found = re.search(pattern, text, re.S)
     return " ".join(found.group(1).split()) if found else None
 
