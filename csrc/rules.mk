@@ -67,7 +67,7 @@ kernels: $(BUILD)/lib/libpgquern.a $(BUILD)/lib/libpgquern.so $(BUILD)/ffi/$(FFI
 
 kernels-asan: $(BUILD)/ffi-asan/$(FFI) ## the binding's twin under ASan and UBSan (10 s)
 
-LINT_SOURCES := $(KERNEL_SOURCES) $(KERNEL_HEADERS) $(wildcard tests/*/*.c bench/*.[ch]* bench/*/*.[ch] bench/*/*.cc bench/*/*/*.h bench/*/*/*.cc)
+LINT_SOURCES := $(KERNEL_SOURCES) $(KERNEL_HEADERS) $(wildcard tests/*/*.[ch] bench/*.[ch]* bench/*/*.[ch] bench/*/*.cc bench/*/*/*.h bench/*/*/*.cc)
 LINT_CLANG   := $(KERNEL_SOURCES:csrc/%.c=$(BUILD)/lint/%.o)
 
 # The warnings of the second compiler. The build itself shows those of the first one.
@@ -82,8 +82,11 @@ lint-c: $(OBJECTS) $(LINT_CLANG) lint-objects ## C sources: format, and no warni
 # instruction, by both compilers.
 PREFETCHING := $(shell grep -ls __builtin_prefetch $(KERNEL_SOURCES))
 
+# A program that links the archive has names of its own: ours all begin with pgq_.
 .PHONY: lint-objects
-lint-objects: $(OBJECTS) $(LINT_CLANG) ## prefetches are in the object code (1 s)
+lint-objects: $(OBJECTS) $(LINT_CLANG) $(BUILD)/lib/libpgquern.a ## prefetches are in the object code; every global name begins with pgq_ (1 s)
+	@foreign=$$(nm -g --defined-only $(BUILD)/lib/libpgquern.a | awk 'NF == 3 && $$3 !~ /^pgq_/ { print $$3 }'); \
+	  [ -z "$$foreign" ] || { echo "libpgquern.a has global names without pgq_, which a program may have too: "$$foreign >&2; exit 1; }
 	@for object in $(PREFETCHING:csrc/%.c=$(BUILD)/obj/%.o) $(PREFETCHING:csrc/%.c=$(BUILD)/lint/%.o); do \
 	  [ "$$(objdump -d $$object | grep -cw 'prefetch[a-z0-9]*')" != 0 ] || { echo "$$object: the compiler dropped all prefetches" >&2; exit 1; }; \
 	done

@@ -23,10 +23,10 @@ static inline bool futex_wait(const uint32_t *word, uint32_t value, const struct
     return done == 0 || errno != ETIMEDOUT;
 }
 
-/* Wakes the thread that sleeps there. The word itself may be gone: then somebody else wakes for no reason. */
+/* Wakes all threads that sleep there. The word itself may be gone: then somebody else wakes for no reason. */
 static inline void futex_wake(const uint32_t *word)
 {
-    syscall(SYS_futex, word, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, 1, NULL, NULL, 0);
+    syscall(SYS_futex, word, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, INT32_MAX, NULL, NULL, 0);
 }
 
 #endif

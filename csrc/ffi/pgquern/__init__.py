@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: PostgreSQL
 """pgquern's kernels for Python: one module a stem, over the C library by cffi in API mode.
 
-Every call releases the GIL while C runs. Errors are PgquernError with the codes of csrc/pgquern.h.
+Every call releases the GIL while C runs; pgquern.sharing says what threads may share. Errors are PgquernError with the
+codes of csrc/pgquern.h. An argument of a wrong type is a TypeError; one outside the range of its C type, OverflowError.
 """
 
 from pgquern.cpu import Row, cpu, rows
-from pgquern.errors import PgquernError
+from pgquern.errors import PgquernBufferError, PgquernError
 
-__all__ = ["PgquernError", "Row", "cpu", "rows"]
+__all__ = ["PgquernBufferError", "PgquernError", "Row", "cpu", "rows"]

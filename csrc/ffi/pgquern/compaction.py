@@ -2,6 +2,7 @@
 """Heap page compaction (PageRepairFragmentation) by any of the C library's variants."""
 
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import cache
@@ -13,6 +14,7 @@ from _pgquern import ffi, lib
 import pgquern.variants as variants_
 from pgquern.cpu import cpu
 from pgquern.errors import PgquernError
+from pgquern.memory import buffer
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -69,13 +71,13 @@ def page_repair_fragmentation(page: "type_of_page", *, truncate: bool, variant: 
 
     page: a writable, contiguous buffer of 8192 bytes. truncate: whether trailing unused line pointers are cut off
     (PostgreSQL 15 and later). variant: a name from variants(); None is the dispatched one. PgquernError: the page is
-    refused, and unchanged. ValueError: no such variant here. TypeError, BufferError: not a writable buffer.
+    refused, and unchanged. ValueError: no such variant here. PgquernBufferError, TypeError: not a writable buffer.
     """
     run = lib.pgq_compaction_repair_fragmentation if variant is None else _function(variant)
-    with ffi.from_buffer(page, require_writable=True) as buffer:
-        if len(buffer) != BLCKSZ:
+    with buffer(page, writable=True) as contents:
+        if len(contents) != BLCKSZ:
             raise PgquernError(lib.PGQ_COMPACTION_BLOCK_SIZE)
-        status = run(buffer, truncate)
+        status = run(contents, truncate)
     if status.code != lib.PGQ_OK:
         raise PgquernError(status.code, status.index)
 
@@ -84,19 +86,18 @@ def batch(pages: Sequence["type_of_page"], *, truncate: bool, variant: str | Non
     """Compacts pages in place, each as page_repair_fragmentation does. Releases the GIL once for all pages.
 
     Returns (code, index) for each page, in order; (0, 0) means accepted. A buffer that is not of 8192 bytes gets
-    BLOCK_SIZE and does not stop the others. The pages must not overlap.
+    BLOCK_SIZE and does not stop the others. The pages must not overlap. PgquernBufferError, TypeError: one of them is
+    not a writable buffer; no page has changed.
     """
-    buffers = [ffi.from_buffer(page, require_writable=True) for page in pages]
-    pointers = ffi.new("void *[]", [b if len(b) == BLCKSZ else ffi.NULL for b in buffers])
-    statuses = ffi.new("pgq_status[]", len(buffers))
-    if variant is None:
-        lib.pgq_compaction_repair_fragmentation_batch(pointers, len(buffers), truncate, statuses)
-    else:
-        lib.pgq_compaction_batch(_function(variant), pointers, len(buffers), truncate, statuses)
-    result = [
-        (status.code, status.index) if len(b) == BLCKSZ else (lib.PGQ_COMPACTION_BLOCK_SIZE, 0)
-        for status, b in zip(statuses, buffers, strict=True)
-    ]
-    for b in buffers:
-        ffi.release(b)
-    return result
+    with ExitStack() as kept:
+        buffers = [kept.enter_context(buffer(page, writable=True)) for page in pages]
+        pointers = ffi.new("void *[]", [b if len(b) == BLCKSZ else ffi.NULL for b in buffers])
+        statuses = ffi.new("pgq_status[]", len(buffers))
+        if variant is None:
+            lib.pgq_compaction_repair_fragmentation_batch(pointers, len(buffers), truncate, statuses)
+        else:
+            lib.pgq_compaction_batch(_function(variant), pointers, len(buffers), truncate, statuses)
+        return [
+            (status.code, status.index) if len(b) == BLCKSZ else (lib.PGQ_COMPACTION_BLOCK_SIZE, 0)
+            for status, b in zip(statuses, buffers, strict=True)
+        ]

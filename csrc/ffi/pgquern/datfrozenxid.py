@@ -7,6 +7,7 @@ refused, is a PgquernError.
 """
 
 from collections.abc import Sequence
+from operator import index
 from typing import Any
 
 from _pgquern import ffi, lib
@@ -35,7 +36,8 @@ def _call(kind: str, variant: str | None, *arguments: Any) -> None:
 
 
 def _pair(ids: tuple[int, int]) -> Any:
-    return ffi.new("pgq_datfrozenxid_pair *", ids)
+    xid, multi = ids
+    return ffi.new("pgq_datfrozenxid_pair *", (xid, multi))
 
 
 def min_frozen(
@@ -44,7 +46,8 @@ def min_frozen(
     """The oldest of the values and `start`; invalid values do not count."""
     bounds = ffi.new("pgq_datfrozenxid_bounds *", (start, last_sane, multixact))
     minimum = ffi.new("uint32_t *")
-    _call("min_frozen", variant, new_array("uint32_t[]", list(values)), len(values), bounds, minimum)
+    given = new_array("uint32_t[]", list(values))
+    _call("min_frozen", variant, given, len(given), bounds, minimum)
     return int(minimum[0])
 
 
@@ -63,12 +66,15 @@ def min_frozen_strided(
     The rows are laid out in records of `stride` bytes. The bytes around the fields are 0xA5. The last record ends
     with its last field.
     """
+    rows = list(rows)
     content = bytearray(b"\xa5" * stride * len(rows))
-    for i, (relkind, xid, multi) in enumerate(rows):
-        content[i * stride + relkind_at] = ord(relkind)
-        at = i * stride + relfrozenxid_at
-        content[at : at + 8] = xid.to_bytes(4, "little") + multi.to_bytes(4, "little")
-    del content[max(len(rows) - 1, 0) * stride + max(relkind_at + 1, relfrozenxid_at + 8) :]
+    # C refuses fields beyond the stride before it reads any.
+    if 0 <= relkind_at < stride and 0 <= relfrozenxid_at <= stride - 8:
+        for i, (relkind, xid, multi) in enumerate(rows):
+            content[i * stride + relkind_at] = ord(relkind)
+            at = i * stride + relfrozenxid_at
+            content[at : at + 8] = index(xid).to_bytes(4, "little") + index(multi).to_bytes(4, "little")
+        del content[max(len(rows) - 1, 0) * stride + max(relkind_at + 1, relfrozenxid_at + 8) :]
     records = new_array("uint8_t[]", len(content))
     ffi.memmove(records, content, len(content))
     table = ffi.new("pgq_datfrozenxid_rows *", (records, len(rows), stride, relkind_at, relfrozenxid_at))

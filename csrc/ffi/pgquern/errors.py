@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: PostgreSQL
 """A refusal by a kernel, as an exception."""
 
+from typing import Any
+
 from _pgquern import ffi, lib
 
 
@@ -17,5 +19,15 @@ class PgquernError(ValueError):
         self.code = code
         self.index = index
 
-    def __reduce__(self) -> tuple[type["PgquernError"], tuple[int, int]]:
-        return (PgquernError, (self.code, self.index))
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (type(self), (self.code, self.index))
+
+
+class PgquernBufferError(PgquernError, BufferError):
+    """The refusal of an object whose memory cannot be given to C; its code is PGQ_BUFFER."""
+
+    def __init__(self) -> None:
+        super().__init__(lib.PGQ_BUFFER)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (PgquernBufferError, ())

@@ -12,6 +12,7 @@ from _pgquern import ffi, lib
 
 import pgquern.variants as variants_
 from pgquern.errors import PgquernError
+from pgquern.sharing import exclusive
 from pgquern.variants import Variant
 
 KIND = "ioshares"
@@ -94,6 +95,7 @@ def _accept(status: Any) -> None:
         raise PgquernError(status.code, status.index)
 
 
+@exclusive
 class Scheduler:
     """A scheduler in memory of exactly its size."""
 
@@ -107,7 +109,7 @@ class Scheduler:
             "pgq_ioshares_config *",
             {
                 "classes": self._classes,
-                "class_count": len(classes),
+                "class_count": len(self._classes),
                 "limits": tuple(limits),
                 "log": self._log if log else ffi.NULL,
                 "log_capacity": log,

@@ -15,6 +15,8 @@ from _pgquern import ffi, lib
 
 import pgquern.variants as variants_
 from pgquern.errors import PgquernError
+from pgquern.memory import fill
+from pgquern.sharing import exclusive
 from pgquern.variants import Variant
 
 # Allocates each array. Tests replace it to get memory with guarded ends.
@@ -22,7 +24,7 @@ new_array = ffi.new
 
 COUNTERS = ("prefetch", "hit", "skip_init", "skip_new", "skip_fpw", "skip_rep")
 """The columns of pg_stat_recovery_prefetch, in the order of pgq_prefetch_what."""
-WHATS = (*COUNTERS, "other_fork")
+WHATS = (*COUNTERS, "other_fork", "direct")
 
 
 class Relation(Protocol):
@@ -77,7 +79,10 @@ class Wal(Protocol):
 
 
 class Storage(Protocol):
-    """The relations on disk and the buffer pool. blocks() is asked only about a relation that exists."""
+    """The relations on disk and the buffer pool. blocks() is asked only about a relation that exists.
+
+    buffer() raises FileNotFoundError for a block that is in no buffer, and whose file has gone meanwhile.
+    """
 
     def exists(self, relation: Any) -> bool: ...
     def blocks(self, relation: Any) -> int: ...
@@ -105,10 +110,12 @@ def _relation(relation: Relation) -> tuple[int, int, int]:
     return relation.tablespace, relation.database, relation.number
 
 
+@exclusive
 class Prefetcher:
     """XLogPrefetcher. `events` has what became of each block reference.
 
-    max_concurrency: what the ring has space for. queue_space: decoded records; filter_space: one more than filters.
+    direct: debug_io_direct has `data`. upstream: the filters are kept in upstream's structures. max_concurrency: what
+    the ring has space for. queue_space: decoded records; filter_space: one more than filters.
     """
 
     def __init__(
@@ -118,6 +125,8 @@ class Prefetcher:
         concurrency: int,
         begin: int,
         *,
+        direct: bool = False,
+        upstream: bool = False,
         max_concurrency: int = lib.PGQ_PREFETCH_MAX_CONCURRENCY,
         queue_space: int = 1024,
         filter_space: int = 1024,
@@ -133,14 +142,16 @@ class Prefetcher:
         self._filters = new_array("pgq_prefetch_filter[]", filter_space)
         arrays = {"entries": self._entries, "queue": self._queue, "filters": self._filters}
         spaces = {"entry_space": space, "queue_space": queue_space, "filter_space": filter_space}
-        self._c = ffi.new("pgq_prefetch *", arrays | spaces)
+        table = ffi.gc(lib.pgq_prefetch_upstream_make(), lib.pgq_prefetch_upstream_free) if upstream else ffi.NULL
+        self._upstream = table  # kept alive
+        self._c = ffi.new("pgq_prefetch *", arrays | spaces | {"io_direct": direct, "upstream": table})
         functions = {
             name: self._callback(f"pgq_prefetch_world.{name}", getattr(self, f"_{name}"))
             for name in ("read_ahead", "blocks", "buffer", "event")
         }
         self._world = ffi.new("pgq_prefetch_world *", functions)
         self._functions = functions  # kept alive
-        self._accept(lib.pgq_prefetch_begin(self._c, concurrency, begin))
+        self.begin(concurrency, begin)
 
     def _callback(self, name: str, function: Callable[..., Any]) -> Any:
         struct, member = name.split(".")
@@ -170,7 +181,7 @@ class Prefetcher:
                 "lsn": record.lsn,
                 "next_lsn": record.next_lsn,
                 "blocks": blocks,
-                "block_count": len(record.blocks),
+                "block_count": len(blocks),
                 "effect": getattr(lib, f"PGQ_PREFETCH_EFFECT_{record.effect.name}"),
                 "relation": _relation(record.relation),
                 "block": record.block,
@@ -187,7 +198,10 @@ class Prefetcher:
         return self.storage.blocks(found) if self.storage.exists(found) else -1
 
     def _buffer(self, _arg: Any, relation: Any, block: int) -> int:
-        buffer = self.storage.buffer(self._asked(relation), block)
+        try:
+            buffer = self.storage.buffer(self._asked(relation), block)
+        except FileNotFoundError:
+            return -2
         return -1 if buffer is None else buffer
 
     def _asked(self, relation: Any) -> Any:
@@ -209,6 +223,21 @@ class Prefetcher:
         if status.code != lib.PGQ_OK:
             raise PgquernError(status.code, status.index)
 
+    def begin(self, concurrency: int, begin: int) -> None:
+        """Start with nothing known, to read the WAL at `begin`."""
+        self._accept(lib.pgq_prefetch_begin(self._c, concurrency, begin))
+        self._forget()
+
+    def begin_read(self, begin: int) -> None:
+        """Read on at another place. Filters, window and counters stay."""
+        self._accept(lib.pgq_prefetch_begin_read(self._c, begin))
+        self._forget()
+
+    def _forget(self) -> None:
+        """The records of before."""
+        self._records.clear()
+        self._given = None
+
     def reconfigure(self, concurrency: int) -> None:
         """A changed maintenance_io_concurrency; 0 switches prefetching off."""
         self._accept(lib.pgq_prefetch_reconfigure(self._c, concurrency))
@@ -225,6 +254,15 @@ class Prefetcher:
     def counters(self) -> dict[str, int]:
         """pg_stat_recovery_prefetch's counters."""
         return dict(zip(COUNTERS, self._c.counters, strict=False))
+
+    def show_distances(self) -> None:
+        """Bring `distances` up to date."""
+        self._accept(lib.pgq_prefetch_show_distances(self._c))
+
+    @property
+    def distances(self) -> tuple[int, int, int]:
+        """pg_stat_recovery_prefetch's wal_distance, block_distance and io_depth: seldom up to date."""
+        return int(self._c.wal_distance), int(self._c.block_distance), int(self._c.io_depth)
 
     @property
     def ring(self) -> list[tuple[int, bool]]:
@@ -245,7 +283,12 @@ class Prefetcher:
 
     @property
     def filters(self) -> list[Filter]:
-        """The filters, in the order of `until`."""
+        """The filters, in the order in which they were set."""
+        if self._upstream:
+            count = lib.pgq_prefetch_upstream_filters(self._upstream, ffi.NULL, 0)
+            copies = ffi.new("pgq_prefetch_filter[]", count)
+            lib.pgq_prefetch_upstream_filters(self._upstream, copies, count)
+            return [Filter(_relation(f.key), f.until, f.from_block) for f in copies]
         found, slot = [], self._c.oldest_filter
         while slot:
             f = self._filters[slot - 1]
@@ -269,6 +312,7 @@ class Prefetcher:
 # ---- the policy of advise_adaptive ---------------------------------------------------------------
 
 
+@exclusive
 class Policy:
     """When advise_adaptive advises."""
 
@@ -299,7 +343,7 @@ class Policy:
 # ---- the engine ----------------------------------------------------------------------------------
 
 BLCKSZ = 8192
-STEPS = ("advise", "probe", "submit", "complete", "read", "use")
+STEPS = ("advise", "probe", "submit", "complete", "read", "use", "give_up")
 
 
 class Step(NamedTuple):
@@ -322,6 +366,14 @@ class Io:
 
     def completed(self, access: int, result: int) -> int:
         """What io_uring says of a read; returns what the engine shall take it for."""
+        raise NotImplementedError
+
+    def submit(self) -> int:
+        """Before a submission to io_uring: 0, or -errno, with which it then fails."""
+        raise NotImplementedError
+
+    def wait(self) -> int:
+        """Before a wait for a read to end: 0, or -errno, with which it then fails."""
         raise NotImplementedError
 
 
@@ -355,8 +407,7 @@ def _hooks(io: Io, errors: list[BaseException]) -> dict[str, Any]:
         got = io.read(fd, size, offset, nowait=bool(nowait))
         if isinstance(got, int):
             return got
-        ffi.memmove(buffer, got, len(got))
-        return len(got)
+        return fill(buffer, got, size)
 
     def advise(_arg: Any, fd: int, offset: int, size: int) -> int:
         io.advise(fd, offset, size)
@@ -365,6 +416,12 @@ def _hooks(io: Io, errors: list[BaseException]) -> dict[str, Any]:
     def completed(_arg: Any, access: int, result: int) -> int:
         return io.completed(access, result)
 
+    def submit(_arg: Any) -> int:
+        return io.submit()
+
+    def wait(_arg: Any) -> int:
+        return io.wait()
+
     fields = dict(ffi.typeof("pgq_prefetch_io").fields)
 
     def keep(_type: Any, error: BaseException, _traceback: Any) -> None:
@@ -372,7 +429,7 @@ def _hooks(io: Io, errors: list[BaseException]) -> dict[str, Any]:
 
     return {
         hook.__name__: ffi.callback(fields[hook.__name__].type, hook, error=-5, onerror=keep)
-        for hook in (read, advise, completed)
+        for hook in (read, advise, completed, submit, wait)
         if getattr(type(io), hook.__name__) is not getattr(Io, hook.__name__)
     }
 
@@ -403,20 +460,20 @@ def replay(
     c_io = ffi.new("pgq_prefetch_io *", hooks)
     c_use = ffi.callback(fields["use"].type, use_page, onerror=lambda _t, e, _tb: errors.append(e)) if use else ffi.NULL
     c_fds, c_accesses = new_array("int[]", list(fds)), new_array("pgq_prefetch_access[]", list(accesses))
-    steps = new_array("pgq_prefetch_step[]", 4 * len(accesses)) if log else ffi.NULL
+    steps = new_array("pgq_prefetch_step[]", 4 * len(c_accesses)) if log else ffi.NULL
     job = ffi.new(
         "pgq_prefetch_job *",
         {
             "fds": c_fds,
-            "file_count": len(fds),
+            "file_count": len(c_fds),
             "accesses": c_accesses,
-            "access_count": len(accesses),
+            "access_count": len(c_accesses),
             "concurrency": concurrency,
             "buffers": buffers,
             "io": c_io,
             "use": c_use,
             "steps": steps,
-            "step_space": 4 * len(accesses) if log else 0,
+            "step_space": 4 * len(c_accesses) if log else 0,
         },
     )
     fn = lib.pgq_prefetch_replay if variant is None else variants_.row_of("prefetch_replay", variant).fn

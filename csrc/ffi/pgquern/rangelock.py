@@ -6,12 +6,14 @@ A waiting call releases the GIL, so the threads of a Python program can wait for
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from threading import Lock
 from typing import Any, NamedTuple
 
 from _pgquern import ffi, lib
 
 import pgquern.variants as variants_
 from pgquern.errors import PgquernError
+from pgquern.sharing import closable
 from pgquern.variants import Variant
 
 KIND = "rangelock"
@@ -46,6 +48,7 @@ class Hold:
         self.c = ffi.new("pgq_rangelock_hold *")
 
 
+@closable(lambda: PgquernError(lib.PGQ_RANGELOCK_IN_USE))
 class RangeLock:
     """The lock of a file. fd: open for reading and writing; the variant `ofd` needs it.
 
@@ -58,6 +61,8 @@ class RangeLock:
         checked(create(fd, made))
         self.c = made[0]
         self._events: Any = None
+        self._logging = Lock()
+        self._kept = set[Hold]()  # what C may have in its queue
 
     def lock(self, hold: Hold, offset: int, length: int, *, exclusive: bool, seconds: float | None = None) -> None:
         """Wait for a range, for so many seconds at most. PgquernError: TIMEOUT, CANCELLED, or a refusal."""
@@ -65,6 +70,7 @@ class RangeLock:
             checked(lib.pgq_rangelock_lock(self.c, hold.c, offset, length, exclusive))
         else:
             checked(lib.pgq_rangelock_lock_for(self.c, hold.c, offset, length, exclusive, round(seconds * 1e9)))
+        self._kept.add(hold)
 
     def try_lock(self, hold: Hold, offset: int, length: int, *, exclusive: bool) -> bool:
         """Whether the range could be had at once."""
@@ -72,25 +78,32 @@ class RangeLock:
         if status.code == lib.PGQ_RANGELOCK_BUSY:
             return False
         checked(status)
+        self._kept.add(hold)
         return True
 
     def unlock(self, hold: Hold) -> None:
         """Give the range back. PgquernError (NOT_HELD)."""
         checked(lib.pgq_rangelock_unlock(self.c, hold.c))
+        self._kept.discard(hold)
 
     def request(self, hold: Hold, offset: int, length: int, *, exclusive: bool) -> bool:
         """Ask for a range; whether it is held. If not, it waits in the queue: see wait() and cancel()."""
         granted = ffi.new("bool *")
         checked(lib.pgq_rangelock_request(self.c, hold.c, offset, length, exclusive, granted))
+        self._kept.add(hold)
         return bool(granted[0])
 
     def wait(self, hold: Hold, seconds: float | None = None) -> None:
         """Wait for what was requested. PgquernError: TIMEOUT (the request is gone), CANCELLED, NOT_WAITING."""
-        checked(lib.pgq_rangelock_wait(self.c, hold.c, 2**64 - 1 if seconds is None else round(seconds * 1e9)))
+        status = lib.pgq_rangelock_wait(self.c, hold.c, 2**64 - 1 if seconds is None else round(seconds * 1e9))
+        if status.code != lib.PGQ_OK:
+            self._kept.discard(hold)
+        checked(status)
 
     def cancel(self, hold: Hold) -> None:
         """Withdraw a request that waits. PgquernError (NOT_WAITING)."""
         checked(lib.pgq_rangelock_cancel(self.c, hold.c))
+        self._kept.discard(hold)
 
     def is_held(self, hold: Hold) -> bool:
         return bool(lib.pgq_rangelock_is_held(self.c, hold.c))
@@ -108,18 +121,20 @@ class RangeLock:
     def log(self, capacity: int) -> None:
         """Begin a log of so many events; 0 ends it."""
         events = ffi.new("pgq_rangelock_event[]", max(capacity, 1))
-        checked(lib.pgq_rangelock_log(self.c, events, capacity))
-        self._events = events
+        with self._logging:
+            checked(lib.pgq_rangelock_log(self.c, events, capacity))
+            self._events = events
 
     def events(self) -> list[Event]:
         """The log so far. ValueError: there were more events than it has room for."""
-        logged = lib.pgq_rangelock_logged(self.c)
-        if self._events is None or logged > len(self._events):
-            raise ValueError(f"{logged} events; the log has room for {len(self._events or ())}")
-        told = (self._events[i] for i in range(logged))
+        with self._logging:
+            kept, logged = self._events, lib.pgq_rangelock_logged(self.c)
+        if kept is None or logged > len(kept):
+            raise ValueError(f"{logged} events; the log has room for {len(kept or ())}")
+        told = (kept[i] for i in range(logged))
         return [Event(EVENTS[e.what], e.ticket, e.lo, e.hi, bool(e.exclusive)) for e in told]
 
     def close(self) -> None:
-        """End the lock. PgquernError (IN_USE): ranges are held or waited for."""
+        """End the lock. PgquernError (IN_USE): ranges are held or waited for, or another call is in progress."""
         checked(lib.pgq_rangelock_destroy(self.c))
         self.c = ffi.NULL

@@ -3,21 +3,26 @@
 
 Each array has memory of exactly its capacity, so that a sanitizer sees any access beyond. Methods check their whole
 input unless `checked=False` is given. A refusal is a PgquernError and leaves the array unchanged. `variant` is a name
-from variants(kind), None the dispatched one; ValueError: no such variant here.
+from variants(kind), None the dispatched one; ValueError: no such variant here. Threads may share any of these objects.
 """
 
 from collections.abc import Sequence
 from enum import IntEnum
+from operator import index
 from typing import Any
 
 from _pgquern import ffi, lib
 
 import pgquern.variants as variants_
 from pgquern.errors import PgquernError
+from pgquern.sharing import exclusive
 from pgquern.variants import Variant
 
 # Allocates each array. Tests replace it to get memory with guarded ends.
 new_array = ffi.new
+
+MOST = 2**28
+"""XIDs of an array, at most."""
 
 KINDS = ("purge", "purge_sorted", "purge_full", "insert", "snapshot", "known_assigned")
 
@@ -53,17 +58,19 @@ def _accept(status: Any) -> None:
         raise PgquernError(status.code, status.index)
 
 
+@exclusive
 class Committed:
     """committed.xip: up to `capacity` XIDs, unsorted, or raw-sorted and free of duplicates."""
 
     def __init__(self, xip: Sequence[int] = (), *, capacity: int | None = None, sorted: bool = False) -> None:
         """sorted: claims that xip is; a wrong claim is found by the first checked call."""
-        space = len(xip) if capacity is None else capacity
-        if len(xip) > space:
+        given = list(xip)
+        space = len(given) if capacity is None else index(capacity)
+        if len(given) > space:
             raise PgquernError(lib.PGQ_SNAPBUILD_CAPACITY)
         self._xip = new_array("uint32_t[]", space)
-        self._xip[0 : len(xip)] = list(xip)
-        init = {"xip": self._xip, "xcnt": len(xip), "xcnt_space": space, "sorted": sorted}
+        self._xip[0 : len(given)] = given
+        init = {"xip": self._xip, "xcnt": len(given), "xcnt_space": space, "sorted": sorted}
         self._c = ffi.new("pgq_snapbuild_committed *", init)
 
     @property
@@ -80,14 +87,21 @@ class Committed:
 
     def check(self) -> None:
         """PgquernError: permanent XIDs, or `sorted` is set and the array is not sorted."""
-        _accept(lib.pgq_snapbuild_committed_check(self._c))
+        self._check(True)
+
+    def _check(self, checked: bool) -> None:
+        if checked:
+            _accept(lib.pgq_snapbuild_committed_check(self._c))
 
     def reserve(self, m: int) -> None:
-        """Makes space for m more, as SnapBuildAddCommittedTxn does: twice as much and one."""
-        space = self.capacity
-        while space < self._c.xcnt + m:
+        """Makes space for m more, as SnapBuildAddCommittedTxn does: twice as much and one. PgquernError (CAPACITY)."""
+        needed, space = self._c.xcnt + index(m), self._c.xcnt_space
+        if needed > MOST:
+            raise PgquernError(lib.PGQ_SNAPBUILD_CAPACITY)
+        while space < needed:
             space = 2 * space + 1
-        if space > self.capacity:
+        space = space if space <= MOST else needed
+        if space > self._c.xcnt_space:
             grown = new_array("uint32_t[]", space)
             ffi.memmove(grown, self._xip, 4 * self._c.xcnt)
             self._xip = self._c.xip = grown
@@ -95,45 +109,44 @@ class Committed:
 
     def purge(self, xmin: int, *, variant: str | None = None, checked: bool = True) -> None:
         """Keeps x if and only if it does not precede xmin. The order stays."""
-        if checked:
-            self.check()
+        self._check(checked)
         _accept(_function("purge", variant)(self._c, xmin))
 
     def purge_sorted(self, xmin: int, *, variant: str | None = None, checked: bool = True) -> None:
         """The same for a sorted array."""
-        if checked:
-            self.check()
+        self._check(checked)
         _accept(_function("purge_sorted", variant)(self._c, xmin))
 
     def insert(
         self, batch: Sequence[int], *, consistent: bool = True, variant: str | None = None, checked: bool = True
     ) -> None:
         """Inserts the XIDs of a commit; capacity must be there."""
-        if checked:
-            self.check()
-        _accept(_function("insert", variant)(self._c, new_array("uint32_t[]", list(batch)), len(batch), consistent))
+        self._check(checked)
+        given = new_array("uint32_t[]", list(batch))
+        _accept(_function("insert", variant)(self._c, given, len(given), consistent))
 
     def snapshot(self, *, variant: str | None = None, checked: bool = True) -> list[int]:
         """The XIDs, raw-sorted."""
-        if checked:
-            self.check()
+        self._check(checked)
         n = self._c.xcnt
         xip = new_array("uint32_t[]", n)
         _accept(_function("snapshot", variant)(self._c, xip, n))
         return list(ffi.unpack(xip, n)) if n else []
 
 
+@exclusive
 class CommittedFull:
     """The same with FullTransactionIds (epoch << 32 | XID), sorted and free of duplicates, with a moving head."""
 
     def __init__(self, fxip: Sequence[int] = (), *, capacity: int | None = None, head: int = 0) -> None:
-        space = head + len(fxip) if capacity is None else capacity
-        if head + len(fxip) > space:
+        given = list(fxip)
+        head = index(head)
+        space = head + len(given) if capacity is None else index(capacity)
+        if head + len(given) > space:
             raise PgquernError(lib.PGQ_SNAPBUILD_CAPACITY)
-        self._fxip = new_array("uint64_t[]", space)
-        self._fxip[head : head + len(fxip)] = list(fxip)
-        init = {"fxip": self._fxip, "head": head, "xcnt": len(fxip), "xcnt_space": space}
-        self._c = ffi.new("pgq_snapbuild_committed_full *", init)
+        self._c = ffi.new("pgq_snapbuild_committed_full *", {"head": head, "xcnt": len(given), "xcnt_space": space})
+        self._fxip = self._c.fxip = new_array("uint64_t[]", space)
+        self._fxip[head : head + len(given)] = given
 
     @property
     def fxip(self) -> list[int]:
@@ -149,34 +162,38 @@ class CommittedFull:
 
     def check(self) -> None:
         """PgquernError: permanent XIDs, or out of order."""
-        _accept(lib.pgq_snapbuild_committed_full_check(self._c))
+        self._check(True)
+
+    def _check(self, checked: bool) -> None:
+        if checked:
+            _accept(lib.pgq_snapbuild_committed_full_check(self._c))
 
     def purge(self, full_xmin: int, *, variant: str | None = None, checked: bool = True) -> None:
         """Keeps x if and only if x >= full_xmin."""
-        if checked:
-            self.check()
+        self._check(checked)
         _accept(_function("purge_full", variant)(self._c, full_xmin))
 
     def insert(self, batch: Sequence[int], *, checked: bool = True) -> None:
         """Inserts FullTransactionIds; capacity must be there."""
-        if checked:
-            self.check()
-        _accept(lib.pgq_snapbuild_insert_full(self._c, new_array("uint64_t[]", list(batch)), len(batch)))
+        self._check(checked)
+        given = new_array("uint64_t[]", list(batch))
+        _accept(lib.pgq_snapbuild_insert_full(self._c, given, len(given)))
 
     def snapshot(self, *, checked: bool = True) -> list[int]:
         """The XIDs, raw-sorted."""
-        if checked:
-            self.check()
+        self._check(checked)
         n = self._c.xcnt
         xip = new_array("uint32_t[]", n)
         _accept(lib.pgq_snapbuild_snapshot_full(self._c, xip, n))
         return list(ffi.unpack(xip, n)) if n else []
 
 
+@exclusive
 class KnownAssigned:
     """KnownAssignedXids of a standby. now is in milliseconds."""
 
     def __init__(self, capacity: int, *, variant: str | None = None) -> None:
+        capacity = index(capacity)
         self._xids, self._valid = new_array("uint32_t[]", capacity), new_array("bool[]", capacity)
         row = ffi.NULL if variant is None else ffi.addressof(_row("known_assigned", variant))
         init = {"xids": self._xids, "valid": self._valid, "capacity": capacity, "variant": row}
@@ -207,16 +224,18 @@ class KnownAssigned:
 
     def remove_tree(self, xid: int, subxids: Sequence[int], now: int) -> None:
         """Removes xid and its subtransactions: the transaction has ended."""
-        _accept(lib.pgq_snapbuild_known_assigned_remove_tree(self._k, xid, list(subxids), len(subxids), now))
+        given = new_array("uint32_t[]", list(subxids))
+        _accept(lib.pgq_snapbuild_known_assigned_remove_tree(self._k, xid, given, len(given), now))
 
     def remove_preceding(self, xid: int, now: int, prepared: Sequence[int] = ()) -> None:
         """Removes all XIDs that precede xid, except the prepared ones; all there are, if xid is 0."""
-        _accept(lib.pgq_snapbuild_known_assigned_remove_preceding(self._k, xid, list(prepared), len(prepared), now))
+        given = new_array("uint32_t[]", list(prepared))
+        _accept(lib.pgq_snapbuild_known_assigned_remove_preceding(self._k, xid, given, len(given), now))
 
     def compress(self, reason: Reason, now: int) -> bool:
-        """Compresses if the rule for the reason says so. Returns whether it did."""
+        """Compresses if the rule for the reason says so; whether it did. ValueError: there is no such reason."""
         done = ffi.new("bool *")
-        _accept(lib.pgq_snapbuild_known_assigned_compress(self._k, reason, now, done))
+        _accept(lib.pgq_snapbuild_known_assigned_compress(self._k, Reason(reason), now, done))
         return bool(done[0])
 
     def get(self, xmax: int = 0) -> list[int]:
@@ -227,9 +246,14 @@ class KnownAssigned:
 
 
 def compress(xids: Sequence[int], valid: Sequence[bool], *, tail: int = 0, variant: str) -> list[int]:
-    """The compressing loop alone: the XIDs from `tail` on whose flag is set."""
+    """The compressing loop alone: the XIDs from `tail` on whose flag is set.
+
+    ValueError: there are not as many flags as XIDs, or fewer than `tail` of them.
+    """
     x, v = new_array("uint32_t[]", list(xids)), new_array("bool[]", list(valid))
-    n = _row("known_assigned", variant).fn(x, v, tail, len(xids))
+    if len(x) != len(v) or tail > len(x):
+        raise ValueError(f"{len(x)} XIDs have {len(v)} flags, and the tail is {tail}")
+    n = _row("known_assigned", variant).fn(x, v, tail, len(x))
     if not all(ffi.unpack(v, n) if n else []):
         raise AssertionError("a flag of a live entry is not set")
     return list(ffi.unpack(x, n)) if n else []

@@ -12,6 +12,8 @@ from _pgquern import ffi, lib
 
 import pgquern.variants as variants_
 from pgquern.errors import PgquernError
+from pgquern.memory import buffer, fill
+from pgquern.sharing import closable
 from pgquern.variants import Variant
 
 KIND = "tiercache_policy"
@@ -27,7 +29,8 @@ def hits(pages: Sequence[int], frames: int, *, policy: str | None = None) -> int
     """How many references find their page in a cache of so many frames, empty at first. PgquernError."""
     function = lib.pgq_tiercache_policy if policy is None else variants_.row_of(KIND, policy).fn
     found = ffi.new("uint64_t *")
-    _accept(function(ffi.new("uint64_t[]", list(pages)), len(pages), frames, found))
+    given = ffi.new("uint64_t[]", list(pages))
+    _accept(function(given, len(given), frames, found))
     return int(found[0])
 
 
@@ -53,13 +56,26 @@ class Where(IntFlag):
     SSD_DIRTY = lib.PGQ_TIERCACHE_SSD_DIRTY
 
 
+class SsdFound(IntEnum):
+    """What an open found in the SSD's place."""
+
+    NONE = lib.PGQ_TIERCACHE_SSD_NONE
+    EMPTY = lib.PGQ_TIERCACHE_SSD_EMPTY
+    FOREIGN = lib.PGQ_TIERCACHE_SSD_FOREIGN
+    OLD = lib.PGQ_TIERCACHE_SSD_OLD
+    OURS = lib.PGQ_TIERCACHE_SSD_OURS
+    FAILED = lib.PGQ_TIERCACHE_SSD_FAILED
+
+
 class Counts(NamedTuple):
-    """Reads by the tier that answered, and whether the SSD is in use."""
+    """Reads by the tier that answered; pages that open found on the SSD; whether it is in use; what open found."""
 
     memory_hits: int
     ssd_hits: int
     store_reads: int
+    ssd_taken_over: int
     ssd_in_use: bool
+    ssd_found: SsdFound
 
 
 class Files(Protocol):
@@ -73,6 +89,9 @@ class Files(Protocol):
 
     def sync(self, file: File) -> None: ...
 
+    def random(self, size: int) -> bytes:
+        """So many random bytes. os.urandom will do; a fixed seed makes a run repeatable."""
+
 
 class _Callbacks:
     """The table of file operations that calls a Files; an exception other than OSError is kept, and raised later."""
@@ -83,6 +102,7 @@ class _Callbacks:
             ffi.callback("int64_t(void *, int, void *, uint64_t, uint64_t)", self.read),
             ffi.callback("int64_t(void *, int, const void *, uint64_t, uint64_t)", self.write),
             ffi.callback("int(void *, int)", self.sync),
+            ffi.callback("int(void *, void *, uint64_t)", self.random),
         )
         self.table = ffi.new("pgq_tiercache_files *", (ffi.NULL, *self.kept))
 
@@ -93,9 +113,7 @@ class _Callbacks:
 
     def read(self, _context: Any, file: int, into: Any, size: int, offset: int) -> int:
         try:
-            found = self.files.read(File(file), size, offset)
-            ffi.memmove(into, found, len(found))
-            return len(found)
+            return fill(into, self.files.read(File(file), size, offset), size)
         except BaseException as error:
             return self.failed(error)
 
@@ -112,7 +130,16 @@ class _Callbacks:
         except BaseException as error:
             return self.failed(error)
 
+    def random(self, _context: Any, into: Any, size: int) -> int:
+        try:
+            if (given := fill(into, self.files.random(size), size)) != size:
+                raise ValueError(f"{size} random bytes were asked for, and {given} were given")
+            return 0
+        except BaseException as error:
+            return self.failed(error)
 
+
+@closable(lambda: RuntimeError("the cache is in use"))
 class TierCache:
     """A cache over a Files, or over three file descriptors: store, SSD, control. Sizes as pgq_tiercache_options."""
 
@@ -147,7 +174,7 @@ class TierCache:
         _accept(status)
 
     def close(self) -> None:
-        """Free the memory; nothing is written."""
+        """Free the memory; nothing is written. RuntimeError: another call is in progress."""
         lib.pgq_tiercache_close(self._cache)
         self._cache = ffi.NULL
 
@@ -158,9 +185,10 @@ class TierCache:
 
     def write(self, page: int, contents: bytes) -> None:
         """ValueError: the contents are not 8192 bytes."""
-        if len(contents) != PAGE_SIZE:
-            raise ValueError(f"a page has {PAGE_SIZE} bytes, and {len(contents)} were given")
-        self._done(lib.pgq_tiercache_write(self._cache, page, contents))
+        with buffer(contents) as given:
+            if len(given) != PAGE_SIZE:
+                raise ValueError(f"a page has {PAGE_SIZE} bytes, and {len(given)} were given")
+            self._done(lib.pgq_tiercache_write(self._cache, page, given))
 
     def write_back(self, block: int) -> None:
         self._done(lib.pgq_tiercache_write_back(self._cache, block))
@@ -174,4 +202,11 @@ class TierCache:
 
     def counts(self) -> Counts:
         counts = lib.pgq_tiercache_count(self._cache)
-        return Counts(int(counts.memory_hits), int(counts.ssd_hits), int(counts.store_reads), bool(counts.ssd_in_use))
+        return Counts(
+            int(counts.memory_hits),
+            int(counts.ssd_hits),
+            int(counts.store_reads),
+            int(counts.ssd_taken_over),
+            bool(counts.ssd_in_use),
+            SsdFound(counts.ssd_found),
+        )

@@ -9,6 +9,8 @@ from _pgquern import ffi, lib
 
 import pgquern.variants as variants_
 from pgquern.errors import PgquernError
+from pgquern.memory import buffer, fill
+from pgquern.sharing import exclusive
 from pgquern.variants import Variant
 
 if TYPE_CHECKING:
@@ -49,10 +51,10 @@ def checksums(pages: "Pages", *, block_size: int = 8192, first_block: int = 0, v
     PgquernError: refused, as csrc/tornpage/tornpage.h says. ValueError: a part of a page, or no such variant here.
     """
     run = lib.pgq_tornpage_checksum if variant is None else variants_.row_of(CHECKSUM, variant).fn
-    with ffi.from_buffer(pages) as buffer:
-        count = _count(len(buffer), block_size)
+    with buffer(pages) as contents:
+        count = _count(len(contents), block_size)
         found = ffi.new("uint16_t[]", count)
-        status = run(buffer, count, block_size, first_block, found)
+        status = run(contents, count, block_size, first_block, found)
     if status.code != lib.PGQ_OK:
         raise PgquernError(status.code, status.index)
     return list(found)
@@ -60,10 +62,10 @@ def checksums(pages: "Pages", *, block_size: int = 8192, first_block: int = 0, v
 
 def check(pages: "Pages", *, block_size: int = 8192, first_block: int = 0) -> list[Verdict]:
     """A verdict for each page. Arguments and errors as of checksums()."""
-    with ffi.from_buffer(pages) as buffer:
-        count = _count(len(buffer), block_size)
+    with buffer(pages) as contents:
+        count = _count(len(contents), block_size)
         found = ffi.new("uint8_t[]", count)
-        status = lib.pgq_tornpage_check(buffer, count, block_size, first_block, found)
+        status = lib.pgq_tornpage_check(contents, count, block_size, first_block, found)
     if status.code not in (lib.PGQ_OK, lib.PGQ_TORNPAGE_WRONG_PAGE):
         raise PgquernError(status.code, status.index)
     return [Verdict(v) for v in found]
@@ -71,9 +73,9 @@ def check(pages: "Pages", *, block_size: int = 8192, first_block: int = 0) -> li
 
 def first_wrong(pages: "Pages", *, block_size: int = 8192, first_block: int = 0) -> int | None:
     """The block number of the first wrong page, None if there is none. Arguments and errors as of checksums()."""
-    with ffi.from_buffer(pages) as buffer:
-        count = _count(len(buffer), block_size)
-        status = lib.pgq_tornpage_check(buffer, count, block_size, first_block, ffi.NULL)
+    with buffer(pages) as contents:
+        count = _count(len(contents), block_size)
+        status = lib.pgq_tornpage_check(contents, count, block_size, first_block, ffi.NULL)
     if status.code == lib.PGQ_TORNPAGE_WRONG_PAGE:
         return first_block + int(status.index) - 1
     if status.code != lib.PGQ_OK:
@@ -100,13 +102,14 @@ class Protection(IntEnum):
 
 
 class Device(Protocol):
-    """File operations. Any exception counts as a failure of the operation."""
+    """File operations. An exception, or a read of fewer bytes than asked for, is a failure of the operation."""
 
     def read(self, file: int, at: int, size: int) -> bytes: ...
     def write(self, file: int, at: int, data: bytes) -> None: ...
     def sync(self, file: int) -> None: ...
 
 
+@exclusive
 class Store:
     """A store of pages over a device, as csrc/tornpage/tornpage.h says. Each refusal is a PgquernError.
 
@@ -136,7 +139,8 @@ class Store:
     def _reader(self, device: Device) -> Any:
         def read(_: Any, file: int, at: int, into: Any, size: int) -> int:
             try:
-                ffi.memmove(into, device.read(file, at, size), size)
+                if (got := fill(into, device.read(file, at, size), size)) != size:
+                    raise ValueError(f"{got} bytes were given where {size} were asked for")
             except Exception as error:
                 return self._failed(error)
             return 0
@@ -175,7 +179,8 @@ class Store:
         self._done(lib.pgq_tornpage_recover(self._store))
 
     def change(self, page: int, offset: int, data: bytes) -> None:
-        self._done(lib.pgq_tornpage_change(self._store, page, offset, data, len(data)))
+        with buffer(data) as given:
+            self._done(lib.pgq_tornpage_change(self._store, page, offset, given, len(given)))
 
     def page(self, page: int) -> bytes:
         """The page in memory. PgquernError: there is none of that number, or the store is not open."""
@@ -188,7 +193,8 @@ class Store:
         self._done(lib.pgq_tornpage_flush(self._store))
 
     def write_back(self, pages: Sequence[int]) -> None:
-        self._done(lib.pgq_tornpage_write_back(self._store, list(pages), len(pages)))
+        given = ffi.new("uint32_t[]", list(pages))
+        self._done(lib.pgq_tornpage_write_back(self._store, given, len(given)))
 
     def checkpoint_begin(self) -> None:
         self._done(lib.pgq_tornpage_checkpoint_begin(self._store))

@@ -19,8 +19,10 @@ class Variant:
 
 
 def rows(kind: str) -> list[Any]:
-    """The rows as C has them."""
-    table = getattr(lib, f"pgq_{kind}_variants")
+    """The rows as C has them. ValueError: there is no such kind."""
+    table = getattr(lib, f"pgq_{kind}_variants", None)
+    if table is None:
+        raise ValueError(f"no kind {kind!r} of kernels; pgquern.rows() names them all")
     return [table[i] for i in range(getattr(lib, f"pgq_{kind}_variant_count"))]
 
 
@@ -36,7 +38,7 @@ def fields(row: Any) -> dict[str, Any]:
 def variants(kind: str) -> list[Variant]:
     """All variants, upstream's first and the preferred last, those that this CPU cannot run included.
 
-    PgquernError (VARIANT): PGQUERN_CPU holds an unknown word.
+    PgquernError (VARIANT): PGQUERN_CPU holds an unknown word. ValueError: there is no such kind.
     """
     cpu()
     return [Variant(**fields(row)) for row in rows(kind)]
