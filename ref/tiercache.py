@@ -14,6 +14,7 @@ The files are given: `Files` says what is asked of them. Page, block and slot nu
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from enum import IntEnum
 from typing import NamedTuple, Protocol
 
 PAGE_SIZE = 8192
@@ -62,32 +63,47 @@ class FlatFile:
 
 
 class Policy(Protocol):
-    """Which page should leave. A victim stays until it is removed."""
+    """Which page should leave. A victim stays until it is removed. A page that cannot leave now is set aside."""
+
+    aside: OrderedDict[int, int]
 
     def insert(self, page: int) -> None: ...
     def hit(self, page: int) -> None: ...
-    def victim(self) -> int: ...
+    def victim(self) -> int | None:
+        """None: no page can leave."""
+
     def remove(self, page: int, *, evicted: bool) -> None:
         """evicted: to make room, and not because its contents are old."""
+
+    def set_aside(self, page: int) -> None: ...
+    def bring_back(self, page: int) -> None: ...
 
 
 class Lru:
     """Least recently used."""
 
     def __init__(self, n: int) -> None:
-        self.pages: OrderedDict[int, None] = OrderedDict()
+        self.pages: OrderedDict[int, int] = OrderedDict()
+        self.aside: OrderedDict[int, int] = OrderedDict()
 
     def insert(self, page: int) -> None:
-        self.pages[page] = None
+        self.pages[page] = 0
 
     def hit(self, page: int) -> None:
-        self.pages.move_to_end(page)
+        if page in self.pages:
+            self.pages.move_to_end(page)
 
-    def victim(self) -> int:
-        return next(iter(self.pages))
+    def victim(self) -> int | None:
+        return next(iter(self.pages), None)
 
     def remove(self, page: int, *, evicted: bool) -> None:
-        del self.pages[page]
+        del (self.pages if page in self.pages else self.aside)[page]
+
+    def set_aside(self, page: int) -> None:
+        self.aside[page] = self.pages.pop(page)
+
+    def bring_back(self, page: int) -> None:
+        self.pages[page] = self.aside.pop(page)
 
 
 class S3Fifo:
@@ -99,9 +115,13 @@ class S3Fifo:
         self.n = n
         self.small: OrderedDict[int, int] = OrderedDict()
         self.main: OrderedDict[int, int] = OrderedDict()
+        self.aside: OrderedDict[int, int] = OrderedDict()
         """page -> hits"""
         self.ghosts: OrderedDict[int, None] = OrderedDict()
         """Pages that left the small queue, n at most."""
+
+    def _queue_of(self, page: int) -> OrderedDict[int, int]:
+        return next(queue for queue in (self.small, self.main, self.aside) if page in queue)
 
     def insert(self, page: int) -> None:
         if page in self.ghosts:
@@ -111,10 +131,12 @@ class S3Fifo:
             self.small[page] = 0
 
     def hit(self, page: int) -> None:
-        queue = self.small if page in self.small else self.main
+        queue = self._queue_of(page)
         queue[page] = min(queue[page] + 1, self.MOST_HITS)
 
-    def victim(self) -> int:
+    def victim(self) -> int | None:
+        if not self.small and not self.main:
+            return None
         while len(self.small) >= max(1, self.n // self.SMALL_SHARE) or not self.main:
             page, hits = next(iter(self.small.items()))
             if hits < self.TO_MAIN:
@@ -129,14 +151,18 @@ class S3Fifo:
             self.main[page] = hits - 1
 
     def remove(self, page: int, *, evicted: bool) -> None:
-        if page in self.main:
-            del self.main[page]
-            return
-        del self.small[page]
-        if evicted:
+        queue = self._queue_of(page)
+        del queue[page]
+        if evicted and queue is self.small:
             if len(self.ghosts) == self.n:
                 self.ghosts.popitem(last=False)
             self.ghosts[page] = None
+
+    def set_aside(self, page: int) -> None:
+        self.aside[page] = self._queue_of(page).pop(page)
+
+    def bring_back(self, page: int) -> None:
+        self.main[page] = self.aside.pop(page)
 
 
 POLICIES: dict[str, type[Lru] | type[S3Fifo]] = {"lru": Lru, "s3fifo": S3Fifo}
@@ -154,6 +180,7 @@ def hits(policy: str, pages: Sequence[int], frames: int) -> int:
             continue
         if len(held) == frames:
             victim = queue.victim()
+            assert victim is not None
             queue.remove(victim, evicted=True)
             held.remove(victim)
         queue.insert(page)
@@ -188,8 +215,9 @@ class DeviceError(Exception):
 
 
 class Slot(NamedTuple):
-    """What a slot of the SSD holds. A torn slot is none: its checksum is wrong."""
+    """What a slot of the SSD holds, of which store."""
 
+    id: int
     generation: int
     page: int
     version: int
@@ -198,29 +226,74 @@ class Slot(NamedTuple):
 
 
 class Superblock(NamedTuple):
-    """The SSD's own record. generation: of the slots that count."""
+    """The SSD's own record. generation: of the slots that count. epoch: how often something was taken off the SSD."""
 
+    pages: int
+    slots: int
+    id: int
     mount: int
+    generation: int
+    epoch: int
+
+
+class Trailer(NamedTuple):
+    """What the store says of itself, behind its last page. turn: it grows. epoch: the SSD's, at the last write-back.
+    blocks: whose writing may not have become durable, though reads give it."""
+
+    pages: int
+    id: int
+    turn: int
+    epoch: int
+    blocks: tuple[int, ...]
+
+
+TRAILERS = 3
+"""Pages of which each may have a trailer. One that was synced stays until a newer one was."""
+
+
+class Control(NamedTuple):
+    """The control file's record."""
+
+    pages: int
+    id: int
+    mount: int
+
+
+class Drawn(NamedTuple):
+    """Random numbers: for a store without an id, for the mount, never to be written to an SSD, for new slots."""
+
+    id: int
+    mount: int
+    spare: int
     generation: int
 
 
 class Files(Protocol):
     """The durable store, the SSD, and the control file, which is durable. Each operation may raise DeviceError."""
 
+    def random(self) -> Drawn: ...
     def read_store(self, page: int, count: int) -> list[bytes]: ...
     def write_store(self, page: int, contents: Sequence[bytes]) -> None: ...
+    def read_trailers(self, pages: int) -> list[Trailer | None]:
+        """Those of a store of so many pages. None: zeros. Other bytes that are no trailer: one of no pages."""
+
+    def write_trailers(self, pages: int, first: int, written: Sequence[Trailer | None]) -> None: ...
     def sync_store(self) -> None: ...
-    def read_slot(self, slot: int) -> Slot | None: ...
+    def read_slot(self, slot: int) -> Slot | None:
+        """None: it was made invalid, or never written. DeviceError also if its checksum is wrong: it is torn."""
+
     def write_slot(self, slot: int, written: Slot | None) -> None:
         """None makes the slot invalid."""
 
     def sync_ssd(self) -> None: ...
-    def read_superblock(self) -> Superblock | None: ...
-    def write_superblock(self, written: Superblock) -> None: ...
-    def read_control(self) -> int:
-        """The number of the last mount; 0: there was none."""
+    def read_superblock(self) -> Superblock | None:
+        """None: there is none, or its checksum is wrong."""
 
-    def write_control(self, mount: int) -> None: ...
+    def write_superblock(self, written: Superblock) -> None: ...
+    def read_control(self) -> Control | None:
+        """None: zeros. DeviceError also if its checksum is wrong."""
+
+    def write_control(self, written: Control) -> None: ...
     def sync_control(self) -> None: ...
 
 
@@ -240,7 +313,21 @@ class WriteBackError(Exception):
 
 
 class ControlError(Exception):
-    """The control file could not be read or written."""
+    """The control file could not be read or written, or is of another size."""
+
+
+class StoreError(Exception):
+    """The store is not the control file's."""
+
+
+class RandomError(Exception):
+    """There are no random numbers."""
+
+
+class Found(IntEnum):
+    """What a mount found in the SSD's place. Only OURS is used again, EMPTY, FOREIGN and OLD are begun anew."""
+
+    NONE, EMPTY, FOREIGN, OLD, OURS, FAILED = range(6)
 
 
 @dataclass
@@ -264,13 +351,13 @@ class Held:
 class TierCache:
     """pages of the store, frames in memory, slots on the SSD (0: none); a write-back gathers up to batch blocks.
 
-    WriteBackError: the store could not be synced. ControlError.
+    RandomError, ControlError, StoreError. ReadError: the store's record. WriteBackError: the store could not be synced.
     """
 
     def __init__(
         self, files: Files, *, pages: int, frames: int, slots: int, batch: int, policy: str = "s3fifo"
     ) -> None:
-        self.files, self.pages, self.batch = files, pages, batch
+        self.files, self.pages, self.slots, self.batch = files, pages, slots, batch
         self.frames = frames
         self.memory: dict[int, Frame] = {}
         self.ssd: dict[int, Held] = {}
@@ -278,16 +365,20 @@ class TierCache:
         self.free_slots = list(range(slots))
         self.stale: set[int] = set()
         """Free slots that may still be valid on the SSD."""
+        self.ssd_owes = False
+        """Some were, and no sync has succeeded since."""
+        self.unsure: list[int] = []
+        """Blocks that were written, and then a sync failed."""
         self.ssd_in_use, self.ssd_unsynced, self.retiring = slots > 0, False, False
+        self.ssd_found, self.ssd_taken_over = Found.NONE, 0
+        self.number = self.spare = self.generation = self.turn = self.epoch = 0
+        self.synced_place = self.last_place = 0
+        """Of the trailers."""
         self.version = 0
         self.expected: int | None = None
         """The page whose reading continues a sequential scan."""
         self.failed = False
         """A write-back has failed since the last fsync."""
-        try:
-            files.sync_store()
-        except DeviceError as error:
-            raise WriteBackError from error
         self._mount(slots)
 
     # -- reads and writes
@@ -295,7 +386,7 @@ class TierCache:
     def read(self, page: int) -> bytes:
         """The newest contents. ReadError, LostError."""
         if page not in self.memory:
-            self._make_room(1 if page in self.ssd else len(self._ahead(page)))
+            self._make_room(1 if page in self.ssd else len(self._ahead(page)), insists=False)
         if page in self.memory:
             self.memory_policy.hit(page)
             return self.memory[page].contents
@@ -317,7 +408,7 @@ class TierCache:
         if page in self.memory:
             self.memory_policy.hit(page)
         else:
-            if not self._make_room(1):
+            if not self._make_room(1, insists=True):
                 raise WriteBackError
             self.memory_policy.insert(page)
         self.version += 1
@@ -333,33 +424,51 @@ class TierCache:
     def fsync(self) -> None:
         """Make all durable. WriteBackError: that failed, or a write-back has since the last fsync."""
         blocks = self._dirty_blocks()
+        if not blocks and (self.retiring or (self.ssd_in_use and self.ssd_owes)):
+            self._write_back([])
         for at in range(0, len(blocks), self.batch):
             self._write_back(blocks[at : at + self.batch])
         failed, self.failed = self.failed, False
         if failed:
             raise WriteBackError
+        self.unsure.clear()
 
     # -- memory
 
-    def _make_room(self, wanted: int) -> bool:
-        """The victim goes to the SSD, unless that has it; if it cannot, a dirty one is written back before it goes."""
+    def _make_room(self, wanted: int, *, insists: bool) -> bool:
+        """The victim goes to the SSD, unless that has it; if it cannot, a dirty one is written back before it goes.
+
+        A page that could not be written back was set aside, and the next victim is asked. If none is left, what was set
+        aside before is tried once more if the caller insists.
+        """
         may_use_ssd = True
+        insists &= bool(self.memory_policy.aside or self.ssd_policy.aside)
         while len(self.memory) + wanted > self.frames:
             page = self.memory_policy.victim()
+            if page is None:
+                if not insists:
+                    return False
+                insists, may_use_ssd = False, True
+                for policy in (self.memory_policy, self.ssd_policy):
+                    for number in list(policy.aside):
+                        policy.bring_back(number)
+                continue
             frame = self.memory[page]
             if may_use_ssd and self.ssd_in_use and page not in self.ssd:
                 if not self.free_slots:
                     victim = self.ssd_policy.victim()
+                    may_use_ssd = victim is not None
+                    if victim is None:
+                        continue
                     if self.ssd[victim].dirty:
-                        may_use_ssd = self._write_back_from(victim // BLOCK_PAGES)
+                        self._write_back_from(victim // BLOCK_PAGES)
                         continue
                     self._leave_ssd(victim, evicted=True)
                 may_use_ssd = self._write_ssd(page, frame)
                 if not may_use_ssd:
                     continue
             elif frame.dirty:
-                if not self._write_back_from(page // BLOCK_PAGES):
-                    return False
+                self._write_back_from(page // BLOCK_PAGES)
                 continue
             del self.memory[page]
             self.memory_policy.remove(page, evicted=True)
@@ -400,8 +509,8 @@ class TierCache:
             found = self.files.read_slot(held.slot)
         except DeviceError:
             return None
-        right = (self.generation, page, held.version)
-        return found.contents if found and (found.generation, found.page, found.version) == right else None
+        right = (self.id, self.generation, page, held.version)
+        return found.contents if found and found[:4] == right else None
 
     def _write_ssd(self, page: int, frame: Frame) -> bool:
         slot = self.free_slots.pop()
@@ -410,7 +519,9 @@ class TierCache:
         self.ssd[page] = Held(slot, frame.version, frame.dirty)
         self.ssd_policy.insert(page)
         try:
-            self.files.write_slot(slot, Slot(self.generation, page, frame.version, frame.dirty, frame.contents))
+            self.files.write_slot(
+                slot, Slot(self.id, self.generation, page, frame.version, frame.dirty, frame.contents)
+            )
         except DeviceError:
             self._forget(page)
             return False
@@ -422,29 +533,33 @@ class TierCache:
 
     def _forget(self, page: int) -> None:
         """The slot has old contents, or cannot be read; on the SSD it may be valid."""
-        self.stale.add(self.ssd[page].slot)
+        self._is_stale(self.ssd[page].slot)
         self._leave_ssd(page, evicted=False)
+
+    def _is_stale(self, slot: int) -> None:
+        self.stale.add(slot)
+        self.ssd_owes = True
 
     def _scrub(self) -> None:
         """Take old contents off the SSD: before the store gets newer ones, and no restart may find them."""
+        self.epoch += 1
         for slot in sorted(self.stale):
-            self.ssd_unsynced = True
             self.files.write_slot(slot, None)
             self.stale.remove(slot)
-        if self.ssd_unsynced:
-            self.files.sync_ssd()
-            self.ssd_unsynced = False
+        self._write_superblock()
+        self.files.sync_ssd()
+        self.ssd_unsynced = self.ssd_owes = False
 
     def _retire(self) -> bool:
-        """No restart will trust the SSD: the control file gets a number that the SSD lacks."""
+        """No mount will trust the SSD: the control file gets a number that no SSD has."""
         if self.ssd_in_use:
             self.ssd_in_use, self.retiring = False, True
             for page in [page for page, held in self.ssd.items() if not held.dirty]:
                 self._forget(page)
-            self.mount += 1
+            self.number = self.spare
         if self.retiring:
             try:
-                self._write_mount()
+                self._write_control()
             except DeviceError:
                 return False
             self.retiring = False
@@ -456,44 +571,89 @@ class TierCache:
         dirty = [page for tier in (self.memory, self.ssd) for page, copy in tier.items() if copy.dirty]
         return sorted({page // BLOCK_PAGES for page in dirty})
 
-    def _write_back_from(self, block: int) -> bool:
-        blocks = [dirty for dirty in self._dirty_blocks() if dirty >= block][: self.batch]
-        return not blocks or self._write_back(blocks)
+    def _write_back_from(self, block: int) -> None:
+        """Behind this block, those that have failed before are left out."""
+        failed = {page // BLOCK_PAGES for policy in (self.memory_policy, self.ssd_policy) for page in policy.aside}
+        dirty = self._dirty_blocks()
+        if blocks := [other for other in dirty if other == block or (other > block and other not in failed)]:
+            self._write_back(blocks[: self.batch])
 
     def _write_back(self, blocks: Sequence[int]) -> bool:
-        """Gather, take old contents off the SSD, write the store, sync it, call the pages clean: in this order."""
-        gathered = [self._gather(block) for block in blocks]
-        done = all(complete for _, _, complete in gathered)
+        """Gather, take old contents off the SSD, write the store, sync it, call the pages clean: in this order.
+
+        What was not written is set aside.
+        """
+        asked = [self._dirty_pages(block) for block in blocks]
+        gathered = [self._gather(pages) for pages in asked]
+        done, written = False, [False] * len(blocks)
         if self._take_old_contents_off():
-            written = [self._write_block(contents, dirty) for contents, dirty, _ in gathered]
-            done &= all(written)
-            try:
-                self.files.sync_store()
-            except DeviceError:
-                written, done = [False] * len(blocks), False
-            for (_, dirty, _), wrote in zip(gathered, written, strict=True):
-                for page in dirty if wrote else ():
-                    for tier in (self.memory, self.ssd):
-                        if page in tier:
-                            tier[page].dirty = False
-        else:
-            done = False
+            done, written = self._write_store(blocks, gathered)
+        for block, pages, (_, dirty), wrote in zip(blocks, asked, gathered, written, strict=True):
+            for page in pages:
+                self._settle(page, written=wrote and page in dirty)
+            whole = wrote and dirty.keys() >= set(pages)
+            done &= whole
+            if whole and block in self.unsure:
+                self.unsure.remove(block)
         self.failed |= not done
         return done
 
+    def _settle(self, page: int, *, written: bool) -> None:
+        for tier, policy in ((self.memory, self.memory_policy), (self.ssd, self.ssd_policy)):
+            if page not in tier:
+                continue
+            if written:
+                tier[page].dirty = False
+                if page in policy.aside:
+                    policy.bring_back(page)
+            elif tier[page].dirty and page not in policy.aside:
+                policy.set_aside(page)
+
     def _take_old_contents_off(self) -> bool:
-        if self.ssd_in_use:
+        if self.ssd_in_use and (self.ssd_owes or self.ssd_unsynced):
             try:
                 self._scrub()
             except DeviceError:
                 return self._retire()
         return not self.retiring or self._retire()
 
-    def _gather(self, block: int) -> tuple[dict[int, bytes], dict[int, bytes], bool]:
-        """The contents of a block's dirty pages and of the clean ones between them that a tier has; those of the dirty
-        pages alone; and whether all of these could be read."""
+    def _write_store(
+        self, blocks: Sequence[int], gathered: Sequence[tuple[dict[int, bytes], dict[int, bytes]]]
+    ) -> tuple[bool, list[bool]]:
+        """Whether the store could be synced, and which blocks were written.
+
+        Before, the trailer lists them, beside those of which a sync has failed: reads may give what no later sync makes
+        durable, and if the process is killed, the next mount writes these once more.
+        """
+        listed = self.unsure + [block for block in blocks if block not in self.unsure]
+        try:
+            self._write_trailer(listed)
+            written = [self._write_block(contents, dirty) for contents, dirty in gathered]
+        except DeviceError:
+            return False, [False] * len(blocks)
+        try:
+            self.files.sync_store()
+        except DeviceError:
+            self.unsure = listed
+            return False, [False] * len(blocks)
+        self.synced_place = self.last_place
+        return True, written
+
+    def _write_trailer(self, blocks: Sequence[int]) -> None:
+        """Not over the last one that was synced, nor over the one after that."""
+        self.turn += 1
+        synced, last = self.synced_place, self.last_place
+        place = (synced + 1) % TRAILERS if last == synced else TRAILERS - synced - last
+        trailer = Trailer(self.pages, self.id, self.turn, self.epoch, tuple(blocks))
+        self.files.write_trailers(self.pages, place, [trailer])
+        self.last_place = place
+
+    def _dirty_pages(self, block: int) -> list[int]:
         pages = range(block * BLOCK_PAGES, (block + 1) * BLOCK_PAGES)
-        dirty = [p for p in pages if any(p in tier and tier[p].dirty for tier in (self.memory, self.ssd))]
+        return [p for p in pages if any(p in tier and tier[p].dirty for tier in (self.memory, self.ssd))]
+
+    def _gather(self, dirty: Sequence[int]) -> tuple[dict[int, bytes], dict[int, bytes]]:
+        """The contents of a block's dirty pages and of the clean ones between that a tier has; and the dirty alone."""
         found: dict[int, bytes] = {}
         for page in range(dirty[0], dirty[-1] + 1):
             contents = self.memory[page].contents if page in self.memory else None
@@ -501,7 +661,7 @@ class TierCache:
                 contents = self._read_ssd(page)
             if contents is not None:
                 found[page] = contents
-        return found, {page: found[page] for page in dirty if page in found}, found.keys() >= set(dirty)
+        return found, {page: found[page] for page in dirty if page in found}
 
     def _write_block(self, found: dict[int, bytes], dirty: dict[int, bytes]) -> bool:
         """A request for each run of pages; if that were more than two, one reads what lies between, one writes all."""
@@ -522,58 +682,127 @@ class TierCache:
 
     # -- mounts
 
-    def _write_mount(self) -> None:
-        self.files.write_control(self.mount)
+    def _write_control(self) -> None:
+        self.files.write_control(Control(self.pages, self.id, self.number))
         self.files.sync_control()
 
     def _mount(self, slots: int) -> None:
-        """Take over the slots of an SSD of the last mount, and begin a new one. An SSD that fails is left aside."""
+        """Know the store, take over the slots of its SSD, and begin a new mount. An SSD that fails is left aside: the
+        control file gets a number that the SSD lacks."""
         try:
-            self.mount = self.files.read_control()
-            if self.ssd_in_use:
-                try:
-                    self._mount_ssd(slots)
-                except DeviceError:
-                    self.ssd_in_use = False
-                    for page in list(self.ssd):
-                        self._forget(page)
-            self.ssd_unsynced = False
-            self.mount += 1
-            self._write_mount()
+            drawn = self.files.random()
+        except DeviceError as error:
+            raise RandomError from error
+        try:
+            last = self.files.read_control()
+        except DeviceError as error:
+            raise ControlError from error
+        if last is not None and last.pages != self.pages:
+            raise ControlError
+        self._know_store(last, drawn)
+        self.number, self.spare, self.generation = drawn.mount, drawn.spare, drawn.generation
+        if slots > 0:
+            self.ssd_found = self._mount_ssd(last, slots)
+        if self.ssd_found == Found.FAILED:
+            self.ssd_in_use = False
+            for page in list(self.ssd):
+                self._forget(page)
+        self.ssd_taken_over = len(self.ssd)
+        if not self.ssd_in_use:
+            self.number = drawn.spare
+        try:
+            self._write_control()
         except DeviceError as error:
             raise ControlError from error
 
-    def _mount_ssd(self, slots: int) -> None:
-        superblock = self.files.read_superblock()
-        self.generation = self.mount + 1
-        if superblock is not None and superblock.mount == self.mount:
-            self.generation = superblock.generation
-            self.free_slots.clear()
-            for slot in range(slots):
-                self._take_over(slot)
-        self.files.write_superblock(Superblock(self.mount + 1, self.generation))
-        self.files.sync_ssd()
+    def _know_store(self, last: Control | None, drawn: Drawn) -> None:
+        """A new control file takes the store as it is.
 
-    def _take_over(self, slot: int) -> None:
-        """Of two slots of a page the newer one counts. What cannot be read now may be valid later: it is stale."""
+        What a process that was killed has written becomes what it seems to be: the listed blocks and the trailers are
+        written again, and the store is synced.
+        """
+        try:
+            trailers = self.files.read_trailers(self.pages)
+        except DeviceError as error:
+            raise ReadError from error
+        if last is None and trailers == [None] * TRAILERS:
+            trailers[0] = Trailer(self.pages, drawn.id, 0, 0, ())
+        sound = [trailer for trailer in trailers if trailer is not None and trailer.pages == self.pages]
+        if not sound:
+            raise StoreError
+        newest = max(sound, key=lambda trailer: trailer.turn)
+        if last is not None and newest.id != last.id:
+            raise StoreError
+        self.id, self.turn, self.epoch = newest.id, newest.turn, newest.epoch
+        self.synced_place = self.last_place = trailers.index(newest)
+        try:
+            for block in newest.blocks:
+                contents = self.files.read_store(block * BLOCK_PAGES, BLOCK_PAGES)
+                self.files.write_store(block * BLOCK_PAGES, contents)
+            self.files.write_trailers(self.pages, 0, trailers)
+            self.files.sync_store()
+        except DeviceError as error:
+            raise WriteBackError from error
+
+    def _mount_ssd(self, last: Control | None, slots: int) -> Found:
+        """In doubt is an SSD with an epoch that the store does not know: a crash came between, or a sync has failed.
+
+        Then reads may give what never becomes durable.
+        """
+        try:
+            superblock = self.files.read_superblock()
+            if superblock is None:
+                found = Found.EMPTY
+            elif superblock[:3] != (self.pages, slots, self.id):
+                found = Found.FOREIGN
+            elif last is None or superblock.mount != last.mount or superblock.epoch < self.epoch:
+                found = Found.OLD
+            else:
+                found = Found.OURS
+                in_doubt = superblock.epoch > self.epoch
+                self.generation, self.epoch = superblock.generation, superblock.epoch
+                self.free_slots.clear()
+                for slot in range(slots):
+                    self._take_over(slot, in_doubt=in_doubt)
+            self._write_superblock()
+            self.files.sync_ssd()
+        except DeviceError:
+            return Found.FAILED
+        self.ssd_unsynced = False
+        return found
+
+    def _write_superblock(self) -> None:
+        self.files.write_superblock(
+            Superblock(self.pages, self.slots, self.id, self.number, self.generation, self.epoch)
+        )
+
+    def _take_over(self, slot: int, *, in_doubt: bool) -> None:
+        """Of two slots of a page the newer one counts. What cannot be read now may be valid later: it is stale.
+
+        In doubt, a slot that is valid is written again, and any other is stale.
+        """
         try:
             found = self.files.read_slot(slot)
+            readable = True
         except DeviceError:
-            self.stale.add(slot)
-            found = None
-        if found is None or found.generation != self.generation:
+            found, readable = None, False
+        if found is None or found[:2] != (self.id, self.generation):
             self.free_slots.append(slot)
+            if in_doubt or not readable:
+                self._is_stale(slot)
             return
         other = self.ssd.get(found.page)
         if other is not None and other.version >= found.version:
-            self.stale.add(slot)
+            self._is_stale(slot)
             self.free_slots.append(slot)
-            return
-        if other is not None:
-            self._forget(found.page)
-        self.ssd[found.page] = Held(slot, found.version, found.dirty)
-        self.ssd_policy.insert(found.page)
-        self.version = max(self.version, found.version)
+        else:
+            if other is not None:
+                self._forget(found.page)
+            self.ssd[found.page] = Held(slot, found.version, found.dirty)
+            self.ssd_policy.insert(found.page)
+            self.version = max(self.version, found.version)
+        if in_doubt:
+            self.files.write_slot(slot, found)
 
 
 def _runs(found: dict[int, bytes], dirty: dict[int, bytes]) -> list[tuple[int, list[bytes]]]:

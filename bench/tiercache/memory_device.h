@@ -18,14 +18,14 @@ struct Device {
 
     Device(uint64_t pages, uint64_t slots)
     {
-        bytes[PGQ_TIERCACHE_FILE_STORE].resize(pages * PAGE);
+        bytes[PGQ_TIERCACHE_FILE_STORE].resize((pages + 3) * PAGE);
         bytes[PGQ_TIERCACHE_FILE_SSD].resize(4096 + slots * (512 + PAGE));
         bytes[PGQ_TIERCACHE_FILE_CONTROL].resize(512);
     }
 
     pgq_tiercache_files table()
     {
-        return {this, read, write, sync};
+        return {this, read, write, sync, nullptr};
     }
 
   private:

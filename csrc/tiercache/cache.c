@@ -2,13 +2,13 @@
 /* Opening a cache; reads and writes; how room is made. */
 #include "tiercache/internal.h"
 
-bool tier_make(tier *t, const policy_calls *calls, uint32_t n)
+bool pgq_tiercache_tier_make(tier *t, const policy_calls *calls, uint32_t n)
 {
     t->n = n;
     t->versions = calloc(n + 1, sizeof *t->versions);
     t->dirty = calloc(n + 1, sizeof *t->dirty);
     t->free = calloc(n + 1, sizeof *t->free);
-    bool made = policy_make(&t->policy, calls, n);
+    bool made = pgq_tiercache_policy_make(&t->policy, calls, n);
     if (!table_make(&t->where, n) || !made || t->versions == NULL || t->dirty == NULL || t->free == NULL)
         return false;
     for (uint32_t entry = 0; entry < n; entry++)
@@ -16,9 +16,9 @@ bool tier_make(tier *t, const policy_calls *calls, uint32_t n)
     return true;
 }
 
-void tier_free(tier *t)
+void pgq_tiercache_tier_free(tier *t)
 {
-    policy_free(&t->policy);
+    pgq_tiercache_policy_free(&t->policy);
     free(t->where.entries);
     free(t->versions);
     free(t->dirty);
@@ -29,24 +29,26 @@ static bool in_range(const pgq_tiercache_options *o)
 {
     return o->pages > 0 && o->pages % BLOCK_PAGES == 0 && o->pages < (uint64_t)1 << 40 && o->frames >= 16 &&
            o->frames <= (uint32_t)1 << 28 && o->slots <= (uint32_t)1 << 28 && o->batch >= 1 &&
-           o->batch <= 1024;
+           o->batch <= 512;
 }
 
 static bool allocate(pgq_tiercache *c, const policy_calls *calls)
 {
     const pgq_tiercache_options *o = &c->options;
 
-    if (!tier_make(&c->memory, calls, o->frames) || !tier_make(&c->ssd, calls, o->slots))
+    if (!pgq_tiercache_tier_make(&c->memory, calls, o->frames) ||
+        !pgq_tiercache_tier_make(&c->ssd, calls, o->slots))
         return false;
     c->frames = aligned_alloc(4096, PAGE * o->frames);
     c->read_buffer = aligned_alloc(4096, PAGE * BLOCK_PAGES);
     c->gap_buffer = aligned_alloc(4096, PAGE * BLOCK_PAGES);
+    c->trailer = aligned_alloc(4096, sizeof *c->trailer);
     c->slot_buffer = malloc(SLOT);
     c->stale = calloc(o->slots + 1, sizeof *c->stale);
     c->batch = calloc(o->batch, sizeof *c->batch);
     c->blocks = calloc((size_t)o->frames + o->slots, sizeof *c->blocks);
     if (c->frames == NULL || c->read_buffer == NULL || c->gap_buffer == NULL || c->slot_buffer == NULL ||
-        c->stale == NULL || c->batch == NULL || c->blocks == NULL)
+        c->trailer == NULL || c->stale == NULL || c->batch == NULL || c->blocks == NULL)
         return false;
     for (uint32_t i = 0; i < o->batch; i++)
         if ((c->batch[i].bytes = aligned_alloc(4096, PAGE * BLOCK_PAGES)) == NULL)
@@ -54,15 +56,12 @@ static bool allocate(pgq_tiercache *c, const policy_calls *calls)
     return true;
 }
 
-/* The store is synced once: what a process that was killed has written becomes what it seems to be. */
 static pgq_code start(pgq_tiercache *c, const policy_calls *calls)
 {
     if (!allocate(c, calls))
         return PGQ_MEMORY;
-    crc32c_make(&c->crc);
-    if (!sync_file(c, PGQ_TIERCACHE_FILE_STORE))
-        return PGQ_TIERCACHE_WRITE_BACK;
-    return ssd_mount(c);
+    pgq_tiercache_crc32c_make(&c->crc);
+    return pgq_tiercache_mount(c);
 }
 
 pgq_status pgq_tiercache_open(const pgq_tiercache_files *files, const pgq_tiercache_options *options,
@@ -70,11 +69,12 @@ pgq_status pgq_tiercache_open(const pgq_tiercache_files *files, const pgq_tierca
 {
     const policy_calls *calls;
 
-    if (files == NULL || options == NULL || cache == NULL)
+    if (files == NULL || options == NULL || cache == NULL || files->read == NULL || files->write == NULL ||
+        files->sync == NULL)
         return refused(PGQ_NULL, 0);
     if (!in_range(options))
         return refused(PGQ_TIERCACHE_OPTIONS, 0);
-    if (policy_named(options->policy, &calls) != PGQ_OK)
+    if (pgq_tiercache_policy_named(options->policy, &calls) != PGQ_OK)
         return refused(PGQ_VARIANT, 0);
     pgq_tiercache *c = calloc(1, sizeof *c);
     if (c == NULL)
@@ -98,11 +98,12 @@ void pgq_tiercache_close(pgq_tiercache *c)
 {
     if (c == NULL)
         return;
-    tier_free(&c->memory);
-    tier_free(&c->ssd);
+    pgq_tiercache_tier_free(&c->memory);
+    pgq_tiercache_tier_free(&c->ssd);
     free(c->frames);
     free(c->read_buffer);
     free(c->gap_buffer);
+    free(c->trailer);
     free(c->slot_buffer);
     free(c->stale);
     for (uint32_t i = 0; c->batch != NULL && i < c->options.batch; i++)
@@ -119,34 +120,47 @@ void pgq_tiercache_close(pgq_tiercache *c)
 /*
  * Until there are free frames: the victim goes to the SSD, dirty or clean, unless the SSD has it. If the SSD cannot take
  * it, a clean one goes, and a dirty one is written back first. Writing back releases `map`: then all begins anew.
+ *
+ * A page that could not be written back was set aside, and the next victim is asked. If none is left, what was set aside
+ * before this call is tried once more if the caller insists.
  */
-static pgq_code make_room(pgq_tiercache *c, uint32_t wanted)
+static pgq_code make_room(pgq_tiercache *c, uint32_t wanted, bool insists)
 {
     bool may_use_ssd = true;
 
+    insists &= c->memory.policy.queues[ASIDE].count + c->ssd.policy.queues[ASIDE].count > 0;
     while (c->memory.free_count < wanted) {
         uint32_t frame = c->memory.policy.calls->victim(&c->memory.policy);
-        uint64_t page = c->memory.policy.pages[frame];
 
+        if (frame == TABLE_NONE) {
+            if (!insists)
+                return PGQ_TIERCACHE_WRITE_BACK;
+            insists = false;
+            may_use_ssd = true;
+            tier_bring_back(&c->memory);
+            tier_bring_back(&c->ssd);
+            continue;
+        }
+        uint64_t page = c->memory.policy.pages[frame];
         if (may_use_ssd && c->ssd_in_use && tier_find(&c->ssd, page) == TABLE_NONE) {
             if (c->ssd.free_count == 0) {
                 uint32_t slot = c->ssd.policy.calls->victim(&c->ssd.policy);
 
+                may_use_ssd = slot != TABLE_NONE;
+                if (!may_use_ssd)
+                    continue;
                 if (c->ssd.dirty[slot]) {
-                    uint64_t block = c->ssd.policy.pages[slot] / BLOCK_PAGES;
-
-                    may_use_ssd = write_back_for_room(c, block) == PGQ_OK;
+                    pgq_tiercache_write_back_for_room(c, c->ssd.policy.pages[slot] / BLOCK_PAGES);
                     continue;
                 }
                 tier_drop(&c->ssd, slot, true);
             }
-            may_use_ssd =
-                ssd_put(c, page, c->memory.versions[frame], c->memory.dirty[frame], frame_of(c, frame));
+            may_use_ssd = pgq_tiercache_ssd_put(c, page, c->memory.versions[frame], c->memory.dirty[frame],
+                                                frame_of(c, frame));
             if (!may_use_ssd)
                 continue;
         } else if (c->memory.dirty[frame]) {
-            if (write_back_for_room(c, page / BLOCK_PAGES) != PGQ_OK)
-                return PGQ_TIERCACHE_WRITE_BACK;
+            pgq_tiercache_write_back_for_room(c, page / BLOCK_PAGES);
             continue;
         }
         tier_drop(&c->memory, frame, true);
@@ -184,7 +198,7 @@ static void keep(pgq_tiercache *c, uint64_t page, uint64_t version, const void *
 /* Several pages of a scan, one request. */
 static pgq_code read_ahead(pgq_tiercache *c, uint64_t page, uint32_t n, void *contents)
 {
-    if (!read_all(c, PGQ_TIERCACHE_FILE_STORE, c->read_buffer, PAGE * n, PAGE * page))
+    if (!pgq_tiercache_read_all(c, PGQ_TIERCACHE_FILE_STORE, c->read_buffer, PAGE * n, PAGE * page))
         return PGQ_TIERCACHE_READ;
     c->counts.store_reads++;
     c->expected = page + n;
@@ -206,7 +220,7 @@ static pgq_code read_one(pgq_tiercache *c, uint64_t page, void *contents, bool *
 
     c->reserved += reserves;
     pthread_mutex_unlock(&c->map);
-    bool read = read_all(c, PGQ_TIERCACHE_FILE_STORE, contents, PAGE, PAGE * page);
+    bool read = pgq_tiercache_read_all(c, PGQ_TIERCACHE_FILE_STORE, contents, PAGE, PAGE * page);
     pthread_mutex_lock(&c->map);
     c->reserved -= reserves;
     if (reserves)
@@ -239,7 +253,7 @@ static pgq_code load(pgq_tiercache *c, uint64_t page, void *contents, bool *agai
 
     if (slot == TABLE_NONE)
         return read_store(c, page, contents, again);
-    if (ssd_get(c, slot, contents)) {
+    if (pgq_tiercache_ssd_get(c, slot, contents)) {
         c->counts.ssd_hits++;
         c->ssd.policy.calls->hit(&c->ssd.policy, slot);
         keep(c, page, c->ssd.versions[slot], contents);
@@ -247,7 +261,7 @@ static pgq_code load(pgq_tiercache *c, uint64_t page, void *contents, bool *agai
     }
     if (c->ssd.dirty[slot])
         return PGQ_TIERCACHE_LOST;
-    ssd_forget(c, slot);
+    pgq_tiercache_ssd_forget(c, slot);
     return read_store(c, page, contents, again);
 }
 
@@ -265,7 +279,7 @@ pgq_status pgq_tiercache_read(pgq_tiercache *c, uint64_t page, void *contents)
         uint32_t frame = tier_find(&c->memory, page);
         if (frame == TABLE_NONE) {
             /* Without room a page is read past the memory. */
-            (void)make_room(c, tier_find(&c->ssd, page) == TABLE_NONE ? pages_ahead(c, page) : 1);
+            (void)make_room(c, tier_find(&c->ssd, page) == TABLE_NONE ? pages_ahead(c, page) : 1, false);
             frame = tier_find(&c->memory, page);
         }
         if (frame != TABLE_NONE) {
@@ -293,7 +307,7 @@ pgq_status pgq_tiercache_write(pgq_tiercache *c, uint64_t page, const void *cont
     pthread_mutex_lock(&c->map);
     uint32_t frame = tier_find(&c->memory, page);
     if (frame == TABLE_NONE) {
-        code = make_room(c, 1);
+        code = make_room(c, 1, true);
         frame = tier_find(&c->memory, page);
     }
     if (frame != TABLE_NONE) {
@@ -310,7 +324,7 @@ pgq_status pgq_tiercache_write(pgq_tiercache *c, uint64_t page, const void *cont
         c->writes[page % WRITES]++;
         uint32_t slot = tier_find(&c->ssd, page);
         if (slot != TABLE_NONE)
-            ssd_forget(c, slot);
+            pgq_tiercache_ssd_forget(c, slot);
     }
     pthread_mutex_unlock(&c->map);
     return (pgq_status){code, 0};
@@ -334,7 +348,7 @@ uint32_t pgq_tiercache_where(pgq_tiercache *c, uint64_t page)
 
 pgq_tiercache_counts pgq_tiercache_count(pgq_tiercache *c)
 {
-    pgq_tiercache_counts counts = {0, 0, 0, false};
+    pgq_tiercache_counts counts = {0, 0, 0, 0, false, PGQ_TIERCACHE_SSD_NONE};
 
     if (c == NULL)
         return counts;

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-void crc32c_make(crc32c *t)
+void pgq_tiercache_crc32c_make(crc32c *t)
 {
     for (uint32_t byte = 0; byte < 256; byte++) {
         uint32_t crc = byte;
@@ -19,13 +19,13 @@ void crc32c_make(crc32c *t)
             t->of[k][byte] = t->of[k - 1][byte] >> 8 ^ t->of[0][t->of[k - 1][byte] & 255];
 }
 
-uint32_t crc32c_of(const crc32c *t, const uint8_t *bytes, size_t n)
+uint32_t pgq_tiercache_crc32c_of(const crc32c *t, const uint8_t *bytes, size_t n)
 {
     uint32_t crc = UINT32_MAX;
 
 #if defined(__x86_64__)
     if (pgq_cpu_avx2())
-        return crc32c_avx2(bytes, n);
+        return pgq_tiercache_crc32c_avx2(bytes, n);
 #endif
     for (; n >= 8; n -= 8, bytes += 8) {
         uint64_t eight;

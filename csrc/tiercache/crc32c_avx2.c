@@ -14,7 +14,7 @@ static inline uint64_t step(uint64_t crc, const uint8_t *bytes)
     return _mm_crc32_u64(crc, eight);
 }
 
-uint32_t crc32c_avx2(const uint8_t *bytes, size_t n)
+uint32_t pgq_tiercache_crc32c_avx2(const uint8_t *bytes, size_t n)
 {
     uint64_t crc = UINT32_MAX;
 

@@ -32,10 +32,10 @@ static int descriptor_sync(void *context, int file)
 
 pgq_tiercache_files pgq_tiercache_descriptors(int fds[3])
 {
-    return (pgq_tiercache_files){fds, descriptor_read, descriptor_write, descriptor_sync};
+    return (pgq_tiercache_files){fds, descriptor_read, descriptor_write, descriptor_sync, NULL};
 }
 
-bool read_all(pgq_tiercache *c, int file, void *bytes, size_t size, uint64_t offset)
+bool pgq_tiercache_read_all(pgq_tiercache *c, int file, void *bytes, size_t size, uint64_t offset)
 {
     uint8_t *at = bytes;
 
@@ -55,7 +55,7 @@ bool read_all(pgq_tiercache *c, int file, void *bytes, size_t size, uint64_t off
     return true;
 }
 
-bool write_all(pgq_tiercache *c, int file, const void *bytes, size_t size, uint64_t offset)
+bool pgq_tiercache_write_all(pgq_tiercache *c, int file, const void *bytes, size_t size, uint64_t offset)
 {
     const uint8_t *at = bytes;
 
@@ -71,7 +71,7 @@ bool write_all(pgq_tiercache *c, int file, const void *bytes, size_t size, uint6
     return true;
 }
 
-bool sync_file(pgq_tiercache *c, int file)
+bool pgq_tiercache_sync_file(pgq_tiercache *c, int file)
 {
     return c->files.sync(c->files.context, file) == 0;
 }

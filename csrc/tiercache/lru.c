@@ -10,6 +10,8 @@ static void insert(policy *p, uint32_t entry, uint64_t page)
 
 static void hit(policy *p, uint32_t entry)
 {
+    if (p->queue_of[entry] == ASIDE)
+        return;
     queue_leave(p, entry);
     queue_join(p, MAIN, entry);
 }
@@ -29,5 +31,5 @@ const policy_calls pgq_tiercache_lru = {insert, hit, victim, leave};
 
 pgq_status pgq_tiercache_policy_lru(const uint64_t pages[], size_t n, uint32_t frames, uint64_t *hits)
 {
-    return policy_replay(&pgq_tiercache_lru, pages, n, frames, hits);
+    return pgq_tiercache_policy_replay(&pgq_tiercache_lru, pages, n, frames, hits);
 }

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-bool policy_make(policy *p, const policy_calls *calls, uint32_t n)
+bool pgq_tiercache_policy_make(policy *p, const policy_calls *calls, uint32_t n)
 {
     size_t all = 2 * (size_t)n + 1; /* n may be 0 */
 
@@ -25,7 +25,7 @@ bool policy_make(policy *p, const policy_calls *calls, uint32_t n)
            p->queue_of != NULL && p->hits != NULL;
 }
 
-void policy_free(policy *p)
+void pgq_tiercache_policy_free(policy *p)
 {
     free(p->newer);
     free(p->older);
@@ -63,8 +63,8 @@ static pgq_status replay(policy *p, table *where, const uint64_t pages[], size_t
     return accepted();
 }
 
-pgq_status policy_replay(const policy_calls *calls, const uint64_t pages[], size_t n, uint32_t frames,
-                         uint64_t *hits)
+pgq_status pgq_tiercache_policy_replay(const policy_calls *calls, const uint64_t pages[], size_t n,
+                                       uint32_t frames, uint64_t *hits)
 {
     policy p;
     table where;
@@ -73,10 +73,10 @@ pgq_status policy_replay(const policy_calls *calls, const uint64_t pages[], size
         return refused(PGQ_NULL, 0);
     if (frames < 1 || frames > (uint32_t)1 << 28)
         return refused(PGQ_TIERCACHE_OPTIONS, 0);
-    bool made = policy_make(&p, calls, frames);
+    bool made = pgq_tiercache_policy_make(&p, calls, frames);
     made = table_make(&where, frames) && made;
     pgq_status status = made ? replay(&p, &where, pages, n, hits) : refused(PGQ_MEMORY, 0);
-    policy_free(&p);
+    pgq_tiercache_policy_free(&p);
     free(where.entries);
     return status;
 }

@@ -11,7 +11,8 @@ typedef struct queue {
     uint32_t head, tail, count;
 } queue;
 
-enum { SMALL, MAIN, GHOST, QUEUES };
+/* ASIDE: entries that cannot leave now. They are no victims. */
+enum { SMALL, MAIN, GHOST, ASIDE, QUEUES };
 
 typedef struct policy {
     const struct policy_calls *calls;
@@ -29,22 +30,22 @@ typedef struct policy {
 typedef struct policy_calls {
     void (*insert)(policy *p, uint32_t entry, uint64_t page); /* the page comes to a free entry */
     void (*hit)(policy *p, uint32_t entry);                   /* it is used again */
-    uint32_t (*victim)(policy *p); /* which one should leave; it stays until removed */
+    uint32_t (*victim)(policy *p); /* which one should leave; it stays until removed. TABLE_NONE: none can */
     void (*remove)(policy *p, uint32_t entry, bool evicted); /* it leaves; evicted: to make room */
 } policy_calls;
 
 extern const policy_calls pgq_tiercache_lru, pgq_tiercache_s3fifo;
 
-/* false: no memory; policy_free frees what there is. */
-bool policy_make(policy *p, const policy_calls *calls, uint32_t n);
-void policy_free(policy *p);
+/* false: no memory; pgq_tiercache_policy_free frees what there is. */
+bool pgq_tiercache_policy_make(policy *p, const policy_calls *calls, uint32_t n);
+void pgq_tiercache_policy_free(policy *p);
 
 /* The calls of the dispatched variant, or of the one named. PGQ_VARIANT: there is none. */
-pgq_code policy_named(const char *name, const policy_calls **calls);
+pgq_code pgq_tiercache_policy_named(const char *name, const policy_calls **calls);
 
 /* The function of the kind, for one policy. */
-pgq_status policy_replay(const policy_calls *calls, const uint64_t pages[], size_t n, uint32_t frames,
-                         uint64_t *hits);
+pgq_status pgq_tiercache_policy_replay(const policy_calls *calls, const uint64_t pages[], size_t n,
+                                       uint32_t frames, uint64_t *hits);
 
 pgq_status pgq_tiercache_policy_lru(const uint64_t pages[], size_t n, uint32_t frames, uint64_t *hits);
 pgq_status pgq_tiercache_policy_s3fifo(const uint64_t pages[], size_t n, uint32_t frames, uint64_t *hits);
@@ -69,6 +70,22 @@ static inline void queue_leave(policy *p, uint32_t entry)
     *(newer == TABLE_NONE ? &from->head : &p->older[newer]) = older;
     *(older == TABLE_NONE ? &from->tail : &p->newer[older]) = newer;
     from->count--;
+}
+
+static inline void policy_set_aside(policy *p, uint32_t entry)
+{
+    if (p->queue_of[entry] == ASIDE)
+        return;
+    queue_leave(p, entry);
+    queue_join(p, ASIDE, entry);
+}
+
+static inline void policy_bring_back(policy *p, uint32_t entry)
+{
+    if (p->queue_of[entry] != ASIDE)
+        return;
+    queue_leave(p, entry);
+    queue_join(p, MAIN, entry);
 }
 
 #endif

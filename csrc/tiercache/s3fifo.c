@@ -79,6 +79,8 @@ static uint32_t victim(policy *p)
 {
     uint32_t share = p->n / SMALL_SHARE > 0 ? p->n / SMALL_SHARE : 1;
 
+    if (p->queues[SMALL].count + p->queues[MAIN].count == 0)
+        return TABLE_NONE;
     while (p->queues[SMALL].count >= share || p->queues[MAIN].count == 0) {
         uint32_t entry = p->queues[SMALL].tail;
 
@@ -95,5 +97,5 @@ const policy_calls pgq_tiercache_s3fifo = {insert, hit, victim, leave};
 
 pgq_status pgq_tiercache_policy_s3fifo(const uint64_t pages[], size_t n, uint32_t frames, uint64_t *hits)
 {
-    return policy_replay(&pgq_tiercache_s3fifo, pages, n, frames, hits);
+    return pgq_tiercache_policy_replay(&pgq_tiercache_s3fifo, pages, n, frames, hits);
 }

@@ -11,8 +11,8 @@
 #define TABLE_NONE UINT32_MAX
 
 typedef struct table_entry {
-    uint64_t key; /* the page + 1; 0: empty */
-    uint32_t value;
+    uint64_t page;
+    uint32_t after; /* the value + 1; 0: empty */
 } table_entry;
 
 typedef struct table {
@@ -35,31 +35,29 @@ static inline bool table_make(table *t, uint64_t n)
 }
 
 /* Fibonacci hashing: the upper bits of a product with 2^64 / the golden ratio. */
-static inline uint64_t table_home(const table *t, uint64_t key)
+static inline uint64_t table_home(const table *t, uint64_t page)
 {
-    return (key * UINT64_C(0x9E3779B97F4A7C15)) >> t->shift;
+    return (page * UINT64_C(0x9E3779B97F4A7C15)) >> t->shift;
 }
 
 /* The place of a page's entry, or of the empty one where it belongs. */
 static inline uint64_t table_find(const table *t, uint64_t page)
 {
-    uint64_t i = table_home(t, page + 1);
+    uint64_t i = table_home(t, page);
 
-    while (t->entries[i].key != 0 && t->entries[i].key != page + 1)
+    while (t->entries[i].after != 0 && t->entries[i].page != page)
         i = (i + 1) & t->mask;
     return i;
 }
 
 static inline uint32_t table_get(const table *t, uint64_t page)
 {
-    const table_entry *entry = &t->entries[table_find(t, page)];
-
-    return entry->key == 0 ? TABLE_NONE : entry->value;
+    return t->entries[table_find(t, page)].after - 1; /* TABLE_NONE of an empty one */
 }
 
 static inline void table_put(table *t, uint64_t page, uint32_t value)
 {
-    t->entries[table_find(t, page)] = (table_entry){page + 1, value};
+    t->entries[table_find(t, page)] = (table_entry){page, value + 1};
 }
 
 /* Removes a page that is there. Entries behind it move up if their way from home led over its place. */
@@ -67,16 +65,16 @@ static inline void table_remove(table *t, uint64_t page)
 {
     uint64_t hole = table_find(t, page);
 
-    assert(t->entries[hole].key == page + 1);
-    for (uint64_t i = (hole + 1) & t->mask; t->entries[i].key != 0; i = (i + 1) & t->mask) {
-        uint64_t home = table_home(t, t->entries[i].key);
+    assert(t->entries[hole].after != 0);
+    for (uint64_t i = (hole + 1) & t->mask; t->entries[i].after != 0; i = (i + 1) & t->mask) {
+        uint64_t home = table_home(t, t->entries[i].page);
 
         if (((i - home) & t->mask) >= ((i - hole) & t->mask)) {
             t->entries[hole] = t->entries[i];
             hole = i;
         }
     }
-    t->entries[hole].key = 0;
+    t->entries[hole].after = 0;
 }
 
 #endif

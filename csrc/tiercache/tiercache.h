@@ -25,22 +25,41 @@ enum { PGQ_TIERCACHE_PAGE_SIZE = 8192, PGQ_TIERCACHE_BLOCK_PAGES = 16 };
 
 /* What a cache works on. What lies behind the end of any of them reads as zeros. */
 typedef enum pgq_tiercache_file {
-    PGQ_TIERCACHE_FILE_STORE = 0,   /* durable: page p at byte 8192 * p, nothing else */
+    /* durable: page p at byte 8192 * p; behind the last page three more, the cache's own, which name the store */
+    PGQ_TIERCACHE_FILE_STORE = 0,
     PGQ_TIERCACHE_FILE_SSD = 1,     /* fast; it may be lost as a whole at any time */
     PGQ_TIERCACHE_FILE_CONTROL = 2, /* durable: one sector of 512 bytes */
 } pgq_tiercache_file;
 
 /*
  * The file operations, in the manner of pread, pwrite and fsync. read and write return the bytes moved, which may be
- * fewer than asked for, 0 at the end of the file (read), or -1. sync returns 0 or -1. A write is durable once a later
- * sync of its file has returned 0; until then a crash may keep any of its sectors. All are called with the same
- * context, by the thread that called the cache. Several threads may read the store at once, also while one writes or syncs it.
+ * fewer than asked for, 0 at the end of the file (read), or -1. sync returns 0 or -1. random fills bytes with random
+ * numbers that nobody can guess or repeat, and returns 0 or -1; NULL: the system's. open calls it once, nothing else does.
+ * All are called with the same context, by the thread that called the cache. Several threads may read the store at once,
+ * also while one writes or syncs it. Requests to the store are whole pages, or the rest of one that moved fewer bytes.
+ *
+ * What they may do, and the cache still keeps its promises below:
+ * - A sector of 512 bytes is written whole or not at all, so a short write moves a multiple of 512; a larger write may leave
+ *   any of its sectors.
+ * - A write that fails may have written any of its sectors, and these may become durable.
+ * - What was written, and not synced, may or may not be there after a power loss, sector by sector. Until then reads give
+ *   what was written last.
+ * - A sync that fails makes any of the sectors durable that were written before. The others may become so later, or never,
+ *   though reads give them, and though the next sync returns 0: Linux calls the pages clean after a failed fsync. (That it
+ *   then drops them from its cache, and reads give older contents without a power loss, is not among these.)
+ * - What a sync that returned 0 has covered is durable, except what an earlier, failed sync has covered.
+ * - Store and control keep what is durable. Reads of them may fail, now and then or always.
+ * - The SSD may fail any request, and give bytes that its checksums find wrong. Between two opens any of its
+ *   sectors may be damaged; it may be empty, another store's, or, as a whole, as it was at any one earlier moment (but see
+ *   below). Nothing tells a single slot that is older than the rest: an SSD that drops some of the writes that a sync has
+ *   covered, and keeps others, may bring old contents back.
  */
 typedef struct pgq_tiercache_files {
     void *context;
     int64_t (*read)(void *context, int file, void *bytes, uint64_t size, uint64_t offset);
     int64_t (*write)(void *context, int file, const void *bytes, uint64_t size, uint64_t offset);
     int (*sync)(void *context, int file);
+    int (*random)(void *context, void *bytes, uint64_t size);
 } pgq_tiercache_files;
 
 /* The operations on three open file descriptors, by pgq_tiercache_file; fds must outlive the cache. */
@@ -77,15 +96,30 @@ typedef struct pgq_tiercache_options {
     uint64_t pages;     /* of the store: a positive multiple of 16, below 2^40 */
     uint32_t frames;    /* pages in memory, at least 16 */
     uint32_t slots;     /* pages on the SSD; 0: there is no SSD */
-    uint32_t batch;     /* blocks that a write-back gathers at once, each 128 KiB of memory */
+    uint32_t batch;     /* blocks that a write-back gathers at once, up to 512, each 128 KiB of memory */
     const char *policy; /* a variant of tiercache_policy; NULL: the dispatched one */
 } pgq_tiercache_options;
 
 /*
  * Opens a cache over files, which are copied, and mounts its SSD: slots whose checksum and versions are right are used
- * again, all else is discarded. *cache is for pgq_tiercache_close. All memory is allocated here. An SSD that cannot be
- * read or written is left aside. Refused, with index 0: PGQ_NULL; PGQ_TIERCACHE_OPTIONS; PGQ_VARIANT if there is no such
- * policy; PGQ_MEMORY; PGQ_TIERCACHE_CONTROL.
+ * again, all else is discarded. *cache is for pgq_tiercache_close. All memory is allocated here. Store, control file and
+ * SSD belong together by a random id, control file and SSD by a random number of each open. One cache at a time may be
+ * open over them; this is not checked.
+ *
+ * A control file of zeros, or an empty one, is a new one: the store gets an id, unless it has one, and what is on the SSD
+ * is not used. The pages of a store without an id are taken as they are. To put an older copy of a store in its place,
+ * empty the control file, too.
+ *
+ * An SSD that is not of the last successful open of this store counts as empty: another store's, one of other options, an
+ * older copy, a new one. One that cannot be read or written is left aside until the next open. pgq_tiercache_count says
+ * which.
+ *
+ * Refused, with index 0, and *cache stays: PGQ_NULL (also for read, write or sync); PGQ_TIERCACHE_OPTIONS; PGQ_VARIANT if there
+ * is no such policy; PGQ_MEMORY; PGQ_TIERCACHE_RANDOM if random failed; PGQ_TIERCACHE_CONTROL if the control file cannot be
+ * read or written, has a damaged record, or is of another number of pages; PGQ_TIERCACHE_STORE if the store is not the control file's: it was
+ * truncated, or exchanged, or there are other bytes in the place of its id; PGQ_TIERCACHE_READ if the place of its id cannot
+ * be read; PGQ_TIERCACHE_WRITE_BACK if the store cannot be written or synced, or what a
+ * failed sync may have dropped cannot be read again. After a refusal open may be called again.
  */
 pgq_status pgq_tiercache_open(const pgq_tiercache_files *files, const pgq_tiercache_options *options,
                               pgq_tiercache **cache);
@@ -95,26 +129,42 @@ void pgq_tiercache_close(pgq_tiercache *cache);
 
 /*
  * The calls below may be made by several threads at once; each is refused with PGQ_NULL or PGQ_TIERCACHE_PAGE, and
- * index 0. If a call fails, the cache stays usable.
+ * index 0; then no output is touched. If a call fails, the cache stays usable.
  *
  * read: copies the newest contents of a page, 8192 bytes. Fails with PGQ_TIERCACHE_READ, or with PGQ_TIERCACHE_LOST:
  * what was written since the last fsync stood on the SSD alone, and cannot be read. *contents is then undefined.
  *
  * write: replaces the contents of a page. Fails with PGQ_TIERCACHE_WRITE_BACK if there is no room: every page that could
- * make room is dirty and cannot be written. Then the page keeps its contents.
+ * make room is dirty, and this call has tried to write it back, and failed: the store failed, or neither the SSD nor the
+ * control file, which must say that the SSD is given up, could be written. Then the page keeps its contents. While another
+ * page can make room, a page whose last write-back has failed is not tried again.
  *
  * write_back: writes what is dirty in a block of 16 pages to the durable store, and syncs the store. Fails with
  * PGQ_TIERCACHE_WRITE_BACK: the pages stay dirty, and the next fsync gives the error too.
  *
- * fsync: makes durable all that was written before the call. PGQ_OK: no crash loses it, not even one that loses the
- * SSD. It fails with PGQ_TIERCACHE_WRITE_BACK if that did not succeed, or if a write-back has failed since the last
- * fsync, be it one that only made room. What is still dirty is tried again by the next fsync.
+ * fsync: makes durable all that was written before the call. It fails with PGQ_TIERCACHE_WRITE_BACK if that did not
+ * succeed, or if a write-back has failed since the last fsync, be it one that only made room. What is still dirty is tried
+ * again by the next fsync.
  *
  * A read of the SSD, an eviction to it, or a read of several pages of a scan holds the cache's lock until the device answers.
  * A single page is read from the store without it, and the store is written and synced without it.
  *
- * After a crash each page holds what it held at the last successful fsync, or what was written later; each sector of a
- * page by itself, since the store may tear a page that was being written.
+ * What holds after a crash. A crash is a kill of the process (what was written stays where it is, synced or not), a power
+ * loss (what was not synced may be lost, sector by sector), or a close without an fsync; there may be several in a row, with
+ * or without a successful open between them, each with an SSD as said above.
+ *
+ * - Once an open succeeds, each sector of each page holds what it held at the last fsync that returned PGQ_OK, or what was
+ *   written later. Sectors differ, since the store may tear a page that was being written.
+ * - What such an open has left is the pages' contents from then on, as if it had been written: reads give it until the
+ *   page is written again or a crash comes, and the next fsync that returns PGQ_OK makes it durable.
+ * - After an fsync that returned PGQ_OK, no read gives PGQ_TIERCACHE_LOST of a page that was not written since, until the cache
+ *   is opened again. A slot of the SSD that was dirty before the fsync still says so then. If it cannot be read, nobody knows
+ *   whether the store has the page: PGQ_TIERCACHE_LOST. The store has it, and an open without slots reads it there.
+ *
+ * Not promised: if a power loss comes in the middle of a write-back, and then the SSD is, at the open, as it was at an earlier
+ * moment since the write-back before (a copy of it was put back), old contents may come back. An older copy of the same
+ * mount is told by its epoch, which stands in the store, too, and becomes durable with the pages. To tell this copy as well,
+ * each write-back that takes something off the SSD would have to sync the store once more, before it writes the pages.
  */
 pgq_status pgq_tiercache_read(pgq_tiercache *cache, uint64_t page, void *contents);
 pgq_status pgq_tiercache_write(pgq_tiercache *cache, uint64_t page, const void *contents);
@@ -130,10 +180,22 @@ enum {
 };
 uint32_t pgq_tiercache_where(pgq_tiercache *cache, uint64_t page);
 
-/* Reads by the tier that answered, and whether the SSD is in use. */
+/* What open found in the SSD's place. */
+typedef enum pgq_tiercache_ssd_found {
+    PGQ_TIERCACHE_SSD_NONE = 0,    /* no slots were asked for */
+    PGQ_TIERCACHE_SSD_EMPTY = 1,   /* nothing of this library's, or it is damaged */
+    PGQ_TIERCACHE_SSD_FOREIGN = 2, /* another store's, or one of other options; it counts as empty */
+    PGQ_TIERCACHE_SSD_OLD = 3,     /* this store's, but not of its last mount; it counts as empty */
+    PGQ_TIERCACHE_SSD_OURS = 4,    /* its slots are used again */
+    PGQ_TIERCACHE_SSD_FAILED = 5,  /* it cannot be read or written */
+} pgq_tiercache_ssd_found;
+
+/* Reads by the tier that answered, since open; whether the SSD is in use now; what open found. */
 typedef struct pgq_tiercache_counts {
     uint64_t memory_hits, ssd_hits, store_reads;
+    uint64_t ssd_taken_over; /* pages that open found on the SSD, and uses again */
     bool ssd_in_use;
+    pgq_tiercache_ssd_found ssd_found;
 } pgq_tiercache_counts;
 pgq_tiercache_counts pgq_tiercache_count(pgq_tiercache *cache);
 

@@ -17,7 +17,7 @@ PGQ_KIND(tiercache_policy)
 
 static const policy_calls *const calls_of[] = {&pgq_tiercache_lru, &pgq_tiercache_s3fifo};
 
-pgq_code policy_named(const char *name, const policy_calls **calls)
+pgq_code pgq_tiercache_policy_named(const char *name, const policy_calls **calls)
 {
     if (name == NULL) {
         const pgq_tiercache_policy_variant *variant = tiercache_policy_dispatched();

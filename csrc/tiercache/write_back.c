@@ -50,7 +50,7 @@ static bool take_page(pgq_tiercache *c, gathered *g, uint32_t k)
         g->versions[k] = c->memory.versions[frame];
         return true;
     }
-    if (slot == TABLE_NONE || !ssd_get(c, slot, g->bytes + PAGE * k))
+    if (slot == TABLE_NONE || !pgq_tiercache_ssd_get(c, slot, g->bytes + PAGE * k))
         return false;
     g->versions[k] = c->ssd.versions[slot];
     return true;
@@ -59,23 +59,21 @@ static bool take_page(pgq_tiercache *c, gathered *g, uint32_t k)
 /* The dirty pages of a block, and the clean ones between them that are at hand. false: a dirty one cannot be read. */
 static bool gather(pgq_tiercache *c, gathered *g, uint64_t block)
 {
-    uint32_t dirty = 0;
-
     g->block = block;
-    g->have = g->dirty = 0;
+    g->asked = g->have = g->dirty = 0;
     g->written = false;
     for (uint32_t k = 0; k < BLOCK_PAGES; k++)
         if (is_dirty(&c->memory, block * BLOCK_PAGES + k) || is_dirty(&c->ssd, block * BLOCK_PAGES + k))
-            dirty |= (uint32_t)1 << k;
+            g->asked |= (uint32_t)1 << k;
     for (uint32_t k = 0; k < BLOCK_PAGES; k++) {
-        bool between = dirty >> k != 0 && (dirty & (((uint32_t)2 << k) - 1)) != 0;
+        bool between = g->asked >> k != 0 && (g->asked & (((uint32_t)2 << k) - 1)) != 0;
 
         if (between && take_page(c, g, k)) {
             g->have |= (uint32_t)1 << k;
-            g->dirty |= dirty & (uint32_t)1 << k;
+            g->dirty |= g->asked & (uint32_t)1 << k;
         }
     }
-    return g->dirty == dirty;
+    return g->dirty == g->asked;
 }
 
 /* ---- the store; `map` is free ---- */
@@ -119,8 +117,8 @@ static bool fill_gaps(pgq_tiercache *c, gathered *g)
     while (!(g->dirty >> last & 1))
         last--;
     uint8_t *read = c->gap_buffer;
-    if (!read_all(c, PGQ_TIERCACHE_FILE_STORE, read, PAGE * (last - first + 1),
-                  PAGE * (g->block * BLOCK_PAGES + first)))
+    if (!pgq_tiercache_read_all(c, PGQ_TIERCACHE_FILE_STORE, read, PAGE * (last - first + 1),
+                                PAGE * (g->block * BLOCK_PAGES + first)))
         return false;
     for (uint32_t k = first; k <= last; k++) {
         if (!(g->have >> k & 1))
@@ -137,8 +135,8 @@ static bool write_block(pgq_tiercache *c, gathered *g)
     for (uint32_t k = next_dirty(g, 0); k < BLOCK_PAGES;) {
         uint32_t end = run_end(g, k);
 
-        if (!write_all(c, PGQ_TIERCACHE_FILE_STORE, g->bytes + PAGE * k, PAGE * (end - k),
-                       PAGE * (g->block * BLOCK_PAGES + k)))
+        if (!pgq_tiercache_write_all(c, PGQ_TIERCACHE_FILE_STORE, g->bytes + PAGE * k, PAGE * (end - k),
+                                     PAGE * (g->block * BLOCK_PAGES + k)))
             return false;
         k = next_dirty(g, end);
     }
@@ -150,39 +148,70 @@ static bool write_block(pgq_tiercache *c, gathered *g)
 /* No restart will find older contents on the SSD than those that the store is about to get. */
 static bool take_old_contents_off(pgq_tiercache *c)
 {
-    bool clean = !c->ssd_in_use || ssd_scrub(c);
+    bool clean = true;
 
-    if (clean && c->ssd_in_use && c->ssd_unsynced) {
-        c->ssd_unsynced = false;
+    if (c->ssd_in_use && (c->ssd_owes || c->ssd_unsynced)) {
+        c->epoch++;
+        clean = pgq_tiercache_ssd_scrub(c) && pgq_tiercache_put_superblock(c);
+        c->ssd_owes = c->ssd_unsynced = false;
         pthread_mutex_unlock(&c->map);
-        clean = sync_file(c, PGQ_TIERCACHE_FILE_SSD);
+        clean = clean && pgq_tiercache_sync_file(c, PGQ_TIERCACHE_FILE_SSD);
         pthread_mutex_lock(&c->map);
-        c->ssd_unsynced |= !clean;
     }
-    return (clean && !c->retiring) || ssd_retire(c);
+    return (clean && !c->retiring) || pgq_tiercache_retire(c);
 }
 
+/* Written: the page is clean, unless it was written again meanwhile. */
 static void call_clean(tier *t, uint64_t page, uint64_t version)
 {
     uint32_t entry = tier_find(t, page);
 
-    if (entry != TABLE_NONE && t->versions[entry] == version)
+    if (entry == TABLE_NONE)
+        return;
+    if (t->versions[entry] == version)
         t->dirty[entry] = false;
+    policy_bring_back(&t->policy, entry);
+}
+
+/* Not written: no victim, for now. */
+static void set_aside(tier *t, uint64_t page)
+{
+    uint32_t entry = tier_find(t, page);
+
+    if (entry != TABLE_NONE && t->dirty[entry])
+        policy_set_aside(&t->policy, entry);
+}
+
+/* What has become of the dirty pages of a block. */
+static void settle(pgq_tiercache *c, const gathered *g)
+{
+    for (uint32_t k = 0; k < BLOCK_PAGES; k++) {
+        uint64_t page = g->block * BLOCK_PAGES + k;
+
+        if (g->written && g->dirty >> k & 1) {
+            call_clean(&c->memory, page, g->versions[k]);
+            call_clean(&c->ssd, page, g->versions[k]);
+        } else if (g->asked >> k & 1) {
+            set_aside(&c->memory, page);
+            set_aside(&c->ssd, page);
+        }
+    }
 }
 
 /* Writes and syncs what is gathered. false: something failed. */
 static bool write_store(pgq_tiercache *c, size_t n)
 {
+    if (!pgq_tiercache_store_announce(c, c->batch, n))
+        return false;
     bool all = true;
-
     for (size_t i = 0; i < n; i++)
         all &= c->batch[i].written = write_block(c, &c->batch[i]);
-    if (!sync_file(c, PGQ_TIERCACHE_FILE_STORE)) {
+    bool synced = pgq_tiercache_sync_file(c, PGQ_TIERCACHE_FILE_STORE);
+    if (!synced)
         for (size_t i = 0; i < n; i++)
             c->batch[i].written = false;
-        all = false;
-    }
-    return all;
+    pgq_tiercache_store_settle(c, c->batch, n, synced);
+    return all && synced;
 }
 
 /* One batch. Both locks are held; `map` is released while the files are written. */
@@ -196,38 +225,45 @@ static pgq_code write_back(pgq_tiercache *c, const uint64_t blocks[], size_t n)
         pthread_mutex_unlock(&c->map);
         done &= write_store(c, n);
         pthread_mutex_lock(&c->map);
-        for (size_t i = 0; i < n; i++) {
-            const gathered *g = &c->batch[i];
-
-            for (uint32_t k = 0; g->written && k < BLOCK_PAGES; k++) {
-                if (!(g->dirty >> k & 1))
-                    continue;
-                call_clean(&c->memory, g->block * BLOCK_PAGES + k, g->versions[k]);
-                call_clean(&c->ssd, g->block * BLOCK_PAGES + k, g->versions[k]);
-            }
-        }
     } else {
         done = false;
     }
+    for (size_t i = 0; i < n; i++)
+        settle(c, &c->batch[i]);
     c->failed |= !done;
     return done ? PGQ_OK : PGQ_TIERCACHE_WRITE_BACK;
 }
 
 /* ---- calls ---- */
 
-pgq_code write_back_for_room(pgq_tiercache *c, uint64_t block)
+static bool is_aside(const tier *t, uint64_t page)
+{
+    uint32_t entry = tier_find(t, page);
+
+    return entry != TABLE_NONE && t->policy.queue_of[entry] == ASIDE;
+}
+
+static bool has_failed(const pgq_tiercache *c, uint64_t block)
+{
+    for (uint64_t page = block * BLOCK_PAGES; page < (block + 1) * BLOCK_PAGES; page++)
+        if (is_aside(&c->memory, page) || is_aside(&c->ssd, page))
+            return true;
+    return false;
+}
+
+/* Behind this block, those that have failed before are left out. */
+void pgq_tiercache_write_back_for_room(pgq_tiercache *c, uint64_t block)
 {
     pthread_mutex_unlock(&c->map);
     pthread_mutex_lock(&c->flushing);
     pthread_mutex_lock(&c->map);
-    size_t n = dirty_blocks(c), from = 0;
-    while (from < n && c->blocks[from] < block)
-        from++;
-    if (n - from > c->options.batch)
-        n = from + c->options.batch;
-    pgq_code code = n == from ? PGQ_OK : write_back(c, c->blocks + from, n - from);
+    size_t all = dirty_blocks(c), n = 0;
+    for (size_t i = 0; i < all && n < c->options.batch; i++)
+        if (c->blocks[i] == block || (c->blocks[i] > block && !has_failed(c, c->blocks[i])))
+            c->blocks[n++] = c->blocks[i];
+    if (n > 0)
+        (void)write_back(c, c->blocks, n);
     pthread_mutex_unlock(&c->flushing);
-    return code;
 }
 
 pgq_status pgq_tiercache_write_back(pgq_tiercache *c, uint64_t block)
@@ -254,12 +290,17 @@ pgq_status pgq_tiercache_fsync(pgq_tiercache *c)
     pthread_mutex_lock(&c->flushing);
     pthread_mutex_lock(&c->map);
     size_t n = dirty_blocks(c);
+    /* Nothing is dirty, but old contents may be valid on the SSD, or the control file does not know that it is retired. */
+    if (n == 0 && (c->retiring || (c->ssd_in_use && c->ssd_owes)))
+        (void)write_back(c, c->blocks, 0);
     for (size_t from = 0; from < n; from += c->options.batch) {
         size_t left = n - from;
 
         (void)write_back(c, c->blocks + from, left < c->options.batch ? left : c->options.batch);
     }
     pgq_code code = c->failed ? PGQ_TIERCACHE_WRITE_BACK : PGQ_OK;
+    if (!c->failed)
+        c->unsure = 0;
     c->failed = false;
     pthread_mutex_unlock(&c->map);
     pthread_mutex_unlock(&c->flushing);

@@ -1,7 +1,7 @@
 (* SPDX-License-Identifier: PostgreSQL *)
 (** * Extraction of the cache's steps to OCaml; numbers become int, of 63 bits *)
 From Coq Require Import Extraction ExtrOcamlBasic ExtrOcamlNatInt.
-From Pgquern.tiercache Require Import Tiers.
+From Pgquern.tiercache Require Import Tiers FlatFile.
 
 Extraction Language OCaml.
-Extraction "tiercache_proved.ml" start run_step do_fsync do_write_back read dirty.
+Extraction "tiercache_proved.ml" start run_step do_fsync read dirty valid assumed.

@@ -1,49 +1,74 @@
 (* SPDX-License-Identifier: PostgreSQL *)
-(** * Witnesses: runs that reach what the theorems speak of *)
-From Coq Require Import List Bool Arith.
-From Pgquern.tiercache Require Import Tiers FlatFile.
+(** * Witnesses: runs that reach what the theorems speak of, and that meet what they assume *)
+From Coq Require Import List Bool Arith String.
+From Pgquern.tiercache Require Import Tiers FlatFile Instances.
 Import ListNotations.
+Local Open Scope list_scope.
+Local Open Scope nat_scope.
 
-Definition state_after (xs : list step) : state := fst (run_both (start 3 2) empty xs).
-Definition file_after (xs : list step) : flat := snd (run_both (start 3 2) empty xs).
-Definition first (_ : nat) : nat := 0.
-Definition last (_ : nat) : nat := 9.
+(** No instance of a theorem that is computed fails, and each meets what the theorem assumes. *)
+Theorem instances_hold : forallb holds instances = true.
+Proof. vm_compute. reflexivity. Qed.
 
-Definition only_on_ssd : list step := [Write 0; ToSsd 0 1 true].
 (** Page 0 is written and goes to the SSD: the store does not have it, and it is dirty. *)
 Theorem the_ssd_alone_has_a_page : let s := state_after only_on_ssd in
   read s 0 = Some 1 /\ dirty s 0 = true /\ memory s 0 = None /\ store s 0 = 0.
 Proof. vm_compute. auto. Qed.
 
-(** A crash that loses the SSD then loses the write; a crash that keeps the slot keeps it. *)
-Theorem a_crash_may_lose_what_is_not_synced : let s := state_after only_on_ssd in
-  read (do_crash s true first first) 0 = Some 0 /\ read (do_crash s false first (fun _ => 1)) 0 = Some 1 /\
-  read (do_crash s false first last) 0 = Some 1.
+(** A power loss that loses the SSD then loses the write; one that keeps the slot keeps it, and so does a kill. *)
+Theorem a_crash_may_lose_what_is_not_synced :
+  read (state_after (only_on_ssd ++ [lost; mounted 2])) 0 = Some 0 /\ read (state_after (only_on_ssd ++ [kept_newest; mounted 2])) 0 = Some 1 /\
+  read (state_after (only_on_ssd ++ [Kill; mounted 2])) 0 = Some 1 /\ assumed_of_all (start 3 2) (only_on_ssd ++ [Kill; mounted 2]) = true.
 Proof. vm_compute. auto. Qed.
 
-Definition synced : list step := only_on_ssd ++ [WriteBack [0] true (Written [0] [] true); Fsync].
 (** An fsync writes it to the store, succeeds, and what was synced survives, though it was on the SSD alone. *)
 Theorem synced_from_the_ssd : let f := file_after synced in
-  since_sync f 0 = [newest f 0] /\ read (do_crash (state_after synced) true first first) 0 = Some 1.
+  since_sync f 0 = [newest f 0] /\ read (state_after (synced ++ [lost; mounted 4])) 0 = Some 1 /\
+  assumed_of_all (start 3 2) (synced ++ [lost; mounted 4]) = true.
 Proof. vm_compute. auto. Qed.
 
-Definition sync_failed : list step := [Write 0; WriteBack [0] true (Written [0] [] false)].
 (** An fsync whose sync fails gives an error, the page stays dirty, and the next one succeeds. *)
 Theorem a_failed_fsync_is_tried_again : let s := state_after sync_failed in
-  snd (do_fsync s) = false /\ dirty s 0 = true /\ store_may s 0 = [1; 0] /\
-  snd (do_fsync (run s [Fsync; WriteBack [0] true (Written [0] [] true)])) = true.
+  snd (do_fsync s (Taken true 8)) = false /\ dirty s 0 = true /\ store_may s 0 = [1; 0] /\
+  snd (do_fsync (run s [Fsync (Taken true 8); WriteBack [0] (Taken true 9) [0] [] true false]) (Taken true 10)) = true.
 Proof. vm_compute. auto. Qed.
 
-Definition two_slots : list step :=
-  [Write 0; ToSsd 0 0 true; Write 0; ToSsd 0 1 true; Crash false first (fun i => if i =? 0 then 1 else 1)].
 (** Two slots are valid for page 0 after a crash: a restart takes the newer one, and calls the other stale. *)
 Theorem the_newer_slot_counts : let s := state_after two_slots in
-  disk s 0 = Some (Slot 0 1 true) /\ held s 0 = None /\ stale s 0 = true /\ held s 1 = Some (Slot 0 2 true) /\
+  disk s 0 = Some (first_mark, Slot 0 1 true) /\ held s 0 = None /\ stale s 0 = true /\ held s 1 = Some (Slot 0 2 true) /\
   read s 0 = Some 2.
 Proof. vm_compute. auto. Qed.
 
-Definition retired : list step := [Write 0; ToSsd 0 0 true; Write 0; WriteBack [0] false (Written [0] [] true)].
 (** If the SSD fails while old contents are to be taken off it, it is retired: no crash brings them back. *)
 Theorem a_retired_ssd_is_not_trusted : let s := state_after retired in
-  trusted s = false /\ In (Some (Slot 0 1 true)) (disk_may s 0) /\ read (do_crash s false first first) 0 = Some 2.
+  in_use s = false /\ In (Some (first_mark, Slot 0 1 true)) (disk_may s 0) /\
+  read (state_after (retired ++ [kept_oldest; mounted 4])) 0 = Some 2 /\
+  assumed_of_all (start 3 2) (retired ++ [kept_oldest; mounted 4]) = true.
+Proof. vm_compute. auto. Qed.
+
+(** The superblock of a mount is written, its sync fails, and the mount goes on without the SSD. Page 0 is written and
+    synced. The next mount finds that superblock and the old slot, and trusts neither. *)
+Theorem a_superblock_that_landed_is_not_trusted : let s := state_after set_aside in
+  in_use s = false /\ super s = Some (Superblock (Mark 1 2) first_mark) /\ control s = Some (Mark 1 102) /\
+  disk s 0 = Some (first_mark, Slot 0 1 true) /\ read (state_after (set_aside ++ [Kill; mounted 5])) 0 = Some 2.
+Proof. vm_compute. auto. Qed.
+
+(** A slot that a mount cannot read is stale: an fsync with nothing dirty takes it off the SSD before it says what the page
+    holds. *)
+Theorem an_unreadable_slot_is_taken_off : let s := state_after unreadable in
+  read s 0 = Some 0 /\ stale s 0 = true /\ disk s 0 = Some (first_mark, Slot 0 1 true) /\
+  dirty s 0 = false /\ snd (do_fsync s (Taken true 3)) = true /\
+  disk (fst (do_fsync s (Taken true 3))) 0 = None /\
+  read (state_after (unreadable ++ [Fsync (Taken true 3); Kill; mounted 4])) 0 = Some 0.
+Proof. vm_compute. auto 10. Qed.
+
+(** Another store's SSD has the nonce of this one's control file, and is taken for empty. *)
+Theorem another_ssd_is_not_trusted : let s := state_after exchanged in
+  option_map (fun u => mark_nonce (super_mark u)) (super s) = Some 1 /\ control s = Some first_mark /\
+  read (run s [mounted 2]) 0 = Some 0.
+Proof. vm_compute. auto. Qed.
+
+(** Store and control file are made anew, and the first life's nonces are drawn again under another id. *)
+Theorem a_second_life_may_draw_the_same_nonces : let s := state_after second in
+  assumed_of_all (start 3 2) second = true /\ control s = Some (Mark 2 1) /\ up s = true /\ read s 0 = Some 0.
 Proof. vm_compute. auto. Qed.

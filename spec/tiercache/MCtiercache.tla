@@ -17,12 +17,30 @@ NotOverwritten(s) == FALSE
 UnsyncedDisk == diskMay
 \* A page is called clean though it was written meanwhile.
 AlwaysUnchanged(f, p, v) == TRUE
-\* The control file does not say that the SSD is out of use.
-SameMount == mounts.ssd
+\* An fsync with nothing dirty leaves what is stale.
+LeavesStaleIfIdle(fsync) == fsync /\ Wanted = {}
+\* The control file of an SSD that is retired gets the nonce that it has.
+NonceOfTheMount == control.n
+\* A mount that sets its SSD aside gives control the nonce that the superblock may have.
+NonceOfTheSuperblock == mine.n
 \* A restart trusts any SSD.
-TrustAll == TRUE
+TrustAll(u, c) == TRUE
+\* It does not look at the id.
+TrustNonce(u, c) == u.n = c.n
+\* It does not look at the nonce.
+TrustId(u, c) == u.id = c.id
+\* Each life of the store has the same id.
+SameId == 1
+\* The generation of the slots is always the same.
+SameGen(id, n) == Mark(1, 1)
+\* A store is not asked for its id.
+AnyStore == TRUE
+\* A mount writes nothing again.
+NothingAgain(p) == FALSE
+\* A slot that cannot be read, or an older one, is not stale.
+NotStale(s) == FALSE
 \* What a restart takes over counts as clean.
-TakenAsClean(what) == [what EXCEPT !.dirty = FALSE]
+TakenAsClean(what) == Slot(what.page, what.v, FALSE)
 \* The failure of a write-back is not noted.
 NotNoted == FALSE
 \* A dirty page leaves the memory.
@@ -39,9 +57,23 @@ Unfair == Spec
 \* Denials of states that must be reached.
 NeverOld == reading # None => ~reading.old
 NeverOnlyOnSsd == \A s \in Slots : held[s] # None /\ held[s].dirty => InMemory(held[s].page)
-NeverTakenOverDirty == ~(crashes > 0 /\ writes = 1 /\ \E s \in Slots : held[s] # None /\ held[s].dirty)
-NeverRetired == mounts.control = mounts.ssd
+NeverTakenOverDirty == ~(Up /\ crashes > 0 /\ writes = 1 /\ \E s \in Slots : held[s] # None /\ held[s].dirty)
+NeverRetired == Up => ssdInUse \/ crashes > 0
 NeverWrittenMeanwhile == \A f \in Flushers : flush[f].at = "clean" => \A p \in flush[f].dirty : flush[f].has[p] = newest[p]
 NeverUnsure == \A p \in Pages : Cardinality(durable[p]) = 1
 NeverDuplicate == \A s, t \in Slots : s # t /\ disk[s] # None /\ disk[t] # None => disk[s].page # disk[t].page
+NeverAside == phase = "confirm" => ssdInUse
+NeverLandedAside == phase = "confirm" /\ ~ssdInUse /\ super # None => super.n = 1
+NeverUnreadable == phase = "super" => stale = {}
+NeverOnlyInTheCache == phase = "down" => \A p \in Pages : pending[p] = None
+NeverRefused == phase = "down" /\ drawn = 2 /\ super # None /\ control # None => super.n = 1 \/ control.n = 1
+NeverSecondLife == Up /\ life = 2 => \A s \in Slots : disk[s] = None
+NeverMetAgain == phase = "scan" /\ super # None /\ super.id = 0 => super.n # control.n
+NeverOldSsd == phase = "scan" /\ super # None /\ super.id = 1 => MarkOf(super) \notin earlier
+NeverOtherStore == inPlace
+NeverForgotten == phase = "down" => \A p \in Pages : pending[p] = None => durable[p] = {store[p]}
+NeverInDoubt == phase = "super" => ~(forgot /\ IsTrusted)
+NeverIdleFsync ==
+    \A f \in Flushers : flush[f].at = "gathered" /\ flush[f].dirty = {} =>
+        \A s \in Slots : disk[s] = None /\ held[s] = None => diskMay[s] = {None}
 =============================================================================

@@ -3,15 +3,15 @@
 
 import subprocess
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 from typing import Any
 
 from pgquern.tiercache import File
 
 from ref.tiercache import BLOCK_PAGES, Frame, Slot, TierCache
+from tests.extracted import program
 from tests.tiercache.devices import Operation, Records
 
-PROGRAM = Path(__file__).parents[2] / "build" / "oracle" / "tiercache"
+PROGRAM = program("tiercache")
 
 Step = list[int]
 
@@ -34,7 +34,14 @@ class Traced(TierCache):
 
     def __init__(self, files: Records, steps: list[Step], **sizes: Any) -> None:
         self.steps, self.records = steps, files
-        super().__init__(files, **sizes)
+        self.in_doubt = False
+        before, at = len(files.log), len(steps)
+        try:
+            super().__init__(files, **sizes)
+        finally:
+            del steps[at:]  # What a mount forgets is part of the step.
+            if at > 1:
+                steps += self._mounting(before)
         remove = self.memory_policy.remove
 
         def note_and_remove(page: int, *, evicted: bool) -> None:
@@ -42,6 +49,35 @@ class Traced(TierCache):
             remove(page, evicted=evicted)
 
         self.memory_policy.remove = note_and_remove  # type: ignore[method-assign]
+
+    def _mounting(self, before: int) -> list[Step]:
+        """The step of the mount whose operations begin there. None, if it was refused before it changed anything."""
+        made = list(enumerate(self.records.log))[before:]
+
+        def works(what: str, file: File, offset: int = 0) -> bool:
+            found = [at for at, operation in made if operation[:3] == (what, file, offset)]
+            return bool(found) and found[-1] not in self.records.fail
+
+        if ("sync", File.STORE) not in [operation[:2] for _, operation in made]:
+            return []
+        taken = {held.slot for held in self.ssd.values()}
+        left = [slot for slot in range(self.slots) if slot not in taken]
+        again = [
+            page
+            for at, operation in made
+            if operation[:2] == ("write", File.STORE)
+            for page in range(operation.offset // 8192, (operation.offset + operation.size) // 8192)
+            if page < self.pages
+        ]
+        super_lands, control_lands = works("write", File.SSD), works("write", File.CONTROL)
+        flags = [works("sync", File.STORE), works("read", File.SSD), self.in_doubt]
+        flags += [super_lands, super_lands and works("sync", File.SSD)]
+        flags += [control_lands, control_lands and works("sync", File.CONTROL)]
+        return [[14, *flags, len(left), *left, len(again), *again]]
+
+    def _take_over(self, slot: int, *, in_doubt: bool) -> None:
+        self.in_doubt = in_doubt
+        super()._take_over(slot, in_doubt=in_doubt)
 
     def write(self, page: int, contents: bytes) -> None:
         super().write(page, contents)
@@ -82,15 +118,22 @@ class Traced(TierCache):
         done = super()._write_back(blocks)
         del self.steps[at:]  # What a retired SSD forgets is part of the step.
         made = list(enumerate(self.records.log))[before:]
-        if synced := [at for at, operation in made if operation == Operation("sync", File.STORE)]:
+        if any(operation[:2] == ("write", File.STORE) for _, operation in made):
             lists = [n for pages in (asked, self.whole, self.part) for n in (len(pages), *pages)]
-            syncs = synced[-1] not in self.records.fail
-            self.steps.append([6, self.ssd_in_use, syncs, *lists])
+            syncs = [
+                at not in self.records.fail for at, operation in made if operation == Operation("sync", File.STORE)
+            ]
+            self.steps.append([6, self.ssd_in_use, int(syncs[-1]) if syncs else 2, *lists])
         else:
             scrubbed = sum(
-                operation[:2] == ("write", File.SSD) and at not in self.records.fail for at, operation in made
+                operation[:2] == ("write", File.SSD) and operation.offset > 0 and at not in self.records.fail
+                for at, operation in made
             )
-            self.steps.append([7, stale[scrubbed - 1] + 1 if scrubbed else 0])
+            told = any(
+                operation[:2] == ("write", File.CONTROL) and at not in self.records.fail for at, operation in made
+            )
+            forgets = any(operation[:2] == ("sync", File.SSD) for _, operation in made)
+            self.steps.append([7, stale[scrubbed - 1] + 1 if scrubbed else 0, told, forgets])
         return done
 
     def _write_block(self, found: dict[int, bytes], dirty: dict[int, bytes]) -> bool:
@@ -106,15 +149,15 @@ class Traced(TierCache):
         return done
 
 
-def crash(records: Records, pages: int, slots: int, generation: int) -> Step:
-    """The step of a crash after which the devices hold this. The SSD counts as lost if a restart will not trust it."""
+def power_loss(records: Records, pages: int, slots: int) -> Step:
+    """The step of a power loss after which the devices hold this. The SSD counts as lost if no mount will trust it."""
     store, ssd = records.shelves[File.STORE].now, records.shelves[File.SSD].now
-    superblock, control = ssd.get("superblock"), records.shelves[File.CONTROL].now.get("mount", 0)
-    step = [8, superblock is None or superblock.mount != control]
+    superblock, control = ssd.get("superblock"), records.shelves[File.CONTROL].now.get("control")
+    step = [13, superblock is None or control is None or superblock.mount != control.mount]
     step += [number(store[page]) if page in store else 0 for page in range(pages)]
     for slot in range(slots):
         found: Slot | None = ssd.get(slot)
-        if found is None or found.generation != generation:
+        if found is None or superblock is None or found.generation != superblock.generation:
             step += [0]
         else:
             step += [1, found.page, number(found.contents), found.dirty]

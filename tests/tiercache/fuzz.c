@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: PostgreSQL */
 /*
- * libFuzzer target: an SSD of any contents at a restart. An input changes bytes of a sound SSD, or of the control file;
- * half of them then get right checksums, so that the versions and page numbers behind these are looked at too. The
- * restart must refuse the control file, or give each page contents that were once written to it, twice the same, and
- * exactly the newest ones if the SSD was the only thing that changed and nothing on it was dirty.
+ * libFuzzer target: an SSD of any contents at a restart. An input changes bytes of a sound SSD, of the control file, or of
+ * the store's trailers; half of them then get right checksums, so that the ids, versions, page numbers and lists behind
+ * these are looked at too. The restart must refuse the control file or the store, or give each page contents that were once
+ * written to it, twice the same. What is refused touches no output.
  */
 #include "../tests/tiercache/memory_files.h"
 #include "tiercache/crc32c.h"
@@ -22,8 +22,9 @@ __attribute__((destructor)) static void print_tally(void)
             from_ssd, changed);
 }
 
-static uint64_t disk[3][(FIRST_SLOT + SLOTS * SLOT + 8192 * PAGES) / 8]; /* as the sound cache left them */
-static uint64_t work[3][(FIRST_SLOT + SLOTS * SLOT + 8192 * PAGES) / 8];
+static uint64_t disk[3]
+                    [(FIRST_SLOT + SLOTS * SLOT + 8192 * (PAGES + 3)) / 8]; /* as the sound cache left them */
+static uint64_t work[3][(FIRST_SLOT + SLOTS * SLOT + 8192 * (PAGES + 3)) / 8];
 static memory_files files;
 static crc32c tables;
 
@@ -37,10 +38,11 @@ static pgq_tiercache *open_cache(pgq_code *code)
 {
     pgq_tiercache_options options = {PAGES, FRAMES, SLOTS, PAGES / 16, NULL};
     pgq_tiercache_files table = memory_table(&files);
-    pgq_tiercache *cache = NULL;
+    pgq_tiercache *const untouched = (pgq_tiercache *)&files, *cache = untouched;
 
     *code = pgq_tiercache_open(&table, &options, &cache).code;
-    return cache;
+    must((*code == PGQ_OK) == (cache != untouched));
+    return *code == PGQ_OK ? cache : NULL;
 }
 
 /* Page p holds 100 * version + p in all words. The last writes of some pages are on the SSD alone. */
@@ -49,7 +51,7 @@ static void make_sound_disk(void)
     uint64_t words[WORDS];
     pgq_code code;
 
-    crc32c_make(&tables);
+    pgq_tiercache_crc32c_make(&tables);
     for (int file = 0; file < 3; file++) {
         files.sizes[file] = memory_size(file, PAGES, SLOTS);
         files.words[file] = work[file];
@@ -78,37 +80,49 @@ static void restore(void)
 static void seal(uint8_t *at, size_t size, size_t crc_at)
 {
     memset(at + crc_at, 0, 4);
-    uint32_t crc = crc32c_of(&tables, at, size == SLOT ? size : crc_at);
+    uint32_t crc = pgq_tiercache_crc32c_of(&tables, at, size >= 8192 ? size : crc_at);
     memcpy(at + crc_at, &crc, 4);
 }
 
-/* Five bytes change one: the file, where, and to what. */
+static uint64_t offset_of(int file, uint8_t where, uint64_t at)
+{
+    uint64_t slot = where % (SLOTS + 1);
+
+    if (file == PGQ_TIERCACHE_FILE_CONTROL)
+        return at % 48;
+    if (file == PGQ_TIERCACHE_FILE_STORE)
+        return 8192 * (PAGES + where % 3) + at % 8192;
+    return slot == 0 ? at % 4096 : FIRST_SLOT + (slot - 1) * SLOT + at;
+}
+
+/* Five bytes change one: the file, where, and to what. Is it a file without which there is no restart? */
 static bool change_bytes(const uint8_t *data, size_t size)
 {
-    bool control = false;
+    bool needed = false;
 
     for (; size >= 5; data += 5, size -= 5) {
-        int file = data[0] % 16 == 0 ? PGQ_TIERCACHE_FILE_CONTROL : PGQ_TIERCACHE_FILE_SSD;
-        uint64_t slot = data[1] % (SLOTS + 1),
-                 at = (uint64_t)(data[2] | data[3] << 8) % (data[2] % 4 ? 40 : SLOT);
-        uint64_t offset = file == PGQ_TIERCACHE_FILE_CONTROL ? at % 40
-                          : slot == 0                        ? at % 4096
-                                                             : FIRST_SLOT + (slot - 1) * SLOT + at;
+        int file = data[0] % 16 == 0   ? PGQ_TIERCACHE_FILE_CONTROL
+                   : data[0] % 16 == 1 ? PGQ_TIERCACHE_FILE_STORE
+                                       : PGQ_TIERCACHE_FILE_SSD;
+        uint64_t at = (uint64_t)(data[2] | data[3] << 8) % (data[2] % 4 ? 72 : SLOT);
 
-        ((uint8_t *)work[file])[offset] = data[4];
-        control |= file == PGQ_TIERCACHE_FILE_CONTROL;
+        ((uint8_t *)work[file])[offset_of(file, data[1], at)] = data[4];
+        needed |= file != PGQ_TIERCACHE_FILE_SSD;
     }
-    return control;
+    return needed;
 }
 
 static void seal_all(void)
 {
-    uint8_t *ssd = (uint8_t *)work[PGQ_TIERCACHE_FILE_SSD];
+    uint8_t *ssd = (uint8_t *)work[PGQ_TIERCACHE_FILE_SSD],
+            *store = (uint8_t *)work[PGQ_TIERCACHE_FILE_STORE];
 
-    seal((uint8_t *)work[PGQ_TIERCACHE_FILE_CONTROL], 32, 28);
-    seal(ssd, 48, 44);
+    seal((uint8_t *)work[PGQ_TIERCACHE_FILE_CONTROL], 48, 44);
+    seal(ssd, 72, 68);
     for (int slot = 0; slot < SLOTS; slot++)
-        seal(ssd + FIRST_SLOT + slot * SLOT, SLOT, 36);
+        seal(ssd + FIRST_SLOT + slot * SLOT, SLOT, 52);
+    for (int place = 0; place < 3; place++)
+        seal(store + 8192 * (PAGES + place), 8192, 52);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -121,16 +135,20 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     restore();
     if (size < 1)
         return 0;
-    bool control = change_bytes(data + 1, size - 1), sealed = data[0] % 2;
+    bool needed = change_bytes(data + 1, size - 1), sealed = data[0] % 2;
     if (sealed)
         seal_all();
     pgq_tiercache *cache = open_cache(&code);
     if (cache == NULL) {
-        must(code == PGQ_TIERCACHE_CONTROL && control);
+        must((code == PGQ_TIERCACHE_CONTROL || code == PGQ_TIERCACHE_STORE) && needed);
         refused++;
         return 0;
     }
     opened++;
+    memset(words, 0x5A, sizeof words);
+    memset(again, 0x5A, sizeof again);
+    must(pgq_tiercache_read(cache, PAGES, words).code == PGQ_TIERCACHE_PAGE &&
+         memcmp(words, again, sizeof words) == 0);
     for (uint64_t page = 0; page < PAGES; page++) {
         bool on_ssd = pgq_tiercache_where(cache, page) & PGQ_TIERCACHE_ON_SSD;
 

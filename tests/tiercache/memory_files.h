@@ -18,6 +18,7 @@
 typedef struct memory_files {
     uint64_t *words[3];
     uint64_t sizes[3]; /* bytes, a multiple of 8 */
+    uint64_t drawn;
 } memory_files;
 
 NOT_FOLLOWED static inline int64_t memory_read(void *context, int file, void *bytes, uint64_t size,
@@ -55,15 +56,28 @@ static inline int memory_sync(void *context, int file)
     return 0;
 }
 
+/* The same numbers in each run, and others at each call. */
+static inline int memory_random(void *context, void *bytes, uint64_t size)
+{
+    memory_files *files = context;
+    uint8_t *to = bytes;
+
+    for (uint64_t i = 0; i < size; i++) {
+        files->drawn = files->drawn * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+        to[i] = (uint8_t)(files->drawn >> 56);
+    }
+    return 0;
+}
+
 static inline pgq_tiercache_files memory_table(memory_files *files)
 {
-    return (pgq_tiercache_files){files, memory_read, memory_write, memory_sync};
+    return (pgq_tiercache_files){files, memory_read, memory_write, memory_sync, memory_random};
 }
 
 /* Bytes of a file that serves a store of so many pages, and so many slots. */
 static inline uint64_t memory_size(int file, uint64_t pages, uint64_t slots)
 {
-    return file == PGQ_TIERCACHE_FILE_STORE ? pages * PGQ_TIERCACHE_PAGE_SIZE
+    return file == PGQ_TIERCACHE_FILE_STORE ? (pages + 3) * PGQ_TIERCACHE_PAGE_SIZE
            : file == PGQ_TIERCACHE_FILE_SSD ? 4096 + slots * (512 + PGQ_TIERCACHE_PAGE_SIZE)
                                             : 512;
 }

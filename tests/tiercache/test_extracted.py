@@ -5,17 +5,18 @@ from collections.abc import Callable
 from random import Random
 from typing import Any
 
+import pytest
 from pgquern import PgquernError
 from pgquern.tiercache import TierCache
 
 from ref import tiercache as ref
 from tests.tally import tally
 from tests.tiercache.devices import Disk, Records, whole_writes
-from tests.tiercache.extracted import Step, Traced, answers, crash, number
+from tests.tiercache.extracted import Step, Traced, answers, number, power_loss
 
 PAGES, SLOTS = 48, 6
 SIZES: dict[str, Any] = {"pages": PAGES, "frames": 16, "slots": SLOTS, "batch": 2}
-FAILURES = (ref.ReadError, ref.LostError, ref.WriteBackError)
+FAILURES = (ref.ReadError, ref.LostError, ref.WriteBackError, ref.ControlError)
 
 
 class Run:
@@ -56,21 +57,45 @@ class Run:
         else:
             self._check(self._both(lambda cache: cache.fsync()))
 
-    def fail(self) -> None:
-        """One of the next operations that are no reads of the SSD: the proof's SSD gives what it holds."""
-        at = len(self.records.log) + self.rng.randrange(30)
+    def fail(self, ahead: int) -> None:
+        """One of the next operations, unless it is a read: the proof's SSD gives what it holds."""
+        at = len(self.records.log) + ahead
         self.disk.fail_unless_read.add(at)
         self.records.fail_unless_read.add(at)
 
     def crash(self) -> None:
-        seed, lose_ssd = self.rng.randrange(2**20), self.rng.random() < 0.3
-        generation = self.oracle.generation
-        for device in (self.disk, self.records):
-            device.crash(whole_writes(seed), lose_ssd=lose_ssd)
-        self.steps.append(crash(self.records, PAGES, SLOTS, generation))
+        """A kill or a power loss, and mounts until one works; those before may fail at any operation but a read."""
         self.kernel.close()
-        self._open()
-        self._check(True)
+        for attempt in range(4):
+            if self.rng.random() < 0.5:
+                self.steps.append([12])
+            else:
+                self._lose_power()
+            for device in (self.disk, self.records):
+                device.heal()
+            if attempt < 3 and self.rng.random() < 0.5:
+                self.fail(self.rng.randrange(16))
+            if self._mounts():
+                self._check(True)
+                return
+        raise AssertionError("no mount works")
+
+    def _lose_power(self) -> None:
+        seed, lose_ssd = self.rng.randrange(2**20), self.rng.random() < 0.3
+        for device in (self.disk, self.records):
+            device.lose_power(whole_writes(seed))
+            if lose_ssd:
+                device.replace_ssd(None)
+        self.steps.append(power_loss(self.records, PAGES, SLOTS))
+
+    def _mounts(self) -> bool:
+        try:
+            self._open()
+        except FAILURES:
+            with pytest.raises(PgquernError):
+                TierCache(self.disk, **SIZES)
+            return False
+        return True
 
     def _check(self, answer: bool) -> None:
         """By the oracle's own tiers, without a call: what a read would give."""
@@ -103,7 +128,7 @@ def test_proof_equals_oracle_equals_kernel() -> None:
             for _ in range(run.rng.randrange(80)):
                 run.call()
                 if seed % 2 and run.rng.random() < 0.03:
-                    run.fail()
+                    run.fail(run.rng.randrange(30))
             run.crash()
         run.judge()
         run.kernel.close()

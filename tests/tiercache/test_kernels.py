@@ -17,7 +17,7 @@ from pgquern.tiercache import File, TierCache, Where, hits, variants
 from ref import tiercache as ref
 from tests.every_variant import every_variant
 from tests.tiercache.crashing import crash_everywhere
-from tests.tiercache.devices import SLOT, Disk, Records, whole_writes
+from tests.tiercache.devices import SLOT, Disk, Fault, Records, everything, nothing, whole_writes
 
 every = pytest.mark.parametrize("policy", every_variant(variants()))
 CODES = {
@@ -25,10 +25,16 @@ CODES = {
     ref.LostError: lib.PGQ_TIERCACHE_LOST,
     ref.WriteBackError: lib.PGQ_TIERCACHE_WRITE_BACK,
     ref.ControlError: lib.PGQ_TIERCACHE_CONTROL,
+    ref.StoreError: lib.PGQ_TIERCACHE_STORE,
 }
 PAGES, SLOTS = 80, 12
 BUSY = st.integers(0, 23) | st.integers(0, PAGES - 1)
 """Page numbers, most of them in few blocks."""
+FAULTS = st.builds(
+    Fault, st.just(nothing) | st.just(everything) | st.integers(0, 2**16).map(whole_writes), st.booleans()
+)
+FAILURES = st.dictionaries(st.integers(0, 40), FAULTS, min_size=1, max_size=6)
+"""How many operations from now each comes, and what becomes of it."""
 
 
 # ---- eviction policies ---------------------------------------------------------------------------
@@ -59,6 +65,12 @@ def test_a_hot_set_survives_a_scan_only_under_s3fifo(policy: str) -> None:
 
 
 @every
+def test_the_largest_numbers_are_pages_too(policy: str) -> None:
+    pages = [2**64 - 1, 2**64 - 1, 0, 2**64 - 2, 0, 2**64 - 1]
+    assert hits(pages, 16, policy=policy) == ref.hits(policy, pages, 16) == 3
+
+
+@every
 def test_a_cache_without_frames_is_refused(policy: str) -> None:
     with pytest.raises(PgquernError) as refusal:
         hits([1], 0, policy=policy)
@@ -81,6 +93,8 @@ class SideBySide(RuleBasedStateMachine):
         self.written = 0
         self.compared = 0
         self.kernel: TierCache | None = None
+        self.older: tuple[Any, Any] | None = None
+        """The SSD at the crash before."""
 
     @initialize(slots=st.sampled_from([0, 3, SLOTS]), batch=st.integers(1, 3))
     def begin(self, slots: int, batch: int) -> None:
@@ -96,6 +110,10 @@ class SideBySide(RuleBasedStateMachine):
         right, oracle = outcome(lambda: ref.TierCache(self.records, **self.sizes))  # type: ignore[arg-type]
         assert code == right
         self.kernel, self.oracle = kernel, oracle
+        if kernel is not None:
+            found = kernel.counts()
+            event(f"SSD {found.ssd_found.name}")
+            assert found[3:] == (oracle.ssd_taken_over, oracle.ssd_in_use, oracle.ssd_found)
 
     def both(self, call: Callable[[Any], Any]) -> tuple[int, Any]:
         """The same call to both: the same outcome, by the same operations."""
@@ -142,27 +160,39 @@ class SideBySide(RuleBasedStateMachine):
         if code == lib.PGQ_OK:
             self.flat.fsync()
 
-    @rule(after=st.lists(st.integers(0, 40), min_size=1, max_size=6))
-    def fail(self, after: list[int]) -> None:
+    @rule(after=FAILURES)
+    def fail(self, after: dict[int, Fault]) -> None:
         """Operations that will fail."""
-        numbers = {len(self.disk.log) + n for n in after}
-        self.disk.fail |= numbers
-        self.records.fail |= numbers
+        for device in (self.disk, self.records):
+            at = len(device.log)
+            device.fail |= {at + n: fault for n, fault in after.items()}
 
-    @rule(seed=st.integers(0, 2**16), lose_ssd=st.booleans(), fail=st.none() | st.integers(0, 30))
-    def crash(self, seed: int, lose_ssd: bool, fail: int | None) -> None:
-        """What is not synced is kept or lost, write by write; the next mount may meet a failure."""
+    @rule(
+        seed=st.none() | st.integers(0, 2**16),
+        ssd=st.sampled_from(["keeps", "keeps", "keeps", "lost", "older"]),
+        fail=st.just({}) | FAILURES,
+    )
+    def crash(self, seed: int | None, ssd: str, fail: dict[int, Fault]) -> None:
+        """A kill, or a power loss: what is not synced is kept or lost, write by write. The open may meet failures."""
         if self.kernel is not None:
             self.kernel.close()
+        older = self.older
+        self.older = (self.disk.copy_of_ssd(), self.records.copy_of_ssd())
         for device in (self.disk, self.records):
-            device.crash(whole_writes(seed), lose_ssd=lose_ssd)
-            device.fail = set() if fail is None else {len(device.log) + fail}
+            if seed is not None:
+                device.lose_power(whole_writes(seed))
+            device.heal()
+        if ssd != "keeps":
+            self.disk.replace_ssd(older[0] if ssd == "older" and older else None)
+            self.records.replace_ssd(older[1] if ssd == "older" and older else None)
+        self.fail(fail)
         self.open()
         self.compared = len(self.disk.log)
         assert self.disk.log == self.records.log
+        self.disk.heal()
+        self.records.heal()
         if self.kernel is None:
             return
-        self.disk.fail, self.records.fail = set(), set()
         for page in range(PAGES):
             contents = self.kernel.read(page)
             assert contents == self.oracle.read(page)
@@ -199,6 +229,27 @@ def where(cache: ref.TierCache, page: int) -> int:
     return in_memory + on_ssd
 
 
+def test_a_restart_knows_what_the_ssd_alone_has() -> None:
+    """The next fsync brings it to the store."""
+    sizes: dict[str, Any] = {"pages": PAGES, "frames": 16, "slots": SLOTS, "batch": 1}
+    disk = Disk(PAGES, SLOTS)
+    cache = TierCache(disk, **sizes)
+    for page in range(20):
+        cache.write(page, Random(page).randbytes(ref.PAGE_SIZE))
+    alone = [page for page in range(20) if cache.where(page) & Where.SSD_DIRTY]
+    assert alone
+    cache.close()
+    cache = TierCache(disk, **sizes)
+    assert all(cache.where(page) & Where.SSD_DIRTY for page in alone)
+    cache.fsync()
+    cache.close()
+    disk.replace_ssd(None)
+    cache = TierCache(disk, **sizes)
+    for page in alone:
+        assert cache.read(page) == Random(page).randbytes(ref.PAGE_SIZE)
+    cache.close()
+
+
 def test_a_restart_takes_the_newer_of_two_slots() -> None:
     """Page 0 goes to the SSD twice; the crash loses the write that had overwritten its first slot."""
     disk = Disk(PAGES, SLOTS)
@@ -214,7 +265,7 @@ def test_a_restart_takes_the_newer_of_two_slots() -> None:
     cache.write(18, older)
     cache.close()
     to_ssd = [n for n, op in enumerate(disk.log) if op.what == "write" and op.file is File.SSD and op.size == SLOT]
-    disk.crash(lambda number, _sector: number != to_ssd[-2], lose_ssd=False)
+    disk.lose_power(lambda number, _sector: number != to_ssd[-2])
     cache = TierCache(disk, **sizes)
     assert cache.read(0) == newer
     cache.close()
@@ -231,7 +282,7 @@ def crc32c(data: bytes | bytearray) -> int:
 
 
 def test_the_checksum_is_crc_32c_by_tables_and_by_the_cpu() -> None:
-    """Of the control file (28 bytes), of the superblock (44), and of a slot."""
+    """Of the control file (44 bytes), of the superblock (68), of a slot, and of a trailer."""
     assert crc32c(b"123456789") == 0xE3069283
     disk = Disk(PAGES, SLOTS)
     cache = TierCache(disk, pages=PAGES, frames=16, slots=SLOTS, batch=1)
@@ -239,12 +290,14 @@ def test_the_checksum_is_crc_32c_by_tables_and_by_the_cpu() -> None:
         cache.write(page, Random(page).randbytes(ref.PAGE_SIZE))
     cache.close()
     control, ssd = (disk.volumes[file].now for file in (File.CONTROL, File.SSD))
-    assert int.from_bytes(control[28:32], "little") == crc32c(control[:28])
-    assert int.from_bytes(ssd[44:48], "little") == crc32c(ssd[:44])
+    assert int.from_bytes(control[44:48], "little") == crc32c(control[:44])
+    assert int.from_bytes(ssd[68:72], "little") == crc32c(ssd[:68])
     put = next(op for op in disk.log if op.file is File.SSD and op.size == SLOT)
     slot = ssd[put.offset : put.offset + SLOT]
-    found, slot[36:40] = int.from_bytes(slot[36:40], "little"), bytes(4)
-    assert found == crc32c(slot)
+    trailer = disk.volumes[File.STORE].now[PAGES * ref.PAGE_SIZE : (PAGES + 1) * ref.PAGE_SIZE]
+    for record, at in ((slot, 52), (trailer, 52)):
+        found, record[at : at + 4] = int.from_bytes(record[at : at + 4], "little"), bytes(4)
+        assert found == crc32c(record)
 
 
 class Meddling(Disk):
@@ -294,6 +347,21 @@ def test_a_page_that_is_written_while_it_is_read_is_read_again(meddling: tuple[M
     assert cache.read(0) == page_contents(1000)
 
 
+def test_a_page_that_is_written_while_it_is_written_back_stays_dirty(meddling: tuple[Meddling, TierCache]) -> None:
+    disk, cache = meddling
+    cache.write(0, page_contents(1000))
+
+    def before() -> None:
+        disk.before = lambda: None
+        cache.write(0, page_contents(1001))
+
+    disk.before = before
+    cache.fsync()
+    assert cache.where(0) == Where.IN_MEMORY | Where.MEMORY_DIRTY
+    cache.fsync()
+    assert disk.volumes[File.STORE].durable[: ref.PAGE_SIZE] == page_contents(1001)
+
+
 def test_a_page_that_two_read_is_kept_once(meddling: tuple[Meddling, TierCache]) -> None:
     disk, cache = meddling
 
@@ -309,13 +377,16 @@ def test_a_page_that_two_read_is_kept_once(meddling: tuple[Meddling, TierCache])
 
 
 def test_more_readers_than_frames(meddling: tuple[Meddling, TierCache]) -> None:
-    """Each begins while the one before waits for the store; a quarter of the frames is reserved at most."""
+    """Each begins while the one before waits for the store; a quarter of the frames is reserved at most, so a write
+    finds room."""
     disk, cache = meddling
     readers = 20
 
     def meanwhile(page: int) -> None:
         if page < 2 * readers:
             assert cache.read(page + 2) == page_contents(page + 2)
+        else:
+            cache.write(PAGES - 1, page_contents(PAGES - 1))
 
     disk.meanwhile = meanwhile
     assert cache.read(0) == page_contents(0)

@@ -76,7 +76,7 @@ class Stack:
 
     def read(self, file: int, at: int, size: int) -> bytes:
         if file != tornpage.File.DATA:
-            return bytes(self.volumes[tornpage.File(file)].now[at : at + size])
+            return bytes(self.volumes[tornpage.File(file)].now[at : at + size]).ljust(size, b"\0")
         return b"".join(self.cache.read(page) for page in range(at // PAGE_SIZE, (at + size) // PAGE_SIZE))
 
     def write(self, file: int, at: int, data: bytes) -> None:
@@ -105,7 +105,9 @@ class Stack:
         """What is left of a crash at this moment, not recovered yet. Each file keeps a share of its own."""
         below = Below()
         below.volumes = {file: volume.copy() for file, volume in self.below.volumes.items()}
-        below.crash(sectors(rng, rng.choice(SHARES)), lose_ssd=rng.random() < 0.3)
+        below.lose_power(sectors(rng, rng.choice(SHARES)))
+        if rng.random() < 0.3:
+            below.replace_ssd(None)
         left = {file: volume.crashed(sectors(rng, rng.choice(SHARES))) for file, volume in self.volumes.items()}
         return Stack(self.protection, below, {file: Volume(now, bytearray(now)) for file, now in left.items()})
 

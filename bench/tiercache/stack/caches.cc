@@ -4,9 +4,21 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
+#include <unistd.h>
 
 namespace stack
 {
+namespace
+{
+void must(bool done)
+{
+    if (done)
+        return;
+    std::fprintf(stderr, "stack: a request failed\n");
+    std::exit(1);
+}
+} // namespace
+
 // ---- tiercache ----
 
 TierCache::TierCache(Io &io, uint64_t pages, uint32_t frames, uint32_t slots)
@@ -37,6 +49,25 @@ void TierCache::fsync()
     require(pgq_tiercache_fsync(cache), "fsync");
 }
 
+// ---- the kernel's ----
+
+KernelCache::KernelCache(const Device &device) : fd(device.fds[STORE]) {}
+
+void KernelCache::read(uint64_t page, void *contents)
+{
+    must(pread(fd, contents, PAGE, static_cast<off_t>(page * PAGE)) == PAGE);
+}
+
+void KernelCache::write(uint64_t page, const void *contents)
+{
+    must(pwrite(fd, contents, PAGE, static_cast<off_t>(page * PAGE)) == PAGE);
+}
+
+void KernelCache::fsync()
+{
+    must(fdatasync(fd) == 0);
+}
+
 // ---- the plain cache ----
 
 PlainCache::PlainCache(Io &io, uint32_t n) : io(io)
@@ -46,17 +77,6 @@ PlainCache::PlainCache(Io &io, uint32_t n) : io(io)
         frames.back().bytes = bytes_for(PAGE);
     }
 }
-
-namespace
-{
-void must(bool done)
-{
-    if (done)
-        return;
-    std::fprintf(stderr, "stack: a request failed\n");
-    std::exit(1);
-}
-} // namespace
 
 // Writes a dirty frame's page; it is clean afterwards unless it was changed meanwhile. The mutex is free meanwhile.
 void PlainCache::write_out(Guard &guard, Frame &frame)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: PostgreSQL
 //
-// The page cache of the stack: tiercache; or the plain one, which has one tier, evicts the least recently used page, and
-// writes back page by page. Several threads may call either. All calls end the program if they fail.
+// The page cache of the stack: tiercache; the plain one, which has one tier, evicts the least recently used page, and
+// writes back page by page; or the kernel's alone. Several threads may call each. All calls end the program if they fail.
 #pragma once
 
 #include "io.h"
@@ -31,6 +31,19 @@ class TierCache : public PageCache
 
   private:
     pgq_tiercache *cache = nullptr;
+};
+
+// None of ours: pread, pwrite and fdatasync of the store's file.
+class KernelCache : public PageCache
+{
+  public:
+    explicit KernelCache(const Device &device);
+    void read(uint64_t page, void *contents) override;
+    void write(uint64_t page, const void *contents) override;
+    void fsync() override;
+
+  private:
+    int fd;
 };
 
 // Misses of several threads wait for the device side by side, which tiercache does not do.

@@ -21,7 +21,7 @@ int on_device(int file)
 } // namespace
 
 Database::Database(Device &device, Io &io, PageCache &cache, const Parts &parts, uint32_t pages)
-    : device(device), io(io), cache(cache), lock(!parts.rangelock),
+    : device(device), io(io), cache(cache), lock(!parts.rangelock && !parts.kernel),
       pages(pages), config{parts.protection, PAGE, pages, 64, LOG_CAPACITY}, files{this, read_file,
                                                                                    write_file, sync_file}
 {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: PostgreSQL
 //
 // What stands above the page cache: a database's pages and log, by the store of `tornpage`. Its pages are read and written
-// through the cache, each with its bytes locked; its log has files of its own. One thread owns the store, which is for one
+// through the cache, each with its bytes locked (over the kernel's page cache too: PostgreSQL locks its buffers one by one);
+// its log has files of its own. One thread owns the store, which is for one
 // thread: it takes all changes that wait, logs them, syncs the log once, and writes the pages to the cache.
 #pragma once
 

@@ -21,22 +21,22 @@ Service service_of(File file)
     return file == SSD ? LOCAL_SSD : VOLUME;
 }
 
-int open_file(const std::string &folder, int file)
+int open_file(const std::string &folder, int file, bool cached)
 {
     if (folder.empty())
         return memfd_create(FILE_NAMES[file], 0);
     std::string path = folder + "/" + FILE_NAMES[file];
     int flags = O_RDWR | O_CREAT | O_TRUNC;
     // The slots of the SSD and the records of the log are not aligned as O_DIRECT asks for; some file systems lack it.
-    int fd = open(path.c_str(), file == STORE ? flags | O_DIRECT : flags, 0600);
+    int fd = open(path.c_str(), file == STORE && !cached ? flags | O_DIRECT : flags, 0600);
     return fd >= 0 ? fd : open(path.c_str(), flags, 0600);
 }
 } // namespace
 
-Device::Device(const std::string &folder, uint64_t store_bytes)
+Device::Device(const std::string &folder, uint64_t store_bytes, bool cached)
 {
     for (int file = 0; file < FILES; file++)
-        if ((fds[file] = open_file(folder, file)) < 0)
+        if ((fds[file] = open_file(folder, file, cached)) < 0)
             throw std::runtime_error(folder + "/" + FILE_NAMES[file] + " cannot be made");
     if (ftruncate(fds[STORE], static_cast<off_t>(store_bytes)) != 0)
         throw std::runtime_error("the store cannot be extended");

@@ -184,6 +184,6 @@ pgq_tiercache_files Io::table()
             [](void *io, int file, const void *bytes, uint64_t size, uint64_t offset) {
                 return static_cast<Io *>(io)->write(file, bytes, size, offset);
             },
-            [](void *io, int file) { return static_cast<Io *>(io)->sync(file); }};
+            [](void *io, int file) { return static_cast<Io *>(io)->sync(file); }, nullptr};
 }
 } // namespace stack

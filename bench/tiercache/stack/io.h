@@ -41,6 +41,7 @@ void require(pgq_status status, const char *what);
 struct Parts {
     bool rangelock, ioshares, tiercache;
     int protection; // of tornpage
+    bool kernel;    // the kernel's page cache, lock of the file and scheduler: none of ours
 };
 
 // A lock of a file's bytes; whole: of the file, whatever the bytes.

@@ -6,7 +6,7 @@
 //
 //     stack PARTS PROTECTION FOLDER SECONDS THREADS
 //
-// PARTS: words of rangelock, ioshares, tiercache, with commas, or "none". FOLDER: for the files; "volume": a simulated one.
+// PARTS: words of rangelock, ioshares, tiercache, with commas, or "none"; or "kernel": none, over the kernel's page cache. FOLDER: for the files; "volume": a simulated one.
 #include "database.h"
 
 #include <algorithm>
@@ -148,6 +148,7 @@ Parts parts_of(const char *words, const char *protection)
     parts.rangelock = std::strstr(words, "rangelock") != nullptr;
     parts.ioshares = std::strstr(words, "ioshares") != nullptr;
     parts.tiercache = std::strstr(words, "tiercache") != nullptr;
+    parts.kernel = std::strcmp(words, "kernel") == 0;
     for (int i = 0; i < 4; i++)
         if (std::strcmp(names[i], protection) == 0) {
             parts.protection = values[i];
@@ -204,10 +205,12 @@ int main(int argc, char **argv)
     }
     Parts parts = parts_of(argv[1], argv[2]);
     bool simulated = std::strcmp(argv[3], "volume") == 0;
-    Device device(simulated ? "" : argv[3], uint64_t{PAGES} * PAGE);
+    Device device(simulated ? "" : argv[3], uint64_t{PAGES} * PAGE, parts.kernel);
     Io io(device, parts);
     std::unique_ptr<PageCache> cache;
-    if (parts.tiercache)
+    if (parts.kernel)
+        cache = std::make_unique<KernelCache>(device);
+    else if (parts.tiercache)
         cache = std::make_unique<TierCache>(io, PAGES, FRAMES, SLOTS);
     else
         cache = std::make_unique<PlainCache>(io, FRAMES);

@@ -1,0 +1,589 @@
+# SPDX-License-Identifier: PostgreSQL
+"""Faults that once lost data, or stopped writers, one test each. Page contents are numbers."""
+
+from collections.abc import Callable
+from copy import deepcopy
+from typing import Any
+
+import pytest
+from _pgquern import ffi, lib
+from pgquern import PgquernError
+from pgquern.tiercache import File, SsdFound, TierCache, Where, _Callbacks, variants
+
+from ref.tiercache import BLOCK_PAGES, PAGE_SIZE
+from tests.every_variant import every_variant
+from tests.tiercache.devices import FIRST_SLOT, LOST, SLOT, Disk, Fault, Operation, everything, nothing
+
+PAGES, SLOTS, FRAMES = 80, 12, 16
+BLOCK = BLOCK_PAGES * PAGE_SIZE
+every = pytest.mark.parametrize("policy", every_variant(variants()))
+
+
+def page(number: int) -> bytes:
+    return number.to_bytes(8, "little") * (PAGE_SIZE // 8)
+
+
+def number(contents: bytes | bytearray) -> int:
+    return int.from_bytes(contents[:8], "little")
+
+
+def opened(disk: Disk, policy: str = "lru", **sizes: Any) -> TierCache:
+    usual: dict[str, Any] = {"pages": PAGES, "frames": FRAMES, "slots": SLOTS, "batch": 1, "policy": policy}
+    return TierCache(disk, **(usual | sizes))
+
+
+def refusal(disk: Disk, **sizes: Any) -> int:
+    with pytest.raises(PgquernError) as refused:
+        opened(disk, **sizes)
+    return refused.value.code
+
+
+def to_ssd(cache: TierCache) -> None:
+    """Reads of other pages: what was in memory goes to the SSD."""
+    for other in range(PAGES - FRAMES, PAGES):
+        cache.read(other)
+
+
+def with_page_0_on_the_ssd(contents: int, seed: int = 0) -> Disk:
+    """Synced, and clean there."""
+    disk = Disk(PAGES, SLOTS, seed)
+    cache = opened(disk)
+    cache.write(0, page(contents))
+    cache.fsync()
+    for other in range(1, 1 + FRAMES):
+        cache.read(other + 40)
+    assert cache.where(0) == Where.ON_SSD
+    cache.fsync()
+    cache.close()
+    return disk
+
+
+def slot_of_page_0(disk: Disk) -> int:
+    ssd = disk.copy_of_ssd()
+    at = (n for n in range(SLOTS) if int.from_bytes(ssd[FIRST_SLOT + n * SLOT + 32 :][:8], "little") == 0)
+    return next(n for n in at if any(ssd[FIRST_SLOT + n * SLOT :][:8]))
+
+
+def fails_at(wanted: Operation) -> Callable[[Operation], bool]:
+    return lambda operation: operation == wanted
+
+
+def after_power_loss(disk: Disk) -> TierCache:
+    disk.lose_power(nothing)
+    disk.heal()
+    disk.broken = lambda _operation: False
+    return opened(disk)
+
+
+# ---- opens that fail -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("lands", [nothing, everything])
+@pytest.mark.parametrize("power_lost", [False, True])
+def test_a_failure_at_any_operation_of_an_open_loses_nothing(lands: Any, power_lost: bool) -> None:
+    sound = with_page_0_on_the_ssd(1)
+    begin = len(sound.log)
+    probe = deepcopy(sound)
+    opened(probe).close()
+    for at in range(begin, len(probe.log)):
+        disk = deepcopy(sound)
+        disk.fail = {at: Fault(lands)}
+        try:
+            cache = opened(disk)
+        except PgquernError:
+            cache = opened(disk)
+        cache.write(0, page(2))
+        cache.fsync()
+        cache.close()
+        if power_lost:
+            disk.lose_power(nothing)
+        cache = opened(disk)
+        assert number(cache.read(0)) == 2, f"failure of {probe.log[at]}"
+        cache.close()
+
+
+# ---- who belongs to whom -------------------------------------------------------------------------
+
+
+def test_exchanged_ssds_count_as_empty() -> None:
+    disks = [with_page_0_on_the_ssd(11, seed=1), with_page_0_on_the_ssd(22, seed=2)]
+    ssds = [disk.copy_of_ssd() for disk in disks]
+    for disk, other, right in zip(disks, reversed(ssds), (11, 22), strict=True):
+        disk.replace_ssd(other)
+        cache = opened(disk)
+        assert number(cache.read(0)) == right
+        assert cache.counts()[3:] == (0, True, SsdFound.FOREIGN)
+        cache.close()
+
+
+@pytest.mark.parametrize("store_is_new", [False, True])
+def test_an_old_ssd_under_a_new_control_file_is_never_trusted(store_is_new: bool) -> None:
+    """Nor at the second open; with the store's old id, or with a new one."""
+    disk = with_page_0_on_the_ssd(11)
+    for file in (File.CONTROL, File.STORE) if store_is_new else (File.CONTROL,):
+        volume = disk.volumes[file]
+        volume.now[:] = volume.durable[:] = bytes(len(volume.now))
+    cache = opened(disk)
+    assert cache.counts().ssd_found == (SsdFound.FOREIGN if store_is_new else SsdFound.OLD)
+    cache.write(0, page(33))
+    cache.fsync()
+    cache.close()
+    cache = opened(disk)
+    assert cache.counts().ssd_found == SsdFound.OURS
+    assert number(cache.read(0)) == 33
+    cache.close()
+
+
+def test_what_an_open_finds_in_the_ssds_place() -> None:
+    disk = Disk(PAGES, SLOTS)
+    for slots, fail, found in [
+        (SLOTS, {}, SsdFound.EMPTY),
+        (SLOTS, {}, SsdFound.OURS),
+        (0, {}, SsdFound.NONE),
+        (SLOTS, {}, SsdFound.OLD),
+        (SLOTS - 1, {}, SsdFound.FOREIGN),
+        (SLOTS, {4: LOST}, SsdFound.FAILED),
+    ]:
+        disk.fail = {len(disk.log) + n: fault for n, fault in fail.items()}
+        cache = opened(disk, slots=slots)
+        assert cache.counts()[4:] == (found not in (SsdFound.NONE, SsdFound.FAILED), found)
+        cache.close()
+
+
+def test_an_earlier_copy_of_the_ssd_from_the_same_mount_is_told() -> None:
+    disk = with_page_0_on_the_ssd(1)
+    cache = opened(disk)
+    copied = disk.copy_of_ssd()
+    cache.write(0, page(2))
+    cache.fsync()
+    cache.close()
+    disk.replace_ssd(copied)
+    cache = opened(disk)
+    assert (number(cache.read(0)), cache.counts().ssd_found) == (2, SsdFound.OLD)
+    cache.close()
+
+
+def test_a_store_that_is_not_the_control_files_is_refused() -> None:
+    """Truncated, exchanged, or one whose place for the id has other bytes; and so is a control file of another size."""
+    disk, other = with_page_0_on_the_ssd(1), with_page_0_on_the_ssd(2, seed=2)
+    for size in (PAGES * PAGE_SIZE, PAGES * PAGE_SIZE - 1, 0):
+        truncated = deepcopy(disk)
+        del truncated.volumes[File.STORE].now[size:]
+        assert refusal(truncated) == lib.PGQ_TIERCACHE_STORE
+    exchanged = deepcopy(disk)
+    exchanged.volumes[File.STORE] = other.volumes[File.STORE].copy()
+    assert refusal(exchanged) == lib.PGQ_TIERCACHE_STORE
+    foreign = Disk(PAGES, SLOTS)
+    foreign.volumes[File.STORE].now[PAGES * PAGE_SIZE + 100] = 1
+    assert refusal(foreign) == lib.PGQ_TIERCACHE_STORE
+    assert refusal(deepcopy(disk), pages=PAGES - 16) == lib.PGQ_TIERCACHE_CONTROL
+    opened(disk).close()
+
+
+@pytest.mark.parametrize("place", [0, PAGE_SIZE - 1, PAGE_SIZE, 2 * PAGE_SIZE, 3 * PAGE_SIZE - 1])
+def test_other_bytes_behind_the_last_page_are_not_overwritten(place: int) -> None:
+    """The control file is new, and the store has no id, but something else where that belongs."""
+    disk = Disk(PAGES, SLOTS)
+    disk.volumes[File.STORE].now[PAGES * PAGE_SIZE + place] = 1
+    before = bytes(disk.volumes[File.STORE].now)
+    assert refusal(disk) == lib.PGQ_TIERCACHE_STORE
+    assert disk.volumes[File.STORE].now == before
+
+
+def test_without_random_numbers_an_open_is_refused() -> None:
+    disk = Disk(PAGES, SLOTS)
+
+    def fail(size: int) -> bytes:
+        raise OSError("on purpose")
+
+    disk.random = fail  # type: ignore[method-assign]
+    assert refusal(disk) == lib.PGQ_TIERCACHE_RANDOM
+    assert disk.log == []
+
+
+# ---- what a restart must not find ----------------------------------------------------------------
+
+
+def test_an_fsync_without_dirty_pages_takes_a_slot_off_that_could_not_be_read() -> None:
+    """A page is on the SSD alone; its slot cannot be read at one open, and can at the next."""
+    disk = Disk(PAGES, SLOTS)
+    cache = opened(disk)
+    cache.write(0, page(5))
+    cache.fsync()
+    cache.write(0, page(6))
+    to_ssd(cache)
+    cache.close()
+    slot = slot_of_page_0(disk)
+    disk.broken = fails_at(Operation("read", File.SSD, FIRST_SLOT + slot * SLOT, SLOT))
+    cache = opened(disk)
+    assert number(cache.read(0)) == 5
+    disk.broken = lambda _operation: False
+    cache.fsync()
+    cache.close()
+    cache = opened(disk)
+    assert number(cache.read(0)) == 5
+    cache.close()
+
+
+def two_slots_of_page_0(*, reopened: bool) -> Disk:
+    """Page 0 goes to the SSD twice, the second time after another open if wanted; its first slot stays as it was."""
+    disk = Disk(PAGES, SLOTS)
+    cache = opened(disk)
+    for _ in range(5):
+        cache.write(0, page(1))
+    to_ssd(cache)
+    slot, first = slot_of_page_0(disk), disk.copy_of_ssd()
+    if reopened:
+        cache.close()
+        cache = opened(disk)
+        to_ssd(cache)
+    cache.write(0, page(2))
+    for other in range(20, 20 + FRAMES):
+        cache.read(other)
+    cache.close()
+    ssd, at = bytearray(disk.copy_of_ssd()), FIRST_SLOT + slot * SLOT
+    assert number(ssd[at + 512 :]) != 2
+    ssd[at : at + SLOT] = first[at : at + SLOT]
+    disk.replace_ssd(bytes(ssd))
+    return disk
+
+
+@pytest.mark.parametrize("reopened", [False, True])
+def test_the_newer_of_two_slots_counts_and_an_fsync_takes_the_older_one_off(reopened: bool) -> None:
+    """Versions go on after an open. Later the newer slot cannot be read: then the store's contents count."""
+    disk = two_slots_of_page_0(reopened=reopened)
+    cache = opened(disk)
+    assert number(cache.read(0)) == 2
+    cache.fsync()
+    assert cache.where(0) & Where.ON_SSD
+    cache.close()
+    ssd = disk.copy_of_ssd()
+    left = [n for n in range(SLOTS) if number(ssd[FIRST_SLOT + n * SLOT + 512 :]) == 2]
+    disk.broken = lambda op: op.what == "read" and any(op.offset == FIRST_SLOT + n * SLOT for n in left)
+    cache = opened(disk)
+    assert number(cache.read(0)) == 2
+    cache.close()
+
+
+# ---- a sync fails, the process is killed, the machine goes on, and then loses its power -----------
+
+
+def test_what_a_failed_sync_of_the_store_has_dropped_is_written_again() -> None:
+    disk = Disk(PAGES, 0)
+    cache = opened(disk, slots=0)
+    cache.write(0, page(1))
+    cache.fsync()
+    cache.write(0, page(2))
+    disk.broken = fails_at(Operation("sync", File.STORE))
+    with pytest.raises(PgquernError):
+        cache.fsync()
+    cache.close()
+    disk.broken = lambda _operation: False
+    cache = opened(disk, slots=0)
+    seen = number(cache.read(0))
+    cache.fsync()
+    cache.close()
+    disk.lose_power(nothing)
+    cache = opened(disk, slots=0)
+    assert number(cache.read(0)) == seen == 2
+    cache.close()
+
+
+def test_a_block_stays_listed_until_it_is_durable() -> None:
+    """Its sync has failed; then another block is written, and synced."""
+    disk = Disk(PAGES, 0)
+    cache = opened(disk, slots=0)
+    cache.write(0, page(1))
+    disk.broken = fails_at(Operation("sync", File.STORE))
+    with pytest.raises(PgquernError):
+        cache.fsync()
+    disk.broken = lambda _operation: False
+    for _ in range(3):
+        cache.write(20, page(9))
+        cache.write_back(1)
+    cache.close()
+    cache = opened(disk, slots=0)
+    seen = number(cache.read(0))
+    cache.fsync()
+    cache.close()
+    disk.lose_power(nothing)
+    cache = opened(disk, slots=0)
+    assert number(cache.read(0)) == seen == 1
+    cache.close()
+
+
+class Sparse:
+    """A large store in which few pages are written, whose syncs may fail; and which pages each write began at."""
+
+    def __init__(self) -> None:
+        self.pages: dict[tuple[File, int], bytes] = {}
+        self.fails = False
+        self.writes: list[int] = []
+
+    def read(self, file: File, size: int, offset: int) -> bytes:
+        first, last = offset // PAGE_SIZE, (offset + size - 1) // PAGE_SIZE
+        return b"".join(self.pages.get((file, at), bytes(PAGE_SIZE)) for at in range(first, last + 1))[:size]
+
+    def write(self, file: File, contents: bytes, offset: int) -> int:
+        if file is File.STORE:
+            self.writes.append(offset // PAGE_SIZE)
+        for at in range(0, len(contents), PAGE_SIZE):
+            self.pages[file, (offset + at) // PAGE_SIZE] = bytes(contents[at : at + PAGE_SIZE]).ljust(PAGE_SIZE, b"\0")
+        return len(contents)
+
+    def sync(self, _file: File) -> None:
+        if self.fails:
+            raise OSError("on purpose")
+
+    def random(self, size: int) -> bytes:
+        return bytes(range(size))
+
+
+@pytest.mark.parametrize("failed", [1016, 1017, 1018, 1019])
+def test_a_list_that_is_too_long_means_all_blocks(failed: int) -> None:
+    """A trailer has room for 1017 blocks of which a sync has failed."""
+    blocks, disk = 1024, Sparse()
+    sizes: dict[str, Any] = {"pages": blocks * BLOCK_PAGES, "frames": blocks, "slots": 0, "batch": 256}
+    cache = TierCache(disk, **sizes)
+    for block in range(failed):
+        cache.write(block * BLOCK_PAGES, page(1))
+    disk.fails = True
+    with pytest.raises(PgquernError):
+        cache.fsync()
+    cache.close()
+    disk.fails = False
+    disk.writes.clear()
+    TierCache(disk, **sizes).close()
+    again = failed if failed <= 1017 else blocks
+    assert disk.writes == [block * BLOCK_PAGES for block in range(again)] + [blocks * BLOCK_PAGES]
+
+
+def test_what_a_failed_sync_of_the_ssd_has_dropped_does_not_come_back() -> None:
+    """The process is killed before the control file knows."""
+    disk = with_page_0_on_the_ssd(1)
+    cache = opened(disk)
+    cache.write(0, page(2))
+    disk.broken = lambda op: op == Operation("sync", File.SSD) or (op.what != "read" and op.file is File.CONTROL)
+    with pytest.raises(PgquernError):
+        cache.fsync()
+    cache.close()
+    disk.broken = lambda _operation: False
+    cache = opened(disk)
+    assert cache.counts().ssd_found == SsdFound.OURS
+    cache.write(0, page(3))
+    cache.fsync()
+    cache.close()
+    cache = after_power_loss(disk)
+    assert number(cache.read(0)) == 3
+    cache.close()
+
+
+def test_a_block_that_was_written_in_part_stays_listed() -> None:
+    """The page that was not written cannot be read on the SSD, which is lost before the next open."""
+    disk = Disk(PAGES, SLOTS)
+    cache = opened(disk)
+    for other in range(FRAMES):
+        cache.write(other, page(1))
+    disk.broken = fails_at(Operation("sync", File.STORE))
+    with pytest.raises(PgquernError):
+        cache.fsync()
+    disk.broken = lambda _operation: False
+    cache.write(FRAMES, page(1))
+    assert cache.where(0) == Where.ON_SSD | Where.SSD_DIRTY
+    disk.broken = lambda operation: operation.what == "read" and operation.file is File.SSD
+    with pytest.raises(PgquernError):
+        cache.write_back(0)
+    cache.write_back(1)
+    cache.close()
+    disk.broken = lambda _operation: False
+    disk.replace_ssd(None)
+    cache = opened(disk)
+    seen = number(cache.read(0))
+    cache.fsync()
+    cache.close()
+    cache = after_power_loss(disk)
+    assert number(cache.read(0)) == seen == 1
+    cache.close()
+
+
+def test_a_control_file_that_cannot_be_written_is_written_before_an_fsync_succeeds() -> None:
+    """The SSD fails, and the control file too: until that says so, an open would trust the SSD's slots."""
+    disk = Disk(PAGES, SLOTS)
+    cache = opened(disk)
+    for other in (0, 1):
+        cache.write(other, page(1))
+    cache.fsync()
+    for other in range(20, 22 + FRAMES):
+        cache.read(other)
+    assert {cache.where(other) for other in (0, 1)} == {Where.ON_SSD}
+    cache.write(1, page(2))
+    disk.broken = lambda op: op == Operation("sync", File.SSD) or (op.what != "read" and op.file is File.CONTROL)
+    with pytest.raises(PgquernError):
+        cache.fsync()
+    disk.broken = fails_at(Operation("sync", File.SSD))
+    cache.write(0, page(2))
+    cache.fsync()
+    cache.close()
+    disk.broken = lambda _operation: False
+    cache = opened(disk)
+    assert number(cache.read(0)) == 2
+    assert cache.counts().ssd_found == SsdFound.OLD
+    cache.close()
+
+
+def test_one_of_the_trailers_is_always_sound() -> None:
+    """Syncs of the store fail, one after the other, and keep the first sector of each write; the lists fill several."""
+    pages, blocks = 1600, 100
+    disk = Disk(pages, 0)
+    sizes: dict[str, Any] = {"pages": pages, "frames": 128, "slots": 0, "batch": 128}
+    cache = TierCache(disk, **sizes)
+    cache.write(0, page(1))
+    cache.fsync()
+    disk.fails_as = Fault(lambda _number, sector: sector == 0)
+    disk.broken = fails_at(Operation("sync", File.STORE))
+    for attempt in range(4):
+        for block in range(blocks):
+            cache.write(block * BLOCK_PAGES, page(2))
+        with pytest.raises(PgquernError):
+            cache.fsync()
+        left = Disk(pages, 0, seed=attempt)
+        left.volumes = {file: volume.copy() for file, volume in disk.volumes.items()}
+        left.lose_power(nothing)
+        TierCache(left, **sizes).close()
+    cache.close()
+
+
+# ---- what cannot be written ----------------------------------------------------------------------
+
+
+def bad_block(operation: Operation) -> bool:
+    return operation[:2] == ("write", File.STORE) and operation.offset < BLOCK
+
+
+def test_a_torn_trailer_leaves_the_epoch_that_was_synced_last() -> None:
+    """A sync of the store fails, then a trailer is torn; the SSD comes back as it was before the last fsync."""
+    frames, blocks = 128, 100
+    disk = Disk(16 * (blocks + 1), SLOTS)
+    sizes: dict[str, Any] = {"pages": 16 * (blocks + 1), "frames": frames, "slots": SLOTS, "batch": blocks}
+    cache = TierCache(disk, **sizes, policy="lru")
+    cache.write(0, page(1))
+    cache.fsync()
+    for other in range(1, 1 + frames):
+        cache.read(2 * other + 1)
+    assert cache.where(0) == Where.ON_SSD
+    older = disk.copy_of_ssd()
+    cache.write(0, page(2))
+    cache.fsync()
+    disk.broken = fails_at(Operation("sync", File.STORE))
+    for lands in (nothing, lambda _number, sector: sector == 0):
+        disk.fails_as = Fault(lands)
+        for block in range(1, blocks):
+            cache.write(block * BLOCK_PAGES, page(3))
+        with pytest.raises(PgquernError):
+            cache.fsync()
+    cache.close()
+    disk.lose_power(nothing)
+    disk.replace_ssd(older)
+    disk.heal()
+    disk.broken = lambda _operation: False
+    cache = TierCache(disk, **sizes, policy="lru")
+    assert cache.counts().ssd_found == SsdFound.OLD
+    assert number(cache.read(0)) == 2
+    cache.close()
+
+
+@every
+def test_one_bad_block_stops_no_other_writer(policy: str) -> None:
+    """All else is clean. The bad block is tried seldom."""
+    disk = Disk(PAGES, 0)
+    disk.broken = bad_block
+    cache = opened(disk, policy, slots=0)
+    cache.write(0, page(1))
+    for other in range(16, 75):
+        cache.write(other, page(other))
+    tried = sum(bad_block(operation) for operation in disk.log)
+    assert 1 <= tried <= 3
+    with pytest.raises(PgquernError):
+        cache.fsync()
+    disk.broken = lambda _operation: False
+    cache.fsync()
+    assert [number(cache.read(other)) for other in (0, *range(16, 75))] == [1, *range(16, 75)]
+    cache.close()
+
+
+@every
+def test_one_unreadable_dirty_slot_stops_no_writer(policy: str) -> None:
+    disk = Disk(PAGES, SLOTS)
+    cache = opened(disk, policy)
+    for other in range(1 + FRAMES):
+        cache.write(other, page(other))
+    lost = next(other for other in range(1 + FRAMES) if cache.where(other) == Where.ON_SSD | Where.SSD_DIRTY)
+    put = next(operation for operation in disk.log if operation.file is File.SSD and operation.size == SLOT)
+    disk.broken = fails_at(Operation("read", File.SSD, put.offset, SLOT))
+    for n in range(315):
+        cache.write(20 + n % 60, page(n))
+    with pytest.raises(PgquernError) as failure:
+        cache.read(lost)
+    assert failure.value.code == lib.PGQ_TIERCACHE_LOST
+    cache.close()
+
+
+def bad_blocks_but(good: int) -> Callable[[Operation], bool]:
+    """The trailers are writable, too."""
+    return lambda op: op[:2] == ("write", File.STORE) and op.offset // BLOCK not in (good, PAGES // BLOCK_PAGES)
+
+
+@every
+@pytest.mark.parametrize("batch", [1, 3])
+def test_a_write_fails_only_after_all_was_tried(policy: str, batch: int) -> None:
+    """Each block once in a call; and after all have failed, one that can be written again makes room."""
+    disk = Disk(PAGES, 0)
+    cache = opened(disk, policy, slots=0, batch=batch)
+    for other in range(FRAMES):
+        cache.write(other * 5, page(other))
+    disk.broken = lambda operation: operation[:2] == ("write", File.STORE) and operation.offset < PAGES * PAGE_SIZE
+    before = len(disk.log)
+    with pytest.raises(PgquernError) as failure:
+        cache.write(1, page(1))
+    assert failure.value.code == lib.PGQ_TIERCACHE_WRITE_BACK
+    tried = [operation.offset // BLOCK for operation in disk.log[before:] if disk.broken(operation)]
+    assert sorted(tried) == list(range(PAGES // BLOCK_PAGES))
+    for good in (4, 0, 2):
+        disk.broken = bad_blocks_but(good)
+        cache.write(1 if good == 4 else 16 * good + 1, page(100 + good))
+    disk.broken = lambda _operation: False
+    with pytest.raises(PgquernError):
+        cache.fsync()  # it tells of the write-backs that have failed, and succeeds itself
+    assert not any(cache.where(other) & Where.MEMORY_DIRTY for other in range(PAGES))
+    cache.fsync()
+    assert [number(cache.read(other * 5)) for other in range(FRAMES)] == list(range(FRAMES))
+    cache.close()
+
+
+# ---- refusals ------------------------------------------------------------------------------------
+
+
+def test_a_refusal_touches_no_output() -> None:
+    hits = ffi.new("uint64_t *", 77)
+    assert lib.pgq_tiercache_policy(ffi.new("uint64_t[1]"), 1, 0, hits).code == lib.PGQ_TIERCACHE_OPTIONS
+    assert lib.pgq_tiercache_policy(ffi.NULL, 1, 1, hits).code == lib.PGQ_NULL
+    assert hits[0] == 77
+    untouched = ffi.cast("pgq_tiercache *", 8)
+    made = ffi.new("pgq_tiercache **", untouched)
+    table = ffi.new("pgq_tiercache_files *")
+    options = ffi.new("pgq_tiercache_options *", (PAGES, FRAMES, 0, 513, ffi.NULL))
+    assert lib.pgq_tiercache_open(table, options, made).code == lib.PGQ_NULL
+    callbacks = opened(Disk(PAGES, SLOTS))
+    assert callbacks._callbacks is not None
+    assert lib.pgq_tiercache_open(callbacks._callbacks.table, options, made).code == lib.PGQ_TIERCACHE_OPTIONS
+    damaged = Disk(PAGES, SLOTS)
+    damaged.volumes[File.CONTROL].now[0] = 1
+    table = _Callbacks(damaged).table
+    options.batch = 1
+    assert lib.pgq_tiercache_open(table, options, made).code == lib.PGQ_TIERCACHE_CONTROL
+    assert made[0] == untouched
+    contents = ffi.new("char[]", b"\x5a" * PAGE_SIZE)
+    assert lib.pgq_tiercache_read(callbacks._cache, PAGES, contents).code == lib.PGQ_TIERCACHE_PAGE
+    assert lib.pgq_tiercache_read(ffi.NULL, 0, contents).code == lib.PGQ_NULL
+    assert ffi.buffer(contents)[:] == b"\x5a" * PAGE_SIZE + b"\0"
+    callbacks.close()
