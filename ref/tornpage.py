@@ -9,6 +9,7 @@ Upstream: src/include/storage/checksum_impl.h (pg_checksum_page) and src/backend
 import struct
 from collections.abc import Iterator, Sequence
 from enum import IntEnum
+from secrets import randbits
 from typing import NamedTuple, Protocol
 from zlib import crc32
 
@@ -131,7 +132,7 @@ class Protection(IntEnum):
 
 
 class Device(Protocol):
-    """Files that are written by sectors. A write is durable after the next sync of its file, and not before."""
+    """Files that are written by sectors. A sync makes durable what the process wrote since the last one that failed."""
 
     def read(self, file: File, at: int, size: int) -> bytes: ...
     def write(self, file: File, at: int, data: bytes) -> None: ...
@@ -153,13 +154,26 @@ SECTOR = 4096
 PAGE_HEADER = 24
 MAX_SLOTS = 255
 RECORD = struct.Struct("<IIQIIHHI")
-"""crc, bytes of payload, lsn, epoch, page, offset, kind, 0."""
-CONTROL = struct.Struct("<IIQQI")
-"""crc, magic, generation, redo, epoch."""
+"""crc, bytes of payload, lsn, epoch, page, offset, kind, low half of the store's number."""
+CONTROL = struct.Struct("<IIQQQQIIIIII")
+"""crc, magic, generation, redo, the store's number, log capacity, epoch, protection, block size, pages, slots, made."""
 CONTROL_MAGIC, AREA_MAGIC = 0x50474354, 0x50474441
-AREA_HEAD, AREA_ENTRY = struct.Struct("<III"), struct.Struct("<II")
-"""crc, magic, number of pages; then page and crc of each."""
-DELTA, IMAGE = 0, 1
+AREA_HEAD, AREA_ENTRY = struct.Struct("<IIQI"), struct.Struct("<II")
+"""crc, magic, the store's number, number of pages; then page and crc of each."""
+DELTA, IMAGE, MARK = 0, 1, 2
+"""A mark has no payload: it stands where a checkpoint, or the time after a recovery, begins."""
+
+
+class NoStore(Exception):
+    """The files hold none, or one whose format has not ended."""
+
+
+class OtherShape(Exception):
+    """The store was made with another Config."""
+
+
+class OtherLog(Exception):
+    """The log lacks the mark with which the last checkpoint begins: it is lost, or log or control are another's."""
 
 
 class TornPage(Exception):
@@ -200,10 +214,40 @@ class Record(NamedTuple):
     kind: int
     data: bytes
 
-    def encode(self, lsn: int, epoch: int) -> bytes:
-        body = RECORD.pack(0, len(self.data), lsn, epoch, self.page, self.offset, self.kind, 0)[4:] + self.data
-        body += bytes(-len(self.data) % 8)
-        return struct.pack("<I", crc32(body)) + body
+    def encode(self, lsn: int, epoch: int, life: int) -> bytes:
+        head = RECORD.pack(0, len(self.data), lsn, epoch, self.page, self.offset, self.kind, life & 0xFFFFFFFF)
+        return _with_crc(head + self.data + bytes(-len(self.data) % 8))
+
+
+class Control(NamedTuple):
+    """Where replay begins, of which store. The order is that of the generations: no two are equal."""
+
+    generation: int
+    redo: int
+    epoch: int
+    life: int
+    """The random number of the format."""
+    made: bool
+    """Whether the format has ended."""
+    shape: tuple[int, ...]
+    """Protection, block size, pages, slots, log capacity."""
+
+    def encode(self) -> bytes:
+        *shape, log_capacity = self.shape
+        places = self.generation, self.redo, self.life, log_capacity, self.epoch
+        return _with_crc(CONTROL.pack(0, CONTROL_MAGIC, *places, *shape, self.made))
+
+    @classmethod
+    def decode(cls, data: bytes) -> "Control | None":
+        crc, magic, generation, redo, life, log_capacity, epoch, *shape, made = CONTROL.unpack(data)
+        if magic != CONTROL_MAGIC or crc32(data[4:]) != crc:
+            return None
+        return cls(generation, redo, epoch, life, bool(made), (*shape, log_capacity))
+
+
+def _with_crc(data: bytes) -> bytes:
+    """The same with the CRC of all that follows in its first four bytes."""
+    return struct.pack("<I", crc32(data[4:])) + data[4:]
 
 
 class Store:
@@ -223,26 +267,39 @@ class Store:
         """Where the replay would begin if the checkpoint that has begun were complete: decides on images."""
         self.durable_redo = 0
         """Where the replay begins."""
-        self.generation, self.epoch = 0, 0
+        self.generation, self.epoch, self.life = 0, 0, 0
         self.unsynced = False
         """Whether pages were written in place since the last sync."""
 
     # -- life --
 
-    def format(self) -> None:
-        """Makes the files of a new store, all pages empty."""
+    def format(self, life: int | None = None) -> None:
+        """Makes the files of a new store, all pages empty. `life`: its number of 64 bits; without, a random one.
+
+        First the store that the files may hold is ended, by one sector: until that is durable nothing else is touched.
+        The newest control is written again before, since the next one goes over the one before it, which may be the
+        only one that is durable.
+        """
+        old = self._read_control()
+        self.life = randbits(64) if life is None else life
+        self.epoch = 1
+        if old:
+            self._put_control(old)
+            self.generation = old.generation
+        self._next_control(made=False)
+        self._mark()
+        self.flushed = self.insert
         for number, page in enumerate(self.pages):
             size = self.config.block_size
             page[:] = bytes(size)
-            struct.pack_into("<HHHHH", page, 10, 0, PAGE_HEADER, size, size, size | 4)
+            struct.pack_into("<HHHHHI", page, 10, 0, PAGE_HEADER, size, size, size | 4, self.life & 0xFFFFFFFF)
             self._seal(number)
             self.device.write(File.DATA, number * size, bytes(page))
         self.device.write(File.LOG, 0, bytes(self.log))
         self.device.write(File.AREA, 0, bytes(SECTOR))
         for file in (File.DATA, File.LOG, File.AREA):
             self.device.sync(file)
-        self.epoch = 1
-        self._write_control()
+        self._next_control()
 
     def change(self, page: int, offset: int, data: bytes) -> int:
         """Replace bytes of a page, not in its header. Returns the LSN that flush() must reach to make it durable."""
@@ -251,12 +308,12 @@ class Store:
         image = self.config.protection is Protection.IMAGES and page_lsn(self.pages[page]) <= self.redo
         size = self.config.block_size if image else len(data)
         end = self.insert + RECORD.size + size + -size % 8
-        if end - self.durable_redo > self.config.log_capacity:
-            raise LogFull
+        if end + 2 * RECORD.size - self.durable_redo > self.config.log_capacity:
+            raise LogFull  # room stays for a mark of the next checkpoint, and for one of a recovery
         self.pages[page][offset : offset + len(data)] = data
         set_lsn(self.pages[page], end)
         record = Record(page, 0, IMAGE, bytes(self.pages[page])) if image else Record(page, offset, DELTA, data)
-        self._append(record.encode(self.insert, self.epoch))
+        self._append(record)
         self.dirty.setdefault(page, end)
         return end
 
@@ -287,45 +344,65 @@ class Store:
 
     def checkpoint_begin(self) -> None:
         """Take the redo point: before any page is written, so that changes from now on log images."""
-        self.redo = self.insert
+        if self.insert != self.redo + RECORD.size:  # something was logged since the last mark
+            self._mark()
 
     def checkpoint_end(self) -> None:
         """Write back what was changed before the redo point, and let the replay begin there from now on."""
         self.flush()
         self.write_back(sorted(page for page, first in self.dirty.items() if first <= self.redo))
         self._sync_data()
-        self._write_control()
+        self._next_control()
 
     def recover(self) -> None:
-        """After a crash, in a new Store: all durable changes, and perhaps some later ones in their order, are there.
+        """After a fault, in a new Store: all durable changes, and perhaps some later ones in their order, are there.
 
-        TornPage: the protection did not do what it promises, or there is none. DamagedLog: no crash has done this.
+        What was read need not be durable, and after a failed sync no sync makes it so. So all that this relies on is
+        written again: control; the log, before any page; the area, before the pages that it protects; each page that
+        may have been written since the checkpoint. A new epoch begins once that is durable.
+
+        NoStore, OtherShape, OtherLog, TornPage, DamagedLog: nothing was written.
         """
-        self._read_control()
-        if self.config.protection is Protection.DOUBLE_WRITE:
-            self._restore_area()
+        control = self._read_control()
+        if control is None or not control.made:
+            raise NoStore
+        if control.shape != self._shape():
+            raise OtherShape
+        self.generation, self.durable_redo, self.epoch, self.life = control[:4]
+        self.log[:] = self.device.read(File.LOG, 0, self.config.log_capacity)
+        records = list(self._records())
+        if not records:
+            raise OtherLog
+        self.insert = records[-1][1]
         size = self.config.block_size
         for number, page in enumerate(self.pages):
             page[:] = self.device.read(File.DATA, number * size, size)
-        torn = {
-            number for number, page in enumerate(self.pages) if verdicts(bytes(page), size, number) != [Verdict.SOUND]
-        }
-        self.log[:] = self.device.read(File.LOG, 0, self.config.log_capacity)
-        self.insert = self.durable_redo
-        for record, end in self._records():
+        area, copies = self._read_area() if self.config.protection is Protection.DOUBLE_WRITE else (b"", {})
+        for number, copy in copies.items():
+            self.pages[number][:] = copy
+        torn = {number for number in range(self.config.pages) if not self._is_right(number)}
+        right = set(range(self.config.pages)) - torn
+        ahead = [number for number in sorted(right) if page_lsn(self.pages[number]) > self.insert]
+        for record, end in records[1:]:
             if record.kind == IMAGE:
                 torn.discard(record.page)
-            self._replay(record, end, record.page in torn)
-            self.insert = end
+            if record.kind != MARK:
+                self._replay(record, end, record.page in torn)
         if torn:
             raise TornPage(min(torn))
-        if ahead := [number for number, page in enumerate(self.pages) if page_lsn(page) > self.insert]:
+        if ahead:
             raise DamagedLog(ahead[0])
-        self.flushed = self.redo = self.insert
-        self.epoch += 1
+        self._put_control(control)
+        self.flushed = self.durable_redo
+        self.flush()
+        self._restore_area(area, copies)
+        self.unsynced = True
         self.write_back(sorted(self.dirty))
         self._sync_data()
-        self._write_control()
+        self.epoch += 1
+        self._mark()
+        self.flush()
+        self._next_control()
 
     # -- the log --
 
@@ -337,8 +414,13 @@ class Store:
         if first < end - start:
             yield 0, end - start - first
 
-    def _append(self, data: bytes) -> None:
-        done = 0
+    def _mark(self) -> None:
+        """Replay begins here, once the control file says so."""
+        self.redo = self.insert
+        self._append(Record(0, 0, MARK, b""))
+
+    def _append(self, record: Record) -> None:
+        data, done = record.encode(self.insert, self.epoch, self.life), 0
         for at, size in self._pieces(self.insert, self.insert + len(data)):
             self.log[at : at + size] = data[done : done + size]
             done += size
@@ -352,26 +434,34 @@ class Store:
         lsn, block = self.durable_redo, self.config.block_size
         limit = lsn + self.config.log_capacity
         while lsn + RECORD.size <= limit:
-            crc, length, at, epoch, page, offset, kind, zero = RECORD.unpack(self._bytes(lsn, RECORD.size))
+            crc, length, at, epoch, page, offset, kind, life = RECORD.unpack(self._bytes(lsn, RECORD.size))
             end = lsn + RECORD.size + length + -length % 8
-            if (at, epoch, zero) != (lsn, self.epoch, 0) or length == 0 or length > block or end > limit:
+            if (at, epoch, life) != (lsn, self.epoch, self.life & 0xFFFFFFFF) or length > block or end > limit:
                 return
             body = self._bytes(lsn, end - lsn)
             whole = kind == IMAGE and (offset, length) == (0, block)
-            part = kind == DELTA and offset >= PAGE_HEADER and offset + length <= block
-            if crc32(body[4:]) != crc or page >= self.config.pages or not (whole or part):
+            part = kind == DELTA and length > 0 and offset >= PAGE_HEADER and offset + length <= block
+            mark = kind == MARK and length == 0
+            if crc32(body[4:]) != crc or page >= self.config.pages or not (whole or part or mark):
                 return
             yield Record(page, offset, kind, body[RECORD.size : RECORD.size + length]), end
             lsn = end
 
     def _replay(self, record: Record, end: int, torn: bool) -> None:
+        """The page counts as dirty in any case: it may have been written since the checkpoint, and not be durable."""
         page = self.pages[record.page]
+        self.dirty.setdefault(record.page, end)
         if not torn and (record.kind == IMAGE or page_lsn(page) < end):
             page[record.offset : record.offset + len(record.data)] = record.data
             set_lsn(page, end)
-            self.dirty.setdefault(record.page, end)
 
     # -- pages, area, control --
+
+    def _is_right(self, number: int) -> bool:
+        """Neither torn nor another store's: the low half of the store's number stands in pd_prune_xid."""
+        page = bytes(self.pages[number])
+        sound = verdicts(page, self.config.block_size, number) == [Verdict.SOUND]
+        return sound and page[20:PAGE_HEADER] == struct.pack("<I", self.life & 0xFFFFFFFF)
 
     def _seal(self, number: int) -> None:
         """Set pd_checksum."""
@@ -388,42 +478,54 @@ class Store:
         self._sync_data()
         pages = [bytes(self.pages[page]) for page in batch]
         entries = b"".join(AREA_ENTRY.pack(page, crc32(data)) for page, data in zip(batch, pages, strict=True))
-        body = struct.pack("<II", AREA_MAGIC, len(batch)) + entries
-        header = struct.pack("<I", crc32(body)) + body
+        header = _with_crc(AREA_HEAD.pack(0, AREA_MAGIC, self.life, len(batch)) + entries)
         self.device.write(File.AREA, 0, header + bytes(SECTOR - len(header)) + b"".join(pages))
         self.device.sync(File.AREA)
 
-    def _restore_area(self) -> None:
-        """Write the pages that the area holds whole to their places."""
-        size = self.config.block_size
-        header = self.device.read(File.AREA, 0, SECTOR)
-        crc, magic, count = AREA_HEAD.unpack_from(header)
-        end = AREA_HEAD.size + count * AREA_ENTRY.size
-        if magic != AREA_MAGIC or count > self.config.slots or crc32(header[4:end]) != crc:
-            return
-        for slot in range(count):
-            number, page_crc = AREA_ENTRY.unpack_from(header, AREA_HEAD.size + slot * AREA_ENTRY.size)
-            page = self.device.read(File.AREA, SECTOR + slot * size, size)
-            if number < self.config.pages and crc32(page) == page_crc:
-                self.device.write(File.DATA, number * size, page)
-                self.unsynced = True
-        self._sync_data()
+    def _read_area(self) -> tuple[bytes, dict[int, bytes]]:
+        """The area as far as its head lists it, and the pages that are whole in it.
 
-    def _write_control(self) -> None:
+        No crash leaves an older copy than the page in its place; an older file in the area's place may.
+        """
+        size, entry = self.config.block_size, AREA_ENTRY.size
+        head = self.device.read(File.AREA, 0, SECTOR)
+        crc, magic, life, count = AREA_HEAD.unpack_from(head)
+        entries = head[AREA_HEAD.size : AREA_HEAD.size + count * entry]
+        right = (magic, life) == (AREA_MAGIC, self.life) and count <= self.config.slots
+        if not right or crc32(head[4 : AREA_HEAD.size] + entries) != crc:
+            return b"", {}
+        slots = self.device.read(File.AREA, SECTOR, count * size)
+        copies = {}
+        for slot, (number, page_crc) in enumerate(AREA_ENTRY.iter_unpack(entries)):
+            copy = slots[slot * size : (slot + 1) * size]
+            if number >= self.config.pages or crc32(copy) != page_crc:
+                continue
+            if not (self._is_right(number) and page_lsn(self.pages[number]) > page_lsn(copy)):
+                copies[number] = copy
+        return head + slots, copies
+
+    def _restore_area(self, area: bytes, copies: dict[int, bytes]) -> None:
+        """Make the area durable as it was read, and write its pages to their places."""
+        if area:
+            self.device.write(File.AREA, 0, area)
+            self.device.sync(File.AREA)
+        for number, copy in copies.items():
+            self.device.write(File.DATA, number * self.config.block_size, copy)
+
+    def _shape(self) -> tuple[int, ...]:
+        c = self.config
+        return c.protection, c.block_size, c.pages, c.slots, c.log_capacity
+
+    def _next_control(self, *, made: bool = True) -> None:
+        self._put_control(Control(self.generation + 1, self.redo, self.epoch, self.life, made, self._shape()))
         self.generation += 1
-        body = CONTROL.pack(0, CONTROL_MAGIC, self.generation, self.redo, self.epoch)[4:]
-        self.device.write(File.CONTROL, self.generation % 2 * SECTOR, struct.pack("<I", crc32(body)) + body)
-        self.device.sync(File.CONTROL)
         self.durable_redo = self.redo
 
-    def _read_control(self) -> None:
-        found = []
-        for slot in range(2):
-            data = self.device.read(File.CONTROL, slot * SECTOR, CONTROL.size)
-            crc, magic, generation, redo, epoch = CONTROL.unpack(data)
-            if magic == CONTROL_MAGIC and crc32(data[4:]) == crc:
-                found.append((generation, redo, epoch))
-        if not found:
-            raise ValueError("there is no store: format() has not ended")
-        self.generation, self.durable_redo, self.epoch = max(found)
-        self.redo = self.durable_redo
+    def _put_control(self, control: "Control") -> None:
+        self.device.write(File.CONTROL, control.generation % 2 * SECTOR, control.encode())
+        self.device.sync(File.CONTROL)
+
+    def _read_control(self) -> "Control | None":
+        """The newest of the two that is whole."""
+        slots = (Control.decode(self.device.read(File.CONTROL, slot * SECTOR, CONTROL.size)) for slot in range(2))
+        return max((control for control in slots if control), default=None)

@@ -39,32 +39,44 @@ static uint32_t control_crc(const store *s, const control *c)
     return pgq_tornpage_crc(&s->crc, (const uint8_t *)c + sizeof c->crc, sizeof *c - sizeof c->crc);
 }
 
-bool pgq_tornpage_write_control(store *s)
+bool pgq_tornpage_put_control(store *s, const control *c)
 {
-    control c = {.magic = CONTROL_MAGIC, .generation = s->generation + 1, .redo = s->redo, .epoch = s->epoch};
+    return pgq_tornpage_write(s, PGQ_TORNPAGE_CONTROL, c->generation % 2 * SECTOR, c, sizeof *c) &&
+           pgq_tornpage_sync(s, PGQ_TORNPAGE_CONTROL);
+}
+
+bool pgq_tornpage_next_control(store *s, bool made)
+{
+    control c = {.magic = CONTROL_MAGIC,
+                 .generation = s->generation + 1,
+                 .redo = s->redo,
+                 .life = s->life,
+                 .log_capacity = s->config.log_capacity,
+                 .epoch = s->epoch,
+                 .protection = (uint32_t)s->config.protection,
+                 .block_size = s->config.block_size,
+                 .pages = s->config.pages,
+                 .slots = s->config.slots,
+                 .made = made};
 
     c.crc = control_crc(s, &c);
-    if (!pgq_tornpage_write(s, PGQ_TORNPAGE_CONTROL, c.generation % 2 * SECTOR, &c, sizeof c) ||
-        !pgq_tornpage_sync(s, PGQ_TORNPAGE_CONTROL))
+    if (!pgq_tornpage_put_control(s, &c))
         return false;
     s->generation++;
     s->durable_redo = s->redo;
     return true;
 }
 
-bool pgq_tornpage_read_control(store *s)
+bool pgq_tornpage_read_control(store *s, control *newest)
 {
-    s->generation = 0;
+    newest->generation = 0;
     for (uint64_t slot = 0; slot < 2; slot++) {
         control c;
 
         if (!pgq_tornpage_read(s, PGQ_TORNPAGE_CONTROL, slot * SECTOR, &c, sizeof c))
             return false;
-        if (c.magic != CONTROL_MAGIC || c.crc != control_crc(s, &c) || c.generation <= s->generation)
-            continue;
-        s->generation = c.generation;
-        s->redo = s->durable_redo = c.redo;
-        s->epoch = c.epoch;
+        if (c.magic == CONTROL_MAGIC && c.crc == control_crc(s, &c) && c.generation > newest->generation)
+            *newest = c;
     }
     return true;
 }

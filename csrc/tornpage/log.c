@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: PostgreSQL */
 /*
  * The log: a ring in which a record's LSN is its position as if the log were endless. A record counts if it says its own
- * LSN, the epoch of the last recovery, and a right CRC over header and payload. So neither a torn record, nor one of an earlier
- * lap, nor one that a crash left behind the end that recovery found, is ever replayed.
+ * LSN, the epoch of the last recovery, the store's number, and a right CRC over header and payload. So neither a torn record, nor
+ * one of an earlier lap, nor one that a crash left behind the end that recovery found, nor another store's, is ever replayed.
  */
 #include "tornpage/store.h"
 
@@ -24,19 +24,28 @@ static void ring_copy(store *s, uint64_t lsn, uint8_t *out, const uint8_t *in, s
     }
 }
 
-void pgq_tornpage_append(store *s, const record *head, const void *payload)
+/* Sets lsn, epoch and life of the head. */
+void pgq_tornpage_append(store *s, record head, const void *payload)
 {
-    uint8_t *buffer = s->area; /* also large enough for a record */
-    size_t size = record_size(head->length);
+    uint8_t *buffer = s->scratch;
+    size_t size = record_size(head.length);
     uint32_t crc;
 
+    head.lsn = s->insert;
+    head.epoch = s->epoch;
+    head.life = (uint32_t)s->life;
     memset(buffer + size - 8, 0, 8);
-    memcpy(buffer, head, sizeof *head);
-    memcpy(buffer + sizeof *head, payload, head->length);
+    memcpy(buffer, &head, sizeof head);
+    memcpy(buffer + sizeof head, payload, head.length);
     crc = pgq_tornpage_crc(&s->crc, buffer + sizeof crc, size - sizeof crc);
     memcpy(buffer, &crc, sizeof crc);
     ring_copy(s, s->insert, NULL, buffer, size);
     s->insert += size;
+}
+
+void pgq_tornpage_append_mark(store *s)
+{
+    pgq_tornpage_append(s, (record){.kind = MARK}, "");
 }
 
 bool pgq_tornpage_write_log(store *s)
@@ -67,7 +76,9 @@ static bool is_sane(const store *s, const record *r)
         return false;
     if (r->kind == IMAGE)
         return r->offset == 0 && r->length == block;
-    return r->kind == DELTA && r->offset >= PAGE_HEADER && r->offset + r->length <= block;
+    if (r->kind == MARK)
+        return r->length == 0;
+    return r->kind == DELTA && r->length > 0 && r->offset >= PAGE_HEADER && r->offset + r->length <= block;
 }
 
 bool pgq_tornpage_next_record(store *s, uint64_t lsn, record *head, const uint8_t **payload, uint64_t *end)
@@ -77,14 +88,14 @@ bool pgq_tornpage_next_record(store *s, uint64_t lsn, record *head, const uint8_
     if (lsn + sizeof *head > limit)
         return false;
     ring_copy(s, lsn, (uint8_t *)head, NULL, sizeof *head);
-    if (head->lsn != lsn || head->epoch != s->epoch || head->zero != 0 || head->length == 0 ||
+    if (head->lsn != lsn || head->epoch != s->epoch || head->life != (uint32_t)s->life ||
         head->length > s->config.block_size)
         return false;
     *end = lsn + record_size(head->length);
     if (*end > limit || !is_sane(s, head))
         return false;
-    ring_copy(s, lsn, s->area, NULL, (size_t)(*end - lsn));
-    *payload = s->area + sizeof *head;
-    return pgq_tornpage_crc(&s->crc, s->area + sizeof head->crc, (size_t)(*end - lsn) - sizeof head->crc) ==
-           head->crc;
+    ring_copy(s, lsn, s->scratch, NULL, (size_t)(*end - lsn));
+    *payload = s->scratch + sizeof *head;
+    return pgq_tornpage_crc(&s->crc, s->scratch + sizeof head->crc,
+                            (size_t)(*end - lsn) - sizeof head->crc) == head->crc;
 }

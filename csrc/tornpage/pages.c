@@ -14,17 +14,30 @@ void pgq_tornpage_seal(store *s, uint32_t page)
     memcpy(page_of(s, page) + PD_CHECKSUM, &checksum, sizeof checksum);
 }
 
+bool pgq_tornpage_is_right(const store *s, uint32_t page)
+{
+    uint8_t verdict;
+
+    pgq_tornpage_check(page_of(s, page), 1, s->config.block_size, page, &verdict);
+    return verdict == PGQ_TORNPAGE_SOUND && page_life(page_of(s, page)) == (uint32_t)s->life;
+}
+
+static size_t head_size(const area_head *head)
+{
+    return offsetof(area_head, entries) + head->count * sizeof(area_entry);
+}
+
 static uint32_t area_crc(const store *s, const area_head *head)
 {
     return pgq_tornpage_crc(&s->crc, (const uint8_t *)head + sizeof head->crc,
-                            2 * sizeof(uint32_t) + head->count * sizeof(area_entry));
+                            head_size(head) - sizeof head->crc);
 }
 
 /* Makes the batch durable in the area. What the area held until now must be durable in its place first. */
 static bool write_area(store *s, const uint32_t pages[], size_t count)
 {
     size_t block = s->config.block_size;
-    area_head head = {.magic = AREA_MAGIC, .count = (uint32_t)count};
+    area_head head = {.magic = AREA_MAGIC, .life = s->life, .count = (uint32_t)count};
 
     if (!pgq_tornpage_sync_data(s))
         return false;
@@ -35,7 +48,7 @@ static bool write_area(store *s, const uint32_t pages[], size_t count)
     }
     head.crc = area_crc(s, &head);
     memset(s->area, 0, SECTOR);
-    memcpy(s->area, &head, 3 * sizeof(uint32_t) + count * sizeof(area_entry));
+    memcpy(s->area, &head, head_size(&head));
     return pgq_tornpage_write(s, PGQ_TORNPAGE_AREA, 0, s->area, SECTOR + count * block) &&
            pgq_tornpage_sync(s, PGQ_TORNPAGE_AREA);
 }
@@ -114,25 +127,58 @@ bool pgq_tornpage_write_changed(store *s, uint64_t until)
     return write_batch(s, batch, n);
 }
 
-bool pgq_tornpage_restore_area(store *s)
+/* Reads head and slots. How many slots there are; 0 if the head is torn, another store's, or none. */
+static bool read_slots(store *s, area_head *head)
+{
+    size_t block = s->config.block_size;
+
+    s->area_count = 0;
+    if (!pgq_tornpage_read(s, PGQ_TORNPAGE_AREA, 0, s->area, SECTOR))
+        return false;
+    memcpy(head, s->area, sizeof *head);
+    if (head->magic != AREA_MAGIC || head->life != s->life || head->count > s->config.slots ||
+        head->crc != area_crc(s, head))
+        return true;
+    s->area_count = head->count;
+    return pgq_tornpage_read(s, PGQ_TORNPAGE_AREA, SECTOR, s->area + SECTOR, s->area_count * block);
+}
+
+bool pgq_tornpage_read_area(store *s)
 {
     size_t block = s->config.block_size;
     area_head head;
 
-    if (!pgq_tornpage_read(s, PGQ_TORNPAGE_AREA, 0, &head, sizeof head))
+    if (!read_slots(s, &head))
         return false;
-    if (head.magic != AREA_MAGIC || head.count > s->config.slots || head.crc != area_crc(s, &head))
-        return true;
-    for (uint32_t slot = 0; slot < head.count; slot++) {
+    for (size_t slot = 0; slot < s->area_count; slot++) {
+        const uint8_t *copy = s->area + SECTOR + slot * block;
         area_entry entry = head.entries[slot];
 
-        if (!pgq_tornpage_read(s, PGQ_TORNPAGE_AREA, SECTOR + slot * block, s->area, block))
-            return false;
-        if (entry.page >= s->config.pages || pgq_tornpage_crc(&s->crc, s->area, block) != entry.crc)
+        s->restored[slot] = NO_PAGE;
+        if (entry.page >= s->config.pages || pgq_tornpage_crc(&s->crc, copy, block) != entry.crc)
             continue;
-        s->unsynced = true;
-        if (!pgq_tornpage_write(s, PGQ_TORNPAGE_DATA, (uint64_t)entry.page * block, s->area, block))
-            return false;
+        /* No crash leaves an older copy than the page; an older file in the area's place may. */
+        if (pgq_tornpage_is_right(s, entry.page) && page_lsn(page_of(s, entry.page)) > page_lsn(copy))
+            continue;
+        memcpy(page_of(s, entry.page), copy, block);
+        s->restored[slot] = entry.page;
     }
-    return pgq_tornpage_sync_data(s);
+    return true;
+}
+
+bool pgq_tornpage_restore_area(store *s)
+{
+    size_t block = s->config.block_size;
+
+    if (s->area_count == 0)
+        return true;
+    if (!pgq_tornpage_write(s, PGQ_TORNPAGE_AREA, 0, s->area, SECTOR + s->area_count * block) ||
+        !pgq_tornpage_sync(s, PGQ_TORNPAGE_AREA))
+        return false;
+    for (size_t slot = 0; slot < s->area_count; slot++)
+        if (s->restored[slot] != NO_PAGE &&
+            !pgq_tornpage_write(s, PGQ_TORNPAGE_DATA, (uint64_t)s->restored[slot] * block,
+                                s->area + SECTOR + slot * block, block))
+            return false;
+    return true;
 }

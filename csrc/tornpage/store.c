@@ -3,6 +3,7 @@
 #include "tornpage/store.h"
 
 #include <stdlib.h>
+#include <unistd.h>
 
 static pgq_code config_fault(const pgq_tornpage_config *c)
 {
@@ -44,7 +45,9 @@ pgq_status pgq_tornpage_create(const pgq_tornpage_config *config, const pgq_torn
     s->torn = calloc(config->pages, sizeof *s->torn);
     s->log = calloc(1, (size_t)config->log_capacity);
     s->area = calloc(1, SECTOR + (size_t)config->slots * config->block_size);
-    if (s->pages == NULL || s->first_change == NULL || s->torn == NULL || s->log == NULL || s->area == NULL) {
+    s->scratch = calloc(1, record_size(config->block_size));
+    if (s->pages == NULL || s->first_change == NULL || s->torn == NULL || s->log == NULL || s->area == NULL ||
+        s->scratch == NULL) {
         pgq_tornpage_destroy(s);
         return refused(PGQ_MEMORY, 0);
     }
@@ -61,6 +64,7 @@ void pgq_tornpage_destroy(pgq_tornpage_store *s)
     free(s->torn);
     free(s->log);
     free(s->area);
+    free(s->scratch);
     free(s);
 }
 
@@ -71,34 +75,56 @@ static void make_empty(store *s, uint32_t page)
 
     memset(page_of(s, page), 0, size);
     memcpy(page_of(s, page) + 10, fields, sizeof fields); /* pd_flags to pd_pagesize_version */
+    set_page_life(page_of(s, page), s->life);
     pgq_tornpage_seal(s, page);
 }
 
-pgq_status pgq_tornpage_format(pgq_tornpage_store *s)
+/*
+ * Ends the store that the files may hold, by one sector: until that is durable nothing else is touched. The newest control is written
+ * again first, since the next one goes over the one before it, which may be the only one that is durable.
+ */
+static bool end_old_life(store *s)
 {
-    size_t block;
+    control old;
 
-    if (s == NULL)
-        return refused(PGQ_NULL, 0);
-    block = s->config.block_size;
-    s->open = false;
-    s->insert = s->flushed = s->redo = s->durable_redo = s->generation = 0;
-    s->epoch = 1;
+    if (!pgq_tornpage_read_control(s, &old))
+        return false;
+    s->generation = old.generation;
+    return (old.generation == 0 || pgq_tornpage_put_control(s, &old)) && pgq_tornpage_next_control(s, false);
+}
+
+static bool write_new_files(store *s)
+{
+    size_t block = s->config.block_size;
+
     memset(s->log, 0, (size_t)s->config.log_capacity);
     memset(s->area, 0, SECTOR);
+    pgq_tornpage_append_mark(s);
+    s->flushed = s->insert;
     for (uint32_t page = 0; page < s->config.pages; page++) {
         make_empty(s, page);
         s->first_change[page] = CLEAN;
         if (!pgq_tornpage_write(s, PGQ_TORNPAGE_DATA, (uint64_t)page * block, page_of(s, page), block))
-            return refused(PGQ_TORNPAGE_IO, 0);
+            return false;
     }
     if (!pgq_tornpage_write(s, PGQ_TORNPAGE_LOG, 0, s->log, (size_t)s->config.log_capacity) ||
         !pgq_tornpage_write(s, PGQ_TORNPAGE_AREA, 0, s->area, SECTOR))
-        return refused(PGQ_TORNPAGE_IO, 0);
+        return false;
     for (int file = PGQ_TORNPAGE_DATA; file <= PGQ_TORNPAGE_AREA; file++)
         if (!pgq_tornpage_sync(s, file))
-            return refused(PGQ_TORNPAGE_IO, 0);
-    if (!pgq_tornpage_write_control(s))
+            return false;
+    return true;
+}
+
+pgq_status pgq_tornpage_format(pgq_tornpage_store *s)
+{
+    if (s == NULL)
+        return refused(PGQ_NULL, 0);
+    s->open = s->unsynced = false;
+    s->failed = getentropy(&s->life, sizeof s->life) != 0;
+    s->insert = s->redo = 0;
+    s->epoch = 1;
+    if (s->failed || !end_old_life(s) || !write_new_files(s) || !pgq_tornpage_next_control(s, true))
         return refused(PGQ_TORNPAGE_IO, 0);
     s->open = true;
     return accepted();
@@ -123,13 +149,12 @@ pgq_status pgq_tornpage_change(pgq_tornpage_store *s, uint32_t page, uint32_t of
     if (s->config.protection == PGQ_TORNPAGE_IMAGES && page_lsn(at) <= s->redo)
         head = (record){.page = page, .offset = 0, .kind = IMAGE, .length = s->config.block_size};
     end = s->insert + record_size(head.length);
-    if (end - s->durable_redo > s->config.log_capacity)
+    /* Room stays for a mark of the next checkpoint, and for one of a recovery. */
+    if (end + 2 * sizeof(record) - s->durable_redo > s->config.log_capacity)
         return refused(PGQ_TORNPAGE_LOG_FULL, 0);
     memmove(at + offset, bytes, size); /* they may be bytes of the page */
     set_page_lsn(at, end);
-    head.lsn = s->insert;
-    head.epoch = s->epoch;
-    pgq_tornpage_append(s, &head, at + head.offset);
+    pgq_tornpage_append(s, head, at + head.offset);
     if (s->first_change[page] == CLEAN)
         s->first_change[page] = end;
     return accepted();
@@ -167,8 +192,12 @@ pgq_status pgq_tornpage_checkpoint_begin(pgq_tornpage_store *s)
 {
     pgq_status status = usable(s);
 
-    if (status.code == PGQ_OK)
+    if (status.code != PGQ_OK)
+        return status;
+    if (s->insert != s->redo + sizeof(record)) { /* something was logged since the last mark */
         s->redo = s->insert;
+        pgq_tornpage_append_mark(s);
+    }
     return status;
 }
 
@@ -179,7 +208,7 @@ pgq_status pgq_tornpage_checkpoint_end(pgq_tornpage_store *s)
     if (status.code != PGQ_OK)
         return status;
     if (!pgq_tornpage_write_changed(s, s->redo) || !pgq_tornpage_sync_data(s) ||
-        !pgq_tornpage_write_control(s))
+        !pgq_tornpage_next_control(s, true))
         return refused(PGQ_TORNPAGE_IO, 0);
     return accepted();
 }

@@ -4,6 +4,7 @@
     A mutant of a definition is refuted if one of these becomes false. *)
 From Coq Require Import ZArith Arith List Bool String.
 From Pgquern.tornpage Require Import Checksum Recovery.
+From Pgquern.tornpage Require Faults.
 Import ListNotations.
 Open Scope list_scope.
 
@@ -61,6 +62,62 @@ Definition atomic_b (old found : nat) : bool :=
   same (recover none_is_image state_of step_of lsn_of (whole_up_to found) 5 (state_of old)) (state_of found).
 Definition found_b (k : nat) : bool := valid (whole_up_to k) 1 5 =? Nat.min k 5.
 
+(** ** Faults: a store fails at any operation, and so does its recovery; what a power loss then keeps *)
+Definition newer (n d : nat) (p : three) : three := [n; d; nth 1 p 0].
+Definition blank : three := [0; 0; 0].
+Definition world : Type := Faults.world nat nat.
+Definition room_of_log : nat := 8.
+Definition lives (pr : Faults.protection) : world -> list (Faults.event nat nat) -> world := Faults.run pr room_of_log lsn_of newer.
+Definition works (n : nat) : list (Faults.event nat nat) := repeat Faults.Go n.
+
+(** The newest of a block, the oldest, or a mixture: a page with the newest header on what is oldest, or an area whose CRC is
+    wrong, if it may hold two copies. *)
+Inductive pick := Newest | Oldest | Header.
+Definition picked {A} (k : pick) (x : A) (m : list A) : A := match k with Newest => hd x m | _ => last m x end.
+Definition picked_page (pr : Faults.protection) (k : pick) (m : list three) : three :=
+  match pr, k with
+  | Faults.Atomic, _ | _, Newest | _, Oldest => picked k blank m
+  | _, Header => hd 0 (hd blank m) :: tl (last m blank)
+  end.
+Definition picked_area (k : pick) (m : list (option three)) : option three :=
+  match k, m with
+  | Header, Some p :: older => if forallb (fun q => match q with Some q => same p q | None => false end) older then Some p else None
+  | _, _ => picked k None m
+  end.
+Definition loss (pr : Faults.protection) (l d a c : pick) (w : world) : Faults.event nat nat :=
+  let v := Faults.dev (Faults.now w) in
+  Faults.PowerLoss (Faults.Contents (fun n => picked l None (Faults.may (Faults.log v n)))
+    (picked_page pr d (Faults.may (Faults.data v))) (picked_area a (Faults.may (Faults.area v)))
+    (picked c (Faults.Control 0 1) (Faults.may (Faults.ctl v)))).
+
+(** What the theorems say of a store whose process runs. *)
+Definition as_promised (w : world) : bool :=
+  let s := Faults.now w in
+  let n := Faults.insert (Faults.proc s) in
+  match Faults.program w with
+  | None => false
+  | Some _ => (Faults.acked s <=? n) && (n <=? List.length (Faults.made s)) &&
+      same (Faults.mem (Faults.proc s)) (Faults.state newer blank (Faults.made s) n)
+  end.
+
+(** A change that is written back; a checkpoint with a change in it; one more is written back.  Operation [n] fails. *)
+Definition fails_at (pr : Faults.protection) (n : nat) : world :=
+  lives pr (Faults.new blank)
+    ([Faults.Change 5; Faults.Flush] ++ works 3 ++ [Faults.WriteBack] ++ works 8 ++ [Faults.Change 7; Faults.BeginCheckpoint; Faults.Change 8;
+      Faults.ChangeElsewhere; Faults.EndCheckpoint] ++ works n ++ [Faults.Change 6; Faults.WriteBack] ++ works (n - 14) ++ [Faults.Fail; Faults.Kill]).
+(** Recovery works for m operations.  Then the power fails, and recovery reads again; it ends, the power fails again. *)
+Definition survives (pr : Faults.protection) (n m : nat) (l d a c : pick) : bool :=
+  let w := lives pr (fails_at pr n) (Faults.Recover :: works m) in
+  let x := lives pr w [loss pr l d a c w; Faults.Recover] in
+  let y := lives pr x (works 30 ++ [Faults.Change 9; Faults.Flush] ++ works 3) in
+  let z := lives pr y [loss pr Oldest d Oldest Oldest y; Faults.Recover] in
+  as_promised w && as_promised x && as_promised y && as_promised z.
+Definition all_survive (pr : Faults.protection) : bool :=
+  forallb (fun n => forallb (fun m =>
+    survives pr n m Oldest Newest Oldest Oldest && survives pr n m Newest Header Oldest Newest &&
+    survives pr n m Oldest Header Newest Oldest && survives pr n m Oldest Oldest Newest Newest &&
+    survives pr n m Newest Header Header Newest) (seq 0 20)) (seq 0 24).
+
 (** ** The instances: hypotheses and conclusions of the theorems *)
 Record instance := Instance { claim : string; hypothesis : bool; conclusion : bool }.
 Definition holds (i : instance) : bool := hypothesis i && conclusion i.
@@ -73,4 +130,5 @@ Definition instances : list instance :=
    Instance "durable_records_are_found" true (forallb found_b [0; 1; 3; 5]);
    Instance "images_restore" true (forallb images_b [1; 2; 4; 5]);
    Instance "double_write_restores_in_the_area" true (forallb (fun old => double_b old (S old) 4) [0; 1; 2; 3]);
-   Instance "atomic_writes_restore" true (forallb (fun old => atomic_b old 4) [0; 1; 2; 3; 4])].
+   Instance "atomic_writes_restore" true (forallb (fun old => atomic_b old 4) [0; 1; 2; 3; 4]);
+   Instance "what_was_promised_survives" true (forallb all_survive [Faults.Images; Faults.DoubleWrite; Faults.Atomic])].

@@ -2,6 +2,7 @@
 (** * Witnesses: the hypotheses can be met, and without a protection a torn page stays torn *)
 From Coq Require Import ZArith Arith List Bool Lia Permutation.
 From Pgquern.tornpage Require Import Checksum ChecksumFacts Recovery RecoveryFacts Instances.
+From Pgquern.tornpage Require Faults Survives.
 Import ListNotations.
 
 Lemma length_of_state j : length (state_of j) = 3.
@@ -53,6 +54,28 @@ Theorem without_protection_a_mixture_stays :
 Proof.
   split; [exact torn_page_is_left|]. intros j E. assert (J := f_equal lsn_of E). rewrite lsn_of_state in J.
   vm_compute in J. subst j. vm_compute in E. discriminate.
+Qed.
+
+(** A sync of the log fails, and recovery finds the record in the kernel's cache; the next sync works, and the power fails. *)
+Definition kept_of_two : Faults.contents nat nat :=
+  Faults.Contents (fun n => if n =? 1 then Some (Faults.Record 1 (Faults.Image [1; 7; 0]))
+    else if n =? 2 then Some (Faults.Record 2 (Faults.Image [2; 8; 7])) else None) [1; 7; 0] None (Faults.Control 1 2).
+Definition life_of_faults : list (Faults.event nat nat) :=
+  [Faults.Change 7; Faults.Flush; Faults.Go; Faults.Fail; Faults.Recover] ++ works 30 ++ [Faults.Change 8; Faults.Flush] ++ works 3 ++
+  [Faults.PowerLoss kept_of_two; Faults.Recover] ++ works 30.
+
+(** The hypotheses of the theorems on faults can be met, by a life that ends with an open store and two changes that are
+    promised, of which the first was in the kernel's cache alone when recovery read it. *)
+Theorem a_life_of_faults_is_allowed :
+  (forall n d p, lsn_of (newer n d p) = n) /\ lsn_of blank = 0 /\
+  Faults.all_allowed Faults.Images room_of_log lsn_of newer (Faults.new blank) life_of_faults /\
+  let w := lives Faults.Images (Faults.new blank) life_of_faults in
+  Faults.program w = Some [] /\ Faults.acked (Faults.now w) = 2 /\ Faults.mem (Faults.proc (Faults.now w)) = [2; 8; 7].
+Proof.
+  split; [reflexivity|]. split; [reflexivity|]. split; [|repeat split; vm_compute; reflexivity].
+  vm_compute. repeat (split; [exact I|]). split; [|repeat (split; [exact I|]); exact I].
+  split; [intros [|[|[|n]]]; left; now left|]. split; [|split; [left; now left|now left]].
+  split; [exists [1; 7; 0]; split; [now left|reflexivity]|]. intros i s E. exists [1; 7; 0]. split; [now left|exact E].
 Qed.
 
 (** Rows of four words meet the hypotheses of the checksum's theorems, in an order of columns that is not the plain one. *)

@@ -8,13 +8,14 @@ CONSTANTS Changes, Crashes
 VARIABLE crashes
 mcvars == <<vars, crashes>>
 
-\* So many changes in all, and so many crashes.
+\* So many changes in all, and so many kills, power losses and failures of the control file.
 MCInit == Init /\ crashes = 0
 MCNext ==
-    \/ crashes < Crashes /\ Crash /\ crashes' = crashes + 1
+    \/ crashes < Crashes /\ (PowerLoss \/ Kill \/ ControlFails) /\ crashes' = crashes + 1
     \/ next <= Changes /\ Change /\ UNCHANGED crashes
     \/ /\ \/ WriteLog \/ SyncLog \/ Acknowledge \/ WriteArea \/ SyncArea \/ WriteInPlace \/ SyncPage
-          \/ BeginCheckpoint \/ PageWritten \/ EndCheckpoint \/ Restore \/ Replay \/ EndRecovery
+          \/ BeginCheckpoint \/ PageWritten \/ EndCheckpoint \/ Forget \/ Evict
+          \/ Read \/ WriteLogAgain \/ SyncLogAgain \/ WriteAreaAgain \/ EndRecovery
        /\ UNCHANGED crashes
 MCSpec == MCInit /\ [][MCNext]_mcvars
 
@@ -27,6 +28,14 @@ Never == FALSE
 Always == TRUE
 \* The copy in the area need not be durable before the page is written in place.
 WhileInArea == stage \in {"area", "safe"}
+\* Two changes are the same.
+SameChange == next
+\* A sync of the page that writes nothing.
+SyncsNothing ==
+    /\ Writing /\ unsynced /\ stage = "idle"
+    /\ cache' = {} /\ unsynced' = FALSE
+    /\ UNCHANGED <<phase, mem, first, wal, wrote, flushed, stage, copy, redo, checkpoint, disk, seen, areafile, logfile,
+                   controlfile, promise>>
 \* An image only once a change after the checkpoint has made none.
 AtTheSecond == mem[1].lsn > redo
 \* The redo point is taken when the page has been written.
@@ -37,11 +46,14 @@ ByTheHeader(record) == record.epoch # 0
 \* Promised as soon as it was given to the system.
 AsWritten == wrote
 \* The epoch stays.
-SameEpoch == control.epoch
+SameEpoch == seencontrol.epoch
 \* A checkpoint counts a page as written that is older.
-AnyPage(lsn) == stage = "idle"
+AnyPage(lsn) == TRUE
 \* The device tears also where it claims to be atomic.
 TearsAlways == TRUE
+\* Recovery relies on the log, or on pages, that it has read.
+NoPositions(from, to) == {}
+IfOlder(from, to) == IF seen # mem' THEN from ELSE 0
 \* More changes are promised than there were.
 MoreThanAll == Len(history) + 1
 
@@ -53,4 +65,8 @@ NeverTornRecord == phase = "down" => \A p \in Positions : disklog[p].payload \/ 
 NeverStale == phase = "up" => \A p \in Positions : disklog[p].epoch \in {0, control.epoch} \/ p <= Len(wal)
 NeverImageAfterImage == ~\E p, q \in 1..Len(wal) : p < q /\ wal[p].image /\ wal[q].image
 NeverCrashInRecovery == ~(phase = "replayed" /\ crashes = 2 /\ cache # {})
+\* What is read is not durable, and no sync will make it so.
+NeverForgotten == phase = "read" => seen = disk \/ cache # {}
+NeverForgottenLog == phase = "read" => seenlog = disklog \/ logcache # {}
+NeverForgottenControl == phase = "read" => seencontrol = control
 =============================================================================

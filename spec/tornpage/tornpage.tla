@@ -1,20 +1,28 @@
 \* SPDX-License-Identifier: PostgreSQL
 ------------------------------ MODULE tornpage ------------------------------
-(* A page of several sectors, its log, and a crash that keeps any subset of *)
-(* what is not durable yet.                                                 *)
+(* A page of several sectors, its log, a kill after which the kernel's      *)
+(* cache is still there, and a power loss that keeps any subset of what is  *)
+(* not durable yet.                                                         *)
 (*                                                                          *)
 (* What is modelled: changes to one page; the log, whose records tear too;  *)
 (* writes of the page in place, a double-write area, a device that writes   *)
-(* the whole page or nothing; checkpoints spread over time; crash; recovery *)
-(* in steps, with crashes in it. A sector holds the page's state of when it *)
-(* was written: the change it contains, and its LSN.                        *)
+(* the whole page or nothing; checkpoints spread over time; kill and power  *)
+(* loss; failed syncs, after which the kernel has forgotten what was        *)
+(* written: it is read, until it is evicted, and never becomes durable;     *)
+(* recovery in steps, with faults in it. A sector holds the page's state of *)
+(* when it was written: the change it contains, and its LSN.                *)
 (* What is simplified: one page; a record is one position of the log, with  *)
-(* a header and a payload that tear apart; the control file is one sector.  *)
+(* a header and a payload that tear apart; the control file is one sector;  *)
+(* a write is cut by a power loss only; a failed sync ends the process, so  *)
+(* it is a kill, and then the kernel forgets. The kernel also forgets when  *)
+(* no process is there to be told.                                          *)
 (* The checksum of a page, and the CRC of a record, see every difference.   *)
 (* How to break it: write in place before the area is durable               *)
 (* (PlaceAllowed), let a record be valid by its header (IsValid), take the  *)
 (* redo point at the end (RedoAtBegin, RedoAtEnd), log no image at the      *)
-(* first change (NeedsImage), or let recovery keep the epoch (NextEpoch).   *)
+(* first change (NeedsImage), let recovery keep the epoch (NextEpoch), or   *)
+(* rely on what it read and has not written (LogAgain, AreaAgain,           *)
+(* FirstAfter).                                                             *)
 EXTENDS Integers, Sequences, FiniteSets
 
 CONSTANTS
@@ -23,30 +31,40 @@ CONSTANTS
     Positions     \* 1..n, of the log
 
 VARIABLES
-    phase,      \* "up", "down", "restored" (recovery has read the area), "replayed" (and the log)
+    phase,      \* "up", "down"; recovery: "read", "again" (the log is written again), "logged", "replayed"
     mem,        \* the page in memory: sector -> content
+    first,      \* LSN of its first change that is not written back; 0: none
+    unsynced,   \* it was written in place since the last sync, or that is not known
     wal,        \* the log in memory, from the first position on
     wrote,      \* so many records were given to the system
     flushed,    \* so many were synced
-    disklog,    \* position -> what is durable there
-    disk,       \* the page on the device: sector -> durable content
-    cache,      \* contents of the page that were written and not synced
-    area,       \* the same two for the double-write area
-    areacache,
     stage,      \* of writing the page: "idle", "area" (written there), "safe" (and synced)
-    copy,       \* what is being written
+    copy,       \* what is being written; in recovery, what the area gave back
     redo,       \* where the replay would begin after the checkpoint that has begun
     checkpoint, \* "none", "begun", "written"
+    disk,       \* the page on the device: sector -> durable content
+    cache,      \* contents of the page that were written and are not durable, and may become so
+    seen,       \* sector -> what is read
+    area,       \* the same three for the double-write area
+    areacache,
+    seenarea,
+    disklog,    \* position -> what is durable there
+    logcache,   \* positions that were written and are not durable, and may become so
+    seenlog,    \* position -> what is read
     control,    \* durable: where the replay begins, and the epoch
+    seencontrol,\* what is read
     history,    \* the changes that the page has had, in their order
     acked,      \* so many of them were promised to be durable
     next        \* the number of the next change: never used twice
 
-vars == <<phase, mem, wal, wrote, flushed, disklog, disk, cache, area, areacache, stage, copy, redo, checkpoint,
-          control, history, acked, next>>
-logvars == <<wal, wrote, flushed, disklog>>
-pagevars == <<disk, cache, area, areacache, stage, copy>>
+memory == <<mem, first, unsynced, wal, wrote, flushed, stage, copy, redo, checkpoint>>
+pagefile == <<disk, cache, seen>>
+areafile == <<area, areacache, seenarea>>
+logfile == <<disklog, logcache, seenlog>>
+controlfile == <<control, seencontrol>>
+files == <<pagefile, areafile, logfile, controlfile>>
 promise == <<history, acked, next>>
+vars == <<phase, memory, files, promise>>
 
 Junk == -1
 Empty == [v |-> 0, lsn |-> 0]
@@ -54,163 +72,224 @@ Whole(content) == [s \in Sectors |-> content]
 IsWhole(page) == \A s, t \in Sectors : page[s] = page[t]
 Blank == [image |-> FALSE, v |-> 0, prev |-> 0, epoch |-> 0, payload |-> FALSE]
 Contents == [v : Int, lsn : Nat]
+Records == [image : BOOLEAN, v : Nat, prev : Int, epoch : Nat, payload : BOOLEAN]
+Controls == [redo : Nat, epoch : Nat]
 
 TypeOK ==
-    /\ phase \in {"up", "down", "restored", "replayed"}
-    /\ mem \in [Sectors -> Contents]
+    /\ phase \in {"up", "down", "read", "again", "logged", "replayed"}
+    /\ mem \in [Sectors -> Contents] /\ first \in Nat /\ unsynced \in BOOLEAN
     /\ wrote \in 0..Len(wal) /\ flushed \in 0..wrote
-    /\ disk \in [Sectors -> Contents] /\ area \in [Sectors -> Contents]
-    /\ stage \in {"idle", "area", "safe"}
+    /\ stage \in {"idle", "area", "safe"} /\ copy \in Contents
     /\ checkpoint \in {"none", "begun", "written"}
-    /\ control.redo <= redo
+    /\ \A page \in {disk, seen, area, seenarea} : page \in [Sectors -> Contents]
+    /\ cache \subseteq Contents /\ areacache \subseteq Contents
+    /\ disklog \in [Positions -> Records] /\ seenlog \in [Positions -> Records] /\ logcache \subseteq Positions
+    /\ control \in Controls /\ seencontrol \in Controls
+    /\ phase # "down" => seencontrol.redo <= redo
     /\ acked \in 0..Len(history)
 
-Init ==
-    /\ phase = "up"
-    /\ mem = Whole(Empty) /\ disk = mem /\ area = mem
+Nothing ==
+    /\ mem = Whole(Empty) /\ first = 0 /\ unsynced = FALSE
     /\ wal = <<>> /\ wrote = 0 /\ flushed = 0
-    /\ disklog = [p \in Positions |-> Blank]
-    /\ cache = {} /\ areacache = {}
-    /\ stage = "idle" /\ copy = Empty
-    /\ redo = 0 /\ checkpoint = "none"
-    /\ control = [redo |-> 0, epoch |-> 1]
+    /\ stage = "idle" /\ copy = Empty /\ redo = 0 /\ checkpoint = "none"
+
+Init ==
+    /\ phase = "up" /\ Nothing
+    /\ disk = Whole(Empty) /\ seen = disk /\ cache = {}
+    /\ area = disk /\ seenarea = disk /\ areacache = {}
+    /\ disklog = [p \in Positions |-> Blank] /\ seenlog = disklog /\ logcache = {}
+    /\ control = [redo |-> 0, epoch |-> 1] /\ seencontrol = control
     /\ history = <<>> /\ acked = 0 /\ next = 1
 
 -----------------------------------------------------------------------------
 \* Rules that broken models replace.
 NeedsImage == mem[1].lsn <= redo
 LogIsDurable == flushed >= mem[1].lsn
-AreaAllowed == cache = {}
+AreaAllowed == ~unsynced
+AreaIsFree == stage = "idle"
+NextChange == next + 1
 PlaceAllowed == stage = "safe"
 RedoAtBegin == Len(wal)
 RedoAtEnd == redo
-PageIsDurable == cache = {}
+PageIsDurable == ~unsynced
+WrittenUpTo(lsn) == first = 0 \/ first > lsn
 AckedBy == flushed
 IsValid(record) == record.payload
-NextEpoch == control.epoch + 1
-AreaCounts == IsWhole(area)
+NextEpoch == seencontrol.epoch + 1
+AreaCounts == IsWhole(seenarea)
 Tearing == Protection # "atomic"
+LogAgain(from, to) == {p \in Positions : from <= p /\ p <= to}
+AreaAgain == TRUE
+FirstAfter(from, to) == IF from <= to THEN from ELSE 0
 
 -----------------------------------------------------------------------------
 \* The log.
 Change ==
-    /\ phase = "up" /\ Len(wal) + 1 \in Positions
+    /\ phase = "up" /\ stage = "idle" /\ Len(wal) + 1 \in Positions
     /\ LET lsn == Len(wal) + 1
            image == Protection = "images" /\ NeedsImage
-       IN /\ wal' = Append(wal, [image |-> image, v |-> next, prev |-> mem[1].v, epoch |-> control.epoch,
+       IN /\ wal' = Append(wal, [image |-> image, v |-> next, prev |-> mem[1].v, epoch |-> seencontrol.epoch,
                                  payload |-> TRUE])
           /\ mem' = Whole([v |-> next, lsn |-> lsn])
-    /\ history' = Append(history, next) /\ next' = next + 1
-    /\ UNCHANGED <<phase, wrote, flushed, disklog, pagevars, redo, checkpoint, control, acked>>
+          /\ first' = IF first = 0 THEN lsn ELSE first
+    /\ history' = Append(history, next) /\ next' = NextChange
+    /\ UNCHANGED <<phase, unsynced, wrote, flushed, stage, copy, redo, checkpoint, files, acked>>
 
 WriteLog ==
     /\ phase = "up" /\ wrote < Len(wal)
     /\ wrote' = Len(wal)
-    /\ UNCHANGED <<phase, mem, wal, flushed, disklog, pagevars, redo, checkpoint, control, promise>>
+    /\ seenlog' = [p \in Positions |-> IF wrote < p /\ p <= Len(wal) THEN wal[p] ELSE seenlog[p]]
+    /\ logcache' = logcache \union {p \in Positions : wrote < p /\ p <= Len(wal)}
+    /\ UNCHANGED <<phase, mem, first, unsynced, wal, flushed, stage, copy, redo, checkpoint, pagefile, areafile, disklog,
+                   controlfile, promise>>
+
+\* A sync makes durable what was written; of what was forgotten it says nothing.
+Synced == [p \in Positions |-> IF p \in logcache THEN seenlog[p] ELSE disklog[p]]
 
 SyncLog ==
     /\ phase = "up" /\ flushed < wrote
     /\ flushed' = wrote
-    /\ disklog' = [p \in Positions |-> IF p <= wrote THEN wal[p] ELSE disklog[p]]
-    /\ UNCHANGED <<phase, mem, wal, wrote, pagevars, redo, checkpoint, control, promise>>
+    /\ disklog' = Synced /\ logcache' = {}
+    /\ UNCHANGED <<phase, mem, first, unsynced, wal, wrote, stage, copy, redo, checkpoint, pagefile, areafile, seenlog,
+                   controlfile, promise>>
 
 \* A flush returns: all changes up to there are promised. History starts at the first position of the log.
 Acknowledge ==
     /\ phase = "up" /\ acked < AckedBy
     /\ acked' = AckedBy
-    /\ UNCHANGED <<phase, mem, logvars, pagevars, redo, checkpoint, control, history, next>>
+    /\ UNCHANGED <<phase, memory, files, history, next>>
 
 -----------------------------------------------------------------------------
 \* The page, while the server is up or ends its recovery.
 Writing == phase \in {"up", "replayed"}
-Dirty == mem[1] \notin cache /\ (mem # disk \/ cache # {})
+Dirty == first # 0
 
 WriteArea ==
-    /\ Writing /\ Protection = "double" /\ stage = "idle" /\ Dirty /\ LogIsDurable /\ AreaAllowed
-    /\ areacache' = areacache \union {mem[1]}
+    /\ Writing /\ Protection = "double" /\ AreaIsFree /\ Dirty /\ LogIsDurable /\ AreaAllowed
+    /\ areacache' = areacache \union {mem[1]} /\ seenarea' = Whole(mem[1])
     /\ copy' = mem[1] /\ stage' = "area"
-    /\ UNCHANGED <<phase, mem, logvars, disk, cache, area, redo, checkpoint, control, promise>>
+    /\ UNCHANGED <<phase, mem, first, unsynced, wal, wrote, flushed, redo, checkpoint, pagefile, area, logfile,
+                   controlfile, promise>>
 
 SyncArea ==
     /\ Writing /\ stage = "area"
-    /\ area' = Whole(copy) /\ areacache' = {} /\ stage' = "safe"
-    /\ UNCHANGED <<phase, mem, logvars, disk, cache, copy, redo, checkpoint, control, promise>>
+    /\ area' = IF areacache = {} THEN area ELSE seenarea
+    /\ areacache' = {} /\ stage' = "safe"
+    /\ UNCHANGED <<phase, mem, first, unsynced, wal, wrote, flushed, copy, redo, checkpoint, pagefile, seenarea, logfile,
+                   controlfile, promise>>
+
+InPlace(content) ==
+    /\ cache' = cache \union {content} /\ seen' = Whole(content)
+    /\ first' = IF content = mem[1] THEN 0 ELSE first
+    /\ unsynced' = TRUE
 
 WriteInPlace ==
     /\ Writing
     /\ IF Protection = "double"
-       THEN PlaceAllowed /\ cache' = cache \union {copy} /\ stage' = "idle"
-       ELSE Dirty /\ LogIsDurable /\ cache' = cache \union {mem[1]} /\ stage' = stage
-    /\ UNCHANGED <<phase, mem, logvars, disk, area, areacache, copy, redo, checkpoint, control, promise>>
-
-\* Of several writes since the last sync the last one is what the device then holds: the one with the highest LSN.
-Latest == CHOOSE c \in cache : \A d \in cache : d.lsn <= c.lsn
+       THEN PlaceAllowed /\ InPlace(copy) /\ stage' = "idle"
+       ELSE Dirty /\ LogIsDurable /\ InPlace(mem[1]) /\ stage' = stage
+    /\ UNCHANGED <<phase, mem, wal, wrote, flushed, copy, redo, checkpoint, disk, areafile, logfile, controlfile, promise>>
 
 SyncPage ==
-    /\ Writing /\ cache # {}
-    /\ disk' = Whole(Latest) /\ cache' = {}
-    /\ UNCHANGED <<phase, mem, logvars, area, areacache, stage, copy, redo, checkpoint, control, promise>>
+    /\ Writing /\ unsynced /\ stage = "idle"
+    /\ disk' = IF cache = {} THEN disk ELSE seen
+    /\ cache' = {} /\ unsynced' = FALSE
+    /\ UNCHANGED <<phase, mem, first, wal, wrote, flushed, stage, copy, redo, checkpoint, seen, areafile, logfile,
+                   controlfile, promise>>
 
 -----------------------------------------------------------------------------
 \* A checkpoint: the redo point, then the page if it was changed before that, then the control file.
 BeginCheckpoint ==
-    /\ phase = "up" /\ checkpoint = "none" /\ Len(wal) > control.redo
+    /\ phase = "up" /\ checkpoint = "none" /\ Len(wal) > seencontrol.redo
     /\ redo' = RedoAtBegin /\ checkpoint' = "begun"
-    /\ UNCHANGED <<phase, mem, logvars, pagevars, control, promise>>
-
-\* What the page needs to contain: the last change at or before the point that was taken.
-WrittenUpTo(lsn) ==
-    /\ stage = "idle"
-    /\ \E c \in cache \union {disk[1]} : c.lsn >= IF mem[1].lsn <= lsn THEN mem[1].lsn ELSE lsn
+    /\ UNCHANGED <<phase, mem, first, unsynced, wal, wrote, flushed, stage, copy, files, promise>>
 
 PageWritten ==
-    /\ phase = "up" /\ checkpoint = "begun" /\ WrittenUpTo(redo)
+    /\ phase = "up" /\ checkpoint = "begun" /\ stage = "idle" /\ WrittenUpTo(redo)
     /\ checkpoint' = "written"
-    /\ UNCHANGED <<phase, mem, logvars, pagevars, redo, control, promise>>
+    /\ UNCHANGED <<phase, mem, first, unsynced, wal, wrote, flushed, stage, copy, redo, files, promise>>
 
 EndCheckpoint ==
     /\ phase = "up" /\ checkpoint = "written" /\ PageIsDurable
-    /\ control' = [control EXCEPT !.redo = RedoAtEnd]
+    /\ control' = [seencontrol EXCEPT !.redo = RedoAtEnd] /\ seencontrol' = control'
     /\ redo' = RedoAtEnd
     /\ checkpoint' = "none"
-    /\ UNCHANGED <<phase, mem, logvars, pagevars, promise>>
+    /\ UNCHANGED <<phase, mem, first, unsynced, wal, wrote, flushed, stage, copy, pagefile, areafile, logfile, promise>>
 
 -----------------------------------------------------------------------------
-\* A crash: each sector, by itself, has its durable content or that of a write since.
+\* Faults. A power loss: each sector, by itself, has its durable content or that of a write since.
 After(durable, written, tears) ==
     IF tears
     THEN {page \in [Sectors -> {durable[s] : s \in Sectors} \union written] :
             \A s \in Sectors : page[s] \in {durable[s]} \union written}
     ELSE {durable} \union {Whole(c) : c \in written}
 
-\* Of a record that was not synced: nothing, the header with an older payload, or all.
-LogsAfter ==
-    {log \in [Positions -> {disklog[p] : p \in Positions} \union {wal[p] : p \in 1..wrote}
-                           \union {[wal[p] EXCEPT !.payload = FALSE] : p \in 1..wrote}] :
-        \A p \in Positions :
-            IF p \in (flushed + 1)..wrote
-            THEN log[p] \in {disklog[p], wal[p], [wal[p] EXCEPT !.payload = FALSE]}
-            ELSE log[p] = disklog[p]}
+\* Of a record that was not synced: nothing, the header with an older payload, or all. The same one over itself cannot tear.
+RecordsAfter(p) ==
+    IF p \in logcache /\ seenlog[p] # disklog[p]
+    THEN {disklog[p], seenlog[p], [seenlog[p] EXCEPT !.payload = FALSE]}
+    ELSE {disklog[p]}
+LogsAfter == {log \in [Positions -> UNION {RecordsAfter(p) : p \in Positions}] :
+                 \A p \in Positions : log[p] \in RecordsAfter(p)}
 
-Crash ==
+MemoryLost ==
     /\ phase' = "down"
-    /\ disk' \in After(disk, cache, Tearing)
-    /\ area' \in After(area, areacache, TRUE)
-    /\ disklog' \in LogsAfter
-    /\ cache' = {} /\ areacache' = {} /\ stage' = "idle" /\ copy' = Empty
-    /\ mem' = Whole(Empty) /\ wal' = <<>> /\ wrote' = 0 /\ flushed' = 0
-    /\ redo' = control.redo /\ checkpoint' = "none"
-    /\ UNCHANGED <<control, promise>>
+    /\ mem' = Whole(Empty) /\ first' = 0 /\ unsynced' = FALSE
+    /\ wal' = <<>> /\ wrote' = 0 /\ flushed' = 0
+    /\ stage' = "idle" /\ copy' = Empty /\ redo' = 0 /\ checkpoint' = "none"
+    /\ UNCHANGED promise
+
+PowerLoss ==
+    /\ MemoryLost
+    /\ disk' \in After(disk, cache, Tearing) /\ cache' = {} /\ seen' = disk'
+    /\ area' \in After(area, areacache, TRUE) /\ areacache' = {} /\ seenarea' = area'
+    /\ disklog' \in LogsAfter /\ logcache' = {} /\ seenlog' = disklog'
+    /\ seencontrol' = control /\ UNCHANGED control
+
+\* The process ends; the files are read as they were written. So it is where a sync fails.
+Kill ==
+    /\ phase # "down" /\ MemoryLost
+    /\ UNCHANGED files
+
+\* The control file's sync fails: the new one is read, and not durable.
+ControlFails ==
+    /\ \/ phase = "up" /\ checkpoint = "written" /\ PageIsDurable
+          /\ seencontrol' = [seencontrol EXCEPT !.redo = RedoAtEnd]
+       \/ phase = "replayed" /\ stage = "idle" /\ PageIsDurable /\ ~Dirty
+          /\ seencontrol' = [redo |-> redo, epoch |-> NextEpoch]
+    /\ MemoryLost
+    /\ UNCHANGED <<pagefile, areafile, logfile, control>>
+
+\* A sync has failed, or the kernel's own write of what an ended process has left: pages are marked as clean.
+Forget ==
+    /\ phase = "down"
+    /\ \/ /\ cache # {} /\ cache' = {} /\ disk' \in After(disk, cache, Tearing)
+          /\ UNCHANGED <<seen, areafile, logfile>>
+       \/ /\ areacache # {} /\ areacache' = {} /\ area' \in After(area, areacache, TRUE)
+          /\ UNCHANGED <<seenarea, pagefile, logfile>>
+       \/ /\ logcache # {} /\ logcache' = {} /\ disklog' \in LogsAfter
+          /\ UNCHANGED <<seenlog, pagefile, areafile>>
+    /\ UNCHANGED <<phase, memory, controlfile, promise>>
+
+\* What was forgotten is read from the device again.
+Evict ==
+    /\ phase = "down"
+    /\ \/ /\ cache = {} /\ seen # disk
+          /\ seen' \in {[s \in Sectors |-> IF s \in gone THEN disk[s] ELSE seen[s]] :
+                            gone \in IF Tearing THEN SUBSET Sectors ELSE {Sectors}}
+          /\ UNCHANGED <<disk, cache, areafile, logfile, controlfile>>
+       \/ /\ areacache = {} /\ seenarea # area
+          /\ seenarea' \in {[s \in Sectors |-> IF s \in gone THEN area[s] ELSE seenarea[s]] : gone \in SUBSET Sectors}
+          /\ UNCHANGED <<pagefile, area, areacache, logfile, controlfile>>
+       \/ /\ logcache = {} /\ seenlog # disklog
+          /\ seenlog' \in {[p \in Positions |-> IF p \in gone THEN disklog[p] ELSE seenlog[p]] : gone \in SUBSET Positions}
+          /\ UNCHANGED <<pagefile, areafile, disklog, logcache, controlfile>>
+       \/ /\ seencontrol' = control
+          /\ UNCHANGED <<pagefile, areafile, logfile, control>>
+    /\ UNCHANGED <<phase, memory, promise>>
 
 -----------------------------------------------------------------------------
-\* Recovery. The area gives the page back, if it holds it whole.
-Restore ==
-    /\ phase = "down"
-    /\ disk' = IF Protection = "double" /\ AreaCounts /\ area[1] # Empty THEN area ELSE disk
-    /\ phase' = "restored"
-    /\ UNCHANGED <<mem, logvars, cache, area, areacache, stage, copy, redo, checkpoint, control, promise>>
-
-\* A record on a page. A change of a page that is no whole page reaches the header alone.
+\* Recovery. A record on a page. A change of a page that is no whole page reaches the header alone.
 Apply(page, p, record) ==
     LET content == [v |-> IF ~record.payload THEN Junk
                           ELSE IF record.image \/ page[1].v = record.prev THEN record.v ELSE Junk,
@@ -221,46 +300,111 @@ Apply(page, p, record) ==
        ELSE [page EXCEPT ![1] = content]
 
 RECURSIVE ReplayFrom(_, _)
-Replayable(p) == p \in Positions /\ disklog[p].epoch = control.epoch /\ IsValid(disklog[p])
-ReplayFrom(page, p) == IF Replayable(p) THEN ReplayFrom(Apply(page, p, disklog[p]), p + 1) ELSE page
+Replayable(p) == p \in Positions /\ seenlog[p].epoch = seencontrol.epoch /\ IsValid(seenlog[p])
+ReplayFrom(page, p) == IF Replayable(p) THEN ReplayFrom(Apply(page, p, seenlog[p]), p + 1) ELSE page
 RECURSIVE EndFrom(_)
 EndFrom(p) == IF Replayable(p) THEN EndFrom(p + 1) ELSE p - 1
 
-Replay ==
-    /\ phase = "restored"
-    /\ LET end == EndFrom(control.redo + 1)
-       IN /\ mem' = ReplayFrom(disk, control.redo + 1)
-          /\ wal' = [p \in 1..end |-> disklog[p]]
+\* All files are read, and nothing is written. The area gives the page back, if it holds it whole.
+Read ==
+    /\ phase = "down"
+    /\ LET end == EndFrom(seencontrol.redo + 1)
+           restored == Protection = "double" /\ AreaCounts /\ seenarea[1] # Empty
+       IN /\ mem' = ReplayFrom(IF restored THEN seenarea ELSE seen, seencontrol.redo + 1)
+          /\ copy' = IF restored THEN seenarea[1] ELSE Empty
+          /\ wal' = [p \in 1..end |-> seenlog[p]]
           /\ wrote' = end /\ flushed' = end
           /\ redo' = end
+          /\ first' = FirstAfter(seencontrol.redo + 1, end)
+    /\ unsynced' = TRUE
+    /\ phase' = "read"
+    /\ UNCHANGED <<stage, checkpoint, files, promise>>
+
+\* What was read need not be durable: it is written again. The control file, then the log, before any page.
+WriteLogAgain ==
+    /\ phase = "read"
+    /\ control' = seencontrol
+    /\ logcache' = logcache \union LogAgain(seencontrol.redo + 1, Len(wal))
+    /\ phase' = "again"
+    /\ UNCHANGED <<memory, pagefile, areafile, disklog, seenlog, seencontrol, promise>>
+
+SyncLogAgain ==
+    /\ phase = "again"
+    /\ disklog' = Synced /\ logcache' = {}
+    /\ phase' = "logged"
+    /\ UNCHANGED <<memory, pagefile, areafile, seenlog, controlfile, promise>>
+
+\* The area as it was read, then its page: so the area can be used again.
+WriteAreaAgain ==
+    /\ phase = "logged"
+    /\ IF copy # Empty
+       THEN IF AreaAgain
+            THEN /\ areacache' = areacache \union {copy} /\ stage' = "area"
+                 /\ UNCHANGED <<area, seenarea>>
+            ELSE /\ stage' = "safe" /\ UNCHANGED areafile
+       ELSE UNCHANGED <<areafile, stage>>
     /\ phase' = "replayed"
-    /\ UNCHANGED <<disklog, pagevars, checkpoint, control, promise>>
+    /\ UNCHANGED <<mem, first, unsynced, wal, wrote, flushed, copy, redo, checkpoint, pagefile, logfile, controlfile,
+                   promise>>
 
 \* Once the page is durable, a new epoch begins. The changes that were lost are none of its history.
 EndRecovery ==
-    /\ phase = "replayed" /\ stage = "idle" /\ PageIsDurable /\ disk = mem
-    /\ control' = [redo |-> redo, epoch |-> NextEpoch]
+    /\ phase = "replayed" /\ stage = "idle" /\ PageIsDurable /\ ~Dirty
+    /\ control' = [redo |-> redo, epoch |-> NextEpoch] /\ seencontrol' = control'
     /\ history' = SubSeq(history, 1, Len(wal)) /\ acked' = Len(wal)
     /\ phase' = "up"
-    /\ UNCHANGED <<mem, logvars, pagevars, redo, checkpoint, next>>
+    /\ UNCHANGED <<memory, pagefile, areafile, logfile, next>>
 
 Next ==
     \/ Change \/ WriteLog \/ SyncLog \/ Acknowledge
     \/ WriteArea \/ SyncArea \/ WriteInPlace \/ SyncPage
     \/ BeginCheckpoint \/ PageWritten \/ EndCheckpoint
-    \/ Crash \/ Restore \/ Replay \/ EndRecovery
+    \/ PowerLoss \/ Kill \/ ControlFails \/ Forget \/ Evict
+    \/ Read \/ WriteLogAgain \/ SyncLogAgain \/ WriteAreaAgain \/ EndRecovery
 
 Spec == Init /\ [][Next]_vars
 
 -----------------------------------------------------------------------------
+Recovered == phase \in {"read", "again", "logged", "replayed", "up"}
 \* What recovery has found is no mixture of two states.
-NoMixture == phase \in {"replayed", "up"} => IsWhole(mem)
+NoMixture == Recovered => IsWhole(mem)
 \* It is a state that the page had, the last one or an earlier one; not one of a life before that was given up.
 WasThere ==
-    phase = "replayed" => \/ mem[1] = Empty
-                          \/ mem[1].lsn \in 1..Len(history) /\ mem[1].v = history[mem[1].lsn]
+    phase = "read" => \/ mem[1] = Empty
+                      \/ mem[1].lsn \in 1..Len(history) /\ mem[1].v = history[mem[1].lsn]
+\* It is not newer than the end of the log: recovery would refuse it as AHEAD.
+NotAhead == phase = "read" => mem[1].lsn <= Len(wal)
 \* It has all that was promised.
-DurableSurvives == phase \in {"replayed", "up"} => acked = 0 \/ mem[1].lsn >= acked
+DurableSurvives == Recovered => acked = 0 \/ mem[1].lsn >= acked
+\* Once a change was promised its record is durable, or a page that contains it.
+AckedIsDurable ==
+    phase = "up" => \A p \in 1..acked : \/ p <= control.redo
+                                        \/ disklog[p].payload /\ disklog[p].v = history[p]
+\* What was written back and synced is durable: the device's page is that in memory.
+SyncedIsDurable == phase = "up" /\ first = 0 /\ ~unsynced => disk = mem
 \* No page is ahead of the durable log, wherever it was written.
-LogFirst == \A c \in cache \union areacache : c.lsn <= flushed
+LogFirst ==
+    \A c \in cache \union areacache \union {disk[s] : s \in Sectors} \union {area[s] : s \in Sectors} :
+        c.lsn # 0 => disklog[c.lsn].payload /\ disklog[c.lsn].v = c.v
+\* Each change is a new one.
+ChangesAreNew ==
+    /\ \A i \in DOMAIN history : history[i] < next
+    /\ \A i, j \in DOMAIN history : i < j => history[i] < history[j]
+\* An image is logged with the first change after the redo point, and with no other.
+ImagesAreNeeded ==
+    [][phase = "up" /\ Len(wal') > Len(wal) =>
+         Len(wal') = Len(wal) + 1 /\ wal'[Len(wal')].image = (Protection = "images" /\ Len(wal) = redo)]_vars
+\* The area holds a copy until its page is written in place.
+CopyIsKept == [][phase' = phase /\ stage = "safe" => stage' \in {"safe", "idle"} /\ seenarea' = seenarea]_vars
+\* A sync of the page leaves nothing that is not durable, but for what was forgotten before.
+SyncLeavesNothing ==
+    [][phase' = phase /\ unsynced /\ ~unsynced' =>
+         cache' = {} /\ seen' = seen /\ disk' = (IF cache = {} THEN disk ELSE seen)]_vars
+\* Only what is flushed is promised, and no promise is taken back while the server is up.
+PromisesHold == [][phase = "up" /\ phase' = "up" => acked' >= acked /\ (acked' > acked => acked' <= flushed)]_vars
+\* An end of recovery that is durable begins a new epoch, after all of the log that it has replayed.
+RecoveryIsRecorded ==
+    [][phase = "replayed" /\ phase' = "up" =>
+         /\ control'.epoch > control.epoch /\ control'.redo = Len(wal) /\ seencontrol' = control'
+         /\ Len(history') = Len(wal) /\ acked' = Len(wal)]_vars
 =============================================================================

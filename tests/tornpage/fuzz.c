@@ -8,7 +8,7 @@
  * whether checksums are set right; then bytes, repeated until all pages are full.
  *
  * An input whose first byte is 128 or more damages the files of a store instead: recovery must find a store that works, or
- * name a torn page, or find no store. Then: a byte for the protection, one for what is done before; and three for each
+ * refuse, and then have written nothing. Then: a byte for the protection, one for what is done before; and three for each
  * damage: its place and the new byte.
  */
 #include "pgquern.h"
@@ -19,14 +19,16 @@
 
 enum { HEAD = 7, LANE_COUNT = 32 };
 
-static unsigned long long checksummed, refused_calls, verdict_counts[4], recovered, torn, ahead, no_store;
+static unsigned long long checksummed, refused_calls, verdict_counts[4], recovered, torn, ahead, no_store,
+    other_log;
 
 __attribute__((destructor)) static void print_tally(void)
 {
     fprintf(stderr, "tally: checksummed=%llu refused=%llu SOUND=%llu NEW=%llu CHECKSUM=%llu HEADER=%llu",
             checksummed, refused_calls, verdict_counts[0], verdict_counts[1], verdict_counts[2],
             verdict_counts[3]);
-    fprintf(stderr, " recovered=%llu torn=%llu AHEAD=%llu no_store=%llu\n", recovered, torn, ahead, no_store);
+    fprintf(stderr, " recovered=%llu torn=%llu AHEAD=%llu no_store=%llu other_log=%llu\n", recovered, torn,
+            ahead, no_store, other_log);
 }
 
 static void require(bool holds, const char *what, const char *variant)
@@ -148,12 +150,39 @@ static void try_pages(const uint8_t *pages, size_t count, size_t size, uint32_t 
     free(sums), free(wanted), free(verdicts);
 }
 
+/* A refusal has index 0 and writes nothing. */
+static void refuse_pages(const uint8_t *pages, size_t count, size_t size, uint32_t first)
+{
+    pgq_code wanted = size < 1024 ? PGQ_TORNPAGE_BLOCK_SIZE : PGQ_TORNPAGE_BLOCK_NUMBER;
+    uint16_t sums[6], sums_before[6];
+    uint8_t verdicts[6], verdicts_before[6];
+    pgq_status status;
+
+    memset(sums, 0xa5, sizeof sums);
+    memcpy(sums_before, sums, sizeof sums);
+    memset(verdicts, 0xa5, sizeof verdicts);
+    memcpy(verdicts_before, verdicts, sizeof verdicts);
+    for (size_t v = 0; v < pgq_tornpage_checksum_variant_count; v++) {
+        const pgq_tornpage_checksum_variant *variant = &pgq_tornpage_checksum_variants[v];
+
+        if (!variant->supported())
+            continue;
+        status = variant->fn(pages, count, size, first, sums);
+        require(status.code == wanted && status.index == 0, "accepted, or another refusal", variant->name);
+    }
+    status = pgq_tornpage_check(pages, count, size, first, verdicts);
+    require(status.code == wanted && status.index == 0, "accepted, or another refusal", "check");
+    require(memcmp(sums, sums_before, sizeof sums) == 0, "a refusal wrote checksums", "dispatched");
+    require(memcmp(verdicts, verdicts_before, sizeof verdicts) == 0, "a refusal wrote verdicts", "check");
+}
+
 /* ---- a store whose files are damaged ---- */
 
 enum { BLOCK = 1024, STORE_PAGES = 3, SLOTS = 2, LOG_BYTES = 4 * (BLOCK + 32), FILE_BYTES = 8192 };
 
 typedef struct files {
     uint8_t bytes[4][FILE_BYTES];
+    unsigned writes;
 } files;
 
 static int file_read(void *context, int file, uint64_t at, void *bytes, size_t size)
@@ -167,6 +196,7 @@ static int file_write(void *context, int file, uint64_t at, const void *bytes, s
 {
     require(file < 4 && at + size <= FILE_BYTES, "a write outside of the file", "store");
     memcpy(((files *)context)->bytes[file] + at, bytes, size);
+    ((files *)context)->writes++;
     return 0;
 }
 
@@ -176,12 +206,25 @@ static int file_sync(void *context, int file)
     return 0;
 }
 
+/* A refused call leaves the pointer. */
+static void refuse_shapes(const pgq_tornpage_device *device, pgq_tornpage_config config)
+{
+    pgq_tornpage_store *made = (pgq_tornpage_store *)&config;
+
+    config.slots = 256;
+    require(pgq_tornpage_create(&config, device, &made).code == PGQ_TORNPAGE_CONFIG, "made", "store");
+    config.block_size = 1000;
+    require(pgq_tornpage_create(&config, device, &made).code == PGQ_TORNPAGE_BLOCK_SIZE, "made", "store");
+    require(made == (pgq_tornpage_store *)&config, "a refusal wrote the pointer", "store");
+}
+
 static pgq_tornpage_store *new_store(files *on, int protection)
 {
     pgq_tornpage_config config = {protection, BLOCK, STORE_PAGES, SLOTS, LOG_BYTES};
     pgq_tornpage_device device = {on, file_read, file_write, file_sync};
     pgq_tornpage_store *made = NULL;
 
+    refuse_shapes(&device, config);
     require(pgq_tornpage_create(&config, &device, &made).code == PGQ_OK, "not created", "store");
     return made;
 }
@@ -224,7 +267,10 @@ static void damage_a_store(const uint8_t *data, size_t length)
     for (size_t at = 3; at + 3 <= length; at += 3)
         on->bytes[data[at] % 4][(data[at] >> 2) * 128 % FILE_BYTES + data[at + 1] / 2] = data[at + 2];
     s = new_store(on, protection);
+    on->writes = 0;
     status = pgq_tornpage_recover(s);
+    require(status.code == PGQ_OK || on->writes == 0, "a refusal has written", "store");
+    require(status.code == PGQ_OK || pgq_tornpage_page(s, 0) == NULL, "open after a refusal", "store");
     switch (status.code) {
     case PGQ_OK:
         recovered++;
@@ -236,6 +282,9 @@ static void damage_a_store(const uint8_t *data, size_t length)
         break;
     case PGQ_TORNPAGE_AHEAD:
         ahead++;
+        break;
+    case PGQ_TORNPAGE_OTHER_LOG:
+        other_log++;
         break;
     default:
         require(status.code == PGQ_TORNPAGE_NO_STORE, "another status", "store");
@@ -265,11 +314,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t length)
         abort();
     fill(pages, count, size, first, data[6] * 257u, data + HEAD, length - HEAD);
     if (size < 1024 || first + (uint64_t)count > UINT32_MAX) {
-        uint16_t sums[6];
-
-        require(pgq_tornpage_checksum(pages, count, size, first, sums).code ==
-                    (size < 1024 ? PGQ_TORNPAGE_BLOCK_SIZE : PGQ_TORNPAGE_BLOCK_NUMBER),
-                "accepted", "dispatched");
+        refuse_pages(pages, count, size, first);
         refused_calls++;
     } else {
         try_pages(pages, count, size, first);

@@ -11,10 +11,10 @@ import pytest
 from _pgquern import lib
 from pgquern import PgquernError
 
-from ref.tornpage import File, Protection
+from ref.tornpage import CONTROL, RECORD, File, Protection
 from tests.tally import tally
-from tests.tornpage.crash import Device
-from tests.tornpage.worlds import Life, Opener, Oracle, Shape, contents, kernel, lives, watched
+from tests.tornpage.crash import Device, Operation
+from tests.tornpage.worlds import Life, Opener, Oracle, Shape, contents, kernel, lives
 
 SHAPES = {
     "images": Shape(Protection.IMAGES),
@@ -37,9 +37,9 @@ def recovered(shape: Shape, open_store: Opener, crashed: Device, allowed: list[t
 
 def crash_again(shape: Shape, crashed: Device, allowed: list[tuple[bytes, ...]], rng: Random) -> int:
     """Crash at each write and sync of the recovery, and recover from that; returns how many crashes."""
-    device, again = watched(crashed), list[Device]()
-    device.watch = lambda: again.extend(device.crashes(rng, 3))
-    recovered(shape, kernel, device, allowed)
+    again = list[Device]()
+    crashed.before = lambda _: again.extend(crashed.crashes(rng, 3))
+    recovered(shape, kernel, crashed, allowed)
     for state in again:
         recovered(shape, kernel, state, allowed)
     return len(again)
@@ -59,8 +59,7 @@ def go_on(shape: Shape, crashed: Device, allowed: list[tuple[bytes, ...]]) -> No
 
 def crash_everywhere(shape: Shape, open_store: Opener, seed: int, steps: int, most: int) -> None:
     rng, points = Random(seed), 0
-    for life, crashed in lives(shape, open_store, seed, steps, most):
-        allowed = life.allowed()
+    for allowed, crashed in lives(shape, open_store, seed, steps, most):
         kind = rng.randrange(8) if open_store is kernel else 1
         if kind == 0:
             points += crash_again(shape, crashed, allowed, rng)
@@ -87,40 +86,52 @@ def test_many_crashes(shape: Shape, seed: int) -> None:
 
 @every_shape
 def test_crashes_of_the_definition(shape: Shape) -> None:
-    for life, crashed in lives(shape, Oracle, 3, steps=20, most=4):
-        recovered(shape, Oracle, crashed, life.allowed())
+    for allowed, crashed in lives(shape, Oracle, 3, steps=20, most=4):
+        recovered(shape, Oracle, crashed, allowed)
         tally("tornpage", "crashes")
+
+
+def life_of(device: Device) -> int:
+    """The number that a format drew."""
+    generation_2 = device.current[int(File.CONTROL)][: CONTROL.size]
+    return int(CONTROL.unpack(generation_2)[4])
 
 
 @every_shape
 @pytest.mark.parametrize("seed", range(8))
 def test_the_same_operations_as_the_definition(shape: Shape, seed: int) -> None:
-    """Byte by byte, in a life and in recovery from a crash of it."""
-    runs = [Life(shape, open_store, shape.device(), seed) for open_store in (kernel, Oracle)]
+    """Byte by byte: in format, in a life, and in recovery from a power loss or a kill of it, with failed syncs."""
+    ours, theirs = shape.device(), shape.device()
+    runs = [Life.new(shape, kernel, ours, seed)]
+    oracle = Oracle(shape, theirs)
+    oracle.format(life_of(ours))
+    runs.append(Life(shape, oracle, Random(seed)))
     for _ in range(120):
         for run in runs:
             run.step()
-        assert runs[0].device.operations == runs[1].device.operations
-        assert [bytes(runs[0].store.page(i)) for i in range(shape.pages)] == [
-            runs[1].store.page(i) for i in range(shape.pages)
-        ]
-    crashes = [list(run.device.crashes(Random(seed), 6)) for run in runs]
-    for one, other in zip(*crashes, strict=True):
-        stores = kernel(shape, one), Oracle(shape, other)
+        assert ours.operations == theirs.operations
+        for page in range(shape.pages):
+            assert runs[0].store.page(page) == oracle.page(page)
+    for make in (Device.power_loss, Device.killed) * 3:
+        left = [make(device, Random(seed)) for device in (ours, theirs)]
+        stores = kernel(shape, left[0]), Oracle(shape, left[1])
         for store in stores:
             store.recover()
-        assert one.operations == other.operations
+        assert left[0].operations == left[1].operations
         assert contents(stores[0], shape) == contents(stores[1], shape)
-    tally("tornpage", "operations compared", len(runs[0].device.operations))
+        kernel(shape, left[0]).format()
+        Oracle(shape, left[1]).format(life_of(left[0]))
+        assert left[0].operations == left[1].operations
+    tally("tornpage", "operations compared", len(ours.operations))
 
 
 @pytest.mark.parametrize("open_store", [kernel, Oracle])
 def test_without_protection_a_torn_page_is_detected(open_store: Opener) -> None:
     """Recovery then names the page, or the crash tore none; it never goes on with a mixture."""
     shape, answers = Shape(Protection.NONE), Counter[str]()
-    for life, crashed in lives(shape, open_store, 5, steps=40, most=8):
+    for allowed, crashed in lives(shape, open_store, 5, steps=40, most=8):
         try:
-            recovered(shape, open_store, crashed, life.allowed())
+            recovered(shape, open_store, crashed, allowed)
             answers["whole"] += 1
         except PgquernError as refusal:
             if refusal.code != lib.PGQ_TORNPAGE_WRONG_PAGE or not 1 <= refusal.index <= shape.pages:
@@ -140,17 +151,17 @@ def test_after_a_failure_the_store_refuses(operation: str) -> None:
     """Whichever operation fails first: each later call is refused, nothing more is written, recovery loses nothing."""
     shape = Shape(Protection.DOUBLE_WRITE)
     for failing in range(12):
-        device = watched(shape.device())
-        life = Life(shape, kernel, device, failing)
+        device = shape.device()
+        life = Life.new(shape, kernel, device, failing)
         left = [failing]
 
-        def fail(left: list[int] = left, device: Device = device) -> None:
-            if device.operations[-1][0] == operation:
+        def fail(what: Operation, left: list[int] = left) -> None:
+            if what[0] == operation:
                 left[0] -= 1
                 if left[0] < 0:
                     raise OSError(5, "Input/output error")
 
-        device.watch = fail
+        device.before = fail
         with pytest.raises(PgquernError) as refusal:
             live_on(life)
         assert refusal.value.code == lib.PGQ_TORNPAGE_IO
@@ -161,8 +172,31 @@ def test_after_a_failure_the_store_refuses(operation: str) -> None:
             with pytest.raises(PgquernError):
                 call()
         assert len(device.operations) == done
-        device.watch = None
+        device.before = None
         recovered(shape, kernel, device, life.allowed())
+
+
+@pytest.mark.parametrize("open_store", [kernel, Oracle])
+def test_a_lost_change_does_not_come_back(open_store: Opener) -> None:
+    """Of two records the first is lost. A later one, with the mark of the recovery before it, ends where the second
+    begins.
+    """
+    shape = Shape(Protection.ATOMIC)
+    device = shape.device()
+    store = open_store(shape, device)
+    store.format()
+    store.change(0, 24, bytes(40))
+    left = device.copy()
+    store.change(1, 24, b"lost")
+    store.flush()
+    _, file, at, data = device.operations[-2]  # type: ignore[misc]
+    left.write(file, at + RECORD.size + 40, data[RECORD.size + 40 :])
+    for change in (b"8 bytes.", b"8 more.."):
+        store = open_store(shape, left)
+        store.recover()
+        assert store.page(1)[24:28] == bytes(4)
+        store.change(0, 24, change)
+        store.flush()
 
 
 @pytest.mark.parametrize("open_store", [kernel, Oracle])
@@ -174,7 +208,8 @@ def test_a_damaged_log_is_refused(open_store: Opener) -> None:
     store.format()
     store.change(1, 24, b"x")
     store.write_back([1])
-    device.write(int(File.LOG), 0, b"\0")
+    changed = bytes([device.read(int(File.LOG), RECORD.size, 1)[0] ^ 1])
+    device.write(int(File.LOG), RECORD.size, changed)
     with pytest.raises(PgquernError) as refusal:
         open_store(shape, device).recover()
     assert (refusal.value.code, refusal.value.index) == (lib.PGQ_TORNPAGE_AHEAD, 2)

@@ -2,15 +2,17 @@
 """Random lives of a store, and what may be left of one after a crash."""
 
 from collections.abc import Callable, Iterator
+from itertools import count
 from random import Random
 from typing import Any, NamedTuple
 
 from _pgquern import lib
 from pgquern import PgquernError
+from pgquern.tornpage import Device as Files
 from pgquern.tornpage import Store
 
 from ref import tornpage as ref
-from tests.tornpage.crash import Device
+from tests.tornpage.crash import Device, Operation
 
 Contents = tuple[bytes, ...]
 """The pages without their headers."""
@@ -25,6 +27,7 @@ class Shape(NamedTuple):
     records: int = 5
     """Room of the log, in images of a page."""
     slots: int = 2
+    sector: int = 512
 
     def config(self) -> ref.Config:
         room = self.records * (self.block_size + ref.RECORD.size)
@@ -38,10 +41,10 @@ class Shape(NamedTuple):
             int(ref.File.AREA): ref.SECTOR + self.slots * self.block_size,
             int(ref.File.CONTROL): 2 * ref.SECTOR,
         }
-        return Device(sizes, atomic=self.block_size if self.protection is ref.Protection.ATOMIC else None)
+        return Device(sizes, self.sector, atomic=self.block_size if self.protection is ref.Protection.ATOMIC else None)
 
 
-def kernel(shape: Shape, device: Device) -> Store:
+def kernel(shape: Shape, device: Files) -> Store:
     """The C store."""
     c = shape.config()
     return Store(device, **{name: int(value) for name, value in c._asdict().items()})
@@ -50,7 +53,7 @@ def kernel(shape: Shape, device: Device) -> Store:
 class Oracle:
     """The definition, with the binding's calls and refusals."""
 
-    def __init__(self, shape: Shape, device: Device) -> None:
+    def __init__(self, shape: Shape, device: Files) -> None:
         self.store = ref.Store(shape.config(), device)
 
     def __getattr__(self, name: str) -> Any:
@@ -72,13 +75,32 @@ class Oracle:
             raise PgquernError(lib.PGQ_TORNPAGE_WRONG_PAGE, torn.page + 1) from None
         except ref.DamagedLog as ahead:
             raise PgquernError(lib.PGQ_TORNPAGE_AHEAD, ahead.page + 1) from None
+        except tuple(REFUSALS) as refusal:
+            raise PgquernError(REFUSALS[type(refusal)]) from None
 
 
-Opener = Callable[[Shape, Device], Any]
+REFUSALS: dict[type[Exception], int] = {
+    ref.NoStore: lib.PGQ_TORNPAGE_NO_STORE,
+    ref.OtherShape: lib.PGQ_TORNPAGE_SHAPE,
+    ref.OtherLog: lib.PGQ_TORNPAGE_OTHER_LOG,
+    OSError: lib.PGQ_TORNPAGE_IO,
+}
+
+Opener = Callable[[Shape, Files], Any]
 
 
 def contents(store: Any, shape: Shape) -> Contents:
     return tuple(store.page(number)[ref.PAGE_HEADER :] for number in range(shape.pages))
+
+
+def fill_log(store: Any) -> None:
+    """With changes of 8 bytes."""
+    try:
+        for number in count():
+            store.change(0, 24, number.to_bytes(8, "little"))
+    except PgquernError as refusal:
+        if refusal.code != lib.PGQ_TORNPAGE_LOG_FULL:
+            raise
 
 
 class Life:
@@ -87,12 +109,17 @@ class Life:
     `states`: the contents after each number of changes; `durable`: how many of them must survive.
     """
 
-    def __init__(self, shape: Shape, open_store: Opener, device: Device, seed: int) -> None:
-        self.shape, self.device, self.rng = shape, device, Random(seed)
-        self.store = open_store(shape, device)
-        self.store.format()
-        self.states = [contents(self.store, shape)]
+    def __init__(self, shape: Shape, store: Any, rng: Random) -> None:
+        """From an open store on, whatever is in it."""
+        self.shape, self.store, self.rng = shape, store, rng
+        self.states = [contents(store, shape)]
         self.durable = 0
+
+    @classmethod
+    def new(cls, shape: Shape, open_store: Opener, device: Device, seed: int) -> "Life":
+        store = open_store(shape, device)
+        store.format()
+        return cls(shape, store, Random(seed))
 
     def change(self) -> None:
         """Some bytes of a page, in one sector or across two; or nearly the whole page."""
@@ -121,14 +148,18 @@ class Life:
 
     def checkpoint(self) -> None:
         self.store.checkpoint_begin()
+        self.checkpoint_end()
+
+    def checkpoint_end(self) -> None:
         self.store.checkpoint_end()
+        self.durable = len(self.states) - 1
 
     def spread_checkpoint(self) -> None:
-        """With changes and pages written back in between."""
+        """With changes and pages written back in between, and a second beginning."""
         self.store.checkpoint_begin()
-        for _ in range(self.rng.randrange(3)):
-            self.rng.choice([self.change, self.write_back])()
-        self.store.checkpoint_end()
+        for _ in range(self.rng.randrange(4)):
+            self.rng.choice([self.change, self.write_back, self.store.checkpoint_begin])()
+        self.checkpoint_end()
 
     def step(self) -> None:
         """One call."""
@@ -141,44 +172,115 @@ class Life:
         return self.states[self.durable :]
 
 
-class Watched(Device):
-    """A device that calls `watch` around each write and sync."""
+def lives(
+    shape: Shape, open_store: Opener, seed: int, steps: int, most: int
+) -> Iterator[tuple[list[Contents], Device]]:
+    """Every power loss of a life: what it may leave before each write and sync, `most` states at each; and which
+    contents these may give.
+    """
+    device = shape.device()
+    life = Life.new(shape, open_store, device, seed)
+    rng = Random(seed)
+    found: list[tuple[int, Device]] = []
+    device.before = lambda _: found.extend((life.durable, crashed) for crashed in device.crashes(rng, most))
+    for _ in range(steps):
+        life.step()
+        for durable, crashed in found:  # while the call ran, no more was promised
+            yield life.states[durable:], crashed
+        found.clear()
+        yield life.allowed(), next(device.crashes(rng, 1))
 
-    watch: Callable[[], None] | None = None
 
-    def _look(self) -> None:
-        if self.watch is not None:
-            self.watch()
+class World:
+    """A store under faults of every kind: in its formats, its lives and its recoveries; and what it owes.
+
+    `may`: the contents that a recovery may find now; None among them: that there is no store.
+    """
+
+    def __init__(self, shape: Shape, open_store: Opener, rng: Random) -> None:
+        self.shape, self.open_store, self.rng = shape, open_store, rng
+        self.device = shape.device()
+        self.may: list[Contents | None] = [None]
+        self.store: Any = None
+        self.last: Any = None
+
+    def read(self, file: int, at: int, size: int) -> bytes:
+        return self.device.read(file, at, size)
 
     def write(self, file: int, at: int, data: bytes) -> None:
-        super().write(file, at, data)
-        self._look()
+        self.device.write(file, at, data)
 
     def sync(self, file: int) -> None:
-        super().sync(file)
-        self._look()
+        self.device.sync(file)
 
+    def _process(self) -> Any:
+        """A new one, or the one that has seen an error; its device is the one of now."""
+        if self.last is None or self.open_store is not kernel or self.rng.random() < 0.7:
+            self.last = self.open_store(self.shape, self)
+        return self.last
 
-def watched(device: Device) -> Watched:
-    """The same files, watched."""
-    return Watched(device.sizes, device.sector, device.atomic, device.durable)
+    def fail_at(self, number: int, call: Callable[[], None]) -> bool:
+        """Run; the operation of this number fails, and lands in part. True: there was none of that number."""
+        device, stopped, seen = self.device, list[Operation](), count()
 
+        def before(operation: Operation) -> None:
+            if next(seen) == number:
+                stopped.append(operation)
+            if stopped:
+                raise OSError(5, "Input/output error")
 
-def lives(shape: Shape, open_store: Opener, seed: int, steps: int, most: int) -> Iterator[tuple[Life, Device]]:
-    """Every crash of a life: at each write and sync, states of the device that it may leave, `most` at each."""
-    device = watched(shape.device())
-    life = Life(shape, open_store, device, seed)
-    rng = Random(seed)
-    found: list[Device] = []
-    device.watch = lambda: found.extend(device.crashes(rng, most))
-    for _ in range(steps):
-        durable, known = life.durable, len(life.states)
-        life.step()
-        now = life.durable
-        life.durable = durable  # while the call ran, no more was promised
-        for crashed in found:
-            yield life, crashed
-        life.durable = now
-        found.clear()
-        assert len(life.states) >= known
-        yield life, next(device.crashes(rng, 1))
+        device.before = before
+        try:
+            call()
+        except (PgquernError, OSError) as failure:
+            if isinstance(failure, PgquernError) and failure.code != lib.PGQ_TORNPAGE_IO:
+                raise
+        finally:
+            device.before = None
+        if stopped:
+            self.device = device.interrupted(stopped[0], self.rng)
+        return not stopped
+
+    def restart(self) -> None:
+        """Kill the process, or let the power fail; or recover in the same process, which has seen an error."""
+        fate = self.rng.randrange(5)
+        if fate < 2:
+            self.device = self.device.killed(self.rng)
+        elif fate < 4:
+            self.device = self.device.power_loss(self.rng)
+        elif self.rng.random() < 0.5:
+            self.device.evict(self.rng)
+
+    def format(self, number: int) -> bool:
+        """Over whatever there is."""
+        self.store = self._process()
+        empty = (bytes(self.shape.block_size - ref.PAGE_HEADER),) * self.shape.pages
+        done = self.fail_at(number, self.store.format)
+        self.may = [empty] if done else [*self.may, None, empty]
+        return done
+
+    def recover(self, number: int) -> bool:
+        """False: it was stopped. Otherwise there is a store, or none."""
+        store, self.store = self._process(), None
+        try:
+            if not self.fail_at(number, store.recover):
+                return False
+        except PgquernError as refusal:
+            if refusal.code != lib.PGQ_TORNPAGE_NO_STORE or None not in self.may:
+                raise
+            return True
+        found = contents(store, self.shape)
+        assert found in self.may, "recovery found a state that never was, or lost a durable change"
+        self.store, self.may = store, [found]
+        return True
+
+    def live(self, number: int, steps: int) -> bool:
+        life = Life(self.shape, self.store, self.rng)
+
+        def run() -> None:
+            for _ in range(steps):
+                life.step()
+
+        done = self.fail_at(number, run)
+        self.may = list(life.allowed())
+        return done
