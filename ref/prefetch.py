@@ -2,8 +2,8 @@
 """The recovery prefetcher: which blocks are advised to the kernel, and when, while WAL is replayed.
 
 Upstream: src/backend/access/transam/xlogprefetcher.c (lrq_prefetch, lrq_complete_lsn, XLogPrefetcherNextBlock,
-XLogPrefetcherReadRecord) and the decode queue of xlogreader.c (XLogReadAhead, XLogNextRecord,
-XLogReleasePreviousRecord), as of PostgreSQL 15.
+XLogPrefetcherBeginRead, XLogPrefetcherReadRecord, XLogPrefetcherComputeStats) and the decode queue of xlogreader.c
+(XLogReadAhead, XLogNextRecord, XLogReleasePreviousRecord), as of PostgreSQL 15; and debug_io_direct, of 16 and later.
 
 Three parts, from the inside out: `Ring` limits what is in flight, `Filters` say which blocks do not exist yet, and
 `Prefetcher` walks along the WAL with them. The WAL and the storage are given: `Wal` and `Storage` say what is asked of
@@ -20,6 +20,8 @@ REPEAT_WINDOW = 4
 """XLOGPREFETCHER_SEQ_WINDOW_SIZE: how many blocks are remembered, so that none is advised twice in a row."""
 DISTANCE_MULTIPLIER = 4
 """XLOGPREFETCHER_DISTANCE_MULTIPLIER: block references looked at, for each that may be in flight."""
+STATS_DISTANCE = 8192
+"""XLOGPREFETCHER_STATS_DISTANCE: after so many bytes of WAL the distances are shown anew."""
 MAIN_FORK = 0
 ANY = 0
 """InvalidOid: in a filter's key, every tablespace and every relation of a database."""
@@ -86,7 +88,8 @@ class Wal(Protocol):
     def read_ahead(self, queued: int, *, nonblocking: bool) -> Record | None:
         """The next record, or None: its bytes have not arrived, or `queued` records leave no room to decode it.
 
-        If not nonblocking, it waits, and None is the end of the WAL.
+        If not nonblocking, it waits, and None is the end of the WAL. An error in the WAL is None too, both ways, until
+        the reader's owner has taken note of it: upstream queues its text behind the records that came before.
         """
 
 
@@ -96,7 +99,10 @@ class Storage(Protocol):
     def exists(self, relation: Relation) -> bool: ...
     def blocks(self, relation: Relation) -> int: ...
     def buffer(self, relation: Relation, block: int) -> int | None:
-        """The buffer that holds the block, None if none does."""
+        """The buffer that holds the block, None if none does.
+
+        FileNotFoundError: nor has it a file any more. Upstream's ERROR "could not prefetch relation" ends recovery.
+        """
 
 
 class Event(NamedTuple):
@@ -109,7 +115,18 @@ class Event(NamedTuple):
 
 
 COUNTERS = ("prefetch", "hit", "skip_init", "skip_new", "skip_fpw", "skip_rep")
-"""The columns of pg_stat_recovery_prefetch; an event of another name ("other_fork") has none."""
+"""Columns of pg_stat_recovery_prefetch; an event of another name ("other_fork", "direct") has none."""
+
+
+class Distances(NamedTuple):
+    """The other columns: how far look-ahead is ahead of replay."""
+
+    wal_distance: int = 0
+    """Bytes, from the start of the record given out to that of the last one decoded."""
+    block_distance: int = 0
+    """Block references looked at."""
+    io_depth: int = 0
+    """Those of them that were advised."""
 
 
 # ---- the ring ------------------------------------------------------------------------------------
@@ -160,7 +177,7 @@ class Filters:
     """For a relation or a database: no block from `from_block` on exists before the record at `until` is replayed."""
 
     by_key: dict[Relation, tuple[int, int]] = field(default_factory=dict)
-    """key -> (until, from_block). In the order of `until`, since LSNs only grow: a key that is set again moves last."""
+    """key -> (until, from_block). In the order in which they were set: a key that is set again moves last."""
 
     def add(self, key: Relation, block: int, lsn: int) -> None:
         """A second reason for the same key extends the time and lowers the block."""
@@ -168,11 +185,15 @@ class Filters:
         self.by_key[key] = (lsn, min(lowest, block))
 
     def complete(self, replayed_up_to: int) -> None:
-        """Drop the filters whose record has been replayed."""
-        if self.by_key:
-            self.by_key = {
-                key: (until, block) for key, (until, block) in self.by_key.items() if until >= replayed_up_to
-            }
+        """Drop the filters whose record has been replayed, up to the first whose record has not.
+
+        LSNs only grow, so these are all, unless the prefetcher has gone back: then some stay for longer.
+        """
+        while self.by_key:
+            key, (until, _) = next(iter(self.by_key.items()))
+            if until >= replayed_up_to:
+                return
+            del self.by_key[key]
 
     def hide(self, relation: Relation, block: int) -> bool:
         """Whether the block may not exist yet."""
@@ -189,23 +210,36 @@ class Prefetcher:
     """XLogPrefetcher: gives records in order, and looks ahead at the blocks of those to come.
 
     concurrency: maintenance_io_concurrency; 0 switches prefetching off, as recovery_prefetch = off does. begin: where
-    the WAL is read from. `events` has what became of each block reference; `counters` adds them up.
+    the WAL is read from. direct: debug_io_direct has `data`, so that the kernel has no cache to advise. `events` has
+    what became of each block reference; `counters` adds them up.
     """
 
-    def __init__(self, wal: Wal, storage: Storage, concurrency: int, begin: int) -> None:
-        self.wal, self.storage = wal, storage
+    def __init__(self, wal: Wal, storage: Storage, concurrency: int, begin: int, *, direct: bool = False) -> None:
+        self.wal, self.storage, self.direct = wal, storage, direct
         self.events: list[Event] = []
-        self.queue: deque[Record] = deque()
         self.filters = Filters()
         self.recent: deque[tuple[Relation, int]] = deque(maxlen=REPEAT_WINDOW)
+        self.distances = Distances()
+        """As pg_stat_recovery_prefetch shows them: seldom up to date."""
+        self._show_from = 0
+        self.concurrency = concurrency
+        self.begin_read(begin)
+
+    def begin_read(self, begin: int) -> None:
+        """XLogPrefetcherBeginRead: read on from another place, forward or back.
+
+        What was decoded is forgotten, and what is in flight, and any suspension. Filters, window and counters stay.
+        Upstream also keeps the record that was being looked at, in memory that it gives back; here it is forgotten.
+        """
+        self.begin = begin
+        self.queue: deque[Record] = deque()
         self.replaying: Record | None = None
         self.no_readahead_until = 0
-        self.begin = begin
         self._at: Record | None = None
         """The record whose blocks are being looked at,"""
         self._ahead: Iterator[BlockReference] = iter(())
         """and those of its blocks that are still to come. Both live across calls."""
-        self.reconfigure(concurrency)
+        self.reconfigure(self.concurrency)
 
     def reconfigure(self, concurrency: int) -> None:
         """A changed GUC: the ring is made anew, so what is in flight is forgotten. Window and filters stay."""
@@ -239,7 +273,17 @@ class Prefetcher:
         self.replaying = self.queue.popleft()
         if self._at is self.replaying:
             self._at = None  # What was not looked at yet is forgotten.
+        if self.replaying.lsn >= self._show_from:
+            self.show_distances()
         return self.replaying
+
+    def show_distances(self) -> None:
+        """XLogPrefetcherComputeStats: after each 8 KiB of WAL, and before the startup process sleeps."""
+        head = self.replaying or (self.queue[0] if self.queue else None)
+        tail = self.queue[-1] if self.queue else head
+        ahead = tail.lsn - head.lsn if head and tail else 0
+        self.distances = Distances(ahead, len(self.ring.entries), self.ring.inflight)
+        self._show_from = (self.replaying.lsn if self.replaying else 0) + STATS_DISTANCE
 
     def _look(self) -> tuple[Next, int]:
         """XLogPrefetcherNextBlock: look at the next block reference in use, decoding records as needed."""
@@ -253,6 +297,8 @@ class Prefetcher:
                 if reference.in_use:
                     event = self._judge(record, reference)
                     self.events.append(event)
+                    if event.what == "direct":
+                        continue  # No entry stands for it, so the ring does not limit how many are looked at.
                     return (Next.IO if event.what == "prefetch" else Next.NO_IO), record.lsn
             # The first record after BeginRead is consumed before anything beyond it is looked at.
             if self.queue and self.queue[-1].lsn == self.begin:
@@ -316,7 +362,9 @@ class Prefetcher:
             self.filters.add(relation, block, record.lsn)
             return event("skip_new")
         buffer = self.storage.buffer(relation, block)
-        return event("prefetch") if buffer is None else event("hit", buffer)
+        if buffer is not None:
+            return event("hit", buffer)
+        return event("direct" if self.direct else "prefetch")
 
 
 # ---- the policy of advise_adaptive ---------------------------------------------------------------

@@ -4,17 +4,17 @@
 
 static void advise(engine *e, uint32_t access)
 {
-    engine_log(e, PGQ_PREFETCH_STEP_ADVISE, access);
+    pgq_prefetch_engine_log(e, PGQ_PREFETCH_STEP_ADVISE, access);
     e->io.advise(e->io.arg, engine_fd(e, access), engine_offset(e, access), POOL_PAGE);
 }
 
-static const way always = {.looks_ahead = true, .start = advise, .read = engine_read};
+static const way always = {.looks_ahead = true, .start = advise, .read = pgq_prefetch_engine_read};
 
 pgq_status pgq_prefetch_replay_advise(pgq_prefetch_job *job)
 {
     engine e = {.way = &always};
 
-    return engine_run(&e, job);
+    return pgq_prefetch_engine_run(&e, job);
 }
 
 /* ---- advise_adaptive: only where it pays ---- */
@@ -24,7 +24,7 @@ static bool is_cached(engine *e, uint32_t access)
 {
     unsigned char byte;
 
-    engine_log(e, PGQ_PREFETCH_STEP_PROBE, access);
+    pgq_prefetch_engine_log(e, PGQ_PREFETCH_STEP_PROBE, access);
     return e->io.read(e->io.arg, engine_fd(e, access), &byte, 1, engine_offset(e, access), true) == 1;
 }
 
@@ -51,13 +51,13 @@ static pgq_code read_and_watch(engine *e, uint32_t access, uint32_t frame)
     int64_t got;
 
     if (!policy->quiet)
-        return engine_read(e, access, frame);
+        return pgq_prefetch_engine_read(e, access, frame);
     got = e->io.read(e->io.arg, engine_fd(e, access), pool_page(&e->pool, frame), POOL_PAGE,
                      engine_offset(e, access), true);
     pgq_prefetch_policy_read(policy, got == POOL_PAGE);
     if (got != POOL_PAGE)
-        return engine_read_rest(e, access, frame, got > 0 ? (size_t)got : 0);
-    engine_log(e, PGQ_PREFETCH_STEP_READ, access);
+        return pgq_prefetch_engine_read_rest(e, access, frame, got > 0 ? (size_t)got : 0);
+    pgq_prefetch_engine_log(e, PGQ_PREFETCH_STEP_READ, access);
     return PGQ_OK;
 }
 
@@ -68,5 +68,5 @@ pgq_status pgq_prefetch_replay_advise_adaptive(pgq_prefetch_job *job)
     pgq_prefetch_policy policy = {.probes_needed = PGQ_PREFETCH_FEWEST_PROBES};
     engine e = {.way = &if_it_pays, .own = &policy};
 
-    return engine_run(&e, job);
+    return pgq_prefetch_engine_run(&e, job);
 }

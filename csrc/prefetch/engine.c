@@ -43,31 +43,37 @@ static int32_t system_completed(void *arg, uint32_t access, int32_t result)
     return result;
 }
 
+static int system_goes_on(void *arg)
+{
+    (void)arg;
+    return 0;
+}
+
 /* ---- steps that the variants share ---- */
 
-void engine_log(engine *e, pgq_prefetch_step_what what, uint32_t access)
+void pgq_prefetch_engine_log(engine *e, pgq_prefetch_step_what what, uint32_t access)
 {
     if (e->job->steps != NULL)
         e->job->steps[e->job->step_count] = (pgq_prefetch_step){what, access};
     e->job->step_count++;
 }
 
-pgq_code engine_failed(engine *e, int64_t error)
+pgq_code pgq_prefetch_engine_failed(engine *e, int64_t error)
 {
     e->job->error_number = (int)-error;
     return PGQ_PREFETCH_IO;
 }
 
-pgq_code engine_read(engine *e, uint32_t access, uint32_t frame)
+pgq_code pgq_prefetch_engine_read(engine *e, uint32_t access, uint32_t frame)
 {
-    return engine_read_rest(e, access, frame, 0);
+    return pgq_prefetch_engine_read_rest(e, access, frame, 0);
 }
 
-pgq_code engine_read_rest(engine *e, uint32_t access, uint32_t frame, size_t done)
+pgq_code pgq_prefetch_engine_read_rest(engine *e, uint32_t access, uint32_t frame, size_t done)
 {
     unsigned char *page = pool_page(&e->pool, frame);
 
-    engine_log(e, PGQ_PREFETCH_STEP_READ, access);
+    pgq_prefetch_engine_log(e, PGQ_PREFETCH_STEP_READ, access);
     while (done < POOL_PAGE) {
         int64_t got = e->io.read(e->io.arg, engine_fd(e, access), page + done, POOL_PAGE - done,
                                  engine_offset(e, access) + done, false);
@@ -75,7 +81,7 @@ pgq_code engine_read_rest(engine *e, uint32_t access, uint32_t frame, size_t don
         if (got == 0)
             return PGQ_PREFETCH_SHORT;
         if (got < 0 && got != -EINTR)
-            return engine_failed(e, got);
+            return pgq_prefetch_engine_failed(e, got);
         done += got > 0 ? (size_t)got : 0;
     }
     return PGQ_OK;
@@ -112,7 +118,7 @@ static int64_t blocks(void *arg, const pgq_prefetch_relation *relation)
 
 static int64_t buffer(void *arg, const pgq_prefetch_relation *relation, uint32_t block)
 {
-    return pool_find(&((engine *)arg)->pool, (pgq_prefetch_access){relation->number, block});
+    return pgq_prefetch_pool_find(&((engine *)arg)->pool, (pgq_prefetch_access){relation->number, block});
 }
 
 static void event(void *arg, const pgq_prefetch_event *event)
@@ -163,6 +169,10 @@ static void use_system_calls(engine *e)
         e->io.advise = system_advise;
     if (e->io.completed == NULL)
         e->io.completed = system_completed;
+    if (e->io.submit == NULL)
+        e->io.submit = system_goes_on;
+    if (e->io.wait == NULL)
+        e->io.wait = system_goes_on;
 }
 
 /* The queue has space for all that the ring looks at, and one record more. */
@@ -180,13 +190,13 @@ static bool allocate(engine *e)
     p->entries = calloc(p->entry_space, sizeof *p->entries);
     p->queue = calloc(p->queue_space, sizeof *p->queue);
     p->filters = calloc(p->filter_space, sizeof *p->filters);
-    return pool_make(&e->pool, e->job->buffers) && e->sizes != NULL && e->records != NULL &&
+    return pgq_prefetch_pool_make(&e->pool, e->job->buffers) && e->sizes != NULL && e->records != NULL &&
            e->blocks != NULL && p->entries != NULL && p->queue != NULL && p->filters != NULL;
 }
 
 static void release(engine *e)
 {
-    pool_free(&e->pool);
+    pgq_prefetch_pool_free(&e->pool);
     free(e->sizes);
     free(e->records);
     free(e->blocks);
@@ -206,15 +216,15 @@ static pgq_code replay(engine *e, uint32_t access)
 
     if (block->block >= e->sizes[block->file])
         return PGQ_PREFETCH_PAST_END;
-    found = pool_find(&e->pool, *block);
+    found = pgq_prefetch_pool_find(&e->pool, *block);
     if (found == POOL_NONE) {
-        found = pool_take(&e->pool, *block);
+        found = pgq_prefetch_pool_take(&e->pool, *block);
         code = e->way->read(e, access, (uint32_t)found);
     } else if (e->way->await != NULL)
         code = e->way->await(e, access, (uint32_t)found);
     if (code != PGQ_OK)
         return code;
-    engine_log(e, PGQ_PREFETCH_STEP_USE, access);
+    pgq_prefetch_engine_log(e, PGQ_PREFETCH_STEP_USE, access);
     if (e->job->use != NULL)
         e->job->use(e->job->arg, access, pool_page(&e->pool, (uint32_t)found));
     e->job->used++;
@@ -257,7 +267,7 @@ static pgq_status replay_looking_ahead(engine *e)
     return status;
 }
 
-pgq_status engine_run(engine *e, pgq_prefetch_job *job)
+pgq_status pgq_prefetch_engine_run(engine *e, pgq_prefetch_job *job)
 {
     pgq_status status;
 

@@ -43,19 +43,19 @@ struct engine {
 };
 
 /* Runs a job in a variant's way. The caller has set way and own, and zero in all other members. */
-pgq_status engine_run(engine *e, pgq_prefetch_job *job);
+pgq_status pgq_prefetch_engine_run(engine *e, pgq_prefetch_job *job);
 
 /* Notes a step in the job's log. */
-void engine_log(engine *e, pgq_prefetch_step_what what, uint32_t access);
+void pgq_prefetch_engine_log(engine *e, pgq_prefetch_step_what what, uint32_t access);
 
 /* Reads the page of an access, and waits for it. */
-pgq_code engine_read(engine *e, uint32_t access, uint32_t frame);
+pgq_code pgq_prefetch_engine_read(engine *e, uint32_t access, uint32_t frame);
 
 /* The same, if `done` bytes of the page are there already. */
-pgq_code engine_read_rest(engine *e, uint32_t access, uint32_t frame, size_t done);
+pgq_code pgq_prefetch_engine_read_rest(engine *e, uint32_t access, uint32_t frame, size_t done);
 
 /* The refusal for a read that failed with -error. */
-pgq_code engine_failed(engine *e, int64_t error);
+pgq_code pgq_prefetch_engine_failed(engine *e, int64_t error);
 
 static inline uint64_t engine_offset(const engine *e, uint32_t access)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: PostgreSQL */
 #include "prefetch/filters.h"
+#include "prefetch/upstream.h"
 
 #include <string.h>
 
@@ -97,17 +98,27 @@ static void free_slot(pgq_prefetch *p, uint32_t slot)
     p->filters[gap].until = 0;
 }
 
-void filters_clear(pgq_prefetch *p)
+void pgq_prefetch_filters_clear(pgq_prefetch *p)
 {
+    if (p->upstream != NULL)
+        pgq_prefetch_upstream_clear(p->upstream);
     memset(p->filters, 0, p->filter_space * sizeof *p->filters);
     p->filter_count = p->database_filters = p->oldest_filter = p->newest_filter = 0;
 }
 
-bool filters_add(pgq_prefetch *p, pgq_prefetch_relation key, uint32_t block, uint64_t lsn)
+bool pgq_prefetch_filters_add(pgq_prefetch *p, pgq_prefetch_relation key, uint32_t block, uint64_t lsn)
 {
-    uint32_t slot = search(p, key);
-    pgq_prefetch_filter *filter = &p->filters[slot];
+    uint32_t slot;
+    pgq_prefetch_filter *filter;
 
+    if (p->upstream != NULL) {
+        bool added = pgq_prefetch_upstream_add(p->upstream, key, block, lsn);
+
+        p->filter_count = !pgq_prefetch_upstream_is_empty(p->upstream);
+        return added;
+    }
+    slot = search(p, key);
+    filter = &p->filters[slot];
     if (filter->until != 0) {
         unlink(p, filter);
         block = filter->from_block < block ? filter->from_block : block;
@@ -122,17 +133,25 @@ bool filters_add(pgq_prefetch *p, pgq_prefetch_relation key, uint32_t block, uin
     return true;
 }
 
-bool filters_find(const pgq_prefetch *p, pgq_prefetch_relation relation, uint32_t block)
+bool pgq_prefetch_filters_find(const pgq_prefetch *p, pgq_prefetch_relation relation, uint32_t block)
 {
-    const pgq_prefetch_filter *own = &p->filters[search(p, relation)];
+    const pgq_prefetch_filter *own;
 
+    if (p->upstream != NULL)
+        return pgq_prefetch_upstream_find(p->upstream, relation, block);
+    own = &p->filters[search(p, relation)];
     if (own->until != 0 && own->from_block <= block)
         return true;
     return p->database_filters != 0 && p->filters[search(p, of_database(relation.database))].until != 0;
 }
 
-void filters_drop(pgq_prefetch *p, uint64_t replayed_up_to)
+void pgq_prefetch_filters_drop(pgq_prefetch *p, uint64_t replayed_up_to)
 {
+    if (p->upstream != NULL) {
+        pgq_prefetch_upstream_drop(p->upstream, replayed_up_to);
+        p->filter_count = !pgq_prefetch_upstream_is_empty(p->upstream);
+        return;
+    }
     while (p->oldest_filter != 0 && p->filters[p->oldest_filter - 1].until < replayed_up_to)
         free_slot(p, p->oldest_filter - 1);
 }

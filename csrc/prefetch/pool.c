@@ -15,7 +15,7 @@ static uint32_t home_of(const pool *pool, pgq_prefetch_access block)
     return (uint32_t)(mixed >> 32) & pool->mask;
 }
 
-bool pool_make(pool *pool, uint32_t count)
+bool pgq_prefetch_pool_make(pool *pool, uint32_t count)
 {
     size_t slots = 4;
 
@@ -30,7 +30,7 @@ bool pool_make(pool *pool, uint32_t count)
     return pool->pages != NULL && pool->frames != NULL && pool->slots != NULL;
 }
 
-void pool_free(pool *pool)
+void pgq_prefetch_pool_free(pool *pool)
 {
     free(pool->pages);
     free(pool->frames);
@@ -47,7 +47,7 @@ static uint32_t search(const pool *pool, pgq_prefetch_access block)
     return slot;
 }
 
-int64_t pool_find(const pool *pool, pgq_prefetch_access block)
+int64_t pgq_prefetch_pool_find(const pool *pool, pgq_prefetch_access block)
 {
     return (int64_t)pool->slots[search(pool, block)] - 1;
 }
@@ -69,7 +69,7 @@ static void forget(pool *pool, pgq_prefetch_access block)
     pool->slots[gap] = 0;
 }
 
-uint32_t pool_take(pool *pool, pgq_prefetch_access block)
+uint32_t pgq_prefetch_pool_take(pool *pool, pgq_prefetch_access block)
 {
     pool_frame *frame;
     uint32_t taken;

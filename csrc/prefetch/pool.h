@@ -25,14 +25,14 @@ typedef struct pool {
 } pool;
 
 /* False: no memory. The pool must be freed in either case. */
-bool pool_make(pool *pool, uint32_t count);
-void pool_free(pool *pool);
+bool pgq_prefetch_pool_make(pool *pool, uint32_t count);
+void pgq_prefetch_pool_free(pool *pool);
 
 /* The frame that holds the block, or POOL_NONE. */
-int64_t pool_find(const pool *pool, pgq_prefetch_access block);
+int64_t pgq_prefetch_pool_find(const pool *pool, pgq_prefetch_access block);
 
 /* Takes the next frame in turn that is not pinned for a block that no frame holds. At least one frame is not pinned. */
-uint32_t pool_take(pool *pool, pgq_prefetch_access block);
+uint32_t pgq_prefetch_pool_take(pool *pool, pgq_prefetch_access block);
 
 static inline void *pool_page(const pool *pool, uint32_t frame)
 {

@@ -2,11 +2,11 @@
 /*
  * The recovery prefetcher: which blocks are advised to the kernel, and when, while WAL is replayed.
  *
- * Upstream: src/backend/access/transam/xlogprefetcher.c and the decode queue of xlogreader.c, as of PostgreSQL 15. The
- * definition is ref/prefetch.py, and this does the same, question by question.
+ * Upstream: src/backend/access/transam/xlogprefetcher.c and the decode queue of xlogreader.c, as of PostgreSQL 15, and what
+ * debug_io_direct changes in 16. The definition is ref/prefetch.py, and this does the same, question by question.
  *
- * LSNs are byte positions in the WAL. In the comments below the codes CONCURRENCY, SPACE, RECORD and FILTERS are short for
- * PGQ_PREFETCH_<name>.
+ * LSNs are byte positions in the WAL. In the comments below the codes CONCURRENCY, SPACE, RECORD, FILTERS and GONE are
+ * short for PGQ_PREFETCH_<name>.
  */
 #ifndef PGQUERN_PREFETCH_H
 #define PGQUERN_PREFETCH_H
@@ -24,7 +24,8 @@ extern "C" {
 enum {
     PGQ_PREFETCH_REPEAT_WINDOW = 4,       /* XLOGPREFETCHER_SEQ_WINDOW_SIZE */
     PGQ_PREFETCH_DISTANCE_MULTIPLIER = 4, /* XLOGPREFETCHER_DISTANCE_MULTIPLIER */
-    PGQ_PREFETCH_MAX_CONCURRENCY = 1000   /* MAX_IO_CONCURRENCY */
+    PGQ_PREFETCH_MAX_CONCURRENCY = 1000,  /* MAX_IO_CONCURRENCY */
+    PGQ_PREFETCH_STATS_DISTANCE = 8192    /* XLOGPREFETCHER_STATS_DISTANCE */
 };
 
 /* A RelFileLocator. */
@@ -68,7 +69,8 @@ typedef enum pgq_prefetch_what {
     PGQ_PREFETCH_WHAT_SKIP_FPW = 4,
     PGQ_PREFETCH_WHAT_SKIP_REP = 5,
     PGQ_PREFETCH_WHAT_OTHER_FORK = 6,
-    PGQ_PREFETCH_WHATS = 7
+    PGQ_PREFETCH_WHAT_DIRECT = 7, /* in no buffer; with io_direct there is nothing to advise */
+    PGQ_PREFETCH_WHATS = 8
 } pgq_prefetch_what;
 
 /* buffer: where a hit is; -1 for all else. index: of the block in the record. */
@@ -87,13 +89,14 @@ typedef struct pgq_prefetch_world {
     void *arg;
     /*
      * The next record, or NULL: its bytes have not arrived, or the `queued` records leave no room to decode it. If not
-     * nonblocking, it waits, and NULL is the end of the WAL. The record stays where it is until the call of
+     * nonblocking, it waits, and NULL is the end of the WAL. Where the WAL has an error it is NULL too, until the caller has
+     * seen to it: upstream queues the error behind the records before it. The record stays where it is until the call of
      * pgq_prefetch_read that follows the one that gives it out.
      */
     const pgq_prefetch_record *(*read_ahead)(void *arg, size_t queued, bool nonblocking);
     /* The blocks of a relation's main fork, or -1: it has no file. */
     int64_t (*blocks)(void *arg, const pgq_prefetch_relation *relation);
-    /* The buffer that holds the block, at least 0, or -1: none does. */
+    /* The buffer that holds the block, at least 0; or -1: none does; or -2: and it has no file any more. */
     int64_t (*buffer)(void *arg, const pgq_prefetch_relation *relation, uint32_t block);
     /* Called for each block reference that is looked at; NULL: for none. */
     void (*event)(void *arg, const pgq_prefetch_event *event);
@@ -123,8 +126,24 @@ typedef struct pgq_prefetch_filter {
 } pgq_prefetch_filter;
 
 /*
- * To start: give it the three arrays and their sizes, and zero in all other members; then call pgq_prefetch_begin. It
- * never allocates. The other members can be read at any time, and are the prefetcher's own to change.
+ * A baseline for tests and benchmarks: the filters as upstream keeps them, in a hash table of chains and a doubly linked
+ * list. A prefetcher that has it as `upstream` does the same with it, and leaves its own table, which it must be given all
+ * the same, empty. Allocates with
+ * each filter that finds no space; FILTERS then means that there is no memory.
+ */
+typedef struct pgq_prefetch_upstream pgq_prefetch_upstream;
+
+/* NULL: no memory. */
+pgq_prefetch_upstream *pgq_prefetch_upstream_make(void);
+void pgq_prefetch_upstream_free(pgq_prefetch_upstream *upstream); /* NULL: nothing to do */
+
+/* Copies the filters, the one that was set first first, as far as there is space. Returns how many there are. */
+size_t pgq_prefetch_upstream_filters(const pgq_prefetch_upstream *upstream, pgq_prefetch_filter *filters,
+                                     size_t space);
+
+/*
+ * To start: give it the three arrays and their sizes, io_direct, and zero in all other members; then call
+ * pgq_prefetch_begin. It never allocates. The other members can be read at any time, and are the prefetcher's own to change.
  */
 typedef struct pgq_prefetch {
     pgq_prefetch_entry *entries; /* the ring's: 4 * concurrency + 1, and at least 2 */
@@ -134,6 +153,9 @@ typedef struct pgq_prefetch {
     size_t queue_space;
     pgq_prefetch_filter *filters; /* a hash table, of which a slot stays free: at least 2 */
     size_t filter_space;
+    bool
+        io_direct; /* debug_io_direct has `data`: files are read past the kernel's cache, so nothing is advised */
+    pgq_prefetch_upstream *upstream; /* NULL: the filters are in `filters` */
 
     uint32_t concurrency;
     uint64_t begin;
@@ -144,20 +166,33 @@ typedef struct pgq_prefetch {
     uint64_t no_readahead_until;
     const pgq_prefetch_record *at; /* its blocks are being looked at, from at_block on; NULL: no record's */
     uint32_t at_block;
-    bool at_noted; /* the effect of `at` is in the filters */
-    uint32_t filter_count, database_filters, oldest_filter, newest_filter;
+    bool at_noted;         /* the effect of `at` is in the filters */
+    uint32_t filter_count; /* with `upstream`: whether there are any */
+    uint32_t database_filters, oldest_filter, newest_filter;
     pgq_prefetch_relation recent_relations[4]; /* the repeat window */
     uint32_t recent_blocks[4];
     uint32_t recent_count; /* blocks that entered the window, mod 2^32, but never again below 4 */
     uint64_t counters[PGQ_PREFETCH_WHATS]; /* by pgq_prefetch_what */
+    /* The other columns of pg_stat_recovery_prefetch, as pgq_prefetch_show_distances left them. */
+    uint64_t wal_distance;
+    uint32_t block_distance, io_depth;
+    uint64_t show_from;
 } pgq_prefetch;
 
 /*
- * XLogPrefetcherAllocate and XLogPrefetcherBeginRead: starts to read the WAL at `begin`, with nothing known. concurrency is
- * maintenance_io_concurrency; 0 switches prefetching off, as recovery_prefetch = off does.
+ * XLogPrefetcherAllocate and XLogPrefetcherBeginRead: starts to read the WAL at `begin`, with nothing known, also if the
+ * prefetcher was used before. concurrency is maintenance_io_concurrency; 0 switches prefetching off, as recovery_prefetch =
+ * off does.
  * PGQ_NULL; SPACE: queue_space is below 1, or filter_space below 2 or above 2^31; CONCURRENCY, as pgq_prefetch_reconfigure.
+ * A refusal changes nothing.
  */
 pgq_status pgq_prefetch_begin(pgq_prefetch *prefetch, uint32_t concurrency, uint64_t begin);
+
+/*
+ * XLogPrefetcherBeginRead alone: reads on at another place of the WAL. What was decoded, what is in flight and a suspension
+ * are forgotten; filters, window and counters stay. PGQ_NULL. The prefetcher has begun.
+ */
+pgq_status pgq_prefetch_begin_read(pgq_prefetch *prefetch, uint64_t begin);
 
 /*
  * A changed setting: the ring is made anew, so what is in flight is forgotten. Queue, window and filters stay.
@@ -170,11 +205,20 @@ pgq_status pgq_prefetch_reconfigure(pgq_prefetch *prefetch, uint32_t concurrency
  * out before has been replayed by now.
  *
  * A refusal gives out no record, and loses none. What was decoded stays queued, and the next call goes on where this one
- * stopped: it looks at the same block or asks for the same record. PGQ_NULL. RECORD: read_ahead gave a record that cannot
- * follow; it is not taken. FILTERS: no filter is free. With concurrency 0 none is needed, so that replay can go on.
+ * stopped: it looks at the same block or asks for the same record. PGQ_NULL, also if the world lacks one of its first
+ * three calls. RECORD: read_ahead gave a record that cannot
+ * follow; it is not taken. FILTERS: no filter is free. GONE: the answer of `buffer` was -2. With
+ * concurrency 0 no filter is needed and no buffer asked for, so that replay can go on. *record is then untouched.
  */
 pgq_status pgq_prefetch_read(pgq_prefetch *prefetch, const pgq_prefetch_world *world,
                              const pgq_prefetch_record **record);
+
+/*
+ * XLogPrefetcherComputeStats: sets wal_distance (bytes from the record given out to the last one decoded), block_distance
+ * (entries of the ring) and io_depth (those with an I/O). pgq_prefetch_read does so once 8 KiB of WAL have passed since;
+ * upstream also does before it sleeps. PGQ_NULL.
+ */
+pgq_status pgq_prefetch_show_distances(pgq_prefetch *prefetch);
 
 /* ---- the policy of advise_adaptive ---- */
 
@@ -226,7 +270,8 @@ typedef enum pgq_prefetch_step_what {
     PGQ_PREFETCH_STEP_SUBMIT = 2,   /* gave io_uring a read of it */
     PGQ_PREFETCH_STEP_COMPLETE = 3, /* io_uring says that this read has ended */
     PGQ_PREFETCH_STEP_READ = 4,     /* pread */
-    PGQ_PREFETCH_STEP_USE = 5       /* replay: the page is in a buffer */
+    PGQ_PREFETCH_STEP_USE = 5,      /* replay: the page is in a buffer */
+    PGQ_PREFETCH_STEP_GIVE_UP = 6   /* io_uring did not take this read: replay will pread it */
 } pgq_prefetch_step_what;
 
 typedef struct pgq_prefetch_step {
@@ -243,6 +288,13 @@ typedef struct pgq_prefetch_io {
     int (*advise)(void *arg, int fd, uint64_t offset, size_t size);
     /* Is given what io_uring says of an access's read, and returns what the engine shall take it for. */
     int32_t (*completed)(void *arg, uint32_t access, int32_t result);
+    /*
+     * Before io_uring is given what is new, and before a wait for a read to end: 0, and the call is made; or -errno, which
+     * stands for the call's own failure. A submission that fails with EINTR, EAGAIN or EBUSY is tried again, up to 100
+     * times in a row. What it fails for in the end, replay preads. A wait that fails is tried again for ever, after 100 us.
+     */
+    int (*submit)(void *arg);
+    int (*wait)(void *arg);
 } pgq_prefetch_io;
 
 /*
@@ -275,7 +327,8 @@ typedef struct pgq_prefetch_job {
  * read into the next buffer in turn that nobody needs. The variants differ in what they do before.
  *
  * Allocates its workspace at the start (buffers of 8 KiB, and 60 bytes for each), frees it at the end, and nothing between.
- * All reads that it started have ended when it returns. Refusals: PGQ_NULL, PGQ_MEMORY, PGQ_PREFETCH_JOB. FILE (index: of
+ * All reads that it started have ended, and all that it opened is closed, when it returns. `uring_direct` reads past the
+ * kernel's cache; only the rest of a read that ended early goes through it. Refusals: PGQ_NULL, PGQ_MEMORY, PGQ_PREFETCH_JOB. FILE (index: of
  * the access, from 1; 0: of the file that fstat refuses), before anything is replayed. PAST_END, SHORT, IO (index: of the
  * access) when replay comes to this access, and not earlier: all before it were replayed. URING, DIRECT from the variants
  * that need it, before anything is replayed.

@@ -8,7 +8,7 @@
 #include <string.h>
 
 /* What looking at the next block reference came to: LsnReadQueueNextStatus, and a refusal. */
-typedef enum answer { IO, NO_IO, AGAIN, REFUSED } answer;
+typedef enum answer { IO, NO_IO, NO_ENTRY, AGAIN, REFUSED } answer;
 
 /* A look at a block reference: the LSN is its record's, for IO and NO_IO; the code is for REFUSED. */
 typedef struct look {
@@ -56,15 +56,20 @@ static void remember(pgq_prefetch *p, pgq_prefetch_relation relation, uint32_t b
 static pgq_code ask_storage(pgq_prefetch *p, const pgq_prefetch_world *world, const pgq_prefetch_block *block,
                             pgq_prefetch_what *what, int64_t *buffer)
 {
-    int64_t blocks = world->blocks(world->arg, &block->relation);
+    int64_t blocks = world->blocks(world->arg, &block->relation), found;
 
     if (blocks <= (int64_t)block->block) {
-        if (!filters_add(p, block->relation, blocks < 0 ? 0 : block->block, p->at->lsn))
+        if (!pgq_prefetch_filters_add(p, block->relation, blocks < 0 ? 0 : block->block, p->at->lsn))
             return PGQ_PREFETCH_FILTERS;
         *what = PGQ_PREFETCH_WHAT_SKIP_NEW;
     } else {
-        *buffer = world->buffer(world->arg, &block->relation, block->block);
-        *what = *buffer < 0 ? PGQ_PREFETCH_WHAT_PREFETCH : PGQ_PREFETCH_WHAT_HIT;
+        found = world->buffer(world->arg, &block->relation, block->block);
+        if (found < -1)
+            return PGQ_PREFETCH_GONE;
+        *buffer = found;
+        *what = found >= 0     ? PGQ_PREFETCH_WHAT_HIT
+                : p->io_direct ? PGQ_PREFETCH_WHAT_DIRECT
+                               : PGQ_PREFETCH_WHAT_PREFETCH;
     }
     remember(p, block->relation, block->block);
     return PGQ_OK;
@@ -101,7 +106,19 @@ static look look_at_block(pgq_prefetch *p, const pgq_prefetch_world *world)
     p->counters[event.what]++;
     if (world->event != NULL)
         world->event(world->arg, &event);
-    return looked(event.what == PGQ_PREFETCH_WHAT_PREFETCH ? IO : NO_IO, p->at->lsn);
+    return looked(event.what == PGQ_PREFETCH_WHAT_PREFETCH ? IO
+                  : event.what == PGQ_PREFETCH_WHAT_DIRECT ? NO_ENTRY
+                                                           : NO_IO,
+                  p->at->lsn);
+}
+
+/* The same for a block that may not be in use. */
+static look next_block(pgq_prefetch *p, const pgq_prefetch_world *world)
+{
+    if (p->at->blocks[p->at_block].in_use)
+        return look_at_block(p, world);
+    p->at_block++;
+    return looked(NO_ENTRY, 0);
 }
 
 /* ---- records ---- */
@@ -111,11 +128,12 @@ static bool note_effect(pgq_prefetch *p, const pgq_prefetch_record *record)
 {
     switch (record->effect) {
     case PGQ_PREFETCH_EFFECT_CREATE:
-        return filters_add(p, record->relation, 0, record->lsn);
+        return pgq_prefetch_filters_add(p, record->relation, 0, record->lsn);
     case PGQ_PREFETCH_EFFECT_TRUNCATE:
-        return filters_add(p, record->relation, record->block, record->lsn);
+        return pgq_prefetch_filters_add(p, record->relation, record->block, record->lsn);
     case PGQ_PREFETCH_EFFECT_CREATE_DATABASE:
-        return filters_add(p, (pgq_prefetch_relation){0, record->relation.database, 0}, 0, record->lsn);
+        return pgq_prefetch_filters_add(p, (pgq_prefetch_relation){0, record->relation.database, 0}, 0,
+                                        record->lsn);
     case PGQ_PREFETCH_EFFECT_TIMELINE:
         p->no_readahead_until = record->lsn;
         return true;
@@ -187,9 +205,12 @@ static look look_ahead(pgq_prefetch *p, const pgq_prefetch_world *world)
                 return refuses(PGQ_PREFETCH_FILTERS);
             p->at_noted = true;
         }
-        for (; p->at_block < p->at->block_count; p->at_block++)
-            if (p->at->blocks[p->at_block].in_use)
-                return look_at_block(p, world);
+        while (p->at_block < p->at->block_count) {
+            look seen = next_block(p, world);
+
+            if (seen.answer != NO_ENTRY)
+                return seen;
+        }
         /* The first record after BeginRead is consumed before anything beyond it is looked at. */
         if (p->queued != 0 && p->decoded_lsn == p->begin)
             return looked(AGAIN, 0);
@@ -236,24 +257,50 @@ pgq_status pgq_prefetch_begin(pgq_prefetch *p, uint32_t concurrency, uint64_t be
     status = pgq_prefetch_reconfigure(p, concurrency);
     if (status.code != PGQ_OK)
         return status;
+    p->recent_count = 0;
+    pgq_prefetch_filters_clear(p);
+    memset(p->counters, 0, sizeof p->counters);
+    p->wal_distance = p->show_from = 0;
+    p->block_distance = p->io_depth = 0;
+    return pgq_prefetch_begin_read(p, begin);
+}
+
+pgq_status pgq_prefetch_begin_read(pgq_prefetch *p, uint64_t begin)
+{
+    if (p == NULL || p->entries == NULL)
+        return refused(PGQ_NULL, 0);
     p->begin = p->decoded_up_to = begin;
     p->queue_head = p->queued = 0;
     p->decoded_lsn = p->replaying_lsn = p->replaying_up_to = p->no_readahead_until = 0;
     p->at = NULL;
-    p->recent_count = 0;
-    filters_clear(p);
-    memset(p->counters, 0, sizeof p->counters);
+    return pgq_prefetch_reconfigure(p, p->concurrency);
+}
+
+pgq_status pgq_prefetch_show_distances(pgq_prefetch *p)
+{
+    uint64_t head;
+
+    if (p == NULL || p->queue == NULL)
+        return refused(PGQ_NULL, 0);
+    head = p->replaying_lsn != 0 ? p->replaying_lsn : p->queued != 0 ? p->queue[p->queue_head]->lsn : 0;
+    p->wal_distance = p->decoded_lsn - head;
+    p->block_distance = p->ring.inflight + p->ring.completed;
+    p->io_depth = p->ring.inflight;
+    p->show_from = p->replaying_lsn < UINT64_MAX - PGQ_PREFETCH_STATS_DISTANCE
+                       ? p->replaying_lsn + PGQ_PREFETCH_STATS_DISTANCE
+                       : UINT64_MAX;
     return accepted();
 }
 
 pgq_status pgq_prefetch_read(pgq_prefetch *p, const pgq_prefetch_world *world,
                              const pgq_prefetch_record **record)
 {
+    const pgq_prefetch_record *given;
     pgq_code code = PGQ_OK;
 
-    if (p == NULL || world == NULL || record == NULL)
+    if (p == NULL || world == NULL || record == NULL || world->read_ahead == NULL || world->blocks == NULL ||
+        world->buffer == NULL)
         return refused(PGQ_NULL, 0);
-    *record = NULL;
     /* Completion comes before look-ahead (commit adb46615): else recovery could end early. */
     filters_complete(p, p->replaying_up_to);
     ring_complete(&p->ring, p->entries, p->replaying_up_to);
@@ -265,12 +312,17 @@ pgq_status pgq_prefetch_read(pgq_prefetch *p, const pgq_prefetch_world *world,
     }
     if (code != PGQ_OK)
         return refused(code, 0);
-    if (p->queued == 0)
+    if (p->queued == 0) {
+        *record = NULL;
         return accepted();
-    *record = dequeue(p);
-    p->replaying_lsn = (*record)->lsn;
-    p->replaying_up_to = (*record)->next_lsn;
-    if (p->at == *record)
+    }
+    given = dequeue(p);
+    p->replaying_lsn = given->lsn;
+    p->replaying_up_to = given->next_lsn;
+    if (p->at == given)
         p->at = NULL; /* What was not looked at yet is forgotten. */
+    if (given->lsn >= p->show_from)
+        pgq_prefetch_show_distances(p);
+    *record = given;
     return accepted();
 }

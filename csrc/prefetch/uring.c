@@ -13,15 +13,24 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
+/*
+ * A read is in the ring from the moment that it is put there until it ends: first unsubmitted, then in flight, when the
+ * kernel may write to its buffer. io_uring itself knows which entries the kernel has taken (io_uring_sq_ready).
+ */
 typedef struct ring {
     liburing lib;
     struct io_uring ring;
     bool direct, is_open;
-    int *fds; /* the job's files, opened again with O_DIRECT; -1: not yet */
-    uint32_t unsubmitted, inflight;
+    int *fds;       /* the job's files, opened again with O_DIRECT; -1: not yet */
+    uint32_t reads; /* in the ring */
 } ring;
+
+enum { PATIENCE = 100 }; /* so often in a row the kernel may put off a submission */
+
+static const uint64_t NO_READ = UINT64_MAX; /* of an entry that was given up: its completion means nothing */
 
 /* ---- set-up ---- */
 
@@ -76,14 +85,23 @@ static void start(engine *e, uint32_t access)
 
     if (sqe == NULL)
         return; /* Replay will pread it. */
-    frame = pool_take(&e->pool, *block);
+    frame = pgq_prefetch_pool_take(&e->pool, *block);
     e->pool.frames[frame].pinned = e->pool.frames[frame].pending = true;
     e->pool.frames[frame].owner = access;
     io_uring_prep_read(sqe, r->direct ? r->fds[block->file] : engine_fd(e, access),
                        pool_page(&e->pool, frame), POOL_PAGE, engine_offset(e, access));
     io_uring_sqe_set_data64(sqe, frame);
-    r->unsubmitted++;
-    engine_log(e, PGQ_PREFETCH_STEP_SUBMIT, access);
+    r->reads++;
+    pgq_prefetch_engine_log(e, PGQ_PREFETCH_STEP_SUBMIT, access);
+}
+
+static void ended(engine *e, uint64_t place, int32_t result)
+{
+    pool_frame *frame = &e->pool.frames[place];
+
+    frame->result = result;
+    frame->pending = false;
+    ((ring *)e->own)->reads--;
 }
 
 /* Takes note of the reads that have ended. Returns how many. */
@@ -91,18 +109,21 @@ static unsigned reap(engine *e)
 {
     ring *r = e->own;
     struct io_uring_cqe *cqes[64];
-    unsigned n = r->lib.peek_batch_cqe(&r->ring, cqes, 64);
+    unsigned n = r->lib.peek_batch_cqe(&r->ring, cqes, 64), found = 0;
 
     for (unsigned i = 0; i < n; i++) {
-        pool_frame *frame = &e->pool.frames[io_uring_cqe_get_data64(cqes[i])];
+        uint64_t place = io_uring_cqe_get_data64(cqes[i]);
+        uint32_t access;
 
-        frame->result = e->io.completed(e->io.arg, frame->owner, cqes[i]->res);
-        frame->pending = false;
-        engine_log(e, PGQ_PREFETCH_STEP_COMPLETE, frame->owner);
+        if (place == NO_READ)
+            continue;
+        access = e->pool.frames[place].owner;
+        ended(e, place, e->io.completed(e->io.arg, access, cqes[i]->res));
+        pgq_prefetch_engine_log(e, PGQ_PREFETCH_STEP_COMPLETE, access);
+        found++;
     }
     io_uring_cq_advance(&r->ring, n);
-    r->inflight -= n;
-    return n;
+    return found;
 }
 
 static bool is_passing(int error)
@@ -110,47 +131,104 @@ static bool is_passing(int error)
     return error == -EINTR || error == -EAGAIN || error == -EBUSY;
 }
 
+/*
+ * The kernel does not take what is unsubmitted. Replay will pread these blocks; the entries stay in the ring, and do nothing
+ * if the kernel takes them later.
+ */
+static void give_up(engine *e)
+{
+    ring *r = e->own;
+    unsigned end = r->ring.sq.sqe_tail;
+
+    for (unsigned at = end - io_uring_sq_ready(&r->ring); at != end; at++) {
+        struct io_uring_sqe *sqe = &r->ring.sq.sqes[at & *r->ring.sq.kring_mask];
+        uint64_t place = sqe->user_data;
+
+        io_uring_prep_nop(sqe);
+        io_uring_sqe_set_data64(sqe, NO_READ);
+        if (place == NO_READ)
+            continue;
+        ended(e, place, 0);
+        pgq_prefetch_engine_log(e, PGQ_PREFETCH_STEP_GIVE_UP, e->pool.frames[place].owner);
+    }
+}
+
+/* Gives the kernel what is unsubmitted. */
 static pgq_code submit(engine *e)
 {
     ring *r = e->own;
 
-    while (r->unsubmitted != 0) {
-        int taken = r->lib.submit(&r->ring);
+    for (unsigned put_off = 0; io_uring_sq_ready(&r->ring) != 0;) {
+        int taken = e->io.submit(e->io.arg);
 
-        if (taken < 0 && !is_passing(taken))
-            return engine_failed(e, taken);
-        if (taken > 0) {
-            r->unsubmitted -= (uint32_t)taken;
-            r->inflight += (uint32_t)taken;
-        } else
-            reap(e);
+        if (taken == 0)
+            taken = r->lib.submit(&r->ring);
+        if (taken > 0)
+            put_off = 0;
+        else if ((taken < 0 && !is_passing(taken)) || ++put_off == PATIENCE) {
+            give_up(e);
+            break;
+        }
+        if (taken <= 0)
+            reap(e); /* A full queue of completions is a reason to put it off. */
     }
     return PGQ_OK;
 }
 
-/* Waits for a read to end. At least one is in flight. */
-static pgq_code wait_for_one(engine *e)
+/*
+ * Waits until a read ends; at least one is in flight. A wait that fails changes nothing about that: then it sleeps for a
+ * moment and looks again. Nothing is submitted.
+ */
+static void wait_for_one(engine *e)
 {
+    static const struct timespec moment = {.tv_nsec = 100000};
     ring *r = e->own;
+    struct io_uring_cqe *cqe;
 
-    while (reap(e) == 0) {
-        int waited = r->lib.submit_and_wait(&r->ring, 1);
+    do {
+        int waited = e->io.wait(e->io.arg);
 
-        if (waited < 0 && !is_passing(waited))
-            return engine_failed(e, waited);
-    }
-    return PGQ_OK;
+        if (waited == 0)
+            waited = r->lib.wait_cqes(&r->ring, &cqe, 1, NULL, NULL);
+        if (waited < 0)
+            nanosleep(&moment, NULL);
+    } while (reap(e) == 0);
 }
 
-/* A read that ended early, or that was interrupted, is finished by pread. */
+/* Reads a page past the cache. Only the rest of one that ends early is read through it. */
+static pgq_code read_directly(engine *e, uint32_t access, uint32_t frame)
+{
+    int fd = ((ring *)e->own)->fds[e->job->accesses[access].file];
+    int64_t got;
+
+    do
+        got =
+            e->io.read(e->io.arg, fd, pool_page(&e->pool, frame), POOL_PAGE, engine_offset(e, access), false);
+    while (got == -EINTR);
+    if (got > 0 && got < POOL_PAGE)
+        return pgq_prefetch_engine_read_rest(e, access, frame, (size_t)got);
+    pgq_prefetch_engine_log(e, PGQ_PREFETCH_STEP_READ, access);
+    if (got < 0)
+        return pgq_prefetch_engine_failed(e, got);
+    return got == 0 ? PGQ_PREFETCH_SHORT : PGQ_OK;
+}
+
+static pgq_code read_now(engine *e, uint32_t access, uint32_t frame)
+{
+    return ((ring *)e->own)->direct ? read_directly(e, access, frame)
+                                    : pgq_prefetch_engine_read(e, access, frame);
+}
+
+/* A read that ended early, that was interrupted or given up, is finished by pread. */
 static pgq_code finish(engine *e, uint32_t access, uint32_t frame)
 {
     int32_t result = e->pool.frames[frame].result;
     pgq_code code;
 
     if (result < 0 && !is_passing(result))
-        return engine_failed(e, result);
-    code = engine_read_rest(e, access, frame, result > 0 ? (size_t)result : 0);
+        return pgq_prefetch_engine_failed(e, result);
+    code = result > 0 ? pgq_prefetch_engine_read_rest(e, access, frame, (size_t)result)
+                      : read_now(e, access, frame);
     if (code == PGQ_OK)
         e->pool.frames[frame].result = POOL_PAGE;
     return code;
@@ -160,12 +238,8 @@ static pgq_code await(engine *e, uint32_t access, uint32_t frame)
 {
     pool_frame *f = &e->pool.frames[frame];
 
-    while (f->pending) {
-        pgq_code code = wait_for_one(e);
-
-        if (code != PGQ_OK)
-            return code;
-    }
+    while (f->pending)
+        wait_for_one(e);
     if (f->owner == access)
         f->pinned = false;
     return f->result == POOL_PAGE ? PGQ_OK : finish(e, access, frame);
@@ -176,11 +250,12 @@ static void end(engine *e)
 {
     ring *r = e->own;
 
-    while (r->inflight != 0)
-        if (reap(e) == 0)
-            r->lib.submit_and_wait(&r->ring, 1);
-    if (r->is_open)
+    if (r->is_open) {
+        give_up(e);
+        while (r->reads != 0)
+            wait_for_one(e);
         r->lib.queue_exit(&r->ring);
+    }
     for (uint32_t i = 0; r->fds != NULL && i < e->job->file_count; i++)
         if (r->fds[i] >= 0)
             close(r->fds[i]);
@@ -192,7 +267,7 @@ static const way asynchronous = {.looks_ahead = true,
                                  .end = end,
                                  .start = start,
                                  .started = submit,
-                                 .read = engine_read,
+                                 .read = read_now,
                                  .await = await};
 
 static pgq_status run(pgq_prefetch_job *job, bool direct)
@@ -200,7 +275,7 @@ static pgq_status run(pgq_prefetch_job *job, bool direct)
     ring r = {.direct = direct};
     engine e = {.way = &asynchronous, .own = &r};
 
-    return engine_run(&e, job);
+    return pgq_prefetch_engine_run(&e, job);
 }
 #else
 static pgq_status no_uring(engine *e)
@@ -216,7 +291,7 @@ static pgq_status run(pgq_prefetch_job *job, bool direct)
     engine e = {.way = &impossible};
 
     (void)direct;
-    return engine_run(&e, job);
+    return pgq_prefetch_engine_run(&e, job);
 }
 #endif
 

@@ -215,6 +215,15 @@ FairAsync == AsyncSpec /\ WF_asyncvars(Startup) /\ WF_asyncvars(Arrive)
 -----------------------------------------------------------------------------
 (* Safety *)
 
+TypeOK ==
+    /\ arrived \in 0..Len(wal) /\ replayed \in 0..Len(wal) /\ concurrency \in Concurrencies /\ flying \in Nat
+    /\ \A b \in Buffers :
+          /\ pool[b].page \in Pages \cup {NoPage} /\ pool[b].state \in {"free", "reading", "claimed", "ready"}
+          /\ pool[b].generation \in Nat /\ pool[b].dirty \in BOOLEAN
+          /\ pool[b].page = NoPage <=> pool[b].state = "free"
+    /\ \A read \in reads : read.buffer \in Buffers /\ read.page \in Pages /\ read.taken \in BOOLEAN
+    /\ \A pin \in pins : pin[1] \in 1..Len(wal) /\ pin[2] \in Buffers /\ pin[3] \in Pages
+
 (* At most N reads are in flight, while N stays as it is; and no read      *)
 (* starts unless it is one of at most N.                                   *)
 AtMostN       == Cardinality(reads) <= concurrency

@@ -41,7 +41,7 @@ AlwaysRight(page, b) == TRUE
 \* Look-ahead starts before it completes, as upstream did before commit adb46615.
 StartFirst ==
     /\ pc = "complete" /\ Goto("look")
-    /\ UNCHANGED <<vars, arrived, current, concurrency, looking, queues, buffers, advised>>
+    /\ UNCHANGED <<vars, arrived, current, concurrency, begin, looking, queues, buffers, advised>>
 CompleteSecond == pc = "read" /\ CompleteRing /\ Goto("give")
 \* An I/O that is counted as none.
 PushUncounted(lsn, io) ==
@@ -51,6 +51,50 @@ PushUncounted(lsn, io) ==
 OverLate(lsn, upto) == lsn < upto - 1
 \* Nothing is ever switched off.
 AlwaysEnabled == TRUE
+\* Reading begins anew, and keeps what is in flight.
+KeptRing == [ring |-> ring, held |-> held]
+\* Nothing is special about the first record.
+NeverFirst == FALSE
+\* Look-ahead is never suspended, or there is always room.
+NeverIsSuspended == FALSE
+AlwaysRoom == TRUE
+\* Look-ahead stays in the record that was given to replay.
+NeverGiven(n) == FALSE
+\* A page in a buffer is advised too.
+NeverFound(page) == {}
+\* The first filter of a relation stays as it is.
+FirstFilter(keys, from, lsn) ==
+    filters' = [key \in Keys |-> IF key \notin keys \/ filters[key].until # 0 THEN filters[key] ELSE [until |-> lsn, from |-> from]]
+\* A filter hides one block more.
+WiderFilter(keys, from, lsn) ==
+    filters' = [key \in Keys |-> IF key \notin keys THEN filters[key] ELSE [until |-> lsn, from |-> from + 2]]
+\* What is noted is lost.
+NotNoted(n) == UNCHANGED <<filters, suspended>>
+\* Look-ahead ends at each record.
+EndsAtOnce ==
+    /\ pc \in {"look", "look_again"}
+    /\ StopLooking
+    /\ UNCHANGED <<vars, arrived, current, concurrency, begin, looking, queues, buffers, advised>>
+\* A page is read into a buffer, and its old one stays there; or none is read.
+AllStay == pool
+LoadsNothing(s, refs) == <<>>
+\* Filters go before their records are replayed.
+FiltersGo ==
+    /\ pc = "complete" /\ Goto("look")
+    /\ filters' = [key \in Keys |-> [until |-> 0, from |-> 0]]
+    /\ ring' = Completed(ring, current + 1)
+    /\ held' = SubSeq(held, Len(held) - (ring'.inflight + ring'.completed) + 1, Len(held))
+    /\ UNCHANGED <<vars, arrived, current, concurrency, begin, at, decoded, suspended, recent, hints, buffers, advised>>
+\* Replay counts twice what it gives.
+TakesTwo ==
+    /\ pc = "give" /\ Queued > 0
+    /\ current' = current + 2 /\ Goto("replay")
+    /\ UNCHANGED <<vars, arrived, concurrency, begin, at, decoded, suspended, filters, recent, hints, queues, buffers, advised>>
+\* After a first record two that remove blocks, and a reference to each block.
+Removals == {Truncates(R, 0), Truncates(R, 1), Creates(R)}
+MergeWals == {<<Changes(<<>>), m, n, Changes(<<Ref(0), Ref(1)>>)>> : m, n \in Removals}
+\* Reading may begin anew before each record.
+BeginSpec == StartPrefetch /\ [][PrefetchNext \/ BeginRead]_allvars
 \* WAL need not arrive.
 UnfairSpec == PrefetchSpec /\ WF_allvars(Startup)
 
@@ -63,6 +107,7 @@ NeverN == Cardinality(advised) < 2
 NeverFull == HasSlot \/ ring.inflight = concurrency
 NeverSuspended == suspended = 0 \/ pc # "replay"
 NeverForgotten == ~(pc = "give" /\ at.record = current + 1 /\ at.next <= Len(wal[at.record].refs))
+NeverBegunWithFilters == ~(begin > 1 /\ \E key \in Keys : filters[key].until >= begin)
 NeverFilters == ~(pc = "look" /\ at.record # 0 /\ at.next <= Len(wal[at.record].refs)
                   /\ Filtered(wal[at.record].refs[at.next].page))
 \* With three in flight, the picture of twelve blocks: when block i is read, blocks i to i + 2 are advised.

@@ -14,10 +14,11 @@
 (*   - Buffers, too few for all pages: a hint may be wrong when it is used.*)
 (*   - Relations that do not exist, grow, are truncated and created anew.  *)
 (*   - A change of the concurrency, which throws the ring away; and 0,     *)
-(*     which switches prefetching off.                                     *)
+(*     which switches prefetching off; reading that begins anew.           *)
 (* What is simplified                                                      *)
 (*   - Record n starts at LSN n and ends at n + 1.                         *)
-(*   - All relations are of one database.                                  *)
+(*   - All relations are of one database and one tablespace.               *)
+(*   - The kernel has a cache to advise: no debug_io_direct.               *)
 (*   - Advises have no effect: what the kernel does with them is its own.  *)
 (*                                                                         *)
 (* How to break it: the mutants of MCRecoveryPrefetch.                     *)
@@ -42,6 +43,7 @@ VARIABLES
     at,         \* what is looked at: a record, 0 if none, and the next of its references
     suspended,  \* no_readahead_until
     concurrency,
+    begin,      \* where reading began: this record is replayed before anything beyond it is looked at
     ring,       \* slots, head, tail, size, inflight, completed
     filters,    \* [Keys -> until, from]; until = 0: none
     recent,     \* the repeat window
@@ -54,7 +56,7 @@ VARIABLES
 looking == <<at, decoded, suspended, filters, recent, hints>>
 queues  == <<ring, held>>
 buffers == <<pool, hand>>
-allvars == <<vars, pc, arrived, current, concurrency, looking, queues, buffers, advised>>
+allvars == <<vars, pc, arrived, current, concurrency, begin, looking, queues, buffers, advised>>
 
 (* What a filter is for: a relation, or a database. *)
 DatabaseOf(relation) == "database"
@@ -77,6 +79,7 @@ StartPrefetch ==
     /\ at = [record |-> 0, next |-> 1]
     /\ suspended = 0
     /\ concurrency \in Concurrencies
+    /\ begin = 1
     /\ ring = NewRing(concurrency)
     /\ filters = [key \in Keys |-> [until |-> 0, from |-> 0]]
     /\ recent = <<>>
@@ -112,7 +115,7 @@ Completed(r, upto) ==
 CompleteRing ==
     /\ ring' = Completed(ring, current + 1)
     /\ held' = SubSeq(held, Len(held) - (ring'.inflight + ring'.completed) + 1, Len(held))
-    /\ UNCHANGED <<vars, arrived, current, concurrency, at, decoded, suspended, recent, hints, buffers, advised>>
+    /\ UNCHANGED <<vars, arrived, current, concurrency, begin, at, decoded, suspended, recent, hints, buffers, advised>>
     /\ filters' = [key \in Keys |-> IF filters[key].until <= current THEN [until |-> 0, from |-> 0] ELSE filters[key]]
 
 Complete == pc = "complete" /\ CompleteRing /\ Goto("look")
@@ -145,13 +148,16 @@ NoteEffect(n) ==
        ELSE UNCHANGED filters
     /\ suspended' = IF record.effect = "timeline" THEN n ELSE suspended
 
+IsSuspended == current <= suspended
+HasRoom == Queued < Room
+
 (* Decode one more record, if there is one, or wait for it, if none is     *)
 (* queued.  If prefetching is off, that is all: an entry stands for it.    *)
 Decode ==
     /\ pc \in {"look", "look_again"} /\ MayLook /\ at.record = 0
-    /\ IF ~Blocking /\ current <= suspended
+    /\ IF ~Blocking /\ IsSuspended
        THEN StopLooking /\ UNCHANGED <<at, decoded, suspended, filters, queues>>
-       ELSE IF decoded < arrived /\ (Blocking \/ Queued < Room)
+       ELSE IF decoded < arrived /\ (Blocking \/ HasRoom)
        THEN LET n == decoded + 1 IN
             /\ decoded' = n
             /\ IF Enabled THEN NoteEffect(n) /\ at' = [record |-> n, next |-> 1] /\ UNCHANGED queues
@@ -161,7 +167,9 @@ Decode ==
             /\ suspended' = IF Blocking THEN suspended ELSE decoded
             /\ StopLooking
             /\ UNCHANGED <<at, decoded, filters, queues>>
-    /\ UNCHANGED <<vars, arrived, current, concurrency, recent, hints, buffers, advised>>
+    /\ UNCHANGED <<vars, arrived, current, concurrency, begin, recent, hints, buffers, advised>>
+
+Found(page) == {b \in 1..Buffers : pool[b] = page}
 
 (* What becomes of a block reference. *)
 Judge ==
@@ -170,7 +178,7 @@ Judge ==
            page     == ref.page
            skip     == Initialises(ref) \/ ref.how = "fork" \/ Filtered(page) \/ Seen(page)
            missing  == page[2] >= store.size[page[1]]
-           found    == {b \in 1..Buffers : pool[b] = page}
+           found    == Found(page)
            io       == ~skip /\ ~missing /\ found = {}
        IN /\ Push(at.record, io)
           /\ IF skip THEN UNCHANGED recent ELSE Remember(page)
@@ -181,22 +189,23 @@ Judge ==
                                                   generation |-> store.generation[page]]}
                         ELSE advised
     /\ at' = [at EXCEPT !.next = @ + 1]
-    /\ UNCHANGED <<vars, pc, arrived, current, concurrency, decoded, suspended, buffers>>
+    /\ UNCHANGED <<vars, pc, arrived, current, concurrency, begin, decoded, suspended, buffers>>
 
 (* All blocks of a record have been looked at.  Nothing beyond the first   *)
 (* record is looked at until it is consumed.                               *)
+IsFirst == at.record = begin /\ current < begin
 LeaveRecord ==
     /\ pc \in {"look", "look_again"} /\ MayLook /\ at.record # 0 /\ at.next > Len(wal[at.record].refs)
-    /\ IF at.record = 1 /\ current = 0
+    /\ IF IsFirst
        THEN StopLooking /\ UNCHANGED at
        ELSE at' = [record |-> 0, next |-> 1] /\ UNCHANGED pc
-    /\ UNCHANGED <<vars, arrived, current, concurrency, decoded, suspended, filters, recent, hints, queues, buffers,
+    /\ UNCHANGED <<vars, arrived, current, concurrency, begin, decoded, suspended, filters, recent, hints, queues, buffers,
                    advised>>
 
 LimitReached ==
     /\ pc \in {"look", "look_again"} /\ ~MayLook
     /\ StopLooking
-    /\ UNCHANGED <<vars, arrived, current, concurrency, looking, queues, buffers, advised>>
+    /\ UNCHANGED <<vars, arrived, current, concurrency, begin, looking, queues, buffers, advised>>
 
 Look == Decode \/ Judge \/ LeaveRecord \/ LimitReached
 
@@ -206,16 +215,17 @@ Look == Decode \/ Judge \/ LeaveRecord \/ LimitReached
 Read ==
     /\ pc = "read"
     /\ Goto(IF Queued = 0 THEN "look_again" ELSE "give")
-    /\ UNCHANGED <<vars, arrived, current, concurrency, looking, queues, buffers, advised>>
+    /\ UNCHANGED <<vars, arrived, current, concurrency, begin, looking, queues, buffers, advised>>
 
+IsGiven(n) == n = current + 1
 Give ==
     /\ pc = "give"
     /\ IF Queued = 0
        THEN Goto("ended") /\ UNCHANGED <<current, at>>
        ELSE /\ current' = current + 1
-            /\ at' = IF at.record = current + 1 THEN [record |-> 0, next |-> 1] ELSE at
+            /\ at' = IF IsGiven(at.record) THEN [record |-> 0, next |-> 1] ELSE at
             /\ Goto("replay")
-    /\ UNCHANGED <<vars, arrived, concurrency, decoded, suspended, filters, recent, hints, queues, buffers, advised>>
+    /\ UNCHANGED <<vars, arrived, concurrency, begin, decoded, suspended, filters, recent, hints, queues, buffers, advised>>
 
 (* Where replay writes a page: a hint is verified. *)
 Hinted(page) == {b \in 1..Buffers : <<current, page, b>> \in hints}
@@ -258,7 +268,7 @@ ReplayCurrent ==
     /\ hints' = {h \in hints : h[1] > current}
     /\ advised' = {g \in advised : g.record > current}
     /\ Goto("complete")
-    /\ UNCHANGED <<wal, arrived, current, concurrency, at, decoded, suspended, filters, recent, queues>>
+    /\ UNCHANGED <<wal, arrived, current, concurrency, begin, at, decoded, suspended, filters, recent, queues>>
 
 (* The ring is made anew, and what is in flight is forgotten. *)
 Reconfigure ==
@@ -266,12 +276,29 @@ Reconfigure ==
     /\ \E n \in Concurrencies \ {concurrency} : concurrency' = n /\ ring' = NewRing(n)
     /\ held' = <<>>
     /\ advised' = {}
-    /\ UNCHANGED <<vars, pc, arrived, current, looking, buffers>>
+    /\ UNCHANGED <<vars, pc, arrived, current, begin, looking, buffers>>
+
+(* XLogPrefetcherBeginRead at the record that comes next.  What is decoded *)
+(* and in flight is forgotten; filters and window stay.  Upstream begins   *)
+(* at other records too, and replays nothing then.  No part of             *)
+(* PrefetchNext.                                                           *)
+BegunRing == [ring |-> NewRing(concurrency), held |-> <<>>]
+BeginRead ==
+    /\ pc = "complete"
+    /\ begin' = current + 1
+    /\ decoded' = current
+    /\ at' = [record |-> 0, next |-> 1]
+    /\ suspended' = 0
+    /\ ring' = BegunRing.ring
+    /\ held' = BegunRing.held
+    /\ hints' = {h \in hints : h[1] <= current}
+    /\ advised' = {}
+    /\ UNCHANGED <<vars, pc, arrived, current, concurrency, filters, recent, buffers>>
 
 Arrive ==
     /\ arrived < Len(wal)
     /\ arrived' = arrived + 1
-    /\ UNCHANGED <<vars, pc, current, concurrency, looking, queues, buffers, advised>>
+    /\ UNCHANGED <<vars, pc, current, concurrency, begin, looking, queues, buffers, advised>>
 
 Startup == Complete \/ Look \/ Read \/ Give \/ ReplayCurrent
 Ended == pc = "ended" /\ UNCHANGED allvars
@@ -302,6 +329,122 @@ SameGeneration == \A g \in advised : store.generation[g.page] = g.generation
 
 (* If no record is queued when one is asked for, nothing is in the ring. *)
 EmptyQueueEmptyRing == pc = "read" /\ Queued = 0 => held = <<>>
+
+(* Until the first record is given to replay, nothing beyond it is decoded. *)
+FirstAlone == current < begin => decoded <= begin
+
+Labels == {"complete", "look", "look_again", "read", "give", "replay", "ended"}
+TypeOK ==
+    /\ pc \in Labels /\ arrived \in 0..Len(wal) /\ decoded \in 0..arrived /\ current \in 0..decoded
+    /\ replayed = IF pc = "replay" THEN current - 1 ELSE current
+    /\ concurrency \in Concurrencies /\ begin \in 1..current + 1 /\ suspended \in 0..decoded
+    /\ at.record # 0 => at.next \in 1..Len(wal[at.record].refs) + 1
+    /\ ring.size = NewRing(concurrency).size /\ {ring.head, ring.tail} \subseteq 0..ring.size - 1
+    /\ \A k \in Keys : filters[k].until \in 0..Len(wal) /\ filters[k].from \in Nat
+    /\ pool \in [1..Buffers -> Pages \cup {NoPage}] /\ hand \in 1..Max(Buffers, 1)
+    /\ \A h \in hints : h[1] \in replayed + 1..decoded /\ h[2] \in Pages /\ h[3] \in 1..Buffers
+
+(* Look-ahead stands in the record that was decoded last, or between       *)
+(* records, and goes on after the record that was given to replay.         *)
+GoesOn == at.record = 0 \/ (at.record = decoded /\ at.record > current)
+
+(* No more records are decoded and not given out than there is room for.   *)
+RoomIsKept == Queued <= Max(Room, 1)
+
+(* Beyond a record that may change the timeline nothing is decoded before  *)
+(* that record was given out.                                              *)
+StopsAtTimeline == \A n \in current + 1..decoded : wal[n].effect = "timeline" => n = decoded
+
+(* A filter is there for a record that was looked at, and whose relation   *)
+(* it created, truncated, or did not find.                                 *)
+Asks(n, key, from) ==
+    LET record == wal[n] IN
+    \/ record.effect = "create" /\ key \in record.relations /\ from = 0
+    \/ record.effect = "database" /\ (\E r \in record.relations : key = DatabaseOf(r)) /\ from = 0
+    \/ record.effect = "truncate" /\ key \in record.relations /\ from = record.to
+    \/ \E i \in DOMAIN record.refs : record.refs[i].page[1] = key /\ from \in {0, record.refs[i].page[2]}
+FiltersHaveReasons ==
+    \A key \in Keys :
+        LET f == filters[key] IN
+        f.until # 0 =>
+            /\ \E from \in Blocks : Asks(f.until, key, from)
+            /\ \E n \in 1..f.until : Asks(n, key, f.from)
+
+(* Nothing is advised of what a record removes that comes before: filters  *)
+(* hide all of it, also after a second one has been merged with the first. *)
+Removes(n, page) ==
+    LET record == wal[n] IN
+    /\ page[1] \in record.relations
+    /\ record.effect \in {"create", "database"} \/ (record.effect = "truncate" /\ page[2] >= record.to)
+NothingRemovedIsAdvised == \A g \in advised : \A n \in current + 1..g.record - 1 : ~Removes(n, g.page)
+
+(* A page in a buffer exists, and is in one only. *)
+BuffersHoldPages ==
+    \A b \in 1..Buffers : pool[b] # NoPage =>
+        Exists(store, pool[b]) /\ \A c \in 1..Buffers : pool[c] = pool[b] => b = c
+
+(* A reference is advised exactly if replay will read it, and it was not   *)
+(* looked at just before, is not hidden, exists, and is in no buffer.      *)
+IsJudged == at.record # 0 /\ at' = [at EXCEPT !.next = @ + 1]
+Recently(page) == \E i \in Max(1, Len(recent) - Window + 1)..Len(recent) : recent[i] = page
+Hidden(page) ==
+    \E key \in Keys : /\ key \in {page[1], DatabaseOf(page[1])}
+                      /\ filters[key].until > 0 /\ page[2] >= filters[key].from
+AdvisedAreRead ==
+    [][IsJudged =>
+         LET ref  == wal[at.record].refs[at.next]
+             page == ref.page
+             skip == ref.how \notin {"read", "hint"} \/ Hidden(page) \/ Recently(page)
+             here == Exists(store, page)
+             io   == ~skip /\ here /\ \A b \in 1..Buffers : pool[b] # page
+             its  == [record |-> at.record, ref |-> at.next, page |-> page, generation |-> store.generation[page]]
+         IN /\ advised' = advised \cup IF io THEN {its} ELSE {}
+            /\ held' = held \o <<Entry(at.record, io)>>
+            /\ recent' # recent => ~skip /\ recent'[Len(recent')] = page
+            /\ skip \/ recent'[Len(recent')] = page
+            /\ Len(recent') <= Window /\ Len(recent') >= Min(Window, Len(recent))
+            /\ filters' # filters => ~skip /\ ~here
+            /\ ~skip /\ ~here => filters'[page[1]].until = at.record /\ filters'[page[1]].from <= page[2]
+            /\ hints' = hints \cup {<<at.record, page, b>> : b \in {c \in 1..Buffers : ~skip /\ here /\ pool[c] = page}}
+      ]_allvars
+
+(* A record that is decoded is looked at, and what it removes is hidden;   *)
+(* with prefetching off it is only decoded.                                *)
+DecodedIsNoted ==
+    [][decoded' > decoded =>
+         /\ decoded' = decoded + 1
+         /\ IF concurrency = 0
+            THEN at' = at /\ held' = Append(held, Entry(0, FALSE))
+            ELSE /\ at' = [record |-> decoded', next |-> 1]
+                 /\ \A page \in Pages :
+                        Removes(decoded', page) =>
+                            \E key \in {page[1], DatabaseOf(page[1])} :
+                                filters'[key].until = decoded' /\ filters'[key].from <= page[2]]_allvars
+
+(* Look-ahead ends for a reason: the limit, the first record, a suspension,*)
+(* no WAL, or no room.                                                     *)
+EndsForAReason ==
+    [][pc' # pc /\ pc \in {"look", "look_again"} =>
+         \/ pc = "look" /\ concurrency = 0
+         \/ ring.inflight >= Max(concurrency, 1) \/ Len(held) >= ring.size - 1
+         \/ at.record = begin /\ begin > current /\ at.next > Len(wal[begin].refs)
+         \/ at.record = 0 /\ (decoded = arrived \/ Queued >= Room \/ suspended >= current)]_allvars
+
+(* Filters, advises and hints of records to come stay until they are       *)
+(* replayed, unless reading or the ring begin anew.                        *)
+NothingIsForgotten ==
+    [][begin' = begin /\ concurrency' = concurrency =>
+         /\ \A key \in Keys : filters[key].until > current => filters'[key].until >= filters[key].until
+         /\ \A g \in advised \ advised' : g.record = replayed'
+         /\ \A h \in hints \ hints' : h[1] = replayed']_allvars
+
+(* What is replayed has been read into a buffer, the last page at least.   *)
+ReplayReads ==
+    [][replayed' # replayed =>
+         LET refs == wal[current].refs n == Len(refs) IN
+         Buffers > 0 /\ n > 0 =>
+             LET ref == refs[n] IN
+             Initialises(ref) \/ (ref.how = "read" /\ Exists(store', ref.page)) => \E b \in 1..Buffers : pool'[b] = ref.page]_allvars
 
 (* Recovery does not end while WAL remains. *)
 NeverEndsEarly == pc = "ended" => replayed = Len(wal)

@@ -146,7 +146,7 @@ Gone ==
 FollowEviction ==
     /\ pool' = [b \in 1..Buffers |-> IF pool[b] \in Gone THEN NoPage ELSE pool[b]]
     /\ gone' = gone + Cardinality(Gone)
-    /\ UNCHANGED <<vars, pc, arrived, current, concurrency, looking, queues, hand, advised, done>>
+    /\ UNCHANGED <<vars, pc, arrived, current, concurrency, begin, looking, queues, hand, advised, done>>
 
 (* A record arrives when the trace says so, or when nothing else is left to be replayed. *)
 Waits == pc \in {"look", "look_again"} /\ MayLook /\ at.record = 0 /\ Blocking

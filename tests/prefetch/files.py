@@ -55,7 +55,7 @@ def faults_of(steps: Sequence[Step], accesses: int, concurrency: int) -> list[st
             ahead.add(access)
             most = max(most, len(ahead))
         elif what == "use":
-            if Step("submit", access) in before and Step("complete", access) not in before:
+            if Step("submit", access) in before and not {Step("complete", access), Step("give_up", access)} & before:
                 found.append(f"{access} used before its read had ended")
             ahead.discard(access)
     used = [access for what, access in steps if what == "use"]

@@ -2,7 +2,8 @@
 /*
  * libFuzzer target. Makes WAL of any bytes, broken WAL too, and gives it to the prefetcher in as little space as the first
  * bytes say. Whatever is refused: records come out in order and whole, at most N advised blocks are unreplayed, the ring
- * counts what it holds, and the filters are those of a plain list kept here. Then the same bytes are block references of a
+ * counts what it holds, the filters are in their order, and outputs are untouched by a refusal. Now and then it reads on
+ * behind what was decoded. Then the same bytes are block references of a
  * small file, which the engine replays by each variant that needs no device to wait for.
  *
  * Input: six bytes say concurrency, spaces, and the engine's pool; then records of four bytes and more, as next_record says.
@@ -16,15 +17,17 @@
 
 enum { MOST = 150, BLOCKS = 3, RELATIONS = 8, PAGE = 8192, FILE_BLOCKS = 6 };
 
-static unsigned long long done, record_refused, filters_full, space_refused, advised, replayed, past_end;
+static unsigned long long done, record_refused, filters_full, space_refused, gone, begun, direct, advised,
+    replayed, past_end;
 
 /* How often each answer was given. The runner fails if one was never given. */
 __attribute__((destructor)) static void print_tally(void)
 {
     fprintf(stderr,
-            "tally: done=%llu RECORD=%llu FILTERS=%llu CONCURRENCY=%llu advised=%llu replayed=%llu "
-            "PAST_END=%llu\n",
-            done, record_refused, filters_full, space_refused, advised, replayed, past_end);
+            "tally: done=%llu RECORD=%llu FILTERS=%llu CONCURRENCY=%llu GONE=%llu begun=%llu direct=%llu "
+            "advised=%llu replayed=%llu PAST_END=%llu\n",
+            done, record_refused, filters_full, space_refused, gone, begun, direct, advised, replayed,
+            past_end);
 }
 
 static void require(bool holds, const char *what)
@@ -58,7 +61,7 @@ static uint8_t byte(wal *w)
 
 static pgq_prefetch_relation relation_of(uint8_t bits)
 {
-    return (pgq_prefetch_relation){1663, bits >> 2 & 1, 1 + (bits & 3)};
+    return (pgq_prefetch_relation){1663 + (bits >> 3 & 1), bits >> 2 & 1, 1 + (bits & 3)};
 }
 
 /* One byte for effect and fault, one for the effect's relation, two a block. */
@@ -101,6 +104,8 @@ static int64_t blocks(void *arg, const pgq_prefetch_relation *relation)
 static int64_t buffer(void *arg, const pgq_prefetch_relation *relation, uint32_t block)
 {
     (void)arg;
+    if (block == 9 && relation->tablespace == 1664)
+        return -2; /* its file has gone */
     return (block + relation->number) % 3 == 0 ? (int64_t)block : -1;
 }
 
@@ -110,6 +115,7 @@ static void event(void *arg, const pgq_prefetch_event *event)
 
     require(event->index < event->record->block_count, "an event about no block");
     require(event->record->lsn > w->last_given, "looked at after it was replayed");
+    direct += event->what == PGQ_PREFETCH_WHAT_DIRECT;
     if (event->what == PGQ_PREFETCH_WHAT_PREFETCH) {
         const pgq_prefetch_block *block = &event->record->blocks[event->index];
 
@@ -136,11 +142,26 @@ static void check_ring(const pgq_prefetch *p)
     require(ios <= p->ring.max_inflight && used < p->ring.size, "the ring overflows");
 }
 
+/* Upstream's table grows, so it refuses nothing. */
+static void check_upstreams_filters(const pgq_prefetch *p)
+{
+    pgq_prefetch_filter filters[MOST * (BLOCKS + 1)];
+    size_t count = pgq_prefetch_upstream_filters(p->upstream, filters, MOST * (BLOCKS + 1));
+
+    require((p->filter_count != 0) == (count != 0), "filters miscounted");
+    for (size_t i = 1; i < count; i++)
+        require(filters[i - 1].until <= filters[i].until, "filters out of order");
+}
+
 static void check_filters(const pgq_prefetch *p)
 {
     uint32_t linked = 0, in_slots = 0;
     uint64_t until = 0;
 
+    if (p->upstream != NULL) {
+        check_upstreams_filters(p);
+        return;
+    }
     for (uint32_t slot = p->oldest_filter; slot != 0; slot = p->filters[slot - 1].newer) {
         require(p->filters[slot - 1].until >= until, "filters out of order");
         until = p->filters[slot - 1].until;
@@ -173,25 +194,44 @@ static void reconfigure(wal *w, pgq_prefetch *p, uint32_t concurrency)
     }
 }
 
+/* Reads on behind all that was decoded: what is queued and in flight is forgotten. */
+static void begin_read(wal *w, pgq_prefetch *p)
+{
+    require(pgq_prefetch_begin_read(p, w->end).code == PGQ_OK, "refused to read on");
+    w->given = w->made;
+    w->advised = 0;
+    memset(w->advised_for, 0, sizeof w->advised_for);
+    begun++;
+}
+
 static void read_all(wal *w, pgq_prefetch *p, const pgq_prefetch_world *world)
 {
+    static const pgq_prefetch_record untouched;
     size_t refusals = 0;
 
     for (;;) {
-        const pgq_prefetch_record *record;
+        const pgq_prefetch_record *record = &untouched;
         pgq_status status = pgq_prefetch_read(p, world, &record);
 
         check_ring(p);
         check_filters(p);
         if (status.code == PGQ_PREFETCH_FILTERS) {
             filters_full++;
-            require(p->filter_count + 1 == p->filter_space && record == NULL, "refused a filter early");
+            require(p->upstream == NULL && p->filter_count + 1 == p->filter_space && record == &untouched,
+                    "refused a filter early");
+            reconfigure(w, p, 0);
+            continue;
+        }
+        if (status.code == PGQ_PREFETCH_GONE) {
+            gone++;
+            require(p->concurrency != 0 && record == &untouched, "missed a file without looking for it");
             reconfigure(w, p, 0);
             continue;
         }
         if (status.code == PGQ_PREFETCH_RECORD) {
             record_refused++;
-            require(w->broken[w->made - 1] && record == NULL && ++refusals <= MOST, "refused a sound record");
+            require(w->broken[w->made - 1] && record == &untouched && ++refusals <= MOST,
+                    "refused a sound record");
             continue;
         }
         require(status.code == PGQ_OK, "refused for no reason");
@@ -206,6 +246,8 @@ static void read_all(wal *w, pgq_prefetch *p, const pgq_prefetch_world *world)
         /* It is replayed now. */
         w->advised -= w->advised_for[record - w->records];
         w->advised_for[record - w->records] = 0;
+        if (record->lsn % 41 == 40)
+            begin_read(w, p);
     }
     require(expected(w) == NULL && p->queued == 0, "records were lost");
 }
@@ -220,7 +262,9 @@ static void look_ahead(const uint8_t *data, size_t size)
                       .queue = malloc(queue_space * sizeof *p.queue),
                       .queue_space = queue_space,
                       .filters = malloc(filter_space * sizeof *p.filters),
-                      .filter_space = filter_space};
+                      .filter_space = filter_space,
+                      .io_direct = data[4] % 8 == 7,
+                      .upstream = data[5] % 4 == 1 ? pgq_prefetch_upstream_make() : NULL};
     pgq_prefetch_world world = {w, next_record, blocks, buffer, event};
     uint64_t begin = 10 + data[4];
     pgq_status status = pgq_prefetch_begin(&p, concurrency, begin);
@@ -238,6 +282,7 @@ static void look_ahead(const uint8_t *data, size_t size)
     free(p.entries);
     free(p.queue);
     free(p.filters);
+    pgq_prefetch_upstream_free(p.upstream);
     free(w);
 }
 

@@ -10,9 +10,23 @@ from ref.prefetch import Event, Prefetcher, Record, Relation, Ring, Storage, Wal
 class KernelPrefetcher:
     """Stands for ref.prefetch.Prefetcher. space: the keyword arguments of the binding."""
 
-    def __init__(self, wal: Wal, storage: Storage, concurrency: int, begin: int, **space: int) -> None:
-        self.kernel = Kernel(wal, storage, concurrency, begin, **space)
+    upstream = False
+
+    def __init__(
+        self, wal: Wal, storage: Storage, concurrency: int, begin: int, *, direct: bool = False, **space: int
+    ) -> None:
+        self.kernel = Kernel(wal, storage, concurrency, begin, direct=direct, upstream=self.upstream, **space)
         self._events: list[Event] = []
+
+    def begin_read(self, begin: int) -> None:
+        self.kernel.begin_read(begin)
+
+    def show_distances(self) -> None:
+        self.kernel.show_distances()
+
+    @property
+    def distances(self) -> tuple[int, int, int]:
+        return self.kernel.distances
 
     def reconfigure(self, concurrency: int) -> None:
         self.kernel.reconfigure(concurrency)
@@ -38,14 +52,24 @@ class KernelPrefetcher:
         return ring
 
 
-State = tuple[list[tuple[int, bool]], int, int, list[Filter], list[tuple[tuple[int, int, int], int]], int]
+class UpstreamsFilters(KernelPrefetcher):
+    """The baseline: the same, with its filters in upstream's structures."""
+
+    upstream = True
+
+
+KERNELS: dict[str, type[KernelPrefetcher]] = {"kernel": KernelPrefetcher, "upstream": UpstreamsFilters}
+
+Recent = list[tuple[tuple[int, int, int], int]]
+State = tuple[list[tuple[int, bool]], int, int, list[Filter], Recent, int, tuple[int, int, int]]
 
 
 def state_of(prefetcher: Prefetcher | KernelPrefetcher) -> State:
-    """All that decides what comes next: ring, in flight, queued, filters, repeat window, suspension."""
+    """All that decides what comes next, and what is shown: ring, in flight, queued, filters, repeat window, suspension,
+    distances."""
     if isinstance(prefetcher, KernelPrefetcher):
         k = prefetcher.kernel
-        return k.ring, k.inflight[0], k.queued, k.filters, k.recent, k.no_readahead_until
+        return k.ring, k.inflight[0], k.queued, k.filters, k.recent, k.no_readahead_until, k.distances
     p = prefetcher
     filters = [Filter(key[:], until, block) for key, (until, block) in p.filters.by_key.items()]
     recent: list[tuple[Relation, int]] = list(p.recent)
@@ -56,4 +80,5 @@ def state_of(prefetcher: Prefetcher | KernelPrefetcher) -> State:
         filters,
         [(relation[:], block) for relation, block in recent],
         p.no_readahead_until,
+        p.distances,
     )

@@ -9,7 +9,8 @@ import random
 from ref.prefetch import BlockReference, Effect, Record, Relation
 from tests.prefetch.world import World
 
-RELATIONS = [Relation(1663, database, number) for database in (5, 6) for number in (16384, 16385)]
+RELATIONS = [Relation(*key) for key in ((1663, 5, 16384), (1700, 5, 16384), (1663, 6, 16384), (1663, 6, 16385))]
+"""Each two differ in one part of the key, or in two."""
 BLOCKS = 6
 MOST = 25
 """Records of a world, at most."""

@@ -10,19 +10,19 @@ looked at, and hold after each record what the kernel's ring holds.
 import subprocess
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from ref.prefetch import Event, Next, Prefetcher, Record, Ring
+from tests.extracted import program
 from tests.prefetch.kernel import KernelPrefetcher
 from tests.prefetch.random_world import random_world
 from tests.prefetch.world import replay
 from tests.tally import tally
 
-PROGRAM = Path(__file__).parents[2] / "build" / "oracle" / "prefetch"
+PROGRAM = program("prefetch")
 
 
 @dataclass

@@ -13,7 +13,7 @@ from pgquern import PgquernError
 
 from ref.prefetch import MAIN_FORK, Event, Prefetcher, Record, Relation
 from tests.guarded import Arrays
-from tests.prefetch.kernel import KernelPrefetcher, state_of
+from tests.prefetch.kernel import KERNELS, KernelPrefetcher, state_of
 from tests.prefetch.properties import PROPERTIES
 from tests.prefetch.random_world import BLOCKS, EFFECTS, MOST, RELATIONS, random_world, reference
 from tests.prefetch.test_oracle import cold
@@ -39,6 +39,7 @@ def test_the_picture_of_twelve_blocks() -> None:
     assert " ".join(replay(cold(12), 3, make=KernelPrefetcher).script) == picture
 
 
+@pytest.mark.parametrize("make", KERNELS.values(), ids=KERNELS)
 @given(
     st.integers(1, MOST),
     st.integers(0, 2**32 - 1),
@@ -46,11 +47,11 @@ def test_the_picture_of_twelve_blocks() -> None:
     st.dictionaries(st.integers(0, MOST), concurrencies, max_size=3),
 )
 def test_every_world_is_replayed_as_by_the_definition(
-    size: int, seed: int, concurrency: int, changes: dict[int, int]
+    make: type[KernelPrefetcher], size: int, seed: int, concurrency: int, changes: dict[int, int]
 ) -> None:
     oracle = replay(random_world(size, seed), concurrency, changes=changes)
     world = random_world(size, seed)
-    kernel = replay(world, concurrency, make=KernelPrefetcher, changes=changes)
+    kernel = replay(world, concurrency, make=make, changes=changes)
     assert kernel == oracle
     tally("prefetch", "references", len(oracle.events))
     if not changes:
@@ -58,11 +59,12 @@ def test_every_world_is_replayed_as_by_the_definition(
 
 
 @pytest.mark.parametrize("concurrency", [1, 10, 64])
-def test_a_long_world(concurrency: int) -> None:
+@pytest.mark.parametrize("make", KERNELS.values(), ids=KERNELS)
+def test_a_long_world(make: type[KernelPrefetcher], concurrency: int) -> None:
     """The ring wraps many times, and filters come and go in great number."""
     size = 600
     oracle = replay(random_world(size, 7), concurrency)
-    assert replay(random_world(size, 7), concurrency, make=KernelPrefetcher) == oracle
+    assert replay(random_world(size, 7), concurrency, make=make) == oracle
     assert len(oracle.events) > size
 
 
@@ -97,16 +99,22 @@ class SideBySide(RuleBasedStateMachine):
     """WAL arrives, is read and replayed; the concurrency changes; files vanish; the WAL is corrupt. After each step the
     two agree in what they asked, in what they answered, and in all that they keep."""
 
-    @initialize(seed=st.integers(0, 2**32 - 1), concurrency=concurrencies, begin=st.integers(1, 2**63))
-    def begin(self, seed: int, concurrency: int, begin: int) -> None:
+    @initialize(
+        seed=st.integers(0, 2**32 - 1),
+        concurrency=concurrencies,
+        begin=st.integers(1, 2**63),
+        direct=st.sampled_from([False, False, True]),
+        make=st.sampled_from(list(KERNELS.values())),
+    )
+    def begin(self, seed: int, concurrency: int, begin: int, direct: bool, make: type[KernelPrefetcher]) -> None:
         dice = Random(seed)
         sizes = {relation: dice.randint(1, BLOCKS) for relation in RELATIONS if dice.random() < 0.6}
         pool, room = dice.choice([0, 1, 2, 4]), dice.choice([1, 2, 5, 1000])
         self.records: list[Record] = []
         self.end = begin
         self.worlds = [Asked(self.records, sizes, pool, room) for _ in range(2)]
-        self.oracle = Prefetcher(self.worlds[0], self.worlds[0], concurrency, begin)
-        self.kernel = KernelPrefetcher(self.worlds[1], self.worlds[1], concurrency, begin)
+        self.oracle = Prefetcher(self.worlds[0], self.worlds[0], concurrency, begin, direct=direct)
+        self.kernel = make(self.worlds[1], self.worlds[1], concurrency, begin, direct=direct)
         self.ahead: list[Event] = []
 
     @rule(seed=st.integers(0, 2**32 - 1), how_many=st.integers(1, 6))
@@ -114,7 +122,7 @@ class SideBySide(RuleBasedStateMachine):
         dice = Random(seed)
         for _ in range(how_many):
             start = self.end + dice.choice([0, 0, 0, 2])
-            self.end = start + dice.choice([1, 3, 100])
+            self.end = start + dice.choice([1, 3, 100, 8191, 8192])
             blocks = tuple(reference(dice) for _ in range(dice.choice([0, 1, 1, 2, 5])))
             effect, relation = dice.choice(EFFECTS), dice.choice(RELATIONS)
             self.records.append(Record(start, self.end, blocks, effect, relation, dice.randrange(BLOCKS)))
@@ -158,6 +166,24 @@ class SideBySide(RuleBasedStateMachine):
     def reconfigure(self, concurrency: int) -> None:
         self.oracle.reconfigure(concurrency)
         self.kernel.reconfigure(concurrency)
+        self.agree()
+
+    @precondition(lambda self: self.records)
+    @rule(place=st.integers(0, 2**32 - 1))
+    def begin_read(self, place: int) -> None:
+        """Back or forward, to the start of a record."""
+        at = place % len(self.records)
+        self.oracle.begin_read(self.records[at].lsn)
+        self.kernel.begin_read(self.records[at].lsn)
+        for world in self.worlds:
+            world.decoded = at
+        self.ahead.clear()
+        self.agree()
+
+    @rule()
+    def show(self) -> None:
+        self.oracle.show_distances()
+        self.kernel.show_distances()
         self.agree()
 
     @rule(relation=st.sampled_from(RELATIONS))

@@ -15,7 +15,7 @@ from pgquern import PgquernError
 
 from ref.prefetch import DISTANCE_MULTIPLIER, BlockReference, Effect, Prefetcher, Record, Relation
 from tests.guarded import Arrays
-from tests.prefetch.kernel import KernelPrefetcher, state_of
+from tests.prefetch.kernel import KERNELS, KernelPrefetcher, state_of
 from tests.prefetch.random_world import MOST, RELATIONS, random_world
 from tests.prefetch.test_oracle import TABLE, cold
 from tests.prefetch.world import World, replay
@@ -31,7 +31,7 @@ def guarded_ends() -> Iterator[None]:
 
 
 def kernel(world: World, concurrency: int, begin: int = 1, **space: int) -> KernelPrefetcher:
-    return KernelPrefetcher(world, world, concurrency, begin, **space)
+    return KernelPrefetcher(world, world, concurrency, begin, direct=False, **space)
 
 
 def code_of(call: Callable[..., Any], *args: Any, **named: Any) -> int:
@@ -121,6 +121,27 @@ def test_a_full_table_of_filters_refuses_and_loses_nothing() -> None:
     assert prefetcher.kernel.filters == []
 
 
+@pytest.mark.parametrize("make", KERNELS.values(), ids=KERNELS)
+def test_thousands_of_filters(make: type[KernelPrefetcher]) -> None:
+    """Upstream's table grows beyond its 1024 buckets, to more than 2048. All are set ahead, and dropped in order."""
+    count = 2100
+    records = creations(count)
+    records += [
+        Record(2 + count + i, 3 + count + i, (BlockReference(record.relation._replace(tablespace=1663 + i % 2), 0),))
+        for i, record in enumerate(records[1 : 1 + count])
+    ]
+    sizes = {reference.relation: 1 for record in records for reference in record.blocks}
+    worlds = [World(records, dict(sizes), pool=0) for _ in range(2)]
+    oracle = Prefetcher(worlds[0], worlds[0], 1000, 1)
+    prefetcher = make(worlds[1], worlds[1], 1000, 1, filter_space=count + 2, queue_space=2 * count + 2)
+    for number in range(count + 2):
+        assert oracle.read_record() == prefetcher.read_record()
+        if number % (count // 5) < 2:
+            assert state_of(prefetcher) == state_of(oracle)
+    assert prefetcher.events == oracle.events
+    assert {event.what for event in oracle.events} == {"skip_new", "prefetch"}
+
+
 def test_a_full_table_that_a_missing_relation_meets_asks_again_and_counts_once() -> None:
     missing = [BlockReference(Relation(1663, 5, 16384 + i), 0) for i in range(3)]
     prefetcher = kernel(World([Record(1, 2), Record(2, 3, tuple(missing))], {}, pool=0), 8, filter_space=3)
@@ -154,6 +175,25 @@ def test_worlds_in_the_least_table_of_filters(size: int, seed: int, concurrency:
             world.apply(record, {})
             limited.apply(record, {})
     assert prefetcher.events == oracle.events
+
+
+@pytest.mark.parametrize("part", Relation._fields)
+def test_no_part_of_a_filters_key_is_ignored(part: str) -> None:
+    """A relation is created; a block of another one, which differs in one part, is advised all the same.
+
+    In a table of three slots many a search for the one passes the filter of the other.
+    """
+    for number in range(16384, 16484):
+        created = Relation(1663, 5, number)
+        other = created._replace(**{part: getattr(created, part) + 1})
+        records = [Record(1, 2), Record(2, 3, (BlockReference(other, 0),)), Record(3, 4, (BlockReference(created, 0),))]
+        records.insert(1, Record(2, 3, (), Effect.CREATE, created))
+        records = [replace(record, lsn=i + 1, next_lsn=i + 2) for i, record in enumerate(records)]
+        world = World(records, {created: 1, other: 1}, pool=0)
+        prefetcher = kernel(world, 8, filter_space=3)
+        prefetcher.read_record()
+        prefetcher.read_record()
+        assert [event.what for event in prefetcher.events] == ["prefetch", "skip_new"]
 
 
 def filtered_world(size: int, seed: int) -> World:
@@ -217,12 +257,28 @@ def test_null_is_refused() -> None:
         lambda: lib.pgq_prefetch_begin(empty, 1, 1),
         lambda: lib.pgq_prefetch_reconfigure(ffi.NULL, 1),
         lambda: lib.pgq_prefetch_reconfigure(empty, 1),
+        lambda: lib.pgq_prefetch_begin_read(ffi.NULL, 1),
+        lambda: lib.pgq_prefetch_begin_read(empty, 1),
+        lambda: lib.pgq_prefetch_show_distances(ffi.NULL),
+        lambda: lib.pgq_prefetch_show_distances(empty),
         lambda: lib.pgq_prefetch_read(ffi.NULL, world, record),
         lambda: lib.pgq_prefetch_read(empty, ffi.NULL, record),
         lambda: lib.pgq_prefetch_read(empty, world, ffi.NULL),
     ]
     for call in calls:
         assert call().code == lib.PGQ_NULL
+
+
+@pytest.mark.parametrize("missing", ["read_ahead", "blocks", "buffer"])
+def test_a_world_that_lacks_a_call_is_refused(missing: str) -> None:
+    prefetcher = kernel(World([Record(1, 2)], {}, pool=1), concurrency=1).kernel
+    members = {name: getattr(prefetcher._world, name) for name in ("arg", "read_ahead", "blocks", "buffer")}
+    lacking = ffi.new("pgq_prefetch_world *", members | {missing: ffi.NULL})
+    record = ffi.new("pgq_prefetch_record **", ffi.cast("pgq_prefetch_record *", 42))
+    assert lib.pgq_prefetch_read(prefetcher._c, lacking, record).code == lib.PGQ_NULL
+    assert record[0] == ffi.cast("pgq_prefetch_record *", 42)
+    assert lib.pgq_prefetch_read(prefetcher._c, ffi.new("pgq_prefetch_world *", members), record).code == lib.PGQ_OK
+    assert record[0].lsn == 1
 
 
 def test_the_multiplier_and_the_most_are_upstreams() -> None:
@@ -243,6 +299,7 @@ TEXTS = {
     "PGQ_PREFETCH_IO": "cannot be read",
     "PGQ_PREFETCH_URING": "no io_uring here",
     "PGQ_PREFETCH_DIRECT": "with O_DIRECT",
+    "PGQ_PREFETCH_GONE": "could not prefetch relation",
 }
 
 

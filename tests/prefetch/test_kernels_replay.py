@@ -422,15 +422,15 @@ class Says(Io):
 
 
 class AsksForTheRest(Says):
-    """And notes what is read by pread."""
+    """And notes what is read by pread, of the file `fd`: the engine may have opened that once more."""
 
-    def __init__(self, results: dict[int, int]) -> None:
+    def __init__(self, results: dict[int, int], fd: int) -> None:
         super().__init__(results)
-        self.reads = list[tuple[int, int]]()
+        self.fd, self.reads = fd, list[tuple[int, int]]()
 
     def read(self, fd: int, size: int, offset: int, *, nowait: bool) -> bytes | int:
         self.reads.append((offset, size))
-        return os.pread(fd, size, offset)
+        return os.pread(self.fd, size, offset)
 
 
 @pytest.mark.parametrize("variant", ASYNCHRONOUS)
@@ -459,7 +459,7 @@ def test_what_an_asynchronous_read_leaves_is_read_by_pread(fds: list[int], varia
     """The hook only says that the rest of the page is not there."""
     skip_unless_it_runs(variant, fds)
     accesses = [(1, i * 7 % 30) for i in range(30)]
-    pages, kernel = Pages(accesses), AsksForTheRest(dict.fromkeys(range(0, 30, 3), result))
+    pages, kernel = Pages(accesses), AsksForTheRest(dict.fromkeys(range(0, 30, 3), result), fds[1])
     done = replay(fds, accesses, concurrency=8, buffers=9, variant=variant, use=pages, io=kernel, log=True)
     assert (done.used, pages.wrong) == (30, [])
     cut = range(0, 30, 3)

@@ -20,8 +20,11 @@ BUILDS = {build.label: build for build in (DEBIAN, EMBEDDED[15], EMBEDDED[18])}
 CONCURRENCIES = (0, 1, 3, 10, 32)
 UPDATES, ROWS = 100, 20_000
 SMALL_BUFFERS = "512kB"
+SMALL_DECODE = 64 * 1024
+"""The least wal_decode_buffer_size."""
 NAMES = [f"{label} {concurrency}" for label in BUILDS for concurrency in CONCURRENCIES]
 SMALL = [f"{label} small" for label in BUILDS]
+FULL = [f"{label} full" for label in BUILDS]
 
 pytestmark = pytest.mark.servers
 
@@ -37,10 +40,11 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Recorded]:
             for concurrency in CONCURRENCIES:
                 found[f"{label} {concurrency}"] = record(crash, concurrency, top / f"{label}-{concurrency}")
             found[f"{label} small"] = record(crash, 10, top / f"{label}-small", SMALL_BUFFERS)
+            found[f"{label} full"] = record(crash, 32, top / f"{label}-full", decode=SMALL_DECODE)
     return found
 
 
-@pytest.mark.parametrize("name", [*NAMES, *SMALL])
+@pytest.mark.parametrize("name", [*NAMES, *SMALL, *FULL])
 def test_a_recovery_conforms(recorded: dict[str, Recorded], name: str) -> None:
     run = recorded[name]
     followed = run.followed()
@@ -75,6 +79,16 @@ def test_the_last_record_advises_and_reads_its_block(recorded: dict[str, Recorde
 @pytest.mark.parametrize("name", SMALL)
 def test_with_few_buffers_pages_come_back(recorded: dict[str, Recorded], name: str) -> None:
     assert recorded[name].followed().told > 20
+
+
+@pytest.mark.parametrize("name", FULL)
+def test_with_a_small_decode_buffer_look_ahead_stops(recorded: dict[str, Recorded], name: str) -> None:
+    """Records of 8 kB fill it; the default, under which the same recovery would look further ahead, does not fit."""
+    run = recorded[name]
+    assert run.followed().full
+    by_default = follow(run.records(), run.calls(), run.concurrency, run.buffers)
+    assert "Expected: an advise" in by_default.mismatch
+    assert not by_default.full
 
 
 # ---- tampered traces ---------------------------------------------------------------------------------

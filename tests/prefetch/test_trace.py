@@ -6,10 +6,11 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from ref.prefetch import NO_RELATION, Effect, Relation
+from ref.prefetch import NO_RELATION, Effect, Record, Relation
 from tests.prefetch.trace.check import main
+from tests.prefetch.trace.decode import DecodeBuffer, required_space
 from tests.prefetch.trace.follow import follow
-from tests.prefetch.trace.listing import ListingError, Replay, lsn_of, lsn_text, read_listing, relation_of
+from tests.prefetch.trace.listing import Listed, ListingError, Replay, lsn_of, lsn_text, read_listing, relation_of
 from tests.prefetch.trace.picture import Bar, bars, depths
 from tests.prefetch.trace.strace import Call, StraceError, read_strace
 
@@ -143,6 +144,88 @@ def test_the_version_gives_the_concurrency(files: tuple[Path, Path]) -> None:
     code, said = check(files, "--version", "14")
     assert code == 2
     assert "14 has no recovery prefetching" in said
+
+
+# ---- the decode buffer -------------------------------------------------------------------------------
+
+
+def wide(number: int, block: int, length: int = 30_000) -> str:
+    """A line of a listing: a record of so many bytes, which changes a block."""
+    text = line(number, "Heap", f"HOT_UPDATE off 1, blkref #0: rel 1663/5/16384 blk {block}")
+    return text.replace("54/    54", f"{length}/{length:6}")
+
+
+def test_a_full_decode_buffer_stops_look_ahead(files: tuple[Path, Path]) -> None:
+    """64 kB have room for two of these. The third finds none, and look-ahead waits until the second is replayed."""
+    files[1].write_text("\n".join([line(16), *(wide(16 + 1000 * k, k) for k in range(1, 6))]) + "\n")
+    text = files[1].read_text()
+    for k in range(2, 6):  # each names the one before it
+        text = text.replace(f"prev 0/{(16 + 1000 * k) * 64 - 64:08X}", f"prev 0/{(16 + 1000 * (k - 1)) * 64:08X}")
+    files[1].write_text(text.replace(f"prev 0/{1016 * 64 - 64:08X}", f"prev 0/{16 * 64:08X}"))
+    files[0].write_text(strace_of(["a1", "a2", "p1", "p2", "a3", "p3", "a4", "a5", "p4", "p5"]))
+    code, said = check(files, "--concurrency", "4")
+    assert code == 1
+    assert "With a decode buffer of 512 kB look-ahead never stopped" in said
+    assert "give DECODE=" in said
+    assert check(files, "--concurrency", "4", "--decode", "64")[0] == 0
+    assert check(files, "--concurrency", "4", "--decode", "128")[0] == 1
+    files[0].write_text(strace_of(["a1", "a2", "a3", "a4", "p1", "a5", "p2", "p3", "p4", "p5"]))
+    assert check(files, "--concurrency", "4")[0] == 0
+    code, said = check(files, "--concurrency", "4", "--decode", "64")
+    assert code == 1
+    assert "With a decode buffer of 64 kB look-ahead stopped at times" in said
+
+
+def listed_of(length: int, low: int, high: int) -> Listed:
+    return Listed(Record(1, 2), "", (), (), length, (low, high))
+
+
+def test_a_decode_buffer_wraps_and_lets_go() -> None:
+    """Records of 20,000 bytes, of which each must find 22,445 bytes; they take 20,000."""
+    buffer, one = DecodeBuffer(65536), listed_of(20_000, 20_000, 20_000)
+    assert required_space(20_000) == 22_445
+    assert [buffer.add(one, queued, nonblocking=True) for queued in range(4)] == [True, True, True, False]
+    # Before the second, at 20,000, there is too little; before the third, at 40,000, there is enough for one.
+    assert not buffer.add(one, 2, nonblocking=True)
+    assert buffer.add(one, 1, nonblocking=True)
+    assert not buffer.add(one, 2, nonblocking=True)
+    assert buffer.add(one, 0, nonblocking=False)  # All have left: it starts at the front again.
+    assert buffer.tail == (20_000, 20_000)
+    assert buffer.guessed == []
+
+
+def test_a_record_larger_than_the_decode_buffer_lies_outside() -> None:
+    """It is decoded when it is waited for, and takes no room."""
+    buffer, huge = DecodeBuffer(65536), listed_of(100_000, 100_000, 100_000)
+    assert not buffer.add(huge, 0, nonblocking=True)
+    assert buffer.add(huge, 0, nonblocking=False)
+    assert buffer.add(listed_of(60_000, 60_000, 60_000), 1, nonblocking=True)
+
+
+@pytest.mark.parametrize("guess", [True, False])
+def test_what_a_listing_leaves_open_is_guessed(guess: bool) -> None:
+    """43,091 bytes are the most that may be taken for the next one to fit."""
+    buffer = DecodeBuffer(65536, iter([guess]))
+    assert buffer.add(listed_of(40_000, 43_088, 43_096), 0, nonblocking=True)
+    assert buffer.add(listed_of(20_000, 20_000, 20_008), 1, nonblocking=True) == guess
+    assert buffer.guessed == [guess]
+
+
+def test_the_size_of_a_decoded_record_is_bounded(tmp_path: Path) -> None:
+    """A commit of 34 bytes: 24 of header, 2 of the main data's header, 8 of data. An insertion of 59, with a block."""
+    path, insertion = tmp_path / "wal", "INSERT off 1 flags 0x00, blkref #0: rel 1663/5/16384 blk 3"
+    commit, insert = (
+        line(16).replace("54/    54", "34/    34"),
+        line(17, "Heap", insertion).replace("54/    54", "59/    59"),
+    )
+    path.write_text(f"{commit}\n{insert}\n")
+    first, second = read_listing(path)
+    # XLogRecord 24, block 20, main header 2, xl_heap_insert 3, block data 10: 88 + 64 + 16 + 8
+    assert first.decoded[0] <= 88 + 8 <= first.decoded[1]
+    assert second.decoded[0] <= 88 + 64 + 16 + 8 <= second.decoded[1]
+    for listed in (first, second):
+        assert listed.decoded[1] - listed.decoded[0] <= 32
+        assert listed.decoded[1] <= required_space(listed.length)
 
 
 # ---- small shared_buffers ----------------------------------------------------------------------------

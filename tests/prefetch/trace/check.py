@@ -11,14 +11,12 @@ from pathlib import Path
 
 import click
 
-from tests.prefetch.trace.follow import Followed, follow
+from tests.prefetch.trace.follow import DECODE_BUFFER, Followed, follow
 from tests.prefetch.trace.listing import ListingError, read_listing
 from tests.prefetch.trace.picture import depths, draw
 from tests.prefetch.trace.strace import StraceError, Trace, read_strace
 
 FIRST_MAJOR = 15
-DECODE_BUFFER = 512 * 1024
-"""wal_decode_buffer_size, by default."""
 
 
 def default_concurrency(major: int) -> int:
@@ -36,9 +34,22 @@ def default_concurrency(major: int) -> int:
     "--concurrency", type=click.IntRange(min=0), help="maintenance_io_concurrency. The default is that of the version."
 )
 @click.option("--buffers", default=16384, show_default=True, help="shared_buffers, in pages of 8 KiB.")
+@click.option(
+    "--decode",
+    default=DECODE_BUFFER >> 10,
+    show_default=True,
+    help="wal_decode_buffer_size, in kB.",
+    type=click.IntRange(64),
+)
 @click.option("--picture", type=click.Path(path_type=Path), help="Where a timeline is drawn, if anywhere.")
 def main(
-    trace_path: Path, wal_path: Path | None, major: int, concurrency: int | None, buffers: int, picture: Path | None
+    trace_path: Path,
+    wal_path: Path | None,
+    major: int,
+    concurrency: int | None,
+    buffers: int,
+    decode: int,
+    picture: Path | None,
 ) -> None:
     """Hold a trace against the definition."""
     try:
@@ -52,8 +63,8 @@ def main(
         wrong, verdict = check_bound(trace, limit)
         holds = wrong is None
     else:
-        followed = follow(records, trace, limit, buffers)
-        verdict = conforms(followed, trace, limit)
+        followed = follow(records, trace, limit, buffers, decode << 10)
+        verdict = conforms(followed, trace, limit, decode)
         holds, wrong = not followed.mismatch, followed.wrong
     click.echo(verdict)
     if picture:
@@ -80,12 +91,14 @@ def check_bound(trace: Trace, limit: int) -> tuple[int | None, str]:
     )
 
 
-def conforms(followed: Followed, trace: Trace, limit: int) -> str:
+def conforms(followed: Followed, trace: Trace, limit: int, decode: int) -> str:
     """The verdict in words."""
     if followed.mismatch:
-        size = followed.decoded
-        hint = f" Decoded records may have filled a decode buffer of {DECODE_BUFFER >> 10} kB." * (size > DECODE_BUFFER)
-        return f"does not conform. {followed.mismatch}{hint}"
+        return (
+            f"does not conform. {followed.mismatch} With a decode buffer of {decode} kB look-ahead "
+            f"{'stopped at times' if followed.full else 'never stopped'} for want of room: if wal_decode_buffer_size "
+            "was another, give DECODE=."
+        )
     counters = ", ".join(f"{name} {count}" for name, count in followed.counters.items())
     told = f", {followed.told} of them known from the trace alone: shared_buffers is small" if followed.told else ""
     last = f"; the last event is in line {trace.calls[-1].line}" if trace.calls else ""

@@ -13,12 +13,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from ref.prefetch import MAIN_FORK, Effect, Prefetcher, Record, Relation
+from tests.prefetch.trace.decode import DecodeBuffer
 from tests.prefetch.trace.listing import Listed, Replay, lsn_text
 from tests.prefetch.trace.strace import Call, Trace
 
 Page = tuple[Relation, int]
-DECODED_FIXED, DECODED_BLOCK = 88, 64
-"""sizeof of a DecodedXLogRecord without blocks, and of a DecodedBkpBlock, on 64-bit machines."""
+DECODE_BUFFER = 512 * 1024
+"""wal_decode_buffer_size, by default."""
+MOST_GUESSES = 200
+"""Of these a recovery is followed anew with another guess."""
 
 
 def name(page: Page) -> str:
@@ -52,9 +55,8 @@ class Followed:
     """References of which only the trace says whether they were in a buffer."""
     counters: dict[str, int] = field(default_factory=dict)
     mismatch: str = ""
-    decoded: int = 0
-    """The most bytes that decoded, unreplayed records can have had: more than the decode buffer has stops look-ahead,
-    and this is not followed."""
+    full: bool = False
+    """Whether the decode buffer was full at some time, so that look-ahead stopped there."""
 
     @property
     def wrong(self) -> int | None:
@@ -67,8 +69,8 @@ class Followed:
 class Recovery:
     """Implements Wal and Storage: the server as it was, while it is followed. buffers: shared_buffers, in pages."""
 
-    def __init__(self, records: Sequence[Listed], trace: Trace, buffers: int) -> None:
-        self.records, self.trace = records, trace
+    def __init__(self, records: Sequence[Listed], trace: Trace, buffers: int, decode: DecodeBuffer) -> None:
+        self.records, self.trace, self.decode = records, trace, decode
         self.sizes: dict[Relation, int | None] = dict(trace.sizes)
         self.loaded: set[Page] = set()
         self.decoded = 0
@@ -88,9 +90,9 @@ class Recovery:
     def read_ahead(self, queued: int, *, nonblocking: bool) -> Record | None:
         if self.decoded == len(self.records):
             return None
+        if not self.decode.add(self.records[self.decoded], queued, nonblocking=nonblocking):
+            return None
         self.decoded += 1
-        bytes_decoded = sum(map(_decoded_size, self.records[self.decoded - 1 - queued : self.decoded]))
-        self.seen.decoded = max(self.seen.decoded, bytes_decoded)
         return self.records[self.decoded - 1].record
 
     def exists(self, relation: Relation) -> bool:
@@ -212,23 +214,39 @@ def _of(listed: Listed) -> str:
     return f"the record at {lsn_text(listed.record.lsn)} ({listed.kind})"
 
 
-def _decoded_size(listed: Listed) -> int:
-    """An upper bound of what XLogReadRecordAlloc may take for it."""
-    return DECODED_FIXED + (DECODED_BLOCK + 8) * (len(listed.record.blocks) + 1) + listed.length + 16
-
-
 def _read_last_again(prefetcher: Prefetcher, recovery: Recovery) -> None:
     """FinishWalRecovery (xlogrecovery.c) reads the last record once more, so its references are looked at again."""
     recovery.decoded -= 1
-    prefetcher.begin = recovery.records[-1].record.lsn
-    prefetcher.replaying, prefetcher.no_readahead_until = None, 0
-    prefetcher.reconfigure(prefetcher.concurrency)
+    prefetcher.begin_read(recovery.records[-1].record.lsn)
     prefetcher.read_record()
 
 
-def follow(records: Sequence[Listed], trace: Trace, concurrency: int, buffers: int) -> Followed:
-    """Follow a whole recovery, from the first record on. `mismatch` is empty if all is explained."""
-    recovery = Recovery(records, trace, buffers)
+def follow(
+    records: Sequence[Listed], trace: Trace, concurrency: int, buffers: int, decode: int = DECODE_BUFFER
+) -> Followed:
+    """Follow a whole recovery, from the first record on. `mismatch` is empty if all is explained.
+
+    decode: wal_decode_buffer_size, in bytes. Where the listing leaves open whether a record found room there, both are
+    tried; of those that do not fit the one that gets farthest is returned.
+    """
+    found, guesses = list[Followed](), list[bool]()
+    for _ in range(MOST_GUESSES):
+        room = DecodeBuffer(decode, guesses)
+        found.append(_follow(Recovery(records, trace, buffers, room), concurrency))
+        if not found[-1].mismatch:
+            return found[-1]
+        # The last guess that a record fits is where to try that it does not.
+        guesses = room.guessed
+        while guesses and not guesses[-1]:
+            guesses.pop()
+        if not guesses:
+            break
+        guesses[-1] = False
+    return max(found, key=lambda followed: len(followed.steps))
+
+
+def _follow(recovery: Recovery, concurrency: int) -> Followed:
+    records, trace = recovery.records, recovery.trace
     prefetcher = Prefetcher(recovery, recovery, concurrency, records[0].record.lsn)
     by_lsn = {listed.record.lsn: listed for listed in records}
     try:
@@ -241,4 +259,5 @@ def follow(records: Sequence[Listed], trace: Trace, concurrency: int, buffers: i
         advised = len(recovery.unreplayed)
         recovery.seen.mismatch = f"{mismatch} {advised} of {concurrency} advises are in flight."
     recovery.seen.counters = prefetcher.counters
+    recovery.seen.full = recovery.decode.fullest
     return recovery.seen

@@ -6,6 +6,7 @@ record names the one before it. It does not say which blocks are initialised: IN
 XLogRegisterBuffer with REGBUF_WILL_INIT in upstream's access methods.
 """
 
+import itertools
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -16,6 +17,8 @@ from ref.prefetch import MAIN_FORK, NO_RELATION, BlockReference, Effect, Record,
 
 FORKS = {None: MAIN_FORK, "main": MAIN_FORK, "fsm": 1, "vm": 2, "init": 3}
 DEFAULT_TABLESPACE, GLOBAL_TABLESPACE = 1663, 1664
+DECODED_FIXED, DECODED_BLOCK = 88, 64
+"""sizeof of a DecodedXLogRecord without blocks, and of a DecodedBkpBlock, on 64-bit machines."""
 
 
 class ListingError(ValueError):
@@ -43,6 +46,8 @@ class Listed:
     """Relations whose files are removed."""
     length: int
     """Bytes of the record in the WAL."""
+    decoded: tuple[int, int] = (0, 0)
+    """The fewest and the most bytes of a decode buffer that it may take."""
 
 
 INITIALISED: dict[str, set[int]] = {
@@ -164,7 +169,28 @@ def _listed(match: re.Match[str], lsn: int, next_lsn: int, where: str) -> Listed
         raise ListingError(f"{where}: it is not known here which blocks a record of {match['rmgr']} initialises")
     effect, relation, length = _effect(kind, rest, where)
     record = Record(lsn, next_lsn, tuple(blocks), effect, relation, length)
-    return Listed(record, kind, tuple(replays), tuple(_drops(kind, rest)), int(match["length"]))
+    total, slots = int(match["length"]), max((int(found[1]) + 1 for found in _BLOCK.finditer(rest)), default=0)
+    return Listed(
+        record, kind, tuple(replays), tuple(_drops(kind, rest)), total, _decoded_size(total, slots, tuple(blocks))
+    )
+
+
+def _decoded_size(total: int, slots: int, blocks: tuple[BlockReference, ...]) -> tuple[int, int]:
+    """What DecodeXLogRecord may take for a record of `total` bytes: its struct, and all data, each piece aligned.
+
+    A listing does not tell how the data is divided, so not how much is padding, nor each header's length: that of an
+    image has 5 or 7 bytes, that of the main data 2 or 5 if there is any; an origin and a transaction may have 3 and 5.
+    """
+    named = [a.relation == b.relation for a, b in itertools.pairwise(blocks)]
+    headers = 24 + sum(8 + 5 * block.has_image for block in blocks) + 12 * (len(blocks) - sum(named))
+    optional = 2 * sum(block.has_image for block in blocks) + 5 + 3 + 5
+    struct = DECODED_FIXED + DECODED_BLOCK * slots
+    most = max(total - headers, 0)
+    return struct + _aligned(max(most - optional, 0)), struct + _aligned(most + 7 * (len(blocks) + 1))
+
+
+def _aligned(size: int) -> int:
+    return -(-size // 8) * 8
 
 
 def _effect(kind: str, rest: str, where: str) -> tuple[Effect, Relation, int]:

@@ -16,7 +16,8 @@ import psycopg
 
 from ref.prefetch import COUNTERS
 from tests.postgres.server import DEBIAN, Build, Server, ServerError, wait_for
-from tests.prefetch.trace.follow import Followed, Recovery, follow
+from tests.prefetch.trace.decode import DecodeBuffer
+from tests.prefetch.trace.follow import DECODE_BUFFER, Followed, Recovery, follow
 from tests.prefetch.trace.listing import Listed, lsn_of, read_listing
 from tests.prefetch.trace.strace import Trace, read_strace
 
@@ -28,7 +29,7 @@ SETTINGS: dict[str, str | int] = {
     "wal_keep_size": "1GB",  # what was replayed is listed afterwards
     "bgwriter_lru_maxpages": 0,
 }
-BLOCK_SIZE = 8192
+PROBE_PAGES = 400
 
 
 def why_no_strace() -> str | None:
@@ -44,16 +45,18 @@ def change_pages(server: Server, updates: int, rows: int) -> str:
     Returns where redo starts.
 
     Cold blocks, cached blocks, repeated blocks, blocks that are initialised, files that grow and that do not exist yet
-    or any more, full page images, other forks. The last record is that of a page that nothing else has touched: a query
-    prunes it, which commits nothing.
+    or any more, full page images, other forks, records of 8 kB between cold blocks. The last record is that of a page
+    that nothing else has touched: a query prunes it, which commits nothing.
     """
     server.execute("CREATE TABLE t (k int PRIMARY KEY, v int) WITH (fillfactor = 50)")
     server.execute(f"INSERT INTO t SELECT i, 0 FROM generate_series(1, {rows}) i")
     server.execute("CREATE TABLE gone AS SELECT i FROM generate_series(1, 2000) i")
     server.execute("CREATE SEQUENCE s")
     server.execute("CREATE TABLE probe (k int) WITH (fillfactor = 10)")
-    server.execute("INSERT INTO probe SELECT generate_series(1, 10000)")
-    pages = iter(range(10_000 // 25))
+    server.execute(f"INSERT INTO probe SELECT generate_series(1, {25 * PROBE_PAGES})")
+    pages = iter(range(PROBE_PAGES // 2))
+    server.execute("CREATE TABLE wide (v text)")
+    server.execute("ALTER TABLE wide ALTER v SET STORAGE PLAIN")
     server.execute("CREATE TABLE last (v text) WITH (fillfactor = 10)")
     server.execute("INSERT INTO last VALUES (repeat('a', 1000))")
     server.execute("UPDATE last SET v = repeat('b', 1000)")
@@ -74,6 +77,9 @@ def change_pages(server: Server, updates: int, rows: int) -> str:
         session.execute("VACUUM t")
         session.execute("UPDATE gone SET i = i + 1 WHERE i % 500 = 7")
         session.execute("DROP TABLE fresh, gone")
+        for i in range(updates // 3):
+            session.execute("INSERT INTO wide VALUES (repeat('w', 7900))")
+            session.execute(f"UPDATE probe SET k = 0 WHERE ctid = '({PROBE_PAGES - 1 - i},1)'".encode())
         full_page_writes(session, True, pages)
         for i in range(updates // 10):
             session.execute("UPDATE t SET v = v + 1 WHERE k = %s", (i * 37 + 2,))
@@ -130,6 +136,8 @@ class Recorded:
     listing: Path
     trace: Path
     counters: dict[str, int]
+    decode: int
+    """wal_decode_buffer_size, in bytes."""
 
     def records(self) -> Sequence[Listed]:
         return read_listing(self.listing)
@@ -140,15 +148,18 @@ class Recorded:
     @property
     def evicts(self) -> bool:
         """Whether not all that it reads and makes fits into its buffers."""
-        return Recovery(self.records(), self.calls(), self.buffers).evicts
+        return Recovery(self.records(), self.calls(), self.buffers, DecodeBuffer(self.decode)).evicts
 
     def followed(self) -> Followed:
-        return follow(self.records(), self.calls(), self.concurrency, self.buffers)
+        return follow(self.records(), self.calls(), self.concurrency, self.buffers, self.decode)
 
 
-def record(crash: Crashed, concurrency: int, into: Path, shared_buffers: str = "128MB") -> Recorded:
+def record(
+    crash: Crashed, concurrency: int, into: Path, shared_buffers: str = "128MB", decode: int = DECODE_BUFFER
+) -> Recorded:
     """Let a copy of a crashed cluster recover, under strace."""
     settings = {**SETTINGS, "shared_buffers": shared_buffers, "maintenance_io_concurrency": concurrency}
+    settings["wal_decode_buffer_size"] = f"{decode >> 10}kB"
     into.mkdir()
     with Server(crash.build, settings=settings, template=crash.data, start_now=False) as server:
         traces = server.folder("traces")
@@ -161,7 +172,13 @@ def record(crash: Crashed, concurrency: int, into: Path, shared_buffers: str = "
         wait_for(lambda: all("+++ exited" in file.read_text()[-200:] for file in traces.iterdir()), "strace to end")
         shutil.copytree(traces, into / "traces")
     return Recorded(
-        crash.build, concurrency, int(buffers), listing, into / "traces", dict(zip(COUNTERS, counters, strict=True))
+        crash.build,
+        concurrency,
+        int(buffers),
+        listing,
+        into / "traces",
+        dict(zip(COUNTERS, counters, strict=True)),
+        decode,
     )
 
 

@@ -1,0 +1,287 @@
+# SPDX-License-Identifier: PostgreSQL
+"""What XLogPrefetcherBeginRead keeps, what debug_io_direct and a vanished file change, and which distances are shown.
+
+By hand, of the definition and of the C prefetcher. test_kernels.py has the same in random worlds.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from _pgquern import ffi, lib
+from pgquern import PgquernError
+
+from ref.prefetch import STATS_DISTANCE, BlockReference, Effect, Prefetcher, Record, Relation
+from tests.prefetch.kernel import KERNELS, KernelPrefetcher, state_of
+from tests.prefetch.random_world import random_world
+from tests.prefetch.test_oracle import TABLE, cold
+from tests.prefetch.world import World, replay
+
+MAKERS: dict[str, Callable[..., Any]] = {"definition": Prefetcher, **KERNELS}
+either = pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
+
+
+def records_of(count: int) -> list[Record]:
+    """Record i starts at LSN i and has block i; the last but one creates relation 7, the last changes the timeline."""
+    records = [Record(i, i + 1, (BlockReference(TABLE, i),)) for i in range(1, count + 1)]
+    records[-2] = Record(count - 1, count, (), Effect.CREATE, Relation(1663, 5, 7))
+    records[-1] = Record(count, count + 1, (), Effect.TIMELINE)
+    return records
+
+
+# ---- begin_read ----------------------------------------------------------------------------------
+
+
+@either
+def test_begin_read_keeps_filters_window_and_counters_and_forgets_the_rest(make: Callable[..., Any]) -> None:
+    world = World(records_of(8), {TABLE: 100}, pool=0)
+    prefetcher = make(world, world, 10, 1)
+    prefetcher.read_record()
+    prefetcher.read_record()  # Looks ahead, up to the last record.
+    ring, _, queued, filters, recent, suspended, distances = state_of(prefetcher)
+    assert ([lsn for lsn, _ in ring], queued, suspended) == ([2, 3, 4, 5, 6], 6, 8)
+    assert [(tuple(f.key), f.until) for f in filters] == [((1663, 5, 7), 7)]
+    counters = prefetcher.counters
+    world.decoded = 4
+    prefetcher.begin_read(5)
+    assert state_of(prefetcher) == ([], 0, 0, filters, recent, 0, distances)
+    assert prefetcher.counters == counters
+    # The first record is again consumed before anything beyond it is looked at.
+    assert prefetcher.read_record().lsn == 5
+    assert world.decoded == 5
+    assert prefetcher.counters == {**counters, "skip_rep": 1}
+
+
+@either
+def test_after_begin_read_a_queue_a_suspension_and_a_ring_of_before_are_not_in_the_way(
+    make: Callable[..., Any],
+) -> None:
+    """Back to the start: all records come again, though replay had been suspended beyond them and the ring was full."""
+    world = World(records_of(8), {TABLE: 100}, pool=0)
+    prefetcher = make(world, world, 1, 1)
+    for stop in (3, 8, 1, 8):
+        world.decoded = 0
+        prefetcher.begin_read(1)
+        assert [prefetcher.read_record().lsn for _ in range(stop)] == list(range(1, stop + 1))
+    assert prefetcher.read_record() is None
+
+
+@either
+def test_begin_read_in_the_middle_of_a_record_forgets_its_other_blocks(make: Callable[..., Any]) -> None:
+    """Upstream goes on with them, in memory that it has given back. Here one I/O is allowed, for three blocks."""
+    three = tuple(BlockReference(TABLE, block) for block in (5, 6, 7))
+    world = World([Record(1, 2), Record(2, 3), Record(3, 4, three), Record(4, 5)], {TABLE: 100}, pool=0)
+    prefetcher = make(world, world, 1, 1)
+    prefetcher.read_record()
+    prefetcher.read_record()
+    assert [event.reference.block for event in prefetcher.events] == [5]
+    world.decoded = 3
+    prefetcher.begin_read(4)
+    assert prefetcher.read_record().lsn == 4
+    assert [event.reference.block for event in prefetcher.events] == [5]
+
+
+@either
+def test_a_filter_that_was_set_before_going_back_may_stay_for_longer(make: Callable[..., Any]) -> None:
+    """They are dropped in the order in which they were set, up to the first whose record has not been replayed."""
+    creates = {2, 3, 9}
+    records = [
+        Record(i, i + 1, (), Effect.CREATE if i in creates else Effect.NONE, Relation(1663, 5, i)) for i in range(1, 11)
+    ]
+    world = World(records, {}, pool=0, room=2)
+    prefetcher = make(world, world, 10, 8)
+
+    def until() -> list[int]:
+        return [f.until for f in state_of(prefetcher)[3]]
+
+    world.decoded = 7
+    prefetcher.read_record()
+    prefetcher.read_record()
+    assert until() == [9]
+    world.decoded = 0
+    prefetcher.begin_read(1)
+    for _ in range(6):
+        prefetcher.read_record()
+    assert until() == [9, 2, 3]  # Those of 2 and 3 have been replayed.
+    for _ in range(3):
+        prefetcher.read_record()
+    assert until() == [9]  # It was set again, and is the last.
+    prefetcher.read_record()
+    assert until() == []
+
+
+@pytest.mark.parametrize("concurrency", [0, 1, 3, 10])
+@pytest.mark.parametrize("of", KERNELS.values(), ids=KERNELS)
+def test_a_second_begin_knows_nothing_of_the_first(of: type[KernelPrefetcher], concurrency: int) -> None:
+    """Half a world with filters, a window, counters and distances; then another world, as by a new prefetcher."""
+    before = random_world(25, 11)
+    prefetcher = of(before, before, 8, before.records[0].lsn)
+    for _ in range(15):
+        record = prefetcher.read_record()
+        assert record is not None
+        before.apply(record, {})
+    prefetcher.show_distances()
+    assert all(state_of(prefetcher)[3:5])
+    assert all(prefetcher.distances)
+
+    def again(wal: World, storage: World, concurrency: int, begin: int) -> KernelPrefetcher:
+        prefetcher.kernel.wal, prefetcher.kernel.storage = wal, storage
+        prefetcher.kernel.events.clear()
+        prefetcher._events.clear()
+        prefetcher.kernel.begin(concurrency, begin)
+        assert state_of(prefetcher) == state_of(Prefetcher(wal, storage, concurrency, begin))
+        return prefetcher
+
+    assert replay(random_world(25, 12), concurrency, make=again) == replay(random_world(25, 12), concurrency)
+
+
+# ---- debug_io_direct -----------------------------------------------------------------------------
+
+
+@either
+def test_with_direct_io_nothing_is_advised_counted_or_entered(make: Callable[..., Any]) -> None:
+    """A cold block is passed over, so the ring never stops look-ahead. Repeats are still seen, and hits."""
+    blocks = [BlockReference(TABLE, block) for block in (1, 1, 2, 3)]
+    world = World([Record(1, 2), *(Record(i + 2, i + 3, (b,)) for i, b in enumerate(blocks))], {TABLE: 9}, pool=4)
+    world.buffers = [(TABLE, 2)]
+    prefetcher = make(world, world, 1, 1, direct=True)
+    prefetcher.read_record()
+    prefetcher.read_record()
+    assert world.decoded == 5
+    assert [event.what for event in prefetcher.events] == ["direct", "skip_rep", "hit", "direct"]
+    assert prefetcher.counters == {
+        "prefetch": 0, "hit": 1, "skip_init": 0, "skip_new": 0, "skip_fpw": 0, "skip_rep": 1
+    }  # fmt: skip
+    assert state_of(prefetcher)[:3] == ([(3, False), (4, False)], 0, 3)
+
+
+@either
+def test_with_direct_io_look_ahead_has_no_limit_but_the_decode_buffer(make: Callable[..., Any]) -> None:
+    world = cold(50)
+    prefetcher = make(world, world, 1, 100, direct=True)
+    prefetcher.read_record()
+    prefetcher.read_record()
+    assert world.decoded == 51
+    assert state_of(prefetcher)[:2] == ([], 0)
+
+
+# ---- a file that has gone ------------------------------------------------------------------------
+
+
+class Gone(World):
+    """Relation files are there when they are looked at, and not when a block is to be advised."""
+
+    def buffer(self, relation: Relation, block: int) -> int | None:
+        raise FileNotFoundError(f"block {block} of {relation}")
+
+
+def test_a_file_that_has_gone_ends_look_ahead_and_loses_nothing() -> None:
+    """Upstream's ERROR "could not prefetch relation". In C replay can go on without prefetching."""
+    worlds = [Gone(cold(5).records, {TABLE: 9}, pool=0) for _ in range(2)]
+    oracle, prefetcher = Prefetcher(worlds[0], worlds[0], 3, 100), KernelPrefetcher(worlds[1], worlds[1], 3, 100)
+    assert oracle.read_record() == prefetcher.read_record()
+    with pytest.raises(FileNotFoundError):
+        oracle.read_record()
+    for _ in range(3):
+        before = state_of(prefetcher)[3:], prefetcher.counters
+        with pytest.raises(PgquernError, match="could not prefetch relation") as refusal:
+            prefetcher.read_record()
+        assert refusal.value.code == lib.PGQ_PREFETCH_GONE
+        assert (state_of(prefetcher)[3:], prefetcher.counters) == before
+    prefetcher.reconfigure(0)
+    assert [prefetcher.read_record() for _ in range(6)] == [*cold(5).records[1:], None]
+
+
+# ---- distances -----------------------------------------------------------------------------------
+
+
+@either
+def test_distances_are_shown_after_each_8_kib_of_wal(make: Callable[..., Any]) -> None:
+    """Records of 1,000 bytes from LSN 1,000 on, of a cold block each; three may be in flight."""
+    records = [Record(1000 * i, 1000 * (i + 1), (BlockReference(TABLE, i),)) for i in range(1, 31)]
+    world = World(records, {TABLE: 100}, pool=0)
+    prefetcher = make(world, world, 3, 1000)
+    shown = []
+    for record in records:
+        assert prefetcher.read_record() == record
+        shown.append(tuple(prefetcher.distances))
+    # The first record; then the first that starts at 1000 + 8192 or later, and so on: 1, 10, 19, 28.
+    assert shown == [(0, 1, 1)] * 9 + [(2000, 3, 3)] * 21
+    prefetcher.show_distances()  # at the last record
+    assert tuple(prefetcher.distances) == (0, 1, 1)
+    prefetcher.read_record()
+    prefetcher.show_distances()
+    assert tuple(prefetcher.distances) == (0, 0, 0)
+
+
+@either
+@pytest.mark.parametrize("gap", [STATS_DISTANCE - 1, STATS_DISTANCE])
+def test_a_record_is_far_enough_at_8_kib(make: Callable[..., Any], gap: int) -> None:
+    world = World([Record(1, 2), Record(1 + gap, 2 + gap, (BlockReference(TABLE, 1),))], {TABLE: 9}, pool=0)
+    prefetcher = make(world, world, 3, 1)
+    prefetcher.read_record()
+    prefetcher.read_record()
+    assert tuple(prefetcher.distances) == ((0, 1, 1) if gap == STATS_DISTANCE else (0, 0, 0))
+
+
+@either
+def test_distances_count_references_that_were_not_advised(make: Callable[..., Any]) -> None:
+    world = World(
+        [Record(1, 2), Record(2, 3, (BlockReference(TABLE, 1), BlockReference(TABLE, 1)))], {TABLE: 9}, pool=0
+    )
+    prefetcher = make(world, world, 3, 1)
+    prefetcher.read_record()
+    prefetcher.read_record()
+    prefetcher.show_distances()
+    assert tuple(prefetcher.distances) == (0, 2, 1)
+
+
+def test_the_largest_lsns_are_shown_too() -> None:
+    last = 2**64 - 2
+    world = World([Record(last - 10, last), Record(last, last + 1)], {}, pool=0)
+    oracle, prefetcher = Prefetcher(world, world, 3, last - 10), KernelPrefetcher(world, world, 3, last - 10)
+    for reader in (oracle, prefetcher):
+        world.decoded = 0
+        reader.read_record()
+        reader.read_record()
+        assert tuple(reader.distances) == (0, 0, 0)
+    assert prefetcher.kernel._c.show_from == 2**64 - 1
+
+
+# ---- outputs of a refusal ------------------------------------------------------------------------
+
+
+def test_a_refusal_leaves_the_record_alone() -> None:
+    """Of each reason that a read has. At the end of the WAL it is NULL."""
+    sentinel = ffi.new("pgq_prefetch_record *")
+    missing = [BlockReference(Relation(1663, 5, 16384 + i), 0) for i in range(3)]
+    good = Record(1, 2)
+    worlds = {
+        lib.PGQ_PREFETCH_RECORD: World([good, Record(1, 5)], {}, pool=0),
+        lib.PGQ_PREFETCH_FILTERS: World([good, Record(2, 3, tuple(missing))], {}, pool=0),
+        lib.PGQ_PREFETCH_GONE: Gone([good, Record(2, 3, (BlockReference(TABLE, 1),))], {TABLE: 2}, pool=0),
+        lib.PGQ_OK: World([good], {}, pool=0),
+    }
+    for code, world in worlds.items():
+        prefetcher = KernelPrefetcher(world, world, 4, 1, filter_space=3)
+        assert prefetcher.read_record() is good
+        out = ffi.new("pgq_prefetch_record **", sentinel)
+        kernel = prefetcher.kernel
+        assert lib.pgq_prefetch_read(kernel._c, kernel._world, out).code == code
+        assert out[0] == (ffi.NULL if code == lib.PGQ_OK else sentinel)
+        assert lib.pgq_prefetch_read(ffi.NULL, kernel._world, out).code == lib.PGQ_NULL
+        assert lib.pgq_prefetch_read(kernel._c, ffi.NULL, out).code == lib.PGQ_NULL
+
+
+def test_a_refused_begin_changes_nothing() -> None:
+    world = random_world(25, 11)
+    prefetcher = KernelPrefetcher(world, world, 8, world.records[0].lsn, max_concurrency=8)
+    for _ in range(10):
+        prefetcher.read_record()
+    before = bytes(ffi.buffer(prefetcher.kernel._c)), state_of(prefetcher), prefetcher.counters
+    c = prefetcher.kernel._c
+    assert lib.pgq_prefetch_begin(c, 9, 1).code == lib.PGQ_PREFETCH_CONCURRENCY
+    c.queue_space, space = 0, c.queue_space
+    assert lib.pgq_prefetch_begin(c, 8, 1).code == lib.PGQ_PREFETCH_SPACE
+    c.queue_space = space
+    assert (bytes(ffi.buffer(prefetcher.kernel._c)), state_of(prefetcher), prefetcher.counters) == before

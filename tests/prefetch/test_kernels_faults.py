@@ -1,0 +1,399 @@
+# SPDX-License-Identifier: PostgreSQL
+"""What the engine does when io_uring fails, at each of its calls; and what it leaves behind: nothing.
+
+A submission that fails changes nothing for replay, which preads what io_uring did not take. A wait that fails is made
+again.
+"""
+
+import ctypes
+import errno
+import mmap
+import os
+import random
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import pgquern.prefetch
+import pytest
+from _pgquern import lib
+from pgquern.prefetch import BLCKSZ, Io, Replayed, ReplayError, Step, replay
+
+from tests.guarded import Arrays
+from tests.prefetch.files import VARIANTS, faults_of, files, page, skip_unless_it_runs
+from tests.prefetch.test_kernels_replay import ASYNCHRONOUS, Pages
+from tests.prefetch.trace.record import why_no_strace
+
+SIZE, ACCESSES, WINDOW = 30, 24, 5
+PASSING = [errno.EINTR, errno.EAGAIN, errno.EBUSY]
+PATIENCE = 100
+"""So often in a row a submission may be put off."""
+ENDLESS = 20_000
+"""Calls of one sort that no job of these needs; at 100 us a failed wait, two seconds of them."""
+
+every = pytest.mark.parametrize("variant", VARIANTS)
+asynchronous = pytest.mark.parametrize("variant", ASYNCHRONOUS)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def guarded_ends() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(pgquern.prefetch, "new_array", Arrays().new)
+        yield
+
+
+@pytest.fixture(scope="module")
+def fds(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[int]]:
+    with files(tmp_path_factory.mktemp("files"), [SIZE]) as opened:
+        yield opened
+
+
+class Failing(Io):
+    """Calls number `first` to `first + times - 1` of one sort fail."""
+
+    def __init__(self, call: str, error: int, first: int, times: int) -> None:
+        self.call, self.error, self.first, self.times = call, error, first, times
+        self.calls = {"submit": 0, "wait": 0}
+
+    def answer(self, call: str) -> int:
+        self.calls[call] += 1
+        if self.calls[call] == ENDLESS:
+            self.times = 0
+            raise AssertionError(f"{call} is called for ever")
+        fails = call == self.call and self.first <= self.calls[call] < self.first + self.times
+        return -self.error if fails else 0
+
+    def submit(self) -> int:
+        return self.answer("submit")
+
+    def wait(self) -> int:
+        return self.answer("wait")
+
+
+def run(fds: list[int], variant: str, io: Io) -> Replayed:
+    """A job that must succeed, whatever io_uring does."""
+    accesses = [(0, i * 7 % SIZE) for i in range(ACCESSES)]
+    pages = Pages(accesses)
+    done = replay(fds, accesses, concurrency=WINDOW, buffers=WINDOW + 1, variant=variant, use=pages, io=io, log=True)
+    assert (done.used, pages.wrong) == (ACCESSES, [])
+    assert faults_of(done.steps, ACCESSES, WINDOW) == []
+    return done
+
+
+def accesses_of(done: Replayed, what: str) -> list[int]:
+    return [access for step, access in done.steps if step == what]
+
+
+# ---- submissions and waits that fail -------------------------------------------------------------
+
+
+@asynchronous
+@pytest.mark.parametrize("error", [*PASSING, errno.ENOMEM])
+def test_each_submission_may_fail(fds: list[int], variant: str, error: int) -> None:
+    """The job ends, and every page is right. What can pass is tried again; for the rest there is pread."""
+    skip_unless_it_runs(variant, fds)
+    sound = Failing("submit", 0, 0, 0)
+    run(fds, variant, sound)
+    assert sound.calls["submit"] > 5
+    for first in range(1, sound.calls["submit"] + 1):
+        for times in (1, 3):
+            done = run(fds, variant, Failing("submit", error, first, times))
+            given_up = accesses_of(done, "give_up")
+            assert bool(given_up) == (error not in PASSING)
+            assert set(given_up) <= set(accesses_of(done, "read"))
+
+
+@asynchronous
+@pytest.mark.parametrize("error", [*PASSING, errno.ENOMEM])
+@pytest.mark.parametrize("first", [1, 5])
+def test_submissions_may_fail_for_ever(fds: list[int], variant: str, error: int, first: int) -> None:
+    """From one on, all do. What was in the queue by then is read by pread, and nothing waits for it."""
+    skip_unless_it_runs(variant, fds)
+    done = run(fds, variant, Failing("submit", error, first, 10**9))
+    completed, given_up = accesses_of(done, "complete"), accesses_of(done, "give_up")
+    assert sorted(completed + given_up) == sorted(accesses_of(done, "submit"))
+    assert bool(completed) == (first > 1)
+    assert given_up
+
+
+@asynchronous
+def test_a_submission_is_put_off_so_often_and_no_more(fds: list[int], variant: str) -> None:
+    skip_unless_it_runs(variant, fds)
+    for times, gives_up in ((PATIENCE - 1, False), (PATIENCE, True)):
+        done = run(fds, variant, Failing("submit", errno.EAGAIN, 2, times))
+        assert bool(accesses_of(done, "give_up")) == gives_up
+
+
+@asynchronous
+@pytest.mark.parametrize("error", [*PASSING, errno.ENOMEM])
+def test_each_wait_may_fail(fds: list[int], variant: str, error: int) -> None:
+    """A wait that fails is repeated, for as long as it takes."""
+    skip_unless_it_runs(variant, fds)
+    for first, times in ((1, 1), (2, 1), (1, 10**9), (3, 10**9)):
+        failing = Failing("wait", error, first, times)
+        done = run(fds, variant, failing)
+        assert failing.calls["wait"] >= first
+        assert accesses_of(done, "give_up") == []
+
+
+@asynchronous
+def test_what_was_given_up_writes_to_no_buffer_later(fds: list[int], variant: str) -> None:
+    """Its entry is still in the queue, and the kernel takes it in the end. By then the buffer is another's."""
+    skip_unless_it_runs(variant, fds)
+    dice = random.Random(3)
+    for times in range(1, 25):
+        accesses = [(0, dice.randrange(9)) for _ in range(80)]
+        pages, io = Pages(accesses), Failing("submit", errno.ENOMEM, 2, times)
+        replay(fds, accesses, concurrency=4, buffers=7, variant=variant, use=pages, io=io)
+        assert pages.wrong == []
+
+
+@asynchronous
+@pytest.mark.parametrize("error", [errno.EIO, errno.ENOMEM])
+@pytest.mark.parametrize("first", [1, 2, 5])
+def test_a_refusal_ends_what_is_in_flight_though_all_calls_fail(
+    fds: list[int], variant: str, error: int, first: int
+) -> None:
+    """A read fails, and from then on each submission and each wait does."""
+    skip_unless_it_runs(variant, fds)
+
+    class AllFail(Failing):
+        broken = False
+
+        def answer(self, call: str) -> int:
+            return -errno.ENOMEM if self.broken else super().answer(call)
+
+        def completed(self, access: int, result: int) -> int:
+            self.broken |= access >= first
+            return -error if access == first else result
+
+    accesses = [(0, i * 7 % SIZE) for i in range(ACCESSES)]
+    with pytest.raises(ReplayError) as refusal:
+        replay(
+            fds, accesses, concurrency=WINDOW, buffers=WINDOW + 1, variant=variant, io=AllFail("", 0, 0, 0), log=True
+        )
+    assert (refusal.value.code, refusal.value.index) == (lib.PGQ_PREFETCH_IO, first + 1)
+    assert refusal.value.replayed.error_number == error
+    done = refusal.value.replayed
+    assert sorted(accesses_of(done, "complete") + accesses_of(done, "give_up")) == sorted(accesses_of(done, "submit"))
+
+
+# ---- what is left behind -------------------------------------------------------------------------
+
+
+def descriptors() -> list[str]:
+    """What this process has open."""
+    found = []
+    for name in os.listdir("/proc/self/fd"):
+        with suppress(FileNotFoundError):  # the one that lists them
+            found.append(os.readlink(f"/proc/self/fd/{name}"))
+    return sorted(found)
+
+
+@every
+def test_no_descriptor_is_left_open(fds: list[int], variant: str) -> None:
+    """After a job that succeeds, one that is refused at the start, and one that is refused on its way."""
+    skip_unless_it_runs(variant, fds)
+    broken = os.open("/proc/self/maps", os.O_RDONLY)  # cannot be opened with O_DIRECT
+    before = descriptors()
+    for files_of_job, block in ((fds, 3), (fds, SIZE), ([*fds, broken], 3), ([*fds, 1_000_000], 3)):
+        with suppress(ReplayError):
+            replay(files_of_job, [(0, 0), (0, block)], concurrency=4, buffers=5, variant=variant)
+        assert descriptors() == before
+    os.close(broken)
+
+
+NO_MEMORY = """
+import resource, sys
+from _pgquern import lib
+from pgquern.prefetch import ReplayError, replay
+used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+resource.setrlimit(resource.RLIMIT_AS, (used + 2**28, used + 2**28))
+try:
+    replay([0], [], concurrency=1, buffers=2**20, variant=sys.argv[1])
+except ReplayError as error:
+    print(error.code)
+print(replay([0], [], concurrency=1, buffers=2, variant="sync").used)
+"""
+
+
+@every
+def test_without_memory_a_job_is_refused(variant: str) -> None:
+    """8 GiB of buffers, where the process may have 256 MiB more than it has."""
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    command = [sys.executable, "-c", NO_MEMORY, variant]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, stdin=subprocess.DEVNULL)
+    assert done.stdout.split() == [str(lib.PGQ_MEMORY), "0"], done.stderr
+
+
+# ---- where a read goes ---------------------------------------------------------------------------
+
+FAR = 600_000
+"""A block beyond 4 GiB: its offset has 33 bits. It is not the block that the lower 32 of them name."""
+NEAR = FAR - 2**32 // BLCKSZ
+
+
+@pytest.fixture(scope="module")
+def sparse(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
+    """A file of 5 GiB, of which two blocks are written."""
+    path = tmp_path_factory.mktemp("sparse") / "0"
+    fd = os.open(path, os.O_RDWR | os.O_CREAT)
+    try:
+        try:
+            os.truncate(fd, 5 * 2**30)
+        except OSError as error:
+            pytest.skip(f"no sparse file of 5 GiB here: {error}")
+        for block in (NEAR, FAR):
+            assert os.pwrite(fd, page(0, block), block * BLCKSZ) == BLCKSZ
+        os.fsync(fd)
+        yield fd
+    finally:
+        os.close(fd)
+        path.unlink()
+
+
+@every
+@pytest.mark.parametrize("concurrency", [0, 4])
+def test_offsets_beyond_4_gib(sparse: int, variant: str, concurrency: int) -> None:
+    skip_unless_it_runs(variant, [sparse])
+    accesses = [(0, FAR), (0, NEAR), (0, FAR), (0, 5 * 2**30 // BLCKSZ - 1)]
+    seen = list[bytes]()
+    replay(
+        [sparse],
+        accesses,
+        concurrency=concurrency,
+        buffers=concurrency + 1,
+        variant=variant,
+        use=lambda _access, content: seen.append(content),
+    )
+    assert seen == [page(0, FAR), page(0, NEAR), page(0, FAR), bytes(BLCKSZ)]
+
+
+class Offsets(Io):
+    """Notes the offsets of what is read and advised."""
+
+    def __init__(self) -> None:
+        self.read_at, self.advised_at = list[int](), list[int]()
+
+    def read(self, fd: int, size: int, offset: int, *, nowait: bool) -> bytes | int:
+        if size == BLCKSZ:
+            self.read_at.append(offset)
+        return -errno.EAGAIN if nowait else bytes(size)
+
+    def advise(self, fd: int, offset: int, size: int) -> None:
+        self.advised_at.append(offset)
+
+
+@pytest.mark.parametrize("variant", ["advise", "advise_adaptive"])
+def test_advice_beyond_4_gib(sparse: int, variant: str) -> None:
+    io = Offsets()
+    replay([sparse], [(0, 1), (0, FAR), (0, 3)], concurrency=2, buffers=3, variant=variant, io=io)
+    assert io.advised_at == io.read_at == [BLCKSZ, FAR * BLCKSZ, 3 * BLCKSZ]
+
+
+ADVISES = """
+import sys
+from pgquern.prefetch import replay
+replay([0], [(0, 3), (0, 700), (0, 5)], concurrency=2, buffers=3, variant=sys.argv[1])
+"""
+
+
+@pytest.mark.parametrize("variant", ["advise", "advise_adaptive"])
+def test_the_systems_advice_is_that_the_block_will_be_needed(tmp_path: Path, variant: str) -> None:
+    """As strace sees it. POSIX_FADV_DONTNEED in its place would throw the block out."""
+    if reason := why_no_strace():
+        pytest.skip(reason)
+    path, trace = tmp_path / "0", tmp_path / "trace"
+    path.write_bytes(bytes(800 * BLCKSZ))
+    with path.open("rb") as file:
+        os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+        environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+        command = ["strace", "-e", "trace=fadvise64", "-o", str(trace), sys.executable, "-c", ADVISES, variant]
+        subprocess.run(command, check=True, env=environment, stdin=file)
+    given = [line for line in trace.read_text().splitlines() if line.startswith("fadvise64(0,")]
+    wanted = [f"fadvise64(0, {block * BLCKSZ}, 8192, POSIX_FADV_WILLNEED) = 0" for block in (3, 700, 5)]
+    assert given if variant == "advise" else True
+    assert [line for line in wanted if line in given] == given  # what is cached all the same is not advised
+    assert given == wanted or variant == "advise_adaptive"
+
+
+# ---- past the kernel's cache ---------------------------------------------------------------------
+
+
+def cached_pages(fd: int) -> int:
+    """How many of the file's pages the kernel has cached. A read that must not wait cannot tell: it reads ahead."""
+    size = os.fstat(fd).st_size
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.mmap.restype = ctypes.c_void_p
+    address = libc.mmap(None, ctypes.c_size_t(size), mmap.PROT_READ, mmap.MAP_SHARED, fd, ctypes.c_long(0))
+    there = (ctypes.c_ubyte * -(-size // mmap.PAGESIZE))()
+    try:
+        if libc.mincore(ctypes.c_void_p(address), ctypes.c_size_t(size), there) != 0:
+            raise OSError(ctypes.get_errno(), "mincore")
+    finally:
+        libc.munmap(ctypes.c_void_p(address), ctypes.c_size_t(size))
+    return sum(byte & 1 for byte in there)
+
+
+@pytest.mark.parametrize("concurrency", [0, 1, 5])
+def test_uring_direct_leaves_the_kernels_cache_alone(tmp_path: Path, concurrency: int) -> None:
+    """Whether look-ahead came to a block or not: by io_uring and by pread, nothing of the file is cached afterwards."""
+    with files(tmp_path, [SIZE]) as (fd,):
+        skip_unless_it_runs("uring_direct", [fd])
+        os.fsync(fd)
+        os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
+        if cached_pages(fd):
+            pytest.skip("the kernel keeps the file's blocks, so O_DIRECT cannot be told from its cache")
+        accesses = [(0, i * 7 % SIZE) for i in range(SIZE)]
+        pages = Pages(accesses)
+        for io in (None, Failing("submit", errno.ENOMEM, 2, 3)):
+            replay(
+                [fd],
+                accesses,
+                concurrency=concurrency,
+                buffers=concurrency + 1,
+                variant="uring_direct",
+                use=pages,
+                io=io,
+            )
+            assert pages.wrong == []
+            assert cached_pages(fd) == 0
+        replay([fd], accesses, concurrency=concurrency, buffers=concurrency + 1, variant="uring")
+        assert cached_pages(fd) > 0
+
+
+@pytest.mark.parametrize("got", [1, 4096, 8191, -errno.EINTR])
+def test_a_direct_pread_that_gets_a_part_goes_on_through_the_cache(fds: list[int], got: int) -> None:
+    """The first answer to each page's pread is cut short; a descriptor for direct reads takes whole pages only."""
+    skip_unless_it_runs("uring_direct", fds)
+
+    class Cut(Io):
+        def __init__(self) -> None:
+            self.asked = list[tuple[bool, int, int]]()
+
+        def read(self, fd: int, size: int, offset: int, *, nowait: bool) -> bytes | int:
+            first = (fd not in fds, size, offset) not in self.asked
+            self.asked.append((fd not in fds, size, offset))
+            if size == BLCKSZ and first:
+                return got if got < 0 else page(0, offset // BLCKSZ)[:got]
+            return os.pread(fds[0], size, offset)
+
+    accesses, io = [(0, 3), (0, 9)], Cut()
+    pages = Pages(accesses)
+    replay(fds, accesses, concurrency=0, buffers=1, variant="uring_direct", use=pages, io=io)
+    assert pages.wrong == []
+    rest = [(True, BLCKSZ, 0)] if got < 0 else [(False, BLCKSZ - got, got)]
+    assert io.asked == [
+        (direct, size, block * BLCKSZ + at) for block in (3, 9) for direct, size, at in [(True, BLCKSZ, 0), *rest]
+    ]
+
+
+# ---- outputs of a refusal ------------------------------------------------------------------------
+
+
+def test_a_log_of_what_was_given_up() -> None:
+    """The check of logs can fail here too."""
+    assert faults_of([Step("submit", 0), Step("give_up", 0), Step("read", 0), Step("use", 0)], 1, 1) == []
+    assert faults_of([Step("submit", 0), Step("use", 0)], 1, 1) == ["0 used before its read had ended"]

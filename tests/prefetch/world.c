@@ -1,0 +1,382 @@
+/* SPDX-License-Identifier: PostgreSQL */
+/*
+ * The engine on files of the world, by each variant, with an io_uring of the world. What must hold:
+ * - each access is replayed once, in its order, and its page is what the file has, while it is replayed too;
+ * - a job is refused only for what the system has said of this access's block, or at its start, and says so;
+ * - what the kernel was asked for is a page or the rest of one, past the cache where the variant says so;
+ * - each read that was started has ended, when the job ends; then all is given back, and the kernel writes to no buffer;
+ * - nobody waits for ever; the log of steps and the counters tell what was done.
+ */
+#include "../tests/world/system.h"
+#include "common/uring.h"
+#include "pgquern.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { FILES = 2, BLOCKS = 10, PAGE = 8192, SECTOR = 512, ACCESSES = 160, VARIANTS = 5 };
+#define COUNTS(X)                                                                                            \
+    X(SYNC), X(ADVISE), X(URING), X(URING_DIRECT), X(ADVISE_ADAPTIVE), X(REPLAYED), X(NO_MEMORY),            \
+        X(NO_FILE), X(NO_RING), X(PAST_END), X(SHORT), X(FAILED), X(PARTS), X(INTERRUPTED),                  \
+        X(MACHINE_STOPS), X(ADVISED), X(PROBED), X(NO_LOOK_AHEAD)
+#define RING_COUNTS(X)                                                                                       \
+    X(NO_DIRECT), X(SUBMITTED), X(GIVEN_UP), X(REPLAYED_WITHOUT_THE_RING), X(FAILED_WAITS), X(TAKES_FEWER),  \
+        X(IN_FLIGHT_AT_A_REFUSAL)
+#define NAME(name) name
+#define TEXT(name) #name
+enum { COUNTS(NAME), RING_COUNTS(NAME) };
+#if HAVE_LIBURING
+const char *const world_counts[] = {COUNTS(TEXT), RING_COUNTS(TEXT), NULL};
+#else
+const char *const world_counts[] = {COUNTS(TEXT), NULL};
+#endif
+const unsigned world_steps = 5;
+
+typedef struct row {
+    world *world;
+    disk disk;
+    uint64_t sizes[FILES], contents[FILES][BLOCKS + 1][PAGE / 8];
+    const char *variant;
+    bool direct;
+    pgq_prefetch_job job;
+    pgq_prefetch_access accesses[ACCESSES];
+    pgq_prefetch_step steps[4 * ACCESSES];
+    pgq_status status;
+    uint32_t used;
+    int64_t said[FILES][BLOCKS + 1]; /* the last result of a read of the block that was not interrupted */
+    bool failed[FILES][BLOCKS + 1];  /* the ring's last read of the block */
+    unsigned reads, shrinks_at;      /* then a file becomes shorter; 0: never */
+} row;
+
+/* ---- what the kernel is asked for, and what is replayed ---- */
+
+static void told(void *context, const system_request *said)
+{
+    row *r = context;
+    uint64_t block = said->offset / PAGE, at = said->offset % PAGE;
+    bool probe = said->size == 1 && at == 0, to_the_end = at + said->size == PAGE;
+
+    if (said->write || said->file < 0 || block > BLOCKS || (!probe && said->size > PAGE - at) ||
+        (!to_the_end && said->size % 4096 != 0 && !probe)) {
+        world_violation(r->world, "the kernel is asked for %llu bytes at %llu",
+                        (unsigned long long)said->size, (unsigned long long)said->offset);
+        return;
+    }
+    if (said->direct != (r->direct && at == 0))
+        world_violation(r->world, "block %llu is read %s the cache", (unsigned long long)block,
+                        said->direct ? "past" : "through");
+    if (said->result == -EINTR || (said->by_ring && said->result == -EAGAIN))
+        world_count(INTERRUPTED); /* no reason to refuse */
+    else
+        r->said[said->file][block] = said->result;
+    if (said->by_ring)
+        r->failed[said->file][block] = said->result < 0 && said->result != -EINTR && said->result != -EAGAIN;
+    if (said->result > 0 && (uint64_t)said->result < said->size)
+        world_count(PARTS);
+    if (++r->reads == r->shrinks_at)
+        r->disk.files[0].cache_size = world_below(r->world, r->disk.files[0].cache_size);
+}
+
+static void use(void *context, uint32_t access, void *page)
+{
+    row *r = context;
+    const pgq_prefetch_access *a = &r->accesses[access];
+
+    if (access != r->used++)
+        world_violation(r->world, "access %u is replayed in the place of %u", access, r->used - 1);
+    if (r->failed[a->file][a->block])
+        world_violation(r->world, "access %u is replayed, though its read has failed", access);
+    for (int look = 0; look < 3 && !r->world->violated; look++) {
+        if (memcmp(page, r->contents[a->file][a->block], PAGE) != 0)
+            world_violation(r->world, "access %u: the page is not that of the file", access);
+        world_yield();
+    }
+}
+
+/* ---- how a job ends ---- */
+
+static bool is_short_of(const row *r, const pgq_prefetch_access *a)
+{
+    return a->block >= r->sizes[a->file] / PAGE;
+}
+
+/* Of an access: all before it were replayed. */
+static bool may_refuse(const row *r, const pgq_prefetch_access *a)
+{
+    int64_t said = r->said[a->file][a->block];
+
+    if (r->status.code == PGQ_PREFETCH_PAST_END)
+        return is_short_of(r, a);
+    return r->status.code == PGQ_PREFETCH_SHORT
+               ? said == 0
+               : r->status.code == PGQ_PREFETCH_IO && said < 0 && r->job.error_number == -said;
+}
+
+static bool may_refuse_at_the_start(const row *r)
+{
+    int error = r->job.error_number, no_ring = the_system.no_ring < 0 ? 0 : the_system.no_ring;
+    bool asynchronous = strncmp(r->variant, "uring", 5) == 0;
+
+    switch (r->status.code) {
+    case PGQ_MEMORY:
+        return the_system.no_memory > 0;
+    case PGQ_PREFETCH_FILE:
+        return the_system.no_descriptor != 0 && error == the_system.no_descriptor;
+    case PGQ_PREFETCH_URING:
+        return asynchronous && (!HAVE_LIBURING || (the_system.no_ring != 0 && error == no_ring));
+    case PGQ_PREFETCH_DIRECT:
+        return r->direct && the_system.no_descriptor != 0 && error == the_system.no_descriptor;
+    default:
+        return false;
+    }
+}
+
+static void count_refusal(pgq_code code)
+{
+    world_count(code == PGQ_MEMORY              ? NO_MEMORY
+                : code == PGQ_PREFETCH_FILE     ? NO_FILE
+                : code == PGQ_PREFETCH_URING    ? NO_RING
+                : code == PGQ_PREFETCH_PAST_END ? PAST_END
+                : code == PGQ_PREFETCH_SHORT    ? SHORT
+                : code == PGQ_PREFETCH_IO       ? FAILED
+                                                : NO_DIRECT);
+}
+
+static void check_status(const row *r)
+{
+    const pgq_prefetch_job *job = &r->job;
+    pgq_status s = r->status;
+
+    if (job->used != r->used)
+        world_violation(r->world, "%zu accesses count as replayed, and %u were", job->used, r->used);
+    if (s.code == PGQ_OK) {
+        world_count(REPLAYED);
+        if (r->used != job->access_count || s.index != 0)
+            world_violation(r->world, "%u of %zu were replayed", r->used, job->access_count);
+        return;
+    }
+    count_refusal(s.code);
+    if (s.index == 0 ? r->used > 0 || !may_refuse_at_the_start(r)
+                     : s.index != r->used + 1 || !may_refuse(r, &r->accesses[r->used]))
+        world_violation(r->world, "refused with %d, index %u, error %d, after %u accesses", (int)s.code,
+                        s.index, job->error_number, r->used);
+}
+
+/* ---- the log ---- */
+
+enum { WHATS = PGQ_PREFETCH_STEP_GIVE_UP + 1 };
+
+static void check_step(const row *r, pgq_prefetch_step step, bool seen[ACCESSES][WHATS], uint32_t *ahead)
+{
+    const bool *mine = seen[step.access];
+    bool started = step.what == PGQ_PREFETCH_STEP_SUBMIT || step.what == PGQ_PREFETCH_STEP_ADVISE;
+    bool ends = step.what == PGQ_PREFETCH_STEP_COMPLETE || step.what == PGQ_PREFETCH_STEP_GIVE_UP;
+
+    if (mine[step.what] || (ends && !mine[PGQ_PREFETCH_STEP_SUBMIT]) ||
+        (ends && (mine[PGQ_PREFETCH_STEP_COMPLETE] || mine[PGQ_PREFETCH_STEP_GIVE_UP])))
+        world_violation(r->world, "step %d of access %u comes twice, or for nothing", (int)step.what,
+                        step.access);
+    if (step.what == PGQ_PREFETCH_STEP_USE) {
+        if (mine[PGQ_PREFETCH_STEP_SUBMIT] && !mine[PGQ_PREFETCH_STEP_COMPLETE] &&
+            !mine[PGQ_PREFETCH_STEP_GIVE_UP])
+            world_violation(r->world, "access %u is replayed before its read has ended", step.access);
+        *ahead -= mine[PGQ_PREFETCH_STEP_SUBMIT] || mine[PGQ_PREFETCH_STEP_ADVISE];
+    }
+    *ahead += started;
+    if (*ahead > r->job.concurrency)
+        world_violation(r->world, "%u are advised or read ahead", *ahead);
+    seen[step.access][step.what] = true;
+}
+
+static void check_totals(const row *r, const uint64_t n[WHATS])
+{
+    const pgq_prefetch_job *job = &r->job;
+    uint64_t looked = 0, advised = job->counters[PGQ_PREFETCH_WHAT_PREFETCH];
+    bool ok = r->status.code == PGQ_OK;
+
+    for (int what = 0; what < PGQ_PREFETCH_WHATS; what++)
+        looked += job->counters[what];
+    if (n[PGQ_PREFETCH_STEP_SUBMIT] != n[PGQ_PREFETCH_STEP_COMPLETE] + n[PGQ_PREFETCH_STEP_GIVE_UP])
+        world_violation(r->world, "a read that was started has not ended");
+    if (n[PGQ_PREFETCH_STEP_USE] != r->used)
+        world_violation(r->world, "the log has another number of accesses");
+    if (looked > job->access_count ||
+        (ok && looked != (job->concurrency > 0 && strcmp(r->variant, "sync") != 0 ? job->access_count : 0)))
+        world_violation(r->world, "the counters have %llu accesses", (unsigned long long)looked);
+    if (n[PGQ_PREFETCH_STEP_ADVISE] + n[PGQ_PREFETCH_STEP_SUBMIT] > advised ||
+        (strcmp(r->variant, "advise") == 0 && n[PGQ_PREFETCH_STEP_ADVISE] != advised))
+        world_violation(r->world, "the log has other advice than the counters");
+    if (ok && n[PGQ_PREFETCH_STEP_GIVE_UP] > 0 && the_system.most_refused < 100 &&
+        (the_system.refusals & ~(UINT64_C(1) << EAGAIN | UINT64_C(1) << EINTR | UINT64_C(1) << EBUSY)) == 0)
+        world_violation(r->world, "a read is given up after %u refusals", the_system.most_refused);
+}
+
+static void check_log(const row *r)
+{
+    static bool seen[ACCESSES][WHATS];
+    uint64_t n[WHATS] = {0};
+    uint32_t ahead = 0;
+
+    memset(seen, 0, sizeof seen);
+    for (size_t i = 0; i < r->job.step_count && !r->world->violated; i++) {
+        check_step(r, r->steps[i], seen, &ahead);
+        n[r->steps[i].what]++;
+    }
+    check_totals(r, n);
+    for (; n[PGQ_PREFETCH_STEP_ADVISE] > 0; n[PGQ_PREFETCH_STEP_ADVISE]--)
+        world_count(ADVISED);
+    for (; n[PGQ_PREFETCH_STEP_PROBE] > 0; n[PGQ_PREFETCH_STEP_PROBE]--)
+        world_count(PROBED);
+    for (; n[PGQ_PREFETCH_STEP_SUBMIT] > 0; n[PGQ_PREFETCH_STEP_SUBMIT]--)
+        world_count(SUBMITTED);
+    if (n[PGQ_PREFETCH_STEP_GIVE_UP] > 0) {
+        world_count(GIVEN_UP);
+        if (r->status.code == PGQ_OK && n[PGQ_PREFETCH_STEP_COMPLETE] == 0)
+            world_count(REPLAYED_WITHOUT_THE_RING);
+    }
+    if (r->status.code != PGQ_OK && ahead > 1)
+        world_count(IN_FLIGHT_AT_A_REFUSAL);
+}
+
+/* ---- a job ---- */
+
+static void run(void *context, unsigned number)
+{
+    row *r = context;
+
+    if (number == 1) {
+        system_kernel();
+        return;
+    }
+    for (size_t i = 0; i < pgq_prefetch_replay_variant_count; i++)
+        if (strcmp(pgq_prefetch_replay_variants[i].name, r->variant) == 0)
+            r->status = pgq_prefetch_replay_variants[i].fn(&r->job);
+    system_stop();
+}
+
+/* Blocks that come again soon, runs of them, and now and then one behind the end. */
+static void choose_accesses(row *r)
+{
+    world *w = r->world;
+    size_t n = world_below(w, world_one_in(w, 4) ? ACCESSES : 40);
+    bool past = world_one_in(w, 4);
+
+    for (size_t i = 0; i < n; i++) {
+        pgq_prefetch_access *a = &r->accesses[i];
+
+        if (i > 0 && world_one_in(w, 3))
+            *a = (pgq_prefetch_access){a[-1].file, a[-1].block + 1};
+        else
+            *a = (pgq_prefetch_access){(uint32_t)world_below(w, FILES), (uint32_t)world_below(w, BLOCKS)};
+        if (is_short_of(r, a) && !(past && world_one_in(w, 20)))
+            a->block = (uint32_t)world_below(w, r->sizes[a->file] / PAGE);
+        if (a->block > BLOCKS)
+            a->block = BLOCKS;
+    }
+    r->job.accesses = r->accesses;
+    r->job.access_count = n;
+}
+
+static void choose_job(row *r, const int fds[])
+{
+    static const char *const variants[VARIANTS] = {"sync", "advise", "uring", "uring_direct",
+                                                   "advise_adaptive"};
+    world *w = r->world;
+    uint64_t way = world_below(w, VARIANTS + 2); /* those with a ring more often */
+    uint32_t concurrency = (uint32_t)world_below(w, 9);
+
+    way = way < VARIANTS ? way : way - 3;
+    world_count(SYNC + (unsigned)way);
+    if (concurrency == 0)
+        world_count(NO_LOOK_AHEAD);
+    r->variant = variants[way];
+    r->direct = strcmp(r->variant, "uring_direct") == 0;
+    r->job = (pgq_prefetch_job){.fds = fds,
+                                .file_count = FILES,
+                                .concurrency = concurrency,
+                                .buffers = concurrency + 1 + (uint32_t)world_below(w, 4),
+                                .arg = r,
+                                .use = use,
+                                .steps = r->steps,
+                                .step_space = sizeof r->steps / sizeof r->steps[0]};
+    choose_accesses(r);
+    r->used = r->reads = 0;
+    r->shrinks_at = world_one_in(w, 8) ? 1 + (unsigned)world_below(w, 30) : 0;
+    memset(r->said, 0x55, sizeof r->said);
+    memset(r->failed, 0, sizeof r->failed);
+    if (world_comes(w, WORLD_POWER_LOSS) || world_comes(w, WORLD_KILL))
+        disk_stop_after(&r->disk, 1 + world_below(w, 60));
+}
+
+static void one_job(row *r, const int fds[])
+{
+    uint64_t size = r->disk.files[0].cache_size;
+
+    choose_job(r, fds);
+    world_run_threads(r->world, 2, run, r);
+    if (!r->world->violated)
+        check_status(r);
+    if (!r->world->violated)
+        check_log(r);
+    if (the_system.failed_waits > 0)
+        world_count(FAILED_WAITS);
+    if (the_system.fewer > 0)
+        world_count(TAKES_FEWER);
+    if (r->disk.stopped)
+        world_count(MACHINE_STOPS);
+    disk_start(&r->disk, true);
+    r->disk.files[0].cache_size = size;
+}
+
+/* The last block of a file may be a part of one. */
+static void fill_files(row *r)
+{
+    for (int file = 0; file < FILES; file++) {
+        uint64_t whole = 1 + world_below(r->world, BLOCKS);
+
+        r->sizes[file] = whole * PAGE + world_below(r->world, 2) * world_below(r->world, PAGE);
+        for (uint64_t block = 0; block <= BLOCKS; block++)
+            for (size_t i = 0; i < PAGE / 8; i++)
+                r->contents[file][block][i] = (uint64_t)(file + 1) << 32 | block << 16 | i;
+        disk_copy copy = {(uint8_t *)r->contents[file], r->sizes[file]};
+        disk_put_copy(&r->disk, file, &copy);
+    }
+}
+
+void *world_begin(world *w)
+{
+    row *r = calloc(1, sizeof *r);
+
+    if (r == NULL)
+        abort();
+    r->world = w;
+    disk_make(&r->disk, w, SECTOR, FILES, (uint64_t[]){(BLOCKS + 1) * PAGE, (BLOCKS + 1) * PAGE});
+    fill_files(r);
+    return r;
+}
+
+void world_step(void *context, world *w, unsigned step)
+{
+    row *r = context;
+    int fds[FILES];
+
+    (void)step;
+    system_begin(w, &r->disk, (system_row){r, told, NULL});
+    for (int file = 0; file < FILES; file++)
+        fds[file] = system_open(file);
+    one_job(r, fds);
+    for (int file = 0; file < FILES; file++)
+        world_close(fds[file]);
+    if (!w->violated)
+        system_end(w);
+}
+
+void world_end(void *context, world *w)
+{
+    row *r = context;
+
+    (void)w;
+    disk_free(&r->disk);
+    free(r);
+}
