@@ -41,9 +41,11 @@ static void wake_all(wakes *w)
     w->n = 0;
 }
 
-/* A thread that sleeps there, or is about to. */
-static void wake_later(wakes *w, const node *x)
+/* Says how a wait has ended. From now on its owner may go, and the hold with it. */
+static void tell(node *x, uint32_t state, wakes *w)
 {
+    if (__atomic_exchange_n(&x->state, state, __ATOMIC_ACQ_REL) != AWAITED)
+        return;
     if (w->n == AT_ONCE)
         wake_all(w);
     w->words[w->n++] = &x->state;
@@ -93,8 +95,7 @@ static void unblock(interval *lock, node *tree, const node *x, wakes *w)
         if (tree->hi > x->lo && tree->ticket > x->ticket && --tree->blockers == 0) {
             lock->waiting--;
             note(lock, PGQ_RANGELOCK_EVENT_GRANT, tree);
-            wake_later(w, tree);
-            set_state(tree, HELD); /* from now on its owner may go, and the hold with it */
+            tell(tree, HELD, w); /* it stays in the tree until its owner has the mutex */
         }
         if (tree->right_max <= x->lo)
             break;
@@ -112,25 +113,25 @@ static inline void arrive(interval *lock, node *x)
         x->blockers += count(readers, x);
 }
 
-/* It stays: held, or in the queue. */
-static inline void stay(interval *lock, node *x)
+/* It stays: held, or in the queue, and then its state is `queued`. */
+static inline void stay(interval *lock, node *x, uint32_t queued)
 {
-    lock->trees[x->exclusive] = rangelock_tree_insert(lock->trees[x->exclusive], x);
-    x->lock = &lock->head;
+    lock->trees[x->exclusive] = pgq_rangelock_tree_insert(lock->trees[x->exclusive], x);
+    set_lock(x, &lock->head);
     note(lock, PGQ_RANGELOCK_EVENT_REQUEST, x);
     if (x->blockers == 0)
         note(lock, PGQ_RANGELOCK_EVENT_GRANT, x);
     else
         lock->waiting++;
-    set_state(x, x->blockers == 0 ? HELD : WAITS);
+    set_state(x, x->blockers == 0 ? HELD : queued);
 }
 
-/* It leaves; state: what its hold is from now on. While nobody waits, nobody is blocked. */
-static inline void leave(interval *lock, node *x, pgq_rangelock_what why, uint32_t state, wakes *w)
+/* It leaves; its state is set by who calls. While nobody waits, nobody is blocked. */
+static inline void leave(interval *lock, node *x, pgq_rangelock_what why, wakes *w)
 {
     node **trees = lock->trees;
 
-    trees[x->exclusive] = rangelock_tree_remove(trees[x->exclusive], x);
+    trees[x->exclusive] = pgq_rangelock_tree_remove(trees[x->exclusive], x);
     lock->waiting -= x->blockers != 0;
     note(lock, why, x);
     if (lock->waiting != 0) {
@@ -138,20 +139,26 @@ static inline void leave(interval *lock, node *x, pgq_rangelock_what why, uint32
         if (x->exclusive)
             unblock(lock, trees[PGQ_RANGELOCK_SHARED], x, w);
     }
-    set_state(x, state);
 }
 
 /* ---- the calls ---------------------------------------------------------------------------------------------------- */
 
-static pgq_status request(pgq_rangelock *lock, node *x, bool *granted)
+/* Whether it is held; otherwise it waits, and its state is `queued`. */
+static bool ask(interval *me, node *x, uint32_t queued)
 {
-    interval *me = of(lock);
+    bool granted;
 
     pthread_mutex_lock(&me->mutex);
     arrive(me, x);
-    stay(me, x);
-    *granted = x->blockers == 0;
+    stay(me, x, queued);
+    granted = x->blockers == 0;
     pthread_mutex_unlock(&me->mutex);
+    return granted;
+}
+
+static pgq_status request(pgq_rangelock *lock, node *x, bool *granted)
+{
+    *granted = ask(of(lock), x, WAITS);
     return accepted();
 }
 
@@ -164,7 +171,7 @@ static pgq_status try(pgq_rangelock *lock, node *x)
     arrive(me, x);
     granted = x->blockers == 0;
     if (granted)
-        stay(me, x);
+        stay(me, x, WAITS);
     else
         note(me, PGQ_RANGELOCK_EVENT_REFUSE, x);
     pthread_mutex_unlock(&me->mutex);
@@ -177,9 +184,9 @@ static bool sleep_until_granted(const node *x, uint64_t nanoseconds)
     struct timespec deadline;
 
     if (nanoseconds != FOR_EVER)
-        deadline = time_after(CLOCK_MONOTONIC, nanoseconds);
-    while (state_of(x) == WAITS)
-        if (!futex_wait(&x->state, WAITS, nanoseconds == FOR_EVER ? NULL : &deadline))
+        deadline = time_after(nanoseconds);
+    while (state_of(x) == AWAITED)
+        if (!futex_wait(&x->state, AWAITED, nanoseconds == FOR_EVER ? NULL : &deadline))
             return false;
     return true;
 }
@@ -188,39 +195,50 @@ static bool sleep_until_granted(const node *x, uint64_t nanoseconds)
 static bool gave_up(interval *me, node *x)
 {
     wakes w;
-    bool waits;
+    bool late;
 
     w.n = 0;
     pthread_mutex_lock(&me->mutex);
-    waits = state_of(x) == WAITS;
-    if (waits)
-        leave(me, x, PGQ_RANGELOCK_EVENT_TIMEOUT, IDLE, &w);
+    late = state_of(x) == AWAITED;
+    if (late) {
+        leave(me, x, PGQ_RANGELOCK_EVENT_TIMEOUT, &w);
+        set_state(x, IDLE);
+    }
     pthread_mutex_unlock(&me->mutex);
     wake_all(&w);
-    return waits;
+    return late;
 }
 
-static pgq_status wait_for(pgq_rangelock *lock, node *x, uint64_t nanoseconds)
+/* The wait of a request that is AWAITED, or has ended by now. */
+static pgq_status await(interval *me, node *x, uint64_t nanoseconds)
 {
     uint32_t state;
 
-    if (!sleep_until_granted(x, nanoseconds) && gave_up(of(lock), x))
+    if (!sleep_until_granted(x, nanoseconds) && gave_up(me, x))
         return refused(PGQ_RANGELOCK_TIMEOUT, 0);
     state = state_of(x);
     if (state == HELD)
         return accepted();
-    set_state(x, IDLE);
-    return refused(state == IDLE ? PGQ_RANGELOCK_NOT_WAITING : (pgq_code)state, 0);
+    /* Who was cancelled is told once. */
+    if (state > AWAITED && change_state(x, &state, IDLE))
+        return refused((pgq_code)state, 0);
+    return refused(PGQ_RANGELOCK_NOT_WAITING, 0);
+}
+
+static pgq_status wait_for(pgq_rangelock *lock, node *x, uint64_t nanoseconds)
+{
+    uint32_t from = WAITS;
+
+    if (!change_state(x, &from, AWAITED) && from == AWAITED)
+        return refused(PGQ_RANGELOCK_IN_USE, 0);
+    return await(of(lock), x, nanoseconds);
 }
 
 static pgq_status acquire(pgq_rangelock *lock, node *x, uint64_t nanoseconds)
 {
-    bool granted;
-
     if (nanoseconds == 0)
         return try(lock, x);
-    request(lock, x, &granted);
-    return granted ? accepted() : wait_for(lock, x, nanoseconds);
+    return ask(of(lock), x, AWAITED) ? accepted() : await(of(lock), x, nanoseconds);
 }
 
 static pgq_status release(pgq_rangelock *lock, node *x)
@@ -231,9 +249,11 @@ static pgq_status release(pgq_rangelock *lock, node *x)
 
     w.n = 0; /* and not the words, which would cost more than the rest */
     pthread_mutex_lock(&me->mutex);
-    held = state_of(x) == HELD && x->lock == lock;
-    if (held)
-        leave(me, x, PGQ_RANGELOCK_EVENT_RELEASE, IDLE, &w);
+    held = is_held(lock, x);
+    if (held) {
+        leave(me, x, PGQ_RANGELOCK_EVENT_RELEASE, &w);
+        set_state(x, IDLE);
+    }
     pthread_mutex_unlock(&me->mutex);
     wake_all(&w);
     return held ? accepted() : refused(PGQ_RANGELOCK_NOT_HELD, 0);
@@ -243,18 +263,18 @@ static pgq_status cancel(pgq_rangelock *lock, node *x)
 {
     interval *me = of(lock);
     wakes w;
-    bool waits;
+    bool here;
 
     w.n = 0;
     pthread_mutex_lock(&me->mutex);
-    waits = state_of(x) == WAITS && x->lock == lock;
-    if (waits) {
-        leave(me, x, PGQ_RANGELOCK_EVENT_CANCEL, PGQ_RANGELOCK_CANCELLED, &w);
-        wake_later(&w, x);
+    here = waits(x) && lock_of(x) == lock;
+    if (here) {
+        leave(me, x, PGQ_RANGELOCK_EVENT_CANCEL, &w);
+        tell(x, PGQ_RANGELOCK_CANCELLED, &w);
     }
     pthread_mutex_unlock(&me->mutex);
     wake_all(&w);
-    return waits ? accepted() : refused(PGQ_RANGELOCK_NOT_WAITING, 0);
+    return here ? accepted() : refused(PGQ_RANGELOCK_NOT_WAITING, 0);
 }
 
 static pgq_status set_log(pgq_rangelock *lock, pgq_rangelock_event *events, size_t capacity)

@@ -84,7 +84,7 @@ static bool before(const struct timespec *deadline)
 static pgq_code set_within(const pgq_rangelock_hold *hold, short type, uint64_t nanoseconds)
 {
     const struct timespec pause = {0, AGAIN_AFTER};
-    struct timespec deadline = time_after(CLOCK_MONOTONIC, nanoseconds);
+    struct timespec deadline = time_after(nanoseconds);
     int error;
 
     while ((error = set(hold, F_OFD_SETLK, type)) == EAGAIN && nanoseconds != 0 && before(&deadline))
@@ -110,16 +110,20 @@ static pgq_status acquire(pgq_rangelock *lock, pgq_rangelock_hold *hold, uint64_
         put_back(of(lock), hold->fd);
         return refused(code, 0);
     }
-    hold->lock = lock;
+    set_lock(hold, lock);
     set_state(hold, HELD);
     return accepted();
 }
 
 static pgq_status release(pgq_rangelock *lock, pgq_rangelock_hold *hold)
 {
+    uint32_t from = HELD;
+
+    if (!change_state(hold, &from, WAITS))
+        return refused(PGQ_RANGELOCK_NOT_HELD, 0);
     set(hold, F_OFD_SETLK, F_UNLCK);
-    set_state(hold, IDLE);
     put_back(of(lock), hold->fd);
+    set_state(hold, IDLE);
     return accepted();
 }
 
@@ -158,9 +162,12 @@ pgq_status pgq_rangelock_ofd(int fd, pgq_rangelock **lock)
     pthread_mutex_init(&me->mutex, NULL);
     first = take(me); /* to find out now whether it can be done */
     if (first < 0) {
+        pgq_code code = errno == ENOMEM ? PGQ_MEMORY : PGQ_RANGELOCK_FILE;
+
         free(me->spare);
+        pthread_mutex_destroy(&me->mutex);
         free(me);
-        return refused(PGQ_RANGELOCK_FILE, 0);
+        return refused(code, 0);
     }
     put_back(me, first);
     *lock = &me->head;

@@ -22,26 +22,31 @@ static int take(pthread_rwlock_t *file, bool exclusive, uint64_t nanoseconds)
         return exclusive ? pthread_rwlock_trywrlock(file) : pthread_rwlock_tryrdlock(file);
     if (nanoseconds == FOR_EVER)
         return exclusive ? pthread_rwlock_wrlock(file) : pthread_rwlock_rdlock(file);
-    struct timespec deadline = time_after(CLOCK_REALTIME, nanoseconds);
-    return exclusive ? pthread_rwlock_timedwrlock(file, &deadline)
-                     : pthread_rwlock_timedrdlock(file, &deadline);
+    struct timespec deadline = time_after(nanoseconds);
+    return exclusive ? pthread_rwlock_clockwrlock(file, CLOCK_MONOTONIC, &deadline)
+                     : pthread_rwlock_clockrdlock(file, CLOCK_MONOTONIC, &deadline);
 }
 
 static pgq_status acquire(pgq_rangelock *lock, pgq_rangelock_hold *hold, uint64_t nanoseconds)
 {
     int error = take(of(lock), hold->exclusive, nanoseconds);
 
+    /* EDEADLK, too, is told as busy: the thread itself holds the file. */
     if (error != 0)
         return refused(error == ETIMEDOUT ? PGQ_RANGELOCK_TIMEOUT : PGQ_RANGELOCK_BUSY, 0);
-    hold->lock = lock;
+    set_lock(hold, lock);
     set_state(hold, HELD);
     return accepted();
 }
 
 static pgq_status release(pgq_rangelock *lock, pgq_rangelock_hold *hold)
 {
-    set_state(hold, IDLE);
+    uint32_t from = HELD;
+
+    if (!change_state(hold, &from, WAITS))
+        return refused(PGQ_RANGELOCK_NOT_HELD, 0);
     pthread_rwlock_unlock(of(lock));
+    set_state(hold, IDLE);
     return accepted();
 }
 

@@ -73,7 +73,7 @@ static bool precedes(const node *a, const node *b)
     return a->lo < b->lo || (a->lo == b->lo && a->ticket < b->ticket);
 }
 
-node *rangelock_tree_insert(node *tree, node *x)
+node *pgq_rangelock_tree_insert(node *tree, node *x)
 {
     if (tree == NULL) {
         set_left(x, NULL);
@@ -81,9 +81,9 @@ node *rangelock_tree_insert(node *tree, node *x)
         return x;
     }
     if (precedes(x, tree))
-        set_left(tree, rangelock_tree_insert(tree->left, x));
+        set_left(tree, pgq_rangelock_tree_insert(tree->left, x));
     else
-        set_right(tree, rangelock_tree_insert(tree->right, x));
+        set_right(tree, pgq_rangelock_tree_insert(tree->right, x));
     return balance(tree);
 }
 
@@ -115,13 +115,13 @@ static node *without_top(node *x)
     return balance(first);
 }
 
-node *rangelock_tree_remove(node *tree, node *x)
+node *pgq_rangelock_tree_remove(node *tree, node *x)
 {
     if (tree == x)
         return without_top(x);
     if (precedes(x, tree))
-        set_left(tree, rangelock_tree_remove(tree->left, x));
+        set_left(tree, pgq_rangelock_tree_remove(tree->left, x));
     else
-        set_right(tree, rangelock_tree_remove(tree->right, x));
+        set_right(tree, pgq_rangelock_tree_remove(tree->right, x));
     return balance(tree);
 }

@@ -12,10 +12,10 @@
 typedef pgq_rangelock_hold node;
 
 /* The tree with x in it; x has lo, hi and ticket. */
-node *rangelock_tree_insert(node *tree, node *x);
+node *pgq_rangelock_tree_insert(node *tree, node *x);
 
 /* The tree without x, which is in it. */
-node *rangelock_tree_remove(node *tree, node *x);
+node *pgq_rangelock_tree_remove(node *tree, node *x);
 
 static inline uint64_t later(uint64_t a, uint64_t b)
 {

@@ -22,21 +22,9 @@ pgq_status pgq_rangelock_create(int fd, pgq_rangelock **lock)
     return variant == NULL ? refused(PGQ_VARIANT, 0) : variant->fn(fd, lock);
 }
 
-static bool is_held(const pgq_rangelock *lock, const pgq_rangelock_hold *hold)
-{
-    return state_of(hold) == HELD && hold->lock == lock;
-}
-
-static bool is_in_use(const pgq_rangelock_hold *hold)
-{
-    uint32_t state = state_of(hold);
-
-    return state == WAITS || state == HELD;
-}
-
-/* Puts the range into the hold, or says why not. */
-static pgq_code prepare(const pgq_rangelock *lock, pgq_rangelock_hold *hold, uint64_t offset, uint64_t length,
-                        pgq_rangelock_mode mode)
+/* Why a range cannot be asked for with a hold. */
+static pgq_code fault_of(const pgq_rangelock *lock, const pgq_rangelock_hold *hold, uint64_t offset,
+                         uint64_t length)
 {
     if (lock == NULL || hold == NULL)
         return PGQ_NULL;
@@ -44,49 +32,58 @@ static pgq_code prepare(const pgq_rangelock *lock, pgq_rangelock_hold *hold, uin
         return PGQ_RANGELOCK_EMPTY;
     if (length > LIMIT || offset > LIMIT - length)
         return PGQ_RANGELOCK_OVERFLOW;
-    if (is_in_use(hold))
-        return PGQ_RANGELOCK_IN_USE;
+    return waits(hold) || state_of(hold) == HELD ? PGQ_RANGELOCK_IN_USE : PGQ_OK;
+}
+
+static void set_range(pgq_rangelock_hold *hold, uint64_t offset, uint64_t length, pgq_rangelock_mode mode)
+{
     hold->lo = offset;
     hold->hi = offset + length;
     hold->exclusive = mode != PGQ_RANGELOCK_SHARED;
-    return PGQ_OK;
+}
+
+/* nanoseconds: as for rangelock_calls.acquire. */
+static pgq_status acquire(pgq_rangelock *lock, pgq_rangelock_hold *hold, uint64_t offset, uint64_t length,
+                          pgq_rangelock_mode mode, uint64_t nanoseconds)
+{
+    pgq_code fault = fault_of(lock, hold, offset, length);
+
+    if (fault != PGQ_OK)
+        return refused(fault, 0);
+    set_range(hold, offset, length, mode);
+    return lock->calls->acquire(lock, hold, nanoseconds);
 }
 
 pgq_status pgq_rangelock_lock_for(pgq_rangelock *lock, pgq_rangelock_hold *hold, uint64_t offset,
                                   uint64_t length, pgq_rangelock_mode mode, uint64_t nanoseconds)
 {
-    pgq_code fault = prepare(lock, hold, offset, length, mode);
-
-    if (fault != PGQ_OK)
-        return refused(fault, 0);
     /* 0 would be a try, and end as one. */
-    return lock->calls->acquire(lock, hold, nanoseconds == 0 ? 1 : nanoseconds);
+    return acquire(lock, hold, offset, length, mode, nanoseconds == 0 ? 1 : nanoseconds);
 }
 
 pgq_status pgq_rangelock_lock(pgq_rangelock *lock, pgq_rangelock_hold *hold, uint64_t offset, uint64_t length,
                               pgq_rangelock_mode mode)
 {
-    pgq_code fault = prepare(lock, hold, offset, length, mode);
-
-    return fault != PGQ_OK ? refused(fault, 0) : lock->calls->acquire(lock, hold, FOR_EVER);
+    return acquire(lock, hold, offset, length, mode, FOR_EVER);
 }
 
 pgq_status pgq_rangelock_try(pgq_rangelock *lock, pgq_rangelock_hold *hold, uint64_t offset, uint64_t length,
                              pgq_rangelock_mode mode)
 {
-    pgq_code fault = prepare(lock, hold, offset, length, mode);
-
-    return fault != PGQ_OK ? refused(fault, 0) : lock->calls->acquire(lock, hold, 0);
+    return acquire(lock, hold, offset, length, mode, 0);
 }
 
 pgq_status pgq_rangelock_request(pgq_rangelock *lock, pgq_rangelock_hold *hold, uint64_t offset,
                                  uint64_t length, pgq_rangelock_mode mode, bool *granted)
 {
-    pgq_code fault = granted == NULL ? PGQ_NULL : prepare(lock, hold, offset, length, mode);
+    pgq_code fault = granted == NULL ? PGQ_NULL : fault_of(lock, hold, offset, length);
 
     if (fault == PGQ_OK && lock->calls->request == NULL)
         fault = PGQ_RANGELOCK_UNSUPPORTED;
-    return fault != PGQ_OK ? refused(fault, 0) : lock->calls->request(lock, hold, granted);
+    if (fault != PGQ_OK)
+        return refused(fault, 0);
+    set_range(hold, offset, length, mode);
+    return lock->calls->request(lock, hold, granted);
 }
 
 pgq_status pgq_rangelock_unlock(pgq_rangelock *lock, pgq_rangelock_hold *hold)
@@ -104,7 +101,7 @@ pgq_status pgq_rangelock_wait(pgq_rangelock *lock, pgq_rangelock_hold *hold, uin
         return refused(PGQ_NULL, 0);
     if (lock->calls->wait == NULL)
         return refused(PGQ_RANGELOCK_UNSUPPORTED, 0);
-    if (hold->lock != lock)
+    if (lock_of(hold) != lock)
         return refused(PGQ_RANGELOCK_NOT_WAITING, 0);
     return lock->calls->wait(lock, hold, nanoseconds);
 }

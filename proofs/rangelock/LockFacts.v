@@ -233,6 +233,8 @@ Qed.
 
 (** ** Every lock that calls can make is sound *)
 
+(** Whatever calls have been made: both trees are in order and know their bounds, each holds the requests of its mode, no two
+    requests have one ticket, and each request counts exactly the earlier ones that conflict with it. *)
 Theorem reachable_is_sound s : reachable s -> sound s.
 Proof.
   induction 1 as [|s from to mode _ IH|s from to mode _ IH|s x _ IH I].

@@ -44,7 +44,7 @@ Definition balance (l : tree) (x : entry) (r : tree) : tree :=
 
 Definition precedes (a b : request) : bool := (lo a <? lo b) || ((lo a =? lo b) && (ticket a <? ticket b)).
 
-(** [rangelock_tree_insert] *)
+(** [pgq_rangelock_tree_insert] *)
 Fixpoint insert (t : tree) (x : entry) : tree :=
   match t with
   | Leaf => node Leaf x Leaf
@@ -66,7 +66,7 @@ Definition without_top (l r : tree) : tree :=
   | _, Node rl rx rr _ _ => let '(r', first) := remove_first rl rx rr in balance l first r'
   end.
 
-(** [rangelock_tree_remove]: a node is known by its ticket. *)
+(** [pgq_rangelock_tree_remove]: a node is known by its ticket. *)
 Fixpoint remove (t : tree) (x : request) : tree :=
   match t with
   | Leaf => Leaf

@@ -25,6 +25,17 @@ FirstOnly(h, q) ==
 SettleFirst(h, q) ==
     LET going == FirstOnly(h, q)
     IN held' = h \cup {q[i] : i \in going} /\ queue' = Without(q, going)
+\* Ranges conflict only where they begin at the same byte; or also where one begins at the end of the other.
+ConflictByStart(r, s) == r.lo = s.lo /\ (r.exclusive \/ s.exclusive)
+ConflictByTouch(r, s) == r.lo <= s.hi /\ s.lo <= r.hi /\ (r.exclusive \/ s.exclusive)
+\* Whom a release lets go leaves the queue, and holds nothing.
+SettleInto(h, q, going) == held' = h /\ queue' = Without(q, going)
+SettleLosing(h, q) == SettleInto(IF Len(q) > Len(queue) THEN h \cup {q[i] : i \in Going(h, q)} ELSE h, q, Going(h, q))
+\* The last to come is put before all that wait.
+SettleTurned(h, q) ==
+    LET going == Going(h, q) left == Without(q, going) n == Len(left)
+    IN /\ held' = h \cup {q[i] : i \in going}
+       /\ queue' = IF n = 0 THEN left ELSE <<left[n]>> \o SubSeq(left, 1, n - 1)
 \* A request for the last byte beyond the file.
 AskBeyond == \E p \in Processes : ~Waits(p) /\ Settle(held, Append(queue, Request(p, <<9, 9>>, TRUE)))
 NextBeyond == Next \/ AskBeyond

@@ -19,7 +19,7 @@ SleepsBlindly(p) == TRUE
 WakeThenSet(p) ==
     /\ mutex = p /\ granted = {}
     /\ \/ /\ pc[p] = "grants and cancels"
-          /\ asleep' = asleep \ {target[p]}
+          /\ asleep' = asleep \ SleepersOf(target[p])
           /\ Goto(p, "sets")
           /\ UNCHANGED state
        \/ /\ pc[p] = "sets"
@@ -39,21 +39,47 @@ CountHolders(r) == Cardinality({q \in Arrived : blockers[q] = 0 /\ Conflict(requ
 CountByStart(r) == Cardinality({q \in Arrived : request[q].lo = r.lo /\ (request[q].exclusive \/ r.exclusive)})
 \* A time limit after which the request stays in its tree.
 StaysInTree(p) ==
+    LET q == target[p] IN
     /\ mutex = p /\ pc[p] = "is late"
-    /\ state' = [state EXCEPT ![p] = IF IsStillWaiting(p) THEN "idle" ELSE @]
-    /\ Goto(p, IF IsStillWaiting(p) THEN "unlocks" ELSE "unlocks to look")
+    /\ state' = [state EXCEPT ![q] = IF IsStillWaiting(q) THEN "idle" ELSE @]
+    /\ Goto(p, IF IsStillWaiting(q) THEN "unlocks" ELSE "unlocks to look")
     /\ UNCHANGED <<arrived, blockers, granted, request, mutex, wakes, asleep, call, target>>
+\* Any number of threads wait with a hold; a wake-up finds one of them.
+NeverRefused(q) == FALSE
+WakeOne(p) == \E q \in wakes[p] :
+    /\ pc[p] = "wakes"
+    /\ wakes' = [wakes EXCEPT ![p] = @ \ {q}]
+    /\ IF SleepersOf(q) = {} THEN UNCHANGED asleep ELSE \E r \in SleepersOf(q) : asleep' = asleep \ {r}
+    /\ UNCHANGED <<shared, pc, call, target>>
+\* Who asks anew does not care who waits with the hold.
+AtAnyTime(p) == TRUE
+\* Who was woken may be late too.
+Anyhow(p) == TRUE
+\* A thread goes on before all whom it has to wake are awake.
+LeavesEarly(p) ==
+    /\ pc[p] = "wakes"
+    /\ Goto(p, "outside")
+    /\ UNCHANGED <<shared, wakes, asleep, call, target>>
+\* Who falls asleep wakes all others.
+WakesTheOthers(p) ==
+    /\ pc[p] = "falls asleep" /\ KernelLooksAgain(p)
+    /\ asleep' = {p} /\ Goto(p, "asleep")
+    /\ UNCHANGED <<shared, wakes, call, target>>
 \* Without strong fairness of the mutex.
 UnfairMutex == Spec /\ \A p \in Processes : WF_vars(Inside(p)) /\ WF_vars(Lock(p)) /\ WF_vars(BeginRelease(p))
 \* Who holds a range never gives it back.
 NeverReleases == Spec /\ \A p \in Processes : WF_vars(Inside(p)) /\ SF_vars(Lock(p))
 
 \* ---- states that must be reachable ----
+\* A thread that still waits gives up.
+NeverGivesUp == ~\E p \in Processes : pc[p] = "is late" /\ mutex = p /\ IsStillWaiting(target[p])
 \* The time is up, and the range was granted meanwhile.
 NeverGrantedLate == ~\E p \in Processes : pc[p] = "unlocks to look" /\ state[p] = "held"
 \* A thread is woken for no reason: by who granted it an earlier request.
-NeverWokenInVain == ~\E p, q \in Processes : p # q /\ p \in wakes[q] /\ pc[p] = "asleep" /\ state[p] = "waits"
+NeverWokenInVain == ~\E p, q \in Processes : p # q /\ p \in wakes[q] /\ pc[p] = "asleep" /\ state[p] = "awaited"
 NeverCancelled == ~\E p \in Processes : state[p] = "cancelled" /\ pc[p] = "asleep"
 NeverGrantedBeforeSleep == ~\E p \in Processes : pc[p] = "falls asleep" /\ state[p] = "held"
+NeverJoined == \A p \in asleep : target[p] = p
+NeverTurnedAway == ~\E p \in Processes : pc[p] = "joins" /\ IsRefused(target[p])
 NeverTwoAtOnce == Cardinality(granted) < 2
 =============================================================================

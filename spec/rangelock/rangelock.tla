@@ -87,6 +87,17 @@ TypeOK == held \subseteq Requests /\ queue \in Seq(Requests)
 (* No two that conflict are held. *)
 NoConflict == \A r, s \in held : r # s => ~Conflict(r, s)
 
+(* The same, byte by byte: where one of two is exclusive they share none.  *)
+Bytes(r) == r.lo .. r.hi - 1
+Clash(r, s) == Bytes(r) \cap Bytes(s) # {} /\ TRUE \in {r.exclusive, s.exclusive}
+NoByteTwice == \A r, s \in held : r # s => ~Clash(r, s)
+
+(* Who waits does so for a byte of one that is held or came earlier. *)
+WaitsForAByte ==
+    \A i \in DOMAIN queue :
+        \/ \E s \in held : Clash(s, queue[i])
+        \/ \E j \in DOMAIN queue : j < i /\ Clash(queue[j], queue[i])
+
 (* Nobody waits who may go: no step has granted too few. *)
 NobodyWaitsInVain == Going(held, queue) = {}
 
@@ -97,8 +108,18 @@ FirstComeFirstServed ==
     [][\A r \in held' \ held : \A i \in 1 .. Len(queue') :
         Came(queue, queue'[i]) < Came(queue, r) => ~Conflict(queue'[i], r)]_vars
 
-(* Every request is granted, or given up. *)
+(* Of those who hold or wait at most one leaves in a step.  The others who *)
+(* wait keep their order.                                                  *)
+InQueue(q) == {q[i] : i \in DOMAIN q}
+Present == held \cup InQueue(queue)
+OneLeaves == [][Cardinality(Present \ Present') <= 1]_vars
+OrderIsKept ==
+    [][\A i, j \in DOMAIN queue' : i < j => Came(queue, queue'[i]) < Came(queue, queue'[j])]_vars
+
+(* Every request is granted, or given up; each is granted, if none may be  *)
+(* given up.                                                               *)
 EveryoneIsServed == \A p \in Processes : Waits(p) ~> ~Waits(p)
+EveryoneHolds    == \A p \in Processes : Waits(p) ~> HeldBy(p) # {}
 
 (* p cannot go before q has left. *)
 WaitsFor(p, q) == \E i \in Places(p) :

@@ -12,13 +12,18 @@
 (*                    arrived and not left                                 *)
 (*   request        lo, hi, exclusive of each thread's hold                *)
 (*   blockers       the same                                               *)
-(*   state          the same: "idle", "waits", "held", "cancelled"         *)
+(*   state          the same: "idle", "waits", "awaited", "held",          *)
+(*                    "cancelled"                                          *)
 (*   mutex          who holds it                                           *)
 (*   granted        to be set to "held" by who has the mutex (unblock)     *)
 (*   wakes          struct wakes of each thread                            *)
 (*   asleep         threads in futex_wait                                  *)
 (*   pc, call       where a thread is, and in which call                   *)
-(*   target         whose request a thread cancels                         *)
+(*   target         whose hold a thread waits with, or cancels             *)
+(*                                                                         *)
+(* One thread waits with a hold; any thread may try to.  Whoever asks      *)
+(* anew with a hold first sees to it that nobody else waits with it any    *)
+(* more (MayAskAgain): rangelock.h demands that.                           *)
 (*                                                                         *)
 (* Simplified: the clock is that a time limit may be up at any moment;     *)
 (* wake-ups for no reason come from a thread that is woken late.  There is *)
@@ -34,8 +39,9 @@ EXTENDS Integers, Sequences, FiniteSets
 
 CONSTANTS
     Processes, Ranges, Modes,
-    Calls,      \* of "lock", "lock_for", "try"
-    MayCancel   \* whether threads cancel others' requests
+    Calls,      \* of "lock", "lock_for", "try", "request"
+    MayCancel,  \* whether threads cancel others' requests
+    MayJoin     \* whether threads wait with others' holds
 
 VARIABLES arrived, request, blockers, state, mutex, granted, wakes, asleep, pc, call, target
 
@@ -71,15 +77,22 @@ Init ==
 
 Goto(p, where) == pc' = [pc EXCEPT ![p] = where]
 
+IsWaiting(q)  == state[q] \in {"waits", "awaited"}
+Waiting       == {"joins", "looks", "falls asleep", "asleep", "is late", "unlocks to look"}
+WaitersOf(q)  == {p \in Processes : pc[p] \in Waiting /\ target[p] = q}
+SleepersOf(q) == {p \in asleep : target[p] = q}
+
 -----------------------------------------------------------------------------
 (* A call begins, and takes the mutex. *)
 
+MayAskAgain(p) == WaitersOf(p) = {}
 Begin(p) == \E kind \in Calls, range \in Ranges, mode \in Modes :
-    /\ pc[p] = "outside" /\ state[p] # "held"
+    /\ pc[p] = "outside" /\ state[p] \in {"idle", "cancelled"} /\ MayAskAgain(p)
+    /\ target' = [target EXCEPT ![p] = p]
     /\ call' = [call EXCEPT ![p] = kind]
     /\ request' = [request EXCEPT ![p] = [who |-> p, lo |-> range[1], hi |-> range[2], exclusive |-> mode]]
     /\ Goto(p, "arrives")
-    /\ UNCHANGED <<arrived, blockers, state, mutex, granted, wakes, asleep, target>>
+    /\ UNCHANGED <<arrived, blockers, state, mutex, granted, wakes, asleep>>
 
 BeginRelease(p) ==
     /\ pc[p] = "outside" /\ state[p] = "held"
@@ -87,10 +100,18 @@ BeginRelease(p) ==
     /\ UNCHANGED <<shared, wakes, asleep, call, target>>
 
 BeginCancel(p) == \E q \in Processes \ {p} :
-    /\ MayCancel /\ pc[p] = "outside" /\ state[p] = "idle" /\ state[q] = "waits"
+    /\ MayCancel /\ pc[p] = "outside" /\ state[p] = "idle" /\ IsWaiting(q)
     /\ target' = [target EXCEPT ![p] = q]
     /\ Goto(p, "cancels")
     /\ UNCHANGED <<shared, wakes, asleep, call>>
+
+(* pgq_rangelock_wait, with one's own hold or another's. *)
+BeginWait(p) == \E q \in Processes :
+    /\ pc[p] = "outside" /\ state[p] # "held" /\ IsWaiting(q) /\ (q = p \/ MayJoin)
+    /\ target' = [target EXCEPT ![p] = q]
+    /\ call' = [call EXCEPT ![p] = "wait"]
+    /\ Goto(p, "joins")
+    /\ UNCHANGED <<shared, wakes, asleep>>
 
 Locking == {"arrives", "releases", "cancels", "is late"}
 Lock(p) ==
@@ -109,8 +130,9 @@ Arrive(p) ==
        THEN UNCHANGED <<arrived, blockers, state>>
        ELSE /\ arrived' = Append(arrived, p)
             /\ blockers' = [blockers EXCEPT ![p] = n]
-            /\ state' = [state EXCEPT ![p] = IF n = 0 THEN "held" ELSE "waits"]
-    /\ Goto(p, IF n > 0 /\ call[p] # "try" THEN "unlocks to wait" ELSE "unlocks")
+            /\ state' = [state EXCEPT ![p] = IF n = 0 THEN "held"
+                                             ELSE IF call[p] = "request" THEN "waits" ELSE "awaited"]
+    /\ Goto(p, IF n > 0 /\ call[p] \in {"lock", "lock_for"} THEN "unlocks to wait" ELSE "unlocks")
     /\ UNCHANGED <<request, mutex, granted, wakes, asleep, call, target>>
 
 (* leave(): q goes from its tree, and from the counts. *)
@@ -132,7 +154,7 @@ DoRelease(p) ==
 DoCancel(p) ==
     LET q == target[p] IN
     /\ mutex = p /\ pc[p] = "cancels"
-    /\ IF state[q] = "waits"
+    /\ IF IsWaiting(q)
        THEN /\ Leave(q)
             /\ Goto(p, "grants and cancels")
        ELSE /\ Goto(p, "unlocks")
@@ -140,31 +162,32 @@ DoCancel(p) ==
     /\ UNCHANGED <<request, state, mutex, wakes, asleep, call, target>>
 
 (* gave_up(): unless it was granted or cancelled meanwhile. *)
-IsStillWaiting(p) == state[p] = "waits"
+IsStillWaiting(q) == state[q] = "awaited"
 DoTimeOut(p) ==
     /\ mutex = p /\ pc[p] = "is late"
-    /\ IF IsStillWaiting(p)
-       THEN /\ Leave(p)
-            /\ state' = [state EXCEPT ![p] = "idle"]
+    /\ IF IsStillWaiting(target[p])
+       THEN /\ Leave(target[p])
+            /\ state' = [state EXCEPT ![target[p]] = "idle"]
             /\ Goto(p, "grants")
        ELSE /\ Goto(p, "unlocks to look")
             /\ UNCHANGED <<arrived, blockers, granted, state>>
     /\ UNCHANGED <<request, mutex, wakes, asleep, call, target>>
 
 Granting == {"grants", "grants and cancels"}
-(* Tells one that it is granted, before the mutex is free; it is woken     *)
-(* after.                                                                  *)
+(* Tells one that it is granted, before the mutex is free; who waits with  *)
+(* its hold is woken after.                                                *)
+ToWake(q) == IF state[q] = "awaited" THEN {q} ELSE {}
 Grant(p) == \E q \in granted :
     /\ mutex = p /\ pc[p] \in Granting
     /\ granted' = granted \ {q}
     /\ state' = [state EXCEPT ![q] = "held"]
-    /\ wakes' = [wakes EXCEPT ![p] = @ \cup {q}]
+    /\ wakes' = [wakes EXCEPT ![p] = @ \cup ToWake(q)]
     /\ UNCHANGED <<arrived, request, blockers, mutex, asleep, pc, call, target>>
 
 SetCancelled(p) ==
     /\ mutex = p /\ pc[p] = "grants and cancels" /\ granted = {}
     /\ state' = [state EXCEPT ![target[p]] = "cancelled"]
-    /\ wakes' = [wakes EXCEPT ![p] = @ \cup {target[p]}]
+    /\ wakes' = [wakes EXCEPT ![p] = @ \cup ToWake(target[p])]
     /\ Goto(p, "grants")
     /\ UNCHANGED <<arrived, request, blockers, mutex, granted, asleep, call, target>>
 
@@ -182,7 +205,7 @@ Unlock(p) ==
 Wake(p) == \E q \in wakes[p] :
     /\ pc[p] = "wakes"
     /\ wakes' = [wakes EXCEPT ![p] = @ \ {q}]
-    /\ asleep' = asleep \ {q}
+    /\ asleep' = asleep \ SleepersOf(q)
     /\ UNCHANGED <<shared, pc, call, target>>
 
 AllAreAwake(p) ==
@@ -190,16 +213,25 @@ AllAreAwake(p) ==
     /\ Goto(p, "outside")
     /\ UNCHANGED <<shared, wakes, asleep, call, target>>
 
-(* sleep_until_granted() looks at its state; the kernel looks again. *)
-Look(p) ==
-    /\ pc[p] = "looks"
-    /\ IF state[p] = "waits"
-       THEN Goto(p, "falls asleep") /\ UNCHANGED state
-       ELSE /\ Goto(p, "outside")
-            /\ state' = [state EXCEPT ![p] = IF @ = "cancelled" THEN "idle" ELSE @]
+(* wait_for(): the first thread waits with the hold, the next is refused.  *)
+IsRefused(q) == state[q] = "awaited"
+Join(p) ==
+    LET q == target[p] IN
+    /\ pc[p] = "joins"
+    /\ Goto(p, IF IsRefused(q) THEN "outside" ELSE "looks")
+    /\ state' = [state EXCEPT ![q] = IF @ = "waits" THEN "awaited" ELSE @]
     /\ UNCHANGED <<arrived, request, blockers, mutex, granted, wakes, asleep, call, target>>
 
-KernelLooksAgain(p) == state[p] = "waits"
+(* sleep_until_granted() looks at the state; the kernel looks again. *)
+Look(p) ==
+    /\ pc[p] = "looks"
+    /\ IF state[target[p]] = "awaited"
+       THEN Goto(p, "falls asleep") /\ UNCHANGED state
+       ELSE /\ Goto(p, "outside")
+            /\ state' = [state EXCEPT ![target[p]] = IF @ = "cancelled" THEN "idle" ELSE @]
+    /\ UNCHANGED <<arrived, request, blockers, mutex, granted, wakes, asleep, call, target>>
+
+KernelLooksAgain(p) == state[target[p]] = "awaited"
 FallAsleep(p) ==
     /\ pc[p] = "falls asleep"
     /\ IF KernelLooksAgain(p)
@@ -212,8 +244,10 @@ WakeUp(p) ==
     /\ Goto(p, "looks")
     /\ UNCHANGED <<shared, wakes, asleep, call, target>>
 
+(* futex_wait says whether it was woken or is late. *)
+MayBeLate(p) == p \in asleep
 TimeIsUp(p) ==
-    /\ call[p] = "lock_for" /\ pc[p] = "asleep" /\ p \in asleep
+    /\ call[p] \in {"lock_for", "wait"} /\ pc[p] = "asleep" /\ MayBeLate(p)
     /\ asleep' = asleep \ {p}
     /\ Goto(p, "is late")
     /\ UNCHANGED <<shared, wakes, call, target>>
@@ -222,10 +256,10 @@ TimeIsUp(p) ==
 Inside(p) ==
     \/ Arrive(p) \/ DoRelease(p) \/ DoCancel(p) \/ DoTimeOut(p)
     \/ Grant(p) \/ SetCancelled(p) \/ Unlock(p)
-    \/ Wake(p) \/ AllAreAwake(p) \/ Look(p) \/ FallAsleep(p) \/ WakeUp(p)
+    \/ Wake(p) \/ AllAreAwake(p) \/ Join(p) \/ Look(p) \/ FallAsleep(p) \/ WakeUp(p)
 
 Next == \E p \in Processes :
-    Begin(p) \/ BeginRelease(p) \/ BeginCancel(p) \/ Lock(p) \/ TimeIsUp(p) \/ Inside(p)
+    Begin(p) \/ BeginRelease(p) \/ BeginCancel(p) \/ BeginWait(p) \/ Lock(p) \/ TimeIsUp(p) \/ Inside(p)
 
 Spec == Init /\ [][Next]_vars
 
@@ -235,6 +269,36 @@ FairSpec == Spec /\ \A p \in Processes :
     WF_vars(Inside(p)) /\ SF_vars(Lock(p)) /\ WF_vars(BeginRelease(p))
 
 -----------------------------------------------------------------------------
+Places ==
+    {"outside", "arrives", "releases", "cancels", "joins", "looks", "falls asleep", "asleep", "is late", "grants",
+     "grants and cancels", "unlocks", "unlocks to wait", "unlocks to look", "wakes"}
+TypeOK ==
+    /\ arrived \in Seq(Processes) /\ Cardinality(Arrived) = Len(arrived)
+    /\ request \in [Processes -> {NoRequest} \cup [who : Processes, lo : Nat, hi : Nat, exclusive : Modes]]
+    /\ blockers \in [Processes -> 0 .. Cardinality(Processes) - 1]
+    /\ state \in [Processes -> {"idle", "waits", "awaited", "held", "cancelled"}]
+    /\ mutex \in Processes \cup {Nobody} /\ granted \subseteq Processes /\ asleep \subseteq Processes
+    /\ wakes \in [Processes -> SUBSET Processes] /\ pc \in [Processes -> Places]
+    /\ call \in [Processes -> Calls \cup {"none", "wait"}] /\ target \in [Processes -> Processes]
+
+(* Who is outside has nobody to wake, and not the mutex; who is to be told *)
+(* is told by one with the mutex; who has left counts nobody; and who      *)
+(* sleeps does nothing else.                                               *)
+NothingIsLeft ==
+    /\ \A p \in Processes :
+          /\ pc[p] = "outside" => wakes[p] = {} /\ mutex # p
+          /\ p \notin Arrived => blockers[p] = 0
+          /\ p \in asleep => pc[p] = "asleep"
+    /\ mutex = Nobody => granted = {}
+
+(* Only a wake-up for its hold wakes a thread, or the end of its time. *)
+WokenBySomebody ==
+    [][\A q \in asleep \ asleep' :
+           pc'[q] = "is late" \/ \E p \in Processes : pc[p] = "wakes" /\ target[q] \in wakes[p] \ wakes'[p]]_vars
+
+(* A thread that was woken is not late. *)
+WokenIsNotLate == [][\A p \in Processes : pc[p] = "asleep" /\ pc'[p] = "is late" => p \in asleep]_vars
+
 (* The count of blockers is the number of earlier requests in conflict. *)
 CountsAreRight == \A q \in Arrived :
     blockers[q] = Cardinality({p \in Arrived : Place(p) < Place(q) /\ Conflict(request[p], request[q])})
@@ -245,16 +309,20 @@ HoldersDoNotConflict == \A p, q \in Processes :
 
 (* Whoever sleeps has to wait, or somebody is about to wake it, or to say so. *)
 NoLostWakeUp == \A p \in asleep :
-    \/ state[p] = "waits" /\ (blockers[p] > 0 \/ p \in granted)
-    \/ state[p] = "waits" /\ \E q \in Processes : pc[q] = "grants and cancels" /\ target[q] = p
-    \/ \E q \in Processes : p \in wakes[q]
+    LET h == target[p] IN
+    \/ state[h] = "awaited" /\ (blockers[h] > 0 \/ h \in granted)
+    \/ state[h] = "awaited" /\ \E q \in Processes : pc[q] = "grants and cancels" /\ target[q] = h
+    \/ \E q \in Processes : h \in wakes[q]
+
+(* One thread waits with a hold. *)
+OneWaits == \A q \in Processes : Cardinality(SleepersOf(q)) <= 1
 
 (* When the mutex is free, exactly those without blockers are held. *)
 TheStatesAreTold == mutex = Nobody =>
     \A p \in Processes : state[p] = "held" <=> p \in Arrived /\ blockers[p] = 0
 
 (* Who is in the queue is on its way, and who waits is in the queue. *)
-NoGhosts == mutex = Nobody => \A p \in Processes : (state[p] \in {"waits", "held"}) <=> p \in Arrived
+NoGhosts == mutex = Nobody => \A p \in Processes : (IsWaiting(p) \/ state[p] = "held") <=> p \in Arrived
 
 (* Each step is one of rangelock, or changes none of its variables; the    *)
 (* start has neither holders nor a queue, as there.                        *)

@@ -34,19 +34,21 @@ static bool is_held(const judge *j, uint64_t ticket)
     return j->present[i].held;
 }
 
-/* A hold that is idle asks for a range: two bytes say which one. */
+/* A hold that is idle asks for a range: two bytes say which one. What is refused changes nothing. */
 static void ask(pgq_rangelock *lock, pgq_rangelock_hold *hold, judge *j, const uint8_t bytes[])
 {
     static const uint64_t far[] = {0, 1ull << 32, INT64_MAX - 8, INT64_MAX, 1ull << 63, UINT64_MAX - 3};
     uint64_t offset = (bytes[1] & 0xe0) == 0xe0 ? far[bytes[1] % 6] : bytes[1] % 32,
              length = (bytes[2] & 0xf0) == 0xf0 ? far[bytes[2] % 6] : bytes[2] % 12;
     bool is_bad = length == 0 || length > INT64_MAX || offset > INT64_MAX - length;
-    bool is_try = bytes[0] & 0x40, exclusive = bytes[0] & 0x20, now = false;
+    bool is_try = bytes[0] & 0x40, exclusive = bytes[0] & 0x20, before = bytes[0] & 0x10, now = before;
     bool free_to_go = !is_bad && may_go(j, UINT64_MAX, offset, offset + length, exclusive);
+    pgq_rangelock_hold as_it_was = *hold;
     pgq_status status = is_try ? pgq_rangelock_try(lock, hold, offset, length, exclusive)
                                : pgq_rangelock_request(lock, hold, offset, length, exclusive, &now);
 
     if (is_bad) {
+        require(now == before && memcmp(hold, &as_it_was, sizeof *hold) == 0);
         require(status.code == (length == 0 ? PGQ_RANGELOCK_EMPTY : PGQ_RANGELOCK_OVERFLOW));
         bad++;
     } else if (is_try) {

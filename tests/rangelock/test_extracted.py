@@ -3,15 +3,15 @@
 
 import struct
 import subprocess
-from pathlib import Path
 from random import Random
 
 from pgquern.rangelock import Hold, RangeLock
 
 from ref import rangelock as ref
+from tests.extracted import program
 from tests.tally import tally
 
-PROGRAM = Path(__file__).parents[2] / "build" / "oracle" / "rangelock"
+PROGRAM = program("rangelock")
 ASK, TRY, LEAVE, BEGIN = range(4)
 Answer = tuple[int, list[int]]
 """Whether it is held, and tickets: see proofs/oracle/rangelock.ml."""

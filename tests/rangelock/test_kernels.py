@@ -2,12 +2,14 @@
 """The C locks against the oracle: `interval` in a state machine, all variants by what they share, and threads."""
 
 import math
+import os
 import random
+import signal
 import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import hypothesis.strategies as st
@@ -19,12 +21,15 @@ from pgquern import PgquernError
 from pgquern.rangelock import Hold, RangeLock, variants
 
 from ref import rangelock as ref
+from tests.asleep import until_asleep
 from tests.every_variant import every_variant
 from tests.rangelock.logs import as_oracle
 from tests.rangelock.strategies import ranges, refused
 
 every = pytest.mark.parametrize("variant", every_variant(variants()))
 BASELINES = [v.name for v in variants() if v.name != "interval"]
+AWAITED = 3
+"""The state of a hold with which a thread waits: see rangelock.h."""
 
 
 @contextmanager
@@ -101,6 +106,8 @@ class Machine(RuleBasedStateMachine):
             granted = self.oracle.cancel(request)
             self.lock.cancel(hold)
             event(f"a cancellation grants {min(len(granted), 3)}")
+            if which % 2:
+                return  # and the hold is used again, though nobody was told
             with refuses("CANCELLED"):
                 self.lock.wait(hold)
         with refuses("NOT_HELD"):
@@ -122,6 +129,8 @@ class Machine(RuleBasedStateMachine):
                 self.lock.wait(hold, 0)
             self.oracle.cancel(request, ref.What.TIMEOUT)
             event("timeout")
+        with refuses("NOT_WAITING"):
+            self.lock.wait(hold, 0)
 
     @precondition(lambda self: self.requests)
     @rule(which=st.integers(0, 99), span=ranges)
@@ -246,6 +255,85 @@ def test_time_limits(variant: str) -> None:
             lock.unlock(hold)
         lock.lock(writer, 5, 10, exclusive=True, seconds=3600)
         lock.unlock(writer)
+        lock.lock(writer, 5, 10, exclusive=True, seconds=0)  # what is free needs no time
+        lock.unlock(writer)
+
+
+def waited(lock: RangeLock, nanoseconds: int) -> int:
+    """How long a call waits, in ns, for a range that another hold has."""
+    before = time.monotonic_ns()
+    status = lib.pgq_rangelock_lock_for(lock.c, Hold().c, 0, 1, 1, nanoseconds)
+    assert status.code == lib.PGQ_RANGELOCK_TIMEOUT
+    return time.monotonic_ns() - before
+
+
+def test_no_time_limit_ends_early() -> None:
+    """All at once. The time now and 999,999,999 ns make a second more, whenever that is."""
+    found: list[tuple[str, int, int]] = []
+    with ExitStack() as stack:
+        locks = {v.name: stack.enter_context(fresh(v.name)) for v in variants()}
+        holds = {name: stack.enter_context(lock.range(0, 10, exclusive=False)) for name, lock in locks.items()}
+        callers = [
+            Caller(lambda name=name, limit=limit: found.append((name, limit, waited(locks[name], limit))))  # type: ignore[misc]
+            for name in holds
+            for limit in (1, 1_000_000, 999_999_999, 1_000_000_001)
+        ]
+        assert [caller.result() for caller in callers] == [None] * len(callers)
+    assert len(found) == len(callers)
+    assert [early for early in found if early[2] < early[1]] == []
+
+
+@every
+def test_a_thread_does_not_own_its_ranges(variant: str) -> None:
+    """It waits for itself as for any other, except that `rwlock` tells a writer at once."""
+    with fresh(variant) as lock, lock.range(0, 10, exclusive=True):
+        for exclusive in (False, True):
+            assert not lock.try_lock(Hold(), 9, 2, exclusive=exclusive)
+            with refuses("BUSY" if variant == "rwlock" else "TIMEOUT"):
+                lock.lock(Hold(), 9, 2, exclusive=exclusive, seconds=0.001)
+        if variant == "rwlock":
+            with refuses("BUSY"):
+                lock.lock(Hold(), 9, 2, exclusive=True)
+
+
+def content(hold: Hold) -> bytes:
+    return bytes(ffi.buffer(hold.c))
+
+
+@every
+def test_a_refused_call_changes_nothing(variant: str) -> None:
+    """Neither what it writes to, nor the hold, be it idle or held."""
+    idle, held = Hold(), Hold()
+    granted, sentinels = ffi.new("uint8_t *", 0x5A), ffi.new("pgq_rangelock_event[2]")
+    ffi.memmove(sentinels, b"\x5a" * ffi.sizeof(sentinels), ffi.sizeof(sentinels))
+    flag = ffi.cast("bool *", granted)
+    with fresh(variant) as lock:
+        lock.lock(held, 7, 10, exclusive=False)
+        before = content(idle), content(held)
+        for hold, offset, length, code in (
+            (idle, 5, 0, lib.PGQ_RANGELOCK_EMPTY),
+            (idle, 2**63 - 1, 1, lib.PGQ_RANGELOCK_OVERFLOW),
+            (idle, 1, 2**64 - 1, lib.PGQ_RANGELOCK_OVERFLOW),
+            (held, 100, 1, lib.PGQ_RANGELOCK_IN_USE),
+        ):
+            for status in (
+                lib.pgq_rangelock_lock(lock.c, hold.c, offset, length, 1),
+                lib.pgq_rangelock_try(lock.c, hold.c, offset, length, 1),
+                lib.pgq_rangelock_lock_for(lock.c, hold.c, offset, length, 1, 1),
+                lib.pgq_rangelock_request(lock.c, hold.c, offset, length, 1, flag),
+            ):
+                assert status.code == code
+        if variant != "interval":
+            status = lib.pgq_rangelock_request(lock.c, idle.c, 100, 1, 1, flag)
+            assert status.code == lib.PGQ_RANGELOCK_UNSUPPORTED
+            assert lib.pgq_rangelock_log(lock.c, sentinels, 2).code == lib.PGQ_RANGELOCK_UNSUPPORTED
+        assert lib.pgq_rangelock_request(ffi.NULL, idle.c, 0, 1, 1, flag).code == lib.PGQ_NULL
+        assert lib.pgq_rangelock_log(ffi.NULL, sentinels, 2).code == lib.PGQ_NULL
+        assert lib.pgq_rangelock_unlock(lock.c, idle.c).code == lib.PGQ_RANGELOCK_NOT_HELD
+        assert (content(idle), content(held)) == before
+        assert granted[0] == 0x5A
+        assert bytes(ffi.buffer(sentinels)) == b"\x5a" * ffi.sizeof(sentinels)
+        lock.unlock(held)
 
 
 @pytest.mark.parametrize("variant", BASELINES)
@@ -265,8 +353,10 @@ def test_baselines_have_no_queue(variant: str) -> None:
 
 
 def test_a_file_that_cannot_be_locked() -> None:
-    with refuses("FILE"):
-        RangeLock(variant="ofd", fd=-1)
+    made = ffi.new("pgq_rangelock **", ffi.cast("pgq_rangelock *", 0x5A))
+    (create,) = (row.fn for row in lib.pgq_rangelock_variants[0:3] if ffi.string(row.name) == b"ofd")
+    assert create(-1, made).code == lib.PGQ_RANGELOCK_FILE
+    assert made[0] == ffi.cast("pgq_rangelock *", 0x5A)
 
 
 def test_null_pointers_are_refused() -> None:
@@ -341,6 +431,115 @@ def test_a_release_wakes_who_waits(variant: str) -> None:
         assert caller.result() is None
 
 
+def test_readers_do_not_pass_a_writer_of_rwlock() -> None:
+    """A baseline that lets readers starve writers would flatter ours."""
+    first, writer = Hold(), Hold()
+    with fresh("rwlock") as lock:
+        lock.lock(first, 0, 1, exclusive=False)
+
+        def write() -> None:
+            lock.lock(writer, 0, 1, exclusive=True)
+            lock.unlock(writer)
+
+        caller = Caller(write)
+        until_asleep(caller)
+        passed = lock.try_lock(late := Hold(), 0, 1, exclusive=False)
+        for hold in [first] + [late] * passed:
+            lock.unlock(hold)
+        assert caller.result() is None
+        assert not passed
+
+
+@every
+def test_a_signal_does_not_end_a_wait(variant: str) -> None:
+    before = signal.signal(signal.SIGUSR1, lambda *_: None)
+    first = Hold()
+    try:
+        with fresh(variant) as lock:
+            lock.lock(first, 0, 10, exclusive=True)
+            done: list[float | None] = []
+
+            def wait(seconds: float | None) -> None:
+                lock.lock(hold := Hold(), 0, 10, exclusive=False, seconds=seconds)
+                done.append(seconds)
+                lock.unlock(hold)
+
+            callers = [Caller(lambda s=s: wait(s)) for s in (None, 3600)]  # type: ignore[misc]
+            until_asleep(callers[0])
+            for _ in range(20):
+                for caller in callers:
+                    assert caller.ident is not None
+                    signal.pthread_kill(caller.ident, signal.SIGUSR1)
+                time.sleep(0.001)
+            assert done == []
+            lock.unlock(first)
+            assert [caller.result() for caller in callers] == [None, None]
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+
+
+@pytest.mark.parametrize("by", ["wait", "lock"])
+def test_one_thread_waits_with_a_hold(by: str) -> None:
+    """A second one is refused at once, and harms nobody, whether the first one is granted, cancelled or late."""
+    first, second = Hold(), Hold()
+
+    def call(seconds: float) -> None:
+        if by == "lock":
+            lock.lock(second, 0, 10, exclusive=True, seconds=seconds)
+            return
+        assert not lock.request(second, 0, 10, exclusive=True)
+        lock.wait(second, seconds)
+
+    with fresh("interval") as lock:
+        ends: list[Callable[[], None]] = [lambda: lock.unlock(first), lambda: lock.cancel(second)]
+        for end in ends:
+            lock.lock(first, 0, 10, exclusive=True)
+            caller = Caller(lambda: call(3600))
+            while second.c.state != AWAITED and caller.is_alive():
+                time.sleep(0.001)
+            for seconds in (0, 0.001, 3600):
+                with refuses("IN_USE"):
+                    lock.wait(second, seconds)
+            with refuses("IN_USE"):
+                lock.request(second, 20, 1, exclusive=True)
+            assert not lock.is_held(second)
+            end()
+            error = caller.result()
+            held = first if error else second
+            assert error is None or error.code == lib.PGQ_RANGELOCK_CANCELLED
+            assert lock.is_held(held)
+            lock.unlock(held)
+        with lock.range(0, 10, exclusive=True):
+            caller = Caller(lambda: call(0.05))
+            error = caller.result()
+            assert error is not None
+            assert error.code == lib.PGQ_RANGELOCK_TIMEOUT
+            with refuses("NOT_WAITING"):
+                lock.wait(second)
+
+
+@pytest.mark.parametrize("variant", ["ofd", "interval"])
+def test_of_several_who_release_a_range_one_does(variant: str) -> None:
+    hold, start = Hold(), threading.Barrier(4)
+    released: list[int] = []
+
+    def release() -> None:
+        for round in range(100):
+            start.wait()
+            if lib.pgq_rangelock_unlock(lock.c, hold.c).code == lib.PGQ_OK:
+                released.append(round)
+            start.wait()
+
+    with fresh(variant) as lock:
+        callers = [Caller(release) for _ in range(3)]
+        for _ in range(100):
+            lock.lock(hold, 0, 1, exclusive=True)
+            start.wait()
+            start.wait()
+        assert [caller.result() for caller in callers] == [None] * 3
+    assert sorted(released) == list(range(100))
+
+
 def test_a_cancellation_wakes_who_waits_and_who_waited_for_it() -> None:
     holder, waiter, last = Hold(), Hold(), Hold()
     with fresh("interval") as lock:
@@ -397,6 +596,33 @@ def test_a_log_that_is_full_says_so() -> None:
         lock.unlock(hold)
         with pytest.raises(ValueError, match="3 events"):
             lock.events()
+
+
+def test_a_second_log_begins_anew() -> None:
+    hold = Hold()
+    with fresh("interval") as lock:
+        lock.log(9)
+        lock.lock(hold, 0, 1, exclusive=True)
+        lock.log(9)
+        assert lock.events() == []
+        lock.unlock(hold)
+        assert [e.what for e in lock.events()] == ["release"]
+        lock.log(0)
+        assert lib.pgq_rangelock_logged(lock.c) == 0
+
+
+@every
+def test_no_descriptor_is_left_open(variant: str) -> None:
+    """After ranges that were held at the same time, and one that was refused."""
+    before = len(os.listdir("/proc/self/fd"))
+    holds = [Hold() for _ in range(5)]
+    with fresh(variant) as lock:
+        for i, hold in enumerate(holds):
+            lock.lock(hold, i, 1, exclusive=False)
+        assert not lock.try_lock(Hold(), 0, 9, exclusive=True)
+        for hold in holds:
+            lock.unlock(hold)
+    assert len(os.listdir("/proc/self/fd")) == before
 
 
 def test_a_range_for_the_time_of_a_with_statement() -> None:

@@ -99,6 +99,7 @@ def test_what_is_not_there_cannot_leave() -> None:
 
 
 A, B, C = Request(1, 0, 4, True), Request(2, 2, 6, True), Request(3, 5, 9, False)
+FREE = Request(2, 8, 9, True)
 SOUND = [
     Event(What.REQUEST, A), Event(What.GRANT, A), Event(What.REQUEST, B), Event(What.REQUEST, C),
     Event(What.RELEASE, A), Event(What.GRANT, B), Event(What.CANCEL, C), Event(What.RELEASE, B),
@@ -120,9 +121,24 @@ def test_the_judge_accepts_a_sound_log() -> None:
         ([*SOUND[:2], Event(What.RELEASE, B)], "was not there"),
         ([*SOUND[:3], Event(What.RELEASE, B)], "was not there"),
         ([*SOUND[:2], Event(What.CANCEL, A)], "was not there"),
-        ([*SOUND[:2], Event(What.REFUSE, Request(2, 8, 9, True))], "may go"),
+        ([*SOUND[:2], Event(What.REFUSE, FREE)], "may go"),
         ([SOUND[2], SOUND[5], SOUND[0]], "comes after"),
     ],
 )
 def test_the_judge_sees_each_fault(events: list[Event], says: str) -> None:
     assert any(says in fault for fault in judge(events))
+
+
+@pytest.mark.parametrize(
+    ("events", "says"),
+    [
+        (SOUND[:1], f"at the end: {[A]} may go, and were not granted"),
+        ([*SOUND[:3], Event(What.GRANT, B)], f"event 4: {B} is granted, and may not go"),
+        ([*SOUND[:5], SOUND[6]], f"event 6: {[B]} may go, and were not granted"),
+        ([*SOUND[:2], Event(What.RELEASE, B)], f"event 3: {B} leaves (release), and was not there"),
+        ([*SOUND[:2], Event(What.REFUSE, FREE)], f"event 3: {FREE} is refused, and may go"),
+        ([SOUND[2], SOUND[5], SOUND[0]], "event 3: ticket 1 comes after 2"),
+    ],
+)
+def test_the_judge_says_which_event_and_which_request(events: list[Event], says: str) -> None:
+    assert next(judge(events)) == says

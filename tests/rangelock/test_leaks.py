@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: PostgreSQL
+"""Leaks are seen: a lock that is not freed when it is destroyed. The control of what `make test-asan` looks for."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests import leaks
+from tools.mutants import Mutant
+
+SOURCES = Path("csrc")
+FORGOTTEN = Mutant(
+    name="interval_destroy_frees_nothing",
+    file="rangelock/interval.c",
+    old="    pthread_mutex_destroy(&me->mutex);\n    free(me);\n",
+    new="    pthread_mutex_destroy(&me->mutex);\n",
+)
+CREATE_AND_DESTROY = """
+import ctypes, sys
+from tests import leaks
+if reason := leaks.why_not():
+    print("skipped", reason)
+    raise SystemExit
+library, lock = ctypes.CDLL(sys.argv[1]), ctypes.c_void_p()
+for _ in range(20):
+    library.pgq_rangelock_create(0, ctypes.byref(lock))
+    library.pgq_rangelock_destroy(lock)
+print("".join(leaks.of_library(leaks.report())))
+"""
+
+
+def built(folder: Path, mutant: Mutant | None) -> Path:
+    """The row alone as a shared library under AddressSanitizer."""
+    sources = [
+        *SOURCES.glob("rangelock/*.c"),
+        *(SOURCES / "common" / f"{name}.c" for name in ("cpu", "dispatch", "errors")),
+    ]
+    if mutant:
+        changed = folder / SOURCES / mutant.file
+        changed.parent.mkdir(parents=True)
+        changed.write_text(mutant.source(SOURCES))
+        sources = [changed if source == SOURCES / mutant.file else source for source in sources]
+    asan = ["-fPIC", "-g", "-O1", "-fno-omit-frame-pointer", "-fsanitize=address"]
+    flags = [*asan, "-shared", "-D_GNU_SOURCE", "-Icsrc", "-Icsrc/rangelock"]
+    subprocess.run(["gcc", *flags, *map(str, sources), "-o", str(folder / "row.so")], check=True)
+    return folder / "row.so"
+
+
+@pytest.mark.parametrize("mutant", [None, FORGOTTEN], ids=["as it is", "a free dropped"])
+def test_a_lock_that_is_not_freed_is_seen(tmp_path: Path, mutant: Mutant | None) -> None:
+    asan = subprocess.run(["gcc", "-print-file-name=libasan.so"], capture_output=True, text=True, check=True)
+    environment = os.environ | {
+        "LD_PRELOAD": asan.stdout.strip(),
+        "ASAN_OPTIONS": "detect_leaks=1:leak_check_at_exit=0",
+        "PYTHONPATH": os.pathsep.join(sys.path),
+        "PYTHONMALLOC": "malloc",
+    }
+    command = [sys.executable, "-c", CREATE_AND_DESTROY, str(built(tmp_path, mutant))]
+    run = subprocess.run(command, capture_output=True, text=True, env=environment)
+    assert run.returncode == 0, run.stderr
+    if run.stdout.startswith("skipped"):
+        pytest.skip(run.stdout.removeprefix("skipped ").strip())
+    assert ("in pgq_rangelock_interval" in run.stdout) == (mutant is not None), run.stdout
+
+
+REPORT = """
+=================================================================
+==7==ERROR: LeakSanitizer: detected memory leaks
+
+Direct leak of 40 byte(s) in 1 object(s) allocated from:
+    #0 0x7f in __interceptor_malloc ../../libsanitizer/asan/asan_malloc_linux.cpp:69
+    #1 0x7f in PyThread_allocate_lock (/usr/bin/python3.11+0x1)
+    #2 0x7f in pgq_rangelock_create csrc/rangelock/variants.c:22
+
+Indirect leak of 8 byte(s) in 1 object(s) allocated from:
+    #0 0x7f in __interceptor_calloc (/usr/lib/libasan.so.8+0xb)
+    #1 0x7f in __strdup (/lib/x86_64-linux-gnu/libc.so.6+0x7)
+    #2 0x7f  (/home/you/build/ffi-asan/_pgquern.abi3.so+0x12)
+
+SUMMARY: AddressSanitizer: 48 byte(s) leaked in 2 allocation(s).
+"""
+
+
+def test_a_leak_is_the_librarys_if_it_asked_for_the_memory() -> None:
+    (leak,) = leaks.of_library(REPORT)
+    assert leak.startswith("Indirect leak of 8 byte(s)")

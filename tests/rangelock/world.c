@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: PostgreSQL */
+/*
+ * Threads that lock ranges of a small file in every order that a seed gives: with and without a time limit, by tries, by
+ * requests that others cancel or give back for them. The lock's log is judged by the rule (judge.h). Beside it:
+ * - while a range is held, no other thread has a byte of it against it;
+ * - a call with a limit ends at the limit or after it, never before;
+ * - a cancellation that was accepted ends a wait; nobody sleeps for ever.
+ */
+#include "judge.h"
+
+#include "../tests/world/interpose.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_THREADS = 5, BYTES = 12, CALLS = 6, EVENTS = 8 * MOST_THREADS * CALLS };
+enum { GRANTS, LATE_GRANTS, REFUSALS, TIMEOUTS, CANCELS, GIVEN_BACK };
+const char *const world_counts[] = {"grants",    "after_a_wait", "refusals", "timeouts",
+                                    "cancelled", "given_back",   NULL};
+const unsigned world_steps = 8;
+
+typedef struct worker {
+    pgq_rangelock_hold hold;
+    bool shows; /* others may cancel this worker's request, or give back its range */
+} worker;
+
+typedef struct file {
+    world *world;
+    pgq_rangelock *lock;
+    unsigned threads;
+    worker workers[MOST_THREADS];
+    int readers[BYTES], writers[BYTES];
+    pgq_rangelock_event events[EVENTS];
+} file;
+
+static void use(file *f, uint64_t lo, uint64_t hi, bool exclusive)
+{
+    for (uint64_t i = lo; i < hi; i++) {
+        if (f->writers[i] > 0 || (exclusive && f->readers[i] > 0))
+            world_violation(f->world, "byte %llu is held against its holder", (unsigned long long)i);
+        *(exclusive ? &f->writers[i] : &f->readers[i]) += 1;
+    }
+    world_yield();
+    for (uint64_t i = lo; i < hi; i++)
+        *(exclusive ? &f->writers[i] : &f->readers[i]) -= 1;
+}
+
+/* A wait with or without a limit; it must not end before the limit. */
+static pgq_code ends_in_time(file *f, uint64_t start, uint64_t limit, pgq_code code)
+{
+    if (code == PGQ_RANGELOCK_TIMEOUT && (limit == UINT64_MAX || world_now() - start < limit))
+        world_violation(f->world, "a time limit of %llu ns ended after %llu", (unsigned long long)limit,
+                        (unsigned long long)(world_now() - start));
+    if (code == PGQ_RANGELOCK_TIMEOUT)
+        world_count(TIMEOUTS);
+    return code;
+}
+
+static pgq_code acquire(file *f, worker *me, uint64_t lo, uint64_t length, bool exclusive)
+{
+    world *w = f->world;
+    uint64_t limit = world_one_in(w, 3) ? world_below(w, 100000) : UINT64_MAX, start = world_now();
+    bool granted = false;
+
+    switch (world_below(w, 4)) {
+    case 0:
+        return pgq_rangelock_try(f->lock, &me->hold, lo, length, exclusive).code;
+    case 1:
+        me->shows = true;
+        if (pgq_rangelock_request(f->lock, &me->hold, lo, length, exclusive, &granted).code != PGQ_OK)
+            world_violation(w, "a request was refused");
+        world_yield();
+        return ends_in_time(f, start, limit, pgq_rangelock_wait(f->lock, &me->hold, limit).code);
+    default:
+        me->shows = world_one_in(w, 2);
+        return ends_in_time(f, start, limit,
+                            pgq_rangelock_lock_for(f->lock, &me->hold, lo, length, exclusive, limit).code);
+    }
+}
+
+static void disturb(file *f, worker *other)
+{
+    if (other->shows && pgq_rangelock_cancel(f->lock, &other->hold).code == PGQ_OK)
+        world_count(CANCELS);
+}
+
+static void call(file *f, worker *me)
+{
+    world *w = f->world;
+    uint64_t lo = world_below(w, BYTES), length = 1 + world_below(w, BYTES - lo);
+    bool exclusive = world_one_in(w, 2);
+
+    if (world_one_in(w, 3))
+        disturb(f, &f->workers[world_below(w, f->threads)]);
+    pgq_code code = acquire(f, me, lo, length, exclusive);
+    me->shows = false;
+    if (code == PGQ_OK) {
+        use(f, lo, lo + length, exclusive);
+        if (pgq_rangelock_unlock(f->lock, &me->hold).code != PGQ_OK)
+            world_violation(w, "what is held could not be released");
+        world_count(GIVEN_BACK);
+    } else if (code != PGQ_RANGELOCK_BUSY && code != PGQ_RANGELOCK_TIMEOUT &&
+               code != PGQ_RANGELOCK_CANCELLED) {
+        world_violation(w, "code %d", code);
+    }
+    if (pgq_rangelock_is_held(f->lock, &me->hold) ||
+        pgq_rangelock_unlock(f->lock, &me->hold).code != PGQ_RANGELOCK_NOT_HELD)
+        world_violation(w, "what is not held was released");
+}
+
+static void work(void *argument, unsigned number)
+{
+    file *f = argument;
+
+    for (int i = 0; i < CALLS; i++)
+        call(f, &f->workers[number]);
+}
+
+static void judge_calls(file *f)
+{
+    judge verdict = {.n = 0};
+    size_t at;
+    const char *fault = judge_log(&verdict, f->events, pgq_rangelock_logged(f->lock), &at);
+
+    if (fault != NULL)
+        world_violation(f->world, "event %zu: %s", at, fault);
+    if (verdict.n > 0)
+        world_violation(f->world, "%zu requests have not left", verdict.n);
+    for (unsigned long i = 0; i < verdict.grants; i++)
+        world_count(GRANTS);
+    for (unsigned long i = 0; i < verdict.after_a_wait; i++)
+        world_count(LATE_GRANTS);
+    for (unsigned long i = 0; i < verdict.refusals; i++)
+        world_count(REFUSALS);
+}
+
+void *world_begin(world *w)
+{
+    file *f = calloc(1, sizeof *f);
+
+    if (f == NULL)
+        abort();
+    f->world = w;
+    for (size_t i = 0; i < pgq_rangelock_variant_count; i++)
+        if (strcmp(pgq_rangelock_variants[i].name, "interval") == 0 &&
+            pgq_rangelock_variants[i].fn(-1, &f->lock).code != PGQ_OK)
+            world_violation(w, "no lock");
+    return f;
+}
+
+void world_step(void *row, world *w, unsigned step)
+{
+    file *f = row;
+
+    (void)step;
+    f->threads = 2 + (unsigned)world_below(w, MOST_THREADS - 1);
+    if (pgq_rangelock_log(f->lock, f->events, EVENTS).code != PGQ_OK)
+        world_violation(w, "no log");
+    world_run_threads(w, f->threads, work, f);
+    judge_calls(f);
+}
+
+void world_end(void *row, world *w)
+{
+    file *f = row;
+
+    if (pgq_rangelock_destroy(f->lock).code != PGQ_OK)
+        world_violation(w, "a lock of which nothing is held could not be ended");
+    free(f);
+}
