@@ -2,8 +2,8 @@
 """A simulated device with the scheduler of csrc/ioshares in front of it, and the loads that share it. No clock is read.
 
 The device serves eight requests side by side; what is in flight beyond that waits inside it, first come, first served.
-A service takes a lognormal time, median 80 µs, sigma 0.5. Times are in nanoseconds, requests are of 8 KiB. A seed gives
-the same run each time, as far as the C library's exp and log agree.
+A service of a page takes a lognormal time, median 80 µs, sigma 0.5; one of n pages (1 + n) / 2 times as long. Times are
+in nanoseconds, a page is 8 KiB. A seed gives the same run each time, as far as the C library's exp and log agree.
 """
 
 import heapq
@@ -38,9 +38,10 @@ LIMITS = Limits(least=1, start=DEPTH, most=64, window=64, target=100_000)
 
 @dataclass
 class Load:
-    """Requests of one class. Each kind of load is a subclass."""
+    """Requests of one class, each of so many pages. Each kind of load is a subclass."""
 
     cls: int
+    pages: int = field(default=1, kw_only=True)
 
     def begin(self, simulation: "Simulation") -> None:
         """Submit or plan the first requests."""
@@ -60,7 +61,7 @@ class Arrivals(Load):
         simulation.after(wait, lambda: self.arrive(simulation))
 
     def arrive(self, simulation: "Simulation") -> None:
-        simulation.submit(self.cls)
+        simulation.submit(self)
         self.begin(simulation)
 
 
@@ -72,10 +73,10 @@ class Backlog(Load):
 
     def begin(self, simulation: "Simulation") -> None:
         for _ in range(self.requests):
-            simulation.submit(self.cls)
+            simulation.submit(self)
 
     def completed(self, simulation: "Simulation") -> None:
-        simulation.submit(self.cls)
+        simulation.submit(self)
 
 
 @dataclass
@@ -90,7 +91,7 @@ class Sessions(Load):
             self.completed(simulation)
 
     def completed(self, simulation: "Simulation") -> None:
-        simulation.after(simulation.random.expovariate(1 / self.think), lambda: simulation.submit(self.cls))
+        simulation.after(simulation.random.expovariate(1 / self.think), lambda: simulation.submit(self))
 
 
 @dataclass
@@ -105,7 +106,7 @@ class Bursts(Load):
 
     def burst(self, simulation: "Simulation") -> None:
         for _ in range(self.requests):
-            simulation.submit(self.cls)
+            simulation.submit(self)
         self.begin(simulation)
 
 
@@ -160,10 +161,10 @@ class Simulation:
     def after(self, wait: float, action: Callable[[], None]) -> None:
         heapq.heappush(self.events, (self.now + wait, next(self.order), action))
 
-    def submit(self, cls: int) -> None:
+    def submit(self, load: Load) -> None:
         id = next(self.ids)
         self.submitted[id] = self.now
-        self.scheduler.submit(Request(cls, SIZE, id))
+        self.scheduler.submit(Request(load.cls, load.pages * SIZE, id))
         self.waiting += 1
 
     def dispatch(self) -> None:
@@ -178,7 +179,7 @@ class Simulation:
         while self.serving < DEPTH and self.inside:
             request, went = self.inside.popleft()
             self.serving += 1
-            service = self.random.lognormvariate(log(MEDIAN), SIGMA)
+            service = self.random.lognormvariate(log(MEDIAN), SIGMA) * (1 + request.size / SIZE) / 2
             self.after(service, lambda r=request, w=went: self.complete(r, w))  # type: ignore[misc]
 
     def complete(self, request: Request, went: float) -> None:

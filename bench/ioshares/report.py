@@ -9,6 +9,7 @@ from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 
 from bench import plots
+from bench.ioshares import sweep
 from tools.results import Result
 
 FIFO, KERNEL = plots.UPSTREAM[:2]
@@ -62,6 +63,39 @@ def _simulated(curves: dict[str, Any]) -> Markup:
         return Markup(plots.svg(figure))
 
 
+def _axis(axes: Axes, axis: Mapping[str, Any]) -> None:
+    """One thing changed: both figures, their bounds, and a band over the values for which the claim is made."""
+    points = axis["points"]
+    values = [p["value"] for p in points]
+    claimed = [p["value"] for p in points if p["claimed"]]
+    for key, label, colour, bound in (
+        ("times_alone", "ours, times alone", SFQ, sweep.AT_MOST),
+        ("below_fifo", "fifo, times ours", FIFO, sweep.AT_LEAST),
+    ):
+        axes.plot(values, [p[key] for p in points], color=colour, label=label, marker="o", markersize=3)
+        axes.axhline(bound, color=colour, linestyle=":", linewidth=1)
+    axes.set(xscale=axis["scale"], yscale="log", xlabel=axis["title"], ylim=(0.2, 3000))
+    if axis["scale"] == "log":
+        shown = values if len(values) < 7 else [*values[:-2:2], values[-1]]
+        axes.set_xticks(shown, [f"{value:g}" for value in shown])
+        axes.minorticks_off()
+    low, high = axes.get_xlim()
+    left = low if claimed[0] == values[0] else claimed[0]
+    right = high if claimed[-1] == values[-1] else claimed[-1]
+    axes.axvspan(left, max(right, left * 1.08), color=SFQ, alpha=0.12, linewidth=0)
+    axes.set_xlim(low, high)
+
+
+def _swept(axes_found: Sequence[Mapping[str, Any]]) -> Markup:
+    """Where the claim ends."""
+    with plt.rc_context(plots.STYLE):
+        figure, places = plt.subplots(2, 3, figsize=(13, 6.4), layout="constrained", sharey=True)
+        for place, axis in zip(places.flat, axes_found, strict=True):
+            _axis(place, axis)
+        places[0, 0].legend(frameon=False, fontsize=8.5, loc="upper left")
+        return Markup(plots.svg(figure))
+
+
 def _real(result: dict[str, Any]) -> Markup:
     """The same of the trials on a file."""
     curves = {name.removeprefix("file: "): curve for name, curve in result["curves"].items() if "file: " in name}
@@ -83,6 +117,7 @@ def context(found: Sequence[Result]) -> dict[str, Any]:
     if simulated:
         shown |= {"targets": simulated["items"], "outcomes": simulated["outcomes"]}
         shown["picture"] = _simulated(simulated["curves"])
+        shown["ends"] = _swept(simulated["sweep"])
     return shown
 
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: PostgreSQL
 .PHONY: simulate bench-shares
-simulate: $(BUILD)/ffi/$(FFI) $(SETUP)/python.stamp ## foreground, checkpointer and autovacuum on a simulated device: shares against first come, first served (30 s)
+simulate: $(BUILD)/ffi/$(FFI) $(SETUP)/python.stamp ## foreground, checkpointer and autovacuum on a simulated device: shares against first come, first served, and where that ends (1 minute)
 	@$(PY) -m bench.ioshares.simulate
 
 # The figures of the simulated device are benchmarks of the row too.

@@ -1,21 +1,26 @@
 # SPDX-License-Identifier: PostgreSQL
 """The loads of the seed on a simulated device: the scheduler against first come, first served.
 
-    python -m bench.ioshares.simulate       (about 30 seconds)
+    python -m bench.ioshares.simulate       (about a minute)
 
-The foreground uses half of what the device can do. Prints each target and what is reached, and writes
-build/results/simulation/ioshares.json. Exits 1 if a target is missed: no clock is read, so no machine is too slow.
+The foreground uses half of what the device can do; sweep.py then changes one thing at a time, and shows where the claim
+ends. Prints each target and what is reached, and writes build/results/simulation/ioshares.json. Exits 1 if a target is
+missed: no clock is read, so no machine is too slow.
 """
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import asdict, dataclass
+from functools import partial
+from os import sched_getaffinity
 from typing import Any
 
 import click
 import numpy as np
 from rich.table import Table
 
+from bench.ioshares import sweep
 from bench.ioshares.device import (
     AUTOVACUUM,
     BACKEND,
@@ -78,19 +83,30 @@ def share_error(found: Outcome) -> float:
     return max(abs(n / sum(served) / part - 1) for n, part in zip(served, wanted, strict=True))
 
 
-def outcomes(seconds: float) -> dict[str, Outcome]:
-    """Each load under each scheduler, by a name for it."""
+def simulations(seconds: float) -> dict[str, Callable[[], Outcome]]:
+    """Each load under each scheduler, by a name for it; the longest first."""
     return {
-        "alone": outcome([FOREGROUND], "sfq", seconds),
-        "saturated fifo": outcome([FOREGROUND, *SATURATING], "fifo", seconds),
-        "saturated sfq": outcome([FOREGROUND, *SATURATING], "sfq", seconds),
-        "transactions alone": outcome([TRANSACTIONS], "sfq", seconds),
-        "transactions fifo": outcome([TRANSACTIONS, AGGRESSIVE], "fifo", seconds),
-        "transactions sfq": outcome([TRANSACTIONS, AGGRESSIVE], "sfq", seconds),
-        "flushes fifo": outcome([FOREGROUND, FLUSHES], "fifo", 3 * seconds),
-        "flushes sfq": outcome([FOREGROUND, FLUSHES], "sfq", 3 * seconds),
-        "all backlogged": outcome(ALL_BACKLOGGED, "sfq", seconds / 4),
+        "flushes fifo": partial(outcome, [FOREGROUND, FLUSHES], "fifo", 3 * seconds),
+        "flushes sfq": partial(outcome, [FOREGROUND, FLUSHES], "sfq", 3 * seconds),
+        "alone": partial(outcome, [FOREGROUND], "sfq", seconds),
+        "saturated fifo": partial(outcome, [FOREGROUND, *SATURATING], "fifo", seconds),
+        "saturated sfq": partial(outcome, [FOREGROUND, *SATURATING], "sfq", seconds),
+        "transactions alone": partial(outcome, [TRANSACTIONS], "sfq", seconds),
+        "transactions fifo": partial(outcome, [TRANSACTIONS, AGGRESSIVE], "fifo", seconds),
+        "transactions sfq": partial(outcome, [TRANSACTIONS, AGGRESSIVE], "sfq", seconds),
+        "all backlogged": partial(outcome, ALL_BACKLOGGED, "sfq", seconds / 4),
     }
+
+
+def all_done(loads: Mapping[str, Callable[[], Outcome]], runs: Sequence[sweep.Run]) -> tuple[Any, Any]:
+    """The outcome of each load, and the p99 of each run of the sweep: a process a CPU."""
+    with ProcessPoolExecutor(len(sched_getaffinity(0))) as pool, progress.bar(progress.console()) as shown:
+        tasks: dict[Any, str | sweep.Run] = {pool.submit(load): name for name, load in loads.items()}
+        tasks |= {pool.submit(run.p99): run for run in runs}
+        for _ in shown.track(as_completed(tasks), total=len(tasks), description="simulated runs"):
+            pass
+        found = {name: task.result() for task, name in tasks.items()}
+    return {name: found[name] for name in loads}, {run: found[run] for run in runs}
 
 
 def targets(found: dict[str, Outcome]) -> list[Target]:
@@ -115,6 +131,19 @@ def targets(found: dict[str, Outcome]) -> list[Target]:
         Target("service by share, all backlogged", "largest error, %", 100 * share_error(found["all backlogged"]), 2,
                True, "500/200/200/100"),
     ]  # fmt: skip
+
+
+def within(swept: Mapping[str, Sequence[sweep.Found]]) -> list[Target]:
+    """The claim at each point for which it is made: the worst of each axis."""
+    claims = {title: [found for found in points if found.claimed] for title, points in swept.items()}
+    return [
+        Target(f"{title}: {sweep.ends(points)}", figure, reached, bound, at_most, "-")
+        for title, points in claims.items()
+        for figure, reached, bound, at_most in (
+            ("sfq, times alone", max(p.times_alone for p in points), sweep.AT_MOST, True),
+            ("fifo, times sfq", min(p.below_fifo for p in points), sweep.AT_LEAST, False),
+        )
+    ]
 
 
 def curves(found: dict[str, Outcome]) -> dict[str, Any]:
@@ -142,7 +171,7 @@ def curves(found: dict[str, Outcome]) -> dict[str, Any]:
 
 
 def show(reached: Sequence[Target]) -> None:
-    table = Table(title="simulated device, foreground at half of its capacity", title_justify="left")
+    table = Table(title="simulated device, foreground at half of its capacity unless said", title_justify="left")
     for head in ("work", "figure", "reached", "target", "the seed's own"):
         table.add_column(head, justify="right" if head in ("reached", "target") else "left")
     for t in reached:
@@ -151,14 +180,27 @@ def show(reached: Sequence[Target]) -> None:
     progress.console().print(table)
 
 
+def show_ends(swept: Mapping[str, Sequence[sweep.Found]]) -> None:
+    """Each axis, and where the claim does not hold."""
+    table = Table(title="p99: sfq, times alone/fifo, times sfq; a star: not as claimed", title_justify="left")
+    table.add_column("one thing changed")
+    table.add_column("its value: the two figures")
+    for title, points in swept.items():
+        cells = (f"{p.value:g}:{p.times_alone:.2f}/{p.below_fifo:.2f}{'' if p.holds else '*'}" for p in points)
+        table.add_row(title, "  ".join(cells))
+    progress.console().print(table)
+
+
 @click.command()
 @click.option("--seconds", default=SECONDS, show_default=True, help="How long most loads run, in simulated time.")
 def main(seconds: float) -> None:
     """Simulate each load under both schedulers, and hold the figures against the targets."""
     started = time.monotonic()
-    found = outcomes(seconds)
-    reached = targets(found)
+    found, p99 = all_done(simulations(seconds), sweep.runs())
+    swept = sweep.sweep(p99)
+    reached = targets(found) + within(swept)
     show(reached)
+    show_ends(swept)
     items = [
         {"name": f"{t.work}: {t.figure}", "status": "passed" if t.holds else "failed"} | asdict(t) for t in reached
     ]
@@ -173,8 +215,8 @@ def main(seconds: float) -> None:
     result = results.write(
         "simulation", "ioshares", items,
         says=f"{len(reached) - missed} of {len(reached)} targets hold on the simulated device",
-        tools={}, seconds=time.monotonic() - started, outcomes=summary, curves=curves(found), seed=SEED,
-        shares=[c.share for c in CLASSES], writeback=WRITEBACK,
+        tools={}, seconds=time.monotonic() - started, outcomes=summary, curves=curves(found), sweep=sweep.curves(swept),
+        seed=SEED, shares=[c.share for c in CLASSES], writeback=WRITEBACK,
     )  # fmt: skip
     progress.console().print(f"simulation ioshares: {result.says}, {result.seconds:.0f} s")
     raise SystemExit(missed > 0)

@@ -15,8 +15,8 @@ static uint64_t now(void)
     return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
-pgq_ioshares_engine *engine_make(size_t bytes, const engine_way *way, pgq_ioshares *scheduler,
-                                 const pgq_ioshares_faults *faults)
+pgq_ioshares_engine *pgq_ioshares_engine_make(size_t bytes, const engine_way *way, pgq_ioshares *scheduler,
+                                              const pgq_ioshares_faults *faults)
 {
     pgq_ioshares_engine *e = calloc(1, bytes);
 
@@ -30,7 +30,7 @@ pgq_ioshares_engine *engine_make(size_t bytes, const engine_way *way, pgq_ioshar
     return e;
 }
 
-void engine_free(pgq_ioshares_engine *e)
+void pgq_ioshares_engine_free(pgq_ioshares_engine *e)
 {
     pthread_mutex_destroy(&e->lock);
     free(e);
@@ -38,7 +38,7 @@ void engine_free(pgq_ioshares_engine *e)
 
 /* ---- a request -------------------------------------------------------------------------------------------------- */
 
-pgq_ioshares_io *engine_next(pgq_ioshares_engine *e)
+pgq_ioshares_io *pgq_ioshares_engine_next(pgq_ioshares_engine *e)
 {
     pgq_ioshares_request request;
     pgq_ioshares_io *io;
@@ -50,7 +50,7 @@ pgq_ioshares_io *engine_next(pgq_ioshares_engine *e)
     return io;
 }
 
-bool engine_is_over(const pgq_ioshares_engine *e, pgq_ioshares_io *io, int64_t result)
+bool pgq_ioshares_engine_is_over(const pgq_ioshares_engine *e, pgq_ioshares_io *io, int64_t result)
 {
     if (e->faults.ended != NULL)
         result = e->faults.ended(e->faults.arg, io, result);
@@ -64,7 +64,7 @@ bool engine_is_over(const pgq_ioshares_engine *e, pgq_ioshares_io *io, int64_t r
     return io->did == io->size;
 }
 
-void engine_done(pgq_ioshares_engine *e, pgq_ioshares_io *io)
+void pgq_ioshares_engine_done(pgq_ioshares_engine *e, pgq_ioshares_io *io)
 {
     io->ended = now();
     pgq_ioshares_complete(e->scheduler, io->cls, io->ended - io->went);
@@ -101,15 +101,18 @@ pgq_status pgq_ioshares_engine_submit(pgq_ioshares_engine *engine, pgq_ioshares_
     if (engine == NULL || io == NULL || io->buffer == NULL)
         return refused(PGQ_NULL, 0);
     pgq_ioshares_request request = {.id = (uint64_t)(uintptr_t)io, .size = io->size, .cls = io->cls};
+    pgq_status status = refused(PGQ_IOSHARES_OFFSET, (size_t)io->cls + 1);
 
     pthread_mutex_lock(&engine->lock);
-    io->did = 0;
-    io->error = 0;
-    io->submitted = now();
-    pgq_status status = pgq_ioshares_submit(engine->scheduler, &request);
-    __atomic_store_n(&io->done, status.code == PGQ_OK ? ON_ITS_WAY : DONE, __ATOMIC_RELAXED);
-    if (status.code == PGQ_OK)
+    if (io->offset <= INT64_MAX - (uint64_t)io->size)
+        status = pgq_ioshares_submit(engine->scheduler, &request);
+    if (status.code == PGQ_OK) {
+        io->did = 0;
+        io->error = 0;
+        io->submitted = now();
         engine->way->dispatch(engine);
+    }
+    __atomic_store_n(&io->done, status.code == PGQ_OK ? ON_ITS_WAY : DONE, __ATOMIC_RELAXED);
     pthread_mutex_unlock(&engine->lock);
     return status;
 }
@@ -120,9 +123,9 @@ pgq_status pgq_ioshares_engine_wait(pgq_ioshares_engine *engine, pgq_ioshares_io
 
     if (engine == NULL || io == NULL)
         return refused(PGQ_NULL, 0);
-    if (__atomic_compare_exchange_n(&io->done, &seen, AWAITED, false, __ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE))
-        while (__atomic_load_n(&io->done, __ATOMIC_ACQUIRE) != DONE)
-            futex_wait(&io->done, AWAITED, NULL);
+    __atomic_compare_exchange_n(&io->done, &seen, AWAITED, false, __ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE);
+    while (__atomic_load_n(&io->done, __ATOMIC_ACQUIRE) != DONE)
+        futex_wait(&io->done, AWAITED, NULL);
     return accepted();
 }
 
@@ -134,6 +137,6 @@ pgq_status pgq_ioshares_engine_stop(pgq_ioshares_engine *engine)
     engine->stopping = true;
     pthread_mutex_unlock(&engine->lock);
     engine->way->stop(engine);
-    engine_free(engine);
+    pgq_ioshares_engine_free(engine);
     return accepted();
 }

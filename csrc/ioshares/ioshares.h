@@ -8,8 +8,8 @@
  * scheduling", SOSP 1999 (warp). ref/ioshares.py is the definition.
  *
  * A scheduler lives in memory that the caller gives. It allocates nothing and has no lock: calls on one scheduler come one
- * at a time. Sizes are in bytes, times in nanoseconds. Classes count from 0; the index of a refusal counts them from 1.
- * A refused call changes nothing.
+ * at a time. Sizes are in bytes, times in nanoseconds. Classes count from 0; the index of a refusal counts them from 1, and
+ * is 0 where none is named. A refused call changes nothing: neither the scheduler nor what the call writes to.
  */
 #ifndef PGQUERN_IOSHARES_H
 #define PGQUERN_IOSHARES_H
@@ -74,8 +74,9 @@ typedef struct pgq_ioshares_config {
 } pgq_ioshares_config;
 
 /*
- * Of a class. lead: how far it is ahead of the class that is furthest behind, in bytes times the class's factor: the least
- * common multiple of all shares, divided by its share. dispatched: bytes, modulo 2^64.
+ * Of a class. lead: how far its service is ahead of the least that a class with requests waiting had when next() gave the
+ * last request, in bytes times the class's factor: the least common multiple of all shares, divided by its share. That
+ * request counts for its own class, so every class may be ahead; 0 if it is not. dispatched: bytes, modulo 2^64.
  */
 typedef struct pgq_ioshares_class_state {
     uint64_t lead, dispatched;
@@ -92,12 +93,12 @@ typedef struct pgq_ioshares_state {
 
 typedef struct pgq_ioshares pgq_ioshares;
 
-/* Bytes of memory for a scheduler. Refused: what pgq_ioshares_init refuses, except PGQ_IOSHARES_MEMORY. */
+/* Bytes of memory for a scheduler, to *bytes. Refused: what pgq_ioshares_init refuses, except PGQ_IOSHARES_MEMORY. */
 pgq_status pgq_ioshares_bytes(const pgq_ioshares_config *config, size_t *bytes);
 
 /*
  * Makes a scheduler in `memory`, which must be aligned to 8 bytes and stay while the scheduler is used; so must the log.
- * Refused: PGQ_NULL; PGQ_IOSHARES_CLASSES; for the first class at fault PGQ_IOSHARES_SHARE, PGQ_IOSHARES_WARP,
+ * config and config->classes are read now alone. There is no call that ends a scheduler: its memory may just go. Refused: PGQ_NULL; PGQ_IOSHARES_CLASSES; for the first class at fault PGQ_IOSHARES_SHARE, PGQ_IOSHARES_WARP,
  * PGQ_IOSHARES_CAPACITY; PGQ_IOSHARES_LIMITS, PGQ_IOSHARES_WINDOW, PGQ_IOSHARES_TARGET; PGQ_IOSHARES_FACTOR if the least
  * common multiple of the shares is more than 2^30 times the least of them; PGQ_IOSHARES_MEMORY.
  *
@@ -129,14 +130,16 @@ pgq_status pgq_ioshares_init(void *memory, size_t bytes, const pgq_ioshares_conf
 pgq_status pgq_ioshares_submit(pgq_ioshares *scheduler, const pgq_ioshares_request *request);
 
 /*
- * Takes the request that goes to the device now. Refused: PGQ_NULL; PGQ_IOSHARES_EMPTY if none waits;
+ * Takes the request that goes to the device now, and writes it to *request. Refused: PGQ_NULL; PGQ_IOSHARES_EMPTY if none waits;
  * PGQ_IOSHARES_AT_LIMIT if as many are in flight as the limit says, or more, since it may have fallen.
  */
 pgq_status pgq_ioshares_next(pgq_ioshares *scheduler, pgq_ioshares_request *request);
 
 /*
- * The device has done a request of the class. latency: since next() gave it, in ns; more than 2^40 counts as 2^40.
- * Refused: PGQ_NULL, PGQ_IOSHARES_CLASS, PGQ_IOSHARES_NOT_IN_FLIGHT, with the class as index.
+ * The device has done a request of the class, well or not. latency: since next() gave it, in ns; more than 2^40 counts as
+ * 2^40, and so does what a clock that goes backwards makes of a difference. Requests of a class are not told apart: one that
+ * is reported twice counts for another one of the class that is in flight, if there is any. Refused: PGQ_NULL;
+ * PGQ_IOSHARES_CLASS; PGQ_IOSHARES_NOT_IN_FLIGHT if none of the class is in flight, with the class as index.
  */
 pgq_status pgq_ioshares_complete(pgq_ioshares *scheduler, uint32_t cls, uint64_t latency);
 
@@ -146,9 +149,13 @@ pgq_status pgq_ioshares_look(const pgq_ioshares *scheduler, pgq_ioshares_state *
 /* ---- on real files ---- */
 
 /*
- * A read, or a write, of size bytes at offset. It belongs to the engine from submit to wait. did: bytes that were read or
- * written. error: 0, errno, or EIO if the file ends before. The times are of CLOCK_MONOTONIC, in ns: submitted, gone to the
- * file, ended. done: 1 once it has ended; other values are the engine's own.
+ * A read, or a write, of size bytes at offset; offset + size is at most 2^63 - 1. It belongs to the engine from a submit that
+ * is accepted until it is done: until then it stays where it is with its buffer, and must not be submitted again, which the
+ * engine does not notice. After that it may be used again; the members from done on are the engine's, and set anew.
+ *
+ * did: bytes that were read or written. error: 0, errno, or EIO if the file ends before; if did is more than 0, a part was
+ * done. The times are of CLOCK_MONOTONIC, in ns: submitted, gone to the file, ended; the latency that the scheduler is told
+ * is from the second to the third. done: 1 once it has ended; other values are the engine's own.
  */
 typedef struct pgq_ioshares_io {
     void *buffer;
@@ -172,18 +179,25 @@ typedef enum pgq_ioshares_way {
 /*
  * For tests: what the kernel may do, and seldom does. A member may be NULL.
  * ended: the kernel has said this of a part of a request, bytes or -errno; returns what the engine takes it for. Called by
- * any thread, several at once. enter: requests are about to be handed to a ring; 0, or the -errno with which that fails.
+ * any thread, several at once. enter: requests are about to be handed to a ring; wait: a ring's completions are about to be
+ * waited for; 0, or the -errno with which that fails.
  */
 typedef struct pgq_ioshares_faults {
     void *arg;
     int64_t (*ended)(void *arg, const pgq_ioshares_io *io, int64_t result);
     int (*enter)(void *arg);
+    int (*wait)(void *arg);
 } pgq_ioshares_faults;
 
 typedef struct pgq_ioshares_engine pgq_ioshares_engine;
 
 /*
- * The scheduler is the engine's until it stops. faults: NULL, or kept as a copy. The calls below may come from any threads.
+ * The scheduler is the engine's until it stops: no other call of it until then. faults: NULL, or kept as a copy. The calls
+ * below may come from any threads, and a thread that has submitted may end.
+ *
+ * A kernel that takes nothing from the ring for now (EAGAIN, EINTR, EBUSY, ENOMEM) is asked 100 times, within a tenth of a
+ * second; then, and at once with any other error, each request that it has not taken ends with that errno, and nothing of it
+ * is done. What the kernel has taken is waited for, also if that wait fails.
  * Refused: PGQ_NULL, PGQ_MEMORY, PGQ_IOSHARES_WAY, PGQ_IOSHARES_THREADS; PGQ_IOSHARES_URING if io_uring was asked for and
  * there is none.
  */
@@ -193,13 +207,23 @@ pgq_status pgq_ioshares_engine_start(pgq_ioshares *scheduler, pgq_ioshares_way w
 /* The way that was taken: by io_uring or by threads. */
 pgq_ioshares_way pgq_ioshares_engine_way(const pgq_ioshares_engine *engine);
 
-/* Refused: as pgq_ioshares_submit. */
+/*
+ * The request goes as soon as the scheduler lets it. Refused: as pgq_ioshares_submit; PGQ_NULL also if it has no buffer;
+ * PGQ_IOSHARES_OFFSET with its class as index. Of a refused request only `done` is changed: it is 1, so that a wait for it
+ * returns; without a buffer not even that.
+ */
 pgq_status pgq_ioshares_engine_submit(pgq_ioshares_engine *engine, pgq_ioshares_io *io);
 
-/* Returns once the request, which was submitted, is done. One thread waits for a request. Refused: PGQ_NULL. */
+/*
+ * Returns once the request, which was submitted, is done. Several threads may wait for one; it stays until all have returned.
+ * For a request that was never submitted it may wait for ever. Refused: PGQ_NULL.
+ */
 pgq_status pgq_ioshares_engine_wait(pgq_ioshares_engine *engine, pgq_ioshares_io *io);
 
-/* Does all that waits, ends the threads, and frees the engine. Nobody submits any more. Refused: PGQ_NULL. */
+/*
+ * Does all that waits, ends the threads, and frees the engine. Nobody submits any more, and nobody is in a call of the engine;
+ * whoever waits for a request has returned. Refused: PGQ_NULL.
+ */
 pgq_status pgq_ioshares_engine_stop(pgq_ioshares_engine *engine);
 
 #pragma GCC visibility pop

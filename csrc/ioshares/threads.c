@@ -27,10 +27,10 @@ static int64_t transfer(const pgq_ioshares_io *io)
 static void perform(threads *t, pgq_ioshares_io *io)
 {
     pthread_mutex_unlock(&t->head.lock);
-    while (!engine_is_over(&t->head, io, transfer(io)))
+    while (!pgq_ioshares_engine_is_over(&t->head, io, transfer(io)))
         ;
     pthread_mutex_lock(&t->head.lock);
-    engine_done(&t->head, io);
+    pgq_ioshares_engine_done(&t->head, io);
     /* The limit may have risen, so that another worker has something to do. */
     pthread_cond_signal(&t->work);
 }
@@ -43,7 +43,7 @@ static void *work(void *argument)
 
     pthread_mutex_lock(&t->head.lock);
     for (;;) {
-        if ((io = engine_next(&t->head)) != NULL)
+        if ((io = pgq_ioshares_engine_next(&t->head)) != NULL)
             perform(t, io);
         else if (t->head.stopping && t->head.scheduler->waiting == 0)
             break;
@@ -78,8 +78,8 @@ pgq_status pgq_ioshares_start_threads(pgq_ioshares *scheduler, const pgq_ioshare
                                       pgq_ioshares_engine **engine)
 {
     uint32_t wanted = scheduler->limits.most;
-    threads *t =
-        (threads *)engine_make(sizeof *t + wanted * sizeof t->workers[0], &by_threads, scheduler, faults);
+    threads *t = (threads *)pgq_ioshares_engine_make(sizeof *t + wanted * sizeof t->workers[0], &by_threads,
+                                                     scheduler, faults);
 
     if (t == NULL)
         return refused(PGQ_MEMORY, 0);

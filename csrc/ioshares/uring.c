@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: PostgreSQL */
 /*
  * I/O by io_uring. One thread, the reaper, hands over what may go and waits for what completes. Nobody else may: the kernel
- * fails reads of a thread that has ended (EFAULT). Whoever submits rings a bell, an eventfd that the ring reads. The ring has
- * room for all that may ever be in flight, so its queues never overflow.
+ * fails reads of a thread that has ended (EFAULT). Whoever submits rings a bell, an eventfd that the ring reads.
+ *
+ * A request that went is either in the ring, where the kernel has not seen it, or in the kernel, which may write to its
+ * buffer. Both are counted. What the kernel has must come back, however often the wait for it fails: the reaper then looks
+ * now and then. What the kernel will not take comes out of the ring again, and fails. The ring has room for all that may
+ * ever be in flight, so its queues never overflow.
  */
 #include "ioshares/engine.h"
 
@@ -11,85 +15,88 @@
 #if HAVE_LIBURING
 #include <errno.h>
 #include <sys/eventfd.h>
+#include <time.h>
 #include <unistd.h>
+
+enum {
+    TRIES = 100, /* so often in a row the kernel may refuse to take anything, though it may change its mind */
+    LONGEST = 1000000, /* pause, in nanoseconds, before something is tried again */
+    SHORTEST = 10000
+};
 
 typedef struct uring {
     pgq_ioshares_engine head;
     liburing lib;
-    struct io_uring ring; /* the reaper's alone */
     pthread_t reaper;
-    int bell;       /* rung if some request may be able to go, or the engine stops */
-    bool rung;      /* and the reaper has not looked since; under the lock */
-    bool listens;   /* the ring reads the bell, into `rings` */
-    uint64_t rings; /* how often it was rung: never looked at */
+    int bell;  /* rung if some request may be able to go, or the engine stops */
+    bool rung; /* and the reaper has not looked since; under the lock */
+
+    /* The reaper's alone. */
+    struct io_uring ring;
+    uint32_t unsubmitted; /* requests in the ring */
+    uint32_t in_kernel;   /* requests that the kernel has taken, and not completed */
+    bool listens;         /* the kernel reads the bell, into `rings` */
+    uint64_t rings;       /* how often it was rung: never looked at */
+    uint32_t refusals;    /* how often in a row the kernel has taken nothing, up to TRIES */
+    uint32_t failures;    /* how often in a row the wait has failed, as far as it matters */
 } uring;
 
 /* ---- requests to the kernel: with the lock held ------------------------------------------------------------------ */
 
-static void fail(uring *u, pgq_ioshares_io *io, int error)
+/* Whose the entry at a place of the ring is: a request, or the bell. */
+static void *owner_at(const uring *u, unsigned at)
 {
-    io->error = error;
-    engine_done(&u->head, io);
+    return (void *)(uintptr_t)u->ring.sq.sqes[at & *u->ring.sq.kring_mask].user_data;
 }
 
-/* The kernel takes nothing more: what is left in the ring fails, and does nothing if the kernel takes it later. */
+static bool comes_after(unsigned a, unsigned b)
+{
+    return (int)(a - b) > 0;
+}
+
+/* Takes the entries from a place on out of the ring. The kernel, which looks when it is entered, has not seen them. */
+static void cut(uring *u, unsigned at)
+{
+    struct io_uring_sq *sq = &u->ring.sq;
+
+    sq->sqe_tail = at;
+    if (comes_after(sq->sqe_head, at))
+        sq->sqe_head = at;
+    if (comes_after(*sq->ktail, at))
+        *sq->ktail = at;
+}
+
+/* The requests that are left in the ring fail. */
 static void give_up(uring *u, int error)
 {
-    unsigned end = u->ring.sq.sqe_tail;
+    unsigned first = *u->ring.sq.khead, end = u->ring.sq.sqe_tail;
 
-    for (unsigned at = end - io_uring_sq_ready(&u->ring); at != end; at++) {
-        struct io_uring_sqe *sqe = &u->ring.sq.sqes[at & *u->ring.sq.kring_mask];
-        void *whose = (void *)(uintptr_t)sqe->user_data;
+    cut(u, first);
+    for (unsigned at = first; at != end; at++) {
+        pgq_ioshares_io *io = owner_at(u, at);
 
-        io_uring_prep_nop(sqe);
-        io_uring_sqe_set_data(sqe, NULL);
-        if (whose == &u->rings)
-            u->listens = false;
-        else if (whose != NULL)
-            fail(u, whose, error);
+        io->error = error;
+        u->unsubmitted--;
+        pgq_ioshares_engine_done(&u->head, io);
     }
 }
 
-static int enter(uring *u)
-{
-    int error = u->head.faults.enter == NULL ? 0 : u->head.faults.enter(u->head.faults.arg);
-
-    return error < 0 ? error : u->lib.submit(&u->ring);
-}
-
-static void hand_over(uring *u)
-{
-    while (io_uring_sq_ready(&u->ring) != 0) {
-        int taken = enter(u);
-
-        if (taken < 0 && taken != -EINTR && taken != -EAGAIN && taken != -EBUSY) {
-            give_up(u, -taken);
-            return;
-        }
-    }
-}
-
-/* Puts what is left of a request into the ring. It has no room only if the kernel takes nothing: see give_up. */
-static bool put(uring *u, pgq_ioshares_io *io)
+/* Puts what is left of a request into the ring. */
+static void put(uring *u, pgq_ioshares_io *io)
 {
     struct io_uring_sqe *sqe = u->lib.get_sqe(&u->ring);
     char *buffer = (char *)io->buffer + io->did;
 
-    if (sqe == NULL) {
-        hand_over(u);
-        sqe = u->lib.get_sqe(&u->ring);
-    }
-    if (sqe == NULL)
-        return false;
     if (io->write)
         io_uring_prep_write(sqe, io->fd, buffer, io->size - io->did, io->offset + io->did);
     else
         io_uring_prep_read(sqe, io->fd, buffer, io->size - io->did, io->offset + io->did);
     io_uring_sqe_set_data(sqe, io);
-    return true;
+    u->unsubmitted++;
 }
 
-static void listen_to_bell(uring *u)
+/* It is put last. The ring has no room for it only where the kernel has none for one more. */
+static void put_bell(uring *u)
 {
     struct io_uring_sqe *sqe = u->listens || u->head.stopping ? NULL : u->lib.get_sqe(&u->ring);
 
@@ -97,7 +104,55 @@ static void listen_to_bell(uring *u)
         return;
     io_uring_prep_read(sqe, u->bell, &u->rings, sizeof u->rings, 0);
     io_uring_sqe_set_data(sqe, &u->rings);
-    u->listens = true;
+}
+
+/* Out of the ring again: who submits must find room for each request. */
+static void take_bell_out(uring *u)
+{
+    unsigned end = u->ring.sq.sqe_tail;
+
+    if (io_uring_sq_ready(&u->ring) != 0 && owner_at(u, end - 1) == &u->rings)
+        cut(u, end - 1);
+}
+
+/* Enters the kernel once. 0, or the errno with which it has taken nothing. What it has taken is counted. */
+static int enter(uring *u)
+{
+    unsigned first = *u->ring.sq.khead;
+    int error = u->head.faults.enter == NULL ? 0 : u->head.faults.enter(u->head.faults.arg);
+
+    if (error >= 0)
+        error = u->lib.submit(&u->ring);
+    for (unsigned at = first; at != *u->ring.sq.khead; at++)
+        if (owner_at(u, at) == &u->rings) {
+            u->listens = true;
+        } else {
+            u->unsubmitted--;
+            u->in_kernel++;
+        }
+    if (first != *u->ring.sq.khead)
+        return 0;
+    return error < 0 ? -error : EAGAIN;
+}
+
+static bool may_change_its_mind(int error)
+{
+    return error == EAGAIN || error == EINTR || error == EBUSY || error == ENOMEM;
+}
+
+/* All that is in the ring goes to the kernel, or fails, or is left there to be tried again after a pause. */
+static void hand_over(uring *u)
+{
+    int error = 0;
+
+    put_bell(u);
+    while (error == 0 && io_uring_sq_ready(&u->ring) != 0) {
+        error = enter(u);
+        u->refusals = error == 0 ? 0 : u->refusals + (u->refusals < TRIES);
+    }
+    take_bell_out(u);
+    if (error != 0 && (u->refusals == TRIES || !may_change_its_mind(error)))
+        give_up(u, error);
 }
 
 /* All that may go, goes. What fails at once makes room for more. */
@@ -108,10 +163,8 @@ static void take(uring *u)
 
     u->rung = false;
     do {
-        while ((io = engine_next(&u->head)) != NULL)
-            if (!put(u, io))
-                fail(u, io, EBUSY);
-        listen_to_bell(u);
+        while ((io = pgq_ioshares_engine_next(&u->head)) != NULL)
+            put(u, io);
         hand_over(u);
     } while (s->waiting > 0 && s->in_flight < s->limit);
 }
@@ -131,21 +184,48 @@ static void ended(uring *u, const struct io_uring_cqe *cqe)
 {
     void *whose = io_uring_cqe_get_data(cqe);
 
-    if (whose == &u->rings)
+    if (whose == &u->rings) {
         u->listens = false;
-    else if (whose != NULL && engine_is_over(&u->head, whose, cqe->res))
-        engine_done(&u->head, whose);
-    else if (whose != NULL && !put(u, whose))
-        fail(u, whose, EBUSY);
+        return;
+    }
+    u->in_kernel--;
+    if (pgq_ioshares_engine_is_over(&u->head, whose, cqe->res))
+        pgq_ioshares_engine_done(&u->head, whose);
+    else
+        put(u, whose);
 }
 
-/* Without the lock. A ring that has nothing to wait for, because it did not take the bell, leaves the bell itself. */
-static void sleep_until_something_ends(uring *u, bool in_flight)
+/* The longer, the more often it was in vain. */
+static void pause_after(uint32_t times)
+{
+    const struct timespec t = {0, times * SHORTEST < LONGEST ? (long)times * SHORTEST : LONGEST};
+
+    nanosleep(&t, NULL);
+}
+
+/* A wait that fails says nothing of what the kernel has: after a pause the reaper looks for itself. */
+static void wait_for_completions(uring *u)
 {
     struct io_uring_cqe *cqe;
+    int error = u->head.faults.wait == NULL ? 0 : u->head.faults.wait(u->head.faults.arg);
 
-    if (in_flight || u->listens)
-        u->lib.wait_cqes(&u->ring, &cqe, 1, NULL, NULL);
+    if (error >= 0)
+        error = u->lib.wait_cqes(&u->ring, &cqe, 1, NULL, NULL);
+    u->failures = error < 0 ? u->failures + (u->failures < TRIES) : 0;
+    if (error < 0)
+        pause_after(u->failures);
+}
+
+/*
+ * Without the lock. Who has nothing in the kernel, not even the bell's read, reads the bell itself. Who has requests there,
+ * and cannot hear the bell (or need not, since the engine stops), looks now and then.
+ */
+static void sleep_until_something_can_be_done(uring *u, bool must_hear)
+{
+    if (u->unsubmitted > 0 || (u->in_kernel > 0 && must_hear && !u->listens))
+        pause_after(u->refusals + 1);
+    else if (u->in_kernel > 0 || u->listens)
+        wait_for_completions(u);
     else
         eventfd_read(u->bell, &u->rings);
 }
@@ -159,11 +239,11 @@ static void *reap(void *argument)
     pthread_mutex_lock(&u->head.lock);
     for (;;) {
         take(u);
-        bool in_flight = u->head.scheduler->in_flight > 0;
-        if (u->head.stopping && !in_flight && !u->listens)
+        if (u->head.stopping && u->unsubmitted + u->in_kernel == 0 && !u->listens)
             break;
+        bool must_hear = !u->head.stopping;
         pthread_mutex_unlock(&u->head.lock);
-        sleep_until_something_ends(u, in_flight);
+        sleep_until_something_can_be_done(u, must_hear);
         unsigned n = u->lib.peek_batch_cqe(&u->ring, cqes, 64);
         pthread_mutex_lock(&u->head.lock);
         for (unsigned i = 0; i < n; i++)
@@ -210,7 +290,7 @@ static pgq_code open_ring(uring *u)
 pgq_status pgq_ioshares_start_uring(pgq_ioshares *scheduler, const pgq_ioshares_faults *faults,
                                     pgq_ioshares_engine **engine)
 {
-    uring *u = (uring *)engine_make(sizeof *u, &by_uring, scheduler, faults);
+    uring *u = (uring *)pgq_ioshares_engine_make(sizeof *u, &by_uring, scheduler, faults);
 
     if (u == NULL)
         return refused(PGQ_MEMORY, 0);
@@ -221,7 +301,7 @@ pgq_status pgq_ioshares_start_uring(pgq_ioshares *scheduler, const pgq_ioshares_
         close(u->bell);
     }
     if (fault != PGQ_OK) {
-        engine_free(&u->head);
+        pgq_ioshares_engine_free(&u->head);
         return refused(fault, 0);
     }
     *engine = &u->head;

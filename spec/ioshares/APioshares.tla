@@ -17,7 +17,8 @@
 (*   waits       count > 0                                                 *)
 (*                                                                         *)
 (* How to break it: the runs APioshares_mutant_* let an idle class keep    *)
-(* its old tag (Banks = 1), or begin anew too late (Late = 4).             *)
+(* its old tag (Banks = 1), begin anew too late (Late = 4), let any class  *)
+(* go that waits (Chosen), or take a request of any 32-bit size (Times).   *)
 (***************************************************************************)
 EXTENDS Integers
 
@@ -25,7 +26,11 @@ CONSTANTS
     \* @type: Int;
     Banks,      \* 1: a class that comes back keeps its tag, however old: 0
     \* @type: Int;
-    Late        \* tags begin anew when virtual time is so many times 2^61: 1
+    Late,       \* tags begin anew when virtual time is so many times 2^61: 1
+    \* @type: Int;
+    Chosen,     \* 1: the class goes whose tag, less its warp, is the least; 0: any
+    \* @type: Int;
+    Times       \* a request may be so many times the largest size: 1
 
 VARIABLES
     \* @type: Int -> Int;
@@ -63,9 +68,10 @@ Submit(c) ==
 (* c goes; low is a class with the least tag. *)
 Dispatch(c, low) ==
     /\ waits[c] /\ waits[low]
-    /\ \A d \in Classes : waits[d] => tag[c] - slack[c] <= tag[d] - slack[d] /\ tag[low] <= tag[d]
+    /\ \A d \in Classes : waits[d] => tag[low] <= tag[d]
+    /\ Chosen = 1 => \A d \in Classes : waits[d] => tag[c] - slack[c] <= tag[d] - slack[d]
     /\ \E cost \in Int, more \in BOOLEAN :
-          /\ 1 <= cost /\ cost <= most[c]
+          /\ 1 <= cost /\ cost <= Times * most[c]
           /\ waits' = [waits EXCEPT ![c] = more]
           /\ IF tag[low] >= Late * Anew
              THEN /\ v' = 0

@@ -44,6 +44,24 @@ Foremost(c) == IF c = 1 THEN -1 ELSE ahead[c]
 
 OneMore == Backlogged # {} /\ InFlight <= limit
 
+\* The newest request of a class goes first.
+NewestFirst(c) ==
+    /\ MayGo /\ c \in Chosen
+    /\ LET n == Len(queue[c]) step == Advance(c)
+       IN  /\ queue' = [queue EXCEPT ![c] = SubSeq(@, 1, n - 1)]
+           /\ ahead' = [d \in Classes |-> Behind(d, ahead[d] - step + (IF d = c THEN Pays(c, queue[c][n]) ELSE 0))]
+           /\ lag' = 0
+    /\ inFlight' = [inFlight EXCEPT ![c] = @ + 1]
+    /\ last' = c
+    /\ UNCHANGED <<limit, window, calm>>
+
+\* The latency of the last completion alone counts.
+LastAlone(latency) == latency
+\* Up by two.
+ByTwo(n) == Min(Most, n + 2)
+\* The device is calm for a while.
+CalmForAWhile == calm' = ~calm /\ UNCHANGED <<queue, ahead, inFlight, limit, window, last, lag>>
+
 NeverRaised(n) == n
 Halved(n)      == n \div 2
 DownToLeast(n) == Least
@@ -54,5 +72,7 @@ NeverAboveLimit  == InFlight <= limit
 NeverRunsAhead   == \A c \in Backlogged : ahead[c] <= Factor[c] * Largest
 NeverReturns     == ~(\E c \in Classes : c \notin Backlogged /\ ahead[c] = 0 /\ \E d \in Classes : ahead[d] > 0)
 NeverNearBound   == lag < LagBound - 1
+NeverLowered     == limit >= Start
+NeverCalmed      == ~calm
 NeverAtMost      == InFlight < Most
 =============================================================================

@@ -123,10 +123,11 @@ Dispatch(c) ==
 Lower(n) == Max(Least, n - Max(1, n \div 8))
 Raise(n) == Min(Most, n + 1)
 Grows(waited) == waited
+Added(latency) == total + latency
 
 Complete(c, latency) ==
     LET waited == pressed \/ Backlogged # {}
-        sum    == total + latency
+        sum    == Added(latency)
     IN  /\ inFlight[c] > 0
         /\ calm => latency <= Target
         /\ inFlight' = [inFlight EXCEPT ![c] = @ - 1]
@@ -168,6 +169,8 @@ TypeOK ==
     /\ inFlight \in [Classes -> 0..Most]
     /\ limit \in Least..Most
     /\ completed \in 0..(Window - 1)
+    /\ total \in completed * MinOf(Latencies)..completed * MaxOf(Latencies)
+    /\ last \in Classes \cup {0} /\ lag \in Int
     /\ pressed \in BOOLEAN /\ calm \in BOOLEAN
 
 (* Where the tags are.  All else about shares follows. *)
@@ -189,6 +192,43 @@ AtMostMost == InFlight <= Most
 (* Steps.  The limit may fall below what is in flight; then nothing goes.  *)
 NoneAboveLimit     == [][InFlight' > InFlight => InFlight < limit]_vars
 GrowsUnderPressure == [][limit' > limit => pressed \/ Backlogged # {}]_vars
+
+(* What goes is the oldest of its class, and each request that leaves the  *)
+(* queue is in flight.  What comes is put behind the others.               *)
+OldestGoes ==
+    [][queue' # queue \/ inFlight' # inFlight => \A c \in Classes :
+           LET n == Len(queue[c])
+           IN IF inFlight'[c] > inFlight[c]
+              THEN n > 0 /\ queue'[c] = Tail(queue[c]) /\ inFlight'[c] = inFlight[c] + 1 /\ last' = c
+              ELSE Len(queue'[c]) \in {n, n + 1} /\ SubSeq(queue'[c], 1, n) = queue[c]]_vars
+
+(* The limit moves where a window ends: up by one, if the latencies may    *)
+(* have been low enough; down by an eighth and by one at least, if they    *)
+(* may not.  Under pressure it does move, between its bounds.              *)
+Done == inFlight' # inFlight /\ \E c \in Classes : inFlight'[c] < inFlight[c]
+Ends == completed = Window - 1 /\ Done
+MayHaveBeenFast == total + MinOf(Latencies) <= Target * Window
+MayHaveBeenSlow == total + MaxOf(Latencies) > Target * Window
+Pressed == pressed \/ Backlogged # {}
+LimitSteps ==
+    [][IF ~Ends THEN limit' = limit
+       ELSE \/ limit' = limit + 1 /\ MayHaveBeenFast
+            \/ /\ limit' < limit /\ limit' >= Least /\ MayHaveBeenSlow
+               /\ 8 * (limit - limit') <= Max(8, limit)
+               /\ limit' # Least => 8 * (limit - limit' + 1) > limit
+            \/ /\ limit' = limit
+               /\ \/ limit = Least /\ MayHaveBeenSlow
+                  \/ MayHaveBeenFast /\ (limit = Most \/ ~Pressed)]_vars
+
+(* A window counts each completion, and its latency, and whether requests  *)
+(* waited at one of them.                                                  *)
+WindowCounts ==
+    [][IF ~Done THEN UNCHANGED window
+       ELSE IF Ends THEN completed' = 0 /\ total' = 0 /\ ~pressed'
+       ELSE completed' = completed + 1 /\ total' - total \in Latencies /\ pressed' = Pressed]_vars
+
+(* A device that is never slow again stays so. *)
+CalmStays == [][calm => calm' /\ (Done /\ ~Ends => total' - total <= Target)]_vars
 
 EveryClassGoes == \A c \in Classes : c \in Backlogged ~> last = c
 

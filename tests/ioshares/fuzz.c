@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CODES = 100, MOST_WAITING = 64 };
+enum { CODES = 100, MOST_WAITING = 64, SENTINEL = 0x5A };
 
 typedef unsigned __int128 wide;
 
@@ -245,7 +245,7 @@ static void run(plain *p, pgq_ioshares *s, reader r)
 
             agree(plain_submit(p, &request), pgq_ioshares_submit(s, &request));
         } else if (what % 4 == 2) {
-            pgq_ioshares_request wanted = {0, 0, 0}, got = {0, 0, 0};
+            pgq_ioshares_request wanted = {id, detail, what}, got = wanted; /* and so they stay if refused */
 
             agree(plain_next(p, &wanted), pgq_ioshares_next(s, &got));
             require(got.id == wanted.id && got.size == wanted.size && got.cls == wanted.cls);
@@ -299,6 +299,22 @@ static pgq_ioshares_config configuration(reader *r, pgq_ioshares_class *classes)
     return config;
 }
 
+/* Each variant refuses a configuration, and touches neither the memory nor the pointer. */
+static void refuses_everywhere(const pgq_ioshares_config *config, pgq_code fault)
+{
+    uint64_t memory[64], before[64];
+    pgq_ioshares *const sentinel = (pgq_ioshares *)before;
+
+    memset(memory, SENTINEL, sizeof memory);
+    memcpy(before, memory, sizeof memory);
+    for (size_t v = 0; v < pgq_ioshares_variant_count; v++) {
+        pgq_ioshares *s = sentinel;
+
+        require(pgq_ioshares_variants[v].fn(memory, sizeof memory, config, &s).code == fault);
+        require(s == sentinel && memcmp(memory, before, sizeof memory) == 0);
+    }
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static plain p;
@@ -306,11 +322,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     reader r = {data, size < 250 ? size : 250};
     pgq_ioshares_config config = configuration(&r, classes);
     pgq_code fault = config_fault(&config);
-    size_t bytes = 0;
+    size_t bytes = SENTINEL;
 
     agree(fault, pgq_ioshares_bytes(&config, &bytes));
-    if (fault != PGQ_OK)
+    if (fault != PGQ_OK) {
+        require(bytes == SENTINEL);
+        refuses_everywhere(&config, fault);
         return 0;
+    }
     for (size_t v = 0; v < pgq_ioshares_variant_count; v++) {
         pgq_ioshares *s;
         void *memory = malloc(bytes);

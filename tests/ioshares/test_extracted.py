@@ -2,16 +2,16 @@
 """The scheduler extracted from the proof, the oracle and the kernel, call by call in random worlds."""
 
 import subprocess
-from pathlib import Path
 from random import Random
 from typing import Any
 
 from ref.ioshares import Class, Limits, Request
+from tests.extracted import program
 from tests.ioshares.pair import Pair
 from tests.ioshares.strategies import LARGEST_FACTOR, SHARES
 from tests.tally import tally
 
-PROGRAM = Path(__file__).parents[2] / "build" / "oracle" / "ioshares"
+PROGRAM = program("ioshares")
 MOST_BYTES = 2**27
 """The extracted program has 63 bits: this times the largest factor is below 2^57."""
 

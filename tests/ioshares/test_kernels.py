@@ -191,6 +191,103 @@ def test_shares_at_the_ends_are_accepted(shares: list[int]) -> None:
     ioshares.Scheduler([ioshares.Class(s) for s in shares], ioshares.Limits())
 
 
+MOST: list[tuple[Class, Limits]] = [
+    (Class(10_000, MAX_BYTES, 2**20), Limits()),
+    (Class(1), Limits(2**15, 2**15, 2**15, 2**16, 2**40)),
+    (Class(1), Limits(1, 1, 2**15, 1, 1)),
+]
+
+
+@pytest.mark.parametrize(("cls", "limits"), MOST)
+@every
+def test_the_most_of_all_is_accepted(variant: str, cls: Class, limits: Limits) -> None:
+    """Each number at its upper end: it works, and does not only pass the checks."""
+    pair = Pair([cls], limits, variant)
+    assert pair.submit(0, MAX_BYTES, 2**64 - 1) is None
+    assert pair.submit(0, 1) is None
+    assert pair.next() == ref.Request(0, MAX_BYTES, 2**64 - 1)
+    assert pair.complete(0, 2**64 - 1) is None
+
+
+def test_a_queue_has_room_for_its_capacity() -> None:
+    """2^20 requests, and not one more."""
+    scheduler = ioshares.Scheduler([ioshares.Class(1, 0, 2**20)], ioshares.Limits(2**15, 2**15, 2**15))
+    request = ffi.new("pgq_ioshares_request *", (5, 1, 0))
+    for _ in range(2**20):
+        lib.pgq_ioshares_submit(scheduler._c, request)
+    assert scheduler.state.waiting == 2**20
+    with pytest.raises(PgquernError):
+        scheduler.submit(ioshares.Request(0, 1, 5))
+    for _ in range(2**15):
+        assert scheduler.next().id == 5
+    with pytest.raises(PgquernError):
+        scheduler.next()
+
+
+@every
+def test_a_lone_class_among_idle_ones(variant: str) -> None:
+    """Shares at both ends, a limit of one, and seven of eight classes without work."""
+    pair = Pair([Class(share, 0, 2) for share in (1, 10_000, 1, 1, 1, 1, 1, 10_000)], Limits(1, 1, 1, 1, 1), variant)
+    for cls in (7, 0, 3):
+        for id in range(50):
+            assert pair.submit(cls, MAX_BYTES, id) is None
+            assert pair.next() == ref.Request(cls, MAX_BYTES, id)
+            assert pair.next() == refused(Code.EMPTY)
+            assert pair.complete(cls, 2**64 - 5) is None  # a clock that went back
+            assert pair.complete(cls, 1) == refused(Code.NOT_IN_FLIGHT, cls + 1)
+
+
+SENTINEL = 0x5A
+
+
+def filled(ctype: str) -> Any:
+    made = ffi.new(ctype)
+    ffi.buffer(made)[:] = bytes([SENTINEL]) * len(ffi.buffer(made))
+    return made
+
+
+def untouched(made: Any) -> bool:
+    return set(ffi.buffer(made)[:]) == {SENTINEL}
+
+
+@every
+def test_a_refused_call_changes_nothing(variant: str) -> None:
+    """Neither what it writes to nor the scheduler, byte by byte."""
+    made, size, request = filled("pgq_ioshares **"), filled("size_t *"), filled("pgq_ioshares_request *")
+    state = filled("pgq_ioshares_state *")
+    row = next(r for r in lib.pgq_ioshares_variants[0:2] if ffi.string(r.name).decode() == variant)
+    classes = ffi.new("pgq_ioshares_class[]", [(1, 0, 1), (1, 0, 1)])
+    sound = {"classes": classes, "class_count": 2, "limits": (1, 1, 1, 1, 1)}
+    config = ffi.new("pgq_ioshares_config *", sound)
+    exact = ffi.new("size_t *")
+    lib.pgq_ioshares_bytes(config, exact)
+    memory = ffi.new("char[]", bytes([SENTINEL]) * exact[0])
+    for wrong in ({"class_count": 9}, {"limits": (0, 1, 1, 1, 1)}, {"log_capacity": 1}, {"classes": ffi.NULL}):
+        bad = ffi.new("pgq_ioshares_config *", sound | wrong)
+        assert lib.pgq_ioshares_bytes(bad, size).code == row.fn(memory, exact[0], bad, made).code != lib.PGQ_OK
+    assert row.fn(memory, exact[0] - 1, config, made).code == lib.PGQ_IOSHARES_MEMORY
+    assert untouched(made)
+    assert untouched(size)
+    assert ffi.buffer(memory, exact[0])[:] == bytes([SENTINEL]) * exact[0]
+
+    assert row.fn(memory, exact[0], config, made).code == lib.PGQ_OK
+    before = ffi.buffer(memory, exact[0])[:]
+    assert lib.pgq_ioshares_next(made[0], request).code == lib.PGQ_IOSHARES_EMPTY
+    assert lib.pgq_ioshares_submit(made[0], request).code == lib.PGQ_IOSHARES_CLASS
+    assert lib.pgq_ioshares_complete(made[0], 1, 5).code == lib.PGQ_IOSHARES_NOT_IN_FLIGHT
+    assert lib.pgq_ioshares_look(ffi.NULL, state).code == lib.PGQ_NULL
+    assert ffi.buffer(memory, exact[0])[:] == before
+    for cls in (0, 1):
+        lib.pgq_ioshares_submit(made[0], ffi.new("pgq_ioshares_request *", (1, 1, cls)))
+    lib.pgq_ioshares_next(made[0], ffi.new("pgq_ioshares_request *"))
+    before = ffi.buffer(memory, exact[0])[:]
+    assert lib.pgq_ioshares_next(made[0], request).code == lib.PGQ_IOSHARES_AT_LIMIT
+    assert lib.pgq_ioshares_submit(made[0], ffi.new("pgq_ioshares_request *", (1, 1, 1))).code == lib.PGQ_IOSHARES_FULL
+    assert ffi.buffer(memory, exact[0])[:] == before
+    assert untouched(request)
+    assert untouched(state)
+
+
 def test_memory_is_checked() -> None:
     classes = ffi.new("pgq_ioshares_class[]", [(1, 0, 4)])
     config = ffi.new("pgq_ioshares_config *", {"classes": classes, "class_count": 1, "limits": (1, 1, 1, 1, 1)})

@@ -4,6 +4,7 @@
 import numpy as np
 import pytest
 
+from bench.ioshares import sweep
 from bench.ioshares.device import (
     AUTOVACUUM,
     CHECKPOINTER,
@@ -66,3 +67,60 @@ def test_the_limit_finds_the_depth_of_the_device() -> None:
         found = Simulation(list(ALL_BACKLOGGED), "sfq", SEED, limits=limits).run(0.2)
         assert found.limits[0] == start
         assert DEPTH - 3 <= np.mean(found.limits[-5000:]) <= DEPTH + 3
+
+
+# ---- where the claim ends ------------------------------------------------------------------------
+
+
+def at(point: sweep.Point) -> sweep.Found:
+    """What the sweep finds at a point."""
+    axis = sweep.Axis("one point", (0,), 0, 0, lambda _: point)
+    return sweep.found_at(axis, 0, {run: run.p99() for run in sweep.runs([axis])})
+
+
+def test_a_longer_request_takes_longer() -> None:
+    """Of n pages (1 + n) / 2 times as long, so that the device does so many fewer of them, and more bytes."""
+    unlimited = LIMITS._replace(target=10**9)
+    short, long = (
+        Simulation([Backlog(AUTOVACUUM, 64, pages=pages)], "fifo", SEED, limits=unlimited).run(0.2) for pages in (1, 7)
+    )
+    assert short.a_second(AUTOVACUUM) / long.a_second(AUTOVACUUM) == pytest.approx(4, rel=0.03)
+
+
+@pytest.mark.parametrize(
+    ("point", "alone", "fifo"),
+    [
+        (sweep.Point(), True, True),
+        (sweep.Point(foreground=0.6), False, False),
+        (sweep.Point(backlog=8), True, False),
+        (sweep.Point(warp=0), False, True),
+        (sweep.Point(pages=2), False, False),
+    ],
+    ids=str,
+)
+def test_the_sweep_sees_where_the_claim_ends(
+    monkeypatch: pytest.MonkeyPatch, point: sweep.Point, alone: bool, fifo: bool
+) -> None:
+    """Each bound on its own."""
+    monkeypatch.setattr(sweep, "SECONDS", 0.15)
+    monkeypatch.setattr(sweep, "SEEDS", (3,))
+    found = at(point)
+    assert (found.times_alone <= sweep.AT_MOST, found.below_fifo >= sweep.AT_LEAST) == (alone, fifo)
+    assert found.holds == (alone and fifo)
+
+
+def test_the_claim_is_made_around_the_base() -> None:
+    """Each axis claims something, the base among it, and has values for which nothing is claimed."""
+    for axis in sweep.AXES:
+        claimed = {axis.at(value) for value in axis.values if axis.first <= value <= axis.last}
+        assert sweep.Point() in claimed
+        assert len(claimed) < len(axis.values)
+
+
+def test_the_sweep_keeps_the_worst_of_the_seeds() -> None:
+    axis = sweep.AXES[0]
+    p99 = dict.fromkeys(sweep.runs([axis]), 100.0)
+    _, sfq, fifo = sweep.three(axis.at(50), sweep.SEEDS[-1])
+    p99 |= {sfq: 150.0, fifo: 300.0}
+    found = sweep.found_at(axis, 50, p99)
+    assert (found.times_alone, found.below_fifo) == (1.5, 1.0)
