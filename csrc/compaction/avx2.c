@@ -527,9 +527,9 @@ static inline void move_tuples(uint8_t *page, const bounds *b, scan *s)
 {
     /* A window may begin below the tuple area, but never below the page: every tuple ends at pd_upper + UNIT or above. */
     bool small = s->longest <= SMALL && b->upper + UNIT >= SMALL;
+    /* So it is with a vector: pd_lower is at least 28 here, so a tuple ends, and pd_upper will be, at 32 or above. */
+    bool vectors = s->longest <= VECTOR;
     slots in_slots;
-
-    bool vectors = s->longest <= VECTOR && b->special - s->total >= VECTOR;
 
     if (vectors && s->nitems <= LANES)
         permute_few(page, b, s);

@@ -703,7 +703,10 @@ static inline __attribute__((always_inline)) void move_by_scratch(uint8_t *page,
         memcpy(page + s->new_upper, scratch + s->new_upper, end - s->new_upper);
 }
 
-/* Chooses the fastest way to move. The ways that are not in place can take any page within their bounds below. */
+/*
+ * Chooses the fastest way to move. The ways that are not in place can take any page within their bounds below. Squeezing
+ * needs a line below the tuples: it gets pages with more than FEW_GAPS of them, whose line pointers take more than a line.
+ */
 static inline void move_tuples(uint8_t *page, const bounds *b, scan *s)
 {
     /* A window may begin below the tuple area, but never below the page: every tuple ends at pd_upper + UNIT or above. */
@@ -722,7 +725,7 @@ static inline void move_tuples(uint8_t *page, const bounds *b, scan *s)
         climb_in_pieces(page, s);
     else if (small)
         move_by_scratch(page, s, gather_by_windows);
-    else if (!s->falls && s->new_upper >= LINE)
+    else if (!s->falls)
         squeeze(page, s);
     else if (s->longest <= WIDEST && b->upper + UNIT >= WIDEST)
         move_by_scratch(page, s, gather_by_windows);

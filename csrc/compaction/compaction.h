@@ -13,8 +13,9 @@ extern "C" {
 
 /* Order of the tuples after compaction, from pd_special downwards. */
 typedef enum pgq_compaction_order {
-    PGQ_COMPACTION_ORDER_OFFSET = 0, /* as they lay before: by falling lp_off (PostgreSQL 13 and earlier) */
-    PGQ_COMPACTION_ORDER_ITEM = 1    /* by rising line pointer number (PostgreSQL 14 and later) */
+    /* as they lay before: by falling lp_off, of equal ones by rising number (PostgreSQL 13 and earlier) */
+    PGQ_COMPACTION_ORDER_OFFSET = 0,
+    PGQ_COMPACTION_ORDER_ITEM = 1 /* by rising line pointer number (PostgreSQL 14 and later) */
 } pgq_compaction_order;
 
 /*
@@ -64,9 +65,9 @@ pgq_status pgq_compaction_repair_fragmentation(void *page, bool truncate);
  * n pages, one after the other. The next page is prefetched while one is compacted: this is for pages that are not in
  * the cache (to those that are it adds some 0.1 us each). The pages must not overlap. status[i] becomes the status of
  * pages[i]; a NULL entry gets PGQ_NULL and does not stop the others. Returns the number of pages that were not
- * compacted, that is, whose status is not PGQ_OK: 0 means that all were. If pages or status is NULL, nothing is read or
- * written, and it returns n. If the environment cannot be followed, each status becomes PGQ_VARIANT, no page is
- * touched, and it returns n.
+ * compacted, that is, whose status is not PGQ_OK: 0 means that all were. No status beyond the n-th is written. If pages
+ * or status is NULL, nothing is read or written, and it returns n. If the environment cannot be followed, each status
+ * becomes PGQ_VARIANT, no page is touched, and it returns n.
  */
 size_t pgq_compaction_repair_fragmentation_batch(void *const pages[], size_t n, bool truncate,
                                                  pgq_status status[]);

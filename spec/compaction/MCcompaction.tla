@@ -57,6 +57,13 @@ RetryFlagged(c) ==
     /\ Goto(c, "retrying")
     /\ UNCHANGED <<pins, locks, waiting, page, plan, reading>>
 
+\* A waiter that clears the flag, be it its own or another's.
+RetryClears(c) ==
+    /\ pc[c] = "awake"
+    /\ waiter' = None
+    /\ Goto(c, "retrying")
+    /\ UNCHANGED <<pins, locks, signals, conflicts, page, plan, reading>>
+
 \* An unpin that wakes nobody.
 WakeNobody(p) ==
     /\ pc[p] = "unpinned"
@@ -103,6 +110,8 @@ NeverRefusedByAPin ==
 NeverWokenByTheLast == \A c \in Cleaners : ~(c \in signals /\ pins = {c})
 \* The process that woke the waiter has cleared the flag, but there is another pin again.
 NeverWokenInVain == ~\E c \in Cleaners : pc[c] = "awake" /\ waiter = None /\ pins # {c}
+\* A cleaner wakes up while another one has flagged the page.
+NeverAnothersFlag == ~\E c, d \in Cleaners : c # d /\ pc[c] = "awake" /\ waiter = d
 NeverPinnedMeanwhile ==
     ~\E p \in Processes, b \in Backends : p # b /\ pc[p] = "compacting" /\ plan = <<>> /\ pc[b] = "pinned"
 NeverReadAfterMove ==

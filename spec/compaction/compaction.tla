@@ -464,6 +464,9 @@ InsertsAreNew == [][\A i \in Items \ InUse : lp'[i].off # 0 => lp'[i].version # 
 (* The waiter is one that sleeps, is about to, or has just been woken.     *)
 WaiterWaits == waiter # None => pc[waiter] \in {"flagged", "asleep", "awake"}
 
+(* Who sleeps will be woken: the page has its flag, or it has been signalled. *)
+SleepersAreKnown == \A c \in Cleaners : pc[c] \in {"flagged", "asleep"} => waiter = c \/ c \in signals
+
 (* Nobody gets the error for a second waiter. *)
 OneWaiter == \A c \in Cleaners : pc[c] # "error"
 

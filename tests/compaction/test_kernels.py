@@ -209,6 +209,15 @@ def test_overlap_out_of_order_is_accepted_and_no_bytes_are_lost() -> None:
         assert contents(after.page) == contents(page)
 
 
+@pytest.mark.parametrize("slot", [1, 2])
+def test_two_long_tuples_in_one_place(slot: int) -> None:
+    """They must not be taken for tuples that each lie in a slot of their own."""
+    at = BLCKSZ - 600 * slot
+    page = build([normal(at, 600), normal(at, 600)])
+    assert oracle(page, Order.ITEM, truncate=True).code == ErrorCode.OK
+    assert_agreement(page)
+
+
 @each_variant
 def test_overlap_with_a_tuple_in_place_is_accepted_and_no_bytes_are_lost(variant: str) -> None:
     """The third tuple overlaps the first, which stays. Two fills: the bytes that a call leaves in scratch do not get

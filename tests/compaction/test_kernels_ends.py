@@ -61,3 +61,26 @@ def test_tuples_at_the_start_of_the_page(ntuples: int, length: int) -> None:
             assert oracle(bytes(page), Order.ITEM, truncate=True).code == ErrorCode.OK
             assert_agreement(bytes(page))
             tally("compaction", "pages")
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("window", [32, 64, 96, 128, 192, 256])
+def test_a_window_at_the_start_of_the_page(window: int) -> None:
+    """A kernel reads a short tuple as the window that ends with it: here it begins at the page's start, or near it.
+
+    Another tuple is as long as the window. It lies above the short one, which makes the page unsorted; or below a gap,
+    and the page is presorted. A third one, of the same length again, keeps a kernel from its way for few bytes.
+    """
+    for end, slack, fillers in product(range(max(window - 16, 40), window + 24, 8), (0, 1, 7), (0, 17)):
+        low = normal(end - 8, 8)
+        long = [normal(end + 16, window), normal(end + 24 + window, window)]
+        small = [normal(BLCKSZ - 8 * i, 8) for i in range(1, fillers + 1)]
+        for lps in ([*small, low, *long], [*small, *long[::-1], low], [*small, low, *long[::-1]]):
+            lower = SIZE_OF_PAGE_HEADER + SIZE_OF_LINE_POINTER * len(lps)
+            if (upper := end - 8 - slack) < lower:
+                continue
+            page = bytearray(build(lps, header=Header(pd_lower=lower, pd_upper=upper)))
+            page[upper:] = (bytes(range(1, 252)) * 33)[: BLCKSZ - upper]
+            assert oracle(bytes(page), Order.ITEM, truncate=True).code == ErrorCode.OK
+            assert_agreement(bytes(page))
+            tally("compaction", "pages")
