@@ -411,7 +411,7 @@ class KnownAssigned:
             self.transaction_ends += 1
             if turn != 0 or span < 2 * self.num:
                 return False
-        elif reason == Reason.STARTUP_PROCESS_IDLE and 0 < self.last_compress > now - COMPRESS_IDLE_INTERVAL:
+        elif reason == Reason.STARTUP_PROCESS_IDLE and 0 != self.last_compress > now - COMPRESS_IDLE_INTERVAL:
             return False
         live = self.get()
         self.xids[: len(live)], self.valid[: len(live)] = live, [True] * len(live)

@@ -54,6 +54,12 @@ pgq_status pgq_snapbuild_known_assigned_check(const pgq_snapbuild_known_assigned
     return accepted();
 }
 
+/* Was `then` at least `ms` before now? The two may lie farther apart than an int64_t can say. */
+static bool is_ago(int64_t then, int64_t now, uint64_t ms)
+{
+    return now >= then && (uint64_t)now - (uint64_t)then >= ms;
+}
+
 static bool worth_while(pgq_snapbuild_known_assigned *known, pgq_snapbuild_compress_reason reason,
                         int64_t now)
 {
@@ -67,12 +73,17 @@ static bool worth_while(pgq_snapbuild_known_assigned *known, pgq_snapbuild_compr
     case PGQ_SNAPBUILD_COMPRESS_TRANSACTION_END:
         return known->transaction_ends++ % COMPRESS_FREQUENCY == 0 && span >= 2 * known->num;
     case PGQ_SNAPBUILD_COMPRESS_STARTUP_PROCESS_IDLE:
-        return known->last_compress == 0 || now - known->last_compress >= COMPRESS_IDLE_INTERVAL;
+        return known->last_compress == 0 || is_ago(known->last_compress, now, COMPRESS_IDLE_INTERVAL);
     case PGQ_SNAPBUILD_COMPRESS_NO_SPACE:
     case PGQ_SNAPBUILD_COMPRESS_PRUNE:
         break;
     }
     return true;
+}
+
+static const pgq_snapbuild_known_assigned_variant *variant_of(const pgq_snapbuild_known_assigned *known)
+{
+    return known->variant != NULL ? known->variant : pgq_snapbuild_known_assigned_dispatched();
 }
 
 pgq_status pgq_snapbuild_known_assigned_compress(pgq_snapbuild_known_assigned *known,
@@ -85,7 +96,7 @@ pgq_status pgq_snapbuild_known_assigned_compress(pgq_snapbuild_known_assigned *k
 
     if (code != PGQ_OK)
         return refused(code, 0);
-    variant = known->variant != NULL ? known->variant : pgq_snapbuild_known_assigned_dispatched();
+    variant = variant_of(known);
     if (variant == NULL)
         return refused(PGQ_VARIANT, 0);
     worth = worth_while(known, reason, now);
@@ -99,6 +110,18 @@ pgq_status pgq_snapbuild_known_assigned_compress(pgq_snapbuild_known_assigned *k
     if (done != NULL)
         *done = worth;
     return accepted();
+}
+
+/* What a function checks first that removes and then compresses: so that a refusal comes before the first removal. */
+static pgq_code fault_of_removing(const pgq_snapbuild_known_assigned *known, const uint32_t xids[], size_t n)
+{
+    pgq_code code = fault(known);
+
+    if (code == PGQ_OK && xids == NULL && n > 0)
+        code = PGQ_NULL;
+    if (code == PGQ_OK && variant_of(known) == NULL)
+        code = PGQ_VARIANT;
+    return code;
 }
 
 /* How many XIDs [from_xid, to_xid] has, the permanent ones at the wrap left out. */
@@ -206,8 +229,10 @@ bool pgq_snapbuild_known_assigned_remove(pgq_snapbuild_known_assigned *known, ui
 pgq_status pgq_snapbuild_known_assigned_remove_tree(pgq_snapbuild_known_assigned *known, uint32_t xid,
                                                     const uint32_t subxids[], size_t n, int64_t now)
 {
-    if (subxids == NULL && n > 0)
-        return refused(PGQ_NULL, 0);
+    pgq_code code = fault_of_removing(known, subxids, n);
+
+    if (code != PGQ_OK)
+        return refused(code, 0);
     pgq_snapbuild_known_assigned_remove(known, xid);
     for (size_t i = 0; i < n; i++)
         pgq_snapbuild_known_assigned_remove(known, subxids[i]);
@@ -225,10 +250,8 @@ static bool is_among(uint32_t xid, const uint32_t xids[], size_t n)
 pgq_status pgq_snapbuild_known_assigned_remove_preceding(pgq_snapbuild_known_assigned *known, uint32_t xid,
                                                          const uint32_t prepared[], size_t n, int64_t now)
 {
-    pgq_code code = fault(known);
+    pgq_code code = fault_of_removing(known, prepared, n);
 
-    if (code == PGQ_OK && prepared == NULL && n > 0)
-        code = PGQ_NULL;
     if (code != PGQ_OK)
         return refused(code, 0);
     if (xid == 0) {

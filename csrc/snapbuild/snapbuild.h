@@ -213,7 +213,7 @@ pgq_status pgq_snapbuild_known_assigned_check(const pgq_snapbuild_known_assigned
 
 /*
  * Adds from_xid to to_xid. now: in ms, as for all functions below. PGQ_NULL; XID_PERMANENT (1: from_xid, 2: to_xid);
- * UNSORTED (2: to_xid precedes from_xid; 1: from_xid precedes the last entry); DUPLICATE (1: from_xid is the last entry);
+ * UNSORTED (2: to_xid precedes from_xid; 1: the last entry does not precede from_xid); DUPLICATE (1: from_xid is it);
  * CAPACITY: they do not fit even after compressing, which has then been done; PGQ_VARIANT.
  */
 pgq_status pgq_snapbuild_known_assigned_add(pgq_snapbuild_known_assigned *known, uint32_t from_xid,
@@ -246,7 +246,7 @@ pgq_status pgq_snapbuild_known_assigned_compress(pgq_snapbuild_known_assigned *k
 
 /*
  * Copies the live XIDs to xarray, up to the first that does not precede xmax (0: all); *n becomes their number. xarray
- * has space for `space`. PGQ_NULL; CAPACITY: there are more, and xarray holds the first `space`.
+ * has space for `space`. PGQ_NULL; CAPACITY: there are more, xarray holds the first `space`, and *n is `space`.
  */
 pgq_status pgq_snapbuild_known_assigned_get(const pgq_snapbuild_known_assigned *known, uint32_t xmax,
                                             uint32_t xarray[], size_t space, size_t *n);

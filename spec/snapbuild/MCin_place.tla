@@ -22,6 +22,8 @@ PlaceTooLow   == IF high - 2 >= 1 THEN high - 2 ELSE 1
 FilterEquals(xs, xmin) == SelectSeq(xs, LAMBDA x : ~PrecedesOrEquals(x, xmin))
 MergeWithout(xs, b) == xs
 
+TakesOn == pc = "merge" /\ taken' = taken - 1 /\ UNCHANGED <<input, memory, pc, unread, low, high>>
+
 TakesFirst == CHOOSE i \in unread : \A j \in unread : i <= j
 Unfair     == Init /\ [][Next]_vars
 

@@ -17,14 +17,32 @@ TurnedRound(a, v, t, h) == [i \in 1..(h - t) |-> a[h - i]]
 TailStays(v, t, h)    == t
 IdleNeedsNoGap(reason, t, h, c) == IF reason = "STARTUP_PROCESS_IDLE" THEN long_ago ELSE reason = "PRUNE" /\ Gap(t, h, c)
 
+(* Rules that are almost right: see Worthwhile *)
+Rules(reason, t, h, c, atEnd, idle) ==
+    Gap(t, h, c) /\ CASE reason = "TRANSACTION_END" -> atEnd [] reason = "PRUNE" -> TRUE
+                       [] reason = "STARTUP_PROCESS_IDLE" -> idle
+BelowHalfOnly(reason, t, h, c) == Rules(reason, t, h, c, ends = 0 /\ h - t > 2 * c, long_ago)
+AnyGapAtEnd(reason, t, h, c)   == Rules(reason, t, h, c, ends = 0, long_ago)
+EveryEnd(reason, t, h, c)      == Rules(reason, t, h, c, h - t >= 2 * c, long_ago)
+LastOfEnds(reason, t, h, c)    == Rules(reason, t, h, c, ends = Frequency - 1 /\ h - t >= 2 * c, long_ago)
+IdleAtOnce(reason, t, h, c)    == Rules(reason, t, h, c, ends = 0 /\ h - t >= 2 * c, TRUE)
+PruneAtHalf(reason, t, h, c) ==
+    IF reason = "PRUNE" THEN Gap(t, h, c) /\ h - t >= 2 * c
+    ELSE Rules(reason, t, h, c, ends = 0 /\ h - t >= 2 * c, long_ago)
+CountsAllEnds(reason, t, h, c) == IF reason = "TRANSACTION_END" THEN (ends + 1) % Frequency ELSE ends
+PruneForgets(reason)           == reason = "PRUNE" /\ long_ago
+SpaceForgets(reason)           == reason = "NO_SPACE" /\ long_ago
+
 SameMiddle(middle) == middle
 
 (* States that must be reachable *)
-NeverForSpace == last_reason # "NO_SPACE"
-NeverAtEnd    == last_reason # "TRANSACTION_END"
-NeverForPrune == last_reason # "PRUNE"
-NeverForIdle  == last_reason # "STARTUP_PROCESS_IDLE"
+NeverForSpace == ~(history.reason = "NO_SPACE" /\ history.done)
+NeverAtEnd    == ~(history.reason = "TRANSACTION_END" /\ history.done)
+NeverForPrune == ~(history.reason = "PRUNE" /\ history.done)
+NeverForIdle  == ~(history.reason = "STARTUP_PROCESS_IDLE" /\ history.done)
 NeverSearchedWhileAdding ==
     ~(\E r \in Readers : reader[r].does = "search" /\ reader[r].last < head - 1 /\ reader[r].first <= reader[r].last
                          /\ xids[tail] > xids[head - 1])
+\* The ends of transactions are counted on and on.
+CountsOn(reason, t, h, c) == IF reason = "TRANSACTION_END" /\ Gap(t, h, c) THEN ends + 1 ELSE ends
 =============================================================================

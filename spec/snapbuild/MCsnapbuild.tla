@@ -28,6 +28,7 @@ NoSubs(subs, invals, forced) == {}
 AlwaysAll(r, tracked)     == all_transactions
 XmaxTooLow(xmn, xmx, xip) == [xmin |-> xmn, xmax |-> IF xmx > FirstXid THEN xmx - 1 ELSE xmx, xip |-> xip]
 XminIsXmax(xmn, xmx, xip) == [xmin |-> Max({xmn, xmx}), xmax |-> xmx, xip |-> xip]
+RestoresAlways            == TRUE
 NewestIsOldest            == nextXid
 GoesBack                  == IF Len(wal) % 2 = 1 THEN nextXid - 1 ELSE FirstXid
 
@@ -51,6 +52,8 @@ TopTracked(r, tracked) == all_transactions /\ tracked # {}
 (* States that must be reachable: each of these must fail. *)
 NeverBothArrays    == ~(state = "CONSISTENT" /\ committed # {} /\ catchange # {})
 NeverRestored      == ~(~creating /\ state = "CONSISTENT" /\ read = Len(wal) /\ committed # {})
+NeverFileAtHand    == ~(creating /\ ~full /\ state # "CONSISTENT" /\ read + 1 \in DOMAIN disk
+                        /\ wal[read + 1].oldest # wal[read + 1].next)
 NeverXmaxBelowXmin == ~(state = "CONSISTENT" /\ xmax < xmin)
 NeverLateCommit    == ~(state = "CONSISTENT" /\ read > 0 /\ wal[read].type = "running"
                         /\ \E x \in CommittedBy(read) : x >= wal[read].oldest)

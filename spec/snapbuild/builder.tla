@@ -83,6 +83,10 @@ Forget(xids) ==
     /\ UNCHANGED <<state, xmin, xmax, next_phase_at, committed, all_transactions, catchange, snapshot,
                    restart_point, disk>>
 
+(* A slot that is being created must see all transactions from their begin *)
+(* and so must not restore, though another slot has left files.            *)
+MayRestore == ~full /\ ~creating
+
 (* SnapBuildProcessRunningXacts with SnapBuildFindSnapshot and             *)
 (* SnapBuildSerialize, for a record that names these XIDs.  Passed(x, y):  *)
 (* x = y or x precedes y.  MovePurge(x) moves xmin to x, and purges.       *)
@@ -99,7 +103,7 @@ FindSnapshot(oldest, next, Passed(_, _), MovePurge(_), file, Restored(_), Snapsh
               /\ xmin' = next
               /\ xmax' = next
               /\ UNCHANGED <<committed, catchange, snapshot, restart_point, disk>>
-         [] ~AtLeast("CONSISTENT") /\ oldest # next /\ ~full /\ ~creating /\ read' \in DOMAIN disk ->
+         [] ~AtLeast("CONSISTENT") /\ oldest # next /\ MayRestore /\ read' \in DOMAIN disk ->
               /\ state' = "CONSISTENT"
               /\ next_phase_at' = Invalid
               /\ xmin' = disk[read'].xmin
@@ -155,6 +159,23 @@ StartAgain(lsn, empty) ==
     /\ restart_point' = 0
     /\ creating' = FALSE
     /\ full' = FALSE
+    /\ UNCHANGED <<disk, serverVars>>
+
+(* Another slot is created, and its builder reads from lsn on what this    *)
+(* one has read already.  It finds the files that this one has written.    *)
+CreateSlot(lsn, empty) ==
+    /\ state = "CONSISTENT"
+    /\ lsn < read
+    /\ read' = lsn
+    /\ state' = "START"
+    /\ xmin' = Invalid /\ xmax' = Invalid /\ next_phase_at' = Invalid
+    /\ committed' = empty /\ all_transactions' = TRUE
+    /\ catchange' = empty
+    /\ snapshot' = None
+    /\ in_progress' = <<>>
+    /\ restart_point' = 0
+    /\ creating' = TRUE
+    /\ full' \in FullSnapshots
     /\ UNCHANGED <<disk, serverVars>>
 
 (* CheckPointSnapBuild: files that no restart can want are removed. *)

@@ -111,6 +111,12 @@ Next == PurgeStep \/ PurgeEnd \/ TakeBatch \/ TakeArray \/ MergeEnd \/ CloseGap 
 Spec == Init /\ [][Next]_vars /\ WF_vars(Next)
 
 -----------------------------------------------------------------------------
+TypeOK ==
+    /\ memory \in [1..(n + m) -> Range(input.xs) \cup Range(input.batch) \cup {Invalid}]
+    /\ pc \in {"purge", "merge", "close", "done"}
+    /\ unread \subseteq 1..n /\ taken \in 0..m
+    /\ low \in 0..(n + m) /\ high \in 1..(n + m + 1)
+
 NothingLost == \A i \in unread : memory[i] = input.xs[i]
 
 (* The written XIDs never overlap the XIDs that are not read. *)

@@ -19,7 +19,8 @@
 (*     TRANSACTION_END on the first of every Frequency calls that find a   *)
 (*     gap, and only if the span is at least twice the count;              *)
 (*     STARTUP_PROCESS_IDLE if the last time was long ago, or there was    *)
-(*     none.  Without a gap only NO_SPACE compresses.                      *)
+(*     none.  Without a gap only NO_SPACE compresses.  The rules are stated*)
+(*     in Due, by a history that the process does not look at.             *)
 (* What is simplified                                                      *)
 (*   - A transaction is one XID (with subtransactions more are removed     *)
 (*     before one call to compress).  No prepared transactions.            *)
@@ -54,10 +55,11 @@ VARIABLES
     written,        \* how many of them stand in the array
     ends,           \* transactionEndsCounter, modulo Frequency
     long_ago,       \* whether an idle process may compress again
-    last_reason,    \* why it was compressed last
+    history,        \* of the calls to compress, for the rules: reason of the last one, whether it compressed,
+                    \* whether it was due; the turn of the next end; whether 1000 ms passed since it compressed
     reader          \* of each: what it does, its tail and head, and what it has
 
-vars == <<nextXid, running, xids, valid, tail, head, count, adding, written, ends, long_ago, last_reason, reader>>
+vars == <<nextXid, running, xids, valid, tail, head, count, adding, written, ends, long_ago, history, reader>>
 arrayVars == <<xids, valid, tail, head>>
 
 Slots == 1..Capacity
@@ -70,7 +72,8 @@ Init ==
     /\ valid = [i \in Slots |-> FALSE]
     /\ tail = 1 /\ head = 1 /\ count = 0
     /\ adding = <<>> /\ written = 0
-    /\ ends = 0 /\ long_ago = TRUE /\ last_reason = "none"
+    /\ ends = 0 /\ long_ago = TRUE
+    /\ history = [reason |-> "none", done |-> FALSE, due |-> FALSE, turn |-> 0, rested |-> TRUE]
     /\ reader = [r \in Readers |-> Out]
 
 Unlocked == \A r \in Readers : reader[r] = Out
@@ -101,11 +104,30 @@ Worthwhile(reason, t, h, c) ==
          [] reason = "PRUNE" -> TRUE
          [] reason = "STARTUP_PROCESS_IDLE" -> long_ago
 
+EndsAfter(reason, t, h, c) ==
+    IF reason = "TRANSACTION_END" /\ Gap(t, h, c) THEN (ends + 1) % Frequency ELSE ends
+
+LongAgoAfter(reason) == FALSE
+
+(* What the rules say of a call that finds this span, with so many valid entries *)
+Due(reason, span, live) ==
+    CASE reason = "NO_SPACE" -> TRUE
+      [] reason = "PRUNE" -> span > live
+      [] reason = "TRANSACTION_END" -> span > live /\ history.turn = 0 /\ live + live <= span
+      [] reason = "STARTUP_PROCESS_IDLE" -> span > live /\ history.rested
+
+Remember(reason, span, live, done) ==
+    history' = [reason |-> reason, done |-> done, due |-> Due(reason, span, live),
+                turn |-> IF reason = "TRANSACTION_END" /\ span > live THEN (history.turn + 1) % Frequency
+                         ELSE history.turn,
+                rested |-> ~done /\ history.rested]
+
 MaybeCompress(reason, a, v, t, h, c) ==
-    /\ Store(IF Worthwhile(reason, t, h, c) THEN Compressed(a, v, t, h) ELSE Same(a, v, t, h))
-    /\ ends' = IF reason = "TRANSACTION_END" /\ Gap(t, h, c) THEN (ends + 1) % Frequency ELSE ends
-    /\ IF Worthwhile(reason, t, h, c) THEN long_ago' = FALSE /\ last_reason' = reason
-       ELSE UNCHANGED <<long_ago, last_reason>>
+    LET done == Worthwhile(reason, t, h, c)
+    IN  /\ Store(IF done THEN Compressed(a, v, t, h) ELSE Same(a, v, t, h))
+        /\ ends' = EndsAfter(reason, t, h, c)
+        /\ long_ago' = IF done THEN LongAgoAfter(reason) ELSE long_ago
+        /\ Remember(reason, h - t, c, done)
 
 -----------------------------------------------------------------------------
 (* The startup process *)
@@ -120,8 +142,8 @@ CompressForSpace(k) ==
     /\ count + k <= Capacity
     /\ CompressLocks => Unlocked
     /\ Store(Compressed(xids, valid, tail, head))
-    /\ long_ago' = FALSE
-    /\ last_reason' = "NO_SPACE"
+    /\ long_ago' = LongAgoAfter("NO_SPACE")
+    /\ Remember("NO_SPACE", head - tail, count, TRUE)
     /\ UNCHANGED <<nextXid, running, count, adding, written, ends, reader>>
 
 StartAdd(k) ==
@@ -129,7 +151,7 @@ StartAdd(k) ==
     /\ head + k <= Capacity + 1
     /\ adding' = Run(nextXid, k)
     /\ IF HeadFirst THEN head' = head + k ELSE UNCHANGED head
-    /\ UNCHANGED <<nextXid, running, xids, valid, tail, count, written, ends, long_ago, last_reason, reader>>
+    /\ UNCHANGED <<nextXid, running, xids, valid, tail, count, written, ends, long_ago, history, reader>>
 
 (* ... then write the entries, to the right of the head ... *)
 WriteEntry ==
@@ -138,7 +160,7 @@ WriteEntry ==
        IN  /\ xids' = [xids EXCEPT ![i] = XidOf(adding[written + 1])]
            /\ valid' = [valid EXCEPT ![i] = TRUE]
     /\ written' = written + 1
-    /\ UNCHANGED <<nextXid, running, tail, head, count, adding, ends, long_ago, last_reason, reader>>
+    /\ UNCHANGED <<nextXid, running, tail, head, count, adding, ends, long_ago, history, reader>>
 
 (* ... and then move the head over them. *)
 PublishHead ==
@@ -148,7 +170,7 @@ PublishHead ==
     /\ count' = count + Len(adding)
     /\ IF HeadFirst THEN UNCHANGED head ELSE head' = head + Len(adding)
     /\ adding' = <<>> /\ written' = 0
-    /\ UNCHANGED <<xids, valid, tail, ends, long_ago, last_reason, reader>>
+    /\ UNCHANGED <<xids, valid, tail, ends, long_ago, history, reader>>
 
 (* The tail moves past entries that are not valid; an empty array starts again at 1. *)
 RECURSIVE SkipInvalid(_, _, _)
@@ -182,20 +204,20 @@ Prune(x) ==
 
 IdleMaintenance ==
     /\ Idle
-    /\ Worthwhile("STARTUP_PROCESS_IDLE", tail, head, count)
     /\ CompressLocks => Unlocked
     /\ MaybeCompress("STARTUP_PROCESS_IDLE", xids, valid, tail, head, count)
     /\ UNCHANGED <<nextXid, running, count, adding, written, reader>>
 
 Tick ==
-    /\ ~long_ago
+    /\ ~(long_ago /\ history.rested)
     /\ long_ago' = TRUE
-    /\ UNCHANGED <<nextXid, running, count, adding, written, ends, last_reason, reader, arrayVars>>
+    /\ history' = [history EXCEPT !.rested = TRUE]
+    /\ UNCHANGED <<nextXid, running, count, adding, written, ends, reader, arrayVars>>
 
 -----------------------------------------------------------------------------
 (* The readers.  seen: the XIDs that ran when the lock was taken.  None of *)
 (* them can end before the lock is released.                               *)
-startupVars == <<nextXid, running, xids, valid, tail, head, count, adding, written, ends, long_ago, last_reason>>
+startupVars == <<nextXid, running, xids, valid, tail, head, count, adding, written, ends, long_ago, history>>
 
 Set(r, state) == reader' = [reader EXCEPT ![r] = state] /\ UNCHANGED startupVars
 
@@ -264,6 +286,13 @@ Spec == Init /\ [][Next]_vars
 (* A reader that has the lock goes on. *)
 FairSpec == Spec /\ \A r \in Readers : WF_vars(GoesOn(r))
 
+TypeOK ==
+    /\ nextXid \in Nat /\ running \subseteq 0..nextXid
+    /\ xids \in [Slots -> 0..Size - 1] /\ valid \in [Slots -> BOOLEAN]
+    /\ head \in 1..Capacity + 1 /\ tail \in 1..head /\ count \in 0..Capacity
+    /\ written \in 0..Len(adding) /\ ends \in 0..Frequency - 1
+    /\ {long_ago, history.done, history.due, history.rested} \subseteq BOOLEAN
+
 -----------------------------------------------------------------------------
 (* Between tail and head, gaps included, XIDs are in order: the search depends on it. *)
 Ordered == Idle => \A i, j \in tail..(head - 1) : i < j => Precedes(xids[i], xids[j])
@@ -288,9 +317,15 @@ ScansNoOther  == \A r \in Readers : Done(r, "scan") => reader[r].got \subseteq {
 (* A reader ends, however many XIDs the startup process adds meanwhile. *)
 ReadersEnd == \A r \in Readers : reader[r] # Out ~> reader[r] = Out
 
+(* The array is compressed when the rules say so, and at no other call. *)
+AsDue(reason)   == history.reason = reason => history.done = history.due
+AtEndsAsDue     == AsDue("TRANSACTION_END")
+AfterPruneAsDue == AsDue("PRUNE")
+WhileIdleAsDue  == AsDue("STARTUP_PROCESS_IDLE")
+
 (* Entries move without a gap only for space; and compress leaves no gap. *)
 Moves == running' = running /\ tail' < tail
-MovesForAReason    == [][Moves /\ ~Gap(tail, head, count) => last_reason' = "NO_SPACE"]_vars
+MovesForAReason    == [][Moves /\ ~Gap(tail, head, count) => history'.reason = "NO_SPACE"]_vars
 NoGapAfterCompress == [][head' < head => ~Gap(tail', head', count') /\ tail' = 1]_vars
 
 =============================================================================

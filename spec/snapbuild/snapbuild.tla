@@ -30,7 +30,8 @@
 (*     changes, it was right when it was cached (CachedSnapshotExact), and *)
 (*     clog's answer on XIDs before its xmin can not change (XminFinished, *)
 (*     SnapshotXminFinished).                                              *)
-(*   - One slot.  Its restart LSN may be used as soon as it is known:      *)
+(*   - One slot (SpecOfSlots: one after the other, and the files of all    *)
+(*     remain).  Its restart LSN may be used as soon as it is known:       *)
 (*     confirming what was received only delays that.                      *)
 (*   - The horizon that a slot demands at its creation is never above a    *)
 (*     running-xacts record's oldest XID.                                  *)
@@ -159,6 +160,12 @@ Next == (Server /\ UNCHANGED builderVars) \/ Builder
 
 Spec == Init /\ [][Next]_vars
 
+(* The same with slots that are created while there are files.  The builder*)
+(* is that of the newest slot; the files of the others are never removed.  *)
+AnotherSlot == \E lsn \in 0..Len(wal) : CreateSlot(lsn, {})
+
+SpecOfSlots == Init /\ [][(Next /\ ~CheckPoint) \/ AnotherSlot]_vars
+
 -----------------------------------------------------------------------------
 TypeOK ==
     /\ read \in 0..Len(wal)
@@ -190,7 +197,7 @@ XminFinished         == \A x \in Xacts : x < xmin => Finished(x)
 SnapshotXminFinished == snapshot # None => \A x \in Xacts : x < snapshot.xmin => Finished(x)
 
 ReadsRunning == read' = read + 1 /\ wal[read'].type = "running"
-Restores     == ~AtLeast("CONSISTENT") /\ ~full /\ ~creating /\ read' \in DOMAIN disk
+Restores     == ~AtLeast("CONSISTENT") /\ MayRestore /\ read' \in DOMAIN disk
 Jumps        == ~AtLeast("CONSISTENT") /\ wal[read'].oldest = wal[read'].next
 
 (* Purge changes no visibility answer: not of a snapshot with the new xmin *)

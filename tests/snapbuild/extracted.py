@@ -9,9 +9,10 @@ import struct
 import subprocess
 from collections.abc import Sequence
 from enum import IntEnum
-from pathlib import Path
 
-PROGRAM = Path(__file__).parents[2] / "build" / "oracle" / "snapbuild"
+from tests.extracted import program
+
+PROGRAM = program("snapbuild")
 
 
 class Op(IntEnum):
@@ -27,15 +28,24 @@ class Extracted:
 
     def __init__(self) -> None:
         self.questions = bytearray()
-        self.answers: list[list[int]] = []
+        self.answers: list[tuple[int, list[int]]] = []
 
     def expect(
         self, answer: Sequence[int], op: Op, array: Sequence[int], batch: Sequence[int] = (), xmin: int = 0
     ) -> None:
         """Asking `op` must give `answer`."""
+        self._ask(op, array, batch, xmin, (0, list(answer)))
+
+    def refuse(self, code: int, op: Op, array: Sequence[int], batch: Sequence[int] = (), xmin: int = 0) -> None:
+        """Asking `op` must be refused with `code`."""
+        self._ask(op, array, batch, xmin, (code, []))
+
+    def _ask(
+        self, op: Op, array: Sequence[int], batch: Sequence[int], xmin: int, answer: tuple[int, list[int]]
+    ) -> None:
         self.questions += struct.pack("<BIIQ", op, len(array), len(batch), xmin)
         self.questions += struct.pack(f"<{len(array) + len(batch)}Q", *array, *batch)
-        self.answers.append(list(answer))
+        self.answers.append(answer)
 
     def check(self) -> int:
         """Ask them all; AssertionError at the first other answer. The number asked."""
@@ -44,7 +54,7 @@ class Extracted:
         for i, answer in enumerate(self.answers):
             code, k = struct.unpack_from("<BI", run.stdout, at)
             got = list(struct.unpack_from(f"<{k}Q", run.stdout, at + 5))
-            assert (code, got) == (0, answer), f"question {i}: the extracted proof says {code}, {got}, not {answer}"
+            assert (code, got) == answer, f"question {i}: the extracted proof says {code}, {got}, not {answer}"
             at += 5 + 8 * k
         assert at == len(run.stdout), "more answers than questions"
         return len(self.answers)

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: PostgreSQL */
 /*
  * libFuzzer target: makes arrays of XIDs of any bytes and gives them to every variant of every kind on XID arrays that
- * this CPU runs. Each must refuse what the contract in snapbuild.h refuses, or give the result of the plain definitions
- * below. Arrays have memory of exactly their size, so that AddressSanitizer sees an access beyond.
+ * this CPU runs. Each must refuse what the contract in snapbuild.h refuses, and then leave every output as it was, or give
+ * the result of the plain definitions below. Arrays have memory of exactly their size, so that AddressSanitizer sees an
+ * access beyond.
  *
  * Input: byte 0 says what to do and how to read the rest; then four bytes xmin; then pairs of two bytes, each an XID by
  * its distance from xmin, or from the point half a ring away; the first half of them is the array, the rest a batch. Some
- * arrays of few are also drawn out, to what the purges take for long.
+ * arrays of few are also drawn out, to what the purges take for long. The same XIDs are FullTransactionIds, too, in an array
+ * whose head and space behind come from xmin.
  */
 #include "pgquern.h"
 
@@ -25,9 +27,10 @@ enum {
     SORTED = 1,    /* sort the array and drop duplicates */
     CLAIM = 2,     /* say that it is sorted, true or not */
     TIGHT = 4,     /* no space for the batch */
-    PERMANENT = 8, /* leave permanent XIDs in */
+    PERMANENT = 8, /* put a few permanent XIDs in */
     CONSISTENT = 16,
-    DRAWN_OUT = 96 /* both bits: to extend every short array would take too long */
+    DRAWN_OUT = 96, /* both bits: to extend every short array would take too long */
+    WIDE = 128      /* the last FullTransactionId is an epoch younger */
 };
 
 static unsigned long long answers[CODES];
@@ -84,14 +87,19 @@ static size_t sort_unique(uint32_t *xids, size_t n)
     return kept;
 }
 
-/* An array of exactly `space`, of which n are given. */
+/* An array of exactly `space`, of which n are given; the others are no XIDs. */
 static uint32_t *exactly(const uint32_t *xids, size_t n, size_t space)
 {
-    uint32_t *copy = malloc(space * sizeof *copy + (space == 0));
+    uint32_t *copy = calloc(space + (space == 0), sizeof *copy);
 
     if (n > 0)
         memcpy(copy, xids, n * sizeof *copy);
     return copy;
+}
+
+static bool same(const void *a, const void *b, size_t bytes)
+{
+    return bytes == 0 || memcmp(a, b, bytes) == 0;
 }
 
 static void purges(const pgq_snapbuild_purge_variant *variants, size_t count, const uint32_t *xids, size_t n,
@@ -108,9 +116,12 @@ static void purges(const pgq_snapbuild_purge_variant *variants, size_t count, co
         }
         status = variants[v].fn(&committed, xmin);
         answers[status.code]++;
+        require(committed.xcnt_space == n && committed.sorted == claim, "a purge changed the rest",
+                variants[v].name);
         if (needs_claim && !claim)
-            require(status.code == PGQ_SNAPBUILD_UNSORTED && committed.xcnt == n, "purged without the claim",
-                    variants[v].name);
+            require(status.code == PGQ_SNAPBUILD_UNSORTED && committed.xcnt == n &&
+                        same(committed.xip, xids, n * sizeof *xids),
+                    "purged without the claim", variants[v].name);
         else {
             require(status.code == PGQ_OK, "refused", variants[v].name);
             for (size_t i = 0; i < n; i++)
@@ -121,6 +132,35 @@ static void purges(const pgq_snapbuild_purge_variant *variants, size_t count, co
         }
         free(committed.xip);
     }
+}
+
+/* With space for one XID too few, and for just enough. */
+static void snapshots(const pgq_snapbuild_committed *committed)
+{
+    size_t n = committed->xcnt;
+    uint32_t *raw = exactly(committed->xip, n, n), *none = calloc(n + 1, sizeof *none);
+
+    if (n > 0)
+        qsort(raw, n, sizeof *raw, by_number);
+    for (size_t v = 0; v < pgq_snapbuild_snapshot_variant_count; v++) {
+        const pgq_snapbuild_snapshot_variant *variant = &pgq_snapbuild_snapshot_variants[v];
+        uint32_t *short_one = exactly(NULL, 0, n > 0 ? n - 1 : 0), *xip = exactly(NULL, 0, n);
+
+        if (n > 0) {
+            pgq_status status = variant->fn(committed, short_one, n - 1);
+
+            answers[status.code]++;
+            require(status.code == PGQ_SNAPBUILD_CAPACITY, "a snapshot without space", variant->name);
+            require(same(short_one, none, (n - 1) * sizeof *none), "a refused snapshot was written",
+                    variant->name);
+        }
+        require(variant->fn(committed, xip, n).code == PGQ_OK, "no snapshot", variant->name);
+        require(same(xip, raw, n * sizeof *raw), "the snapshot is not the array, sorted", variant->name);
+        free(short_one);
+        free(xip);
+    }
+    free(none);
+    free(raw);
 }
 
 static void inserts(const uint32_t *xids, size_t n, const uint32_t *batch, size_t m, bool claim, bool tight,
@@ -140,29 +180,30 @@ static void inserts(const uint32_t *xids, size_t n, const uint32_t *batch, size_
         size_t space = tight ? n : n + m;
         pgq_snapbuild_committed committed = {exactly(xids, n, space), n, space, claim};
         uint32_t *scratch = exactly(batch, m, m);
-        pgq_status status = pgq_snapbuild_insert_variants[v].fn(&committed, scratch, m, consistent);
+        pgq_status status;
         pgq_code code = permanent       ? PGQ_SNAPBUILD_XID_PERMANENT
                         : m > space - n ? PGQ_SNAPBUILD_CAPACITY
                                         : PGQ_OK;
 
+        /* What lies behind the array is no part of it, whatever it is. */
+        for (size_t i = n; i < space; i++)
+            committed.xip[i] = batch[i - n];
+        status = pgq_snapbuild_insert_variants[v].fn(&committed, scratch, m, consistent);
         answers[status.code]++;
         require(status.code == code, "the wrong answer to an insert", name);
-        if (code != PGQ_OK)
-            require(committed.xcnt == n && (n == 0 || memcmp(committed.xip, xids, n * sizeof *xids) == 0),
+        if (code != PGQ_OK) {
+            require(committed.xcnt == n && committed.xcnt_space == space && committed.sorted == claim &&
+                        same(committed.xip, xids, n * sizeof *xids),
                     "a refused insert changed the array", name);
-        else {
-            uint32_t *snapshot = exactly(NULL, 0, committed.xcnt),
-                     *set = exactly(committed.xip, committed.xcnt, n + m);
+            require(same(scratch, batch, m * sizeof *batch), "a refused insert changed the batch", name);
+        } else {
+            uint32_t *set = exactly(committed.xip, committed.xcnt, n + m);
             size_t set_n = sort_unique(set, committed.xcnt);
 
-            require(set_n == expected_n && (set_n == 0 || memcmp(set, expected, set_n * sizeof *set) == 0),
+            require(set_n == expected_n && same(set, expected, set_n * sizeof *set),
                     "the array is not the union", name);
             require(!committed.sorted || set_n == committed.xcnt, "sorted, but with duplicates", name);
-            require(pgq_snapbuild_snapshot(&committed, snapshot, committed.xcnt).code == PGQ_OK,
-                    "no snapshot", name);
-            for (size_t i = 1; i < committed.xcnt; i++)
-                require(snapshot[i - 1] <= snapshot[i], "the snapshot is not sorted", name);
-            free(snapshot);
+            snapshots(&committed);
             free(set);
         }
         free(scratch);
@@ -218,6 +259,183 @@ static void long_purges(const uint32_t *xids, size_t n, uint32_t xmin, bool sort
     free(runs);
 }
 
+/* ---- FullTransactionIds ---- */
+
+static int by_full(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+    return (x > y) - (x < y);
+}
+
+static size_t sort_unique_full(uint64_t *fxip, size_t n)
+{
+    size_t kept = 0;
+
+    if (n > 0)
+        qsort(fxip, n, sizeof *fxip, by_full);
+    for (size_t i = 0; i < n; i++)
+        if (i == 0 || fxip[i] != fxip[i - 1])
+            fxip[kept++] = fxip[i];
+    return kept;
+}
+
+/* An array in memory of exactly its size; what does not count is no XID. */
+static pgq_snapbuild_committed_full array_of(const uint64_t *fxip, size_t n, size_t head, size_t space)
+{
+    pgq_snapbuild_committed_full made = {calloc(space + (space == 0), sizeof *fxip), head, n, space};
+
+    if (n > 0)
+        memcpy(made.fxip + head, fxip, n * sizeof *fxip);
+    return made;
+}
+
+/* Is it as it was made, in every byte? */
+static bool is_unchanged(const pgq_snapbuild_committed_full *c, const uint64_t *fxip, size_t n, size_t head,
+                         size_t space)
+{
+    pgq_snapbuild_committed_full made = array_of(fxip, n, head, space);
+    bool result = c->head == head && c->xcnt == n && c->xcnt_space == space &&
+                  same(c->fxip, made.fxip, space * sizeof *fxip);
+
+    free(made.fxip);
+    return result;
+}
+
+static bool holds_exactly(const pgq_snapbuild_committed_full *c, const uint64_t *fxip, size_t n, size_t space)
+{
+    return c->xcnt_space == space && c->xcnt == n && c->head <= space && n <= space - c->head &&
+           same(c->fxip + c->head, fxip, n * sizeof *fxip);
+}
+
+static void full_purges(const uint64_t *fxip, size_t n, size_t head, size_t space, uint64_t full_xmin)
+{
+    size_t gone = 0;
+
+    while ((uint32_t)full_xmin >= 3 && gone < n && fxip[gone] < full_xmin)
+        gone++;
+    for (size_t v = 0; v < pgq_snapbuild_purge_full_variant_count; v++) {
+        const pgq_snapbuild_purge_full_variant *variant = &pgq_snapbuild_purge_full_variants[v];
+        pgq_snapbuild_committed_full c = array_of(fxip, n, head, space);
+
+        require(variant->fn(&c, full_xmin).code == PGQ_OK, "refused", variant->name);
+        require(holds_exactly(&c, fxip + gone, n - gone, space), "a purge of full XIDs is wrong",
+                variant->name);
+        free(c.fxip);
+    }
+}
+
+static void full_insert(const uint64_t *fxip, size_t n, size_t head, size_t space, const uint64_t *batch,
+                        size_t m)
+{
+    pgq_snapbuild_committed_full c = array_of(fxip, n, head, space), before;
+    uint64_t *scratch = malloc(m * sizeof *scratch + (m == 0)),
+             *set = malloc((n + m) * sizeof *set + (n + m == 0));
+    pgq_code code = m > space - n ? PGQ_SNAPBUILD_CAPACITY : PGQ_OK;
+    pgq_status status;
+
+    for (size_t i = 0; i < m; i++) {
+        scratch[i] = set[n + i] = batch[i];
+        if ((uint32_t)batch[i] < 3)
+            code = PGQ_SNAPBUILD_XID_PERMANENT;
+    }
+    for (size_t i = 0; i < n; i++)
+        set[i] = fxip[i];
+    /* What lies before and behind the array is no part of it, whatever it is. */
+    for (size_t i = 0; m > 0 && i < space; i++)
+        if (i < head || i >= head + n)
+            c.fxip[i] = batch[i % m];
+    before = array_of(c.fxip, space, 0, space);
+    status = pgq_snapbuild_insert_full(&c, scratch, m);
+    answers[status.code]++;
+    require(status.code == code, "the wrong answer", "insert_full");
+    if (code != PGQ_OK) {
+        require(holds_exactly(&c, fxip, n, space) && c.head == head &&
+                    same(c.fxip, before.fxip, space * sizeof *fxip),
+                "a refusal changed the array", "insert_full");
+        require(same(scratch, batch, m * sizeof *batch), "a refusal changed the batch", "insert_full");
+    } else {
+        require(holds_exactly(&c, set, sort_unique_full(set, n + m), space), "not the union", "insert_full");
+        require(c.head == (m > space - n - head ? 0 : head), "moved without need, or not", "insert_full");
+    }
+    free(scratch);
+    free(set);
+    free(before.fxip);
+    free(c.fxip);
+}
+
+static void full_snapshot(const uint64_t *fxip, size_t n, size_t head, size_t space, size_t room)
+{
+    pgq_snapbuild_committed_full c = array_of(fxip, n, head, space);
+    uint32_t *xip = exactly(NULL, 0, room), *raw = exactly(NULL, 0, n > room ? n : room);
+    pgq_code code = room < n                                      ? PGQ_SNAPBUILD_CAPACITY
+                    : n > 0 && fxip[n - 1] - fxip[0] > UINT32_MAX ? PGQ_SNAPBUILD_UNSORTED
+                                                                  : PGQ_OK;
+    pgq_status status = pgq_snapbuild_snapshot_full(&c, xip, room);
+
+    answers[status.code]++;
+    require(status.code == code, "the wrong answer", "snapshot_full");
+    if (code == PGQ_OK && n > 0) {
+        for (size_t i = 0; i < n; i++)
+            raw[i] = (uint32_t)fxip[i];
+        qsort(raw, n, sizeof *raw, by_number);
+    }
+    require(same(xip, raw, room * sizeof *raw), "not the XIDs, sorted; or written though refused",
+            "snapshot_full");
+    require(is_unchanged(&c, fxip, n, head, space), "the array has changed", "snapshot_full");
+    free(xip);
+    free(raw);
+    free(c.fxip);
+}
+
+/* What is the first fault of an array that shall be sorted, and where? */
+static pgq_status full_fault(const uint64_t *fxip, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if ((uint32_t)fxip[i] < 3)
+            return (pgq_status){PGQ_SNAPBUILD_XID_PERMANENT, (uint32_t)i + 1};
+    for (size_t i = 1; i < n; i++)
+        if (fxip[i] <= fxip[i - 1])
+            return (pgq_status){fxip[i] < fxip[i - 1] ? PGQ_SNAPBUILD_UNSORTED : PGQ_SNAPBUILD_DUPLICATE,
+                                (uint32_t)i + 1};
+    return (pgq_status){PGQ_OK, 0};
+}
+
+/* The XIDs in the epoch that has them near full_xmin; head and the space behind are what xmin says. */
+static void fulls(const uint32_t *xids, size_t total, size_t n, uint32_t xmin, uint8_t flags)
+{
+    uint64_t full_xmin = (uint64_t)7 << 32 | xmin, *fxip = malloc(total * sizeof *fxip + (total == 0));
+    size_t m = total - n, head = (xmin >> 8) % 9, behind = (xmin >> 16) % (m + 2);
+    pgq_snapbuild_committed_full c;
+    pgq_status status, fault;
+
+    for (size_t i = 0; i < total; i++)
+        fxip[i] = full_xmin + (uint64_t)(int64_t)(int32_t)(xids[i] - xmin);
+    if (n > 0 && flags & WIDE)
+        fxip[n - 1] += (uint64_t)1 << 32;
+    if (flags & (SORTED | CLAIM)) {
+        size_t kept = sort_unique_full(fxip, n);
+
+        memmove(fxip + kept, fxip + n, m * sizeof *fxip);
+        n = kept;
+    }
+    c = array_of(fxip, n, head, head + n + behind);
+    status = pgq_snapbuild_committed_full_check(&c);
+    fault = full_fault(fxip, n);
+    answers[status.code]++;
+    require(status.code == fault.code && status.index == fault.index, "the wrong fault", "check full");
+    free(c.fxip);
+    if (fault.code == PGQ_OK) {
+        full_purges(fxip, n, head, head + n + behind, full_xmin);
+        full_insert(fxip, n, head, head + n + behind, fxip + n, m);
+        full_snapshot(fxip, n, head, head + n + behind, n);
+        full_snapshot(fxip, n, head, head + n + behind, n + 1);
+        if (n > 0)
+            full_snapshot(fxip, n, head, head + n + behind, n - 1);
+    }
+    free(fxip);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     uint32_t xmin, *xids;
@@ -233,9 +451,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         uint32_t distance = (uint32_t)(data[5 + 2 * i] | data[6 + 2 * i] << 8);
         uint32_t xid = xmin + (distance >> 1) - (1 << 14) + (distance & 1) * 0x80000000u;
 
-        xids[i] = xid < 3 && !(data[0] & PERMANENT) ? 3 : xid;
+        xids[i] = xid < 3 ? 3 : xid;
+        if (data[0] & PERMANENT && distance % 509 == 0)
+            xids[i] = distance % 3;
     }
     n = total / 2;
+    fulls(xids, total, n, xmin, data[0]);
     if (data[0] & SORTED) {
         size_t kept = sort_unique(xids, n);
 

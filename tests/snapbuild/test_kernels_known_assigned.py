@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: PostgreSQL
-"""KnownAssignedXids: permanent XIDs as bounds, the index that a refusal names, searches at the ends of the array."""
+"""KnownAssignedXids: permanent XIDs as bounds, what a refusal names and leaves, searches at the ends, the clock."""
 
+import os
+import subprocess
+import sys
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 from _pgquern import ffi, lib
 from pgquern import PgquernError
-from pgquern.snapbuild import KnownAssigned
+from pgquern.snapbuild import KnownAssigned, Reason
 
 from ref import snapbuild as ref
 from ref.xid import FIRST_NORMAL, XID
@@ -153,3 +156,88 @@ def test_what_lies_beyond_the_head_is_not_found() -> None:
     assert [xid for xid in range(3, 12) if known.search(xid)] == [4]
     known.remove_preceding(5, 2)
     assert [xid for xid in range(12) if known.search(xid) or known.remove(xid)] == []
+
+
+# ---- what describes the array --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("missing", ["xids", "valid"])
+def test_either_array_may_be_missing_only_without_capacity(missing: str) -> None:
+    arrays = {"xids": ffi.new("uint32_t[1]"), "valid": ffi.new("bool[1]")}
+    for capacity, code in ((0, lib.PGQ_OK), (1, lib.PGQ_NULL)):
+        known = ffi.new("pgq_snapbuild_known_assigned *", {**arrays, missing: ffi.NULL, "capacity": capacity})
+        assert lib.pgq_snapbuild_known_assigned_check(known).code == code
+
+
+@pytest.mark.parametrize("tail", range(4))
+def test_no_more_flags_than_entries_from_the_tail_on(tail: int) -> None:
+    xids, valid = ffi.new("uint32_t[]", [3, 4, 5]), ffi.new("bool[]", [True] * 3)
+    for num in range(5):
+        init = {"xids": xids, "valid": valid, "capacity": 3, "head": 3, "tail": tail, "num": num}
+        code = lib.PGQ_OK if num <= 3 - tail else lib.PGQ_SNAPBUILD_CAPACITY
+        assert lib.pgq_snapbuild_known_assigned_check(ffi.new("pgq_snapbuild_known_assigned *", init)).code == code
+
+
+def test_compress_tells_either_answer_and_a_refusal_tells_none() -> None:
+    xids, valid = ffi.new("uint32_t[]", [3, 4, 5]), ffi.new("bool[]", [True, False, True])
+    init = {"xids": xids, "valid": valid, "capacity": 3, "head": 3, "num": 2}
+    known, done = ffi.new("pgq_snapbuild_known_assigned *", init), ffi.new("bool *")
+    compress = lib.pgq_snapbuild_known_assigned_compress
+    for expected in (True, False):
+        done[0] = not expected
+        assert compress(known, lib.PGQ_SNAPBUILD_COMPRESS_PRUNE, 7, done).code == lib.PGQ_OK
+        assert done[0] == expected
+    known.head = 4
+    for before in (True, False):
+        done[0] = before
+        assert compress(known, lib.PGQ_SNAPBUILD_COMPRESS_NO_SPACE, 8, done).code == lib.PGQ_SNAPBUILD_CAPACITY
+        assert (done[0], known.last_compress) == (before, 7)
+
+
+def test_get_that_is_refused_for_its_arguments_writes_nothing() -> None:
+    """Of CAPACITY the header says that the first are written: test_get_into_exactly_its_space."""
+    known = ffi.new("pgq_snapbuild_known_assigned *", {"capacity": 1})
+    xarray, n = ffi.new("uint32_t[2]", [77, 77]), ffi.new("size_t *", 99)
+    assert lib.pgq_snapbuild_known_assigned_get(known, 0, xarray, 2, n).code == lib.PGQ_NULL
+    assert (list(xarray), n[0]) == ([77, 77], 99)
+
+
+# ---- the clock, and an environment that cannot be followed ----------------------------------------
+
+CLOCKS = [-(2**63), -(2**63) + 1, -1001, -1000, -999, -1, 1, 999, 1000, 1001, 2**63 - 1001, 2**63 - 1000, 2**63 - 1]
+
+
+def test_the_idle_process_compresses_a_second_later_at_every_time_of_the_clock() -> None:
+    """Also where the two times lie farther apart than an int64_t can say, and where the clock went back."""
+    for last in CLOCKS:
+        for now in CLOCKS:
+            did = []
+            both: list[tuple[Any, Any]] = [(KnownAssigned(8), Reason), (ref.KnownAssigned(8), ref.Reason)]
+            for known, reason in both:
+                known.add(3, 8, 1)
+                known.compress(reason.NO_SPACE, last)
+                known.remove(5)
+                did.append(known.compress(reason.STARTUP_PROCESS_IDLE, now))
+            assert did == [now - last >= 1000] * 2, (last, now)
+
+
+WITHOUT_A_VARIANT = """
+from _pgquern import ffi, lib
+from pgquern.snapbuild import KnownAssigned
+known = KnownAssigned(8)
+known.add(3, 8, 1)
+tree, preceding = known.remove_tree, known.remove_preceding
+for remove, arguments in ((tree, (4, [5], 2)), (preceding, (6, 2)), (preceding, (0, 2))):
+    try:
+        remove(*arguments)
+    except Exception as error:
+        print(error.code, known.get())
+"""
+
+
+def test_a_refusal_because_of_the_environment_removes_nothing() -> None:
+    env = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path), "PGQUERN_VARIANT": "nonsense"}
+    run = subprocess.run(
+        [sys.executable, "-c", WITHOUT_A_VARIANT], capture_output=True, text=True, env=env, check=False
+    )
+    assert run.stdout == f"{lib.PGQ_VARIANT} [3, 4, 5, 6, 7, 8]\n" * 3, run.stderr

@@ -135,5 +135,21 @@ def test_nothing_is_done_to_nothing() -> None:
         assert status.code == expected, name
 
 
+def test_no_memory_is_needed_for_nothing() -> None:
+    """NULL is refused only where something would be read or written."""
+    memory = ffi.new("uint64_t[2]", [5, 7])
+    full_two = ffi.new("pgq_snapbuild_committed_full *", {"fxip": memory, "xcnt": 2, "xcnt_space": 2})
+    assert lib.pgq_snapbuild_insert_full(full_two, ffi.NULL, 0).code == lib.PGQ_OK
+    assert lib.pgq_snapbuild_insert_full(full_two, ffi.NULL, 1).code == lib.PGQ_NULL
+    assert lib.pgq_snapbuild_snapshot_full(ffi.new("pgq_snapbuild_committed_full *"), ffi.NULL, 0).code == lib.PGQ_OK
+    empty = ffi.new("pgq_snapbuild_committed *", {"sorted": True})
+    assert lib.pgq_snapbuild_insert(empty, ffi.NULL, 0, True).code == lib.PGQ_OK
+    assert lib.pgq_snapbuild_snapshot(empty, ffi.NULL, 0).code == lib.PGQ_OK
+    known = ffi.new("pgq_snapbuild_known_assigned *")
+    assert lib.pgq_snapbuild_known_assigned_check(known).code == lib.PGQ_OK
+    assert lib.pgq_snapbuild_known_assigned_remove_tree(known, 3, ffi.NULL, 0, 1).code == lib.PGQ_OK
+    assert lib.pgq_snapbuild_known_assigned_remove_preceding(known, 3, ffi.NULL, 0, 1).code == lib.PGQ_OK
+
+
 def test_a_snapshot_of_more_than_a_ring_is_refused() -> None:
     assert code_of(lambda: CommittedFull([5, full(1, 6)]).snapshot()) == (lib.PGQ_SNAPBUILD_UNSORTED, 0)

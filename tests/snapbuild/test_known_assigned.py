@@ -161,6 +161,42 @@ def test_the_four_reasons(variant: str) -> None:
     assert both("compress", Reason.PRUNE, 1009) is True
 
 
+@pytest.mark.parametrize("variant", every_variant(kernels.variants("known_assigned")))
+@pytest.mark.parametrize("reason", Reason)
+def test_idling_waits_a_second_from_any_compression(variant: str, reason: Reason) -> None:
+    """Whatever it was for, and if it was asked for or came with a removal or an addition."""
+    both: tuple[Any, Any] = (KnownAssigned(8), kernels.KnownAssigned(8, variant=variant))
+    for known in both:
+        known.add(3, 10, 1)
+        for xid in (4, 5, 6, 7):
+            known.remove(xid)
+        if reason == Reason.NO_SPACE:
+            known.add(11, 12, 5000)
+        elif reason == Reason.PRUNE:
+            known.remove_preceding(3, 5000)
+        elif reason == Reason.TRANSACTION_END:
+            known.remove_tree(9, [], 5000)
+        else:
+            assert known.compress(reason, 5000)
+        known.remove(8)
+        for now, due in ((5000, False), (5999, False), (6000, True)):
+            assert known.compress(Reason.STARTUP_PROCESS_IDLE, now) == due, now
+
+
+@pytest.mark.parametrize("first", [FIRST_NORMAL, 5, XID.half - 1, XID.half, XID.half + 3, XID.size - 2, XID.size - 1])
+def test_an_addition_that_spans_half_the_ring(first: int) -> None:
+    """Of two XIDs half the ring apart each precedes the other: refused as out of order. One less is only too many."""
+    for distance in (XID.half - 1, XID.half, XID.half + 1, XID.size - 1):
+        to = (first + distance) % XID.size
+        if not XID.is_normal(to):
+            continue
+        oracle, kernel = KnownAssigned(4), kernels.KnownAssigned(4)
+        refusal = (Code.CAPACITY, 0) if distance < XID.half else (Code.UNSORTED, 2)
+        for known in (oracle, kernel):
+            assert call(known, "add", first, to, 1) == refusal, distance
+        assert kernel.state == state_of(oracle) == ([], [], 0, 0, 0)
+
+
 def test_without_an_earlier_compression_idling_compresses_at_once() -> None:
     oracle, kernel = KnownAssigned(9), kernels.KnownAssigned(9)
     for known in (oracle, kernel):
