@@ -9,7 +9,8 @@
  * normal; a precedes b if and only if (int32_t)(a - b) is negative. An id lies in the future if the next one to be
  * assigned (`last_sane`) precedes it.
  *
- * A refusal, and a scan that gives up, write nothing. Indexes count from 1.
+ * Outputs (*minimum, *changes) are written if the status is PGQ_OK, and only then: a refusal, and a scan that gives up at a
+ * value in the future, leave both columns of them as they were. Indexes count from 1.
  */
 #ifndef PGQUERN_DATFROZENXID_H
 #define PGQUERN_DATFROZENXID_H

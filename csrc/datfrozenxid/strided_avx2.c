@@ -46,8 +46,8 @@ ALWAYS_INLINE pgq_datfrozenxid_pair greatest_ages(const pgq_datfrozenxid_rows *r
                                      ids_at(rows, half + 2 * stride), ids_at(rows, half + 3 * stride)),
                   sane, first);
     }
-    for (; left > 0; left--, row += stride)
-        a = older(a, _mm256_setr_epi64x(ids_at(rows, row), 0, 0, 0), sane, first);
+    for (size_t i = to - left; i < to; i++)
+        a = older(a, _mm256_setr_epi64x(ids_at(rows, record(rows, i)), 0, 0, 0), sane, first);
     a = _mm256_max_epu32(a, b);
     m = _mm_max_epu32(_mm256_castsi256_si128(a), _mm256_extracti128_si256(a, 1));
     m = _mm_max_epu32(m, _mm_shuffle_epi32(m, _MM_SHUFFLE(1, 0, 3, 2)));

@@ -66,6 +66,23 @@ HorizonOfNext(w) == next
 \* pg_database is not scanned; the own row is not scanned.
 ScansNothing(w) == {}
 ScansOthers(w) == Opened(w).rows \ {DbOf[w]}
+\* A value in the future is not repaired: only what goes forward is written.
+OnlyForward(dat, new, sane) == Precedes(dat, new)
+\* A scan of pg_database looks at the next XID alone, not at lastSane.
+InsaneByNext(w, dat) == FutureDat(dat, my[w].nextXid)
+\* A snapshot sees tables that are not committed; or misses those whose messages are not sent.
+SeesNew == {t \in Tables : rel[t].status \in {"live", "new"}}
+SeesSent == {t \in Tables : rel[t].status = "live"} \ unsent
+\* A vacuum freezes all, whatever transactions are running.
+VacuumedToNext(t) == next
+\* A table may be dropped while it is vacuumed.
+NeverInVacuum(t) == FALSE
+\* A commit sends no message.
+Unannounced(t) == unsent
+\* 0 is taken for a running transaction.
+RunningZero == {next, hold}
+\* A transaction's end keeps its snapshot.
+KeepsSnapshot(w) == GotoWith(w, "idle", NotWorking) /\ UNCHANGED snap
 \* An update in place sends no message; an error then leaves it so.
 NoMessages(w) == pending
 \* Different is enough.
@@ -118,4 +135,6 @@ RecentXmin == Oldest(RunningXids)
 ByHand(d) == {13, 14, 15} \ {row[d].frozen}
 \* A scan of pg_database during which a message came is done again.
 AgainIfTold(w) == pending[w] # {}
+\* After a crash what was flushed counts for less than what survived.
+FlushedBefore(state) == flushed
 =============================================================================

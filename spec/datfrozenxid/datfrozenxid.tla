@@ -102,8 +102,9 @@ Altered == alter.pc \in {"committed", "sent"}
 RunningXids ==
     {next} \cup ({hold} \ {0}) \cup {rel[t].oldest : t \in {u \in Tables : rel[u].status = "new"}}
            \cup (IF copy.pc = "copied" THEN {copy.xid} ELSE {})
+Visible == {t \in Tables : rel[t].status = "live"}
 TakeSnapshot ==
-    [xmin |-> Oldest(RunningXids), rels |-> {t \in Tables : rel[t].status = "live"},
+    [xmin |-> Oldest(RunningXids), rels |-> Visible,
      rows |-> {d \in Databases : row[d].status = "live"}, altered |-> Altered]
 
 Xmins(ws) == {snap[w].xmin : w \in ws} \ {0}
@@ -289,13 +290,16 @@ EnterWrapLimits(w) ==
     /\ GotoWith(w, IF ToScan(w) = {} THEN "truncate" ELSE "rows", [my[w] EXCEPT !.todo = ToScan(w)])
     /\ UNCHANGED <<shared, truncs, rows, freezing, ddl>> /\ NoWal
 
-(* A row of pg_database. *)
+(* A row of pg_database.  One that is in the future of the next XID, as it *)
+(* was when the worker looked at pg_class (lastSane) or is before the lock,*)
+(* makes it give up in the end.                                            *)
+Insane(w, dat) == FutureDat(dat, my[w].sane) \/ FutureDat(dat, my[w].nextXid)
 ScanAgain(w) == FALSE
 ScanDatabase(w) ==
     /\ pc[w] = "rows"
     /\ \E d \in my[w].todo :
            LET dat == Seen(d, snap[w])
-               bad == my[w].bad \/ FutureDat(dat, my[w].sane) \/ FutureDat(dat, my[w].nextXid)
+               bad == my[w].bad \/ Insane(w, dat)
                todo == my[w].todo \ {d}
            IN IF todo = {} /\ bad
               THEN Finish(w) /\ UNCHANGED <<cache, pending>>
@@ -343,6 +347,7 @@ OtherEnds ==
 (* Tables.  A new one has relfrozenxid from its creator's snapshot; what   *)
 (* its creator inserts has the creator's own XID.                          *)
 NewFrozen == next
+Announced(t) == unsent \cup {t}
 CreateTable(t) ==
     /\ t \in MayCreate /\ rel[t].status = "none" /\ MayAssign
     /\ row[DbOf[t]].status = "live"
@@ -352,16 +357,17 @@ CreateTable(t) ==
 CommitTable(t) ==
     /\ rel[t].status = "new"
     /\ rel' = [rel EXCEPT ![t].status = "live"]
-    /\ unsent' = unsent \cup {t}
+    /\ unsent' = Announced(t)
     /\ UNCHANGED <<shared, row, truncs, freezing, worker, alter, copy>> /\ NoWal
 AbortTable(t) ==
     /\ rel[t].status = "new"
     /\ rel' = [rel EXCEPT ![t].status = "dropped"]
     /\ UNCHANGED <<shared, row, truncs, freezing, worker, ddl>> /\ NoWal
+InVacuum(t) == freezing[t] # 0
 DropTable(t) ==
-    /\ t \in MayDrop /\ rel[t].status = "live" /\ freezing[t] = 0
+    /\ t \in MayDrop /\ rel[t].status = "live" /\ ~InVacuum(t)
     /\ rel' = [rel EXCEPT ![t].status = "dropped"]
-    /\ unsent' = unsent \cup {t}
+    /\ unsent' = Announced(t)
     /\ UNCHANGED <<shared, row, truncs, freezing, worker, alter, copy>> /\ NoWal
 SendTable(t) ==
     /\ t \in unsent
@@ -416,8 +422,8 @@ AlterSend ==
     /\ UNCHANGED <<shared, truncs, rows, freezing, pc, my, cache, snap, copy, unsent>> /\ NoWal
 
 (* CREATE DATABASE: no one is in the template, and no one can connect to   *)
-(* it until the end.  A table of the new database has the same number as   *)
-(* its original: TableOf.                                                  *)
+(* it until the end.  The one table of the new database gets what the one  *)
+(* of the template has.                                                    *)
 TablesOf(d) == {t \in Tables : DbOf[t] = d}
 CopyDatabase ==
     /\ MayCopy /\ copy.pc = "none" /\ MayAssign
@@ -444,11 +450,12 @@ SendCopy ==
 
 (* A crash: any prefix of the WAL survives; the limit comes from the last  *)
 (* checkpoint, which is as old as can be.                                  *)
+AfterCrash(state) == state
 Crash ==
     /\ MayCrash /\ crashes = 0
     /\ \E n \in 0..Len(wal) :
            LET state == Replay(flushed, SubSeq(wal, 1, n))
-           IN rel' = state.rel /\ row' = state.row /\ flushed' = state
+           IN rel' = state.rel /\ row' = state.row /\ flushed' = AfterCrash(state)
     /\ wal' = <<>> /\ crashes' = crashes + 1
     /\ limit' = Oldest({flushed.limit, limit})
     /\ freezing' = [t \in Tables |-> 0]
@@ -489,6 +496,39 @@ Spec == Init /\ [][Next]_vars
 -----------------------------------------------------------------------------
 (* Safety. *)
 
+Optional == Normals \cup {0}
+Locals == [new : Optional, sane : Optional, nextXid : Optional, todo : SUBSET (Tables \cup Databases),
+           dirty : BOOLEAN, bad : BOOLEAN]
+TypeOK ==
+    /\ next \in Normals /\ hold \in Optional /\ clog \in Normals /\ limit \in Normals
+    /\ passed \in [Databases -> Optional] /\ freezing \in [Tables -> Optional]
+    /\ rel \in [Tables -> [status : {"none", "new", "live", "copied", "dropped"}, frozen : Optional, oldest : Optional]]
+    /\ row \in [Databases -> [status : {"none", "new", "live"}, frozen : Optional]]
+    /\ pc \in [Workers -> {"idle", "begun"} \cup InDatabase]
+    /\ my \in [Workers -> Locals] /\ cache \in [Workers -> Optional]
+    /\ pending \in [Workers -> SUBSET {"row", "other"}]
+    /\ snap \in [Workers -> [xmin : Optional, rels : SUBSET Tables, rows : SUBSET Databases, altered : BOOLEAN]]
+    /\ alter.pc \in {"none", "read", "written", "committed", "sent"} /\ copy.pc \in {"none", "copied", "committed"}
+    /\ unsent \subseteq Tables \cup {"copy"} /\ crashes \in {0, 1}
+    /\ \A w \in Workers : pc[w] \in InDatabase => my[w].new \in Normals
+
+(* Who has ended holds nothing: no snapshot keeps the horizon back.        *)
+IdleHoldsNothing == \A w \in Workers : pc[w] = "idle" => my[w] = NotWorking /\ snap[w] = NoSnapshot
+
+(* A vacuum holds a lock on its table: nobody drops it meanwhile.          *)
+NoneDroppedInVacuum == \A t \in Tables : rel[t].status = "dropped" => freezing[t] = 0
+
+(* What a snapshot sees: no table or database that is not committed; and   *)
+(* of a committed table of its own database that it misses, every XID is   *)
+(* one that it protects.  (Of a copied database that is not so.)           *)
+SnapshotSees ==
+    \A w \in Workers :
+        /\ \A t \in snap[w].rels : rel[t].status \in {"live", "dropped"}
+        /\ \A d \in snap[w].rows : row[d].status = "live"
+        /\ \A t \in Tables \ snap[w].rels :
+               snap[w] # NoSnapshot /\ DbOf[t] = DbOf[w] /\ rel[t].status = "live"
+                   => ~Precedes(rel[t].oldest, snap[w].xmin)
+
 InUse(t) == rel[t].status \in {"new", "live", "copied"}
 
 (* pg_xact has the status of every XID that may be in a table. *)
@@ -509,6 +549,25 @@ DatBehindRels ==
 (* The patch decides by the value that the row has. *)
 DecidesByTheRow == \A w \in Workers : pc[w] = "decide" /\ cache[w] # 0 => cache[w] = row[DbOf[w]].frozen
 
+(* A datfrozenxid in the future is never passed over: it is written anew,  *)
+(* and what is written is not in the future.                               *)
+RepairsFuture ==
+    [][\A w \in Workers :
+           /\ pc[w] \in {"decide", "tuple"} /\ pc'[w] = "force" => ~Future(row[DbOf[w]].frozen, my[w].sane)
+           /\ pc[w] = "show" /\ pc'[w] = "send" => ~Future(row'[DbOf[w]].frozen, next)]_vars
+
+(* A scan of pg_class that reads a value in the future gives up; one of    *)
+(* pg_database does so in the end.                                         *)
+GivesUpOnFuture ==
+    [][\A w \in Workers :
+           /\ pc[w] = "scan" /\ pc'[w] # "idle"
+                  => \A t \in my[w].todo \ my'[w].todo : ~Precedes(my[w].sane, rel[t].frozen)
+           /\ pc[w] = "rows" /\ pc'[w] # "idle"
+                  => \A d \in my[w].todo \ my'[w].todo :
+                         \/ ~Precedes(my[w].sane, Seen(d, snap[w])) /\ ~Precedes(my[w].nextXid, Seen(d, snap[w]))
+                         \/ my'[w].bad
+           /\ pc[w] = "rows" /\ pc'[w] = "truncate" => ~my[w].bad /\ ~my'[w].bad]_vars
+
 (* datfrozenxid goes forward, unless it was in the future. *)
 DatAdvances ==
     [][\A d \in Databases :
@@ -523,8 +582,40 @@ PassedAdvances ==
 (* The shared limit goes forward. *)
 LimitAdvances == [][crashes' = crashes => ~Precedes(limit', limit)]_vars
 
-(* The patch never leaves out an update that the row needs. *)
+(* What a flush and a crash leave is what the WAL says: after a crash the  *)
+(* tables and databases are those of the WAL that survived.                *)
+FlushedIsWhatSurvives ==
+    [][/\ crashes' # crashes => wal' = <<>> /\ rel' = flushed'.rel /\ row' = flushed'.row
+       /\ wal # <<>> /\ wal' = <<>> /\ crashes' = crashes => flushed' = Replay(flushed, wal)]_vars
+
+(* Who opens pg_class or pg_database has accepted all messages.            *)
+OpeningAccepts ==
+    [][\A w \in Workers :
+           \/ pc[w] \in {"sane", "tuple", "enter"} /\ pc'[w] \notin {pc[w], "idle"}
+           \/ pc[w] = "decide" /\ cache[w] = 0 /\ cache'[w] # 0
+           => pending'[w] = {}]_vars
+
+(* A vacuum freezes nothing that a running transaction or a snapshot keeps.*)
+FreezesBehindHorizon ==
+    [][\A t \in Tables :
+           rel[t].status = "live" /\ rel'[t].oldest # rel[t].oldest /\ crashes' = crashes
+               => ~Precedes(Oldest(RunningXids \cup Xmins(Workers)), rel'[t].oldest)]_vars
+
+(* Who commits a table, drops one, or raises its relfrozenxid sends a      *)
+(* message to all in its database.                                         *)
+ChangesAreAnnounced ==
+    [][crashes' = crashes =>
+           \A t \in Tables :
+               /\ \/ rel[t].status = "new" /\ rel'[t].status = "live"
+                  \/ rel[t].status = "live" /\ rel'[t].status = "dropped"
+                  => t \in unsent'
+               /\ \/ t \in unsent \ unsent'
+                  \/ rel[t].status = "live" /\ rel'[t].frozen # rel[t].frozen
+                  => \A w \in Workers : DbOf[w] = DbOf[t] => "other" \in pending'[w]]_vars
+
+(* No update that the row needs is left out, neither by the patch nor, with*)
+(* the row locked, by upstream.                                            *)
 SkipsNoNeeded ==
     [][\A w \in Workers :
-           pc[w] = "decide" /\ pc'[w] = "force" => ~NeedUpdate(row[DbOf[w]].frozen, my[w].new, my[w].sane)]_vars
+           pc[w] \in {"decide", "tuple"} /\ pc'[w] = "force" => ~NeedUpdate(row[DbOf[w]].frozen, my[w].new, my[w].sane)]_vars
 =============================================================================

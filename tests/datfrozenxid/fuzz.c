@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: PostgreSQL */
 /*
  * libFuzzer target: makes arrays, records and decisions of any bytes and gives them to every variant that this CPU runs. Each
- * must refuse what the contract in datfrozenxid.h refuses, or give the result of the plain definitions below. Arrays have
+ * must refuse what the contract in datfrozenxid.h refuses, and then write nothing, or give the result of the plain definitions below. Arrays have
  * memory of exactly their size, so that AddressSanitizer sees an access beyond.
  *
  * Input: byte 0 says how to read the rest; four numbers: starts and next ids; then values of two bytes each. A value is an id by its
@@ -25,13 +25,17 @@ enum {
     ANY_START = 16
 };
 
-static unsigned long long done, future_xid, future_multi, bounds_wrong, updates, keeps;
+/* What an output holds before a call. It must still hold it after a refusal. */
+static const pgq_datfrozenxid_pair UNTOUCHED = {77, 78};
+
+static unsigned long long done, future_xid, future_multi, bounds_wrong, updates, keeps, undecided;
 
 __attribute__((destructor)) static void print_tally(void)
 {
     fprintf(stderr,
-            "tally: done=%llu FUTURE_XID=%llu FUTURE_MULTI=%llu BOUNDS=%llu updates=%llu keeps=%llu\n", done,
-            future_xid, future_multi, bounds_wrong, updates, keeps);
+            "tally: done=%llu FUTURE_XID=%llu FUTURE_MULTI=%llu BOUNDS=%llu updates=%llu keeps=%llu "
+            "undecided=%llu\n",
+            done, future_xid, future_multi, bounds_wrong, updates, keeps, undecided);
 }
 
 static void require(bool holds, const char *what, const char *variant)
@@ -81,14 +85,15 @@ static void array_by_all(const uint32_t *values, size_t n, pgq_datfrozenxid_boun
                              (uint32_t)i + 1};
     for (size_t v = 0; v < pgq_datfrozenxid_min_frozen_variant_count; v++) {
         const pgq_datfrozenxid_min_frozen_variant *variant = &pgq_datfrozenxid_min_frozen_variants[v];
-        uint32_t minimum = 77;
+        uint32_t minimum = UNTOUCHED.xid;
         pgq_status status;
 
         if (!variant->supported())
             continue;
         status = variant->fn(values, n, &bounds, &minimum);
         require(status.code == wanted.code && status.index == wanted.index, "another answer", variant->name);
-        require(minimum == (wanted.code == PGQ_OK ? oldest : 77), "another minimum", variant->name);
+        require(minimum == (wanted.code == PGQ_OK ? oldest : UNTOUCHED.xid), "another minimum",
+                variant->name);
     }
     *(wanted.code == PGQ_OK                          ? &done
       : wanted.code == PGQ_DATFROZENXID_BOUNDS       ? &bounds_wrong
@@ -107,6 +112,8 @@ static void rows_by_all(const uint32_t *values, size_t n, pgq_datfrozenxid_pair 
 
     if (records == NULL)
         abort();
+    if (!sound(start.xid, sane.xid, false) || !sound(start.multi, sane.multi, true))
+        wanted.code = PGQ_DATFROZENXID_BOUNDS;
     for (size_t i = 0; i < n; i++) {
         pgq_datfrozenxid_pair ids = {values[i], values[(i + 1) % n]};
 
@@ -122,15 +129,16 @@ static void rows_by_all(const uint32_t *values, size_t n, pgq_datfrozenxid_pair 
     for (size_t v = 0; v < pgq_datfrozenxid_min_frozen_strided_variant_count; v++) {
         const pgq_datfrozenxid_min_frozen_strided_variant *variant =
             &pgq_datfrozenxid_min_frozen_strided_variants[v];
-        pgq_datfrozenxid_pair minimum;
+        pgq_datfrozenxid_pair minimum = UNTOUCHED;
         pgq_status status;
 
         if (!variant->supported())
             continue;
         status = variant->fn(&rows, &start, &sane, &minimum);
         require(status.code == wanted.code && status.index == wanted.index, "another row", variant->name);
-        require(wanted.code != PGQ_OK || (minimum.xid == oldest.xid && minimum.multi == oldest.multi),
-                "other minima", variant->name);
+        if (wanted.code != PGQ_OK)
+            oldest = UNTOUCHED;
+        require(minimum.xid == oldest.xid && minimum.multi == oldest.multi, "other minima", variant->name);
     }
     free(records);
 }
@@ -143,12 +151,26 @@ static void decide_by_all(pgq_datfrozenxid_pair stored, pgq_datfrozenxid_pair mi
     bool multi = stored.multi != minimum.multi &&
                  (precedes(stored.multi, minimum.multi, true) || precedes(sane.multi, stored.multi, true));
 
+    bool refused = !sound(minimum.xid, sane.xid, false) || !sound(minimum.multi, sane.multi, true);
+
     for (size_t v = 0; v < pgq_datfrozenxid_need_update_variant_count; v++) {
         const pgq_datfrozenxid_need_update_variant *variant = &pgq_datfrozenxid_need_update_variants[v];
         pgq_datfrozenxid_changes changes;
+        pgq_status status;
 
-        require(variant->fn(&stored, &minimum, &sane, &changes).code == PGQ_OK, "refused", variant->name);
-        require(changes.xid == xid && changes.multi == multi, "another decision", variant->name);
+        memset(&changes, 77, sizeof changes);
+        status = variant->fn(&stored, &minimum, &sane, &changes);
+        require(status.code == (refused ? PGQ_DATFROZENXID_BOUNDS : PGQ_OK), "another answer", variant->name);
+        if (refused)
+            require(*(const unsigned char *)&changes.xid == 77 &&
+                        *(const unsigned char *)&changes.multi == 77,
+                    "written though refused", variant->name);
+        else
+            require(changes.xid == xid && changes.multi == multi, "another decision", variant->name);
+    }
+    if (refused) {
+        undecided++;
+        return;
     }
     *(xid ? &updates : &keeps) += 1;
 }
@@ -201,11 +223,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     array_by_all(values, n,
                  (pgq_datfrozenxid_bounds){multixact ? start.multi : start.xid,
                                            multixact ? sane.multi : sane.xid, multixact});
-    if (!(data[0] & ANY_START)) {
-        rows_by_all(values, n, start, sane);
-        for (size_t i = 0; i + 1 < few && i < 16; i++)
-            decide_by_all((pgq_datfrozenxid_pair){values[i], values[i + 1]}, start, sane);
-    }
+    rows_by_all(values, n, start, sane);
+    for (size_t i = 0; i + 1 < few && i < 16; i++)
+        decide_by_all((pgq_datfrozenxid_pair){values[i], values[i + 1]}, start, sane);
     free(values);
     return 0;
 }

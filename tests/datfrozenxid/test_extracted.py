@@ -7,7 +7,6 @@ little-endian. proofs/oracle/datfrozenxid.ml says more.
 
 import struct
 import subprocess
-from pathlib import Path
 from random import Random
 
 from pgquern import PgquernError
@@ -18,12 +17,13 @@ from ref import datfrozenxid as ref
 from ref.datfrozenxid import FutureError, Ids, Pair, Row
 from ref.xid import XID
 from tests.datfrozenxid.strategies import CORNERS, HALF, HELD, MULTIXACTS, OTHERS, XIDS, around, normal_of
+from tests.extracted import program
 from tests.tally import tally
 
-PROGRAM = Path(__file__).parents[2] / "build" / "oracle" / "datfrozenxid"
+PROGRAM = program("datfrozenxid")
 DONE, FUTURE_XID, FUTURE_MULTI = range(3)
 Answer = tuple[int, int, int]
-ARRAY_OPERATIONS, ROW_OPERATIONS, DECISIONS = range(4), range(4, 7), range(7, 9)
+ARRAY_OPERATIONS, ROW_OPERATIONS, DECISIONS, CALLS = range(4), range(4, 7), range(7, 9), range(9, 11)
 
 
 def head(operation: int, n: int, *numbers: int) -> bytes:
@@ -145,3 +145,47 @@ def test_decisions_through_proof_oracle_and_kernels() -> None:
     assert ask(questions) == expected
     assert {answer[1:] for answer in expected} == {(0, 0), (0, 1), (1, 0), (1, 1)}
     tally("datfrozenxid", "decisions through proof, oracle and kernels", len(questions))
+
+
+def called(outcome: ref.Outcome) -> list[Answer]:
+    passed = (DONE, *outcome.passed) if outcome.passed else (1, 0, 0)
+    return [(DONE, *outcome.stored), passed, (DONE, int(outcome.dirty), int(outcome.locked))]
+
+
+def test_whole_calls_through_proof_and_oracle() -> None:
+    """With the patch and without; the syscache's copy is fresh, old, invalid, or not there."""
+    rng = Random(4)
+    questions, expected = [], []
+    for _ in range(3000):
+        (xid, xid_sane), (multi, multi_sane) = a_bound(rng, XIDS), a_bound(rng, MULTIXACTS)
+        new, sane = Pair(xid, multi), Pair(xid_sane, multi_sane)
+        xids, multis = [0, *around(xid), *around(xid_sane)], [0, *around(multi), *around(multi_sane)]
+        stored, older = (Pair(rng.choice(xids), rng.choice(multis)) for _ in range(2))
+        cached = rng.choice([None, stored, older, new])
+        rows = [Row(HELD[0], *new)]
+        outcomes = ref.update(stored, rows, new, sane), ref.update_patched(cached, stored, rows, new, sane)
+        numbers = (cached is not None, *(cached or (0, 0)), *stored, *new, *sane)
+        for operation, outcome in zip(CALLS, outcomes, strict=True):
+            questions.append(head(operation, len(numbers)) + struct.pack("<9I", *numbers))
+            expected += called(outcome)
+    assert ask(questions) == expected
+    skips = [locked for _, _, locked in expected[2::3]].count(0)
+    assert skips > 100
+    tally("datfrozenxid", "calls through proof and oracle", len(questions))
+
+
+def test_each_way_is_the_one_that_is_asked_for() -> None:
+    """Where the minimum to begin with lies in the future, the theorems say nothing, and the ways differ.
+
+    The scan compares each value with the oldest so far, the kernels that of the greatest age alone. Here it is half a
+    ring away from the minimum to begin with. The two decisions differ there too. The kernels' chains differ nowhere.
+    """
+    sane, start = 2**31, 2**31 + 2**30
+    values = [sane - 10, sane - (HALF - 10)]
+    arrays = [head(operation, 2, start, sane, 0) + struct.pack("<2I", *values) for operation in ARRAY_OPERATIONS]
+    assert ask(arrays) == [(DONE, values[1], 0), *[(DONE, start, 0)] * 3]
+    rows = b"".join(struct.pack("<3I", 1, value, 0) for value in values)
+    tables = [head(operation, 2, start, sane, sane, sane) + rows for operation in ROW_OPERATIONS]
+    assert ask(tables) == [(DONE, values[1], sane), *[(DONE, start, sane)] * 2]
+    decisions = [head(operation, 0, values[0], start, sane, sane, sane, sane) for operation in DECISIONS]
+    assert ask(decisions) == [(DONE, 1, 0), (DONE, 0, 0)]

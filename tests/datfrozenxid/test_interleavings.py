@@ -9,14 +9,24 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
 import psycopg
 import pytest
 
-from tests.datfrozenxid.aged import aged, datfrozenxid, has_segment, take_xid, until_left
+from tests.datfrozenxid.aged import (
+    MULTIS_PER_SEGMENT,
+    aged,
+    datfrozenxid,
+    datminmxid,
+    has_multis,
+    has_segment,
+    shared,
+    take_xid,
+    until_left,
+)
 from tests.datfrozenxid.server import SETTINGS
 from tests.datfrozenxid.standstill import Session, Watcher, create_functions, keeps
 from tests.postgres.server import BUILDS, DEBIAN, EMBEDDED, HANG_SECONDS, Server, extension
@@ -41,6 +51,8 @@ def server(request: pytest.FixtureRequest) -> Iterator[Server]:
         server.execute(
             f"CREATE FUNCTION set_next_xid(bigint, bigint) RETURNS void AS '{library}', 'set_next_xid' LANGUAGE C"
         )
+        library = server.put(extension("multis", server.build.major))
+        server.execute(f"CREATE FUNCTION take_multis(int) RETURNS void AS '{library}', 'take_multis' LANGUAGE C")
         server.execute("UPDATE pg_database SET datallowconn = true WHERE datname = 'template0'")
         create_functions(server)
         yield server
@@ -71,11 +83,45 @@ def stands_in_the_scan(watcher: Watcher, session: Session, query: str) -> None:
         session.stand_still()
 
 
+def copies_beside_a_scan(
+    watcher: Watcher, in_t: str, *, late: bool = False, before_d: Callable[[], None] = lambda: None
+) -> None:
+    """n is copied from t after A has taken its snapshot of pg_database, and before D vacuums t.
+
+    late: A begins last. before_d is called when A has truncated and D has not.
+    """
+    server = watcher.server
+    with server.background_writer_stopped(), Session(server, "a") as a:
+        if not late:
+            stands_in_the_scan(watcher, a, "VACUUM (FREEZE) u")
+        until_left(server, "t")
+        watcher.run("CREATE DATABASE n TEMPLATE t")
+        with Session(server, "t") as d:
+            d.send(in_t)
+            if late:
+                d.result()
+                a.send("VACUUM (FREEZE) u")
+            else:
+                watcher.until_waits(d, WRAP_LIMITS)
+                d.stand_still()
+                a.go_on()
+                a.result()
+                before_d()
+                d.go_on()
+                d.result()
+        a.result()
+
+
+LOST = "could not access status of transaction", "does no longer exist -- apparent wraparound"
+
+
 def u_can_be_read(server: Server, database: str) -> bool:
     try:
         return server.execute("SELECT a FROM u", dbname=database) == [(1,)]
-    except psycopg.errors.UndefinedFile:  # "could not access status of transaction"
-        return False
+    except (psycopg.errors.UndefinedFile, psycopg.errors.InternalError_) as error:
+        if any(text in str(error) for text in LOST):
+            return False
+        raise
 
 
 @pytest.mark.parametrize("late", [False, True], ids=["before the copy", "after the copy"])
@@ -83,27 +129,54 @@ def test_a_copy_of_the_template_is_missed(server: Server, stack: ExitStack, late
     """bug_copied_database, if A's snapshot is older than the copy. If it is younger, nothing is lost."""
     watcher = stack.enter_context(Watcher(server))
     with aged(server, "a", "t") as old:
-        with server.background_writer_stopped(), Session(server, "a") as a:
-            if not late:
-                stands_in_the_scan(watcher, a, "VACUUM (FREEZE) u")
-            until_left(server, "t")
-            watcher.run("CREATE DATABASE n TEMPLATE t")
-            assert datfrozenxid(server, "n") <= old
-            with Session(server, "t") as d:
-                d.send("VACUUM (FREEZE) u")
-                if late:
-                    d.result()
-                    a.send("VACUUM (FREEZE) u")
-                else:
-                    watcher.until_waits(d, WRAP_LIMITS)
-                    assert datfrozenxid(server, "t") > old
-                    assert has_segment(server, old)
-                    a.go_on()
-                    d.result()
-            a.result()
-        assert datfrozenxid(server, "n") <= old
+        copies_beside_a_scan(watcher, "VACUUM (FREEZE) u", late=late)
+        assert datfrozenxid(server, "n") <= old < datfrozenxid(server, "t")
         assert has_segment(server, old) == late
         assert [u_can_be_read(server, database) for database in "atn"] == [True, True, late]
+    tally("datfrozenxid", "interleavings of real servers")
+
+
+@pytest.mark.parametrize("taken", [1, MULTIS_PER_SEGMENT + 1], ids=["in one segment", "across a segment"])
+def test_the_multixacts_of_a_copy_are_missed(server: Server, stack: ExitStack, taken: int) -> None:
+    """bug_copied_database_multis. Until D sets it back, the limit refuses readers: the runs _refused and _back."""
+    watcher = stack.enter_context(Watcher(server))
+    meanwhile: list[bool] = []
+    with shared(server, "a", "t", taken=taken) as old:
+        copies_beside_a_scan(
+            watcher, "VACUUM (FREEZE) u", before_d=lambda: meanwhile.append(u_can_be_read(server, "n"))
+        )
+        assert datminmxid(server, "n") <= old < datminmxid(server, "t")
+        kept = taken == 1
+        assert has_multis(server, old) == kept
+        assert meanwhile == [False]
+        assert [u_can_be_read(server, database) for database in "atn"] == [True, True, kept]
+    tally("datfrozenxid", "interleavings of real servers")
+
+
+def refuses_connections(server: Server, database: str) -> bool:
+    try:
+        server.connect(dbname=database).close()
+    except psycopg.OperationalError as error:
+        if "FATAL:  could not access status of transaction" in str(error):
+            return True
+        raise
+    return False
+
+
+def test_nobody_connects_to_the_copy(server: Server) -> None:
+    """If t's catalogs have rows without hint bits, a session ends while it reads them, after a restart too.
+
+    13 and 14 copy the files of t, and with them its file of relation descriptors: until a restart removes that file, a
+    session need not read the catalogs to begin.
+    """
+    with aged(server, "a", "t", untouched="t") as old:
+        with Watcher(server) as watcher:
+            copies_beside_a_scan(watcher, "VACUUM (FREEZE)")
+        assert not has_segment(server, old)
+        assert refuses_connections(server, "n") == (server.build.major >= 15)
+        server.stop()
+        server.start()
+        assert [refuses_connections(server, database) for database in "atn"] == [False, False, True]
     tally("datfrozenxid", "interleavings of real servers")
 
 

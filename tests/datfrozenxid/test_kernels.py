@@ -3,6 +3,7 @@
 
 from collections.abc import Callable
 from itertools import product
+from mmap import MAP_ANONYMOUS, MAP_PRIVATE, mmap
 from random import Random
 from typing import Any
 
@@ -323,3 +324,62 @@ def test_decisions_without_arguments_are_refused(variant: str) -> None:
         arguments = [nine, nine, nine, changes]
         arguments[at] = ffi.NULL
         assert function(*arguments).code == lib.PGQ_NULL
+
+
+# ---- strides that no table has, and what the binding lays out --------------------------------------
+
+
+@every("min_frozen_strided")
+def test_one_row_may_have_any_stride(variant: str) -> None:
+    """There is no next record, so no address of one may be computed: under UBSan that would be seen."""
+    function, minimum = row_of("min_frozen_strided", variant), ffi.new("pgq_datfrozenxid_pair *")
+    memory, nine = ffi.new("uint8_t[]", b"\5\0\0\0\6\0\0\0r"), ffi.new("pgq_datfrozenxid_pair *", (9, 9))
+    for stride in (2**62, 2**63 - 1, 2**63, 2**64 - 1):
+        rows = ffi.new("pgq_datfrozenxid_rows *", (memory, 1, stride, 8, 0))
+        assert function(rows, nine, nine, minimum).code == lib.PGQ_OK
+        assert (minimum.xid, minimum.multi) == (5, 6)
+
+
+@every("min_frozen_strided")
+@pytest.mark.parametrize("stride", [2**27 + 9, 2**28 + 9, 2**29 + 9])
+def test_rows_far_apart(variant: str, stride: int) -> None:
+    """Farther than 31 bits, and than 32, can say. A row touches a page of memory or two; the rest is never touched."""
+    n = 9
+    try:
+        memory = mmap(-1, (n - 1) * stride + 9, flags=MAP_PRIVATE | MAP_ANONYMOUS)
+    except OSError as error:
+        pytest.skip(f"no address space of {n * stride} bytes: {error}")
+    function, minimum = row_of("min_frozen_strided", variant), ffi.new("pgq_datfrozenxid_pair *")
+    hundred = ffi.new("pgq_datfrozenxid_pair *", (100, 100))
+    for oldest in range(n):
+        for i in range(n):
+            xid = 90 if i == oldest else 95
+            memory[i * stride : i * stride + 9] = b"r" + xid.to_bytes(4, "little") + (xid + 1).to_bytes(4, "little")
+        with ffi.from_buffer(memory) as records:
+            rows = ffi.new("pgq_datfrozenxid_rows *", (records, n, stride, 0, 1))
+            assert function(rows, hundred, hundred, minimum).code == lib.PGQ_OK
+        assert (minimum.xid, minimum.multi) == (90, 91)
+    memory.close()
+
+
+@every("min_frozen_strided")
+@pytest.mark.parametrize("layout", [{"stride": 8}, {"relkind_at": 128}, {"relfrozenxid_at": 121}, {"stride": 0}])
+def test_the_binding_leaves_fields_beyond_the_stride_to_the_kernel(variant: str, layout: dict[str, int]) -> None:
+    with pytest.raises(PgquernError) as caught:
+        kernels.min_frozen_strided([("r", 5, 5)] * 3, (9, 9), (9, 9), **layout, variant=variant)
+    assert (caught.value.code, caught.value.index) == (lib.PGQ_DATFROZENXID_STRIDE, 0)
+
+
+def test_the_binding_refuses_rows_and_pairs_of_a_wrong_type_or_length() -> None:
+    wrong: Any
+    for wrong in [("r", "5", 6), ("r", 5.0, 6), ("r", 5, None), (None, 5, 6)]:
+        with pytest.raises(TypeError):
+            kernels.min_frozen_strided([wrong], (9, 9), (9, 9))
+    for wrong in [("r", -1, 6), ("r", 5, 2**32)]:
+        with pytest.raises(OverflowError):
+            kernels.min_frozen_strided([wrong], (9, 9), (9, 9))
+    with pytest.raises(OverflowError):
+        kernels.min_frozen_strided([("r", 5, 6)], (9, 9), (9, 9), relkind_at=-1)
+    for wrong in [(5,), (5, 6, 7)]:
+        with pytest.raises(ValueError, match="unpack"):
+            kernels.need_update(wrong, (9, 9), (9, 9))

@@ -1,0 +1,40 @@
+\* SPDX-License-Identifier: PostgreSQL
+------------------------------ MODULE MCcopied ------------------------------
+(* copied with bounds, and with steps left out on purpose.  The ring has   *)
+(* 16 MultiXactIds; those in play are 13 to 15 and 1 to 4, across the    *)
+(* wrap.                                                                   *)
+EXTENDS copied
+
+CONSTANT LastMulti  \* the next MultiXactId does not go beyond it
+
+FewMultis == next # LastMulti
+
+a == "a"
+n == "n"
+t == "t"
+b == "b"
+Apart == [w1 |-> a, w2 |-> t]
+ThreeApart == [w1 |-> a, w2 |-> t, w3 |-> b]
+
+(* A scan of pg_database during which a message came is done again. *)
+AgainIfTold(w) == my[w].told
+
+-----------------------------------------------------------------------------
+(* Steps that are left out, or go wrong. *)
+
+\* pg_database is not scanned.
+ScansNothing(w) == {}
+\* datminmxid is raised to the next one, after others have been assigned.
+RaisedToNext(w) == next
+\* The number 0, which is no MultiXactId, is not skipped.
+WithZero == (next + 1) % Size
+\* The segment of the last one before the new limit goes, though it may hold the limit itself.
+OneTooMany(x) == {s \in segments : Precedes(s * PerSegment, x)}
+
+\* CREATE DATABASE does not wait until nobody is in the template.
+NeverWaits == FALSE
+
+(* States that must be reachable. *)
+NeverTruncates == Segment(Retreat(First)) \in segments
+NeverAgain == \A w \in Workers : ~(pc[w] = "scan" /\ my[w].todo = {} /\ my[w].told)
+=============================================================================
