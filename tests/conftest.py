@@ -4,7 +4,8 @@
 PGQUERN_PROFILE chooses the number of examples: `ci` (default; the same examples each time), `brief` (a quarter of them,
 for the main job), `asan` (fewer, for sanitizers), `deep` (many, new ones each time). PGQUERN_RESULT=LAYER writes
 build/results/LAYER/<stem>.json at the end: the tests, their seconds, and counts (`examples` are counted here,
-everything else by tally()). The stem of a test is the folder of its file: tests/<stem>/test_*.py.
+everything else by tally()). The stem of a test is the folder of its file: tests/<stem>/test_*.py. Under the sanitizers
+the run ends with a look for memory that the library has leaked; it counts as one more test, `leaks`.
 """
 
 import functools
@@ -21,7 +22,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 from pgquern.cpu import cpu, rows
 
-from tests import progress
+from tests import leaks, progress
 from tests.tally import of, tally
 from tools import results
 
@@ -111,12 +112,34 @@ def says(stem: str) -> str:
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
     for stem in ran():
+        if reason := reasons.get(leaks_of(stem)):
+            terminalreporter.write_line(f"{leaks_of(stem)} {outcomes[leaks_of(stem)].upper()}: {reason}")
         took = sum(s for nodeid, s in seconds.items() if stem_of(nodeid) == stem)
         terminalreporter.write_line(f"{stem}: {says(stem)} in {took:.1f} s")
 
 
-def pytest_sessionfinish() -> None:
-    """Write the results of each stem that ran."""
+def leaks_of(stem: str) -> str:
+    """The name of the look for leaks."""
+    return f"tests/{stem}/leaks"
+
+
+def look_for_leaks(session: pytest.Session) -> None:
+    """Of all tests that ran in this process: one item, which fails the run, or is skipped with the reason."""
+    for stem in ran():
+        name = leaks_of(stem)
+        if reason := leaks.why_not():
+            outcomes[name], reasons[name] = "skipped", reason
+        elif found := leaks.of_library(leaks.report()):
+            outcomes[name], reasons[name] = "failed", f"{len(found)} leaks\n" + "\n".join(found)
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+        else:
+            outcomes[name] = "passed"
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Look for leaks if the sanitizers are there, and write the results of each stem that ran."""
+    if PROFILE == "asan" and leaks.CHECK:
+        look_for_leaks(session)
     if not RESULT:
         return
     tools = {"Python": platform.python_version()} | {tool: version(tool) for tool in ("pytest", "hypothesis")}

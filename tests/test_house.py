@@ -21,7 +21,7 @@ SPDX = "SPDX-License-Identifier: PostgreSQL"
 SOURCES = {".py", ".c", ".h", ".cc", ".v", ".tla", ".mk", ".sh", ".ml"}
 FOLDERS = {"spec", "proofs", "ref", "csrc", "tests", "bench", "tools", ".ci"}
 DOCUMENTS = {"README.md", "CLAIMS.md", "SOUNDNESS.md", "CONTRIBUTING.md", "CHANGELOG.md", "CITATION.cff", "LICENSE"}
-SETTINGS = {"Makefile", "pyproject.toml", "requirements.lock", ".gitignore", ".clang-format"}
+SETTINGS = {"Makefile", "pyproject.toml", "requirements.lock", "requirements-alone.lock", ".gitignore", ".clang-format"}
 
 # What a layer may import of the house, beside itself. The standard library is free to all.
 HOUSE = {"spec", "proofs", "ref", "pgquern", "_pgquern", "tests", "bench", "tools"}
@@ -100,6 +100,11 @@ def test_every_source_says_its_licence_first() -> None:
 
 def test_nothing_else_lies_at_the_top() -> None:
     assert {relative(path).split("/")[0] for path in FILES} <= FOLDERS | DOCUMENTS | SETTINGS
+
+
+def test_the_citation_has_a_date_only_once_it_is_released() -> None:
+    released = "unreleased" not in (ROOT / "CHANGELOG.md").read_text().partition("\n## ")[2].partition("\n")[0]
+    assert ("date-released" in (ROOT / "CITATION.cff").read_text()) == released
 
 
 def test_nothing_is_written_that_never_should_be() -> None:

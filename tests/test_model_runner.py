@@ -7,11 +7,12 @@ import shutil
 import subprocess
 import sys
 import threading
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-from spec.tools import accepted, apalache, batch, cfg, models, readme, runner, summary, tlc
+from spec.tools import accepted, apalache, batch, cfg, changed, changes, models, readme, runner, summary, survivors, tlc
 from spec.tools.models import Holds, ModelError, Run, Settings, Violates
 from spec.tools.outcome import Ended, Outcome, ToolMissing
 from spec.tools.runner import How, Item
@@ -340,16 +341,92 @@ def test_skipped_is_never_counted_as_passed() -> None:
     assert summary.says([item]) == "0 models hold (0 distinct states), 0 fail as they must, 1 skipped"
 
 
-def test_missing_apalache_is_said_in_one_line(
+@pytest.fixture
+def asked_anew() -> Iterator[None]:
+    """Apalache is looked for once a process: look again in this test, and again after it."""
+    apalache.find.cache_clear()
+    yield
+    apalache.find.cache_clear()
+
+
+def said_of_apalache(folder: Path, capsys: pytest.CaptureFixture[str]) -> tuple[list[str], str]:
+    """The statuses of two runs of Apalache, and the one line that is said of both."""
+    items = runner.run_all([run("laws", Holds(), "APM"), run("step", Holds(), "APM")], How(folder))
+    (said,) = (text for text in capsys.readouterr().err.splitlines() if text.strip())
+    assert all(item.why[0] in said for item in items)
+    return [item.status for item in items], said
+
+
+@pytest.mark.usefixtures("asked_anew")
+def test_missing_apalache_is_skipped_in_one_line(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setenv("APALACHE", str(tmp_path / "none"))
-    apalache.find.cache_clear()
-    items = runner.run_all([run("laws", Holds(), "APM"), run("step", Holds(), "APM")], How(tmp_path))
-    assert [item.status for item in items] == ["skipped", "skipped"]
-    said = [text for text in capsys.readouterr().err.splitlines() if text.strip()]
-    assert len(said) == 1
-    assert said[0].startswith("SKIPPED 2 runs of Apalache: APALACHE=")
+    monkeypatch.delenv("APALACHE", raising=False)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    statuses, said = said_of_apalache(tmp_path, capsys)
+    assert statuses == ["skipped", "skipped"]
+    assert said.startswith("SKIPPED 2 runs of Apalache: no Apalache: set APALACHE=")
+
+
+OLD_JAVA = "echo 'java.lang.UnsupportedClassVersionError: class file version 65.0' >&2; exit 1"
+
+
+@pytest.mark.usefixtures("asked_anew")
+@pytest.mark.parametrize(
+    ("script", "named", "complaint"),
+    [
+        (OLD_JAVA, True, "ended with exit code 1: java.lang.UnsupportedClassVersionError: class file version 65.0."),
+        (OLD_JAVA, False, "ended with exit code 1: java.lang.UnsupportedClassVersionError: class file version 65.0."),
+        ("exit 0", True, "ended with exit code 0: it said nothing."),
+        ("echo 0.62.1; exit 3", True, "ended with exit code 3: 0.62.1."),
+        ("", True, "Exec format error"),
+        (None, True, "is no program."),
+    ],
+    ids=["java is too old", "the same, on PATH", "no version", "bad exit", "no program", "no such file"],
+)
+def test_broken_apalache_fails_and_says_what_to_do(
+    script: str | None,
+    named: bool,
+    complaint: str,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    program = tmp_path / "apalache-mc"
+    if script is not None:
+        program.write_text(f"#!/bin/sh\n{script}\n" if script else "")
+        program.chmod(0o755)
+    monkeypatch.delenv("APALACHE", raising=False)
+    monkeypatch.setenv(*(("APALACHE", str(program)) if named else ("PATH", f"{tmp_path}:/usr/bin:/bin")))
+    statuses, said = said_of_apalache(tmp_path, capsys)
+    assert statuses == ["failed", "failed"]
+    assert said.startswith("FAILED  2 runs of Apalache: ")
+    assert complaint in said
+    assert "must be 21 or newer (spec/README.md)" in said
+
+
+@pytest.mark.usefixtures("asked_anew")
+def test_apalache_that_works_leaves_nothing_behind(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Its launcher makes tmp/ where it is started, unless TMPDIR is set, and a folder there; it removes neither."""
+    program, here = tmp_path / "apalache-mc", tmp_path / "here"
+    program.write_text('#!/bin/sh\n[ "$TMPDIR" ] || mkdir tmp\nmktemp -d -t SANYXXXX > "$0.made"\necho 0.62.1\n')
+    program.chmod(0o755)
+    here.mkdir()
+    monkeypatch.chdir(here)
+    monkeypatch.delenv("TMPDIR", raising=False)
+    monkeypatch.setenv("APALACHE", str(program))
+    starts: list[Callable[[], object]] = [apalache.find, lambda: execute_here([str(program)], here)]
+    for start in starts:
+        start()
+        made = Path(Path(f"{program}.made").read_text().strip())
+        assert made.name.startswith("SANY")
+        assert not made.exists()
+        assert not (here / "tmp").exists()
+    assert apalache.find() == (str(program), "Apalache 0.62.1")
+
+
+def execute_here(command: list[str], folder: Path) -> Ended:
+    return runner.execute(command, folder, folder / "log", 60, threading.Event())
 
 
 def test_slow_run_is_warned_of_and_does_not_fail(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -518,6 +595,15 @@ def test_show_prints_a_command_that_starts_the_run(copied: Path) -> None:
     assert "Invariant Transitive is violated" in done.stdout
 
 
+def test_some_runs_write_no_results_and_say_so(copied: Path) -> None:
+    code, said = run_models(copied, "--run", "MCXid_mutant_*")
+    assert code == 0
+    assert "1 as they must be, 0 failed" in said["said"]
+    assert "no results written" in said["said"]
+    assert "results in" not in said["said"]
+    assert not (copied / "build" / "results").exists()
+
+
 def test_pattern_that_matches_nothing_is_refused(copied: Path) -> None:
     code, said = run_models(copied, "--run", "MCXid_other*")
     assert code == 2
@@ -574,3 +660,169 @@ def test_missing_tools_say_how_to_get_them(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.delenv("APALACHE", raising=False)
     with pytest.raises(ToolMissing, match="APALACHE="):
         apalache.find.__wrapped__()
+
+
+TINY = """---- MODULE tiny ----
+EXTENDS Integers
+VARIABLES x, ghost
+Room == 3
+MayStep ==
+    /\\ x < Room
+    /\\ ghost >= 0  \\* never false
+Init == x = 0 /\\ ghost = 0
+Step ==
+    /\\ MayStep
+    /\\ x' = IF x = 2 THEN x + 1
+            ELSE x + 1
+    /\\ ghost' = ghost
+Stay == x = Room /\\ x' = x /\\ ghost' = IF ghost < 0 THEN ghost + 1 ELSE 0
+Next == Step \\/ Stay
+Spec == Init /\\ [][Next]_<<x, ghost>>
+InRoom == x <= 3
+NeverFull == x # 3
+====
+"""
+TINY_RUNS = """
+[base.MCtiny]
+specification = "Spec"
+invariants = ["InRoom"]
+
+[run.MCtiny_small]
+says = "The number stays in its room."
+holds = { states = 4, depth = 4 }
+
+[run.MCtiny_reach_full]
+says = "The room is full at last."
+violates = { invariant = "NeverFull", trace = 4 }
+
+[run.MCtiny_mutant_room]
+says = "A step that never is beyond the room."
+violates = { invariant = "InRoom", trace = 1 }
+"""
+
+
+@pytest.fixture
+def tiny(tmp_path: Path) -> Path:
+    """A folder with a model of a number that grows up to 3."""
+    try:
+        tlc.find(TOP / "build")
+    except ToolMissing as error:
+        pytest.skip(str(error))
+    folder = tmp_path / "spec" / "tiny"
+    folder.mkdir(parents=True)
+    (tmp_path / "spec" / "common").mkdir()
+    (folder / "tiny.tla").write_text(TINY)
+    (folder / "MCtiny.tla").write_text("---- MODULE MCtiny ----\nEXTENDS tiny\n====\n")
+    (folder / "models.toml").write_text(TINY_RUNS)
+    (folder / "survivors.toml").write_text("number = 3\n")
+    (tmp_path / "build" / "model" / "java").mkdir(parents=True)
+    (tmp_path / "build" / "tools").symlink_to(TOP / "build" / "tools")
+    return tmp_path
+
+
+def changes_of(folder: Path) -> changed.Row:
+    return changed.load("tiny", models.find(folder / "spec"), folder / "build")
+
+
+def test_changes_are_found_where_the_specification_looks(tiny: Path) -> None:
+    row = changes_of(tiny)
+    assert {change.definition for change in row.changes} == {"Room", "MayStep", "Init", "Step", "Stay", "Next"}
+    found = {f"{change.definition}: {change.says}" for change in row.changes}
+    assert {
+        "Room: one more: 3",
+        "MayStep: < becomes <=: x < Room",
+        "MayStep: conjunct left out: ghost >= 0",
+        "MayStep: negated: x < Room",
+        "Step: always ELSE: x = 2",
+        "Step: not updated: x' = IF x = 2 THEN x + 1 ELSE x + 1",
+        "Next: branch left out: Stay",
+    } <= found
+    assert "Step: not updated: ghost' = ghost" not in found, "that is no change"
+
+
+def test_changes_are_the_same_wherever_a_definition_stands(tiny: Path) -> None:
+    before = [change.name for change in changes_of(tiny).changes]
+    path = tiny / "spec" / "tiny" / "tiny.tla"
+    path.write_text(path.read_text().replace("VARIABLES", "\\* A comment that moves all.\n\nVARIABLES"))
+    assert [change.name for change in changes_of(tiny).changes] == before
+    assert before == sorted(before, key=lambda name: name.split()[1])
+
+
+def test_a_change_leaves_the_columns_of_all_that_follows() -> None:
+    text = "A == /\\ x < 1 /\\ \\/ y\n               \\/ z\n"
+    shifted = changes.replaced(text, text.index("< 1"), text.index("< 1") + 1, "=<>")
+    assert [line.rstrip() for line in shifted.splitlines()] == [
+        "A == /\\ x =<>",
+        "            1 /\\ \\/ y",
+        "               \\/ z",
+    ]
+    assert changes.replaced("x <= 1", 2, 4, "<") == "x <  1"
+
+
+@pytest.mark.parametrize(
+    ("says", "verdict", "by"),
+    [
+        ("one more: 3", "killed", "MCtiny_small: InRoom"),
+        ("< becomes <=: x < Room", "killed", "MCtiny_small: InRoom"),
+        ("one less: 3", "killed", "MCtiny_reach_full: reached no more"),
+        ("branch left out: Stay", "killed", "MCtiny_small: deadlock"),
+        ("always ELSE: x = 2", "survived", ""),
+        ("conjunct left out: ghost >= 0", "survived", ""),
+        ("conjunct left out: ghost = 0", "invalid", "MCtiny_small: "),
+        ("always THEN: ghost < 0", "counts only", "MCtiny_small: 21 states"),
+    ],
+)
+def test_a_change_is_judged_by_what_shows_it(
+    tiny: Path, monkeypatch: pytest.MonkeyPatch, says: str, verdict: str, by: str
+) -> None:
+    monkeypatch.setattr(changed, "MOST_MORE", 0)  # what would go on for ever ends after 5 times 4 states
+    row = changes_of(tiny)
+    change = next(one for one in row.changes if one.says == says)
+    tried = changed.attempt(row, change, tiny / "build", threading.Event())
+    assert (tried.verdict, tried.by[: len(by)]) == (verdict, by)
+
+
+def tried_as(verdict: changed.Verdict, name: str) -> changed.Tried:
+    return changed.Tried(changes.Change("tiny", name, "one more", "3", ()), verdict)
+
+
+def test_each_change_that_no_property_shows_is_listed_and_no_other() -> None:
+    tried = [tried_as("survived", "A"), tried_as("counts only", "B"), tried_as("killed", "C")]
+    a, b, c = (one.change for one in tried)
+
+    def listed(change: changes.Change, seen: str = "survived", says: str = "") -> dict[str, survivors.Survivor]:
+        why = "Nothing depends on it."
+        values = {"change": change.name, "says": says or change.says, "seen": seen, "why": why}
+        return {change.name: survivors.Survivor.model_validate(values)}
+
+    there = {change.name for change in (a, b, c)}
+    assert survivors.wrong(tried, listed(a) | listed(b, "counts only"), there) == {}
+    assert set(survivors.wrong(tried, listed(a), there)) == {b.name}, "not listed"
+    assert set(survivors.wrong(tried, listed(a) | listed(b), there)) == {b.name}, "listed as something else"
+    assert set(survivors.wrong(tried, listed(a, says="one less: 3") | listed(b, "counts only"), there)) == {a.name}
+    assert set(survivors.wrong(tried[:1], listed(a) | listed(c), there)) == set(), "not tried"
+    assert set(survivors.wrong(tried, listed(a) | listed(b, "counts only") | listed(c), there)) == {c.name}, "killed"
+    assert set(survivors.wrong(tried[:1], listed(a) | listed(b), {a.name})) == {b.name}, "gone"
+
+
+def test_survivors_need_a_reason(tmp_path: Path) -> None:
+    path = tmp_path / "survivors.toml"
+    with pytest.raises(ModelError, match="number = 12"):
+        survivors.load(path)
+    entry = survivors.entry(tried_as("survived", "A"))
+    path.write_text(f"number = 2\n{entry}")
+    with pytest.raises(ModelError, match="why"):
+        survivors.load(path)
+    path.write_text("number = 2\n" + entry.replace('why = ""', 'why = "Nothing depends on it."'))
+    number, listed = survivors.load(path)
+    assert (number, [one.seen for one in listed.values()]) == (2, ["survived"])
+
+
+def test_changes_are_tried_from_the_command_line(tiny: Path) -> None:
+    command = [sys.executable, str(TOP / "spec" / "mutants.py"), "--stem", "tiny", "--jobs", "1"]
+    done = subprocess.run(command, cwd=tiny, capture_output=True, text=True, check=False)
+    (result,) = results.load(tiny / "build" / "results", "model-mutants")
+    items = [item.model_dump() for item in result.items]
+    assert len(items) == 3
+    assert done.returncode == (1 if any(item["verdict"] != "killed" for item in items) else 0), done.stderr
+    assert all((item["status"] == "failed") == (item["verdict"] != "killed") for item in items)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.runners import nodes
 from tools import mutants
 from tools.mutants import Mutant
 
@@ -44,3 +45,42 @@ def test_a_test_that_does_not_exist_is_named() -> None:
     found = collect([f"{Path(__file__).relative_to(TOP)}::test_that_is_not_there"])
     assert found.returncode == pytest.ExitCode.USAGE_ERROR
     assert "test_that_is_not_there" in found.stdout + found.stderr
+
+
+@pytest.mark.parametrize(
+    ("body", "patience", "killed"),
+    [
+        ("threading.Event().wait()", 3.0, nodes.ASLEEP),
+        ("pass", nodes.PATIENCE, ""),
+        ("assert 0", nodes.PATIENCE, nodes.FAILED),
+    ],
+    ids=["waits for ever", "passes", "fails"],
+)
+def test_a_run_that_waits_for_ever_is_ended(tmp_path: Path, body: str, patience: float, killed: str) -> None:
+    file = tmp_path / "test_run.py"
+    file.write_text(f"import threading\n\ndef test_run():\n    {body}\n")
+    ended = nodes.run(f"{file}::test_run", tmp_path, tmp_path / "log", cpu_limit=60, patience=patience)
+    assert ended.killed == killed, ended.output
+
+
+TWO_TESTS = """
+def test_first():
+    pass
+
+def test_second():
+    while {endless}:
+        pass
+"""
+
+
+def test_a_run_orders_and_limits_its_tests_and_leaves_some_out(tmp_path: Path) -> None:
+    file = tmp_path / "test_run.py"
+    file.write_text(TWO_TESTS.format(endless=False))
+    first, second = nodes.run(str(file), tmp_path, tmp_path / "log", cpu_limit=60).outcomes
+    ordered = nodes.run(str(file), tmp_path, tmp_path / "log", cpu_limit=60, limits={second: 20})
+    assert list(ordered.seconds) == [second, first]
+    without = nodes.run(str(file), tmp_path, tmp_path / "log", cpu_limit=60, without=[first])
+    assert list(without.outcomes) == [second]
+    file.write_text(TWO_TESTS.format(endless=True))
+    endless = nodes.run(str(file), tmp_path, tmp_path / "log", cpu_limit=60, limits={second: 1})
+    assert endless.killed == "no end"

@@ -14,7 +14,7 @@ import pytest
 from rich.console import Console
 
 from proofs.audit import __main__ as audit
-from proofs.audit import coq
+from proofs.audit import coq, golden
 from proofs.audit.sources import FORBIDDEN, strip_comments
 from tools import results
 
@@ -23,8 +23,10 @@ if shutil.which("coq_makefile") is None:
 
 DEFINED = """(* SPDX-License-Identifier: PostgreSQL *)
 Definition start := 0.
+Definition at_most {bound : nat} (n : nat) := Nat.min bound n.
+Definition limit := @at_most 3.
 Inductive shade := light | dark (n : nat).
-Definition base (s : shade) : nat := match s with light => start | dark n => start + n end.
+Definition base (s : shade) : nat := match s with light => start | dark n => start + limit n end.
 """
 SMALL = """(* SPDX-License-Identifier: PostgreSQL *)
 From Pgquern.small Require Import Defined.
@@ -94,10 +96,30 @@ def test_sound_development_passes(development: Development) -> None:
     assert item["file"] == "proofs/small/Neutral.v"
 
 
-def test_every_definition_behind_a_statement_is_printed(development: Development) -> None:
+def test_every_statement_and_every_definition_behind_it_is_pinned(development: Development) -> None:
     """Directly or through another definition, constants and types alike; constructors go with their types."""
-    golden = (development.source / "small" / "Definitions.expected").read_text()
-    assert list(coq.parse_blocks(golden)) == [f"Pgquern.small.Defined.{name}" for name in ("start", "shade", "base")]
+    pinned = golden.read(development.source / "small" / golden.GOLDEN)
+    definitions = ["at_most", "base", "limit", "shade", "start"]
+    names = [*(f"Defined.{name}" for name in definitions), "Neutral.neutral", "Witness.some"]
+    assert list(pinned) == [f"Pgquern.small.{name}" for name in names]
+
+
+def test_a_definition_in_a_module_of_a_file_is_pinned(development: Development) -> None:
+    """Also if the module has the name of one of Coq's."""
+    inside = "Module List.\nDefinition three := 3.\nEnd List.\nDefinition limit := @at_most List.three."
+    development.write("small/Defined.v", DEFINED.replace("Definition limit := @at_most 3.", inside))
+    assert development.audit(accept=True), development.said
+    assert "Pgquern.small.Defined.List.three" in golden.read(development.source / "small" / golden.GOLDEN)
+
+
+def test_a_folder_in_a_folder_is_asked_again_if_it_differs(development: Development) -> None:
+    development.write("_CoqProject", (development.source / "_CoqProject").read_text() + "small/deep/More.v\n")
+    development.write("small/deep/More.v", "Definition more := 1.\n")
+    assert development.audit(), development.said
+    before = (development.build / "audit" / "reach.json").read_text()
+    development.write("small/deep/More.v", "Definition more := 2.\n")
+    assert development.audit(), development.said
+    assert (development.build / "audit" / "reach.json").read_text() != before
 
 
 def test_coqchk_is_asked_again_only_if_a_compiled_file_differs(
@@ -151,6 +173,10 @@ def no_sentence(d: Development) -> None:
     d.write("small/Neutral.v", SMALL.replace("(** Zero is neutral on the right. *)\n", ""))
 
 
+def heading_for_a_sentence(d: Development) -> None:
+    d.write("small/Neutral.v", SMALL.replace("(** Zero is neutral on the right. *)", "(** ** Zero on the right *)"))
+
+
 def weaker_statement(d: Development) -> None:
     d.write("small/Neutral.v", SMALL.replace("n + base light = n.", "n + base light = n + 0."))
 
@@ -197,6 +223,11 @@ def another_constructor(d: Development) -> None:
     )
 
 
+def another_instance(d: Development) -> None:
+    """The statement and each definition print as before: what differs is an argument that is never printed."""
+    d.write("small/Defined.v", DEFINED.replace("limit := @at_most 3", "limit := @at_most 3000"))
+
+
 def no_witness(d: Development) -> None:
     d.write("required-theorems.txt", "Pgquern.small.Neutral.neutral\n")
 
@@ -216,16 +247,18 @@ def type_in_type(d: Development) -> None:
         (missing_theorem, "required theorem neutral is missing"),
         (theorem_in_a_comment, "required theorem neutral is missing"),
         (no_sentence, "has no (** sentence *) directly over it"),
-        (weaker_statement, "neutral differs from small/Assumptions.expected"),
+        (heading_for_a_sentence, "has no (** sentence *) directly over it"),
+        (weaker_statement, "Neutral.neutral is not what small/Golden.expected has"),
         (unlisted_file, "small/Other.v is not in _CoqProject"),
         (listed_file_is_gone, "small/Neutral.v is in _CoqProject but does not exist"),
         (broken_proof, "Coq rejects the development"),
         (another_sentence, "README.md's table of theorems is not what the sources say"),
         (guard_checking_off, "Neutral.v:6: Unset Guard Checking: prove it"),
         (guard_checking_off_on_two_lines, "Neutral.v:6: Unset Guard Checking: prove it"),
-        (another_definition, "Defined.base differs from small/Definitions.expected"),
-        (another_definition_behind_it, "Defined.start differs from small/Definitions.expected"),
-        (another_constructor, "Defined.shade differs from small/Definitions.expected"),
+        (another_definition, "Defined.base is not what small/Golden.expected has"),
+        (another_definition_behind_it, "Defined.start is not what small/Golden.expected has"),
+        (another_constructor, "Defined.shade is not what small/Golden.expected has"),
+        (another_instance, "Defined.limit is not what small/Golden.expected has"),
         (no_witness, "small/Witness.v: no required theorem"),
         (type_in_type, "_CoqProject: -arg -type-in-type"),
     ],

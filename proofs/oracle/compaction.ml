@@ -8,11 +8,15 @@
    place, 4 by windows of 256 bytes, 5 each tuple exactly, 6 by runs; 7 squeezed in place, line by line; through registers,
    by windows of 64 bytes: 8 all read before one is written, 9 read ahead; 10 each in place by pieces of 32 bytes; from
    scratch: 11 by whole lines, 12 each exactly; 13 to scratch line by line, by depth; by runs in place, by vectors of 64 (14)
-   or 32 bytes (15); 16 from slot to slot.  Where windows or pieces don't fit, the tuples are too many or not in slots, or the
-   page isn't presorted, 2 to 4, 7 to 11 and 13 to 16 go by runs as 6 does.
+   or 32 bytes (15); 16 from slot to slot; 17 by windows of 32 bytes.  Where windows or pieces don't fit, the tuples are too many or not in slots, or the
+   page isn't presorted, 2 to 4, 7 to 11 and 13 to 17 go by runs as 6 does.
 
    Plus 128: the extracted interpreter does the operations, byte by byte on functions (slow), instead of [step] below on
-   buffers. *)
+   buffers.
+
+   Plus 64: nothing is done. After code and number come 4 bytes number of operations, and of each operation four integers
+   of 32 bits: 0 Move to from length, 1 Save to from length, 2 Restore to from length, 3 Store16 at value 0, 4 Store32 at
+   value 0. *)
 
 open Compaction_proved
 
@@ -57,14 +61,26 @@ let algorithm = function
   | 14 -> Runs true
   | 15 -> Runs false
   | 16 -> Slots
-  | n -> prerr_endline (Printf.sprintf "no algorithm %d: give 0 to 16" n); exit 2
+  | 17 -> Gather (false, Some 32)
+  | n -> prerr_endline (Printf.sprintf "no algorithm %d: give 0 to 17" n); exit 2
 
 let answer kind truncate page =
-  let run = if kind land 128 = 0 then run_on_buffers else run_extracted in
   let memory i = Char.code (Bytes.get page i) in
-  match page_repair_fragmentation (algorithm (kind land 127)) truncate memory with
-  | Inl refusal -> (refusal.code, refusal.index)
-  | Inr program -> run page program; (0, 0)
+  match page_repair_fragmentation (algorithm (kind land 63)) truncate memory with
+  | Inl refusal -> (refusal.code, refusal.index, [])
+  | Inr program -> (0, 0, program)
+
+let numbers = function
+  | Move (dst, src, len) -> [ 0; dst; src; len ]
+  | Save (dst, src, len) -> [ 1; dst; src; len ]
+  | Restore (dst, src, len) -> [ 2; dst; src; len ]
+  | Store16 (at, value) -> [ 3; at; value; 0 ]
+  | Store32 (at, value) -> [ 4; at; value; 0 ]
+
+let output_int32 value =
+  let bytes = Bytes.create 4 in
+  Bytes.set_int32_le bytes 0 (Int32.of_int value);
+  output_bytes stdout bytes
 
 let rec main () =
   match input_byte stdin with
@@ -74,11 +90,18 @@ let rec main () =
        let truncate = input_byte stdin <> 0 in
        let page = Bytes.create block in
        really_input stdin page 0 block;
-       let code, index = answer kind truncate page in
+       let code, index, program = answer kind truncate page in
        output_byte stdout code;
        output_byte stdout (index land 255);
        output_byte stdout (index lsr 8);
-       output_bytes stdout page
+       if kind land 64 <> 0 then begin
+         output_int32 (List.length program);
+         List.iter (fun operation -> List.iter output_int32 (numbers operation)) program
+       end
+       else begin
+         (if kind land 128 = 0 then run_on_buffers else run_extracted) page program;
+         output_bytes stdout page
+       end
      with End_of_file -> prerr_endline "the last record is cut off: each has 8194 bytes"; exit 2);
     main ()
 

@@ -7,8 +7,11 @@
      4 to 6  n rows (4 bytes: 1 if they hold ids; relfrozenxid; relminmxid) by the scan, or the kernel scalar or avx2. Numbers: the
              starts and the last_sanes, XID before MultiXactId
      7, 8    the decision, and that of one comparison. Numbers: stored, minimum, last_sane of XIDs, then of MultiXactIds
+     9, 10   a call of the function as it is, and with the patch. n is 9: 1 if the syscache has the row, then four pairs, XID
+             before MultiXactId: what the syscache has, what is stored, the minima, the last_sanes
    Out: tag (1 byte), two numbers (4 each). Tag 0: the minimum, or minima, or decisions; 1, 2: the place of an XID, or of a
-   MultiXactId, that lies in the future. All little-endian. *)
+   MultiXactId, that lies in the future. Of a call three such: what is stored; what is passed on, with tag 1 if it gave up;
+   whether the row was written and whether its lock was taken. All little-endian. *)
 
 open Datfrozenxid_proved
 
@@ -60,6 +63,16 @@ let decide operation a =
   let need = if operation = 7 then need_update else need_update_by_age in
   reply 0 (Bool.to_int (need Xids a.(0) a.(1) a.(2))) (Bool.to_int (need Multis a.(3) a.(4) a.(5)))
 
+let call operation =
+  let bytes = block 36 in
+  let pair i = { xid = number bytes (4 * i); multi = number bytes (4 * (i + 1)) } in
+  let cached = if number bytes 0 = 1 then Some (pair 1) else None in
+  let dat = pair 3 and minima = pair 5 and sane = pair 7 in
+  let outcome = if operation = 9 then update dat minima sane else update_patched cached dat minima sane in
+  reply 0 outcome.stored.xid outcome.stored.multi;
+  (match outcome.passed with Some p -> reply 0 p.xid p.multi | None -> reply 1 0 0);
+  reply 0 (Bool.to_int outcome.dirty) (Bool.to_int outcome.locked)
+
 let rec serve () =
   match block 29 with
   | exception End_of_file -> ()
@@ -68,7 +81,8 @@ let rec serve () =
       let a = Array.init 6 (fun i -> number head (5 + (4 * i))) in
       if operation < 4 then on_array operation n a.(0) a.(1) a.(2)
       else if operation < 7 then on_rows operation n a.(0) a.(1) a.(2) a.(3)
-      else decide operation a;
+      else if operation < 9 then decide operation a
+      else call operation;
       serve ()
 
 let () =

@@ -4,26 +4,47 @@
    In:  0 pages slots                       a new cache
         1 page                              Write
         2 page                              Load
-        3 page slot works                   ToSsd
+        3 page slot works                   ToSsd; works is 1, or what is there of a write that failed: 0 nothing, 2 a
+                                            part, 3 the whole
         4 page                              Drop
         5 slot                              DropSlot
-        6 ssd_works syncs n m ...           WriteBack, Written: n pages that were asked for, those whole, those in part;
-                                            each list after its length
-        7 slots                             WriteBack, Scrubbed
-        8 loses_ssd ...                     Crash: for each page what was left, and for each slot 0, or 1, page, contents
-                                            and dirty
-        9                                   Fsync
-   Out: the answer (1; of an fsync 0 if it failed), and for each page what a read gives (-1: nothing) and whether it is
-        dirty. A crash that may not leave what it is said to have left ends the program. *)
+        6 ssd_works syncs n m ...           WriteBack, Taken: n pages that were asked for, those whole, those in part;
+                                            each list after its length; syncs is 1, 0 if the store's sync failed, 2 if
+                                            it was not tried
+        7 slots [lands forgets]             WriteBack, NotTaken: whether the control file has the nonce, and whether the
+                                            SSD's sync has failed; without the two: no, and yes
+        8 loses_ssd ...                     PowerLoss and a mount that works: for each page what was left, and for each
+                                            slot 0, or 1, page, contents and dirty
+        9                                   Fsync, Taken with an SSD that works
+        10 slots [lands forgets]            Fsync, NotTaken, as 7
+        11                                  Fsync, Taken with an SSD that fails, and the control file told
+        12                                  Kill
+        13 loses_ssd ...                    PowerLoss alone, as 8
+        14 store_syncs reads_super in_doubt super_lands super_works control_lands control_works n m ...
+                                            Mount: n slots that it does not take over, and m pages that it writes
+                                            again; each list after its length
+   Out: the answer (1; of an fsync 0 if it failed, of a mount 0 if it was refused), and for each page what a read gives
+        (-1: nothing) and whether it is dirty. What a crash may not leave, and a step that the theorems do not assume, end
+        the program.
+
+   Nonces are drawn in order. Of two slots of a page the mount of 8 takes over the one with the larger contents, the first
+   of these: the code goes by versions. After a failed sync the kernel forgets: that leaves most to a power loss. *)
 
 open Tiercache_proved
 
 exception Impossible_crash
+exception Not_assumed
 
-let rec index_of what list n =
+let drawn = ref 1
+
+let draw () =
+  incr drawn;
+  !drawn
+
+let rec index_of fits list n =
   match list with
   | [] -> raise Impossible_crash
-  | first :: rest -> if first = what then n else index_of what rest (n + 1)
+  | first :: rest -> if fits first then n else index_of fits rest (n + 1)
 
 let rec take n list =
   match (n, list) with
@@ -33,12 +54,13 @@ let rec take n list =
       (first :: taken, rest)
   | _, [] -> failwith "a line is too short"
 
-let lists3 numbers =
-  let next = function n :: rest -> take n rest | [] -> failwith "a line is too short" in
-  let first, rest = next numbers in
-  let second, rest = next rest in
-  let third, _ = next rest in
-  (first, second, third)
+let rec lists n numbers =
+  match (n, numbers) with
+  | 0, _ -> []
+  | _, length :: rest ->
+      let taken, rest = take length rest in
+      taken :: lists (n - 1) rest
+  | _, [] -> failwith "a line is too short"
 
 (* What the crash left on each slot. *)
 let rec slots_of = function
@@ -48,28 +70,99 @@ let rec slots_of = function
       Some { slot_page = page; slot_contents = contents; slot_dirty = dirty = 1 } :: slots_of rest
   | _ -> failwith "a line is too short"
 
-let crash state loses numbers =
+let generation = ref { mark_id = 1; mark_nonce = 1 }
+
+let power_loss state loses numbers =
+  (* A superblock and a control file that go together, if there are such. *)
+  let told = state.control_of.control_may and blocks = state.ssd_of.super_may in
+  let goes = function Some b -> List.mem (Some b.super_mark) told | None -> false in
+  let u = if List.exists goes blocks then index_of goes blocks 0 else 0 in
+  let c =
+    match List.nth blocks u with
+    | Some b when goes (Some b) ->
+        generation := b.super_generation;
+        index_of (( = ) (Some b.super_mark)) told 0
+    | _ -> 0
+  in
   let left, rest = take state.pages numbers in
   let kept = Array.of_list (slots_of rest) in
-  let keeps page = index_of (List.nth left page) (state.store_may page) 0 in
-  let slot i = if loses then 0 else index_of kept.(i) (state.disk_may i) 0 in
+  let keeps page = index_of (( = ) (List.nth left page)) (state.store_of.store_may page) 0 in
+  (* A slot without anything that counts may have been lost: that is pick 0. *)
+  let left_there i w = valid !generation w = kept.(i) in
+  let slot i = if loses || kept.(i) = None then 0 else 1 + index_of (left_there i) (state.ssd_of.disk_may i) 0 in
   List.iteri (fun page _ -> ignore (keeps page)) left;
   Array.iteri (fun i _ -> ignore (slot i)) kept;
-  run_step state (Crash (loses, keeps, slot))
+  PowerLoss (loses, keeps, slot, u, c)
+
+(* The newest of the slots that hold a page, the first of these. *)
+let newest state i =
+  let found j = valid !generation (state.ssd_of.disk j) in
+  match found i with
+  | None -> false
+  | Some e ->
+      let better j =
+        match found j with
+        | Some d -> d.slot_page = e.slot_page && (d.slot_contents > e.slot_contents || (d.slot_contents = e.slot_contents && j < i))
+        | None -> false
+      in
+      not (List.exists better (List.init state.slots Fun.id))
+
+(* A mount whose operations all work. *)
+let working state =
+  let nonce = draw () in
+  let other_nonce = draw () in
+  { new_id = 1; nonce; other_nonce; again = []; store_syncs = true; store_forgets = true; reads_super = true;
+    in_doubt = false; takes = newest state; super_lands = true; super_works = true; control_lands = true;
+    control_works = true }
+
+(* A step, and an answer to it. *)
+let take_step state step answer =
+  if not (assumed state step) then raise Not_assumed;
+  let after = run_step state step in
+  if after.cache_of.up then generation := after.cache_of.generation;
+  (after, answer after)
+
+let run state step = take_step state step (fun _ -> true)
+let fsync state taking = take_step state (Fsync taking) (fun _ -> snd (do_fsync state taking))
+let is_up after = after.cache_of.up
+let not_taken n = function
+  | [ lands; forgets ] -> NotTaken (n, forgets = 1, lands = 1, draw ())
+  | _ -> NotTaken (n, true, false, draw ())
+
+let landing = function 2 -> Torn | 3 -> Whole | _ -> Nothing
 
 let step state = function
-  | [ 0; pages; slots ] -> (start pages slots, true)
-  | [ 1; page ] -> (run_step state (Write page), true)
-  | [ 2; page ] -> (run_step state (Load page), true)
-  | [ 3; page; slot; works ] -> (run_step state (ToSsd (page, slot, works = 1)), true)
-  | [ 4; page ] -> (run_step state (Drop page), true)
-  | [ 5; slot ] -> (run_step state (DropSlot slot), true)
+  | [ 0; pages; slots ] ->
+      drawn := 1;
+      (start pages slots, true)
+  | [ 1; page ] -> run state (Write page)
+  | [ 2; page ] -> run state (Load page)
+  | [ 3; page; slot; works ] -> run state (ToSsd (page, slot, works = 1, landing works))
+  | [ 4; page ] -> run state (Drop page)
+  | [ 5; slot ] -> run state (DropSlot slot)
   | 6 :: ssd_works :: syncs :: numbers ->
-      let asked, whole, part = lists3 numbers in
-      (do_write_back state asked (ssd_works = 1) (Written (whole, part, syncs = 1)), true)
-  | [ 7; n ] -> (do_write_back state [] false (Scrubbed n), true)
-  | 8 :: loses :: numbers -> (crash state (loses = 1) numbers, true)
-  | [ 9 ] -> do_fsync state
+      let taking = Taken (ssd_works = 1, draw ()) in
+      (match lists 3 numbers with
+      | [ asked; whole; part ] -> run state (WriteBack (asked, taking, whole, part, syncs = 1, syncs = 0))
+      | _ -> failwith "a line is too short")
+  | 7 :: n :: rest -> run state (WriteBack ([], not_taken n rest, [], [], false, false))
+  | 8 :: loses :: numbers ->
+      let lost, _ = run state (power_loss state (loses = 1) numbers) in
+      take_step lost (Mount (working lost)) is_up
+  | [ 9 ] -> fsync state (Taken (true, draw ()))
+  | 10 :: n :: rest -> fsync state (not_taken n rest)
+  | [ 11 ] -> fsync state (Taken (false, draw ()))
+  | [ 12 ] -> run state Kill
+  | 13 :: loses :: numbers -> run state (power_loss state (loses = 1) numbers)
+  | 14 :: store_syncs :: reads_super :: in_doubt :: super_lands :: super_works :: control_lands :: control_works :: numbers ->
+      let is n = n = 1 in
+      let left, again = match lists 2 numbers with [ a; b ] -> (a, b) | _ -> failwith "a line is too short" in
+      let mount =
+        { (working state) with again; store_syncs = is store_syncs; reads_super = is reads_super; in_doubt = is in_doubt;
+          takes = (fun i -> not (List.mem i left)); super_lands = is super_lands; super_works = is super_works;
+          control_lands = is control_lands; control_works = is control_works }
+      in
+      take_step state (Mount mount) is_up
   | _ -> failwith "no such step"
 
 (* The state's functions would grow with each step: they become arrays. *)
@@ -78,16 +171,18 @@ let frozen n f =
   fun i -> a.(i)
 
 let freeze s =
+  let c = s.cache_of and d = s.ssd_of and t = s.store_of in
   {
     s with
-    memory = frozen s.pages s.memory;
-    held = frozen s.slots s.held;
-    stale = frozen s.slots s.stale;
-    disk = frozen s.slots s.disk;
-    disk_may = frozen s.slots s.disk_may;
-    store = frozen s.pages s.store;
-    store_may = frozen s.pages s.store_may;
-    unsynced = frozen s.pages s.unsynced;
+    cache_of =
+      { c with memory = frozen s.pages c.memory; held = frozen s.slots c.held; stale = frozen s.slots c.stale };
+    ssd_of = { d with disk = frozen s.slots d.disk; disk_may = frozen s.slots d.disk_may };
+    store_of =
+      {
+        store = frozen s.pages t.store;
+        store_may = frozen s.pages t.store_may;
+        unsynced = frozen s.pages t.unsynced;
+      };
   }
 
 let reply state answer =

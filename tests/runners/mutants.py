@@ -4,9 +4,11 @@
 python -m tests.runners.mutants --cflags FLAGS --isa LEVEL=FLAGS ... [--stem STEM] [--only NAME] [--one-in N]
 
 Reads tests/<stem>/mutants.toml. For each mutant the changed file, and what includes it, is compiled to
-build/mutants/<stem>/<name>/ and linked with the objects of the ordinary build (build/obj) to a binding of its own. The
-test runs against that. A mutant is killed if the test fails, if the process crashes, or if it takes far more CPU time
-than the control. The control, the same test on the ordinary build, must pass; a test that does not exist is an error.
+build/mutants/<stem>/<name>/ and linked with the objects of the ordinary build (build/obj) to a binding of its own. A
+changed Python module of the binding lies there in a copy of its package, beside the ordinary binding. The test runs
+against that. A mutant is killed if the test fails, if the process crashes, if it takes far more CPU time than the
+control, or if it waits for ever. The control, the same test on the ordinary build, must pass; a test that does not
+exist is an error.
 
 A mutant is skipped, with the reason, if this CPU cannot run its file or its test.
 """
@@ -39,6 +41,7 @@ OBJECTS = Path("build/obj")
 UNCHANGED = Path("build/ffi")
 BINDING = Path("build/ffi-src/_pgquern.o")
 FFI = "_pgquern.abi3.so"
+PYTHON = Path("ffi/pgquern")
 CONTROL_CPU = 3600
 """CPU seconds after which a control hangs."""
 CONTROL_EXAMPLES = 50
@@ -73,13 +76,11 @@ class Compiler:
         levels = ["none", *self.isa]
         return bool(self.level(file)) and levels.index(self.level(file)) > levels.index(cpu())
 
-    def compile(self, source: Path, include: Path, target: Path) -> None:
-        """Compiles one source, headers in `include` first. Warnings are no errors: a mutant may leave things unused."""
+    def command(self, source: Path, include: Path, target: Path) -> list[str]:
+        """What compiles one source, headers in `include` first. The target's folder is made."""
         flags = self.isa.get(self.level(source.name), [])
         target.parent.mkdir(parents=True, exist_ok=True)
-        subprocess.run(
-            ["gcc", f"-I{include}", *self.cflags, *flags, "-w", "-c", str(source), "-o", str(target)], check=True
-        )
+        return ["gcc", f"-I{include}", *self.cflags, *flags, "-c", str(source), "-o", str(target)]
 
 
 def sources_with(file: str) -> list[str]:
@@ -100,12 +101,20 @@ def build(mutant: Mutant, folder: Path, compiler: Compiler) -> None:
     changed = folder / SOURCES / mutant.file
     changed.parent.mkdir(parents=True)
     changed.write_text(mutant.source(SOURCES))
+    if mutant.file.endswith(".py"):
+        package = folder / PYTHON.name
+        shutil.copytree(SOURCES / PYTHON, package, ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copy(changed, package)
+        shutil.copy(UNCHANGED / FFI, folder)
+        return
     names = (str(source.relative_to(SOURCES).with_suffix(".o")) for source in SOURCES.rglob("*.c"))
     objects = {name: OBJECTS / name for name in names}
     for source in sources_with(mutant.file):
         name = str(Path(source).with_suffix(".o"))
         objects[name] = folder / "obj" / name
-        compiler.compile(changed if source == mutant.file else SOURCES / source, folder / SOURCES, objects[name])
+        origin = changed if source == mutant.file else SOURCES / source
+        # Warnings are no errors: a mutant may leave things unused.
+        subprocess.run([*compiler.command(origin, folder / SOURCES, objects[name]), "-w"], check=True)
     subprocess.run(["gcc", "-shared", BINDING, *objects.values(), "-o", folder / FFI], check=True)
 
 

@@ -2,14 +2,16 @@
 """Runs a pytest node against a binding of one's choice, each time in a fresh process.
 
 The processes are forked from a server that has imported the heavy modules already: to start one takes a tenth of what
-`python -m pytest` takes. What limits a run is its own CPU time, never the clock: a busy machine changes no verdict.
+`python -m pytest` takes. What limits a run is its own CPU time: too much of it, or next to none for minutes, as of a
+thread that waits for ever. A busy machine changes no verdict.
 """
 
 import os
 import resource
 import signal
 import sys
-from collections.abc import Sequence
+import time
+from collections.abc import Collection, Generator, Mapping, Sequence
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -23,6 +25,10 @@ HEAVY = ("pytest", "hypothesis.stateful", "_hypothesis_pytestplugin", "numpy", "
 CRASHES = {signal.SIGSEGV, signal.SIGBUS, signal.SIGABRT, signal.SIGILL, signal.SIGFPE}
 MISSING = pytest.ExitCode.USAGE_ERROR
 FAILED = "a test failed"
+ASLEEP = "asleep"
+PATIENCE = 120.0
+"""Seconds in which a run must use AWAKE seconds of CPU time: fifty processes on a core leave each twice as much."""
+AWAKE = 1.0
 OPTIONS = ("-x", "-q", "--no-header", "--disable-warnings", "-p", "no:cacheprovider")
 
 
@@ -37,11 +43,17 @@ class Ended(NamedTuple):
     """Why the last test that was skipped was skipped."""
     cpu: float
     """CPU seconds; 0 if a signal ended the process."""
+    seconds: dict[str, float]
+    """CPU seconds of each test, set-up and all; empty if a signal ended the process."""
     output: str
+    asleep: bool = False
+    """The run used no CPU time any more, and was ended."""
 
     @property
     def killed(self) -> str:
-        """What killed the mutant: a test that failed, a crash, or an endless loop. Empty if it survived."""
+        """What killed the mutant: a test that failed, a crash, an endless loop or wait. Empty if it survived."""
+        if self.asleep:
+            return ASLEEP
         if self.code == pytest.ExitCode.TESTS_FAILED:
             return FAILED
         if -self.code == signal.SIGXCPU:
@@ -52,9 +64,13 @@ class Ended(NamedTuple):
 class Plugin:
     """A pytest plugin that keeps each test's outcome, and has Hypothesis stop at the first example that fails."""
 
-    def __init__(self, max_examples: int | None) -> None:
+    def __init__(self, max_examples: int | None, limits: Mapping[str, int], without: Collection[str]) -> None:
         self.max_examples = max_examples
+        self.limits = limits
+        self.without = without
+        self.order = {node: place for place, node in enumerate(limits)}
         self.outcomes: dict[str, str] = {}
+        self.seconds: dict[str, float] = {}
         self.skipped = ""
 
     @pytest.hookimpl(trylast=True)
@@ -66,6 +82,21 @@ class Plugin:
             profile = settings(profile, max_examples=self.max_examples)
         settings.register_profile("mutants", profile)
         settings.load_profile("mutants")
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        items[:] = [item for item in items if item.nodeid not in self.without]
+        items.sort(key=lambda item: self.order.get(item.nodeid, len(self.order)))
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, object, object]:
+        before = time.process_time()
+        if item.nodeid in self.limits:
+            hard = resource.getrlimit(resource.RLIMIT_CPU)[1]
+            resource.setrlimit(resource.RLIMIT_CPU, (min(hard, int(before) + self.limits[item.nodeid]), hard))
+        ended = yield
+        self.seconds[item.nodeid] = time.process_time() - before
+        return ended
 
     @pytest.hookimpl
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
@@ -80,7 +111,16 @@ def preload(modules: Sequence[str]) -> None:
     CONTEXT.set_forkserver_preload([*HEAVY, *modules])
 
 
-def child(node: str, binding: Path, cpu_limit: int, max_examples: int | None, log: Path, report: Connection) -> None:
+def child(
+    chosen: Sequence[str],
+    paths: str,
+    cpu_limit: int,
+    max_examples: int | None,
+    limits: Mapping[str, int],
+    without: Collection[str],
+    log: Path,
+    report: Connection,
+) -> None:
     """What the new process does."""
     file = os.open(log, os.O_CREAT | os.O_WRONLY | os.O_TRUNC)
     os.dup2(file, 1)
@@ -91,27 +131,65 @@ def child(node: str, binding: Path, cpu_limit: int, max_examples: int | None, lo
     os.environ.pop("PGQUERN_RESULT", None)
     if "_pgquern" in sys.modules:
         raise RuntimeError("a binding is loaded already; the modules that the server imports must not import it")
-    plugin = Plugin(max_examples)
-    code = pytest.main([*OPTIONS, "-o", f"pythonpath=. csrc/ffi {binding}", node], plugins=[plugin])
+    plugin = Plugin(max_examples, limits, without)
+    code = pytest.main([*OPTIONS, "-o", f"pythonpath={paths}", *chosen], plugins=[plugin])
     usage = resource.getrusage(resource.RUSAGE_SELF)
-    report.send((int(code), plugin.outcomes, plugin.skipped, usage.ru_utime + usage.ru_stime))
+    report.send((int(code), plugin.outcomes, plugin.skipped, usage.ru_utime + usage.ru_stime, plugin.seconds))
 
 
-def run(node: str, binding: Path, log: Path, cpu_limit: int, max_examples: int | None = None) -> Ended:
-    """Run a node against the binding in a folder.
+def cpu_seconds(pid: int) -> float:
+    """The CPU time of a process, all its threads, and the children that it has waited for; 0 if it has ended."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return 0.0
+    return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
+
+
+def falls_asleep(pid: int, report: Connection, patience: float) -> bool:
+    """Waits until the process reports or ends: False. True if it stops to use CPU time before."""
+    used = cpu_seconds(pid)
+    while not report.poll(patience):
+        before, used = used, cpu_seconds(pid)
+        if used - before < AWAKE:
+            return True
+    return False
+
+
+def run(
+    node: str | Sequence[str],
+    binding: Path,
+    log: Path,
+    cpu_limit: int,
+    max_examples: int | None = None,
+    patience: float = PATIENCE,
+    limits: Mapping[str, int] | None = None,
+    without: Collection[str] = (),
+    before: str = "",
+) -> Ended:
+    """Run a node, or several, against the binding in a folder.
 
     log: the file for what pytest prints. cpu_limit: CPU seconds. max_examples: of Hypothesis, None as the profile says.
+    patience: see PATIENCE. limits: CPU seconds of single tests; those run first, in that order. without: tests that are
+    left out. before: a folder whose modules take the place of the tree's.
     """
+    chosen = [node] if isinstance(node, str) else list(node)
+    paths = f"{before} . {binding} csrc/ffi".strip()
     log.parent.mkdir(parents=True, exist_ok=True)
+    log.write_text("")
     receiver, sender = CONTEXT.Pipe(duplex=False)
-    process = CONTEXT.Process(target=child, args=(node, binding, cpu_limit, max_examples, log, sender))
+    told = (chosen, paths, cpu_limit, max_examples, limits or {}, without, log, sender)
+    process = CONTEXT.Process(target=child, args=told)
     process.start()
     sender.close()
+    asleep = falls_asleep(process.pid or 0, receiver, patience)
+    if asleep:
+        process.kill()
     try:
-        code, outcomes, skipped, cpu = receiver.recv()
+        code, outcomes, skipped, cpu, seconds = receiver.recv()
     except EOFError:
         process.join()
-        code, outcomes, skipped, cpu = process.exitcode, {}, "", 0.0
+        code, outcomes, skipped, cpu, seconds = process.exitcode, {}, "", 0.0, {}
     process.join()
     receiver.close()
-    return Ended(code, outcomes, skipped, cpu, log.read_text(errors="replace"))
+    return Ended(code, outcomes, skipped, cpu, seconds, log.read_text(errors="replace"), asleep)

@@ -51,3 +51,20 @@ mutants: kernels $(SETUP)/python.stamp ## break one line of a kernel at a time; 
 
 mutants-sample: kernels $(SETUP)/python.stamp ## the same for one mutant in ONE_IN=4 (1 minute a stem)
 	@$(RUN_MUTANTS) --one-in $(ONE_IN)
+
+# ---- broken drivers: the programs around the extracted proofs, changed one at a time -------------
+.PHONY: mutants-drivers
+mutants-drivers: kernels oracle $(SETUP)/python.stamp ## break the programs around the extracted proofs; the tests that ask them must fail (1 minute)
+	@$(PY) -m tests.runners.drivers --stem '$(STEM)' $(ONLY:%=--only %)
+
+# Changes that a machine makes, of kernels and oracles alike. NUMBER: of each row, the same ones each time.
+NUMBER ?= 150
+RUN_MUTANTS_ALL = PGQUERN_PROFILE=brief $(PY) -m tests.runners.mutants_all --stem '$(STEM)' --cflags '$(CFLAGS_KERNEL)' --world '$(CFLAGS_WORLD)' $(foreach level,$(LEVELS),--isa '$(level)=$(ISA_$(level))')
+
+.PHONY: mutants-all mutants-all-sample
+mutants-all: kernels $(EXTRACTED) $(OBJECTS_WORLD) $(SETUP)/python.stamp ## a machine changes one line at a time, of kernels and oracles: a test must fail, or survivors.toml say why not; NUMBER=150 a row
+	@$(RUN_MUTANTS_ALL) --number $(NUMBER)
+
+# What survivors.toml lists is not tried here.
+mutants-all-sample: kernels $(EXTRACTED) $(OBJECTS_WORLD) $(SETUP)/python.stamp ## the first ten changes of a row (20 s a stem)
+	@$(RUN_MUTANTS_ALL) --number 10 --trust

@@ -1,0 +1,373 @@
+# SPDX-License-Identifier: PostgreSQL
+"""Runs a row's tests against one-line changes of its kernels and of its oracle that a machine has made.
+
+python -m tests.runners.mutants_all --cflags FLAGS --world FLAGS --isa LEVEL=FLAGS ... [--stem STEM] [--number N]
+
+A change that the build refuses, or that compiles to the same code as the original or as a change before it, is dropped.
+Each of the N that are left is tried, until one kills it, by
+
+- the tests that tests/<stem>/mutants.toml names for changes of the same file, and for the oracle by its own tests,
+- all of test_kernels*.py and test_extracted.py,
+- a few seeds of the row's world, if it has one and C was changed.
+
+What survives must stand in tests/<stem>/survivors.toml with a reason. What stands there and is killed is an error.
+The limits of CPU time are multiples of what the unchanged sources need, for each test.
+"""
+
+import shlex
+import shutil
+import subprocess
+import time
+import zlib
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+import click
+import pytest
+from rich.table import Table
+
+from tests.runners import changes, nodes
+from tests.runners.changes import Change
+from tests.runners.mutants import (
+    BINDING,
+    CONTROL_CPU,
+    CONTROL_EXAMPLES,
+    FFI,
+    OBJECTS,
+    SOURCES,
+    UNCHANGED,
+    Compiler,
+    cpu,
+    sources_with,
+)
+from tools import environment, mutants, results
+from tools.mutants import Mutant
+from tools.progress import bar, console
+from tools.rows import with_cell
+
+ROOT = Path("build/mutants-all")
+WORLD_OBJECTS = Path("build/obj-world")
+SEEDS = 50
+"""Of the world."""
+CPU_LEAST, CPU_TIMES = 20, 60
+"""A test may use 20 CPU seconds, and 60 times what the control has used, which tries fewer examples."""
+STATUS = {"killed": "passed", "reason": "passed", "survived": "failed", "stale": "failed", "skipped": "skipped"}
+
+
+@dataclass(frozen=True)
+class Built:
+    """A change that compiles, to code of its own."""
+
+    change: Change
+    folder: Path
+    objects: dict[str, Path]
+    """The objects that differ from the ordinary ones, by source under csrc/; none for a change of the oracle."""
+
+
+@dataclass
+class Row:
+    """A row, and what of it has been looked at so far."""
+
+    stem: str
+    plain: Compiler
+    world: Compiler
+    dropped: dict[str, Counter[str]] = field(default_factory=lambda: {"C": Counter(), "oracle": Counter()})
+    """By layer: how many changes were refused, equivalent, or duplicates."""
+    kills: Counter[tuple[str, str]] = field(default_factory=Counter)
+    """How often a test has killed a change of a file: the best come first."""
+    controls: dict[str, nodes.Ended] = field(default_factory=dict)
+    controlling: Lock = field(default_factory=Lock)
+    compiling: Lock = field(default_factory=Lock)
+    """Held while what all changes share is made."""
+
+    @property
+    def root(self) -> Path:
+        return ROOT / self.stem
+
+    @cached_property
+    def near(self) -> dict[str, list[str]]:
+        """The tests that mutants.toml names, by the changed file."""
+        found: dict[str, list[str]] = {}
+        for mutant in mutants.load(Path("tests", self.stem, "mutants.toml"), Mutant):
+            found.setdefault(f"csrc/{mutant.file}", []).append(mutant.killed_by)
+        every = [killer for killers in found.values() for killer in killers]
+        most = [killer for killer, _ in Counter(every).most_common(8)]
+        own = Path("tests", self.stem, "test_oracle.py")
+        named = {file: list(dict.fromkeys(found.get(file, most))) for file in changes.files(self.stem)}
+        named[f"ref/{self.stem}.py"] = [*([str(own)] if own.exists() else []), *most]
+        return named
+
+    @cached_property
+    def every(self) -> list[str]:
+        """All fast tests of the row's kernels."""
+        folder = Path("tests", self.stem)
+        return [*map(str, sorted(folder.glob("test_kernels*.py"))), *map(str, folder.glob("test_extracted.py"))]
+
+    def control(self, chosen: Sequence[str]) -> nodes.Ended:
+        """Runs tests on the unchanged sources, once, where they must pass."""
+        name = f"{zlib.crc32(repr(chosen).encode()):08x}"
+        with self.controlling:
+            if name not in self.controls:
+                ended = nodes.run(chosen, UNCHANGED, self.root / f"{name}.log", CONTROL_CPU, CONTROL_EXAMPLES)
+                if ended.code != 0:
+                    raise click.ClickException(f"{self.stem} does not pass unchanged:\n{ended.output[-3000:]}")
+                self.controls[name] = ended
+        return self.controls[name]
+
+    def limits(self, control: nodes.Ended, file: str) -> dict[str, int]:
+        """CPU seconds of each test: those first that have killed changes of this file, then the short ones."""
+        order = sorted(control.seconds, key=lambda node: (-self.kills[file, node], control.seconds[node]))
+        return {node: int(CPU_LEAST + CPU_TIMES * control.seconds[node]) for node in order}
+
+    def compile(self, compiler: Compiler, change: Change, folder: Path) -> dict[str, Path] | None:
+        """The objects of what the change concerns; None if the build refuses it, warnings included."""
+        file = change.file.removeprefix("csrc/")
+        changed = folder / change.file
+        changed.parent.mkdir(parents=True, exist_ok=True)
+        changed.write_text(change.text())
+        made = {}
+        for source in sources_with(file):
+            origin = changed if source == file else SOURCES / source
+            made[source] = folder / "obj" / Path(source).with_suffix(".o")
+            if subprocess.run(compiler.command(origin, folder / SOURCES, made[source]), capture_output=True).returncode:
+                return None
+        return made
+
+    def original(self, source: str) -> bytes:
+        """The object of an unchanged source."""
+        target = self.root / "original" / Path(source).with_suffix(".o")
+        with self.compiling:
+            if not target.exists():
+                subprocess.run(self.plain.command(SOURCES / source, SOURCES, target), check=True)
+        return target.read_bytes()
+
+    def code(self, built: Built) -> list[str | bytes]:
+        """What tells two changes apart: their object code, or what Python makes of them."""
+        if built.objects:
+            return [path.read_bytes() for path in built.objects.values()]
+        return [changes.meaning(built.change.text()) or ""]
+
+    def build(self, change: Change) -> Built | str:
+        """The change, compiled; or why it is dropped."""
+        folder = self.root / f"{change.rank:08x}"
+        shutil.rmtree(folder, ignore_errors=True)
+        if change.layer == "oracle":
+            meant = changes.meaning(change.text())
+            if meant is None:
+                return "refused"
+            if meant == changes.meaning(Path(change.file).read_text()):
+                return "equivalent"
+            shutil.copytree("ref", folder / "ref", ignore=shutil.ignore_patterns("__pycache__"))
+            (folder / change.file).write_text(change.text())
+            return Built(change, folder, {})
+        made = self.compile(self.plain, change, folder)
+        if made is None:
+            return "refused"
+        if all(path.read_bytes() == self.original(source) for source, path in made.items()):
+            return "equivalent"
+        built = Built(change, folder, made)
+        return built if self.links(built) else "refused"
+
+    def sample(self, number: int, pool: ThreadPoolExecutor) -> Iterator[Built]:
+        """The first `number` changes that are left, in the order of the samples. Counts those that are dropped."""
+        seen: set[tuple[str, int]] = set()
+        waiting = iter(changes.of_row(self.stem))
+        while number and (batch := [change for change, _ in zip(waiting, range(8), strict=False)]):
+            for change, built in zip(batch, pool.map(self.build, batch), strict=True):
+                if not number:
+                    break
+                fate = built if isinstance(built, str) else ""
+                if isinstance(built, Built):
+                    mark = change.file, hash(tuple(self.code(built)))
+                    fate = "duplicate" if mark in seen else ""
+                    seen.add(mark)
+                if fate or isinstance(built, str):
+                    self.dropped[change.layer][fate] += 1
+                    shutil.rmtree(self.root / f"{change.rank:08x}", ignore_errors=True)
+                    continue
+                number -= 1
+                yield built
+
+    def links(self, built: Built) -> bool:
+        """Whether the change's binding can be linked; it then lies in the change's folder."""
+        names = (str(source.relative_to(SOURCES)) for source in SOURCES.rglob("*.c"))
+        objects = {name: OBJECTS / Path(name).with_suffix(".o") for name in names} | built.objects
+        command = ["gcc", "-shared", str(BINDING), *map(str, objects.values()), "-o", str(built.folder / FFI)]
+        return subprocess.run(command, capture_output=True).returncode == 0
+
+    def tests(self, built: Built) -> str:
+        """Which test kills the change, or how it ends; empty if none does."""
+        file = built.change.file
+        binding, before = (built.folder, "") if built.objects else (UNCHANGED, str(built.folder))
+        passed: list[str] = []
+        for chosen in (self.near[file], self.every):
+            limits = self.limits(self.control(chosen), file)
+            log = built.folder / "log"
+            ended = nodes.run(chosen, binding, log, CONTROL_CPU, limits=limits, without=passed, before=before)
+            failed = next((node for node, outcome in ended.outcomes.items() if outcome == "failed"), "")
+            self.kills[file, failed] += 1
+            if ended.code == pytest.ExitCode.INTERRUPTED:
+                return "the tests cannot be imported"
+            if failed or ended.killed:
+                return failed or ended.killed
+            passed += ended.outcomes
+        return ""
+
+    def worlds(self, built: Built) -> str:
+        """Whether a few runs in the row's world kill the change."""
+        source = Path("tests", self.stem, "world.c")
+        if not source.exists() or not built.objects:
+            return ""
+        folder = built.folder / "world"
+        if (made := self.compile(self.world, built.change, folder)) is None:
+            return ""
+        harness = [self.harness(path) for path in [source, *sorted(Path("tests/world").glob("*.c"))]]
+        names = (str(path.relative_to(SOURCES)) for path in SOURCES.rglob("*.c"))
+        objects = {name: WORLD_OBJECTS / Path(name).with_suffix(".o") for name in names} | made
+        sanitize = "-fsanitize=address,undefined"
+        program = folder / "run"
+        subprocess.run(["gcc", sanitize, *harness, *objects.values(), "-pthread", "-o", program], check=True)
+        done = subprocess.run([program, "0", str(SEEDS)], capture_output=True)
+        return "world" if done.returncode else ""
+
+    def harness(self, source: Path) -> Path:
+        """An object of the world itself, which no change concerns; its calls are the real ones."""
+        target = self.root / "world" / source.with_suffix(".o").name
+        flags = [flag for flag in self.world.cflags if flag not in ("-include", "tests/world/interpose.h")]
+        with self.compiling:
+            if not target.exists():
+                subprocess.run(Compiler(flags, {}).command(source, SOURCES, target), check=True)
+        return target
+
+    def same_by_clang(self, built: Built) -> bool:
+        """Whether another compiler makes the same code of the change as of the original: then it changes nothing."""
+        for source in built.objects:
+            flags = [*self.plain.cflags, *self.plain.isa.get(self.plain.level(source), []), "-w", "-c", "-o", "-"]
+            changed = built.folder / SOURCES / source
+            here, there = (
+                subprocess.run(["clang", f"-I{include}", *flags, str(path)], capture_output=True)
+                for include, path in (
+                    (built.folder / SOURCES, changed if changed.exists() else SOURCES / source),
+                    (SOURCES, SOURCES / source),
+                )
+            )
+            if here.returncode or here.stdout != there.stdout:
+                return False
+        return bool(built.objects)
+
+    def judge(self, listed: Mapping[tuple[str, str, str, int], str], trusts: bool, built: Built) -> dict[str, Any]:
+        """Tries a change: an item of the results."""
+        start = time.monotonic()
+        change, why = built.change, listed.get(built.change.key, "")
+        by, verdict, reason = "", "reason", why
+        if self.plain.lacks(change.file):
+            verdict = "skipped"
+            reason = f"{change.file} needs {self.plain.level(change.file)}; this CPU's level is {cpu()}"
+        elif not (why and trusts):
+            by = self.tests(built) or self.worlds(built)
+            if by and why:
+                verdict, reason = "stale", f"{by} kills it; remove its entry from survivors.toml"
+            elif by:
+                verdict, reason = "killed", ""
+            elif not why and self.same_by_clang(built):
+                verdict = "equivalent"
+            elif not why and (lacks := self.control(self.every).skipped):
+                verdict, reason = "skipped", f"no test that can run here fails; of the others: {lacks}"
+            elif not why:
+                verdict, reason = "survived", "no test fails"
+        if verdict != "survived":
+            shutil.rmtree(built.folder)
+        item = {"name": change.name, "layer": change.layer, "verdict": verdict, "by": by, "reason": reason}
+        return item | {"status": STATUS.get(verdict, "passed"), "seconds": round(time.monotonic() - start, 2)}
+
+
+def counts(row: Row, items: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """A line for each layer: what became of the changes that were looked at."""
+    lines = []
+    for layer, dropped in row.dropped.items():
+        verdicts = Counter(item["verdict"] for item in items if item["layer"] == layer)
+        judged = verdicts["killed"] + verdicts["reason"] + verdicts["survived"] + verdicts["stale"]
+        lines.append(
+            {
+                "layer": layer,
+                "made": dropped.total() + verdicts.total(),
+                "refused": dropped["refused"],
+                "equivalent": dropped["equivalent"] + dropped["duplicate"] + verdicts["equivalent"],
+                "killed": verdicts["killed"],
+                "with_reason": verdicts["reason"] + verdicts["stale"],
+                "survived": verdicts["survived"],
+                "skipped": verdicts["skipped"],
+                "share": round(100 * verdicts["killed"] / judged, 1) if judged else None,
+            }
+        )
+    return lines
+
+
+def tell(row: Row, items: Sequence[dict[str, Any]], seconds: float) -> None:
+    """Print and write what became of a row's changes."""
+    lines = counts(row, items)
+    table = Table(*lines[0], title=f"{row.stem}: changes by a machine", title_justify="left")
+    for line in lines:
+        table.add_row(*("" if cell is None else str(cell) for cell in line.values()))
+    console().print(table)
+    killed, reason, survived = (sum(line[what] for line in lines) for what in ("killed", "with_reason", "survived"))
+    says = f"{len(items)} changes by a machine: {killed} killed, {reason} survive with a reason, {survived} without"
+    gcc = environment.first_line("gcc", "--version")
+    results.write("mutants-all", row.stem, items, says=says, seconds=seconds, tools={"gcc": gcc}, table=lines)
+    console().print(f"mutants-all {row.stem}: {says}, in {seconds:.0f} s", soft_wrap=True)
+
+
+def run(row: Row, number: int, trusts: bool, workers: int) -> list[dict[str, Any]]:
+    """Tries a sample of a row's changes."""
+    try:
+        listed = changes.survivors(row.stem)
+    except changes.ListError as error:
+        raise click.ClickException(str(error)) from error
+    shutil.rmtree(row.root, ignore_errors=True)
+    items = []
+    with bar(console()) as progress, ThreadPoolExecutor(workers) as pool:
+        task = progress.add_task(f"{row.stem}: changes", total=number)
+        chosen = list(row.sample(number, pool))
+        for item in pool.map(lambda built: row.judge(listed, trusts, built), chosen):
+            items.append(item)
+            progress.advance(task)
+            if item["status"] == "failed":
+                says = f"{item['verdict']}: {item['name']}\n  {item['reason']}"
+                progress.console.print(says, markup=False, soft_wrap=True)
+    return items
+
+
+@click.command()
+@click.option("--stem", default="", help="Only this row.")
+@click.option("--cflags", required=True, help="Compiler flags of the ordinary build.")
+@click.option("--world", required=True, help="Compiler flags of the world's build.")
+@click.option("--isa", multiple=True, help="LEVEL=FLAGS, lowest level first.")
+@click.option("--number", default=150, show_default=True, help="Changes of each row.")
+@click.option("--trust", is_flag=True, help="Do not try what survivors.toml lists.")
+@click.option("--jobs", default=2, show_default=True, help="At a time.")
+def main(stem: str, cflags: str, world: str, isa: Sequence[str], number: int, trust: bool, jobs: int) -> None:
+    """Try changes of each row's kernels and oracle that a machine has made."""
+    split = (entry.partition("=") for entry in isa)
+    levels = {name: shlex.split(flags) for name, _, flags in split}
+    failed = []
+    for name in with_cell("tests/{stem}/mutants.toml", stem):
+        start = time.monotonic()
+        row = Row(name, Compiler([*shlex.split(cflags), "-g0"], levels), Compiler(shlex.split(world), levels))
+        items = run(row, number, trust, jobs)
+        tell(row, items, time.monotonic() - start)
+        failed += [item["name"] for item in items if item["status"] == "failed"]
+    if failed:
+        raise click.ClickException(
+            f"{len(failed)} changes survive that tests/<stem>/survivors.toml does not list, or are listed and killed; "
+            "write a test that fails on each, or list it with the reason why none has to"
+        )
+
+
+if __name__ == "__main__":
+    main()
