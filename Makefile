@@ -32,12 +32,13 @@ $(SETUP)/%.stamp: .ci/apt-need
 	@.ci/apt-need $(APT_$*)
 	@touch $@
 
-$(SETUP)/python.stamp: requirements.lock .ci/apt-need
+$(SETUP)/python.stamp: requirements.lock requirements-alone.lock .ci/apt-need
 	@mkdir -p $(@D)
 	@.ci/apt-need $(APT_python) --have "$(PYTHON) -c 'import venv, ensurepip, sysconfig, os; assert os.path.exists(sysconfig.get_paths()[\"include\"] + \"/Python.h\")'"
 	@echo "set-up: Python environment in $(VENV) from requirements.lock (about 30 s)"
 	@$(PYTHON) -m venv --clear $(VENV)
 	@$(PY) -m pip install --quiet --disable-pip-version-check --require-hashes --only-binary :all: -r requirements.lock \
+	  && $(PY) -m pip install --quiet --disable-pip-version-check --require-hashes --only-binary :all: --no-deps -r requirements-alone.lock \
 	  || { echo "set-up failed: pip could not install requirements.lock; check the network and try 'make setup' again" >&2; exit 1; }
 	@touch $@
 
@@ -50,7 +51,7 @@ JOB = $(PY) -m tools.job $@ $(if $(STEM),--stem $(STEM))
 main: $(SETUP)/python.stamp ## models, proofs, a differential run, benchmarks, the report; STEM= narrows (8 minutes)
 	@$(PY) -m tools.job make $(if $(STEM),--stem $(STEM))
 
-test: $(SETUP)/python.stamp ## all tests, then the kernels under sanitizers, fuzzed, and broken on purpose; STEM= narrows (11 minutes)
+test: $(SETUP)/python.stamp ## all tests, then the kernels under sanitizers, fuzzed, and broken on purpose; STEM= narrows (16 minutes)
 	@$(JOB)
 
 ci: $(SETUP)/python.stamp ## what .ci/run runs after set-up: linters, all models, proofs, all tests and mutants (45 minutes)
