@@ -11,11 +11,11 @@ import pytest
 from _pgquern import ffi, lib
 from pgquern import compaction
 
-from ref.page import BLCKSZ, ErrorCode
+from ref.page import BLCKSZ, LP_NORMAL, LP_REDIRECT, MAX_HEAP_TUPLES_PER_PAGE, UNUSED, ErrorCode, LinePointer, build
 from tests import guarded
-from tests.compaction.agree import kernel
+from tests.compaction.agree import ORDERS, Outcome, kernel, oracle
 from tests.page.build import page_of
-from tests.page.shapes import random_shape
+from tests.page.shapes import MAX_LINE_POINTERS, random_shape
 from tests.tally import tally
 
 NAMES = [variant.name for variant in compaction.variants()]
@@ -87,6 +87,28 @@ def test_a_batch_of_adjacent_pages_stays_within_them(variant: str | None) -> Non
     assert unpack(status) == [(single.code, single.at) for single in singles]
     assert bytes(memory) == b"".join(single.page for single in singles)
     tally("compaction", "pages", len(pages))
+
+
+@pytest.mark.parametrize("variant", NAMES)
+@pytest.mark.parametrize("before", [UNUSED, LinePointer(1, LP_REDIRECT, 0)], ids=["unused", "redirected"])
+def test_nothing_is_left_of_the_page_before(variant: str, before: LinePointer) -> None:
+    """In a batch a kernel finds on its stack what its last page left there: here line pointers that are all alike."""
+    run = batch_of(variant)
+    order = ORDERS[compaction.variants()[NAMES.index(variant)].order]
+    all_alike = build([before] * MAX_LINE_POINTERS)
+    pages = [*pages_of(60), *(in_place(n) for n in (1, 8, 9, 16, 17, 226, MAX_HEAP_TUPLES_PER_PAGE))]
+    for truncate in (False, True):
+        buffers = [bytearray(p) for page in pages for p in (all_alike, page)]
+        status = statuses(len(buffers))
+        run(pointers_to(buffers), len(buffers), truncate, status)
+        found = [Outcome(*s, bytes(page)) for s, page in zip(unpack(status), buffers, strict=True)]
+        assert found[1::2] == [oracle(page, order, truncate) for page in pages]
+    tally("compaction", "pages", 4 * len(pages))
+
+
+def in_place(n: int) -> bytes:
+    """n tuples that need no move, and no other line pointer."""
+    return build([LinePointer(BLCKSZ - 24 * i, LP_NORMAL, 24) for i in range(1, n + 1)])
 
 
 @each_entry
