@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: PostgreSQL
-"""The figures of this CPU: bench/figures/CPU.md, for people, and CPU.json, all measured values.
+"""The figures of this CPU: bench/figures/CPU.md, for people, and CPU.json, the values of all configurations.
 
     python -m bench.figures      (after `make bench` and what else measures; 1 s)
 
@@ -8,7 +8,7 @@ count; anything else in build/results is named and left out. Exits 1 if nothing 
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -102,6 +102,30 @@ def markdown(found: Sequence[Result]) -> str:
     return "\n".join(lines).rstrip() + "\n"
 
 
+def rounded(value: Any) -> Any:
+    """Figures to four digits: the rest is noise."""
+    if isinstance(value, list):
+        return [rounded(part) for part in value]
+    return float(f"{value:.4g}") if isinstance(value, float) else value
+
+
+def flat(item: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """{"speedup": {"median": 2}} as {"speedup.median": 2}."""
+    found: dict[str, Any] = {}
+    for key, value in item.items():
+        found |= flat(value, f"{prefix}{key}.") if isinstance(value, Mapping) else {prefix + key: rounded(value)}
+    return found
+
+
+def compact(result: Mapping[str, Any]) -> dict[str, Any]:
+    """A result with its items as one table: `columns`, and a row of values for each item. Without the raw curves."""
+    items = [flat(item) for item in result["items"]]
+    columns = list(dict.fromkeys(key for item in items for key in item))
+    rows = [[item.get(column) for column in columns] for item in items]
+    rest = {key: value for key, value in result.items() if key not in ("items", "curves")}
+    return rest | {"columns": columns, "rows": rows}
+
+
 @click.command()
 def main() -> None:
     """Write the figures of this CPU."""
@@ -116,8 +140,8 @@ def main() -> None:
     FOLDER.mkdir(exist_ok=True)
     path = FOLDER / environment.cpu_slug()
     path.with_suffix(".md").write_text(markdown(found))
-    values = [result.model_dump(mode="json", exclude_defaults=True) for result in found]
-    path.with_suffix(".json").write_text(json.dumps(values) + "\n")
+    values = [compact(result.model_dump(mode="json", exclude_defaults=True)) for result in found]
+    path.with_suffix(".json").write_text(json.dumps(values, separators=(",", ":")) + "\n")
     click.echo(f"figures: {path}.md, {path}.json")
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: PostgreSQL
-"""Floors and targets of benchmarks are judged by intervals, so that noise breaks no floor."""
+"""Floors and targets of benchmarks are judged by intervals, so that noise breaks no floor. Figures as they are kept."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bench import goals
+from bench import figures, goals
 from bench.goals import Bound, Goals, Roles, Times
 
 ROOT = Path(__file__).parent.parent
@@ -101,3 +101,13 @@ def test_a_wrong_key_is_named(tmp_path: Path) -> None:
     path.write_text('quick = []\nroles = []\n[[floor]]\ntitel = "x"\nwhere = {}\nvariants = []\nat_least = 1\n')
     with pytest.raises(ValueError, match=r"floor\.0\.titel"):
         goals.load(path)
+
+
+def test_figures_are_one_table_a_result_without_raw_curves() -> None:
+    """An item may lack what another has; nested figures get names with dots."""
+    items = [{"name": "a", "ns": 1.234567, "speedup": {"median": 2}}, {"name": "b", "range": [1.00004, 12345.6]}]
+    assert figures.compact({"stem": "toy", "items": items, "curves": [1]}) == {
+        "stem": "toy",
+        "columns": ["name", "ns", "speedup.median", "range"],
+        "rows": [["a", 1.235, 2, None], ["b", None, None, [1.0, 12350.0]]],
+    }
