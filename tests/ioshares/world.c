@@ -34,13 +34,11 @@ enum {
 #define RING_COUNTS(X)                                                                                       \
     X(BY_URING), X(THREADS_IN_ITS_PLACE), X(GIVEN_UP), X(GIVEN_UP_IN_PART), X(FAILED_WAITS), X(TAKES_FEWER), \
         X(REFUSED)
-#define NAME(name) name
-#define TEXT(name) #name
-enum { COUNTS(NAME), RING_COUNTS(NAME) };
+enum { COUNTS(WORLD_NAME), RING_COUNTS(WORLD_NAME) };
 #if HAVE_LIBURING
-const char *const world_counts[] = {COUNTS(TEXT), RING_COUNTS(TEXT), NULL};
+const char *const world_counts[] = {COUNTS(WORLD_TEXT), RING_COUNTS(WORLD_TEXT), NULL};
 #else
-const char *const world_counts[] = {COUNTS(TEXT), NULL};
+const char *const world_counts[] = {COUNTS(WORLD_TEXT), NULL};
 #endif
 const unsigned world_steps = 4;
 

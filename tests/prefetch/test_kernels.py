@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: PostgreSQL
 """The C prefetcher against its definition: in random worlds as a whole, and step by step with all that each asks."""
 
-from collections.abc import Iterator
 from random import Random
 
-import pgquern.prefetch
 import pytest
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
@@ -12,7 +10,6 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition,
 from pgquern import PgquernError
 
 from ref.prefetch import MAIN_FORK, Event, Prefetcher, Record, Relation
-from tests.guarded import Arrays
 from tests.prefetch.kernel import KERNELS, KernelPrefetcher, state_of
 from tests.prefetch.properties import PROPERTIES
 from tests.prefetch.random_world import BLOCKS, EFFECTS, MOST, RELATIONS, random_world, reference
@@ -21,14 +18,6 @@ from tests.prefetch.world import World, replay
 from tests.tally import tally
 
 concurrencies = st.sampled_from([0, 1, 1, 2, 3, 8, 1000])
-
-
-@pytest.fixture(autouse=True, scope="module")
-def guarded_ends() -> Iterator[None]:
-    """Every array of the prefetcher, and every record, lies against memory that cannot be accessed."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(pgquern.prefetch, "new_array", Arrays().new)
-        yield
 
 
 # ---- whole worlds --------------------------------------------------------------------------------

@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: PostgreSQL
 """The C prefetcher at its ends: the least space, full tables, concurrencies and records that are refused."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from random import Random
 from typing import Any
 
-import pgquern.prefetch
 import pytest
 from _pgquern import ffi, lib
 from hypothesis import given, settings
@@ -14,20 +13,12 @@ from hypothesis import strategies as st
 from pgquern import PgquernError
 
 from ref.prefetch import DISTANCE_MULTIPLIER, BlockReference, Effect, Prefetcher, Record, Relation
-from tests.guarded import Arrays
 from tests.prefetch.kernel import KERNELS, KernelPrefetcher, state_of
 from tests.prefetch.random_world import MOST, RELATIONS, random_world
 from tests.prefetch.test_oracle import TABLE, cold
 from tests.prefetch.world import World, replay
 
 fewer = settings(max_examples=settings().max_examples // 4)
-
-
-@pytest.fixture(autouse=True, scope="module")
-def guarded_ends() -> Iterator[None]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(pgquern.prefetch, "new_array", Arrays().new)
-        yield
 
 
 def kernel(world: World, concurrency: int, begin: int = 1, **space: int) -> KernelPrefetcher:

@@ -16,12 +16,10 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
-import pgquern.prefetch
 import pytest
 from _pgquern import lib
 from pgquern.prefetch import BLCKSZ, Io, Replayed, ReplayError, Step, replay
 
-from tests.guarded import Arrays
 from tests.prefetch.files import VARIANTS, faults_of, files, page, skip_unless_it_runs
 from tests.prefetch.test_kernels_replay import ASYNCHRONOUS, Pages
 from tests.prefetch.trace.record import why_no_strace
@@ -35,13 +33,6 @@ ENDLESS = 20_000
 
 every = pytest.mark.parametrize("variant", VARIANTS)
 asynchronous = pytest.mark.parametrize("variant", ASYNCHRONOUS)
-
-
-@pytest.fixture(autouse=True, scope="module")
-def guarded_ends() -> Iterator[None]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(pgquern.prefetch, "new_array", Arrays().new)
-        yield
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,6 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-import pgquern.prefetch
 import pytest
 from _pgquern import ffi, lib
 from hypothesis import HealthCheck, given, settings
@@ -32,7 +31,6 @@ from ref.prefetch import (
     Record,
     Relation,
 )
-from tests.guarded import Arrays
 from tests.prefetch.files import VARIANTS, faults_of, files, page, skip_unless_it_runs
 from tests.prefetch.world import World
 from tests.tally import tally
@@ -47,13 +45,6 @@ blocks = st.tuples(st.just(0), st.integers(0, SIZES[0] - 1)) | st.tuples(st.just
 jobs = st.lists(blocks, max_size=80)
 concurrencies = st.sampled_from([0, 1, 2, 3, 10, 32])
 every = pytest.mark.parametrize("variant", VARIANTS)
-
-
-@pytest.fixture(autouse=True, scope="module")
-def guarded_ends() -> Iterator[None]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(pgquern.prefetch, "new_array", Arrays().new)
-        yield
 
 
 @pytest.fixture(scope="module")

@@ -23,13 +23,11 @@ enum { FILES = 2, BLOCKS = 10, PAGE = 8192, SECTOR = 512, ACCESSES = 160, VARIAN
 #define RING_COUNTS(X)                                                                                       \
     X(NO_DIRECT), X(SUBMITTED), X(GIVEN_UP), X(REPLAYED_WITHOUT_THE_RING), X(FAILED_WAITS), X(TAKES_FEWER),  \
         X(IN_FLIGHT_AT_A_REFUSAL)
-#define NAME(name) name
-#define TEXT(name) #name
-enum { COUNTS(NAME), RING_COUNTS(NAME) };
+enum { COUNTS(WORLD_NAME), RING_COUNTS(WORLD_NAME) };
 #if HAVE_LIBURING
-const char *const world_counts[] = {COUNTS(TEXT), RING_COUNTS(TEXT), NULL};
+const char *const world_counts[] = {COUNTS(WORLD_TEXT), RING_COUNTS(WORLD_TEXT), NULL};
 #else
-const char *const world_counts[] = {COUNTS(TEXT), NULL};
+const char *const world_counts[] = {COUNTS(WORLD_TEXT), NULL};
 #endif
 const unsigned world_steps = 5;
 

@@ -20,10 +20,8 @@ enum { THREADS = 4, CALLS = 10, CONTENTS = 256 };
         X(RECOVERY_FAILED), X(OPEN_FAILED), X(TORN), X(CHANGES), X(FLUSHES), X(WRITE_BACKS), X(CHECKPOINTS), \
         X(LOG_FULL), X(CALLS_FAILED), X(READS_CHECKED), X(READS_FAILED), X(WAITS_FOR_BYTES), X(SSD_LOST),    \
         X(TAKEN_OVER)
-#define NAME(name) name
-#define TEXT(name) #name
-enum { COUNTS(NAME) };
-const char *const world_counts[] = {COUNTS(TEXT), NULL};
+enum { COUNTS(WORLD_NAME) };
+const char *const world_counts[] = {COUNTS(WORLD_TEXT), NULL};
 const unsigned world_steps = 3;
 const unsigned world_weight = 4;
 
@@ -48,25 +46,6 @@ typedef struct row {
     unsigned working;
     bool ready;
 } row;
-
-/* ---- randomness of the system: from the seed ---- */
-
-static uint64_t system_random;
-
-ssize_t getrandom(void *bytes, size_t size, unsigned flags)
-{
-    (void)flags;
-    for (size_t i = 0; i < size; i++) {
-        system_random = system_random * UINT64_C(6364136223846793005) + 1442695040888963407u;
-        ((uint8_t *)bytes)[i] = (uint8_t)(system_random >> 56);
-    }
-    return (ssize_t)size;
-}
-
-int getentropy(void *bytes, size_t size)
-{
-    return getrandom(bytes, size, 0) < 0 ? -1 : 0;
-}
 
 /* ---- the files of the store ---- */
 
@@ -505,7 +484,6 @@ void *world_begin(world *w)
                                       PGQ_TORNPAGE_DOUBLE_WRITE};
     row *r = allocated(sizeof *r);
 
-    system_random = w->seed;
     r->world = w;
     r->config = (pgq_tornpage_config){protections[world_below(w, 4)], BLCKSZ, PAGES, AREA_SLOTS, LOG_BYTES};
     below_make(&r->below, w);

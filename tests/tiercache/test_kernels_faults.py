@@ -68,11 +68,21 @@ def fails_at(wanted: Operation) -> Callable[[Operation], bool]:
     return lambda operation: operation == wanted
 
 
-def after_power_loss(disk: Disk) -> TierCache:
+def after_power_loss(disk: Disk, **sizes: Any) -> TierCache:
     disk.lose_power(nothing)
     disk.heal()
     disk.broken = lambda _operation: False
-    return opened(disk)
+    return opened(disk, **sizes)
+
+
+def stays_after_an_fsync(disk: Disk, cache: TierCache, content: int, **sizes: Any) -> None:
+    """Page 0, through a loss of power."""
+    seen = number(cache.read(0))
+    cache.fsync()
+    cache.close()
+    cache = after_power_loss(disk, **sizes)
+    assert number(cache.read(0)) == seen == content
+    cache.close()
 
 
 # ---- opens that fail -----------------------------------------------------------------------------
@@ -280,13 +290,7 @@ def test_what_a_failed_sync_of_the_store_has_dropped_is_written_again() -> None:
     cache.close()
     disk.broken = lambda _operation: False
     cache = opened(disk, slots=0)
-    seen = number(cache.read(0))
-    cache.fsync()
-    cache.close()
-    disk.lose_power(nothing)
-    cache = opened(disk, slots=0)
-    assert number(cache.read(0)) == seen == 2
-    cache.close()
+    stays_after_an_fsync(disk, cache, 2, slots=0)
 
 
 def test_a_block_stays_listed_until_it_is_durable() -> None:
@@ -303,13 +307,7 @@ def test_a_block_stays_listed_until_it_is_durable() -> None:
         cache.write_back(1)
     cache.close()
     cache = opened(disk, slots=0)
-    seen = number(cache.read(0))
-    cache.fsync()
-    cache.close()
-    disk.lose_power(nothing)
-    cache = opened(disk, slots=0)
-    assert number(cache.read(0)) == seen == 1
-    cache.close()
+    stays_after_an_fsync(disk, cache, 1, slots=0)
 
 
 class Sparse:
@@ -398,12 +396,7 @@ def test_a_block_that_was_written_in_part_stays_listed() -> None:
     disk.broken = lambda _operation: False
     disk.replace_ssd(None)
     cache = opened(disk)
-    seen = number(cache.read(0))
-    cache.fsync()
-    cache.close()
-    cache = after_power_loss(disk)
-    assert number(cache.read(0)) == seen == 1
-    cache.close()
+    stays_after_an_fsync(disk, cache, 1)
 
 
 def test_a_control_file_that_cannot_be_written_is_written_before_an_fsync_succeeds() -> None:

@@ -8,8 +8,7 @@
 
 #include <stdlib.h>
 
-#define TEXT(name) #name
-const char *const world_counts[] = {COUNTS(TEXT), NULL};
+const char *const world_counts[] = {COUNTS(WORLD_TEXT), NULL};
 const unsigned world_steps = 9;
 const bool world_tries_all_lines = true;
 

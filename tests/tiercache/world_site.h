@@ -29,8 +29,7 @@ enum {
         X(SAME_MOUNT_COPY), X(READ_FAILED), X(LOST), X(WRITE_FAILED), X(WRITE_BACK_FAILED), X(FSYNC_FAILED), \
         X(FSYNC_DONE), X(SSD_HITS), X(STORE_READS), X(EVICTED_DIRTY), X(WRITES_BESIDE_BAD_BLOCK),            \
         X(STOPS_WITH_THREADS), X(THREADS), X(STAYS)
-#define NAME(name) name
-enum { COUNTS(NAME) };
+enum { COUNTS(WORLD_NAME) };
 
 /* Failed operations, counted. */
 typedef struct faults {

@@ -9,31 +9,8 @@
  */
 #include "../tests/tornpage/world_recovery.h"
 
-#include <sys/random.h>
-
 const unsigned world_steps = 360;
 const bool world_tries_all_lines = true;
-
-/* ---- randomness of the system: from the seed, so that a run is the same each time ---- */
-
-static uint64_t system_random;
-
-ssize_t getrandom(void *bytes, size_t size, unsigned flags)
-{
-    (void)flags;
-    if (system_fails)
-        return -1;
-    for (size_t i = 0; i < size; i++) {
-        system_random = system_random * UINT64_C(6364136223846793005) + 1442695040888963407u;
-        ((uint8_t *)bytes)[i] = (uint8_t)(system_random >> 56);
-    }
-    return (ssize_t)size;
-}
-
-int getentropy(void *bytes, size_t size)
-{
-    return getrandom(bytes, size, 0) < 0 ? -1 : 0;
-}
 
 /* ---- how a run begins ---- */
 
@@ -85,7 +62,6 @@ void *world_begin(world *w)
     pgq_tornpage_config *shapes = r->shapes;
     uint64_t sizes[FILES] = {0};
 
-    system_random = w->seed;
     shapes[0] = any_shape(w, !world_one_in(w, 8));
     shapes[1] = other_shape(w, shapes[0]);
     make_room(sizes, &shapes[0]);

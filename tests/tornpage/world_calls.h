@@ -8,8 +8,6 @@
 
 #include "../tests/tornpage/world_row.h"
 
-static bool system_fails; /* has no random bytes to give */
-
 static void new_store(row *r)
 {
     pgq_tornpage_device device = {&r->dev, device_read, device_write, device_sync};
@@ -232,10 +230,10 @@ static bool format_ends(row *r)
 
     r->formatting = r->may_be_new[r->shape] = true;
     r->open = r->failed = false;
-    system_fails = world_one_in(w, 20);
+    world_no_entropy = world_one_in(w, 20);
     pgq_status s = pgq_tornpage_format(r->store);
-    if (system_fails) {
-        system_fails = false;
+    if (world_no_entropy) {
+        world_no_entropy = false;
         r->failed = true;
         world_says(w, "format without randomness: %d", s.code);
         if (s.code != PGQ_TORNPAGE_IO)

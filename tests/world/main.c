@@ -119,6 +119,7 @@ static bool run(uint64_t seed, const bool keeps[], bool tracing)
 
     limit_time();
     choose_faults(&w);
+    world_seed_entropy(seed);
     void *row = world_begin(&w);
     for (unsigned step = 0; step < world_steps && !w.violated; step++) {
         if (!keeps[step])

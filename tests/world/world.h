@@ -44,13 +44,19 @@ uint64_t world_below(world *w, uint64_t n);    /* 0 to n - 1; n > 0 */
 bool world_one_in(world *w, uint32_t n);       /* true once in n times; never if n is 0 */
 bool world_comes(world *w, world_fault fault); /* does this fault come now? */
 
+/* ---- randomness of the system: getrandom and getentropy give bytes from the seed ---- */
+extern bool world_no_entropy; /* they fail while it is set */
+void world_seed_entropy(uint64_t seed);
+
 /* ---- what a run says ---- */
 /* The first violation counts; the driver ends the run after this step. */
 void world_violation(world *w, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* A line of the history, printed when a violation is replayed. */
 void world_says(world *w, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* Counts something that must happen in some run: see WORLD_COUNTS in a row's world.c. */
+/* Counts something that must happen in some run. A row lists these once: an X macro gives the enum and world_counts. */
 void world_count(unsigned what);
+#define WORLD_NAME(name) name
+#define WORLD_TEXT(name) #name
 
 /* ---- what a row provides ---- */
 extern const char *const world_counts[]; /* names, by the number that world_count takes; NULL at the end */
