@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FILES = 2, BLOCKS = 10, PAGE = 8192, SECTOR = 512, ACCESSES = 160, VARIANTS = 5 };
+enum { FILES = 2, BLOCKS = 10, PAGE = 8192, SECTOR = 512, ACCESSES = 640, VARIANTS = 5 };
 #define COUNTS(X)                                                                                            \
     X(SYNC), X(ADVISE), X(URING), X(URING_DIRECT), X(ADVISE_ADAPTIVE), X(REPLAYED), X(NO_MEMORY),            \
         X(NO_FILE), X(NO_RING), X(PAST_END), X(SHORT), X(FAILED), X(PARTS), X(INTERRUPTED),                  \
@@ -30,6 +30,7 @@ const char *const world_counts[] = {COUNTS(WORLD_TEXT), RING_COUNTS(WORLD_TEXT),
 const char *const world_counts[] = {COUNTS(WORLD_TEXT), NULL};
 #endif
 const unsigned world_steps = 5;
+const bool world_tries_all_lines = true;
 
 typedef struct row {
     world *world;
@@ -257,7 +258,8 @@ static void run(void *context, unsigned number)
 static void choose_accesses(row *r)
 {
     world *w = r->world;
-    size_t n = world_below(w, world_one_in(w, 4) ? ACCESSES : 40);
+    bool adapts = strcmp(r->variant, "advise_adaptive") == 0; /* after some probes, each of many accesses */
+    size_t n = world_below(w, adapts ? ACCESSES : world_one_in(w, 4) ? 160 : 40);
     bool past = world_one_in(w, 4);
 
     for (size_t i = 0; i < n; i++) {
@@ -281,7 +283,7 @@ static void choose_job(row *r, const int fds[])
     static const char *const variants[VARIANTS] = {"sync", "advise", "uring", "uring_direct",
                                                    "advise_adaptive"};
     world *w = r->world;
-    uint64_t way = world_below(w, VARIANTS + 2); /* those with a ring more often */
+    uint64_t way = world_below(w, VARIANTS + 3); /* the last three, that ask in more ways, more often */
     uint32_t concurrency = (uint32_t)world_below(w, 9);
 
     way = way < VARIANTS ? way : way - 3;
@@ -303,8 +305,8 @@ static void choose_job(row *r, const int fds[])
     r->shrinks_at = world_one_in(w, 8) ? 1 + (unsigned)world_below(w, 30) : 0;
     memset(r->said, 0x55, sizeof r->said);
     memset(r->failed, 0, sizeof r->failed);
-    if (world_comes(w, WORLD_POWER_LOSS) || world_comes(w, WORLD_KILL))
-        disk_stop_after(&r->disk, 1 + world_below(w, 60));
+    if ((w->rate[WORLD_POWER_LOSS] != 0 || w->rate[WORLD_KILL] != 0) && world_one_in(w, 3))
+        disk_stop_after(&r->disk, 1 + world_below(w, 20 + r->job.access_count));
 }
 
 static void one_job(row *r, const int fds[])
