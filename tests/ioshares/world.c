@@ -41,6 +41,7 @@ const char *const world_counts[] = {COUNTS(WORLD_TEXT), RING_COUNTS(WORLD_TEXT),
 const char *const world_counts[] = {COUNTS(WORLD_TEXT), NULL};
 #endif
 const unsigned world_steps = 4;
+const bool world_tries_all_lines = true;
 
 /* A request, and what the kernel has said of it. */
 typedef struct request {
