@@ -34,8 +34,8 @@ typedef enum pgq_rangelock_mode { PGQ_RANGELOCK_SHARED = 0, PGQ_RANGELOCK_EXCLUS
 /*
  * A request, in memory of the caller (its stack, mostly): the lock itself allocates nothing for it. Set it to zeroes once.
  * It can be used again, in any lock, as soon as its range is released or its request is gone, and whoever waited with it has
- * returned. Until then it must stay where it is. It must also outlive each call of another thread that has it as an argument: pgq_rangelock_cancel,
- * pgq_rangelock_is_held. Such a call cannot know a hold that is gone, nor a request from the one after it with the same
+ * returned. Until then it must stay where it is. It must also outlive each call of another thread that has it as an
+ * argument: pgq_rangelock_cancel, pgq_rangelock_is_held. Such a call cannot know a hold that is gone, nor a request from the one after it with the same
  * hold: whoever shares a hold sees to it that nobody cancels what has ended.
  *
  * One thread at a time asks with a hold, and one waits with it. Other threads may meanwhile cancel it, ask whether it is
@@ -138,7 +138,8 @@ pgq_status pgq_rangelock_request(pgq_rangelock *lock, pgq_rangelock_hold *hold, 
  * Waits for what was requested, for so many nanoseconds (UINT64_MAX: for ever). Returns as pgq_rangelock_lock_for; PGQ_OK
  * again if it is held already; PGQ_RANGELOCK_NOT_WAITING if the hold is idle, or in another lock;
  * PGQ_RANGELOCK_IN_USE, at once, if another thread waits with this hold, by this call or by pgq_rangelock_lock. After
- * PGQ_RANGELOCK_TIMEOUT and PGQ_RANGELOCK_CANCELLED the hold is idle: each is told once.
+ * PGQ_RANGELOCK_TIMEOUT and PGQ_RANGELOCK_CANCELLED the hold is idle: each is told once. If the other thread has been
+ * cancelled, and has not looked yet, this call may be told in its place: the other one gets PGQ_RANGELOCK_NOT_WAITING.
  */
 pgq_status pgq_rangelock_wait(pgq_rangelock *lock, pgq_rangelock_hold *hold, uint64_t nanoseconds);
 

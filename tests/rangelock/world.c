@@ -4,24 +4,29 @@
  * requests that others cancel or give back for them. The lock's log is judged by the rule (judge.h). Beside it:
  * - while a range is held, no other thread has a byte of it against it;
  * - a call with a limit ends at the limit or after it, never before;
- * - a cancellation that was accepted ends a wait; nobody sleeps for ever.
+ * - a cancellation that was accepted ends a wait; nobody sleeps for ever;
+ * - if two threads wait with one hold, one is refused, and how the wait ended is told once.
  */
 #include "judge.h"
 
 #include "../tests/world/interpose.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { MOST_THREADS = 5, BYTES = 12, CALLS = 6, EVENTS = 8 * MOST_THREADS * CALLS };
-enum { GRANTS, LATE_GRANTS, REFUSALS, TIMEOUTS, CANCELS, GIVEN_BACK };
-const char *const world_counts[] = {"grants",    "after_a_wait", "refusals", "timeouts",
-                                    "cancelled", "given_back",   NULL};
+enum { GRANTS, LATE_GRANTS, REFUSALS, TIMEOUTS, CANCELS, GIVEN_BACK, SECOND_WAITS, IN_USE, TAKEN };
+const char *const world_counts[] = {"grants",     "after_a_wait", "refusals", "timeouts", "cancelled",
+                                    "given_back", "second_waits", "in_use",   "taken",    NULL};
 const unsigned world_steps = 8;
 
 typedef struct worker {
     pgq_rangelock_hold hold;
-    bool shows; /* others may cancel this worker's request, or give back its range */
+    bool shows;            /* others may cancel this worker's request */
+    pthread_mutex_t other; /* another thread has it while it waits with this worker's hold */
+    bool shares;           /* others may wait with it */
+    bool taken;            /* one of these was told how the wait ended */
 } worker;
 
 typedef struct file {
@@ -56,31 +61,84 @@ static pgq_code ends_in_time(file *f, uint64_t start, uint64_t limit, pgq_code c
     return code;
 }
 
+/* Another thread's wait with a hold. If it ends in any way but a grant, its owner hears no more of it. */
+static void wait_with(file *f, worker *owner)
+{
+    world *w = f->world;
+    uint64_t limit = world_one_in(w, 2) ? world_below(w, 100000) : UINT64_MAX, start = world_now();
+
+    pthread_mutex_lock(&owner->other);
+    if (owner->shares) {
+        pgq_code code = ends_in_time(f, start, limit, pgq_rangelock_wait(f->lock, &owner->hold, limit).code);
+        world_count(code == PGQ_RANGELOCK_IN_USE ? IN_USE : SECOND_WAITS);
+        if (code == PGQ_RANGELOCK_TIMEOUT || code == PGQ_RANGELOCK_CANCELLED)
+            owner->taken = true;
+        else if (code != PGQ_OK && code != PGQ_RANGELOCK_IN_USE && code != PGQ_RANGELOCK_NOT_WAITING)
+            world_violation(w, "a second wait ended with code %d", code);
+    }
+    pthread_mutex_unlock(&owner->other);
+}
+
+/* Until no other thread waits with it. */
+static void sole(worker *me)
+{
+    pthread_mutex_lock(&me->other);
+    pthread_mutex_unlock(&me->other);
+}
+
+/* How a wait has ended with whose hold others may have waited too. */
+static pgq_code told_once(file *f, worker *me, uint64_t limit, pgq_code code)
+{
+    if (code == PGQ_RANGELOCK_NOT_WAITING && me->taken) {
+        world_count(TAKEN);
+        return PGQ_RANGELOCK_CANCELLED;
+    }
+    if (code != PGQ_OK && pgq_rangelock_wait(f->lock, &me->hold, limit).code != PGQ_RANGELOCK_NOT_WAITING)
+        world_violation(f->world, "how a wait ended was told twice");
+    return code;
+}
+
+/* The wait for what was requested. */
+static pgq_code wait_among_others(file *f, worker *me, uint64_t limit)
+{
+    uint64_t start = world_now();
+    pgq_code code;
+
+    while ((code = pgq_rangelock_wait(f->lock, &me->hold, limit).code) == PGQ_RANGELOCK_IN_USE)
+        sole(me);
+    return told_once(f, me, limit, ends_in_time(f, start, limit, code));
+}
+
 static pgq_code acquire(file *f, worker *me, uint64_t lo, uint64_t length, bool exclusive)
 {
     world *w = f->world;
     uint64_t limit = world_one_in(w, 3) ? world_below(w, 100000) : UINT64_MAX, start = world_now();
     bool granted = false;
 
+    me->taken = false;
     switch (world_below(w, 4)) {
     case 0:
         return pgq_rangelock_try(f->lock, &me->hold, lo, length, exclusive).code;
     case 1:
-        me->shows = true;
+        me->shows = me->shares = true;
         if (pgq_rangelock_request(f->lock, &me->hold, lo, length, exclusive, &granted).code != PGQ_OK)
             world_violation(w, "a request was refused");
         world_yield();
-        return ends_in_time(f, start, limit, pgq_rangelock_wait(f->lock, &me->hold, limit).code);
+        return wait_among_others(f, me, limit);
     default:
-        me->shows = world_one_in(w, 2);
-        return ends_in_time(f, start, limit,
-                            pgq_rangelock_lock_for(f->lock, &me->hold, lo, length, exclusive, limit).code);
+        me->shows = me->shares = world_one_in(w, 2);
+        return told_once(
+            f, me, limit,
+            ends_in_time(f, start, limit,
+                         pgq_rangelock_lock_for(f->lock, &me->hold, lo, length, exclusive, limit).code));
     }
 }
 
 static void disturb(file *f, worker *other)
 {
-    if (other->shows && pgq_rangelock_cancel(f->lock, &other->hold).code == PGQ_OK)
+    if (other->shares && world_one_in(f->world, 2))
+        wait_with(f, other);
+    else if (other->shows && pgq_rangelock_cancel(f->lock, &other->hold).code == PGQ_OK)
         world_count(CANCELS);
 }
 
@@ -93,7 +151,7 @@ static void call(file *f, worker *me)
     if (world_one_in(w, 3))
         disturb(f, &f->workers[world_below(w, f->threads)]);
     pgq_code code = acquire(f, me, lo, length, exclusive);
-    me->shows = false;
+    me->shows = me->shares = false;
     if (code == PGQ_OK) {
         use(f, lo, lo + length, exclusive);
         if (pgq_rangelock_unlock(f->lock, &me->hold).code != PGQ_OK)
@@ -103,6 +161,7 @@ static void call(file *f, worker *me)
                code != PGQ_RANGELOCK_CANCELLED) {
         world_violation(w, "code %d", code);
     }
+    sole(me); /* before its hold is used again */
     if (pgq_rangelock_is_held(f->lock, &me->hold) ||
         pgq_rangelock_unlock(f->lock, &me->hold).code != PGQ_RANGELOCK_NOT_HELD)
         world_violation(w, "what is not held was released");
@@ -145,6 +204,8 @@ void *world_begin(world *w)
         if (strcmp(pgq_rangelock_variants[i].name, "interval") == 0 &&
             pgq_rangelock_variants[i].fn(-1, &f->lock).code != PGQ_OK)
             world_violation(w, "no lock");
+    for (unsigned i = 0; i < MOST_THREADS; i++)
+        pthread_mutex_init(&f->workers[i].other, NULL);
     return f;
 }
 
