@@ -5,6 +5,7 @@
     the first normal one, and XIDs wrap around.  The comparison is that of PostgreSQL's TransactionIdPrecedes
     (src/backend/access/transam/transam.c).  An XID is a [Z] here, with [valid] its range. *)
 From Coq Require Import ZArith Lia Bool.
+From Pgquern.common Require Import Premises.
 Local Open Scope Z_scope.
 
 Definition RING : Z := 4294967296.
@@ -202,3 +203,31 @@ Proof.
   clearbody qf qn rf rn.
   destruct (Z.ltb_spec rn rf); unfold RING in *; nia.
 Qed.
+
+(** ** The premises can be met: by XIDs across the wrap, where that is allowed *)
+
+Lemma precedes_asymmetric_witness : premises_of precedes_asymmetric.
+Proof. exists (2 ^ 32 - 1), 3. repeat split; xid. Qed.
+Lemma precedes_both_ways_at_half_witness : premises_of precedes_both_ways_at_half.
+Proof. exists (2 ^ 31 + 5), 5. repeat split; xid. Qed.
+Lemma precedes_total_witness : premises_of precedes_total.
+Proof. exists (2 ^ 32 - 1), 3. repeat split; xid. Qed.
+
+(* All XIDs from the last before the wrap to the tenth after it. *)
+Lemma within_half_ring_across_the_wrap : within_half_ring (fun x => x = 2 ^ 32 - 1 \/ 3 <= x <= 10).
+Proof.
+  exists (2 ^ 32 - 1). change (2 ^ 32 - 1) with 4294967295. intros x X. unfold valid, distance. split; [xid_lia|].
+  intros _. ring_mods. xid_lia.
+Qed.
+Lemma precedes_transitive_witness : premises_of precedes_transitive.
+Proof. eexists. split; [apply within_half_ring_across_the_wrap|]. exists (2 ^ 32 - 1), 3, 4. repeat split; lia || reflexivity. Qed.
+Lemma precedes_strict_total_order_witness : premises_of precedes_strict_total_order.
+Proof. eexists. apply within_half_ring_across_the_wrap. Qed.
+Lemma advance_normal_witness : premises_of advance_normal.
+Proof. exists (2 ^ 32 - 1). split; xid. Qed.
+Lemma precedes_advance_witness : premises_of precedes_advance.
+Proof. exists (2 ^ 32 - 1). split; xid. Qed.
+Lemma full_precedes_agrees_witness : premises_of full_precedes_agrees.
+Proof. exists (2 ^ 32 - 1), (2 ^ 32 + 3). repeat split; (reflexivity || discriminate). Qed.
+Lemma widen_xid_of_witness : premises_of widen_xid_of.
+Proof. exists (2 ^ 32 - 1), (2 ^ 32 + 3). split; (reflexivity || discriminate). Qed.

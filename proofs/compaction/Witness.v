@@ -3,7 +3,8 @@
 
     A theorem whose hypotheses nothing fulfils says nothing.  The pages are those of Instances.v. *)
 From Coq Require Import ZArith List Bool Lia.
-From Pgquern.compaction Require Import Page Memory Algorithms Spec Instances Decode.
+From Pgquern.common Require Import Premises.
+From Pgquern.compaction Require Import Page Memory Layout Slots Repair Contents Again Algorithms Spec Instances Decode.
 Import ListNotations.
 Local Open Scope Z_scope.
 
@@ -63,4 +64,92 @@ Theorem instances_hold : Forall (fun i => hypothesis i = true /\ conclusion i = 
 Proof.
   assert (H : forallb holds (instances ++ crowded_instances) = true) by vm_cast_no_check (eq_refl true).
   rewrite forallb_forall in H. apply Forall_forall. intros i I. now apply andb_true_iff, H.
+Qed.
+
+(** ** The premises of each theorem, met together *)
+
+Definition first_tuple : item := Item 1 (Instances.normal 8160 30).
+Definition last_tuple : item := Item 3 (Instances.normal 8120 32).
+
+(** Two tuples with a gap between them, and an unused line pointer; then a third tuple is added. *)
+Definition small_page : mem := page_with 8000 8192 [word first_tuple; 0; word last_tuple].
+Definition small_page_and_one : mem := page_with 7968 8192 [word first_tuple; 0; word last_tuple; Instances.normal 7968 30].
+
+Lemma small_is_page : is_page small_page.
+Proof. apply page_with_is_page. Qed.
+
+Lemma small_is_valid : valid_page small_page.
+Proof. apply check_iff_valid. vm_compute. reflexivity. Qed.
+
+Lemma small_items : items small_page = [first_tuple; last_tuple].
+Proof. vm_compute. reflexivity. Qed.
+
+Lemma packed_is_unpacked_witness : premises_of packed_is_unpacked.
+Proof. exists 8160, 1, 30. repeat split; discriminate || reflexivity. Qed.
+Lemma unpacked_is_packed_witness : premises_of unpacked_is_packed.
+Proof. exists (2 ^ 32 - 2). repeat split; discriminate || reflexivity. Qed.
+Lemma stored_line_pointer_is_read_witness : premises_of stored_line_pointer_is_read.
+Proof. exists dirt, 1, (2 ^ 32 - 2). repeat split; discriminate || reflexivity. Qed.
+Lemma stored_header_is_read_witness : premises_of stored_header_is_read.
+Proof. exists dirt, 65535, 513, 1027, 2049. repeat split; discriminate || reflexivity. Qed.
+Lemma slots_are_found_witness : premises_of slots_are_found.
+Proof. exists 264, 792. repeat split; discriminate || reflexivity. Qed.
+
+(* What all theorems on valid pages have in common; the algorithm is one of ours where it is free. *)
+Ltac small a := exists a, true, small_page, dirt.
+Ltac is_small := split; [exact small_is_page|]; try exact small_is_valid; try (split; [exact small_is_valid|]).
+
+Lemma page_is_repaired_witness : premises_of page_is_repaired.
+Proof. small Lines. is_small. now exists 0. Qed.
+Lemma refused_is_unchanged_witness : premises_of refused_is_unchanged.
+Proof. exists Lines, true, (fun _ => 0), dirt. intros [[H _] _]. vm_compute in H. destruct H as [H _]. now apply H. Qed.
+Lemma stays_in_bounds_witness : premises_of stays_in_bounds.
+Proof. exists Lines, true, small_page. is_small. Qed.
+Lemma contents_preserved_witness : premises_of contents_preserved.
+Proof. small Lines. exists last_tuple. is_small. rewrite small_items. right. now left. Qed.
+Lemma other_line_pointers_witness : premises_of other_line_pointers.
+Proof. small Lines. exists 2. is_small. split; [vm_compute; split; discriminate|reflexivity]. Qed.
+Lemma rest_untouched_witness : premises_of rest_untouched.
+Proof. small Lines. exists 16. is_small. lia. Qed.
+Lemma header_after_witness : premises_of header_after.
+Proof. small Lines. is_small. Qed.
+Lemma truncation_cuts_unused_witness : premises_of truncation_cuts_unused.
+Proof. exists Lines, small_page, dirt. is_small. Qed.
+Lemma flags_after_witness : premises_of flags_after.
+Proof. small Lines. is_small. Qed.
+Lemma packed_and_disjoint_witness : premises_of packed_and_disjoint.
+Proof. small Lines. exists 8191. is_small. vm_compute. split; [discriminate|reflexivity]. Qed.
+Lemma tuples_inside_witness : premises_of tuples_inside.
+Proof. exact contents_preserved_witness. Qed.
+Lemma pd_upper_maximal_witness : premises_of pd_upper_maximal.
+Proof.
+  small Lines. exists off, 8120. is_small. split; [vm_compute; discriminate|]. rewrite small_items. split.
+  - intros it [<-|[<-|[]]]; vm_compute; split; discriminate.
+  - intros it it' [<-|[<-|[]]] [<-|[<-|[]]] N; try easy; [right|left]; vm_compute; discriminate.
+Qed.
+Lemma algorithms_agree_on_contents_witness : premises_of algorithms_agree_on_contents.
+Proof. exists PG13, Lines, true, false, small_page, dirt, (fun _ => 0), last_tuple. is_small. rewrite small_items. right. now left. Qed.
+Lemma ours_equals_pg14_witness : premises_of ours_equals_pg14.
+Proof. small Lines. exists (fun _ => 0). is_small. split; [reflexivity|]. now exists 0. Qed.
+Lemma valid_afterwards_witness : premises_of valid_afterwards.
+Proof. small Lines. is_small. Qed.
+Lemma presorted_afterwards_witness : premises_of presorted_afterwards.
+Proof. small Lines. is_small. reflexivity. Qed.
+Lemma pg13_keeps_physical_order_witness : premises_of pg13_keeps_physical_order.
+Proof.
+  exists true, small_page, dirt, first_tuple, last_tuple. is_small. rewrite small_items.
+  split; [now left|]. split; [right; now left|]. reflexivity.
+Qed.
+Lemma others_order_by_item_witness : premises_of others_order_by_item.
+Proof.
+  small Lines. exists first_tuple, last_tuple. is_small. rewrite small_items.
+  split; [reflexivity|]. split; [now left|]. split; [right; now left|]. reflexivity.
+Qed.
+Lemma idempotent_witness : premises_of idempotent.
+Proof. small Lines. exists (fun _ => 0). is_small. now exists 0. Qed.
+Lemma append_keeps_presorted_witness : premises_of append_keeps_presorted.
+Proof.
+  exists small_page, small_page_and_one. is_small. split; [|split; reflexivity].
+  repeat split. intros n [L U]. change (nline small_page) with 3 in U.
+  assert (N : n = 1 \/ n = 2 \/ n = 3) by lia. destruct N as [-> |[-> | ->]]; reflexivity.
 Qed.

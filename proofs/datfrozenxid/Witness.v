@@ -1,8 +1,8 @@
 (* SPDX-License-Identifier: PostgreSQL *)
 (** * Witnesses: arrays and tables that fulfil the hypotheses of the theorems, and on which there is something to find *)
-From Coq Require Import ZArith Lia Bool List.
-From Pgquern.common Require Import Xid.
-From Pgquern.datfrozenxid Require Import Spec Algorithms Order Minimum Kernels Rows Patch Instances.
+From Coq Require Import ZArith Lia Bool List Permutation.
+From Pgquern.common Require Import Premises Xid.
+From Pgquern.datfrozenxid Require Import Spec Algorithms Order Minimum Decision Kernels Rows Patch Instances.
 Import ListNotations.
 Local Open Scope Z_scope.
 
@@ -56,3 +56,92 @@ Proof.
   assert (H : forallb sound instances = true) by (vm_compute; reflexivity).
   rewrite forallb_forall in H. apply Forall_forall. intros i I. now apply andb_true_iff, H.
 Qed.
+
+(** ** The premises of each theorem, met together *)
+
+Definition behind : list Z := wrapped ++ [51] ++ wrapped.
+
+Lemma fifty_bounds s : bounds s 50 50.
+Proof. destruct s; repeat split; discriminate || reflexivity. Qed.
+
+Lemma fifty_is_usual s : usual s 50.
+Proof. apply fifty_bounds. Qed.
+
+Lemma wrapped_is_valid : Forall valid wrapped.
+Proof. apply wrapped_array_has_a_minimum. Qed.
+
+Lemma behind_is_valid : Forall valid behind.
+Proof.
+  apply Forall_app. split; [exact wrapped_is_valid|]. constructor; [split; discriminate || reflexivity|exact wrapped_is_valid].
+Qed.
+
+(* Before the wrap, and after it. *)
+Lemma two_survive s : survives s 50 (2 ^ 32 - 59) /\ survives s 50 4.
+Proof. destruct s; repeat split; reflexivity. Qed.
+
+Lemma age_is_the_order_witness : premises_of age_is_the_order.
+Proof. exists Xids, 50, (2 ^ 32 - 59), 4. split; [apply fifty_is_usual|apply two_survive]. Qed.
+Lemma suspect_age_witness : premises_of suspect_age.
+Proof. exists Xids, 50, 51. split; [apply fifty_is_usual|]. split; discriminate || reflexivity. Qed.
+Lemma survivors_lie_within_half_a_ring_witness : premises_of survivors_lie_within_half_a_ring.
+Proof. exists 50. exact (fifty_is_usual Xids). Qed.
+Lemma scan_gives_up_at_the_first_in_the_future_witness : premises_of scan_gives_up_at_the_first_in_the_future.
+Proof. exists Xids, 50, 50, behind, 100. split; [apply fifty_bounds|exact behind_is_valid]. Qed.
+Lemma scan_finds_the_minimum_witness : premises_of scan_finds_the_minimum.
+Proof.
+  exists Xids, 50, 50, wrapped, (2 ^ 32 - 59). split; [apply fifty_bounds|]. split; [exact wrapped_is_valid|].
+  apply wrapped_array_has_a_minimum.
+Qed.
+Lemma minimum_does_not_depend_on_the_order_witness : premises_of minimum_does_not_depend_on_the_order.
+Proof.
+  exists Xids, 50, 50, wrapped, (rev wrapped), (2 ^ 32 - 59). split; [apply fifty_bounds|]. split; [exact wrapped_is_valid|].
+  split; [apply Permutation_rev|apply wrapped_array_has_a_minimum].
+Qed.
+Lemma giving_up_does_not_depend_on_the_order_witness : premises_of giving_up_does_not_depend_on_the_order.
+Proof.
+  exists Xids, 50, 50, behind, (rev behind), 100. split; [apply fifty_bounds|]. split; [exact behind_is_valid|].
+  split; [apply Permutation_rev|vm_compute; reflexivity].
+Qed.
+Lemma kept_value_is_newer_witness : premises_of kept_value_is_newer.
+Proof.
+  exists Xids, 45, (2 ^ 32 - 59), 50. split; [repeat split; discriminate || reflexivity|].
+  split; [split; discriminate || reflexivity|reflexivity].
+Qed.
+Lemma replaced_value_was_older_or_in_the_future_witness : premises_of replaced_value_was_older_or_in_the_future.
+Proof. now exists Xids, (2 ^ 32 - 59), 45, 50. Qed.
+Lemma stored_value_is_sane_afterwards_witness : premises_of stored_value_is_sane_afterwards.
+Proof. exists Xids, 51, 50, 50. split; [apply fifty_bounds|]. split; discriminate || reflexivity. Qed.
+Lemma one_comparison_decides_witness : premises_of one_comparison_decides.
+Proof. exact stored_value_is_sane_afterwards_witness. Qed.
+Lemma any_schedule_finds_the_greatest_age_witness : premises_of any_schedule_finds_the_greatest_age.
+Proof.
+  exists Xids, 50, 2%nat, 1%nat, [(0%nat, [4; 9]); (1%nat, [7; 0])], [4; 9; 7]. split; [apply fifty_is_usual|].
+  split; [now left|]. split; [repeat constructor|]. split; intros x X; cbn in *; intuition.
+Qed.
+Lemma each_kernel_finds_the_greatest_age_witness : premises_of each_kernel_finds_the_greatest_age.
+Proof. exists Xids, 50, wrapped. apply fifty_is_usual. Qed.
+Lemma walk_by_age_is_the_scan_witness : premises_of walk_by_age_is_the_scan.
+Proof.
+  exists Xids, 50, 50, (fun c => greatest (map (age Xids 50) c)), [wrapped; [51]; wrapped]. split; [apply fifty_bounds|].
+  split; [reflexivity|exact behind_is_valid].
+Qed.
+Lemma min_frozen_is_the_scan_witness : premises_of min_frozen_is_the_scan.
+Proof. exists Xids, 50, 50, behind. split; [apply fifty_bounds|exact behind_is_valid]. Qed.
+
+Definition three_rows : list row := [Row true 40 80; Row false 51 0; Row true (2 ^ 32 - 59) 90].
+
+Lemma three_rows_are_valid : Forall valid_row three_rows.
+Proof. repeat constructor; discriminate || reflexivity. Qed.
+
+Lemma walk_over_rows_is_the_scan_witness : premises_of walk_over_rows_is_the_scan.
+Proof.
+  exists (fun s sane l => greatest (map (age s sane) l)), [three_rows; three_rows], 50, 50, 50, 50.
+  do 2 (split; [apply fifty_bounds|]). split; [reflexivity|]. apply Forall_app. split; [exact three_rows_are_valid|].
+  apply Forall_app. split; [exact three_rows_are_valid|constructor].
+Qed.
+Lemma min_frozen_rows_is_the_scan_witness : premises_of min_frozen_rows_is_the_scan.
+Proof. exists 50, 50, 50, 50, three_rows. do 2 (split; [apply fifty_bounds|]). exact three_rows_are_valid. Qed.
+Lemma lagging_cache_skips_nothing_witness : premises_of lagging_cache_skips_nothing.
+Proof. destruct lagging_cache_exists as (c & dat & new & sane & H). exists c, dat, new, sane. tauto. Qed.
+Lemma future_value_is_found_witness : premises_of future_value_is_found.
+Proof. exists avx512_age. right. right. now left. Qed.

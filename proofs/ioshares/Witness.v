@@ -1,7 +1,8 @@
 (* SPDX-License-Identifier: PostgreSQL *)
 (** * Witness: the hypotheses of the main theorems can be met, and the bound is nearly reached *)
 From Coq Require Import ZArith List Bool Lia.
-From Pgquern.ioshares Require Import Algorithms Spec Consistent Overflow Limit.
+From Pgquern.common Require Import Premises.
+From Pgquern.ioshares Require Import Algorithms Spec Consistent Fairness Overflow Limit.
 Import ListNotations.
 Local Open Scope Z_scope.
 
@@ -93,3 +94,88 @@ Theorem bound_is_half_reached :
   map paid (flows t) = [1; 100] /\ bound 100 (flow_of [Class 1 0 8; Class 1 0 8] (Class 1 0 8))
                                          (flow_of [Class 1 0 8; Class 1 0 8] (Class 1 0 8)) = 200.
 Proof. vm_compute. split; reflexivity. Qed.
+
+(** ** The premises of each theorem, met together *)
+
+Definition W : Z := largest_warp classes.
+
+Definition busy : state := steps postgres coming.
+
+Lemma steps_keep_consistent os : forall s, consistent M W s -> Forall (within M) os -> consistent M W (steps s os).
+Proof.
+  induction os as [|o os IH]; intros s C B; [exact C|]. inversion_clear B as [|? ? O Os]. apply IH; [|exact Os].
+  now apply every_call_keeps_consistent.
+Qed.
+
+Lemma busy_is_consistent : consistent M W busy.
+Proof.
+  apply steps_keep_consistent; [apply postgres_is_consistent|]. assert (B := calls_are_within). now apply Forall_app in B as [B _].
+Qed.
+
+Lemma going_is_within lat : 0 <= lat -> Forall (within M) (going lat).
+Proof. intros L. repeat constructor; exact L. Qed.
+
+Lemma every_call_keeps_consistent_witness : premises_of every_call_keeps_consistent.
+Proof. exists M, W, busy, (Submit 2 M). split; [exact busy_is_consistent|]. cbn. lia. Qed.
+Lemma factors_are_exact_witness : premises_of factors_are_exact.
+Proof. exists classes, (Class 500 (2 ^ 20) 64). split; [repeat constructor; discriminate|now left]. Qed.
+Lemma a_new_one_is_consistent_witness : premises_of a_new_one_is_consistent.
+Proof.
+  exists M, classes, narrow. split; [discriminate|]. split; [|exact narrow_is_sound]. repeat constructor; discriminate.
+Qed.
+Lemma work_is_conserved_witness : premises_of work_is_conserved.
+Proof. exists M, W, busy. exact busy_is_consistent. Qed.
+Lemma nothing_goes_at_the_limit_witness : premises_of nothing_goes_at_the_limit.
+Proof. exists (steps busy [Next; Next]). vm_compute. discriminate. Qed.
+Lemma the_least_goes_witness : premises_of the_least_goes.
+Proof. do 3 eexists. exists 0%nat. do 3 eexists. split; [exact busy_is_consistent|]. split; vm_compute; reflexivity. Qed.
+Lemma nothing_is_banked_witness : premises_of nothing_is_banked.
+Proof.
+  exists M, W, busy, 2%nat, M. do 3 eexists. split; [exact busy_is_consistent|]. repeat split; vm_compute; reflexivity.
+Qed.
+
+(* Both classes stay backlogged; one is served. *)
+Lemma service_is_fair_witness : premises_of service_is_fair.
+Proof.
+  exists M, W, busy, (going 100), 0%nat, 1%nat. do 4 eexists. split; [exact busy_is_consistent|].
+  split; [now apply going_is_within|]. do 4 (split; [vm_compute; reflexivity|]). split; apply two_stay_backlogged.
+Qed.
+Lemma service_divides_by_the_shares_witness : premises_of service_divides_by_the_shares.
+Proof.
+  exists M, W, busy, (going 100), 0%nat, 1%nat. do 4 eexists. exists 1000, 500, 200, (2 ^ 20), 0.
+  split; [exact busy_is_consistent|]. split; [now apply going_is_within|]. do 4 (split; [vm_compute; reflexivity|]).
+  do 2 (split; [apply two_stay_backlogged|]). repeat split; vm_compute; discriminate || reflexivity.
+Qed.
+Lemma completed_service_is_fair_witness : premises_of completed_service_is_fair.
+Proof.
+  exists M, W, busy, (going 100), 0%nat, 1%nat. do 4 eexists. exists 0, 0, (2 * M), 0. split; [exact busy_is_consistent|].
+  split; [now apply going_is_within|]. split; [discriminate|]. do 4 (split; [vm_compute; reflexivity|]).
+  do 2 (split; [apply two_stay_backlogged|]). repeat split; vm_compute; discriminate.
+Qed.
+Lemma nobody_starves_witness : premises_of nobody_starves.
+Proof.
+  exists M, W, busy, (going 100), 1%nat, 0%nat. do 4 eexists. split; [exact busy_is_consistent|].
+  split; [now apply going_is_within|]. do 4 (split; [vm_compute; reflexivity|]). split; [apply two_stay_backlogged|reflexivity].
+Qed.
+
+Lemma the_limit_falls_witness : premises_of the_limit_falls.
+Proof. exists narrow, 2, 201, true. split; [exact narrow_is_sound|]. vm_compute. repeat split; discriminate. Qed.
+Lemma the_limit_grows_under_pressure_witness : premises_of the_limit_grows_under_pressure.
+Proof. exists narrow, 2, 100, true. split; [exact narrow_is_sound|]. vm_compute. repeat split; discriminate. Qed.
+
+(* Four quick completions: two windows. *)
+Definition quick : list op := concat (repeat [Next; Complete 0 1] 3) ++ [Next; Complete 1 1].
+
+Lemma the_limit_recovers_witness : premises_of the_limit_recovers.
+Proof.
+  exists M, W, quick, busy. split; [exact busy_is_consistent|]. split; [repeat constructor; discriminate|].
+  vm_compute. repeat split; discriminate || reflexivity.
+Qed.
+Lemma rebase_is_invisible_witness : premises_of rebase_is_invisible.
+Proof. exists M, W, busy, (going 100). split; [exact busy_is_consistent|now apply going_is_within]. Qed.
+Lemma tags_fit_witness : premises_of tags_fit.
+Proof.
+  exists M, W, postgres, coming. split; [apply postgres_is_consistent|]. split; [apply postgres_is_consistent|].
+  split; [vm_compute; discriminate|]. split; [vm_compute; discriminate|]. assert (B := calls_are_within).
+  now apply Forall_app in B as [B _].
+Qed.

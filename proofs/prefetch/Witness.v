@@ -3,7 +3,8 @@
 
     A theorem whose hypotheses nothing fulfils says nothing.  The rings are those of Instances.v. *)
 From Coq Require Import ZArith Bool List Lia Sorted.
-From Pgquern.prefetch Require Import Ring RingFacts Schedule Instances.
+From Pgquern.common Require Import Premises.
+From Pgquern.prefetch Require Import Ring RingFacts Schedule ScheduleFacts Instances.
 Import ListNotations.
 
 Lemma consistent_b_sound r : consistent_b r = true -> consistent r.
@@ -49,4 +50,22 @@ Theorem instances_hold : Forall (fun i => hypothesis i = true /\ conclusion i = 
 Proof.
   assert (H : forallb holds instances = true) by vm_cast_no_check (eq_refl true).
   rewrite forallb_forall in H. apply Forall_forall. intros i I. now apply andb_true_iff, H.
+Qed.
+
+(** ** The premises of each theorem, met together *)
+
+Definition wrapped_ring : ring := fst (after look_mixed 3 11).
+
+Lemma ring_never_overflows_witness : premises_of ring_never_overflows.
+Proof. exists (lrq_complete 12 wrapped_ring). split; [apply consistent_b_sound; vm_compute; reflexivity|reflexivity]. Qed.
+Lemma look_ahead_keeps_consistent_witness : premises_of (@look_ahead_keeps_consistent).
+Proof. exists nat, look_mixed, 12, (lrq_complete 12 wrapped_ring). apply consistent_b_sound. vm_compute. reflexivity. Qed.
+Lemma complete_frees_exactly_witness : premises_of complete_frees_exactly.
+Proof. exists 12%Z, wrapped_ring. split; apply wrapped_ring_is_consistent. Qed.
+Lemma eager_has_exactly_N_witness : premises_of eager_has_exactly_N.
+Proof. exists 3, 100, 5. lia. Qed.
+Lemma at_most_N_unreplayed_witness : premises_of (@at_most_N_unreplayed).
+Proof.
+  destruct bound_is_reached as (r & s & R & _). exists nat, look_mixed, Z.of_nat, 3, 12, 0, r, s, 1%Z.
+  split; [exact mixed_goes_forward|exact R].
 Qed.

@@ -1,7 +1,8 @@
 (* SPDX-License-Identifier: PostgreSQL *)
 (** * Witnesses: locks that can be reached, on which the theorems say something *)
 From Coq Require Import ZArith Bool List Lia.
-From Pgquern.rangelock Require Import Tree Lock.
+From Pgquern.common Require Import Premises.
+From Pgquern.rangelock Require Import Tree Lock TreeFacts LockFacts.
 Import ListNotations.
 Local Open Scope Z_scope.
 
@@ -33,3 +34,44 @@ Proof. induction l as [|i l IH]; intros s R; [exact R|]. cbn [fold_left]. apply 
 Theorem a_hundred_go_at_once : reachable crowd /\ length (waiting crowd) = 100%nat /\
   length (snd (leave crowd (Request 1 0 100 true))) = 100%nat /\ height (shareds crowd) = 7.
 Proof. split; [apply crowd_can_be_reached, after_ask, at_the_start|]. vm_compute. auto. Qed.
+
+(** ** The premises of each theorem, met together *)
+
+Lemma reachable_is_sound_witness : premises_of reachable_is_sound.
+Proof. exists three. apply three_can_be_reached. Qed.
+Lemma count_counts_witness : premises_of count_counts.
+Proof.
+  exists (exclusives three), third. destruct (reachable_is_sound three (proj1 three_can_be_reached)) as [_ O _ B]. now split.
+Qed.
+Lemma unblock_unblocks_witness : premises_of unblock_unblocks.
+Proof. exact count_counts_witness. Qed.
+Lemma held_iff_first_witness : premises_of held_iff_first.
+Proof. exists three, second. split; [apply three_can_be_reached|]. vm_compute. auto. Qed.
+Lemma held_iff_may_go_witness : premises_of held_iff_may_go.
+Proof. exact held_iff_first_witness. Qed.
+Lemma leave_grants_exactly_witness : premises_of leave_grants_exactly.
+Proof. exists three, first, second. split; [apply three_can_be_reached|]. vm_compute. repeat split; auto. discriminate. Qed.
+Lemma waits_for_an_earlier_one_witness : premises_of waits_for_an_earlier_one.
+Proof. exists three, second. split; [apply three_can_be_reached|]. vm_compute. split; [auto|]. intros [E|[]]. discriminate. Qed.
+Lemma first_is_held_witness : premises_of first_is_held.
+Proof.
+  exists three, first. split; [apply three_can_be_reached|]. split; [vm_compute; auto|].
+  intros other [<-|[<-|[<-|[]]]]; vm_compute; discriminate.
+Qed.
+
+(* Two that do not conflict, and a third that waits for both. *)
+Definition two_held : lock := fst (ask (fst (ask (fst (ask new_lock 0 4 false)) 2 6 false)) 0 9 true).
+
+Lemma two_held_can_be_reached : reachable two_held.
+Proof. repeat constructor. Qed.
+
+Lemma held_never_conflict_witness : premises_of held_never_conflict.
+Proof.
+  exists two_held, (Request 1 0 4 false), (Request 2 2 6 false). split; [exact two_held_can_be_reached|].
+  vm_compute. repeat split; auto. discriminate.
+Qed.
+Lemma nobody_waits_nobody_is_let_go_witness : premises_of nobody_waits_nobody_is_let_go.
+Proof.
+  exists two_held, (Request 3 0 9 true). split; [exact two_held_can_be_reached|]. split; [vm_compute; auto|].
+  intros r [<-|[]]. reflexivity.
+Qed.

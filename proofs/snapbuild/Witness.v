@@ -4,8 +4,10 @@
     A theorem whose hypotheses nothing fulfils says nothing.  The arrays are those of Instances.v. *)
 From Coq Require Import ZArith Lia List Bool Sorted.
 From stdpp Require Import base option list.
-From Pgquern.common Require Import Xid.
+From Pgquern.common Require Import Premises Xid.
 From Pgquern.snapbuild Require Import Memory MemoryFacts Spec Algorithms Instances.
+From Pgquern.snapbuild Require Purge Registers Search Arc SortedFacts PurgeSorted PurgeFull Merge SortBatch Insert KnownAssigned.
+From Pgquern.snapbuild Require Maintenance MaintenanceCost LazyHead Catchange Visibility Entry.
 Local Open Scope Z_scope.
 
 Lemma sorted_b_sound l : sorted_b l = true -> sorted_unique l.
@@ -55,3 +57,198 @@ Proof.
   assert (H : forallb holds instances = true) by vm_cast_no_check (eq_refl true).
   rewrite forallb_forall in H. apply List.Forall_forall. intros i I. now apply andb_true_iff, H.
 Qed.
+
+(** ** The premises of each theorem, met together *)
+
+(* Some of the 200 XIDs are kept, some not. *)
+Definition xmin : Z := 2 ^ 32 - 350.
+
+Lemma xmin_is_normal : normal xmin.
+Proof. split; discriminate || reflexivity. Qed.
+
+Lemma laid_array l : array (laid l) 0 l.
+Proof. apply allocate_array. Qed.
+
+Lemma wrapped_is_sorted : sorted_unique wrapped.
+Proof. apply wrapped_array_is_purged. Qed.
+
+Lemma wrapped_is_normal : Forall normal wrapped.
+Proof. apply wrapped_array_is_purged. Qed.
+
+Lemma wrapped_is_valid : Forall valid wrapped.
+Proof. eapply Forall_impl; [exact wrapped_is_normal|]. unfold normal, valid, FIRST_NORMAL. lia. Qed.
+
+Lemma purge_inplace_is_filter_witness : premises_of Purge.purge_inplace_is_filter.
+Proof. exists wrapped, xmin, (laid wrapped). apply laid_array. Qed.
+Lemma purge_branchless_is_filter_witness : premises_of Purge.purge_branchless_is_filter.
+Proof. exact purge_inplace_is_filter_witness. Qed.
+Lemma purge_inplace_one_array_witness : premises_of Purge.purge_inplace_one_array.
+Proof. exists wrapped, xmin, (laid wrapped), 0, 0, (laid wrapped). split; [apply laid_array|constructor]. Qed.
+Lemma purge_registers_is_filter_witness : premises_of Registers.purge_registers_is_filter.
+Proof.
+  exists (Registers.compress_zeros xmin), xmin. split; [apply Registers.compress_zeros_packs|].
+  exists wrapped, [(true, repeat 16%nat 12); (false, [8%nat])], (laid wrapped). split; [apply laid_array|reflexivity].
+Qed.
+Lemma avx_schedules_are_filters_witness : premises_of Registers.avx_schedules_are_filters.
+Proof. exists wrapped, xmin, (laid wrapped), [(true, repeat 16%nat 12)]. apply laid_array. Qed.
+
+(* Where 15 belongs in 3, 10, 17, 20. *)
+Definition below : list Z := [3; 10].
+Definition rest : list Z := [17; 20].
+
+Lemma all_below : Forall (fun v => v < 15) below.
+Proof. repeat constructor. Qed.
+
+Lemma rest_above : Forall (fun v => 15 <= v) rest.
+Proof. repeat constructor; discriminate. Qed.
+
+Lemma bisect_spec_witness : premises_of Search.bisect_spec.
+Proof.
+  exists (fun v => v <? 15), (laid (below ++ rest)), 0, below, rest. split; [apply laid_array|].
+  do 2 (split; [repeat constructor|]). exists 0, 4. cbn. lia.
+Qed.
+Lemma lower_bound_spec_witness : premises_of Search.lower_bound_spec.
+Proof.
+  exists (laid (below ++ rest)), 15, 0, below, rest. split; [apply laid_array|]. split; [exact all_below|].
+  split; [exact rest_above|]. exists 0, 4. cbn. lia.
+Qed.
+Lemma lower_bound_near_spec_witness : premises_of Search.lower_bound_near_spec.
+Proof.
+  exists (laid (below ++ rest)), 15, 0, below, rest. split; [apply laid_array|]. split; [exact all_below|].
+  split; [exact rest_above|]. exists 0, 4, 1. cbn. lia.
+Qed.
+Lemma gallop_spec_witness : premises_of Search.gallop_spec.
+Proof.
+  exists (laid (below ++ rest)), 15, below, rest, 3. split; [apply laid_array|]. split; [exact all_below|].
+  split; [exact rest_above|]. cbn. lia.
+Qed.
+Lemma gallop_near_witness : premises_of Search.gallop_near.
+Proof.
+  exists (laid (below ++ rest)), 15, below, rest, 4. split; [apply laid_array|]. split; [exact all_below|].
+  split; [exact rest_above|reflexivity].
+Qed.
+Lemma search_chunk_spec_witness : premises_of Search.search_chunk_spec.
+Proof.
+  exists (laid below), (laid ([1] ++ rest ++ [9])), below, [1], rest, [9]. do 2 (split; [now apply sorted_b_sound|]).
+  do 2 (split; [apply laid_array|]). split; discriminate || reflexivity.
+Qed.
+
+Lemma keeps_is_arc_witness : premises_of Arc.keeps_is_arc.
+Proof. exists xmin, 3. split; [exact xmin_is_normal|]. split; discriminate || reflexivity. Qed.
+Lemma arc_in_raw_order_witness : premises_of Arc.arc_in_raw_order.
+Proof. exact keeps_is_arc_witness. Qed.
+Lemma kept_is_interval_or_ends_witness : premises_of Arc.kept_is_interval_or_ends.
+Proof. exists wrapped, xmin. split; [exact wrapped_is_sorted|]. split; [exact wrapped_is_normal|exact xmin_is_normal]. Qed.
+Lemma purge_sorted_is_filter_witness : premises_of PurgeSorted.purge_sorted_is_filter.
+Proof.
+  exists wrapped, xmin, (laid wrapped). split; [exact wrapped_is_sorted|]. split; [exact wrapped_is_normal|].
+  split; [exact xmin_is_normal|apply laid_array].
+Qed.
+Lemma kept_sorted_unique_witness : premises_of PurgeSorted.kept_sorted_unique.
+Proof. exists wrapped, xmin. exact wrapped_is_sorted. Qed.
+
+Definition full_xmin : Z := 7 * 2 ^ 32 + 3.
+
+Lemma full_is_sorted : sorted_unique full.
+Proof. apply full_array_is_purged. Qed.
+
+Lemma purge_full_is_filter_witness : premises_of PurgeFull.purge_full_is_filter.
+Proof. exists full, full_xmin, (laid full). split; [exact full_is_sorted|apply laid_array]. Qed.
+Lemma purge_full_lazy_head_is_filter_witness : premises_of PurgeFull.purge_full_lazy_head_is_filter.
+Proof.
+  exists full, full_xmin, 5, (allocate base.empty 5 full). split; [discriminate|]. split; [exact full_is_sorted|apply allocate_array].
+Qed.
+Lemma full_keeps_agrees_witness : premises_of PurgeFull.full_keeps_agrees.
+Proof. exists full_xmin, (7 * 2 ^ 32 - 640). repeat split; discriminate || reflexivity. Qed.
+Lemma full_purge_refines_witness : premises_of PurgeFull.full_purge_refines.
+Proof. exists [7 * 2 ^ 32 - 640; 7 * 2 ^ 32 + 60], full_xmin. repeat split; repeat constructor; discriminate || reflexivity. Qed.
+Lemma snapshot_full_sorted_witness : premises_of PurgeFull.snapshot_full_sorted.
+Proof.
+  exists [7 * 2 ^ 32 - 640; 7 * 2 ^ 32 + 60], (laid [7 * 2 ^ 32 - 640; 7 * 2 ^ 32 + 60]). split; [now apply sorted_b_sound|].
+  split; [apply laid_array|]. intros x y [<-|[<-|[]]] [<-|[<-|[]]]; reflexivity.
+Qed.
+Lemma lazy_head_is_amortised_witness : premises_of LazyHead.lazy_head_is_amortised.
+Proof.
+  exists 40, [LazyHead.Insert 10 10; LazyHead.Purge 4; LazyHead.Insert 20 15]. repeat split; vm_compute; discriminate.
+Qed.
+
+Lemma union_of_three : sorted_union below [5] [3; 5; 10].
+Proof. split; [now apply sorted_b_sound|]. intros x. cbn. tauto. Qed.
+
+Lemma sorted_union_unique_witness : premises_of SortedFacts.sorted_union_unique.
+Proof. exists below, [5], [3; 5; 10], [3; 5; 10]. split; exact union_of_three. Qed.
+Lemma merge_batch_is_union_witness : premises_of Merge.merge_batch_is_union.
+Proof.
+  exists below, rest, [0; 0], (laid (below ++ [0; 0])), (laid rest). do 2 (split; [now apply sorted_b_sound|]).
+  split; [apply laid_array|]. split; [reflexivity|apply laid_array].
+Qed.
+Lemma merge_batch_in_place_witness : premises_of Merge.merge_batch_in_place.
+Proof.
+  exists below, rest, [0; 0], (laid (below ++ [0; 0])), (laid rest), 2, 2, 2, base.empty, 0, (laid (below ++ [0; 0])), (laid rest).
+  do 2 (split; [now apply sorted_b_sound|]). split; [apply laid_array|]. split; [reflexivity|]. split; [apply laid_array|].
+  constructor.
+Qed.
+
+(* A batch as it comes: out of order, with a duplicate. *)
+Definition batch : list Z := [2 ^ 32 - 2; 900; 5; 900].
+
+Lemma batch_is_not_zero : Forall (fun x => x <> 0) batch.
+Proof. repeat constructor; discriminate. Qed.
+
+Lemma sort_chunk_sorts_witness : premises_of SortBatch.sort_chunk_sorts.
+Proof. exists batch, (laid batch). split; [apply laid_array|exact batch_is_not_zero]. Qed.
+Lemma sort_batch_sorts_witness : premises_of SortBatch.sort_batch_sorts.
+Proof. exact sort_chunk_sorts_witness. Qed.
+Lemma insert_is_union_witness : premises_of Insert.insert_is_union.
+Proof.
+  exists wrapped, batch, [0; 0; 0; 0], (laid (wrapped ++ [0; 0; 0; 0])), (laid batch). split; [exact wrapped_is_sorted|].
+  split; [apply laid_array|]. split; [reflexivity|]. split; [apply laid_array|exact batch_is_not_zero].
+Qed.
+
+Lemma compress_keeps_live_witness : premises_of KnownAssigned.compress_keeps_live.
+Proof.
+  exists assigned, flags, [8; 9], [1; 1], (laid ([8; 9] ++ assigned)), (laid ([1; 1] ++ flags)).
+  do 2 (split; [reflexivity|]). split; apply laid_array.
+Qed.
+
+Lemma four_within_half_ring : within_half_ring (fun x => x = 4 \/ In x [2 ^ 32 - 1; 3; 4]).
+Proof.
+  exists (2 ^ 32 - 1). intros x X. assert (E : x = 2 ^ 32 - 1 \/ x = 3 \/ x = 4) by (cbn in X; intuition).
+  destruct E as [-> |[-> | ->]]; repeat split; discriminate || reflexivity.
+Qed.
+
+Lemma find_finds_witness : premises_of KnownAssigned.find_finds.
+Proof.
+  exists [2 ^ 32 - 1; 3; 4], 4, 7, (allocate base.empty 7 [2 ^ 32 - 1; 3; 4]). split; [apply allocate_array|].
+  split; [exact four_within_half_ring|]. repeat constructor.
+Qed.
+
+(* Two XIDs come, one ends, the array is compressed when idle. *)
+Definition upkeep : list Maintenance.operation :=
+  [Maintenance.Add [3; 4] 1; Maintenance.EndTransaction (Z.eqb 4) 2; Maintenance.WhenIdle 3].
+
+Lemma upkeep_keeps_live_witness : premises_of MaintenanceCost.upkeep_keeps_live.
+Proof. exists 10, (Maintenance.Add [3; 4] 1), Maintenance.empty. vm_compute. discriminate. Qed.
+Lemma upkeep_is_amortised_witness : premises_of MaintenanceCost.upkeep_is_amortised.
+Proof. exists 10, upkeep. split; [discriminate|]. repeat split; vm_compute; discriminate. Qed.
+Lemma upkeep_for_readers_witness : premises_of MaintenanceCost.upkeep_for_readers.
+Proof. exact upkeep_is_amortised_witness. Qed.
+Lemma idle_compress_is_rare_witness : premises_of MaintenanceCost.idle_compress_is_rare.
+Proof. exists 10, upkeep, 1, 5. repeat split; discriminate. Qed.
+
+Lemma purge_changes_no_answer_witness : premises_of Visibility.purge_changes_no_answer.
+Proof.
+  exists (fun _ => true), (2 ^ 32 - 1), 3, 10, [5], below, 4. split; [|now right]. destruct four_within_half_ring as [from W].
+  exists from. intros x X. apply W. cbn. intuition.
+Qed.
+Lemma tracked_stays_visible_witness : premises_of Visibility.tracked_stays_visible.
+Proof. exists (fun _ => true), 3, 20, below, 10. split; [right; now left|]. split; reflexivity. Qed.
+Lemma snapshot_search_is_membership_witness : premises_of Visibility.snapshot_search_is_membership.
+Proof. exists wrapped, 10, (laid wrapped). split; [exact wrapped_is_sorted|apply laid_array]. Qed.
+
+Lemma run_purge_correct_witness : premises_of Entry.run_purge_correct.
+Proof. exists wrapped, 1. split; [exact wrapped_is_valid|]. split; discriminate || reflexivity. Qed.
+Lemma run_purge_sorted_correct_witness : premises_of Entry.run_purge_sorted_correct.
+Proof. exact run_purge_correct_witness. Qed.
+Lemma run_compress_correct_witness : premises_of Entry.run_compress_correct.
+Proof. now exists assigned, flags. Qed.

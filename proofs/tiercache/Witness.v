@@ -1,7 +1,8 @@
 (* SPDX-License-Identifier: PostgreSQL *)
 (** * Witnesses: runs that reach what the theorems speak of, and that meet what they assume *)
 From Coq Require Import List Bool Arith String.
-From Pgquern.tiercache Require Import Tiers FlatFile Instances.
+From Pgquern.common Require Import Premises.
+From Pgquern.tiercache Require Import Tiers FlatFile Refines Instances.
 Import ListNotations.
 Local Open Scope list_scope.
 Local Open Scope nat_scope.
@@ -72,3 +73,29 @@ Proof. vm_compute. auto. Qed.
 Theorem a_second_life_may_draw_the_same_nonces : let s := state_after second in
   assumed_of_all (start 3 2) second = true /\ control s = Some (Mark 2 1) /\ up s = true /\ read s 0 = Some 0.
 Proof. vm_compute. auto. Qed.
+
+(** ** The premises of each theorem, met together *)
+
+Lemma reads_give_the_newest_witness : premises_of reads_give_the_newest.
+Proof. now exists 3, 2, (two_slots ++ [lost; mounted 4]), 0. Qed.
+Lemma nothing_is_lost_and_nothing_comes_back_witness : premises_of nothing_is_lost_and_nothing_comes_back.
+Proof. exact reads_give_the_newest_witness. Qed.
+Lemma fsynced_pages_survive_witness : premises_of fsynced_pages_survive.
+Proof.
+  exists 3, 2, (only_on_ssd ++ [WriteBack [0] (Taken true 2) [0] [] true false]), (Taken true 3), [lost; mounted 4], 0, 1.
+  split; [reflexivity|]. split; [repeat constructor|]. do 3 (split; [reflexivity|]). split; [|reflexivity].
+  intros y [<-|[<-|[]]]; split; discriminate.
+Qed.
+Lemma an_fsync_leaves_nothing_else_witness : premises_of an_fsync_leaves_nothing_else.
+Proof. now exists 3, 2, sync_failed, (Taken true 3). Qed.
+Lemma an_unused_ssd_is_not_trusted_witness : premises_of an_unused_ssd_is_not_trusted.
+Proof. exists 3, 2, set_aside. repeat (split; [reflexivity|]). now exists 0, (Slot 0 1 true). Qed.
+Lemma a_failed_write_back_is_told_witness : premises_of a_failed_write_back_is_told.
+Proof. now exists 3, 2, only_on_ssd, [0], (Taken true 2), [0], [], false, true. Qed.
+Lemma a_mount_that_writes_again_remembers_witness : premises_of a_mount_that_writes_again_remembers.
+Proof.
+  exists (start 3 2), (Mounting 2 5 105 [0; 1; 2] true false true true (fun _ => true) true true true true). split; [reflexivity|].
+  cbn. intros p L. destruct p as [|[|[|p]]]; auto. do 3 apply Nat.succ_lt_mono in L. now apply Nat.nlt_0_r in L.
+Qed.
+Lemma what_is_not_forgotten_is_remembered_witness : premises_of what_is_not_forgotten_is_remembered.
+Proof. now exists 3, 2, two_slots, (Mounting 2 5 105 [] true false true false (fun _ => true) true true true true). Qed.

@@ -1,6 +1,7 @@
 (* SPDX-License-Identifier: PostgreSQL *)
 (** * Witnesses: the hypotheses can be met, and without a protection a torn page stays torn *)
 From Coq Require Import ZArith Arith List Bool Lia Permutation.
+From Pgquern.common Require Import Premises.
 From Pgquern.tornpage Require Import Checksum ChecksumFacts Recovery RecoveryFacts Instances.
 From Pgquern.tornpage Require Faults Survives.
 Import ListNotations.
@@ -96,4 +97,85 @@ Theorem instances_hold : Forall (fun i => hypothesis i = true /\ conclusion i = 
 Proof.
   assert (H : forallb holds instances = true) by vm_cast_no_check (eq_refl true).
   rewrite forallb_forall in H. apply Forall_forall. intros i I. now apply andb_true_iff, H.
+Qed.
+
+(** ** The premises of each theorem, met together *)
+
+Lemma kernel_is_checksum_witness : premises_of kernel_is_checksum.
+Proof.
+  exists four_bases, three_rows, 7%Z, [2; 0; 3; 1]. split; [discriminate|]. split; apply four_columns_have_a_checksum.
+Qed.
+Lemma split_kernel_is_checksum_witness : premises_of split_kernel_is_checksum.
+Proof. exact kernel_is_checksum_witness. Qed.
+Lemma sums_are_words_witness : premises_of sums_are_words.
+Proof.
+  exists four_bases, three_rows. split; [apply four_columns_have_a_checksum|].
+  repeat constructor; cbn; unfold WORD; discriminate || reflexivity.
+Qed.
+Lemma durable_records_are_found_witness : premises_of durable_records_are_found.
+Proof. exists (whole_up_to 4), 3, 1, 5. split; [lia|]. intros j J. apply Nat.leb_le. lia. Qed.
+Lemma an_image_heals_anything_witness : premises_of (@an_image_heals_anything).
+Proof.
+  exists nat, first_is_image, state_of, step_of, lsn_of, state_of. split; [apply three_sectors_are_a_history|].
+  exists (whole_up_to 4), 5, torn_page. split; [reflexivity|]. cbn. lia.
+Qed.
+
+Lemma two_are_written k : 3 <= k ->
+  forall w, In w [state_of 2; state_of 3] -> exists j, j <= k /\ w = state_of j.
+Proof. intros K w [<-|[<-|[]]]; [exists 2|exists 3]; (split; [lia|reflexivity]). Qed.
+
+Lemma images_restore_witness : premises_of (@images_restore).
+Proof.
+  exists nat, first_is_image, state_of, step_of, lsn_of, state_of. split; [apply three_sectors_are_a_history|].
+  exists (whole_up_to 4), 5, 3, [state_of 2; state_of 3], torn_page. split; [reflexivity|]. split; [cbn; lia|].
+  split; [now apply two_are_written|exact torn_page_is_left].
+Qed.
+
+(* The copy in the area is torn: its middle sector is old. *)
+Lemma torn_copy_is_left : leaves (state_of 0) [state_of 2] [2; 1; 11].
+Proof.
+  split; [reflexivity|]. intros [|[|[|i]]] s E; cbn in E; try (destruct i; discriminate); injection E as <-; cbn; eauto 6.
+Qed.
+
+(* Of all mixtures of these two states, the states alone have the right CRC. *)
+Lemma crc_tells_mixtures p : leaves (state_of 0) [state_of 2] p -> is_state p = true -> p = state_of 0 \/ p = state_of 2.
+Proof.
+  intros [L S] R. destruct p as [|a [|b [|c [|d p]]]]; try discriminate.
+  assert (A := S 0 a eq_refl). assert (B := S 1 b eq_refl). assert (C := S 2 c eq_refl).
+  destruct A as [A|(? & [<-|[]] & A)], B as [B|(? & [<-|[]] & B)], C as [C|(? & [<-|[]] & C)];
+    injection A as <-; injection B as <-; injection C as <-; auto; discriminate.
+Qed.
+
+Lemma double_write_restores_in_the_area_witness : premises_of (@double_write_restores_in_the_area).
+Proof.
+  exists nat, none_is_image, state_of, step_of, lsn_of, state_of. split; [apply three_sectors_are_a_history|].
+  exists (whole_up_to 4), 5, is_state, 0, 2, (state_of 0), [2; 1; 11]. split; [cbn; lia|]. split; [cbn; lia|].
+  split; [reflexivity|]. split; [exact crc_tells_mixtures|exact torn_copy_is_left].
+Qed.
+Lemma double_write_restores_in_place_witness : premises_of (@double_write_restores_in_place).
+Proof.
+  exists nat, none_is_image, state_of, step_of, lsn_of, state_of. split; [apply three_sectors_are_a_history|].
+  exists (whole_up_to 4), 5, is_state, 3, torn_page. split; [cbn; lia|reflexivity].
+Qed.
+Lemma atomic_writes_restore_witness : premises_of (@atomic_writes_restore).
+Proof.
+  exists nat, none_is_image, state_of, step_of, lsn_of, state_of. split; [apply three_sectors_are_a_history|].
+  exists (whole_up_to 4), 5, 0, [state_of 2; state_of 3], (state_of 3). split; [cbn; lia|].
+  split; [apply two_are_written; cbn; lia|]. right. right. now left.
+Qed.
+
+Lemma an_open_store_is_up_to_date_witness : premises_of (@Survives.an_open_store_is_up_to_date).
+Proof.
+  destruct a_life_of_faults_is_allowed as (L & B & A & _). exists nat, nat, Faults.Images, room_of_log, lsn_of, newer, blank.
+  split; [exact L|]. split; [exact B|]. exists life_of_faults. split; [exact A|]. vm_compute. reflexivity.
+Qed.
+Lemma what_was_promised_survives_witness : premises_of (@Survives.what_was_promised_survives).
+Proof.
+  destruct a_life_of_faults_is_allowed as (L & B & A & _). exists nat, nat, Faults.Images, room_of_log, lsn_of, newer, blank.
+  split; [exact L|]. split; [exact B|]. exists life_of_faults. split; [exact A|]. vm_compute. discriminate.
+Qed.
+Lemma promises_stay_witness : premises_of (@Survives.promises_stay).
+Proof.
+  destruct a_life_of_faults_is_allowed as (L & B & A & _). exists nat, nat, Faults.Images, room_of_log, lsn_of, newer, blank.
+  split; [exact L|]. split; [exact B|]. exists (firstn 40 life_of_faults), (skipn 40 life_of_faults). rewrite firstn_skipn. exact A.
 Qed.
