@@ -34,10 +34,25 @@ From Pgquern.small Require Import Defined.
 Theorem neutral : forall n : nat, n + base light = n.
 Proof. unfold base, start. induction n; simpl in *; congruence. Qed.
 """
+BOUNDED = """(* SPDX-License-Identifier: PostgreSQL *)
+From Pgquern.small Require Import Defined.
+(** A positive number below one that the limit lets through is less than that. *)
+Theorem bounded : forall n : nat, base light < n -> forall m : nat, n < m -> limit m = m -> n < limit m.
+Proof. intros n _ m L E. now rewrite E. Qed.
+(** What the limit lets through it lets through again. *)
+Theorem let_through : forall n : nat, limit n = n -> limit (limit n) = n.
+Proof. intros n E. now rewrite !E. Qed.
+"""
 WITNESS = """(* SPDX-License-Identifier: PostgreSQL *)
+From Pgquern.small Require Import Defined.
+Ltac see := repeat constructor.
 (** There is a number to which the others apply. *)
 Theorem some : exists n : nat, n = 3.
 Proof. now exists 3. Qed.
+Lemma bounded_witness : exists n : nat, base light < n /\\ exists m : nat, n < m /\\ limit m = m.
+Proof. exists 1. split; [|exists 2; split]; see. Qed.
+Lemma let_through_witness : exists n : nat, limit n = n.
+Proof. now exists 2. Qed.
 """
 
 
@@ -66,13 +81,15 @@ class Development:
 def pristine(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("development")
     small = Development(folder)
-    small.write("_CoqProject", "-Q . Pgquern\nsmall/Defined.v\nsmall/Neutral.v\nsmall/Witness.v\n")
+    small.write("_CoqProject", "-Q . Pgquern\nsmall/Defined.v\nsmall/Neutral.v\nsmall/Bounded.v\nsmall/Witness.v\n")
     small.write(
         "required-theorems.txt",
-        "# what must be proved\nPgquern.small.Neutral.neutral\nPgquern.small.Witness.some\n",
+        "# what must be proved\nPgquern.small.Neutral.neutral\nPgquern.small.Bounded.bounded\n"
+        "Pgquern.small.Bounded.let_through\nPgquern.small.Witness.some\n",
     )
     small.write("small/Defined.v", DEFINED)
     small.write("small/Neutral.v", SMALL)
+    small.write("small/Bounded.v", BOUNDED)
     small.write("small/Witness.v", WITNESS)
     small.write("README.md", "# Proofs\n<!-- theorems -->\n<!-- /theorems -->\n")
     assert small.audit(accept=True), small.said
@@ -100,7 +117,8 @@ def test_every_statement_and_every_definition_behind_it_is_pinned(development: D
     """Directly or through another definition, constants and types alike; constructors go with their types."""
     pinned = golden.read(development.source / "small" / golden.GOLDEN)
     definitions = ["at_most", "base", "limit", "shade", "start"]
-    names = [*(f"Defined.{name}" for name in definitions), "Neutral.neutral", "Witness.some"]
+    theorems = ["Neutral.neutral", "Witness.some"]
+    names = ["Bounded.bounded", "Bounded.let_through", *(f"Defined.{name}" for name in definitions), *theorems]
     assert list(pinned) == [f"Pgquern.small.{name}" for name in names]
 
 
@@ -232,9 +250,84 @@ def no_witness(d: Development) -> None:
     d.write("required-theorems.txt", "Pgquern.small.Neutral.neutral\n")
 
 
+WITNESSED = "exists n : nat, base light < n /\\ exists m : nat, n < m /\\ limit m = m"
+BY = "exists 1. split; [|exists 2; split]; see."
+
+
+def bounded_by(d: Development, statement: str, proof: str) -> None:
+    """Another witness of the first theorem of Bounded.v."""
+    assert WITNESSED in WITNESS
+    assert BY in WITNESS
+    d.write("small/Witness.v", WITNESS.replace(WITNESSED, statement).replace(BY, proof))
+
+
+def witness_is_gone(d: Development) -> None:
+    d.write("small/Witness.v", WITNESS.replace("bounded_witness", "bounded_"))
+
+
+def witness_in_a_comment(d: Development) -> None:
+    lemma = f"Lemma bounded_witness : {WITNESSED}.\nProof. {BY} Qed."
+    assert lemma in WITNESS
+    d.write("small/Witness.v", WITNESS.replace(lemma, f"(* {lemma} *)"))
+
+
+def witness_without_the_last_premise(d: Development) -> None:
+    bounded_by(d, WITNESSED.removesuffix(" /\\ limit m = m"), "exists 1. split; [|exists 2]; see.")
+
+
+def witness_without_the_first_premise(d: Development) -> None:
+    bounded_by(d, "exists n m : nat, n < m /\\ limit m = m", "exists 1, 2. split; see.")
+
+
+def witness_of_another_theorem(d: Development) -> None:
+    bounded_by(d, "exists n : nat, limit n = n", "now exists 2.")
+
+
+def weaker_witness(d: Development) -> None:
+    bounded_by(d, WITNESSED.replace("base light < n", "base light <= n"), BY)
+
+
+def premises_met_one_by_one(d: Development) -> None:
+    """Each of them can be met; that says nothing of all together."""
+    apart = "(exists n : nat, base light < n) /\\ (exists n m : nat, n < m) /\\ (exists m : nat, limit m = m)"
+    bounded_by(d, apart, "split; [exists 1|split; [exists 1, 2|exists 2]]; see.")
+
+
+def witness_under_a_premise(d: Development) -> None:
+    bounded_by(d, f"3 < 2 -> {WITNESSED}", f"intros _. {BY}")
+
+
+def witness_from_an_axiom_without_the_word(d: Development) -> None:
+    cheat = "Variable cheat : False.\n"
+    d.write("small/Witness.v", WITNESS.replace("Lemma bounded", cheat + "Lemma bounded").replace(BY, "destruct cheat."))
+
+
+def empty_sentence(d: Development) -> None:
+    d.write("small/Neutral.v", SMALL.replace("(** Zero is neutral on the right. *)", "(**  *)"))
+
+
+def heading_without_a_mark(d: Development) -> None:
+    d.write("small/Neutral.v", SMALL.replace("Zero is neutral on the right.", "Zero on the right"))
+
+
+def name_for_a_sentence(d: Development) -> None:
+    d.write("small/Neutral.v", SMALL.replace("Zero is neutral on the right.", "Neutral."))
+
+
+def sentence_of_another_theorem(d: Development) -> None:
+    d.write(
+        "small/Neutral.v",
+        SMALL.replace("Zero is neutral on the right.", "What the limit lets  through\n it lets through again."),
+    )
+
+
 def type_in_type(d: Development) -> None:
     project = (d.source / "_CoqProject").read_text()
     d.write("_CoqProject", project.replace("Pgquern\n", "Pgquern\n-arg -type-in-type\n"))
+
+
+NOT_MET = "Witness.bounded_witness does not show that the premises of Pgquern.small.Bounded.bounded can be met together"
+NO_WITNESS = NOT_MET.replace("does not show", "is not there to show")
 
 
 @pytest.mark.parametrize(
@@ -260,6 +353,19 @@ def type_in_type(d: Development) -> None:
         (another_constructor, "Defined.shade is not what small/Golden.expected has"),
         (another_instance, "Defined.limit is not what small/Golden.expected has"),
         (no_witness, "small/Witness.v: no required theorem"),
+        (witness_is_gone, NO_WITNESS),
+        (witness_in_a_comment, NO_WITNESS),
+        (witness_without_the_last_premise, NOT_MET),
+        (witness_without_the_first_premise, NOT_MET),
+        (witness_of_another_theorem, NOT_MET),
+        (weaker_witness, NOT_MET),
+        (premises_met_one_by_one, NOT_MET),
+        (witness_under_a_premise, NOT_MET),
+        (witness_from_an_axiom_without_the_word, "coqchk: Axioms"),
+        (empty_sentence, "has no (** sentence *) directly over it"),
+        (heading_without_a_mark, "Neutral.v: over neutral stands no sentence: Zero on the right"),
+        (name_for_a_sentence, "Neutral.v: over neutral stands no sentence: Neutral."),
+        (sentence_of_another_theorem, "Bounded.v: let_through has the sentence of neutral"),
         (type_in_type, "_CoqProject: -arg -type-in-type"),
     ],
     ids=lambda value: getattr(value, "__name__", ""),
@@ -268,6 +374,66 @@ def test_cheat_is_caught(development: Development, cheat: Callable[[Development]
     cheat(development)
     assert not development.audit()
     assert says in development.said
+
+
+def with_theorem(d: Development, statement: str, witness: str) -> None:
+    """Another theorem, proved somehow, with what Witness.v says of it."""
+    theorem = f"(** One more theorem is here. *)\nTheorem more : {statement}.\nProof. firstorder lia. Qed.\n"
+    names = (d.source / "required-theorems.txt").read_text() + "Pgquern.small.Bounded.more\n"
+    d.write("required-theorems.txt", names)
+    low = "From Coq Require Import Lia.\nDefinition low (n : nat) := n < 0 -> n = 5.\n"
+    d.write("small/Bounded.v", BOUNDED + low + theorem)
+    d.write("common/Premises.v", coq.PREMISES.read_text())
+    project = (d.source / "_CoqProject").read_text()
+    d.write("_CoqProject", project.replace("small/Defined", "common/Premises.v\nsmall/Defined"))
+    imports = "From Pgquern.common Require Import Premises.\nFrom Pgquern.small Require Import Bounded.\n"
+    d.write("small/Witness.v", WITNESS.replace("(** There", imports + "(** There") + witness)
+
+
+@pytest.mark.parametrize(
+    ("statement", "proof"),
+    [
+        ("forall n : nat, 0 < n -> forall m : nat, n = m -> 0 < m", "exists 1. split; [see|]. now exists 1."),
+        ("forall n : nat, 0 < n -> ~ n < 0", "exists 1. see."),
+        ("forall n : nat, 0 < n -> n < 0 -> False", "exists 1. see."),
+        ("forall n (h : 0 < n) (k : h = h), n = n", "exists 1, (le_n 1). reflexivity."),
+        ("forall (t : Type) (x : t) (p : t -> Prop), p x -> p x", "now exists nat, 1, (fun _ => True)."),
+        ("forall n : nat, let m := S n in m = 3 -> n = 2", "now exists 2."),
+    ],
+)
+def test_premises_of_is_what_the_audit_asks_for(development: Development, statement: str, proof: str) -> None:
+    with_theorem(development, statement, f"Lemma more_witness : premises_of more.\nProof. {proof} Qed.\n")
+    assert development.audit(accept=True), development.said
+
+
+@pytest.mark.parametrize(
+    ("statement", "asks"),
+    [
+        ("forall n : nat, n < 0 -> n = 7", "(exists n : nat, (n < 0)%nat)"),
+        ("forall n : nat, low n", "(exists n : nat, (n < 0)%nat)"),
+        ("forall n : Empty_set, n = n", "(exists _ : Empty_set, True)"),
+        ("forall n : {n : nat | n < 0}, n = n", "(exists _ : {n : nat | (n < 0)%nat}, True)"),
+        ("forall (n : nat) (h : n < 0), h = h", "(exists n : nat, (n < 0)%nat)"),
+    ],
+)
+def test_a_theorem_that_says_nothing_has_no_witness(development: Development, statement: str, asks: str) -> None:
+    """Also if a definition hides the premise, and if a type has no value."""
+    with_theorem(development, statement, "")
+    assert not development.audit(accept=True)
+    assert f"Pgquern.small.Bounded.more can be met together:\n{asks}" in development.said
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "forall (n : nat) (l : list nat) (f : nat -> bool), (n, l, f) = (n, l, f)",
+        "forall o : option Empty_set, o = o",
+        "1 = 1",
+    ],
+)
+def test_variables_with_values_need_no_witness(development: Development, statement: str) -> None:
+    with_theorem(development, statement, "")
+    assert development.audit(accept=True), development.said
 
 
 @pytest.mark.parametrize(

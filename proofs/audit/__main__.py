@@ -2,9 +2,9 @@
 """Build the Coq development outside the checkout and audit it.
 
 The audit fails on: a .v that _CoqProject does not list (or a listed one that is not there), a source that admits or
-assumes something, a required theorem that is missing or has no English sentence over it, a subject without witnesses, a
-statement, a set of assumptions or a definition behind a statement that differs from the golden files, and anything that
-coqchk finds wrong with the compiled files.
+assumes something, a required theorem that is missing or has no English sentence of its own over it, a subject without
+witnesses, a theorem whose premises no witness meets, a statement, a set of assumptions or a definition behind a
+statement that differs from the golden files, and anything that coqchk finds wrong with the compiled files.
 
 Writes build/results/proof/STEM.json. Exit code 0 only if everything passed.
 """
@@ -27,6 +27,7 @@ from proofs.audit.sources import (
     listed_sources,
     required,
     stem_of,
+    witnessed,
 )
 from tools import results
 from tools.environment import first_line
@@ -46,6 +47,7 @@ def audit_compiled(
     """What Coq says of each theorem; the golden files compared, coqchk asked."""
     said = coq.print_assumptions(build, theorems)
     golden.check_closed(said, audit)
+    coq.check_witnesses(build, theorems, witnessed(source, theorems), audit)
     golden.check_golden(source, coq.terms(build, theorems, audit), audit, whole=whole, accept=accept)
     coq.check_compiled(build, files, audit)
     return said

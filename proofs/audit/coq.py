@@ -7,12 +7,12 @@ import re
 import shutil
 import subprocess
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 
 from rich.console import Console
 
-from proofs.audit.sources import PREFIX, Audit, Theorem, stem_of
+from proofs.audit.sources import PREFIX, Audit, Theorem, file_of, stem_of
 
 CLOSED = "Closed under the global context"
 # Fields of a sealed module in Coq's own ssreflect library: implemented there, but coqchk lists what a signature hides.
@@ -21,6 +21,7 @@ CONTEXT = ["From Coq Require Import ZArith List.", "Set Printing Width 120.", "O
 AUDIT = "audit"
 """The folder of the build for what the audit itself asks Coq, and for the answers."""
 REACH = Path(__file__).with_name("Reach.v")
+PREMISES = Path(__file__).parents[1] / "common" / "Premises.v"
 
 
 def copy_sources(source: Path, build: Path, files: Sequence[str]) -> None:
@@ -153,6 +154,36 @@ def terms(build: Path, theorems: Sequence[Theorem], audit: Audit) -> dict[str, s
         return {}
     stated = zip(names, re.findall(r"^states (.*)$", text, re.M), strict=True)
     return dict(stated) | dict(re.findall(r"^reaches (\S+) (.*)$", text, re.M))
+
+
+def check_witnesses(build: Path, theorems: Sequence[Theorem], witnessed: Collection[Theorem], audit: Audit) -> None:
+    """That the premises of each theorem can be met together: its witness proves that, or there are none.
+
+    What a witness must prove comes from the theorem's own type (Premises.v), and the kernel compares.
+    """
+    if not theorems:
+        return
+    names = [theorem.qualified for theorem in theorems]
+    lines = [PREMISES.read_text(), *CONTEXT, *modules([*names, *(theorem.witness for theorem in witnessed)])]
+    for theorem in theorems:
+        by = f"exact @{theorem.witness}" if theorem in witnessed else "values"
+        met = f"let met := premises_of @{theorem.qualified} in tryif (assert met by {by}) then idtac else idtac met"
+        lines.append(f'Goal True. idtac "== {theorem.qualified}". {met}. idtac "asked". exact I. Qed.')
+    blocks = parse_blocks(text := coqc(build, "witnesses", lines))
+    for theorem in theorems:
+        said = blocks.get(theorem.qualified, "")
+        if not said.endswith("asked"):
+            audit.problem(theorem.stem, f"{theorem.qualified}: its premises were not found:\n{text[-2000:]}")
+        elif asks := said.removesuffix("asked").strip():
+            audit.problem(theorem.stem, unwitnessed(theorem, asks, there=theorem in witnessed))
+
+
+def unwitnessed(theorem: Theorem, asks: str, *, there: bool) -> str:
+    fault = "does not show" if there else "is not there to show"
+    return (
+        f"{theorem.witness} {fault} that the premises of {theorem.qualified} can be met together:\n{asks}\n"
+        f"Prove `Lemma {theorem.name}_witness : premises_of {theorem.name}.` in {file_of(theorem.witness_module)}."
+    )
 
 
 def complaints_of(said: str) -> list[str]:

@@ -2,7 +2,7 @@
 """Checks on the sources alone: which files and theorems there are, and which words no source may contain."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -23,6 +23,7 @@ PROJECT_LINE = re.compile(rf"-Q \. {PREFIX}|-arg -w -arg \S+|[\w/]+\.v|#.*|")
 TABLE = re.compile(r"(<!-- theorems[^>]*-->\n).*?(<!-- /theorems -->)", re.S)
 STATEMENT = r"(?:#\[[^\]]*\]\s*)?(?:Theorem|Lemma|Corollary|Remark|Fact|Proposition|Example)\s+{name}\b"
 WITNESS = "Witness"
+FEWEST_WORDS = 3
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,16 @@ class Theorem:
     @property
     def stem(self) -> str:
         return stem_of(self.file)
+
+    @property
+    def witness_module(self) -> str:
+        """Where its witness stands: in the row's Witness.v, in common/ beside the theorem."""
+        return self.module if self.folder == SHARED else f"{PREFIX}.{self.folder}.{WITNESS}"
+
+    @property
+    def witness(self) -> str:
+        """What shows that its premises can be met."""
+        return f"{self.witness_module}.{self.name}_witness"
 
 
 @dataclass
@@ -139,18 +150,40 @@ def sentence_of(theorem: Theorem, text: str) -> str | None:
     return " ".join(found.group(1).split()) if found else None
 
 
+def states(source: Path, module: str, name: str) -> bool:
+    """Whether the module's source has a statement of this name."""
+    path = source / file_of(module)
+    code = strip_comments(path.read_text()) if path.exists() else ""
+    return re.search(STATEMENT.format(name=re.escape(name)), code) is not None
+
+
+def witnessed(source: Path, theorems: Sequence[Theorem]) -> set[Theorem]:
+    """The theorems of which a source has a witness."""
+    return {theorem for theorem in theorems if states(source, theorem.witness_module, f"{theorem.name}_witness")}
+
+
+def check_sentences(sentences: Mapping[Theorem, str], audit: Audit) -> None:
+    """That each sentence is one, at least in form, and none stands twice in a folder."""
+    before: dict[tuple[str, str], Theorem] = {}
+    for theorem, sentence in sentences.items():
+        if len(sentence.split()) < FEWEST_WORDS or not sentence.endswith("."):
+            audit.problem(theorem.stem, f"{theorem.file}: over {theorem.name} stands no sentence: {sentence}")
+        twin = before.setdefault((theorem.folder, sentence.casefold()), theorem)
+        if twin != theorem:
+            audit.problem(theorem.stem, f"{theorem.file}: {theorem.name} has the sentence of {twin.name}: {sentence}")
+
+
 def check_statements(source: Path, theorems: Sequence[Theorem], audit: Audit) -> dict[Theorem, str]:
     """The English sentence of each required theorem that is there."""
     sentences: dict[Theorem, str] = {}
     for theorem in theorems:
-        path = source / theorem.file
-        text = path.read_text() if path.exists() else ""
-        if not re.search(STATEMENT.format(name=re.escape(theorem.name)), strip_comments(text)):
+        if not states(source, theorem.module, theorem.name):
             audit.problem(theorem.stem, f"{theorem.file}: required theorem {theorem.name} is missing")
-        elif (sentence := sentence_of(theorem, text)) is None:
+        elif (sentence := sentence_of(theorem, (source / theorem.file).read_text())) is None:
             audit.problem(theorem.stem, f"{theorem.file}: {theorem.name} has no (** sentence *) directly over it")
         else:
             sentences[theorem] = sentence
+    check_sentences(sentences, audit)
     for folder in sorted({theorem.folder for theorem in theorems} - {SHARED}):
         if not any(theorem.module == f"{PREFIX}.{folder}.{WITNESS}" for theorem in theorems):
             audit.problem(
