@@ -14,26 +14,11 @@ Definition step_rebased (s : state) (o : op) : state :=
 
 Definition steps_rebased (s : state) (os : list op) : state := fold_left step_rebased os s.
 
-(** What a call answers: was it done, and which request went? *)
-Inductive answer := Refused | Done | Went (i : nat) (size : Z).
-
-Definition answered {A} (o : option A) : answer := match o with Some _ => Done | None => Refused end.
-
-Definition reply (s : state) (o : op) : answer :=
-  match o with
-  | Submit i size => answered (submit i size s)
-  | Next => match next s with Some (i, size, _) => Went i size | None => Refused end
-  | Complete i lat => answered (complete i lat s)
-  end.
-
 Definition reply_rebased (s : state) (o : op) : answer :=
   match o with
   | Next => match next_rebased s with Some (i, size, _) => Went i size | None => Refused end
   | _ => reply s o
   end.
-
-Fixpoint replies (s : state) (os : list op) : list answer :=
-  match os with [] => [] | o :: os => reply s o :: replies (step s o) os end.
 
 Fixpoint replies_rebased (s : state) (os : list op) : list answer :=
   match os with [] => [] | o :: os => reply_rebased s o :: replies_rebased (step_rebased s o) os end.

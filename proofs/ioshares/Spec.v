@@ -17,6 +17,51 @@ Definition step (s : state) (o : op) : state :=
 
 Definition steps (s : state) (os : list op) : state := fold_left step os s.
 
+(** What a call answers: was it done, and which request went? *)
+Inductive answer := Refused | Done | Went (i : nat) (size : Z).
+
+Definition answered {A} (o : option A) : answer := match o with Some _ => Done | None => Refused end.
+
+Definition reply (s : state) (o : op) : answer :=
+  match o with
+  | Submit i size => answered (submit i size s)
+  | Next => match next s with Some (i, size, _) => Went i size | None => Refused end
+  | Complete i lat => answered (complete i lat s)
+  end.
+
+Fixpoint replies (s : state) (os : list op) : list answer :=
+  match os with [] => [] | o :: os => reply s o :: replies (step s o) os end.
+
+(** What the answers tell of class i, oldest first: the requests that were accepted, those that went, and how many
+    completions counted. *)
+Fixpoint came (i : nat) (os : list op) (rs : list answer) : list Z :=
+  match os, rs with
+  | Submit j size :: os, Done :: rs => (if Nat.eqb j i then [size] else []) ++ came i os rs
+  | _ :: os, _ :: rs => came i os rs
+  | _, _ => []
+  end.
+
+Fixpoint went (i : nat) (rs : list answer) : list Z :=
+  match rs with
+  | [] => []
+  | Went j size :: rs => (if Nat.eqb j i then [size] else []) ++ went i rs
+  | _ :: rs => went i rs
+  end.
+
+Fixpoint ended (i : nat) (os : list op) (rs : list answer) : Z :=
+  match os, rs with
+  | Complete j _ :: os, Done :: rs => (if Nat.eqb j i then 1 else 0) + ended i os rs
+  | _ :: os, _ :: rs => ended i os rs
+  | _, _ => 0
+  end.
+
+(** Class i's requests that wait, oldest first, and how many of it are in flight; nothing if there is no such class. *)
+Definition queue_of (i : nat) (s : state) : list Z :=
+  match nth_error (flows s) i with Some f => queue f | None => [] end.
+
+Definition flying_of (i : nat) (s : state) : Z :=
+  match nth_error (flows s) i with Some f => flying f | None => 0 end.
+
 (** All requests of a run are of M bytes at most; all latencies are at least 0. *)
 Definition within (M : Z) (o : op) : Prop :=
   match o with

@@ -2,7 +2,7 @@
 (** * Witness: the hypotheses of the main theorems can be met, and the bound is nearly reached *)
 From Coq Require Import ZArith List Bool Lia.
 From Pgquern.common Require Import Premises.
-From Pgquern.ioshares Require Import Algorithms Spec Consistent Fairness Overflow Limit.
+From Pgquern.ioshares Require Import Algorithms Spec Instances Consistent Fairness Overflow Limit Order.
 Import ListNotations.
 Local Open Scope Z_scope.
 
@@ -94,6 +94,21 @@ Theorem bound_is_half_reached :
   map paid (flows t) = [1; 100] /\ bound 100 (flow_of [Class 1 0 8; Class 1 0 8] (Class 1 0 8))
                                          (flow_of [Class 1 0 8; Class 1 0 8] (Class 1 0 8)) = 200.
 Proof. vm_compute. split; reflexivity. Qed.
+
+(** The run of Instances.v fills both classes, and is refused requests of each; of what is accepted one waits in the end, and one
+    is in flight. *)
+Theorem run_fills_both_classes :
+  queue_of 0 (steps small (firstn 8 run)) = [1; 2] /\ queue_of 1 (steps small (firstn 8 run)) = [4; 6; 7] /\
+  came 0 run (replies small run) = [1; 2; max_bytes] /\ came 1 run (replies small run) = [5; 4; 6; 7] /\
+  went 0 (replies small run) = [1; 2; max_bytes] /\ went 1 (replies small run) = [5; 4; 6] /\
+  queue_of 1 (steps small run) = [7] /\ flying_of 1 (steps small run) = 1.
+Proof. vm_compute. repeat split. Qed.
+
+(** On the runs of Instances.v the conclusions of the theorems on order and capacity are true; all were computed. *)
+Theorem instances_hold : Forall (fun i => conclusion i = true) instances.
+Proof.
+  assert (H : forallb conclusion instances = true) by (vm_compute; reflexivity).
+  rewrite forallb_forall in H. apply Forall_forall. exact H.
 
 (** ** The premises of each theorem, met together *)
 
