@@ -109,6 +109,7 @@ Theorem instances_hold : Forall (fun i => conclusion i = true) instances.
 Proof.
   assert (H : forallb conclusion instances = true) by (vm_compute; reflexivity).
   rewrite forallb_forall in H. apply Forall_forall. exact H.
+Qed.
 
 (** ** The premises of each theorem, met together *)
 

@@ -388,3 +388,78 @@ Proof.
     { apply existsb_exists. exists other. split; [exact O|]. unfold blocks. apply Z.ltb_lt in T. now rewrite T, C. }
     congruence.
 Qed.
+
+(** ** What a call answers *)
+
+(** Two ranges that are not empty conflict if and only if they have a byte in common and one of them is exclusive. *)
+Theorem conflict_is_a_common_byte a b : lo a < hi a -> lo b < hi b ->
+  (conflict a b = true <->
+   (exists byte, lo a <= byte < hi a /\ lo b <= byte < hi b) /\ (exclusive a = true \/ exclusive b = true)).
+Proof.
+  intros A B. unfold conflict, overlap. rewrite !andb_true_iff, orb_true_iff, !Z.ltb_lt. split.
+  - intros [L X]. split; [exists (Z.max (lo a) (lo b)); lia|exact X].
+  - intros [(byte & I & J) X]. split; [lia|exact X].
+Qed.
+
+(** Nothing blocks a new request if and only if it may go: all that are there came before it. *)
+Lemma arrives_free s from to mode : reachable s ->
+  let x := arrive s from to mode in blockers x = 0 <-> may_go s (req x).
+Proof.
+  intros H. apply reachable_is_sound in H as S. cbn zeta. rewrite (arrive_counts s from to mode S). cbn [req arrive].
+  set (r := Request (arrivals s + 1) from to mode). pose proof (tickets_arrived s S) as A. rewrite Forall_forall in A.
+  assert (N : forall other, In other (requests s) -> ticket other < ticket r) by (intros other O; apply A in O; cbn; lia).
+  split.
+  - intros E. assert (F : forall other, In other (requests s) -> conflict other r = false).
+    { intros other O. apply not_true_iff_false. intros C. assert (I : In other (filter (blocks r) (requests s))).
+      { apply filter_In. split; [exact O|]. unfold blocks. now rewrite (proj2 (Z.ltb_lt _ _) (N other O)), C. }
+      destruct (filter _ _); [destruct I|cbn in E; lia]. }
+    split; intros other O _; apply F; [now apply held_is_present|now apply waiting_is_present].
+  - intros [B W]. rewrite filter_none; [reflexivity|]. rewrite Forall_forall. intros other O. unfold blocks.
+    destruct (held_or_waiting s other O) as [K|K].
+    + rewrite (B other K); [apply andb_false_r|]. intros ->. apply N in O. lia.
+    + rewrite (W other K); [apply andb_false_r|]. now apply N.
+Qed.
+
+(** Who asks gets the next number and the range that it asked for, and is granted at once if and only if it may go; if not, it
+    waits. All others stay as they are. *)
+Theorem asked_is_granted_iff_it_may_go s from to mode : reachable s ->
+  let '(s', x) := ask s from to mode in
+  req x = Request (arrivals s + 1) from to mode /\ (is_held x = true <-> may_go s (req x)) /\
+  Permutation (present s') (x :: present s) /\ arrivals s' = arrivals s + 1.
+Proof.
+  intros H. apply reachable_is_sound in H as S. unfold ask. split; [reflexivity|]. split.
+  - unfold is_held. rewrite Z.eqb_eq. now apply arrives_free.
+  - split; [now apply present_stay|]. unfold stay. destruct (exclusive _); reflexivity.
+Qed.
+
+(** Who tries is granted if and only if it may go, and is then where it would be had it asked. If not, nothing is left of it but
+    its number: all others stay as they are. *)
+Theorem tried_is_granted_iff_it_may_go s from to mode : reachable s ->
+  let '(s', answer) := try_ask s from to mode in
+  (answer <> None <-> may_go s (Request (arrivals s + 1) from to mode)) /\ arrivals s' = arrivals s + 1 /\
+  match answer with
+  | Some x => (s', x) = ask s from to mode
+  | None => present s' = present s
+  end.
+Proof.
+  intros H. pose proof (arrives_free s from to mode H) as F. cbn zeta in F. cbn [req arrive] in F. unfold try_ask, ask.
+  destruct (Z.eqb_spec (blockers (arrive s from to mode)) 0) as [E|E].
+  - split; [split; [now intros _; apply F|discriminate]|]. split; [unfold stay; destruct (exclusive _); reflexivity|reflexivity].
+  - split; [split; [easy|now intros G; apply F in G]|]. split; reflexivity.
+Qed.
+
+(** Who leaves is gone, and nobody else is: whoever held a range still holds it, and whoever waited waits or is granted. *)
+Theorem nobody_else_leaves s x r : reachable s -> In x (requests s) ->
+  (In r (requests (fst (leave s x))) <-> In r (requests s) /\ r <> x) /\
+  (In r (held s) -> r <> x -> In r (held (fst (leave s x)))).
+Proof.
+  intros H X. apply reachable_is_sound in H as S. destruct (leave_present s x S X) as [_ R].
+  assert (G : In r (requests (fst (leave s x))) <-> In r (requests s) /\ r <> x).
+  { rewrite R. unfold others_of. rewrite filter_In, negb_true_iff, Z.eqb_neq. split.
+    - intros [I T]. split; [exact I|congruence].
+    - intros [I N]. split; [exact I|]. intros T. now apply N, (same_ticket s). }
+  split; [exact G|]. intros I N. assert (P := held_is_present s r I). apply held_iff_first.
+  - now apply after_leave.
+  - now apply G.
+  - intros other O T. rewrite R in O. apply filter_In in O as [O _]. now apply (proj1 (held_iff_first s r H P) I).
+Qed.

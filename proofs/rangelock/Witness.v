@@ -2,7 +2,7 @@
 (** * Witnesses: locks that can be reached, on which the theorems say something *)
 From Coq Require Import ZArith Bool List Lia.
 From Pgquern.common Require Import Premises.
-From Pgquern.rangelock Require Import Tree Lock TreeFacts LockFacts.
+From Pgquern.rangelock Require Import Tree Lock TreeFacts LockFacts Instances.
 Import ListNotations.
 Local Open Scope Z_scope.
 
@@ -34,6 +34,26 @@ Proof. induction l as [|i l IH]; intros s R; [exact R|]. cbn [fold_left]. apply 
 Theorem a_hundred_go_at_once : reachable crowd /\ length (waiting crowd) = 100%nat /\
   length (snd (leave crowd (Request 1 0 100 true))) = 100%nat /\ height (shareds crowd) = 7.
 Proof. split; [apply crowd_can_be_reached, after_ask, at_the_start|]. vm_compute. auto. Qed.
+
+(** The calls of Instances.v make locks that can be reached, the last of them with requests that are held and that wait. *)
+Theorem locks_can_be_reached : Forall reachable locks /\
+  let s := last locks new_lock in map ticket (held s) = [11; 13; 5; 10] /\ map ticket (waiting s) = [12].
+Proof.
+  split; [|vm_compute; auto].
+  assert (D : forall s c, reachable s -> reachable (done s c)).
+  { intros s [from to mode|from to mode|number] R; cbn; [now apply after_ask|now apply after_try|].
+    destruct (find _ (requests s)) as [x|] eqn:F; [|exact R]. apply find_some in F as [I _]. now apply after_leave. }
+  assert (A : forall cs s, reachable s -> reachable (fold_left done cs s)).
+  { induction cs as [|c cs IH]; intros s R; cbn; [exact R|]. now apply IH, D. }
+  apply Forall_forall. intros s I. apply in_app_iff in I as [I|I]; apply in_map_iff in I as (n & <- & _); apply A, at_the_start.
+Qed.
+
+(** On these locks the conclusions of the theorems are true; all were computed. *)
+Theorem instances_hold : Forall (fun i => conclusion i = true) instances.
+Proof.
+  assert (H : forallb conclusion instances = true) by (vm_compute; reflexivity).
+  rewrite forallb_forall in H. apply Forall_forall. exact H.
+Qed.
 
 (** ** The premises of each theorem, met together *)
 

@@ -1,0 +1,103 @@
+(* SPDX-License-Identifier: PostgreSQL *)
+(** * Instances of the theorems on the lock, to be computed
+
+    Locks that calls have made, and for each what a theorem concludes, as a boolean; the only hypothesis is that calls have made
+    them. Witness.v proves that all are true. `make prove-mutants` computes them with a definition changed: where one is false,
+    the theorem is false. *)
+From Coq Require Import String ZArith Bool List.
+From Pgquern.rangelock Require Import Tree Lock.
+Import ListNotations.
+Local Open Scope Z_scope.
+
+Record instance := Instance { claim : string; conclusion : bool }.
+Definition fails (i : instance) : bool := negb (conclusion i).
+
+(** ** Comparisons *)
+
+Definition same_request (a b : request) : bool :=
+  (ticket a =? ticket b) && (lo a =? lo b) && (hi a =? hi b) && Bool.eqb (exclusive a) (exclusive b).
+Definition same_entry (a b : entry) : bool := same_request (req a) (req b) && (blockers a =? blockers b).
+Definition occurs (x : entry) (l : list entry) : nat := List.length (filter (same_entry x) l).
+Definition permuted (l m : list entry) : bool :=
+  Nat.eqb (List.length l) (List.length m) && forallb (fun x => Nat.eqb (occurs x l) (occurs x m)) l.
+Definition contains (r : request) (l : list request) : bool := existsb (same_request r) l.
+
+Definition may_go_b (s : lock) (r : request) : bool :=
+  forallb (fun other => same_request other r || negb (conflict other r)) (held s) &&
+  forallb (fun other => negb (ticket other <? ticket r) || negb (conflict other r)) (waiting s).
+
+(** ** Locks that calls have made *)
+
+Inductive call := Ask (from to : Z) (mode : bool) | Try (from to : Z) (mode : bool) | Leave (number : Z).
+
+Definition done (s : lock) (c : call) : lock :=
+  match c with
+  | Ask from to mode => fst (ask s from to mode)
+  | Try from to mode => fst (try_ask s from to mode)
+  | Leave number =>
+      match find (fun r => ticket r =? number) (requests s) with Some x => fst (leave s x) | None => s end
+  end.
+
+(** Readers and writers that overlap, touch, and lie in one another; tries that go and that do not. Some leave, held or waiting. *)
+Definition calls : list call :=
+  [Ask 0 4 true; Ask 2 6 true; Ask 5 9 false; Try 4 6 false; Try 9 12 true; Ask 5 9 false; Ask 0 12 true; Ask 12 14 true;
+   Ask 14 15 true; Ask 16 17 true; Ask 18 19 false; Leave 1; Leave 3; Ask 3 20 false; Try 30 40 false; Try 35 36 true; Leave 2;
+   Leave 7; Leave 8; Ask 12 13 false; Leave 6; Leave 9; Leave 15; Try 0 50 true].
+
+(** Readers in an order that rotates the tree, the longest range among them below its top; a writer waits for that one. *)
+Definition rotating : list call :=
+  [Ask 50 51 false; Ask 30 31 false; Ask 60 61 false; Ask 20 55 false; Ask 40 41 false; Ask 45 46 false; Ask 53 54 true;
+   Try 52 53 true; Leave 4; Leave 1].
+
+Definition after_each (cs : list call) : list lock :=
+  map (fun n => fold_left done (firstn n cs) new_lock) (seq 0 (S (List.length cs))).
+
+Definition locks : list lock := after_each rotating ++ after_each calls.
+
+Definition ranges : list (Z * Z) := [(0, 1); (3, 5); (4, 5); (6, 12); (9, 10); (12, 13); (18, 30); (45, 46); (50, 60)].
+
+(** ** Claims *)
+
+Definition common_byte (a b : request) : bool :=
+  existsb (fun n => let byte := Z.of_nat n in (lo a <=? byte) && (byte <? hi a) && (lo b <=? byte) && (byte <? hi b)) (seq 0 64).
+
+Definition on_pairs (s : lock) : list instance :=
+  map (fun p => Instance "conflict_is_a_common_byte"
+                  (Bool.eqb (conflict (fst p) (snd p)) (common_byte (fst p) (snd p) && (exclusive (fst p) || exclusive (snd p)))))
+    (list_prod (requests s) (requests s)) ++
+  map (fun p => Instance "held_never_conflict" (same_request (fst p) (snd p) || negb (conflict (fst p) (snd p))))
+    (list_prod (held s) (held s)).
+
+Definition on_asking (s : lock) (range : Z * Z) (mode : bool) : list instance :=
+  let '(from, to) := range in
+  let r := Request (arrivals s + 1) from to mode in
+  let '(asked, x) := ask s from to mode in
+  let '(tried, answer) := try_ask s from to mode in
+  [Instance "asked_is_granted_iff_it_may_go"
+     (same_request (req x) r && Bool.eqb (is_held x) (may_go_b s r) && permuted (present asked) (x :: present s) &&
+      (arrivals asked =? arrivals s + 1));
+   Instance "tried_is_granted_iff_it_may_go"
+     ((arrivals tried =? arrivals s + 1) &&
+      match answer with
+      | Some y => may_go_b s r && same_entry x y && permuted (present tried) (present asked)
+      | None => negb (may_go_b s r) && permuted (present tried) (present s)
+      end)].
+
+Definition on_leaving (s : lock) (x : request) : list instance :=
+  let '(after, granted) := leave s x in
+  [Instance "nobody_else_leaves"
+     (forallb (fun r => contains r (requests s) && negb (same_request r x)) (requests after) &&
+      forallb (fun r => same_request r x || contains r (requests after)) (requests s) &&
+      forallb (fun r => same_request r x || contains r (held after)) (held s));
+   Instance "leave_grants_exactly"
+     (forallb (fun r => same_request r x ||
+                 Bool.eqb (existsb (Z.eqb (ticket r)) granted) (negb (contains r (held s)) && contains r (held after)))
+        (requests s))].
+
+Definition on_rule (s : lock) : list instance :=
+  map (fun r => Instance "held_iff_may_go" (Bool.eqb (contains r (held s)) (may_go_b s r))) (requests s).
+
+Definition instances : list instance :=
+  flat_map (fun s => on_rule s ++ on_pairs s ++
+    flat_map (fun range => on_asking s range false ++ on_asking s range true) ranges ++
+    flat_map (on_leaving s) (requests s)) locks.
