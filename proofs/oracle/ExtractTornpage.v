@@ -7,4 +7,4 @@ Extraction Language OCaml.
 Extract Inlined Constant Z.lxor => "(lxor)".
 Extract Inlined Constant Z.shiftr => "(lsr)".
 Extract Inlined Constant Z.shiftl => "(lsl)".
-Extraction "tornpage_proved.ml" checksum kernel next next_split recover.
+Extraction "tornpage_proved.ml" checksum page_checksum kernel next next_split recover.

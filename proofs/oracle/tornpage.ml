@@ -6,6 +6,10 @@
         are words of 4 bytes.
    Out: the checksum (4 bytes).
 
+   In:  form (1 byte: 4 a page as it is, with the start values that are proved with it), number of words, block (4 bytes
+        each), the words.
+   Out: the checksum (4 bytes).
+
    In:  form (1 byte: 3 recovery of a page), protection (1: images, 2: double write, 3: atomic), block size, epoch, number of
         records, whether the area has a copy (4 bytes each); of each record from the redo point on that is whole: epoch, kind
         (0 a change, 1 an image, 2 of another page, or a mark), offset, length (4 bytes each), where it ends (8 bytes), its
@@ -113,6 +117,11 @@ let rec serve () =
   | form when Bytes.get_uint8 form 0 = 3 ->
       serve_recovery ();
       serve ()
+  | form when Bytes.get_uint8 form 0 = 4 ->
+      let head = block 8 in
+      let page = words (word head 0) in
+      print_word (page_checksum page (word head 4));
+      serve ()
   | form ->
       let head = Bytes.cat form (block 12) in
       let lanes = word head 1 and rows = word head 5 and number = word head 9 in
@@ -126,9 +135,7 @@ let rec serve () =
         | 2 -> kernel next_split order bases page number
         | form -> failwith (Printf.sprintf "no form %d" form)
       in
-      let reply = Bytes.create 4 in
-      Bytes.set_int32_le reply 0 (Int32.of_int answer);
-      print_bytes reply;
+      print_word answer;
       serve ()
 
 let () =
