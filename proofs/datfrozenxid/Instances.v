@@ -72,10 +72,30 @@ Definition fresh_cache (x m : Z) : instance :=
     (Bool.eqb (dirty patched) (dirty plain) && (xid (stored patched) =? xid (stored plain)) &&
      (multi (stored patched) =? multi (stored plain))).
 
+Definition same_pair (a b : pair) : bool := (xid a =? xid b) && (multi a =? multi b).
+
+(** The next ids differ, so that neither may stand for the other. *)
+Definition one_call (dat : pair) : list instance :=
+  let new := Pair 40 45 in let sane := Pair 50 60 in
+  let x := need_update Xids (xid dat) 40 50 in let m := need_update Multis (multi dat) 45 60 in
+  let after := update dat new sane in
+  let skipped := negb (xid dat =? 0) && negb (multi dat =? 0) && negb x && negb m in
+  [Instance "each_field_is_stored_by_its_own_answer" true
+     ((xid (stored after) =? if x then 40 else xid dat) && (multi (stored after) =? if m then 45 else multi dat) &&
+      match passed after with Some p => same_pair p (stored after) | None => false end &&
+      Bool.eqb (dirty after) (negb (same_pair (stored after) dat)) && locked after);
+   Instance "both_values_are_sane_afterwards" true
+     (negb (before Xids 50 (xid (stored after))) && negb (before Xids (xid (stored after)) 40) &&
+      negb (before Multis 60 (multi (stored after))) && negb (before Multis (multi (stored after)) 45));
+   Instance "lock_is_skipped_iff_the_cache_agrees" true
+     (Bool.eqb (locked (update_patched (Some dat) (Pair 41 46) new sane)) (negb skipped) &&
+      locked (update_patched None dat new sane))].
+
 Definition instances : list instance :=
   flat_map (fun l => on_arrays Xids 50 l ++ on_arrays Multis 50 l) arrays ++
   flat_map (fun l => is_minimum Xids 50 l ++ is_minimum Multis 50 l) arrays ++
   flat_map (fun x => decisions Xids 50 x 40 ++ decisions Xids 50 x (2 ^ 31 + 51) ++ decisions Multis 50 x 40 ++
     decisions Multis 50 x 50 ++ decisions Xids 50 x 50) corners ++
   flat_map on_tables corners ++
-  map (fun p => fresh_cache (fst p) (snd p)) (list_prod [39; 40; 41; 60] [39; 40; 41; 60]).
+  map (fun p => fresh_cache (fst p) (snd p)) (list_prod [39; 40; 41; 60] [39; 40; 41; 60]) ++
+  flat_map (fun p => one_call (Pair (fst p) (snd p))) (list_prod [0; 39; 40; 41; 50; 55; 60] [0; 44; 45; 46; 55; 60; 70]).

@@ -5,7 +5,7 @@
     and which stale caches there can be, is for the model (spec/datfrozenxid); here are one call and any cache. *)
 From Coq Require Import ZArith Lia ZifyBool Bool List.
 From Pgquern.common Require Import Xid.
-From Pgquern.datfrozenxid Require Import Spec Algorithms Order.
+From Pgquern.datfrozenxid Require Import Spec Algorithms Order Decision.
 Local Open Scope Z_scope.
 
 (** datfrozenxid and datminmxid, and the like. *)
@@ -33,6 +33,49 @@ Definition update_patched (cached : option pair) (dat new sane : pair) : outcome
       else Outcome dat (Some c) false false
   | None => write dat new sane
   end.
+
+(** Each field is stored by the answer for that field alone: the new value if need_update says so of it, and else the old one.
+    What is stored is passed on. The row is written if and only if a field changes, and its lock is taken in any case. *)
+Theorem each_field_is_stored_by_its_own_answer : forall dat new sane,
+  let after := update dat new sane in
+  xid (stored after) = (if need_update Xids (xid dat) (xid new) (xid sane) then xid new else xid dat) /\
+  multi (stored after) = (if need_update Multis (multi dat) (multi new) (multi sane) then multi new else multi dat) /\
+  passed after = Some (stored after) /\ (dirty after = true <-> stored after <> dat) /\ locked after = true.
+Proof.
+  intros [x m] [nx nm] [sx sm]. unfold update, write, changes. cbn [xid multi stored passed dirty locked].
+  repeat (split; [reflexivity|]). split; [|reflexivity].
+  pose proof (replaced_value_was_older_or_in_the_future Xids x nx sx) as RX.
+  pose proof (replaced_value_was_older_or_in_the_future Multis m nm sm) as RM.
+  destruct (need_update Xids x nx sx), (need_update Multis m nm sm); cbn [orb]; split; intros H; try reflexivity;
+    try discriminate; try (now destruct H); intros E; injection E; intros;
+    (destruct (RX eq_refl); congruence) || (destruct (RM eq_refl); congruence).
+Qed.
+
+(** So whatever was stored, both values that are stored afterwards do not lie in the future, and do not precede the new ones. *)
+Theorem both_values_are_sane_afterwards : forall dat new sane,
+  bounds Xids (xid new) (xid sane) -> bounds Multis (multi new) (multi sane) -> valid (xid dat) -> valid (multi dat) ->
+  let after := stored (update dat new sane) in
+  before Xids (xid sane) (xid after) = false /\ before Xids (xid after) (xid new) = false /\
+  before Multis (multi sane) (multi after) = false /\ before Multis (multi after) (multi new) = false.
+Proof.
+  intros dat new sane BX BM VX VM. cbn zeta. pose proof (each_field_is_stored_by_its_own_answer dat new sane) as (-> & -> & _).
+  pose proof (stored_value_is_sane_afterwards Xids _ _ _ BX VX) as [X1 X2].
+  pose proof (stored_value_is_sane_afterwards Multis _ _ _ BM VM) as [M1 M2]. auto.
+Qed.
+
+(** The lock is not taken if and only if the cache has the row, both of its values are valid, and by them no field would
+    change. *)
+Theorem lock_is_skipped_iff_the_cache_agrees : forall cached dat new sane,
+  locked (update_patched cached dat new sane) = false <->
+  exists c, cached = Some c /\ xid c <> 0 /\ multi c <> 0 /\
+    need_update Xids (xid c) (xid new) (xid sane) = false /\ need_update Multis (multi c) (multi new) (multi sane) = false.
+Proof.
+  intros [c|] dat new sane; unfold update_patched, write; [|split; [now destruct (changes dat new sane)|intros (c & E & _); discriminate]].
+  unfold changes at 1 2. cbn [fst snd].
+  destruct (Z.eqb_spec (xid c) 0), (Z.eqb_spec (multi c) 0), (need_update Xids _ _ _) eqn:X, (need_update Multis _ _ _) eqn:M;
+    cbn [orb]; (split; [try (now destruct (changes dat new sane)); intros _; exists c; auto|]);
+    intros (d & [= <-] & ?); try reflexivity; intuition congruence.
+Qed.
 
 (** With a fresh cache the patched function stores, passes on and marks dirty what the plain one does. *)
 Theorem fresh_cache_changes_only_the_lock : forall dat new sane,

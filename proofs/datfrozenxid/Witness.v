@@ -50,6 +50,12 @@ Proof.
   repeat split; cbn; try (unfold RING; lia); discriminate || reflexivity.
 Qed.
 
+(** Of two fields one may change while the other stays: datfrozenxid moves on, and datminmxid, newer already, does not. *)
+Theorem one_field_changes_alone :
+  update (Pair 900 95) (Pair 950 90) (Pair 1000 100) = Outcome (Pair 950 95) (Some (Pair 950 95)) true true /\
+  bounds Xids 950 1000 /\ bounds Multis 90 100 /\ valid 900 /\ valid 95.
+Proof. repeat split; cbn; try (unfold RING; lia); reflexivity. Qed.
+
 (** On these instances the hypotheses and the conclusions of the theorems are true; both were computed. *)
 Theorem instances_hold : Forall (fun i => hypothesis i = true /\ conclusion i = true) instances.
 Proof.
