@@ -108,3 +108,14 @@ Theorem the_limit_grows_under_pressure l n sum p : sound l -> least l <= n <= mo
 Proof.
   intros S R. unfold adapt. pose proof (lower_in_range l n S R). destruct (_ <? sum); [lia|]. now destruct p; cbn; [|lia].
 Qed.
+
+(** The whole rule. Under congestion the limit falls by an eighth, at least by one, and not below its least; else it rises by one
+    if a request waited, and not above its most; else it stays. *)
+Theorem the_limit_follows_the_rule l n sum p : sound l -> least l <= n <= most l ->
+  adapt l n sum p = if target l * window l <? sum then Z.max (least l) (n - Z.max 1 (n / 8))
+                    else if p then Z.min (most l) (n + 1) else n.
+Proof.
+  intros S R. destruct (Z.ltb_spec (target l * window l) sum) as [H|H]; [now apply the_limit_falls|].
+  unfold adapt. destruct (Z.ltb_spec (target l * window l) sum); [lia|].
+  destruct p; cbn; [destruct (Z.ltb_spec n (most l)); lia|reflexivity].
+Qed.

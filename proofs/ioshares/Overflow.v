@@ -5,24 +5,6 @@ From Pgquern.ioshares Require Import Algorithms Spec Consistent.
 Import ListNotations.
 Local Open Scope Z_scope.
 
-(** What C runs: pgq_ioshares_next with its rebase. *)
-Definition step_rebased (s : state) (o : op) : state :=
-  match o with
-  | Next => match next_rebased s with Some (_, _, s') => s' | None => s end
-  | _ => step s o
-  end.
-
-Definition steps_rebased (s : state) (os : list op) : state := fold_left step_rebased os s.
-
-Definition reply_rebased (s : state) (o : op) : answer :=
-  match o with
-  | Next => match next_rebased s with Some (i, size, _) => Went i size | None => Refused end
-  | _ => reply s o
-  end.
-
-Fixpoint replies_rebased (s : state) (os : list op) : list answer :=
-  match os with [] => [] | o :: os => reply_rebased s o :: replies_rebased (step_rebased s o) os end.
-
 (** ** The same, but for tags that are k lower *)
 
 (** Of two classes that agree in all else, the tag of one is k lower; if none waits, what counts is the tag or the virtual

@@ -32,6 +32,24 @@ Definition reply (s : state) (o : op) : answer :=
 Fixpoint replies (s : state) (os : list op) : list answer :=
   match os with [] => [] | o :: os => reply s o :: replies (step s o) os end.
 
+(** What C runs: pgq_ioshares_next with its rebase. *)
+Definition step_rebased (s : state) (o : op) : state :=
+  match o with
+  | Next => match next_rebased s with Some (_, _, s') => s' | None => s end
+  | _ => step s o
+  end.
+
+Definition steps_rebased (s : state) (os : list op) : state := fold_left step_rebased os s.
+
+Definition reply_rebased (s : state) (o : op) : answer :=
+  match o with
+  | Next => match next_rebased s with Some (i, size, _) => Went i size | None => Refused end
+  | _ => reply s o
+  end.
+
+Fixpoint replies_rebased (s : state) (os : list op) : list answer :=
+  match os with [] => [] | o :: os => reply_rebased s o :: replies_rebased (step_rebased s o) os end.
+
 (** What the answers tell of class i, oldest first: the requests that were accepted, those that went, and how many
     completions counted. *)
 Fixpoint came (i : nat) (os : list op) (rs : list answer) : list Z :=
