@@ -87,6 +87,16 @@ Definition one_call (dat : pair) : list instance :=
    Instance "both_values_are_sane_afterwards" true
      (negb (before Xids 50 (xid (stored after))) && negb (before Xids (xid (stored after)) 40) &&
       negb (before Multis 60 (multi (stored after))) && negb (before Multis (multi (stored after)) 45));
+   Instance "any_cache_writes_right_or_nothing" true
+     (let patched := update_patched (Some dat) (Pair 41 46) new sane in
+      let plain := update (Pair 41 46) new sane in
+      match passed patched, passed plain with
+      | Some p, Some q =>
+          (same_pair (stored patched) (stored plain) && same_pair p q && Bool.eqb (dirty patched) (dirty plain) &&
+           Bool.eqb (locked patched) (locked plain)) ||
+          (same_pair (stored patched) (Pair 41 46) && negb (dirty patched) && same_pair p dat)
+      | _, _ => false
+      end);
    Instance "lock_is_skipped_iff_the_cache_agrees" true
      (Bool.eqb (locked (update_patched (Some dat) (Pair 41 46) new sane)) (negb skipped) &&
       locked (update_patched None dat new sane))].

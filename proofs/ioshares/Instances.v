@@ -146,6 +146,22 @@ Definition rule (n sum : Z) (p : bool) : instance :=
   Instance "the_limit_follows_the_rule" (sound_b limits_of_rule && (2 <=? n) && (n <=? 40))
     (adapt limits_of_rule n sum p =? if 30 <? sum then Z.max 2 (n - Z.max 1 (n / 8)) else if p then Z.min 40 (n + 1) else n).
 
+(** Three requests go. The first is done while another one waits; then none waits any more. *)
+Definition emptied : list op := [Submit 0 8; Submit 0 8; Next; Submit 1 8; Next; Complete 0 1; Next].
+
+(** After each prefix of a run, one completion more of a class. *)
+Definition window_counts (os : list op) (p : nat * Z) : instance :=
+  let '(i, lat) := p in let s := steps even os in
+  Instance "a_window_counts_all_its_completions" true
+    match complete i lat s with
+    | None => true
+    | Some t =>
+        let n := completed s + 1 in let sum := latency s + Z.min lat (2 ^ 40) in let p := pressed s || (0 <? waiting s) in
+        if n <? window (bounds s)
+        then (limit t =? limit s) && (completed t =? n) && (latency t =? sum) && Bool.eqb (pressed t) p
+        else (limit t =? adapt (bounds s) (limit s) sum p) && (completed t =? 0) && (latency t =? 0) && negb (pressed t)
+    end.
+
 (** ** Tags that start again *)
 
 (** Classes of shares 1, 10, 9973 and 9967: the first one's factor is nearly the largest that is accepted. It sends five requests
@@ -182,5 +198,7 @@ Definition instances : list instance :=
   flat_map (fun os => on_next (steps even os) ++ [one_more (steps even os) (Submit 0 8); one_more (steps even os) (Submit 1 3);
     one_more (steps even os) Next; one_more (steps even os) (Complete 0 50); one_more (steps even os) (Complete 1 1)])
     (prefixes back ++ prefixes small_and_large) ++
+  flat_map (fun os => map (window_counts os) (list_prod [0; 1]%nat [1; 2 ^ 40; 2 ^ 40 + 1])) (prefixes back ++ prefixes emptied) ++
+  Instance "a_new_one_is_consistent" true (consistent_b 1 (largest_warp small_classes) small) ::
   fair :: factors small_classes ++ factors steep_classes ++
   flat_map (fun n => [rule n 30 true; rule n 30 false; rule n 31 true; rule n 31 false]) [2; 3; 8; 16; 39; 40] ++ again.

@@ -119,3 +119,14 @@ Proof.
   unfold adapt. destruct (Z.ltb_spec (target l * window l) sum); [lia|].
   destruct p; cbn; [destruct (Z.ltb_spec n (most l)); lia|reflexivity].
 Qed.
+
+(** A completion counts in its window, with at most 2^40 ns, and so does whether other requests waited then. The window's last one
+    changes the limit, by what the whole window has counted, and begins a new one; the others leave it as it is. *)
+Theorem a_window_counts_all_its_completions s i lat s' : complete i lat s = Some s' ->
+  let n := completed s + 1 in let sum := latency s + Z.min lat (2 ^ 40) in let p := pressed s || (0 <? waiting s) in
+  (limit s', completed s', latency s', pressed s') =
+    if n <? window (bounds s) then (limit s, n, sum, p) else (adapt (bounds s) (limit s) sum p, 0, 0, false).
+Proof.
+  unfold complete. destruct (nth_error (flows s) i) as [f|]; [|discriminate]. destruct (flying f <=? 0); [discriminate|].
+  change max_latency with (2 ^ 40). intros [= <-]. cbv zeta. now destruct (_ <? window _).
+Qed.

@@ -88,7 +88,7 @@ Definition on_leaving (s : lock) (x : request) : list instance :=
   [Instance "nobody_else_leaves"
      (forallb (fun r => contains r (requests s) && negb (same_request r x)) (requests after) &&
       forallb (fun r => same_request r x || contains r (requests after)) (requests s) &&
-      forallb (fun r => same_request r x || contains r (held after)) (held s));
+      forallb (fun r => same_request r x || contains r (held after)) (held s) && (arrivals after =? arrivals s));
    Instance "leave_grants_exactly"
      (forallb (fun r => same_request r x ||
                  Bool.eqb (existsb (Z.eqb (ticket r)) granted) (negb (contains r (held s)) && contains r (held after)))

@@ -448,17 +448,20 @@ Proof.
   - split; [split; [easy|now intros G; apply F in G]|]. split; reflexivity.
 Qed.
 
-(** Who leaves is gone, and nobody else is: whoever held a range still holds it, and whoever waited waits or is granted. *)
+(** Who leaves is gone, and nobody else is: whoever held a range still holds it, and whoever waited waits or is granted. Nobody
+    gets a new number. *)
 Theorem nobody_else_leaves s x r : reachable s -> In x (requests s) ->
   (In r (requests (fst (leave s x))) <-> In r (requests s) /\ r <> x) /\
-  (In r (held s) -> r <> x -> In r (held (fst (leave s x)))).
+  (In r (held s) -> r <> x -> In r (held (fst (leave s x)))) /\ arrivals (fst (leave s x)) = arrivals s.
 Proof.
   intros H X. apply reachable_is_sound in H as S. destruct (leave_present s x S X) as [_ R].
+  assert (A : arrivals (fst (leave s x)) = arrivals s).
+  { pose proof (leave_trees s x S X) as L. destruct (leave s x). apply L. }
   assert (G : In r (requests (fst (leave s x))) <-> In r (requests s) /\ r <> x).
   { rewrite R. unfold others_of. rewrite filter_In, negb_true_iff, Z.eqb_neq. split.
     - intros [I T]. split; [exact I|congruence].
     - intros [I N]. split; [exact I|]. intros T. now apply N, (same_ticket s). }
-  split; [exact G|]. intros I N. assert (P := held_is_present s r I). apply held_iff_first.
+  split; [exact G|]. split; [|exact A]. intros I N. assert (P := held_is_present s r I). apply held_iff_first.
   - now apply after_leave.
   - now apply G.
   - intros other O T. rewrite R in O. apply filter_In in O as [O _]. now apply (proj1 (held_iff_first s r H P) I).
