@@ -151,3 +151,8 @@ Lemma lagging_cache_skips_nothing_witness : premises_of lagging_cache_skips_noth
 Proof. destruct lagging_cache_exists as (c & dat & new & sane & H). exists c, dat, new, sane. tauto. Qed.
 Lemma future_value_is_found_witness : premises_of future_value_is_found.
 Proof. exists avx512_age. right. right. now left. Qed.
+Lemma both_values_are_sane_afterwards_witness : premises_of both_values_are_sane_afterwards.
+Proof.
+  exists (Pair 50 50), (Pair 50 50), (Pair 50 50). do 2 (split; [apply fifty_bounds|]). vm_compute.
+  repeat split; discriminate || reflexivity.
+Qed.

@@ -192,3 +192,19 @@ Proof.
   split; [vm_compute; discriminate|]. split; [vm_compute; discriminate|]. assert (B := calls_are_within).
   now apply Forall_app in B as [B _].
 Qed.
+
+Lemma the_limit_follows_the_rule_witness : premises_of the_limit_follows_the_rule.
+Proof. exists narrow, 2, 201, true. split; [exact narrow_is_sound|]. vm_compute. split; discriminate. Qed.
+Lemma a_window_counts_all_its_completions_witness : premises_of a_window_counts_all_its_completions.
+Proof. exists (steps busy [Next]), 0%nat, 7. eexists. vm_compute. reflexivity. Qed.
+Lemma never_more_than_the_capacity_witness : premises_of never_more_than_the_capacity.
+Proof.
+  exists classes, narrow, coming, 0%nat, (Class 500 (2 ^ 20) 64). split; [reflexivity|]. split; [vm_compute; discriminate|].
+  eexists. left. reflexivity.
+Qed.
+(* The first class has paid for one request, and has another one waiting. *)
+Lemma of_equals_the_lower_number_goes_witness : premises_of of_equals_the_lower_number_goes.
+Proof.
+  exists (steps uneven [Submit 0 1; Submit 0 1; Submit 1 100; Submit 1 100; Next; Complete 0 1]), 1%nat, 100. do 2 eexists.
+  exists 0%nat. eexists. do 4 (split; [vm_compute; reflexivity|]). discriminate.
+Qed.

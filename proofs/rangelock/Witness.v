@@ -95,3 +95,11 @@ Proof.
   exists two_held, (Request 3 0 9 true). split; [exact two_held_can_be_reached|]. split; [vm_compute; auto|].
   intros r [<-|[]]. reflexivity.
 Qed.
+Lemma conflict_is_a_common_byte_witness : premises_of conflict_is_a_common_byte.
+Proof. exists first, second. vm_compute. split; reflexivity. Qed.
+Lemma asked_is_granted_iff_it_may_go_witness : premises_of asked_is_granted_iff_it_may_go.
+Proof. exists three, 2, 6, false. apply three_can_be_reached. Qed.
+Lemma tried_is_granted_iff_it_may_go_witness : premises_of tried_is_granted_iff_it_may_go.
+Proof. exact asked_is_granted_iff_it_may_go_witness. Qed.
+Lemma nobody_else_leaves_witness : premises_of nobody_else_leaves.
+Proof. exists three, first, second. split; [apply three_can_be_reached|]. vm_compute. auto. Qed.

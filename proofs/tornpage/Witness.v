@@ -179,3 +179,5 @@ Proof.
   destruct a_life_of_faults_is_allowed as (L & B & A & _). exists nat, nat, Faults.Images, room_of_log, lsn_of, newer, blank.
   split; [exact L|]. split; [exact B|]. exists (firstn 40 life_of_faults), (skipn 40 life_of_faults). rewrite firstn_skipn. exact A.
 Qed.
+Lemma pd_checksum_does_not_count_witness : premises_of pd_checksum_does_not_count.
+Proof. exists 1%Z, 2%Z, 3%Z, 4%Z, [5%Z], 6%Z. reflexivity. Qed.
