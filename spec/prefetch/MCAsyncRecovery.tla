@@ -47,6 +47,8 @@ NeverWrites(b) == store' = store
 OnlyReady(page) == {b \in Buffers : pool[b].page = page /\ pool[b].state = "ready"}
 \* Look-ahead takes all buffers.
 TakesAll(n, b) == TRUE
+\* Pages that go keep their contents.
+OnlyLengths(s, lengths) == [s EXCEPT !.size = lengths]
 
 -----------------------------------------------------------------------------
 \* Denials of states that must be reachable.

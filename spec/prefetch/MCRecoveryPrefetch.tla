@@ -97,6 +97,8 @@ MergeWals == {<<Changes(<<>>), m, n, Changes(<<Ref(0), Ref(1)>>)>> : m, n \in Re
 BeginSpec == StartPrefetch /\ [][PrefetchNext \/ BeginRead]_allvars
 \* WAL need not arrive.
 UnfairSpec == PrefetchSpec /\ WF_allvars(Startup)
+\* Pages that go keep their contents.
+OnlyLengths(s, lengths) == [s EXCEPT !.size = lengths]
 
 -----------------------------------------------------------------------------
 \* Denials of states that must be reachable.

@@ -101,4 +101,15 @@ Replay ==
 
 Next == Replay
 Spec == Init /\ [][Next]_vars
+
+(* A page that does not exist has no contents.  (Modules that extend this  *)
+(* one have a TypeOK of their own.)                                        *)
+ReplayTypeOK ==
+    /\ wal \in Wals
+    /\ replayed \in 0..Len(wal)
+    /\ DOMAIN store = {"size", "content", "generation"}
+    /\ store.size \in [Relations -> Nat \cup {-1}]
+    /\ store.content \in [Pages -> Seq(1..replayed)]
+    /\ store.generation \in [Pages -> Nat]
+    /\ \A page \in Pages : Exists(store, page) \/ store.content[page] = <<>>
 =============================================================================

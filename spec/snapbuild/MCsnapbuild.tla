@@ -43,6 +43,11 @@ ForgetTopAlone(r) ==
     /\ in_progress' = Without(in_progress, {r.xid})
     /\ UNCHANGED <<state, xmin, xmax, next_phase_at, committed, all_transactions, catchange, snapshot,
                    restart_point, disk>>
+MarkHere(xids) ==
+    /\ in_progress' = [x \in DOMAIN in_progress \cup xids |-> IF x \in DOMAIN in_progress THEN in_progress[x] ELSE read']
+    /\ UNCHANGED <<state, xmin, xmax, next_phase_at, committed, all_transactions, catchange, snapshot,
+                   restart_point, disk>>
+OfAnyRank(x) == TRUE
 
 (* Upstream *)
 TopTooOld(r) == r.xid < next_phase_at

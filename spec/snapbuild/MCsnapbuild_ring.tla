@@ -67,6 +67,12 @@ InsertTwice(xs, batch) == xs \o batch \o batch
 KeepAll(xs, horizon)   == xs
 KeepNothing(xs, horizon) == <<>>
 StillAll               == all_transactions
+MarkHere(xids) ==
+    /\ in_progress' = [x \in DOMAIN in_progress \cup xids |-> IF x \in DOMAIN in_progress THEN in_progress[x] ELSE read']
+    /\ UNCHANGED <<state, xmin, xmax, next_phase_at, committed, all_transactions, catchange, snapshot,
+                   restart_point, disk>>
+NextNumber(f) == f + 1
+InsertFulls(xs, batch) == xs \o [i \in 1..Len(batch) |-> Now(batch[i])]
 AtAsNormal(x, next)    == Widen(IF x = Invalid THEN FirstNormal ELSE x, next)
 UnlessKnown(x, r) ==
     x \in DOMAIN in_progress \/ (XidOf(r.xid) \notin DOMAIN in_progress /\ ByInitialRunning(x, r))

@@ -61,6 +61,15 @@ SpecInsert   == InitInsert /\ [][Stay]_vars
 SpecFull     == InitFull /\ [][Stay]_vars
 
 -----------------------------------------------------------------------------
+(* xid_arrays has no variables; these are the types of the choices. *)
+TypeOK ==
+    /\ array \in Seq(Normals) /\ batch \in Seq(Normals) /\ xmin \in {Invalid} \cup Normals
+    /\ Len(array) <= MaxLen /\ Len(batch) <= MaxBatch
+
+FullTypeOK ==
+    /\ \A full \in Range(array) \cup {xmin} : IsNormal(XidOf(full)) /\ EpochOf(full) \in {1, 2}
+    /\ Strictly(array) /\ Len(array) <= MaxLen /\ batch = <<>>
+
 WorkspaceIsFilter  == PurgeWorkspace(array, xmin) = Filter(array, xmin)
 InPlaceIsFilter    == PurgeInPlace(array, xmin) = Filter(array, xmin)
 TwoBordersIsFilter == PurgeTwoBorders(array, xmin) = Filter(array, xmin)
@@ -108,6 +117,8 @@ DowncastIsRotated == Rotated(Downcast(array)) = Sorted(Downcast(array))
 
 -----------------------------------------------------------------------------
 (* Mutants *)
+PermanentToo == XIDs
+FallingOrder(S) == [i \in 1..Cardinality(S) |-> CHOOSE x \in S : Cardinality({y \in S : y >= x}) = i]
 MergeKeepsBoth(xs, b, low, left, merged) ==
     SubSeq(xs, 1, low) \o SubSeq(b, 1, left) \o merged
 StaleHead(a) == a.fulls

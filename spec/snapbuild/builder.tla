@@ -187,4 +187,20 @@ CheckPoint ==
     /\ UNCHANGED <<read, state, xmin, xmax, next_phase_at, committed, all_transactions, catchange, snapshot,
                    in_progress, restart_point, creating, full, serverVars>>
 
+-----------------------------------------------------------------------------
+(* What an XID, an array and a snapshot are is said by the modules that    *)
+(* extend this one, in their TypeOK.                                       *)
+RunningRecords == {lsn \in 1..Len(wal) : wal[lsn].type = "running"}
+
+BuilderTypeOK ==
+    /\ read \in 0..Len(wal)
+    /\ state \in {"START", "BUILDING_SNAPSHOT", "FULL_SNAPSHOT", "CONSISTENT"}
+    /\ {all_transactions, creating, full} \subseteq BOOLEAN
+    /\ state = "START" <=> xmin = Invalid
+    /\ next_phase_at # Invalid <=> state \in {"BUILDING_SNAPSHOT", "FULL_SNAPSHOT"}
+    /\ snapshot # None => AtLeast("FULL_SNAPSHOT") /\ DOMAIN snapshot = {"xmin", "xmax", "xip"}
+    /\ restart_point \in {0} \cup RunningRecords /\ restart_point <= read
+    /\ \A x \in DOMAIN in_progress : in_progress[x] \in {0} \cup RunningRecords
+    /\ DOMAIN disk \subseteq RunningRecords
+
 =============================================================================

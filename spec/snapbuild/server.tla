@@ -131,4 +131,27 @@ LogRunning ==
     /\ wal' = Append(wal, [type |-> "running", oldest |-> OldestRunning, next |-> nextXid])
     /\ UNCHANGED <<nextXid, top, status, changed>>
 
+-----------------------------------------------------------------------------
+(* The fields of a record, by its type *)
+Record(r) ==
+    CASE r.type = "new_cid" -> DOMAIN r = {"type", "xid", "top"} /\ r.xid \in changed /\ r.top = top[r.xid]
+      [] r.type = "commit"  -> /\ DOMAIN r = {"type", "xid", "subs", "invals"}
+                               /\ r.subs \subseteq Tree(r.xid) \ {r.xid}
+                               /\ r.invals <=> (r.subs \cup {r.xid}) \cap changed # {}
+      [] r.type = "abort"   -> DOMAIN r = {"type", "xid", "subs"} /\ r.subs \subseteq Tree(r.xid) \ {r.xid}
+      [] r.type = "running" -> /\ DOMAIN r = {"type", "oldest", "next"}
+                               /\ FirstXid <= r.oldest /\ r.oldest <= r.next /\ r.next <= nextXid
+      [] OTHER -> FALSE
+
+(* Modules that extend this one have a TypeOK of their own. *)
+ServerTypeOK ==
+    /\ nextXid >= FirstXid /\ IsNormal(XidOf(nextXid))
+    /\ DOMAIN status = Xacts
+    /\ \A x \in Xacts :
+          /\ FirstXid <= x /\ x < nextXid /\ IsNormal(XidOf(x))
+          /\ status[x] \in {"running", "committing", "committed", "aborted"}
+          /\ top[x] \in Xacts /\ top[x] <= x /\ top[top[x]] = top[x]
+    /\ changed \subseteq Xacts
+    /\ \A i \in 1..Len(wal) : Record(wal[i])
+
 =============================================================================

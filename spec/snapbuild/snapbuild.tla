@@ -168,13 +168,14 @@ SpecOfSlots == Init /\ [][(Next /\ ~CheckPoint) \/ AnotherSlot]_vars
 
 -----------------------------------------------------------------------------
 TypeOK ==
-    /\ read \in 0..Len(wal)
-    /\ state \in {"START", "BUILDING_SNAPSHOT", "FULL_SNAPSHOT", "CONSISTENT"}
+    /\ BuilderTypeOK
     /\ {xmin, xmax, next_phase_at} \subseteq {Invalid} \cup FirstXid..nextXid
     /\ committed \subseteq Xacts /\ catchange \subseteq Xacts /\ DOMAIN in_progress \subseteq Xacts
-    /\ DOMAIN disk \subseteq 1..Len(wal)
-    /\ state = "START" <=> xmin = Invalid
-    /\ next_phase_at # Invalid <=> state \in {"BUILDING_SNAPSHOT", "FULL_SNAPSHOT"}
+    /\ snapshot # None => {snapshot.xmin, snapshot.xmax} \subseteq FirstXid..nextXid /\ snapshot.xip \subseteq Xacts
+    /\ \A lsn \in DOMAIN disk :
+          /\ DOMAIN disk[lsn] = {"xmin", "xmax", "committed", "catchange"}
+          /\ {disk[lsn].xmin, disk[lsn].xmax} \subseteq FirstXid..nextXid
+          /\ disk[lsn].committed \subseteq Xacts /\ disk[lsn].catchange \subseteq Xacts
 
 (* The cached snapshot, and any that would be built now, sees exactly the  *)
 (* catalog-changing transactions whose COMMIT has been read.               *)

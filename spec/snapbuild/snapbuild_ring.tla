@@ -231,6 +231,18 @@ RefinesInit == wal = <<>> /\ nextXid = FirstXid => Unbounded!Init
 Refines     == [][Unbounded!Next]_(Unbounded!vars)
 
 -----------------------------------------------------------------------------
+(* The builder has XIDs of the ring; the server's are FullTransactionIds. *)
+TypeOK ==
+    /\ BuilderTypeOK
+    /\ {xmin, xmax, next_phase_at} \subseteq {Invalid} \cup Normals
+    /\ committed \in Seq(Normals) /\ catchange \in Seq(Normals) /\ DOMAIN in_progress \subseteq Xids(Xacts)
+    /\ snapshot # None => {snapshot.xmin, snapshot.xmax} \subseteq Normals /\ snapshot.xip \in Seq(Normals)
+    /\ \A lsn \in DOMAIN disk :
+          /\ DOMAIN disk[lsn] = {"xmin", "xmax", "committed", "catchange", "next"}
+          /\ {disk[lsn].xmin, disk[lsn].xmax} \subseteq Normals
+          /\ disk[lsn].committed \in Seq(Normals) /\ disk[lsn].catchange \in Seq(Normals)
+          /\ FirstXid <= disk[lsn].next /\ disk[lsn].next <= nextXid
+
 (* Nobody asks about XIDs half a ring behind: the tuples that they wrote are frozen. *)
 Exact(s, lsn) == \A x \in changed : nextXid - x < Half => (Sees(s, x) <=> x \in CommittedBy(lsn))
 

@@ -48,6 +48,8 @@ Stay == UNCHANGED vars
 Next == Stay
 Spec == Init /\ [][Next]_vars
 
+TypeOK == {x, y, z} \subseteq 0..(Size - 1)
+
 -----------------------------------------------------------------------------
 (* A strict total order. *)
 
