@@ -55,6 +55,9 @@ TopTracked(r, tracked) == all_transactions /\ tracked # {}
 
 -----------------------------------------------------------------------------
 (* States that must be reachable: each of these must fail. *)
+NeverSubs          == \A i \in 1..Len(wal) : wal[i].type = "commit" => wal[i].subs \cap changed = {}
+NeverAborts        == \A i \in 1..Len(wal) : wal[i].type = "abort" => wal[i].subs = {}
+NeverUnwanted      == DOMAIN disk \cap Unwanted = {}
 NeverBothArrays    == ~(state = "CONSISTENT" /\ committed # {} /\ catchange # {})
 NeverRestored      == ~(~creating /\ state = "CONSISTENT" /\ read = Len(wal) /\ committed # {})
 NeverFileAtHand    == ~(creating /\ ~full /\ state # "CONSISTENT" /\ read + 1 \in DOMAIN disk

@@ -43,6 +43,10 @@ ByPlan ==
 (* change it, too.  The first one commits while the other one runs.        *)
 BySubPlan == Planned(<<Run, Cid, Run, Cid, Cid, {"commit"}, Run>>)
 
+(* While an older transaction runs, one with a subtransaction commits, and *)
+(* a record names it as running still.                                     *)
+ByFullPlan == Planned(<<Run, Cid, Cid, {"commit"}, Run>>)
+
 (* Two transactions change the catalog and commit, long after xmax moved. *)
 ByStalePlan == Planned(<<Run, Run, Cid, Cid, {"commit"}, {"commit"}>>)
 
@@ -85,5 +89,10 @@ AcrossTheWrap(S) == \E x, y \in S : x < y /\ Precedes(y, x)
 NeverBothArrays      == ~(state = "CONSISTENT" /\ committed # <<>> /\ catchange # <<>>)
 NeverSnapshotAcross  == snapshot = None \/ ~AcrossTheWrap(Range(snapshot.xip))
 NeverCatchangeAcross == ~AcrossTheWrap(Range(catchange))
+Future(x)            == x # Invalid /\ Precedes(XidOf(nextXid), x)
+NeverCommittedBehind == ~\E x \in Range(committed) : Future(x)
+NeverXmaxBehind      == ~Future(xmax)
+NeverSnapshotBehind  == snapshot = None \/ ~Future(snapshot.xmin)
+NeverFileBehind      == ~\E lsn \in DOMAIN disk : Future(disk[lsn].xmin)
 NeverRoundTheRing    == nextXid - FirstXid <= Half
 =============================================================================

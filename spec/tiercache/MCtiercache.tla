@@ -51,10 +51,21 @@ TakeAny(s) == TRUE
 NoticesNot(p) == FALSE
 \* The memory is never full.
 NeverFull == TRUE
+\* A crash leaves what was there before an eviction.
+LeavesTheOld(s, whats) == UNCHANGED diskMay
+\* A sync of the store does nothing.
+SyncsNothing == UNCHANGED <<durable, pending>>
 \* The write-back stops.
 Unfair == Spec
 
 \* Denials of states that must be reached.
+NeverLost == phase = "down" => super # None
+\* After a power loss, which drops the kernel's cache, the SSD has its superblock, or a slot.
+CacheIsDropped == phase = "up" /\ phase' = "down" /\ \E p \in Pages : pending[p] # None /\ pending'[p] = None
+NeverSuperKept == [][CacheIsDropped => super' = None]_vars
+NeverSlotKept == [][CacheIsDropped => disk' = Empty]_vars
+\* The second life draws a nonce that a superblock of the first has.
+NeverNonceAgain == phase = "super" /\ super # None /\ super.id = 1 => super.n # mine.n \/ mine.id = 1
 NeverOld == reading # None => ~reading.old
 NeverOnlyOnSsd == \A s \in Slots : held[s] # None /\ held[s].dirty => InMemory(held[s].page)
 NeverTakenOverDirty == ~(Up /\ crashes > 0 /\ writes = 1 /\ \E s \in Slots : held[s] # None /\ held[s].dirty)

@@ -534,6 +534,30 @@ TypeOK ==
     /\ stale \subseteq Slots /\ \A s \in stale : held[s] = None
     /\ Cardinality({p \in Pages : InMemory(p)}) <= Frames
     /\ \A p \in Pages : Cardinality(SlotOf(p)) <= 1
+    /\ \A f \in Flushers :
+          /\ flush[f].at \in {"idle", "gathered", "retire", "write", "sync", "clean", "failed"}
+          /\ flush[f].fsync \in BOOLEAN /\ flush[f].dirty \subseteq Pages
+          /\ flush[f].has = None <=> flush[f].dirty = {}
+          /\ ~Up => flush[f] = Idle
+    /\ listed \subseteq Pages
+    /\ {ssdInUse, retiring, forgot, inPlace, failed, unreported, lied} \subseteq BOOLEAN
+    /\ control # None => control.id = life /\ control.n \in 1..drawn
+    /\ life \in 1..MaxLives /\ drawn \in Nat
+    /\ writes \in 0..MaxWrites /\ failures \in 0..MaxFailures /\ crashes \in 0..MaxCrashes
+
+\* Of a block there is one write-back at a time.
+OneAtATime == \A f, g \in Flushers : flush[f].at # "idle" /\ flush[g].at # "idle" => f = g
+
+\* What a read of a device gives is among what a crash may leave.
+ReadMayStay ==
+    /\ \A p \in Pages : store[p] \in Leaves(p)
+    /\ \A s \in Slots : disk[s] \in diskMay[s]
+    /\ super \in superMay /\ control \in controlMay
+
+\* A sync of the store leaves nothing that is written and not durable, but for what was forgotten before.
+SyncLeavesNothing ==
+    [][\A f \in Flushers : flush[f].at = "sync" /\ flush'[f].at = "clean" =>
+         \A p \in Pages : pending'[p] = None /\ durable'[p] = (IF pending[p] = None THEN durable[p] ELSE {pending[p]})]_vars
 
 \* A read gives the newest contents.
 ReadsNewest ==
