@@ -24,6 +24,12 @@ MergeWithout(xs, b) == xs
 
 TakesOn == pc = "merge" /\ taken' = taken - 1 /\ UNCHANGED <<input, memory, pc, unread, low, high>>
 
+ClosesOn ==
+    /\ pc = "close" /\ high <= n + m
+    /\ memory' = [memory EXCEPT ![low + 1] = memory[high]]
+    /\ low' = low + 1 /\ high' = high + 1
+    /\ UNCHANGED <<input, pc, unread, taken>>
+
 TakesFirst == CHOOSE i \in unread : \A j \in unread : i <= j
 Unfair     == Init /\ [][Next]_vars
 

@@ -36,6 +36,7 @@ SpaceForgets(reason)           == reason = "NO_SPACE" /\ long_ago
 SameMiddle(middle) == middle
 
 (* States that must be reachable *)
+NeverTwo      == Len(adding) < 2
 NeverForSpace == ~(history.reason = "NO_SPACE" /\ history.done)
 NeverAtEnd    == ~(history.reason = "TRANSACTION_END" /\ history.done)
 NeverForPrune == ~(history.reason = "PRUNE" /\ history.done)

@@ -60,6 +60,27 @@ SpecSorted   == InitSorted /\ [][Stay]_vars
 SpecInsert   == InitInsert /\ [][Stay]_vars
 SpecFull     == InitFull /\ [][Stay]_vars
 
+(* The same choices, and then the algorithms as steps: a change that a     *)
+(* machine makes in one of them is then a change of what is executed.      *)
+Purges ==
+    /\ array' \in {PurgeWorkspace(array, xmin), PurgeInPlace(array, xmin), PurgeTwoBorders(array, xmin),
+                   PurgeFrontScan(array, xmin), PurgeRawMinimum(array, xmin), PurgeLowerBound(array, xmin)}
+    /\ UNCHANGED <<xmin, batch>>
+
+PurgesFull ==
+    /\ array' \in {PurgeFull(array, xmin), Live(PurgeLazyHead([head |-> 0, fulls |-> array], xmin))}
+    /\ UNCHANGED <<xmin, batch>>
+
+Merges ==
+    /\ batch # <<>>
+    /\ array' \in {InsertMerge(array, batch), InsertSortedAfterConsistent(TRUE, InsertAppend(array, batch), <<>>)}
+    /\ batch' = <<>>
+    /\ UNCHANGED xmin
+
+SpecPurges     == InitSorted /\ [][Purges]_vars
+SpecPurgesFull == InitFull /\ [][PurgesFull]_vars
+SpecMerges     == InitInsert /\ [][Merges]_vars
+
 -----------------------------------------------------------------------------
 (* xid_arrays has no variables; these are the types of the choices. *)
 TypeOK ==

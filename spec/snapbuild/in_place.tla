@@ -132,6 +132,9 @@ AsFunction ==
     pc = "done" => Result = IF input.task = "purge" THEN PurgeInPlace(input.xs, input.xmin)
                             ELSE InsertMerge(input.xs, input.batch)
 
+(* An XID that is written moves down, and never onto itself. *)
+ClosesGaps == [][pc = "close" /\ high' = high + 1 /\ pc' = pc => low' < high]_vars
+
 Ends == <>(pc = "done")
 
 =============================================================================
