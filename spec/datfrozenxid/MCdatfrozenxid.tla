@@ -96,6 +96,8 @@ ClogSecond(w) == /\ pc[w] = "limit" /\ clog' = Truncated(w) /\ Flush /\ Finish(w
 (* States that must be reachable.                                          *)
 Behind(w) == pc[w] = "decide" /\ cache[w] # 0
 NeverOldVersion == \A w \in Workers : ~(Behind(w) /\ "row" \in pending[w])
+NeverCopyTold == [][~("copy" \in unsent /\ "copy" \notin unsent')]_vars
+NeverCrashesIdle == [][crashes' # crashes => wal # <<>>]_vars
 NeverUnsent == \A w \in Workers : ~(Behind(w) /\ alter.pc = "committed" /\ alter.db = DbOf[w])
 NeverOldSnapshot == \A w \in Workers : ~(pc[w] = "scan" /\ \E t \in unsent : t \notin snap[w].rels /\ rel[t].status = "live")
 AllSane == \A d \in Databases : row[d].status = "live" => ~Future(row[d].frozen, next)

@@ -54,6 +54,15 @@ TearsAlways == TRUE
 \* Recovery relies on the log, or on pages, that it has read.
 NoPositions(from, to) == {}
 IfOlder(from, to) == IF seen # mem' THEN from ELSE 0
+\* A checkpoint ends, and the control file is not written.
+EndsUnrecorded ==
+    /\ phase = "up" /\ checkpoint = "written" /\ PageIsDurable
+    /\ redo' = RedoAtEnd /\ checkpoint' = "none"
+    /\ UNCHANGED <<phase, mem, first, unsynced, wal, wrote, flushed, stage, copy, files, promise>>
+\* The area is read from the device while what was written to it may still come there.
+EvictsAny ==
+    /\ phase = "down" /\ seenarea # area /\ seenarea' = area
+    /\ UNCHANGED <<phase, memory, pagefile, area, areacache, logfile, controlfile, promise>>
 \* More changes are promised than there were.
 MoreThanAll == Len(history) + 1
 

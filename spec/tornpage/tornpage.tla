@@ -386,6 +386,8 @@ SyncedIsDurable == phase = "up" /\ first = 0 /\ ~unsynced => disk = mem
 LogFirst ==
     \A c \in cache \union areacache \union {disk[s] : s \in Sectors} \union {area[s] : s \in Sectors} :
         c.lsn # 0 => disklog[c.lsn].payload /\ disklog[c.lsn].v = c.v
+\* While the server is up its control file is durable, and says the redo point of the last checkpoint that has ended.
+RedoIsRecorded == phase = "up" => seencontrol = control /\ (checkpoint = "none" => redo = control.redo)
 \* Each change is a new one.
 ChangesAreNew ==
     /\ \A i \in DOMAIN history : history[i] < next
@@ -400,6 +402,12 @@ CopyIsKept == [][phase' = phase /\ stage = "safe" => stage' \in {"safe", "idle"}
 SyncLeavesNothing ==
     [][phase' = phase /\ unsynced /\ ~unsynced' =>
          cache' = {} /\ seen' = seen /\ disk' = (IF cache = {} THEN disk ELSE seen)]_vars
+\* What may still become durable is not read from the device.
+DirtyStays ==
+    [][phase = "down" /\ phase' = "down" =>
+         /\ seen' # seen /\ cache' = cache => cache = {}
+         /\ seenarea' # seenarea /\ areacache' = areacache => areacache = {}
+         /\ seenlog' # seenlog /\ logcache' = logcache => logcache = {}]_vars
 \* Only what is flushed is promised, and no promise is taken back while the server is up.
 PromisesHold == [][phase = "up" /\ phase' = "up" => acked' >= acked /\ (acked' > acked => acked' <= flushed)]_vars
 \* An end of recovery that is durable begins a new epoch, after all of the log that it has replayed.
