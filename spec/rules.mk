@@ -32,7 +32,7 @@ model: $(MODEL_NEEDS) ## check the small models, and that every broken one fails
 model-large: $(MODEL_NEEDS) ## check the large models, and that each action of each model is taken (12 minutes)
 	@$(MODEL_RUN) --only large --coverage
 
-model-mutants: $(MODEL_NEEDS) ## change one thing in a model, see a property fail; STEM= narrows, NUMBER=n tries n of a row (10 minutes)
+model-mutants: $(MODEL_NEEDS) ## change one thing in a model, see a property fail; STEM= narrows, NUMBER=n tries n of a row (25 minutes)
 	@$(PY) spec/mutants.py $(if $(STEM),--stem $(STEM)) $(if $(NUMBER),--number $(NUMBER)) $(if $(NAME),--name '$(NAME)')
 
 model-mutants-sample: $(MODEL_NEEDS) ## two changes of the models of each row (2 minutes)
