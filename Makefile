@@ -48,29 +48,38 @@ include spec/rules.mk proofs/rules.mk csrc/rules.mk tests/rules.mk bench/rules.m
 .PHONY: main test full ci setup lint help clean
 JOB = $(PY) -m tools.job $@ $(if $(STEM),--stem $(STEM))
 
-main: $(SETUP)/python.stamp ## models, proofs, a differential run, benchmarks, the report; STEM= narrows (8 minutes)
+main: $(SETUP)/python.stamp ##day models, proofs, a differential run, benchmarks, the report; STEM= narrows (8 minutes)
 	@$(PY) -m tools.job make $(if $(STEM),--stem $(STEM))
 
-test: $(SETUP)/python.stamp ## all tests, then the kernels under sanitizers, fuzzed, and broken on purpose; STEM= narrows (16 minutes)
+test: $(SETUP)/python.stamp ##day all tests, then the kernels under sanitizers, fuzzed, and broken on purpose; STEM= narrows (16 minutes)
 	@$(JOB)
 
-ci: $(SETUP)/python.stamp ## what .ci/run runs after set-up: linters, all models, proofs, all tests and mutants (45 minutes)
+ci: $(SETUP)/python.stamp ##deep what .ci/run runs after set-up: linters, all models, proofs, all tests and mutants (45 minutes)
 	@$(JOB)
 
-full: $(SETUP)/python.stamp ## everything: large models, the deep tests, all mutants, full benchmarks, real servers (hours; never timed whole)
+full: $(SETUP)/python.stamp ##deep everything: large models, the deep tests, all mutants, full benchmarks, real servers (hours; never timed whole)
 	@$(JOB)
 
 NEEDS := python c coq java maven postgres tlc servers
-setup: ## install everything, once (about 3 minutes; again: 1 s)
+setup: ##day install everything, once (about 3 minutes; again: 1 s)
 	@[ -z "$(foreach need,$(NEEDS),$(if $(wildcard $(SETUP)/$(need).stamp),,x))" ] || .ci/apt-need $(sort $(foreach need,$(NEEDS),$(APT_$(need))))
 	@$(MAKE) -s $(NEEDS:%=$(SETUP)/%.stamp)
 	@echo "set-up: complete"
 
-lint: lint-c lint-python ## all linters, and that README and the matrix of stems and layers agree (1 minute)
+lint: lint-c lint-python ##day all linters, and that README and the matrix of stems and layers agree (1 minute)
 	@$(PY) -m bench.report.matrix --check
 
-help: ## this list (1 s)
-	@awk -F':.*## ' '/^[a-z][a-z-]*:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+# A target's text stands behind ##GROUP; HELP_GROUP is the group's heading.
+HELP_GROUPS := day layer people deep keep
+HELP_day    := Every day
+HELP_layer  := Look closer: one layer, or one subject (STEM=its name)
+HELP_people := For people: your own files, and simulations
+HELP_deep   := Deep: minutes to hours
+HELP_keep   := To keep it alive: samples, parts of the linters, and what accepts new results
 
-clean: ## remove all that was generated, except the set-up (1 s)
+help: ##day this list (1 s)
+	@$(foreach group,$(HELP_GROUPS),echo; echo '$(HELP_$(group))'; \
+	  awk -F':.*##$(group) ' '/^[a-z][a-z-]*:.*##$(group) / { t = $$1; sub(/^main$$/, "", t); printf "  make %-21s %s\n", t, $$2 }' $(MAKEFILE_LIST);)
+
+clean: ##day remove all that was generated, except the set-up (1 s)
 	@find $(BUILD) -mindepth 1 -maxdepth 1 ! -name venv ! -name setup ! -name tools ! -name postgres -exec rm -rf {} +

@@ -32,20 +32,20 @@ endef
 $(foreach stem,$(patsubst bench/%/goals.toml,%,$(wildcard bench/*/goals.toml)),$(eval $(call bench_stem,$(stem))))
 
 .PHONY: bench bench-quick
-bench: $(BENCH_STEMS:%=$(BENCH)/%/bench) $(SETUP)/python.stamp ## every configuration against upstream and the limit; fails below a floor; STEM= narrows; ALL=1: all of them (about 7 minutes a stem; ALL=1: 50)
+bench: $(BENCH_STEMS:%=$(BENCH)/%/bench) $(SETUP)/python.stamp ##layer every configuration against upstream and the limit; fails below a floor; STEM= narrows; ALL=1: all of them (about 7 minutes a stem; ALL=1: 50)
 	@failed=; for stem in $(BENCH_STEMS); do $(PY) -m bench.run $$stem $(if $(ALL),--all) || failed=1; done; test -z "$$failed"
 
-bench-quick: $(BENCH_STEMS:%=$(BENCH)/%/bench) $(SETUP)/python.stamp ## the main job's selection of the benchmarks: ratios only (15 s a stem)
+bench-quick: $(BENCH_STEMS:%=$(BENCH)/%/bench) $(SETUP)/python.stamp ##layer the main job's selection of the benchmarks: ratios only (15 s a stem)
 	@set -e; for stem in $(BENCH_STEMS); do $(PY) -m bench.run $$stem --quick; done
 
 .PHONY: report matrix figures
-report: $(SETUP)/python.stamp ## one page of all results, build/report/index.html (3 s)
+report: $(SETUP)/python.stamp ##layer one page of all results, build/report/index.html (3 s)
 	@$(PY) -m bench.report
 
-matrix: $(SETUP)/python.stamp ## write the matrix of stems and layers into README.md (1 s)
+matrix: $(SETUP)/python.stamp ##keep write the matrix of stems and layers into README.md (1 s)
 	@$(PY) -m bench.report.matrix --write
 
-figures: $(SETUP)/python.stamp ## write the last full benchmarks to bench/figures/CPU.md and CPU.json (1 s)
+figures: $(SETUP)/python.stamp ##keep write the last full benchmarks to bench/figures/CPU.md and CPU.json (1 s)
 	@$(PY) -m bench.figures
 
 -include $(wildcard bench/*/rules.mk)

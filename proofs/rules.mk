@@ -4,22 +4,22 @@ PROOF_JOBS ?= 2
 PROOF_SOURCES := $(shell find proofs -name '*.v') proofs/_CoqProject
 
 .PHONY: prove prove-accept prove-mutants prove-mutants-accept oracle
-prove: $(SETUP)/coq.stamp $(SETUP)/python.stamp ## build and audit the proofs; STEM= narrows (2 minutes, again: seconds)
+prove: $(SETUP)/coq.stamp $(SETUP)/python.stamp ##layer build and audit the proofs; STEM= narrows (2 minutes, again: seconds)
 	@$(PY) -m proofs.audit --jobs $(PROOF_JOBS) --stem "$(STEM)"
 
-prove-accept: $(SETUP)/coq.stamp $(SETUP)/python.stamp ## accept changed statements and definitions into proofs/*/*.expected, after review (as prove)
+prove-accept: $(SETUP)/coq.stamp $(SETUP)/python.stamp ##keep accept changed statements and definitions into proofs/*/*.expected, after review (as prove)
 	@$(PY) -m proofs.audit --jobs $(PROOF_JOBS) --stem "$(STEM)" --accept
 
-prove-mutants: prove ## change one thing in a definition, see a proof stop; STEM= narrows (20 minutes)
+prove-mutants: prove ##deep change one thing in a definition, see a proof stop; STEM= narrows (20 minutes)
 	@$(PY) -m proofs.mutants --stem "$(STEM)"
 
-prove-mutants-accept: prove ## record in proofs/STEM/mutants.toml and proofs/README.md what each one breaks (as prove-mutants)
+prove-mutants-accept: prove ##keep record in proofs/STEM/mutants.toml and proofs/README.md what each one breaks (as prove-mutants)
 	@$(PY) -m proofs.mutants --stem "$(STEM)" --accept
 
 # A stem's oracle is oracle/Extract<Stem>.v, which writes <stem>_proved.ml, and oracle/<stem>.ml, the program around it.
 ORACLES := $(patsubst proofs/oracle/%.ml,$(BUILD)/oracle/%,$(wildcard proofs/oracle/$(or $(STEM),*).ml))
 
-oracle: $(ORACLES) ## the proved functions, extracted and compiled; STEM= narrows (20 s)
+oracle: $(ORACLES) ##layer the proved functions, extracted and compiled; STEM= narrows (20 s)
 
 $(BUILD)/oracle/%: proofs/oracle/%.ml $(PROOF_SOURCES) | $(SETUP)/coq.stamp $(SETUP)/python.stamp
 	@mkdir -p $(@D)/$*.build

@@ -26,20 +26,20 @@ MODEL_NEEDS := $(SETUP)/python.stamp $(BATCH) $(BUILD)/model/java/tlc.jsa
 MODEL_RUN   := $(PY) spec/run.py $(if $(STEM),--stem $(STEM)) $(if $(RUN),--run '$(RUN)')
 
 .PHONY: model model-large model-mutants model-mutants-sample model-show model-accept
-model: $(MODEL_NEEDS) ## check the small models, and that every broken one fails as it should (4 minutes)
+model: $(MODEL_NEEDS) ##layer check the small models, and that every broken one fails as it should (4 minutes)
 	@$(MODEL_RUN) --only small
 
-model-large: $(MODEL_NEEDS) ## check the large models, and that each action of each model is taken (12 minutes)
+model-large: $(MODEL_NEEDS) ##layer check the large models, and that each action of each model is taken (12 minutes)
 	@$(MODEL_RUN) --only large --coverage
 
-model-mutants: $(MODEL_NEEDS) ## change one thing in a model, see a property fail; STEM= narrows, NUMBER=n tries n of a row (25 minutes)
+model-mutants: $(MODEL_NEEDS) ##deep change one thing in a model, see a property fail; STEM= narrows, NUMBER=n tries n of a row (25 minutes)
 	@$(PY) spec/mutants.py $(if $(STEM),--stem $(STEM)) $(if $(NUMBER),--number $(NUMBER)) $(if $(NAME),--name '$(NAME)')
 
-model-mutants-sample: $(MODEL_NEEDS) ## two changes of the models of each row (2 minutes)
+model-mutants-sample: $(MODEL_NEEDS) ##keep of `make model-mutants` two changes of each row (2 minutes)
 	@$(PY) spec/mutants.py --at-most 2 $(if $(STEM),--stem $(STEM))
 
-model-show: $(SETUP)/python.stamp ## how to start runs by hand: make model-show STEM=S RUN=NAME (1 s)
+model-show: $(SETUP)/python.stamp ##layer how to start runs by hand: make model-show STEM=S RUN=NAME (1 s)
 	@$(MODEL_RUN) --show
 
-model-accept: $(MODEL_NEEDS) ## run all models and write what they show to spec/*/models.toml, for review (8 minutes)
+model-accept: $(MODEL_NEEDS) ##keep run all models and write what they show to spec/*/models.toml, for review (8 minutes)
 	@$(MODEL_RUN) --accept

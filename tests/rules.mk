@@ -23,7 +23,7 @@ side_by_side = $(MAKE) --keep-going --output-sync=target --jobs=$$(nproc) $(sort
 
 .PHONY: differential test-python test-deep test-levels test-asan lint-python
 # A quarter of the examples of `make test`.
-differential: $(TEST_NEEDS) $(EXTRACTED) ## proofs, oracles and kernels against each other on thousands of inputs; STEM= narrows (1 minute)
+differential: $(TEST_NEEDS) $(EXTRACTED) ##layer proofs, oracles and kernels against each other on thousands of inputs; STEM= narrows (1 minute)
 	@echo "side by side, shown as they end: $(sort $(notdir $(patsubst %/,%,$(dir $(DIFFERENTIAL)))))"
 	@$(call side_by_side,differential,$(DIFFERENTIAL))
 
@@ -32,7 +32,7 @@ differential-%:
 
 # A process for each folder of tests, as many side by side as there are CPUs: `house` are the tests of no row.
 TEST_FOLDERS := $(sort $(notdir $(patsubst %/,%,$(dir $(wildcard tests/$(or $(STEM),*)/test_*.py))))) $(if $(STEM),,house)
-test-python: $(TEST_NEEDS) $(EXTRACTED) $(PG_EXTENSIONS) $(SETUP)/servers.stamp $(SETUP)/coq.stamp $(SETUP)/tlc.stamp ## all pytest tests: oracles, kernels, real servers, extracted proofs (about 5 minutes)
+test-python: $(TEST_NEEDS) $(EXTRACTED) $(PG_EXTENSIONS) $(SETUP)/servers.stamp $(SETUP)/coq.stamp $(SETUP)/tlc.stamp ##layer all pytest tests: oracles, kernels, real servers, extracted proofs (about 5 minutes)
 	@echo "side by side, shown as they end: $(TEST_FOLDERS)"
 	@$(MAKE) --keep-going --output-sync=target --jobs=$$(nproc) $(TEST_FOLDERS:%=test-python-%)
 
@@ -42,12 +42,12 @@ test-python-house:
 test-python-%:
 	@PGQUERN_RESULT=test $(PYTEST) --ignore-glob '*/test_sanitized.py' tests/$*
 
-test-deep: $(TEST_NEEDS) $(EXTRACTED) ## the differential tests with far more, and new, examples each time; STEM= narrows (20 minutes a stem)
+test-deep: $(TEST_NEEDS) $(EXTRACTED) ##deep the differential tests with far more, and new, examples each time; STEM= narrows (20 minutes a stem)
 	@PGQUERN_PROFILE=deep PGQUERN_RESULT=test $(PYTEST) $(DIFFERENTIAL)
 
 # Each level below this CPU's own is tested too: PGQUERN_CPU hides what the CPU has beyond. A few mutants show that the tests bite.
 HIDDEN := none avx2
-test-levels: $(TEST_NEEDS) $(EXTRACTED) ## the kernels' tests and some mutants, with the CPU's features hidden; STEM= narrows (3 minutes)
+test-levels: $(TEST_NEEDS) $(EXTRACTED) ##layer the kernels' tests and some mutants, with the CPU's features hidden; STEM= narrows (3 minutes)
 	@failed=; for level in $(HIDDEN); do export PGQUERN_CPU=$$level; echo "PGQUERN_CPU=$$level"; \
 	  $(call side_by_side,hidden,$(KERNEL_TESTS)) || failed=1; \
 	  $(RUN_MUTANTS) --one-in 20 || failed=1; done; test -z "$$failed"
@@ -57,14 +57,14 @@ hidden-%:
 
 # Python itself is not sanitized: libasan comes first. Leaks are looked for at the end of the tests (tests/leaks.py), not when
 # a process ends: what Python never frees is no leak of ours. Memory that there is not is NULL, as without ASan.
-test-asan: $(TEST_NEEDS) $(EXTRACTED) kernels-asan ## the differential tests with the kernels under ASan and UBSan (1 minute)
+test-asan: $(TEST_NEEDS) $(EXTRACTED) kernels-asan ##layer the differential tests with the kernels under ASan and UBSan (1 minute)
 	@$(call side_by_side,asan,$(KERNEL_TESTS) $(SANITIZED))
 
 asan-%:
 	@LD_PRELOAD=$$(gcc -print-file-name=libasan.so) ASAN_OPTIONS=detect_leaks=1:leak_check_at_exit=0:allocator_may_return_null=1 PYTHONMALLOC=malloc PYTHONPATH=.:csrc/ffi:$(BUILD)/ffi-asan \
 	  PGQUERN_PROFILE=asan PGQUERN_RESULT=asan $(PYTEST) -o 'pythonpath=. csrc/ffi $(BUILD)/ffi-asan' $(filter tests/$*/%,$(KERNEL_TESTS) $(SANITIZED))
 
-lint-python: $(SETUP)/python.stamp $(BUILD)/ffi/$(FFI) ## Python sources: ruff, its format, mypy --strict (20 s)
+lint-python: $(SETUP)/python.stamp $(BUILD)/ffi/$(FFI) ##keep Python sources: ruff, its format, mypy --strict (20 s)
 	@$(VENV)/bin/ruff check .
 	@$(VENV)/bin/ruff format --check -q --exclude '*.md' .
 	@$(VENV)/bin/mypy --strict ref tools tests csrc/ffi bench spec proofs

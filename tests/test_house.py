@@ -164,3 +164,13 @@ def test_imports_are_found_wherever_they_are() -> None:
     assert NEVER.search("a network/workload") is None
     assert is_of_a_row(ROOT / "spec" / "row" / "MCrow.tla", ["row"])
     assert not is_of_a_row(ROOT / "spec" / "run.py", ["row"])
+
+
+def test_help_shows_each_target_with_its_time() -> None:
+    """A text stands behind ##GROUP: one of a group that is not there would be shown by nobody."""
+    rules = [path for path in FILES if path.name == "Makefile" or path.suffix == ".mk"]
+    texts = [text for path in rules for text in re.findall(r"^[a-z][a-z-]*:.*##(.*)$", path.read_text(), re.MULTILINE)]
+    shown = subprocess.run(["make", "help"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    lines = [line for line in shown.splitlines() if line.startswith("  make ")]
+    assert len(lines) == len(texts) > 50
+    assert [line for line in lines if not re.search(r"\([^()]*\)$", line)] == []

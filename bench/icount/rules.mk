@@ -11,8 +11,8 @@ endef
 $(foreach stem,$(ICOUNT_STEMS),$(eval $(call icount_stem,$(stem))))
 
 .PHONY: icount icount-accept
-icount: $(ICOUNT_NEEDS) ## instructions of each kernel; 5 % more than recorded fails; STEM= narrows (20 s a stem)
+icount: $(ICOUNT_NEEDS) ##layer instructions of each kernel; 5 % more than recorded fails; STEM= narrows (20 s a stem)
 	@set -e; for stem in $(filter $(or $(STEM),%),$(ICOUNT_STEMS)); do $(PY) -m bench.icount.run $$stem; done
 
-icount-accept: $(ICOUNT_NEEDS) ## record the instruction counts of this tree (20 s a stem)
+icount-accept: $(ICOUNT_NEEDS) ##keep record the instruction counts of this tree (20 s a stem)
 	@set -e; for stem in $(filter $(or $(STEM),%),$(ICOUNT_STEMS)); do $(PY) -m bench.icount.run $$stem --accept; done

@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: PostgreSQL
 .PHONY: prefetch-advise prefetch-lag
-prefetch-advise: $(SETUP)/python.stamp ## what each concurrency would bring for your WAL, on a simulated device: WAL=listing [BUFFERS=] (10 s)
+prefetch-advise: $(SETUP)/python.stamp ##people what each concurrency would bring for your WAL, on a simulated device: WAL=listing [BUFFERS=] (10 s)
 	@$(PY) -m bench.prefetch.endtoend.advise --picture $(BUILD)/prefetch/advise.png $(if $(WAL),--wal '$(WAL)') \
 	  $(if $(BUFFERS),--buffers '$(BUFFERS)')
 
-prefetch-lag: $(SETUP)/python.stamp ## a standby's lag while its concurrency is changed, on a simulated device (10 s)
+prefetch-lag: $(SETUP)/python.stamp ##people a standby's lag while its concurrency is changed, on a simulated device (10 s)
 	@$(PY) -m bench.prefetch.device --picture $(BUILD)/prefetch/lag.png
 
 .PHONY: bench-recovery
-bench-recovery: $(SETUP)/servers.stamp ## crash recoveries of a real server with a cold cache, at each concurrency; ROUNDS=3 (5 minutes)
+bench-recovery: $(SETUP)/servers.stamp ##deep crash recoveries of a real server with a cold cache, at each concurrency; ROUNDS=3 (5 minutes)
 	@$(PY) -m bench.prefetch.endtoend.recovery --rounds $(or $(ROUNDS),3)
 
 APT_fio := fio
 .PHONY: bench-fio
-bench-fio: $(BENCH)/prefetch/bench $(SETUP)/python.stamp $(SETUP)/fio.stamp ## the engine's cold random reads beside fio's, at the same depth on the same file (1 minute)
+bench-fio: $(BENCH)/prefetch/bench $(SETUP)/python.stamp $(SETUP)/fio.stamp ##deep the engine's cold random reads beside fio's, at the same depth on the same file (1 minute)
 	@$(PY) -m bench.prefetch.fio

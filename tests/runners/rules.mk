@@ -21,7 +21,7 @@ $(BUILD)/fuzz/%: tests/%/fuzz.c $(OBJECTS_FUZZ)
 	@clang $(CFLAGS_FUZZ) -fsanitize=fuzzer,address,undefined $^ -o $@
 
 .PHONY: fuzz
-fuzz: $(FUZZ_STEMS:%=$(BUILD)/fuzz/%) $(SETUP)/python.stamp ## fuzz every kernel under ASan and UBSan: FUZZ_RUNS inputs a stem, each refused or right (up to a minute a stem)
+fuzz: $(FUZZ_STEMS:%=$(BUILD)/fuzz/%) $(SETUP)/python.stamp ##layer fuzz every kernel under ASan and UBSan: FUZZ_RUNS inputs a stem, each refused or right (up to a minute a stem)
 	@$(PY) -m tests.runners.fuzz --stem '$(STEM)' --runs $(FUZZ_RUNS)
 
 # ---- threads: built for ThreadSanitizer and as they are, then with one thing broken at a time ----
@@ -37,7 +37,7 @@ $(BUILD)/obj-tsan/%.o: csrc/%.c $(SETUP)/c.stamp
 -include $(OBJECTS_TSAN:.o=.d)
 
 .PHONY: tsan
-tsan: $(OBJECTS) $(OBJECTS_TSAN) $(SETUP)/python.stamp ## readers while one process writes, under ThreadSanitizer, and again with it broken (15 s)
+tsan: $(OBJECTS) $(OBJECTS_TSAN) $(SETUP)/python.stamp ##layer readers while one process writes, under ThreadSanitizer, and again with it broken (15 s)
 	@$(PY) -m tests.runners.tsan --stem '$(STEM)' --sanitized '$(CFLAGS_TSAN)' --plain '$(CFLAGS_KERNEL)'
 
 # ---- mutants: one line of a kernel is broken at a time -------------------------------------------
@@ -46,15 +46,15 @@ ONE_IN ?= 4
 RUN_MUTANTS = $(PY) -m tests.runners.mutants --stem '$(STEM)' --cflags '$(CFLAGS_KERNEL)' $(foreach level,$(LEVELS),--isa '$(level)=$(ISA_$(level))')
 
 .PHONY: mutants mutants-sample
-mutants: kernels $(SETUP)/python.stamp ## break one line of a kernel at a time; the test named for it must fail; ONLY="NAMES" (3 minutes a stem)
+mutants: kernels $(SETUP)/python.stamp ##layer break one line of a kernel at a time; the test named for it must fail; ONLY="NAMES" (3 minutes a stem)
 	@$(RUN_MUTANTS) $(ONLY:%=--only %)
 
-mutants-sample: kernels $(SETUP)/python.stamp ## the same for one mutant in ONE_IN=4 (1 minute a stem)
+mutants-sample: kernels $(SETUP)/python.stamp ##keep of `make mutants` one in ONE_IN=4 (1 minute a stem)
 	@$(RUN_MUTANTS) --one-in $(ONE_IN)
 
 # ---- broken drivers: the programs around the extracted proofs, changed one at a time -------------
 .PHONY: mutants-drivers
-mutants-drivers: kernels oracle $(SETUP)/python.stamp ## break the programs around the extracted proofs; the tests that ask them must fail (1 minute)
+mutants-drivers: kernels oracle $(SETUP)/python.stamp ##deep break the programs around the extracted proofs; the tests that ask them must fail (1 minute)
 	@$(PY) -m tests.runners.drivers --stem '$(STEM)' $(ONLY:%=--only %)
 
 # Changes that a machine makes, of kernels and oracles alike. NUMBER: of each row, the same ones each time.
@@ -62,9 +62,9 @@ NUMBER ?= 150
 RUN_MUTANTS_ALL = PGQUERN_PROFILE=brief $(PY) -m tests.runners.mutants_all --stem '$(STEM)' --cflags '$(CFLAGS_KERNEL)' --world '$(CFLAGS_WORLD)' $(foreach level,$(LEVELS),--isa '$(level)=$(ISA_$(level))')
 
 .PHONY: mutants-all mutants-all-sample
-mutants-all: kernels $(EXTRACTED) $(OBJECTS_WORLD) $(SETUP)/python.stamp ## a machine changes one line at a time, of kernels and oracles: a test must fail, or survivors.toml say why not; NUMBER=150 a row
+mutants-all: kernels $(EXTRACTED) $(OBJECTS_WORLD) $(SETUP)/python.stamp ##deep a machine changes one line at a time, of kernels and oracles: a test must fail, or survivors.toml say why not; NUMBER=150 a row (hours; never timed whole)
 	@$(RUN_MUTANTS_ALL) --number $(NUMBER)
 
 # What survivors.toml lists is not tried here.
-mutants-all-sample: kernels $(EXTRACTED) $(OBJECTS_WORLD) $(SETUP)/python.stamp ## the first ten changes of a row (20 s a stem)
+mutants-all-sample: kernels $(EXTRACTED) $(OBJECTS_WORLD) $(SETUP)/python.stamp ##keep of `make mutants-all` the first ten changes of a row (20 s a stem)
 	@$(RUN_MUTANTS_ALL) --number 10 --trust

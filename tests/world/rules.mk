@@ -25,7 +25,7 @@ endef
 $(foreach world,$(WORLDS),$(eval $(call world_rule,$(world))))
 
 .PHONY: world
-world: $(foreach world,$(WORLDS),$(call world_program,$(world))) $(SETUP)/python.stamp ## disks that fail, stops of the machine, threads: WORLD_RUNS=2000 seeds a row; SEED= repeats one (up to a minute a row)
+world: $(foreach world,$(WORLDS),$(call world_program,$(world))) $(SETUP)/python.stamp ##layer disks that fail, stops of the machine, threads: WORLD_RUNS=2000 seeds a row; SEED= repeats one (up to a minute a row)
 	@$(PY) -m tests.runners.world --stem '$(STEM)' --runs $(WORLD_RUNS) $(SEED:%=--seed %)
 
 # Without sanitizers a world is built in seconds, and its seeds do the same.
@@ -34,8 +34,8 @@ RUN_WORLD_MUTANTS = $(PY) -m tests.runners.world_mutants --stem '$(STEM)' --cfla
 WORLD_MUTANTS_NEED := $(BUILD)/lib/libpgquern.a $(SETUP)/python.stamp
 
 .PHONY: world-mutants world-mutants-sample
-world-mutants: $(WORLD_MUTANTS_NEED) ## break one line of a kernel at a time; the seed named for it must find it; ONLY=NAME, SEARCH=RUNS names seeds anew (1 minute)
+world-mutants: $(WORLD_MUTANTS_NEED) ##deep break one line of a kernel at a time; the seed named for it must find it; ONLY=NAME, SEARCH=RUNS names seeds anew (1 minute)
 	@$(RUN_WORLD_MUTANTS) $(ONLY:%=--only %) $(SEARCH:%=--search %)
 
-world-mutants-sample: $(WORLD_MUTANTS_NEED) ## the same for one mutant in ONE_IN=4 (20 s)
+world-mutants-sample: $(WORLD_MUTANTS_NEED) ##keep of `make world-mutants` one in ONE_IN=4 (20 s)
 	@$(RUN_WORLD_MUTANTS) --one-in $(ONE_IN)
