@@ -8,11 +8,15 @@ One       == <<1>>
 OneOne    == <<1, 1>>
 OneTwo    == <<1, 2>>
 OneTwoOne == <<1, 2, 1>>
+TwoOneOne == <<2, 1, 1>>
 
 Alone      == [b \in Backends |-> b]     \* every scan a session of its own
 OneSession == [b \in Backends |-> "s"]   \* all scans cursors of one session
 
 Symmetry == Permutations(Backends)
+
+\* Of the line pointers only the first is used again.
+FirstAgain == \A i \in Items \ {1} : lp'[i].version = lp[i].version
 
 \* Takes the exclusive lock and does not look at pins.
 ExclusiveIsEnough(p) == TRUE
@@ -50,6 +54,9 @@ SharedAlways == TRUE
 
 \* Moves the lowest tuple first, and so overwrites those above it.
 Lowest(items) == CHOOSE i \in items : \A j \in items : lp[j].off >= lp[i].off
+
+\* Moves the tuples in the order of their line pointers.
+First(items) == CHOOSE i \in items : \A j \in items : i <= j
 
 \* A waiter that does not clear its flag.
 RetryFlagged(c) ==
