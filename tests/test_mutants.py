@@ -3,13 +3,14 @@
 nothing."""
 
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from tests.runners import nodes
+from tests.runners import nodes, tsan
 from tools import mutants
 from tools.mutants import Mutant
 
@@ -84,3 +85,13 @@ def test_a_run_orders_and_limits_its_tests_and_leaves_some_out(tmp_path: Path) -
     file.write_text(TWO_TESTS.format(endless=True))
     endless = nodes.run(str(file), tmp_path, tmp_path / "log", cpu_limit=60, limits={second: 1})
     assert endless.killed == "no end"
+
+
+def test_threads_in_an_endless_loop_are_ended_by_their_cpu_time(tmp_path: Path) -> None:
+    """Not by the clock: a program that sleeps for longer ends by itself."""
+    build = tsan.Build("endless", 1, tmp_path, [])
+    for name, body in (("endless", "while :; do :; done"), ("asleep", "sleep 2; exit 7")):
+        (tmp_path / name).write_text(f"#!/bin/sh\n{body}\n")
+        (tmp_path / name).chmod(0o755)
+    assert build.run(tmp_path / "endless", cpu=1) == (-signal.SIGXCPU, "")
+    assert build.run(tmp_path / "asleep", cpu=1) == (7, "")

@@ -9,12 +9,16 @@ together must show that each thing they are for has happened. For each entry of 
 must find something.
 """
 
+import math
 import os
+import resource
 import shlex
+import signal
 import subprocess
 import time
 from collections import Counter
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -29,10 +33,13 @@ from tools.rows import with_cell
 
 ROOT = Path("build/tsan")
 SOURCES = Path("csrc")
-HANG = 3600.0
-"""Seconds after which the unchanged program hangs. A mutant hangs after 60 s more than 50 times what that one took."""
+HANG = 900.0
+"""Seconds after which a program hangs, whatever else the machine does."""
 PATIENCE = 10
 """A mutant ends at its first finding, so more rounds cost time only if it survives."""
+NO_END = (20, 3 * PATIENCE)
+"""A mutant that takes so many seconds of CPU, and so many times those of the unchanged program, is in an endless
+loop. That is a finding. The clock's seconds would not do: a busy machine must not decide."""
 FINDINGS = ("data race", "wrong answer", "SEGV")
 """The words in which ThreadSanitizer and the program report a finding. A crash is one, too."""
 # If addresses are randomized by more than 28 bits, ThreadSanitizer cannot get the addresses that it needs.
@@ -60,16 +67,32 @@ class Build:
         subprocess.run([*command, "-o", str(folder / self.name)], check=True)
         return folder / self.name
 
-    def run(self, program: Path, limit: float, patience: int = 1) -> tuple[int | None, str]:
-        """Exit code, None if the program hangs, and output."""
+    def run(self, program: Path, cpu: int = resource.RLIM_INFINITY, patience: int = 1) -> tuple[int | None, str]:
+        """Exit code, None if the program hangs, and output. cpu: seconds after which SIGXCPU ends it."""
         fixed = subprocess.run([*FIXED_ADDRESSES, "true"], capture_output=True).returncode == 0
         command = [*(FIXED_ADDRESSES if fixed else []), str(program), str(self.rounds * patience)]
         environment = os.environ | {"TSAN_OPTIONS": "halt_on_error=1"}
         try:
-            done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=limit)
+            done = subprocess.run(
+                command,
+                capture_output=True,
+                text=True,
+                env=environment,
+                timeout=HANG,
+                preexec_fn=partial(limit_cpu, cpu),
+            )
         except subprocess.TimeoutExpired:
-            return None, f"no end after {limit:.0f} s"
+            return None, f"no end after {HANG:.0f} s"
         return done.returncode, done.stdout + done.stderr
+
+
+def limit_cpu(seconds: int) -> None:
+    resource.setrlimit(resource.RLIMIT_CPU, (seconds, resource.RLIM_INFINITY))
+
+
+def cpu_of_children() -> float:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def item(name: str, start: float, passed: bool, found: str, output: str) -> dict[str, Any]:
@@ -85,38 +108,41 @@ def item(name: str, start: float, passed: bool, found: str, output: str) -> dict
     }
 
 
-def unchanged(stem: str, build: Build) -> tuple[dict[str, Any], dict[str, int]]:
-    """The program as it is must find nothing: the item, and its tally."""
+def unchanged(stem: str, build: Build) -> tuple[dict[str, Any], dict[str, int], float]:
+    """The program as it is must find nothing: the item, its tally, and its seconds of CPU."""
     start = time.monotonic()
-    code, output = build.run(build.make(ROOT / stem, Path("tests", stem, "tsan.c"), None), HANG)
-    counts = tally(output)
-    return item(f"unchanged, {build.name}", start, code == 0 and bool(counts), words(counts), output), counts
+    program = build.make(ROOT / stem, Path("tests", stem, "tsan.c"), None)
+    before = cpu_of_children()
+    code, output = build.run(program)
+    cpu, counts = cpu_of_children() - before, tally(output)
+    return item(f"unchanged, {build.name}", start, code == 0 and bool(counts), words(counts), output), counts, cpu
 
 
-def broken(stem: str, build: Build, mutant: Mutant, limit: float) -> dict[str, Any]:
+def broken(stem: str, build: Build, mutant: Mutant, cpu: int) -> dict[str, Any]:
     """The program with one thing broken must find something."""
     start = time.monotonic()
     folder, program, file = ROOT / stem / mutant.name, Path("tests", stem, "tsan.c"), Path(mutant.file)
     (folder / file).parent.mkdir(parents=True, exist_ok=True)
     (folder / file).write_text(mutant.source(Path()))
     made = build.make(folder, folder / file if file == program else program, None if file == program else file)
-    code, output = build.run(made, limit, PATIENCE)
+    code, output = build.run(made, cpu, PATIENCE)
     found = next((finding for finding in FINDINGS if code and finding in output), "")
     if not found and code is not None and code < 0:
-        found = f"killed by signal {-code}"
+        found = "no end" if code == -signal.SIGXCPU else f"killed by signal {-code}"
     return item(mutant.name, start, bool(found), found, output)
 
 
 def judge(stem: str, sanitized: Build, plain: Build) -> bool:
     """Run all of a row, write and print the result; whether it passed."""
-    items, seen = [], Counter[str]()
+    items, seen, cpu = [], Counter[str](), []
     for build in (sanitized, plain):
-        ran, counts = unchanged(stem, build)
+        ran, counts, seconds = unchanged(stem, build)
         items.append(ran)
         seen.update(counts)
+        cpu.append(seconds)
     if never := [what for what, n in seen.items() if n == 0]:
         items[-1] |= {"status": "failed", "reason": f"{', '.join(never)}: none, so it does not do what it is for"}
-    limit = 60 + 50 * float(items[0]["seconds"])
+    limit = NO_END[0] + NO_END[1] * math.ceil(cpu[0])
     listed = mutants.load(Path("tests", stem, "tsan.toml"), Mutant)
     items += [broken(stem, sanitized, mutant, limit) for mutant in listed]
     table = Table("run", "found", "s", title=f"{stem}: threads", title_justify="left")
