@@ -15,7 +15,7 @@ $(BENCH)/tiercache/server16.txt: bench/tiercache/traces/server16.xz $(SETUP)/pyt
 	@$(PY) -c 'import lzma, sys; sys.stdout.buffer.write(lzma.open("$<").read())' > $@
 
 .PHONY: stack
-stack: $(BENCH)/tiercache/stack/stack $(SETUP)/python.stamp ##people the file I/O stack under foreground and checkpoints, each part alone and all together (3 minutes)
+stack: $(BENCH)/tiercache/stack/stack $(SETUP)/python.stamp ##people the file I/O stack under foreground and checkpoints, each part alone and all together (4 minutes)
 	@$(PY) -m bench.tiercache.stack
 
 # The stack belongs to the benchmarks of the row.
