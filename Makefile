@@ -19,12 +19,21 @@ export PYTHONPYCACHEPREFIX := $(abspath $(BUILD))/pycache
 .DEFAULT_GOAL := main
 
 # ---- set-up: one stamp a need; every rule asks for just what it uses ----------------------------
+# Packages whose names hold a version: Debian 12 is bookworm, 13 is trixie. On another release the newer ones are asked for.
+RELEASE       := $(shell . /etc/os-release 2>/dev/null; echo $${VERSION_CODENAME:-unknown})
+LLVM_bookworm := 14
+LLVM_trixie   := 19
+PG_bookworm   := 15
+PG_trixie     := 17
+LLVM          := $(or $(LLVM_$(RELEASE)),$(LLVM_trixie))
+PG            := $(or $(PG_$(RELEASE)),$(PG_trixie))
+
 APT_python   := python3 python3-venv python3-dev
-APT_c        := gcc g++ libc6-dev clang clang-format llvm libclang-rt-14-dev libbenchmark-dev liburing-dev pkg-config valgrind
+APT_c        := gcc g++ libc6-dev clang clang-format llvm libclang-rt-$(LLVM)-dev libbenchmark-dev liburing-dev pkg-config valgrind
 APT_coq      := coq libcoq-stdpp ocaml-nox ocaml-findlib time
 APT_java     := default-jdk-headless
 APT_maven    := default-jre-headless maven
-APT_postgres := postgresql-15 postgresql-client-15 postgresql-server-dev-15 xz-utils util-linux strace
+APT_postgres := postgresql-$(PG) postgresql-client-$(PG) postgresql-server-dev-$(PG) xz-utils util-linux strace
 SETUP        := $(BUILD)/setup
 
 $(SETUP)/%.stamp: .ci/apt-need

@@ -2,10 +2,10 @@
 /*
  * The few pieces of the server's binary interface that the extensions here need, declared for one major: PG_MAJOR.
  *
- * Server headers are packaged here for 15 alone, so these declarations are our own. They are checked in three ways:
+ * Debian packages the server headers of one major alone, so these declarations are our own. They are checked in three ways:
  * - the server: it compares the magic block, length and every field, before it calls anything, and refuses the library
  *   otherwise (the tests see it refuse a library built for the neighbouring major);
- * - the compiler: abi_check.c holds each declaration against Debian's headers of 15, field by field;
+ * - the compiler: abi_check.c holds each declaration against Debian's headers of its major, field by field;
  * - the majors differ in these pieces in two places only, and both are spelled out below: the magic block (three
  *   layouts) and the number of ERROR (two).
  *

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: PostgreSQL */
-/* Holds abi.h against the real headers of PostgreSQL 15: compiled, never linked. */
+/* Holds abi.h against the headers of Debian's server, PG_MAJOR: compiled, never linked. */
 #include "postgres.h"
 #include "fmgr.h"
 #include "access/transam.h"
@@ -12,7 +12,6 @@
 #define errcode          abi_declared_errcode
 #define errmsg_internal  abi_declared_errmsg
 #define errfinish        abi_declared_errfinish
-#define PG_MAJOR         15
 #include "abi.h"
 #undef pg_detoast_datum
 #undef palloc

@@ -9,10 +9,10 @@ $(SETUP)/servers.stamp: tests/postgres/versions.toml tests/postgres/fetch.py $(S
 	@$(PYTHON) tests/postgres/fetch.py
 	@touch $@
 
-# abi.h declares what it needs of the servers; Debian's headers of 15 must agree before anything is built with it.
+# abi.h declares what it needs of the servers; the headers of Debian's server must agree before anything is built with it.
 $(PG_EXT)/abi_check.o: tests/postgres/abi_check.c tests/postgres/abi.h $(SETUP)/c.stamp $(SETUP)/postgres.stamp
 	@mkdir -p $(@D)
-	@gcc -std=c11 -D_GNU_SOURCE -Wall -Wextra -Werror -Itests/postgres -isystem $$(pg_config --includedir-server) -c $< -o $@
+	@gcc -std=c11 -D_GNU_SOURCE -Wall -Wextra -Werror -Itests/postgres -DPG_MAJOR=$$(pg_config --version | sed 's/[^0-9]*\([0-9]*\).*/\1/') -isystem $$(pg_config --includedir-server) -c $< -o $@
 
 # An extension is one source in tests/*/extensions/. The kernels are linked in: a preload library that depends on another
 # file would need it where the server can read it.

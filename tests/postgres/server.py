@@ -86,7 +86,16 @@ class Build:
 EMBEDDED: Mapping[int, Build] = {
     major: Build(str(major), major, TOP / "build" / "postgres" / str(major)) for major in range(13, 19)
 }
-DEBIAN = Build("15-debian", 15, Path("/usr/lib/postgresql/15"), embedded=False)
+
+
+def packaged(where: Path = Path("/usr/lib/postgresql")) -> Build:
+    """Debian's own server: 15 in Debian 12, 17 in Debian 13; the newest of ours if there are several."""
+    there = [major for major in EMBEDDED if (where / str(major) / "bin/postgres").exists()]
+    major = max(there, default=max(EMBEDDED))
+    return Build(f"{major}-debian", major, where / str(major), embedded=False)
+
+
+DEBIAN = packaged()
 BUILDS: tuple[Build, ...] = (*EMBEDDED.values(), DEBIAN)
 
 
