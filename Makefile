@@ -29,7 +29,7 @@ LLVM          := $(or $(LLVM_$(RELEASE)),$(LLVM_trixie))
 PG            := $(or $(PG_$(RELEASE)),$(PG_trixie))
 
 APT_python   := python3 python3-venv python3-dev
-APT_c        := gcc g++ libc6-dev clang clang-format llvm libclang-rt-$(LLVM)-dev libbenchmark-dev liburing-dev pkg-config valgrind
+APT_c        := gcc g++ libc6-dev clang llvm libclang-rt-$(LLVM)-dev libbenchmark-dev liburing-dev pkg-config valgrind
 APT_coq      := coq libcoq-stdpp ocaml-nox ocaml-findlib time
 APT_java     := default-jdk-headless
 APT_maven    := default-jre-headless maven

@@ -151,7 +151,8 @@ def test_the_house_keeps_its_rules_with_a_new_row(tree: Path) -> None:
     run(tree, sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/test_house.py")
     assert "no cell is missing" in run(tree, sys.executable, "-m", "bench.report.matrix", "--check")
     run(tree, sys.executable, "-m", "ruff", "check", "--no-cache", *(n for n in cells() if n.endswith(".py")))
-    run(tree, "clang-format", "--dry-run", "-Werror", *(n for n in cells() if n.endswith((".c", ".h", ".cc", ".def"))))
+    formatter = str(Path(sys.executable).with_name("clang-format"))
+    run(tree, formatter, "--dry-run", "-Werror", *(n for n in cells() if n.endswith((".c", ".h", ".cc", ".def"))))
 
 
 @pytest.mark.parametrize("cell", ["spec/toy", "proofs/toy", "csrc/toy", "tests/toy", "bench/toy"])

@@ -52,10 +52,15 @@ SAME(sizeof(abi_function_info), sizeof(Pg_finfo_record));
 SAME(VARHDRSZ, sizeof(uint32_t));
 SAME(offsetof(abi_varlena, bytes), VARHDRSZ);
 
-SAME_FIELD(abi_transam, nextOid, VariableCacheData, nextOid);
-SAME_FIELD(abi_transam, oidCount, VariableCacheData, oidCount);
-SAME_FIELD(abi_transam, nextXid, VariableCacheData, nextXid);
-SAME_FIELD(abi_transam, oldestXid, VariableCacheData, oldestXid);
+#if PG_MAJOR >= 17
+typedef TransamVariablesData transam;
+#else
+typedef VariableCacheData transam;
+#endif
+SAME_FIELD(abi_transam, nextOid, transam, nextOid);
+SAME_FIELD(abi_transam, oidCount, transam, oidCount);
+SAME_FIELD(abi_transam, nextXid, transam, nextXid);
+SAME_FIELD(abi_transam, oldestXid, transam, oldestXid);
 
 SAME(ABI_LOG, LOG);
 SAME(ABI_ERROR, ERROR);
