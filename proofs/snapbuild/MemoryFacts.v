@@ -130,7 +130,7 @@ Qed.
 Lemma cut_at (l : list Z) (k : nat) : (k <= length l)%nat ->
   exists l1 l2, l = l1 ++ l2 /\ length l1 = k /\ length l2 = (length l - k)%nat.
 Proof.
-  intros K. exists (take k l), (drop k l). rewrite take_drop, take_length, drop_length. repeat split; lia.
+  intros K. exists (take k l), (drop k l). rewrite take_drop, firstn_length, skipn_length. repeat split; lia.
 Qed.
 
 Lemma move_down m l1 gap run l2 : array m 0 (l1 ++ gap ++ run ++ l2) ->
@@ -171,9 +171,9 @@ Proof.
   intros A K N B. exists (take (Z.to_nat n) (drop (Z.to_nat k) l)).
   rewrite <- (take_drop (Z.to_nat k) l) in A. apply array_app in A. destruct A as [_ A].
   rewrite <- (take_drop (Z.to_nat n) (drop _ l)) in A. apply array_app in A. destruct A as [A _].
-  rewrite take_length_le in A by lia. split.
+  rewrite firstn_length_le in A by lia. split.
   - now rewrite Z2Nat.id in A by lia.
-  - rewrite take_length, drop_length. lia.
+  - rewrite firstn_length, skipn_length. lia.
 Qed.
 
 Lemma array_fun m l1 : forall i l2, array m i l1 -> array m i l2 -> length l1 = length l2 -> l1 = l2.

@@ -62,10 +62,10 @@ Proof.
     clearbody new. pose proof A as A'. apply array_app in A'. destruct A' as [A' _].
     rewrite <- (take_drop (Z.to_nat new) (B1' ++ [x])) in B, SB. rewrite <- !app_assoc in B, SB.
     apply sorted_unique_app in SB. destruct SB as (_ & SB & _). apply sorted_unique_app in SB. destruct SB as (SC & _ & _).
-    assert (LC : zlength (drop (Z.to_nat new) (B1' ++ [x])) = j - new) by (rewrite drop_length; lia).
+    assert (LC : zlength (drop (Z.to_nat new) (B1' ++ [x])) = j - new) by (rewrite skipn_length; lia).
     destruct (search_chunk_spec a b A1 _ _ _ (proj1 (proj1 (sorted_unique_app A1 A2) SL)) SC A' B) as (at' & Se & At').
     { rewrite LC. lia. }
-    rewrite take_length_le in Se by lia. rewrite Z2Nat.id, LC, <- T in Se by lia.
+    rewrite firstn_length_le in Se by lia. rewrite Z2Nat.id, LC, <- T in Se by lia.
     replace (j - 1 - new + 1) with (j - new) by lia. rewrite Se. exists new, at'. split; [auto|]. split; [lia|].
     erewrite map_ext_in; [exact At'|]. intros y Y. apply Place. rewrite <- (take_drop (Z.to_nat new) (B1' ++ [x])).
     apply in_or_app. auto. }
@@ -73,7 +73,7 @@ Proof.
   rewrite drop_app_le in At by lia. rewrite map_app in At. simpl in At.
   assert (Here : load at' (j - 1 - start') = Some (place A1 x)).
   { rewrite <- Place by (apply in_or_app; right; now left). apply load_in_array in At. rewrite <- At. f_equal.
-    rewrite map_length, drop_length. lia. }
+    rewrite map_length, skipn_length. lia. }
   apply array_app in At. destruct At as [At _].
   assert (X : load b (j - 1) = Some x).
   { rewrite <- app_assoc in B. apply load_in_array in B. rewrite <- B. f_equal. lia. }

@@ -30,7 +30,7 @@ Proof.
   intros A. induction n as [|n IH]; intros N; [reflexivity|]. cbn [count_below]. rewrite IH by lia.
   cbn [mbind option_bind]. destruct (lookup_lt_is_Some_2 l n) as [y Y]; [lia|].
   assert (L : load key (0 + Z.of_nat (S n) * 1 - 1) = Some y).
-  { rewrite <- (take_drop_middle _ _ _ Y) in A. apply load_in_array in A. rewrite take_length in A. rewrite <- A.
+  { rewrite <- (take_drop_middle _ _ _ Y) in A. apply load_in_array in A. rewrite firstn_length in A. rewrite <- A.
     f_equal. lia. }
   rewrite L. cbn [mbind option_bind]. rewrite (take_S_r _ _ _ Y), place_app. change (place [y] x) with
     (zlength (if y <? x then [y] else [])). destruct (y <? x); simpl; f_equal; lia.
@@ -41,7 +41,7 @@ Lemma store_cell m c p x : array m 0 c -> 0 <= p < zlength c ->
 Proof.
   intros A P. destruct (lookup_lt_is_Some_2 c (Z.to_nat p)) as [y Y]; [lia|].
   rewrite <- (take_drop_middle _ _ _ Y) in A. destruct (store_in_array _ _ _ _ _ x A) as (m' & S & A' & U).
-  rewrite take_length in *. replace (0 + Z.of_nat (Z.to_nat p `min` length c)) with p in * by lia.
+  rewrite firstn_length in *. replace (0 + Z.of_nat (Z.to_nat p `min` length c)) with p in * by lia.
   exists m'. rewrite insert_take_drop by lia. auto.
 Qed.
 
@@ -50,11 +50,15 @@ Definition ranked (l done c : list Z) : Prop := length c = length l /\
   (forall x, In x done -> c !! Z.to_nat (place l x) = Some x) /\
   (forall p x, c !! p = Some x -> x <> 0 -> In x done /\ p = Z.to_nat (place l x)).
 
+(* The library's lemma has another name in Coq 8.20's std++ than in 8.16's. *)
+Lemma length_after_insert (c : list Z) i x : length (<[i := x]> c) = length c.
+Proof. revert i. induction c; intros [|i]; cbn; auto. Qed.
+
 Lemma ranked_step l done c x : (forall y, In y (done ++ [x]) -> In y l) -> ranked l done c ->
   ranked l (done ++ [x]) (<[Z.to_nat (place l x) := x]> c).
 Proof.
   intros I (L & P & Q). assert (X : In x l) by (apply I, in_or_app; right; now left).
-  pose proof (place_bound l x X). split; [now rewrite insert_length|]. split.
+  pose proof (place_bound l x X). split; [now rewrite length_after_insert|]. split.
   - intros y Y. destruct (Z.eq_dec y x) as [->|Ne]; [apply list_lookup_insert; lia|].
     apply in_app_or in Y. destruct Y as [Y|[Y|[]]]; [|congruence].
     assert (In y l) by (apply I, in_or_app; auto). pose proof (place_bound l y ltac:(auto)).
