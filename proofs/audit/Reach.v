@@ -1,7 +1,8 @@
 (* SPDX-License-Identifier: PostgreSQL *)
 (* Which definitions of this development a statement reaches: every constant and inductive type that its term mentions, or that
    the definition of one of those mentions, and so on; and each of their terms, as the kernel has it, written out.  Names of
-   variables and notations play no part; implicit arguments and instances stand there like all others. *)
+   variables and notations play no part; implicit arguments and instances stand there like all others.
+   [motive] stands before this text (coq.py): a case's return type, which Coq's versions give in two ways. *)
 From Ltac2 Require Import Ltac2.
 Import Constr.Unsafe.
 
@@ -34,10 +35,9 @@ Ltac2 rec mentioned (found : Std.reference list) (t : constr) : Std.reference li
   | Constant c _ => Std.ConstRef c :: found
   | Ind i _ => Std.IndRef i :: found
   | Constructor c _ => Std.ConstructRef c :: found
-  | Case _ r _ t ts => all (mentioned (mentioned found r) t) ts
+  | Case _ r _ t ts => all (mentioned (mentioned found (motive r)) t) ts
   | Fix _ _ bs ts => binders (all found ts) bs
   | CoFix _ bs ts => binders (all found ts) bs
-  | Proj _ t => mentioned found t
   | _ => found
   end.
 
@@ -100,7 +100,7 @@ Ltac2 rec written (t : constr) : message :=
   | Constant c _ => name (Std.ConstRef c)
   | Ind i _ => name (Std.IndRef i)
   | Constructor c _ => name (Std.ConstructRef c)
-  | Case _ r _ t ts => text [word "(case "; written t; word " return "; written r; word " with"; all ts; word ")"]
+  | Case _ r _ t ts => text [word "(case "; written t; word " return "; written (motive r); word " with"; all ts; word ")"]
   | Fix ns n bs ts =>
       let structural := text (List.map number (Array.to_list ns)) in
       text [word "(fix "; number n; structural; binders bs; word " :="; all ts; word ")"]
