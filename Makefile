@@ -34,11 +34,17 @@ APT_coq      := coq libcoq-stdpp ocaml-nox ocaml-findlib time
 APT_java     := default-jdk-headless
 APT_maven    := default-jre-headless maven
 APT_postgres := postgresql-$(PG) postgresql-client-$(PG) postgresql-server-dev-$(PG) xz-utils util-linux strace
+# What must be there where nothing is installed (PGQUERN_NO_APT=1): commands, headers, a library of Coq's.
+TOOLS_c        := gcc g++ clang objdump pkg-config valgrind benchmark/benchmark.h liburing.h
+TOOLS_coq      := coqc coqchk coq_makefile ocamlfind stdpp.base
+TOOLS_java     := javac
+TOOLS_maven    := mvn
+TOOLS_postgres := pg_config xz setpriv strace
 SETUP        := $(BUILD)/setup
 
 $(SETUP)/%.stamp: .ci/apt-need
 	@mkdir -p $(@D)
-	@.ci/apt-need $(APT_$*)
+	@.ci/apt-need $(APT_$*) --tools $(TOOLS_$*)
 	@touch $@
 
 $(SETUP)/python.stamp: requirements.lock requirements-alone.lock .ci/apt-need
@@ -71,7 +77,7 @@ full: $(SETUP)/python.stamp ##deep everything: large models, the deep tests, all
 
 NEEDS := python c coq java maven postgres tlc servers
 setup: ##day install everything, once (about 3 minutes; again: 1 s)
-	@[ -z "$(foreach need,$(NEEDS),$(if $(wildcard $(SETUP)/$(need).stamp),,x))" ] || .ci/apt-need $(sort $(foreach need,$(NEEDS),$(APT_$(need))))
+	@[ -z "$(foreach need,$(NEEDS),$(if $(wildcard $(SETUP)/$(need).stamp),,x))" ] || .ci/apt-need $(sort $(foreach need,$(NEEDS),$(APT_$(need)))) --tools $(foreach need,$(NEEDS),$(TOOLS_$(need)))
 	@$(MAKE) -s $(NEEDS:%=$(SETUP)/%.stamp)
 	@echo "set-up: complete"
 

@@ -11,7 +11,7 @@ $(SETUP)/tlc.stamp: spec/tools/get-tlc $(SETUP)/java.stamp
 TLC_TAKEN := $(or $(TLA2TOOLS),$(TLC_JAR))
 BATCH     := $(BUILD)/model/java/batch.jar
 $(BATCH): spec/tools/Batch.java $(if $(TLA2TOOLS),$(SETUP)/java.stamp,$(SETUP)/tlc.stamp)
-	@.ci/apt-need $(APT_java) --have 'command -v javac'
+	@.ci/apt-need $(APT_java) --tools $(TOOLS_java) --have 'command -v javac'
 	@mkdir -p $(@D)/classes
 	@javac -Xlint:all -Werror -cp $(TLC_TAKEN) -d $(@D)/classes $<
 	@jar --create --file $@ -C $(@D)/classes .

@@ -18,6 +18,7 @@ from __future__ import annotations
 import atexit
 import os
 import pwd
+import re
 import shutil
 import signal
 import subprocess
@@ -30,6 +31,8 @@ from pathlib import Path
 from typing import Any, Self
 
 import psycopg
+
+from tools.environment import first_line
 
 TOP = Path(__file__).resolve().parents[2]
 # Only a guard against a server that hangs: no verdict depends on the speed of the machine.
@@ -88,11 +91,13 @@ EMBEDDED: Mapping[int, Build] = {
 }
 
 
-def packaged(where: Path = Path("/usr/lib/postgresql")) -> Build:
-    """Debian's own server: 15 in Debian 12, 17 in Debian 13; the newest of ours if there are several."""
-    there = [major for major in EMBEDDED if (where / str(major) / "bin/postgres").exists()]
-    major = max(there, default=max(EMBEDDED))
-    return Build(f"{major}-debian", major, where / str(major), embedded=False)
+def packaged() -> Build:
+    """The distribution's own server, as pg_config tells: 15 in Debian 12, 17 in Debian 13."""
+    major = re.search(r"\d+", first_line("pg_config", "--version"))
+    home = Path(first_line("pg_config", "--bindir") or "/usr/lib/postgresql/bin").parent
+    return Build(
+        f"{major.group()}-debian" if major else "debian", int(major.group()) if major else 0, home, embedded=False
+    )
 
 
 DEBIAN = packaged()

@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: PostgreSQL
+"""Set-up on a machine where it may install nothing: it says what it found and what is missing."""
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+NEED = Path(".ci/apt-need").absolute()
+
+
+def need(*arguments: str) -> subprocess.CompletedProcess[str]:
+    environment = os.environ | {"PGQUERN_NO_APT": "1"}
+    return subprocess.run([NEED, *arguments], capture_output=True, text=True, env=environment)
+
+
+def test_tools_that_are_there_are_enough() -> None:
+    """No package is asked for: nosuch-package does not exist."""
+    done = need("nosuch-package", "--tools", "gcc", "liburing.h", "stdpp.base")
+    assert done.returncode == 0
+    assert "found: gcc liburing.h stdpp.base; missing: nothing" in done.stderr
+
+
+@pytest.mark.parametrize("missing", ["nosuch-command", "nosuch.h", "stdpp.nosuch"])
+def test_what_is_missing_is_named_with_the_packages(missing: str) -> None:
+    done = need("gcc", "--tools", "gcc", missing)
+    assert done.returncode == 1
+    assert f"found: gcc; missing: {missing}" in done.stderr
+    assert "Install what is missing by your own means" in done.stderr
+
+
+def test_a_need_that_a_command_tells_is_missing_too() -> None:
+    assert need("gcc", "--tools", "gcc", "--have", "false").returncode == 1
+    assert need("gcc", "--tools", "nosuch", "--have", "true").returncode == 0
+
+
+def test_without_dpkg_nothing_is_installed(tmp_path: Path) -> None:
+    """On another distribution, with no word said."""
+    for tool in ("bash", "env", "gcc"):
+        (tmp_path / tool).symlink_to(f"/usr/bin/{tool}")
+    done = subprocess.run(
+        [NEED, "gcc", "--tools", "gcc", "clang"], capture_output=True, text=True, env={"PATH": str(tmp_path)}
+    )
+    assert done.returncode == 1
+    assert "found: gcc; missing: clang" in done.stderr
