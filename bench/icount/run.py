@@ -8,8 +8,9 @@ kernel that valgrind does not know is single-stepped (step.c). Both count some v
 chosen other code in one of them, and the stepped variants are skipped. The count includes libc's part (memcpy,
 memmove); GLIBC_TUNABLES keeps its choice of code the same on every CPU with AVX2.
 
-bench/STEM/icount.toml lists variants and shapes, bench/STEM/icount.json the recorded counts. They belong to one version
-of gcc and of glibc, and to libc's code for AVX2 or without: with another one the comparison is reported as skipped.
+bench/STEM/icount.toml lists variants and shapes; bench/STEM/icount.json the recorded counts, by what they depend on:
+the versions of gcc and of glibc, and libc's code for AVX2 or without. Where none are recorded for the tools here, the
+comparison is reported as skipped.
 After a change that is worth its instructions, `make icount-accept` records the new counts of the variants that this CPU
 can run: commit the file and say in the message why.
 """
@@ -116,22 +117,19 @@ class Counter:
         return counts
 
 
-def toolchain() -> dict[str, str]:
+def toolchain() -> str:
     """What the counts depend on besides the sources."""
     memcpy = "AVX2" if "avx2" in environment.cpuinfo().get("flags", "").split() else "SSE2"
-    return {
-        "gcc": environment.first_line("gcc", "-dumpfullversion"),
-        "glibc": platform.libc_ver()[1],
-        "memcpy for": memcpy,
-    }
+    gcc, (_, glibc) = environment.first_line("gcc", "-dumpfullversion"), platform.libc_ver()
+    return f"gcc {gcc}, glibc {glibc}, memcpy for {memcpy}"
 
 
-def accept(path: Path, counts: Counts, tools: dict[str, str]) -> None:
-    """Record the counts; those of variants that were not counted stay, if they belong to the same tools."""
-    recorded: dict[str, Any] = json.loads(path.read_text()) if path.exists() else {"tools": {}}
-    kept: Counts = recorded["counts"] if recorded["tools"] == tools else {}
-    merged = {shape: kept.get(shape, {}) | found for shape, found in counts.items()}
-    path.write_text(json.dumps({"tools": tools, "counts": merged}, indent=1) + "\n")
+def accept(path: Path, counts: Counts, tools: str) -> None:
+    """Record the counts; those of variants that were not counted stay, and those with other tools."""
+    recorded: dict[str, Counts] = json.loads(path.read_text()) if path.exists() else {}
+    kept = recorded.get(tools, {})
+    recorded[tools] = {shape: kept.get(shape, {}) | found for shape, found in counts.items()}
+    path.write_text(json.dumps(recorded, indent=1, sort_keys=True) + "\n")
     click.echo(f"recorded in {path}: commit it, and say why the counts changed")
 
 
@@ -181,11 +179,11 @@ def main(stem: str, accepting: bool) -> None:
     counts, tools = counter.count(present), toolchain()
     if accepting:
         accept(recorded_in, counts, tools)
-    recorded = json.loads(recorded_in.read_text())
-    differing = [f"{tool} {tools[tool]}" for tool in tools if tools[tool] != recorded["tools"][tool]]
-    incomparable = f"recorded with another toolchain; here {' and '.join(differing)}" if differing else ""
+    recorded: dict[str, Counts] = json.loads(recorded_in.read_text())
+    expected = recorded.get(tools, {})
+    incomparable = "" if expected else f"no counts are recorded for this toolchain: {tools}"
     items = [
-        judge(shape, v, counts[shape].get(v), recorded["counts"].get(shape, {}).get(v), incomparable)
+        judge(shape, v, counts[shape].get(v), expected.get(shape, {}).get(v), incomparable)
         for shape in counter.subject.shapes
         for v in counter.subject.variants
     ]
@@ -196,7 +194,7 @@ def main(stem: str, accepting: bool) -> None:
         stem,
         items,
         says=f"{len(items)} counts, {compared}",
-        tools=tools | {"valgrind": environment.first_line("valgrind", "--version")},
+        tools={"counted with": tools, "valgrind": environment.first_line("valgrind", "--version")},
         seconds=time.monotonic() - start,
     )
     show(stem, counter.subject, items)
