@@ -18,7 +18,7 @@ struct Device {
 
     Device(uint64_t pages, uint64_t slots)
     {
-        bytes[PGQ_TIERCACHE_FILE_STORE].resize((pages + 3) * PAGE);
+        bytes[PGQ_TIERCACHE_FILE_STORE].resize((pages + PGQ_TIERCACHE_TRAILERS) * PAGE);
         bytes[PGQ_TIERCACHE_FILE_SSD].resize(4096 + slots * (512 + PAGE));
         bytes[PGQ_TIERCACHE_FILE_CONTROL].resize(512);
     }

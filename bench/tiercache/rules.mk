@@ -14,11 +14,15 @@ $(BENCH)/tiercache/server16.txt: bench/tiercache/traces/server16.xz $(SETUP)/pyt
 	@mkdir -p $(@D)
 	@$(PY) -c 'import lzma, sys; sys.stdout.buffer.write(lzma.open("$<").read())' > $@
 
-.PHONY: stack
+.PHONY: stack stack-check
 stack: $(BENCH)/tiercache/stack/stack $(SETUP)/python.stamp ##people the file I/O stack under foreground and checkpoints, each part alone and all together (4 minutes)
 	@$(PY) -m bench.tiercache.stack
+
+stack-check: $(BENCH)/tiercache/stack/stack $(SETUP)/python.stamp ##keep the whole stack for a moment, with each protection: a restart finds every page (10 s)
+	@$(PY) -m bench.tiercache.stack --check --seconds 0.1 --rounds 1
 
 # The stack belongs to the benchmarks of the row.
 ifneq ($(filter tiercache,$(BENCH_STEMS)),)
 bench: stack
+bench-quick: stack-check
 endif

@@ -22,7 +22,7 @@
 #define SLOT        (SECTOR + PAGE)
 #define WRITES      256
 #define LISTED      1017 /* blocks that a trailer lists */
-#define TRAILERS    3
+#define TRAILERS    PGQ_TIERCACHE_TRAILERS
 
 /* Entries 0 to n - 1 that hold a page each: the frames of the memory, the slots of the SSD. */
 typedef struct tier {

@@ -18,14 +18,14 @@ extern "C" {
 
 #pragma GCC visibility push(default)
 
-/* Bytes of a page, and pages of a block. */
-enum { PGQ_TIERCACHE_PAGE_SIZE = 8192, PGQ_TIERCACHE_BLOCK_PAGES = 16 };
+/* Bytes of a page, pages of a block, and the pages that the store has behind the caller's. */
+enum { PGQ_TIERCACHE_PAGE_SIZE = 8192, PGQ_TIERCACHE_BLOCK_PAGES = 16, PGQ_TIERCACHE_TRAILERS = 3 };
 
 /* ---- files ---- */
 
 /* What a cache works on. What lies behind the end of any of them reads as zeros. */
 typedef enum pgq_tiercache_file {
-    /* durable: page p at byte 8192 * p; behind the last page three more, the cache's own, which name the store */
+    /* durable: page p at byte 8192 * p; behind the last page PGQ_TIERCACHE_TRAILERS more, the cache's own, which name it */
     PGQ_TIERCACHE_FILE_STORE = 0,
     PGQ_TIERCACHE_FILE_SSD = 1,     /* fast; it may be lost as a whole at any time */
     PGQ_TIERCACHE_FILE_CONTROL = 2, /* durable: one sector of 512 bytes */

@@ -73,8 +73,9 @@ def observe(build: Build, wrap: bool) -> list[Observed]:
         return observed
 
 
-RUNS = [(EMBEDDED[13], False), (EMBEDDED[15], False), (DEBIAN, False), (EMBEDDED[18], False)]
-RUNS += [(DEBIAN, True), (EMBEDDED[18], True)]
+RUNS = [(EMBEDDED[13], False), (EMBEDDED[15], False), (EMBEDDED[18], False), (EMBEDDED[15], True), (EMBEDDED[18], True)]
+# A .snap file of 16 or 17 does not tell where committed.xip ends, and Debian 13 has 17.
+RUNS += [(DEBIAN, False)] if DEBIAN.major not in (16, 17) else []
 per_run = pytest.mark.parametrize(
     ("build", "wrap"), RUNS, ids=[f"{build.label}{' across the wrap' if wrap else ''}" for build, wrap in RUNS]
 )

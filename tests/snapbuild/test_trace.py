@@ -24,7 +24,7 @@ from pgquern.snapbuild import Committed
 
 from ref.snapbuild import SnapBuild, State
 from ref.xid import XID
-from tests.postgres.server import DEBIAN, EMBEDDED, Build, Server
+from tests.postgres.server import EMBEDDED, Build, Server
 from tests.postgres.wrap import move_next_to_wrap
 from tests.snapbuild.tracing import SETTINGS, Journal, record, record_creation
 from tests.tally import tally
@@ -60,7 +60,7 @@ SOURCES = [
     Source("pg13", EMBEDDED[13]),
     Source("pg14_wrap", EMBEDDED[14], wrap=True),
     Source("pg15", EMBEDDED[15]),
-    Source("pg15_wrap", DEBIAN, wrap=True),
+    Source("pg15_wrap", EMBEDDED[15], wrap=True),
     Source("pg16", EMBEDDED[16]),
     Source("pg17_wrap", EMBEDDED[17], wrap=True),
     Source("pg18", EMBEDDED[18]),

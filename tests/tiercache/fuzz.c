@@ -22,9 +22,9 @@ __attribute__((destructor)) static void print_tally(void)
             from_ssd, changed);
 }
 
-static uint64_t disk[3]
-                    [(FIRST_SLOT + SLOTS * SLOT + 8192 * (PAGES + 3)) / 8]; /* as the sound cache left them */
-static uint64_t work[3][(FIRST_SLOT + SLOTS * SLOT + 8192 * (PAGES + 3)) / 8];
+static uint64_t disk[3][(FIRST_SLOT + SLOTS * SLOT + 8192 * (PAGES + PGQ_TIERCACHE_TRAILERS)) /
+                        8]; /* as the sound cache left them */
+static uint64_t work[3][(FIRST_SLOT + SLOTS * SLOT + 8192 * (PAGES + PGQ_TIERCACHE_TRAILERS)) / 8];
 static memory_files files;
 static crc32c tables;
 

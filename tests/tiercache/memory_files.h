@@ -77,7 +77,7 @@ static inline pgq_tiercache_files memory_table(memory_files *files)
 /* Bytes of a file that serves a store of so many pages, and so many slots. */
 static inline uint64_t memory_size(int file, uint64_t pages, uint64_t slots)
 {
-    return file == PGQ_TIERCACHE_FILE_STORE ? (pages + 3) * PGQ_TIERCACHE_PAGE_SIZE
+    return file == PGQ_TIERCACHE_FILE_STORE ? (pages + PGQ_TIERCACHE_TRAILERS) * PGQ_TIERCACHE_PAGE_SIZE
            : file == PGQ_TIERCACHE_FILE_SSD ? 4096 + slots * (512 + PGQ_TIERCACHE_PAGE_SIZE)
                                             : 512;
 }

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: PostgreSQL
 """The server's own PageRepairFragmentation and our kernels, timed in one process of that server, on the same pages.
 
-    python -m bench.compaction.endtoend.beside [--build 15-debian ...] [--passes 9] [-w n=226 ...]
+    python -m bench.compaction.endtoend.beside [--build 15 ...] [--passes 9] [-w n=226 ...]
 
 It takes the configurations of repair.cc in L2, its pages and its protocol (prb.c, prb_time). Unlike the benchmark it
 measures the function as its users run it, compiled by its packager. Debian's 15 is built with -O2, as our kernels are.
@@ -27,7 +27,7 @@ from bench.compaction.pages import pool
 from bench.measure import list_configs, pin, skipped
 from ref.compaction import VERSIONS
 from tests.compaction.prb import Prb
-from tests.postgres.server import BUILDS, Build, Server
+from tests.postgres.server import BUILDS, DEBIAN, Build, Server
 from tools import progress, results
 
 BINARY = Path("build/bench/compaction/bench")
@@ -88,7 +88,7 @@ def show(items: list[dict[str, Any]], console: Console) -> None:
 
 
 @click.command()
-@click.option("--build", "labels", multiple=True, type=click.Choice(list(BY_LABEL)), default=["15-debian"])
+@click.option("--build", "labels", multiple=True, type=click.Choice(list(BY_LABEL)), default=[DEBIAN.label])
 @click.option("--passes", default=9, show_default=True, help="How often each kernel sees each of the 4096 pages.")
 @click.option("--where", "-w", multiple=True, metavar="KEY=VALUE", help="Narrow to matching configurations.")
 def main(labels: tuple[str, ...], passes: int, where: tuple[str, ...]) -> None:

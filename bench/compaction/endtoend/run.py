@@ -24,12 +24,12 @@ from rich.table import Column, Table
 from bench.compaction.endtoend.experiment import Recovery, crashed, recover
 from bench.compaction.report import spread as in_words
 from bench.measure import pin, skipped
-from tests.postgres.server import BUILDS, Build
+from tests.postgres.server import BUILDS, DEBIAN, Build
 from tools import environment, progress, results
 
 STEM = "compaction"
 BY_LABEL = {build.label: build for build in BUILDS}
-DEFAULT_BUILDS = ("13", "14", "15", "15-debian")
+DEFAULT_BUILDS = ("13", "14", "15", DEBIAN.label)
 NATIVE, AGAIN = "native", "native again"
 FASTEST = ("avx2", "avx512")
 OURS = ("scalar", *FASTEST)

@@ -63,7 +63,7 @@ def item(rows: int, times: dict[str, list[float]]) -> dict[str, Any]:
 
 def show(items: list[dict[str, Any]]) -> None:
     heads = ("rows of pg_class", "function", "row", "cache", "patched (reckoned)", "saved")
-    table = Table(*(Column(head, justify="right") for head in heads), title="nanoseconds of a call, 15-debian")
+    table = Table(*(Column(head, justify="right") for head in heads), title=f"nanoseconds of a call, {DEBIAN.label}")
     for found in items:
         cells = [found[key] for key in ("rows", "function_ns", "row_ns", "cache_ns", "patched_ns")]
         table.add_row(*(f"{cell:,}" for cell in cells), f"{100 * found['saved']:.0f} %")

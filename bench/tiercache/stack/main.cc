@@ -206,7 +206,7 @@ int main(int argc, char **argv)
     Parts parts = parts_of(argv[1], argv[2]);
     bool simulated = std::strcmp(argv[3], "volume") == 0;
     // Behind the last page tiercache has three of its own; the engine of ioshares reads nothing behind the end of a file.
-    Device device(simulated ? "" : argv[3], uint64_t{PAGES + 3} * PAGE, parts.kernel);
+    Device device(simulated ? "" : argv[3], uint64_t{PAGES + PGQ_TIERCACHE_TRAILERS} * PAGE, parts.kernel);
     Io io(device, parts);
     std::unique_ptr<PageCache> cache;
     if (parts.kernel)
