@@ -68,8 +68,11 @@ void pgq_ioshares_engine_done(pgq_ioshares_engine *e, pgq_ioshares_io *io)
 {
     io->ended = now();
     pgq_ioshares_complete(e->scheduler, io->cls, io->ended - io->went);
-    /* From here on the request may be gone: a wake-up is then one for no reason. */
-    if (__atomic_exchange_n(&io->done, DONE, __ATOMIC_ACQ_REL) == AWAITED)
+    /*
+     * From here on the request may be gone: a wake-up is then one for no reason. The exchange releases what was written to it;
+     * of who waits only the word itself is read (spec/ioshares/DoneOrders.tla).
+     */
+    if (__atomic_exchange_n(&io->done, DONE, __ATOMIC_RELEASE) == AWAITED)
         futex_wake(&io->done);
 }
 
@@ -112,6 +115,7 @@ pgq_status pgq_ioshares_engine_submit(pgq_ioshares_engine *engine, pgq_ioshares_
         io->submitted = now();
         engine->way->dispatch(engine);
     }
+    /* Relaxed: who sets DONE has the lock, or takes it before; who waits was given the request by who submits. */
     __atomic_store_n(&io->done, status.code == PGQ_OK ? ON_ITS_WAY : DONE, __ATOMIC_RELAXED);
     pthread_mutex_unlock(&engine->lock);
     return status;
@@ -123,7 +127,8 @@ pgq_status pgq_ioshares_engine_wait(pgq_ioshares_engine *engine, pgq_ioshares_io
 
     if (engine == NULL || io == NULL)
         return refused(PGQ_NULL, 0);
-    __atomic_compare_exchange_n(&io->done, &seen, AWAITED, false, __ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE);
+    /* Relaxed: who finds DONE acquires it below. */
+    __atomic_compare_exchange_n(&io->done, &seen, AWAITED, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
     while (__atomic_load_n(&io->done, __ATOMIC_ACQUIRE) != DONE)
         futex_wait(&io->done, AWAITED, NULL);
     return accepted();

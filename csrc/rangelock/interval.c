@@ -41,10 +41,13 @@ static void wake_all(wakes *w)
     w->n = 0;
 }
 
-/* Says how a wait has ended. From now on its owner may go, and the hold with it. */
+/*
+ * Says how a wait has ended. From now on its owner may go, and the hold with it. It releases what the owner, who has no mutex,
+ * reads next; nothing is read here that would have to be acquired (spec/rangelock/StateOrders.tla).
+ */
 static void tell(node *x, uint32_t state, wakes *w)
 {
-    if (__atomic_exchange_n(&x->state, state, __ATOMIC_ACQ_REL) != AWAITED)
+    if (__atomic_exchange_n(&x->state, state, __ATOMIC_RELEASE) != AWAITED)
         return;
     if (w->n == AT_ONCE)
         wake_all(w);

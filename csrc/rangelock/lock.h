@@ -42,6 +42,10 @@ struct pgq_rangelock {
     const rangelock_calls *calls;
 };
 
+/*
+ * Whoever reads a state sees what was written before it was set: what the range protects, and the hold's own fields. Only who
+ * reads a state as it changes it may do without (spec/rangelock/StateOrders.tla).
+ */
 static inline uint32_t state_of(const pgq_rangelock_hold *hold)
 {
     return __atomic_load_n(&hold->state, __ATOMIC_ACQUIRE);

@@ -11,7 +11,10 @@ enum {
     COMPRESS_IDLE_INTERVAL = 1000 /* KAX_COMPRESS_IDLE_INTERVAL, in ms */
 };
 
-/* Readers may run while the array grows: all entries below the head that they load have been written. */
+/*
+ * Readers may run while the array grows: all entries below the head that they load have been written. So the load acquires and
+ * the store releases (spec/snapbuild/HeadOrders.tla).
+ */
 static size_t head_acquire(const pgq_snapbuild_known_assigned *known)
 {
     return __atomic_load_n(&known->head, __ATOMIC_ACQUIRE);

@@ -1,0 +1,139 @@
+\* SPDX-License-Identifier: PostgreSQL
+------------------------------ MODULE StateOrders ------------------------------
+(* The state of a hold (csrc/rangelock/lock.h, interval.c): who has the mutex grants or cancels, and tells the owner by the      *)
+(* hold's state; the owner, who sleeps without the mutex, finds it, and reads what the range protects, or lets the hold go;     *)
+(* then any thread may ask with the same hold.                                                                                  *)
+(*                                                                                                                              *)
+(* | here                  | interval.c                                            |                                            *)
+(* |-----------------------|-------------------------------------------------------|                                            *)
+(* | Lock, Unlock          | pthread_mutex_lock, pthread_mutex_unlock              |                                            *)
+(* | Tell, TellOrder       | tell: its exchange                                    |                                            *)
+(* | LookAt, LoadOrder     | state_of                                              |                                            *)
+(* | GiveUp, SetOrder      | release: set_state                                    |                                            *)
+(* | Forget, ChangeOrder   | await: change_state of who was cancelled              |                                            *)
+(* | Reuse, LoadOrder      | the check for IN_USE, then the next request           |                                            *)
+(*                                                                                                                              *)
+(* Words: the mutex, the state, what the range protects, and the rest of the hold. The next thread may come at any time.        *)
+(* ChangeOrder may be relaxed: the exchange goes on with the release of who cancelled. lock.h's is stronger, because the        *)
+(* baselines (rwlock.c, ofd.c) read the hold's range after it.                                                                  *)
+(* How to break it: make any of the other three orders relaxed.                                                                 *)
+EXTENDS Orders
+CONSTANTS TellOrder, LoadOrder, SetOrder, ChangeOrder
+VARIABLES other, owner, next   \* where each of the three is
+
+vars == <<memory, view, raced, other, owner, next>>
+
+TypeOK ==
+    /\ MemoryTypeOK
+    /\ other \in {"holds", "locks", "tells", "unlocks", "gone"}
+    /\ owner \in {"looks", "uses", "locks", "gives up", "unlocks", "forgets", "gone"}
+    /\ next \in {"looks", "asks", "gone"}
+
+Init == MemoryInit /\ other = "holds" /\ owner = "looks" /\ next = "looks"
+
+Free == NewestValue("mutex") = "free"
+Lock(t) == Free /\ Swap(t, "mutex", t, "acquire")
+Unlock(t) == Swap(t, "mutex", "free", "release")
+
+\* It holds a range, and writes what the range protects.
+Use ==
+    /\ other = "holds"
+    /\ Touch("other", "protected", "by the other")
+    /\ other' = "locks"
+    /\ UNCHANGED <<owner, next>>
+
+Take ==
+    /\ other = "locks"
+    /\ Lock("other")
+    /\ other' = "tells"
+    /\ UNCHANGED <<owner, next>>
+
+\* Its release grants the owner's request, or it cancels that. Before, it has changed the hold, which was in the tree.
+Change ==
+    /\ other = "tells"
+    /\ NewestValue("hold") = "asked"
+    /\ Touch("other", "hold", "changed")
+    /\ UNCHANGED <<other, owner, next>>
+
+Tell ==
+    /\ other = "tells"
+    /\ NewestValue("hold") = "changed"
+    /\ \E how \in {"held", "cancelled"}: Swap("other", "state", how, TellOrder)
+    /\ other' = "unlocks"
+    /\ UNCHANGED <<owner, next>>
+
+Leave ==
+    /\ other = "unlocks"
+    /\ Unlock("other")
+    /\ other' = "gone"
+    /\ UNCHANGED <<owner, next>>
+
+LookAt ==
+    /\ owner = "looks"
+    /\ \E i \in 1..Newest("state"):
+        /\ Load("owner", "state", i, LoadOrder)
+        /\ owner' = CASE Value("state", i) = "held" -> "uses" [] Value("state", i) = "cancelled" -> "forgets" [] OTHER -> "looks"
+    /\ UNCHANGED <<other, next>>
+
+UseMine ==
+    /\ owner = "uses"
+    /\ Touch("owner", "protected", "by the owner")
+    /\ owner' = "locks"
+    /\ UNCHANGED <<other, next>>
+
+TakeMine ==
+    /\ owner = "locks"
+    /\ Lock("owner")
+    /\ owner' = "gives up"
+    /\ UNCHANGED <<other, next>>
+
+\* It leaves the tree.
+LeaveTree ==
+    /\ owner = "gives up"
+    /\ NewestValue("hold") = "changed"
+    /\ Touch("owner", "hold", "out of the tree")
+    /\ UNCHANGED <<other, owner, next>>
+
+GiveUp ==
+    /\ owner = "gives up"
+    /\ NewestValue("hold") = "out of the tree"
+    /\ Store("owner", "state", "idle", SetOrder)
+    /\ owner' = "unlocks"
+    /\ UNCHANGED <<other, next>>
+
+LeaveMine ==
+    /\ owner = "unlocks"
+    /\ Unlock("owner")
+    /\ owner' = "gone"
+    /\ UNCHANGED <<other, next>>
+
+Forget ==
+    /\ owner = "forgets"
+    /\ NewestValue("state") = "cancelled"
+    /\ Swap("owner", "state", "idle", ChangeOrder)
+    /\ owner' = "gone"
+    /\ UNCHANGED <<other, next>>
+
+\* Not in use: the next thread asks with the same hold, and writes its range there.
+Reuse ==
+    /\ next = "looks"
+    /\ \E i \in 1..Newest("state"):
+        /\ Load("next", "state", i, LoadOrder)
+        /\ next' = IF Value("state", i) = "idle" THEN "asks" ELSE "looks"
+    /\ UNCHANGED <<other, owner>>
+
+Ask ==
+    /\ next = "asks"
+    /\ Touch("next", "hold", "asked again")
+    /\ next' = "gone"
+    /\ UNCHANGED <<other, owner>>
+
+Next ==
+    \/ Use \/ Take \/ Change \/ Tell \/ Leave
+    \/ LookAt \/ UseMine \/ TakeMine \/ LeaveTree \/ GiveUp \/ LeaveMine \/ Forget
+    \/ Reuse \/ Ask
+Spec == Init /\ [][Next]_vars
+
+Waiting == [w \in Words |-> CASE w = "mutex" -> "free" [] w = "state" -> "awaited" [] w = "hold" -> "asked" [] OTHER -> "nothing"]
+NeverAskedAgain == next # "gone"
+=============================================================================
