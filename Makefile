@@ -10,6 +10,7 @@ VENV    := $(BUILD)/venv
 PY      := $(VENV)/bin/python
 PYTHON  ?= python3
 STEM    ?=
+CROSS   ?=
 RESULTS := $(BUILD)/results
 
 export PYTHONPATH := .:csrc/ffi:build/ffi
@@ -33,6 +34,7 @@ APT_c        := gcc g++ libc6-dev clang llvm libclang-rt-$(LLVM)-dev libbenchmar
 APT_coq      := coq libcoq-stdpp ocaml-nox ocaml-findlib time
 APT_java     := default-jdk-headless
 APT_maven    := default-jre-headless maven
+APT_cross    := gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user
 APT_postgres := postgresql-$(PG) postgresql-client-$(PG) postgresql-server-dev-$(PG) xz-utils util-linux strace
 # What must be there where nothing is installed (PGQUERN_NO_APT=1): commands, headers, a library of Coq's.
 TOOLS_c        := gcc g++ clang objdump pkg-config valgrind benchmark/benchmark.h liburing.h
@@ -40,6 +42,7 @@ TOOLS_coq      := coqc coqchk coq_makefile ocamlfind stdpp.base
 TOOLS_java     := javac
 TOOLS_maven    := mvn
 TOOLS_postgres := pg_config xz setpriv strace
+TOOLS_cross    := aarch64-linux-gnu-gcc qemu-aarch64
 SETUP        := $(BUILD)/setup
 
 $(SETUP)/%.stamp: .ci/apt-need
@@ -67,7 +70,7 @@ main: $(SETUP)/python.stamp ##day models, proofs, a differential run, benchmarks
 	@$(PY) -m tools.job make $(if $(STEM),--stem $(STEM))
 
 test: $(SETUP)/python.stamp ##day all tests, then the kernels under sanitizers, fuzzed, and broken on purpose; STEM= narrows (16 minutes)
-	@$(JOB)
+	@$(if $(CROSS),$(MAKE) test-cross,$(JOB))
 
 ci: $(SETUP)/python.stamp ##deep what .ci/run runs after set-up: linters, all models, proofs, all tests and mutants (45 minutes)
 	@$(JOB)
@@ -75,7 +78,9 @@ ci: $(SETUP)/python.stamp ##deep what .ci/run runs after set-up: linters, all mo
 full: $(SETUP)/python.stamp ##deep everything: large models, the deep tests, all mutants, full benchmarks, real servers (hours; never timed whole)
 	@$(JOB)
 
-NEEDS := python c coq java maven postgres tlc servers
+# The other machine's Python comes from Debian.
+HERE_IS_DEBIAN := $(if $(PGQUERN_NO_APT),,$(shell command -v dpkg-query))
+NEEDS := python c coq java maven postgres tlc servers $(if $(HERE_IS_DEBIAN),$(filter cross,$(THIS_MACHINE:x86_64=cross)))
 setup: ##day install everything, once (about 3 minutes; again: 1 s)
 	@[ -z "$(foreach need,$(NEEDS),$(if $(wildcard $(SETUP)/$(need).stamp),,x))" ] || .ci/apt-need $(sort $(foreach need,$(NEEDS),$(APT_$(need)))) --tools $(foreach need,$(NEEDS),$(TOOLS_$(need)))
 	@$(MAKE) -s $(NEEDS:%=$(SETUP)/%.stamp)

@@ -2,7 +2,8 @@
 """Common to all tests: Hypothesis profiles, counts, and the results file that the report reads.
 
 PGQUERN_PROFILE chooses the number of examples: `ci` (default; the same examples each time), `brief` (a quarter of them,
-for the main job), `asan` (fewer, for sanitizers), `deep` (many, new ones each time). PGQUERN_RESULT=LAYER writes
+for the main job), `asan` (fewer, for sanitizers), `cross` (a few, and a sample of the tests, under an emulator), `deep`
+(many, new ones each time). PGQUERN_RESULT=LAYER writes
 build/results/LAYER/<stem>.json at the end: the tests, their seconds, and counts (`examples` are counted here,
 everything else by tally()). The stem of a test is the folder of its file: tests/<stem>/test_*.py. Under the sanitizers
 the run ends with a look for memory that the library has leaked; it counts as one more test, `leaks`.
@@ -12,6 +13,7 @@ import functools
 import os
 import platform
 import sys
+import zlib
 from collections import defaultdict
 from collections.abc import Callable
 from importlib.metadata import version
@@ -37,8 +39,12 @@ common: dict[str, Any] = {
 settings.register_profile("ci", max_examples=1000, derandomize=True, database=None, **common)
 settings.register_profile("brief", max_examples=250, derandomize=True, database=None, **common)
 settings.register_profile("asan", max_examples=150, derandomize=True, database=None, **common)
+settings.register_profile("cross", max_examples=5, derandomize=True, database=None, **common)
 settings.register_profile("deep", max_examples=20_000, **common)
 settings.load_profile(PROFILE)
+
+# An emulator takes 10 to 50 times as long: one test in so many, chosen by name, and all of the variants that only this CPU has.
+ONE_IN = int(os.environ.get("PGQUERN_ONE_IN", "8")) if PROFILE == "cross" else 1
 
 outcomes: dict[str, str] = {}
 seconds: dict[str, float] = defaultdict(float)
@@ -63,6 +69,10 @@ def stem_of(nodeid: str) -> str:
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Deep tests run in the profile of that name only; every Hypothesis test counts its examples."""
+    if ONE_IN > 1:
+        left_out = [item for item in items if cpu() not in item.name and zlib.crc32(item.nodeid.encode()) % ONE_IN]
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if item not in left_out]
     if PROFILE != "deep":
         deep = [item for item in items if item.get_closest_marker("deep")]
         if deep:

@@ -52,7 +52,7 @@ def run(program: Path, first: int, n: int) -> subprocess.CompletedProcess[str]:
 def test_what_forgets_nothing_passes(tmp_path: Path, example: str) -> None:
     done = run(build(tmp_path, example), 0, RUNS)
     assert done.returncode == 0, done.stderr
-    assert re.fullmatch(r"tally:( \w+=[1-9]\d*)+\n(call .*\n)*", done.stdout)
+    assert re.fullmatch(r"tally:( \w+=[1-9]\d*)+\ndigest: [0-9a-f]{16}\n(call .*\n)*", done.stdout)
 
 
 @pytest.mark.parametrize(

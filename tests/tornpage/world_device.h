@@ -82,8 +82,12 @@ static int has_failed(device *d)
     bool power = d->world->rate[WORLD_POWER_LOSS] != 0, kill = d->world->rate[WORLD_KILL] != 0;
 
     d->failed++;
-    if (!d->quiet && !d->stopped && d->stops_at == 0 && (power || kill) && world_one_in(d->world, 4))
-        device_stop_after(d, 1 + world_below(d->world, 12), power && (!kill || world_one_in(d->world, 2)));
+    if (!d->quiet && !d->stopped && d->stops_at == 0 && (power || kill) && world_one_in(d->world, 4)) {
+        /* Drawn first: the arguments of a call have no order. */
+        bool by_power = power && (!kill || world_one_in(d->world, 2));
+
+        device_stop_after(d, 1 + world_below(d->world, 12), by_power);
+    }
     return -1;
 }
 

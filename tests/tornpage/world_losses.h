@@ -140,8 +140,11 @@ static void hurt_files(row *r)
             continue;
         }
         disk_copy copy = copy_file(&r->dev, file);
-        for (uint64_t n = 1 + world_below(w, 20); n > 0; n--)
-            copy.bytes[world_below(w, file_size(shape_of(r), file))] = (uint8_t)world_random(w);
+        for (uint64_t n = 1 + world_below(w, 20); n > 0; n--) {
+            uint8_t byte = (uint8_t)world_random(w); /* first, whatever order the compiler takes */
+
+            copy.bytes[world_below(w, file_size(shape_of(r), file))] = byte;
+        }
         put_file(&r->dev, file, &copy);
         disk_free_copy(&copy);
     }

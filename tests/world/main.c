@@ -2,7 +2,7 @@
 /*
  * Runs a row's world for many seeds: PROGRAM FIRST COUNT [whole]. It ends at the first violation: prints the seed, and the history
  * that is left when all steps were taken away without which a violation still comes. A crash, and a run without an end, are
- * violations too. If there is none it prints `tally: NAME=N ...`, and the calls of calls.h.
+ * violations too. If there is none it prints `tally: NAME=N ...`, `digest: HEX` and the calls of calls.h.
  */
 #include "../tests/world/calls.h"
 #include "../tests/world/world.h"
@@ -25,6 +25,7 @@ const char *__asan_default_options(void)
 }
 
 static unsigned long long counts[MAX_COUNTS];
+static uint64_t digest; /* of all that was drawn and counted: the same digest is the same runs */
 static char ended[40]; /* how the last process ended, if a signal ended it */
 
 /* ---- randomness: splitmix64 (Steele, Lea, Flood, OOPSLA 2014) ---- */
@@ -43,11 +44,15 @@ static uint64_t stream_of(uint64_t seed, uint64_t step)
 
 uint64_t world_random(world *w)
 {
-    return mixed(w->stream += UINT64_C(0x9e3779b97f4a7c15));
+    uint64_t drawn = mixed(w->stream += UINT64_C(0x9e3779b97f4a7c15));
+
+    digest = mixed(digest ^ drawn);
+    return drawn;
 }
 
 uint64_t world_below(world *w, uint64_t n)
 {
+    digest = mixed(digest ^ n);
     return world_random(w) % n;
 }
 
@@ -92,6 +97,7 @@ void world_count(unsigned what)
     if (what >= MAX_COUNTS)
         abort();
     counts[what]++;
+    digest = mixed(digest + what);
 }
 
 /* ---- runs ---- */
@@ -205,7 +211,7 @@ static void run_all(volatile uint64_t *seed, uint64_t first, uint64_t n)
     fputs("tally:", stdout);
     for (unsigned i = 0; world_counts[i] != NULL; i++)
         printf(" %s=%llu", world_counts[i], counts[i]);
-    putchar('\n');
+    printf("\ndigest: %016llx\n", (unsigned long long)digest);
     world_print_calls();
     exit(0);
 }

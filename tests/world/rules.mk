@@ -1,18 +1,19 @@
 # SPDX-License-Identifier: PostgreSQL
 # A row with I/O or threads has worlds: tests/<stem>/world.c and tests/<stem>/<name>_world.c, run for many seeds, under ASan and
-# UBSan, with the disks, threads, clock and io_uring of tests/world/ in place of the real ones.
+# UBSan, with the disks, threads, clock and io_uring of tests/world/ in place of the real ones. CROSS: without sanitizers.
 WORLD_RUNS    ?= 2000
 WORLDS        := $(wildcard $(addprefix tests/$(or $(STEM),*)/,world.c *_world.c))
 # tests/<stem>/world.c is build/world/<stem>, tests/<stem>/<name>_world.c is build/world/<stem>_<name>.
-world_program  = $(BUILD)/world/$(subst /,_,$(patsubst %/world,%,$(patsubst %_world,%,$(1:tests/%.c=%))))
+world_program  = $(OUT)/world/$(subst /,_,$(patsubst %/world,%,$(patsubst %_world,%,$(1:tests/%.c=%))))
 WORLD_SOURCES := $(wildcard tests/world/*.c)
-CFLAGS_WORLD  := $(CFLAGS_ASAN) -include tests/world/interpose.h
-OBJECTS_WORLD := $(if $(WORLDS),$(KERNEL_SOURCES:csrc/%.c=$(BUILD)/obj-world/%.o))
+CFLAGS_JUDGED := $(if $(CROSS),$(CFLAGS_PLAIN),$(CFLAGS_ASAN))
+CFLAGS_WORLD  := $(CFLAGS_JUDGED) -include tests/world/interpose.h
+OBJECTS_WORLD := $(if $(WORLDS),$(KERNEL_SOURCES:csrc/%.c=$(OUT)/obj-world/%.o))
 
-$(BUILD)/obj-world/%.o: csrc/%.c $(SETUP)/c.stamp
+$(OUT)/obj-world/%.o: csrc/%.c $(COMPILER)
 	@mkdir -p $(@D)
-	@echo "gcc -fsanitize=address,undefined -include tests/world/interpose.h $<"
-	@gcc $(CFLAGS_WORLD) $(call isa_flags,$<) -MMD -MP -c $< -o $@
+	@echo "$(GCC) $(filter -fsanitize=%,$(CFLAGS_WORLD)) -include tests/world/interpose.h $<"
+	@$(GCC) $(CFLAGS_WORLD) $(call isa_flags,$<) -MMD -MP -c $< -o $@
 
 .SECONDARY: $(OBJECTS_WORLD)
 -include $(OBJECTS_WORLD:.o=.d)
@@ -20,16 +21,18 @@ $(BUILD)/obj-world/%.o: csrc/%.c $(SETUP)/c.stamp
 define world_rule
 $(call world_program,$1): $1 $$(WORLD_SOURCES) $$(wildcard tests/world/*.h tests/*/*world*.h tests/*/judge.h) $$(OBJECTS_WORLD)
 	@mkdir -p $$(@D)
-	@gcc $$(CFLAGS_ASAN) $$(filter %.c %.o,$$^) -pthread -o $$@
+	@$$(GCC) $$(CFLAGS_JUDGED) $$(filter %.c %.o,$$^) -pthread -o $$@
 endef
 $(foreach world,$(WORLDS),$(eval $(call world_rule,$(world))))
 
-.PHONY: world
-world: $(foreach world,$(WORLDS),$(call world_program,$(world))) $(SETUP)/python.stamp ##layer disks that fail, stops of the machine, threads: WORLD_RUNS=2000 seeds a row; SEED= repeats one (up to a minute a row)
+.PHONY: world worlds
+worlds: $(foreach world,$(WORLDS),$(call world_program,$(world)))
+
+world: worlds $(SETUP)/python.stamp ##layer disks that fail, stops of the machine, threads: WORLD_RUNS=2000 seeds a row; SEED= repeats one (up to a minute a row)
 	@$(PY) -m tests.runners.world --stem '$(STEM)' --runs $(WORLD_RUNS) $(SEED:%=--seed %)
 
 # Without sanitizers a world is built in seconds, and its seeds do the same.
-RUN_WORLD_MUTANTS = $(PY) -m tests.runners.world_mutants --stem '$(STEM)' --cflags '-O1 -fno-omit-frame-pointer $(CFLAGS_COMMON)' \
+RUN_WORLD_MUTANTS = $(PY) -m tests.runners.world_mutants --stem '$(STEM)' --cflags '$(CFLAGS_PLAIN)' \
   $(foreach level,$(LEVELS),--isa '$(level)=$(ISA_$(level))')
 WORLD_MUTANTS_NEED := $(BUILD)/lib/libpgquern.a $(SETUP)/python.stamp
 

@@ -1,0 +1,193 @@
+# SPDX-License-Identifier: PostgreSQL
+"""Runs the tests of each row on another machine's CPU, under qemu.
+
+python -m tests.runners.cross MACHINE [--stem STEM]
+
+`make test-cross` has built the programs in build/MACHINE, and the worlds for this machine, too. Of each row run: the
+fuzz target on random inputs, whose tally must reach all that it is meant to reach; the worlds, which must do the same
+there and here; the threads of tsan.c; and the Python tests of the kernels, by that machine's own Python and binding.
+"""
+
+import os
+import platform
+import re
+import shutil
+import subprocess
+import time
+import tomllib
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+
+from tests.runners.tally import tally, words
+from tests.runners.world import program, weight
+from tools import environment, results
+from tools.progress import console
+from tools.rows import with_cell
+
+INPUTS = (3_000, 30_000)
+"""Of each fuzz target; the second, if the first have not given each answer."""
+SEEDS = 100
+"""Of each world, and those that tests/<stem>/world.toml names."""
+ROUNDS = 300
+"""Of the threads: each takes hundreds of times longer than by itself."""
+LIBRARIES = Path("/usr")
+"""Debian's cross compiler has the machine's C library in a folder of its name in there."""
+
+
+def ran(command: list[str], **variables: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(command, capture_output=True, text=True, errors="replace", env=os.environ | variables)
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a step says of itself; `reason` is empty if it passed."""
+
+    says: str
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class Cross:
+    """The other machine."""
+
+    machine: str
+
+    @property
+    def tools(self) -> Path:
+        return Path("build/tools", self.machine)
+
+    @property
+    def compiler(self) -> str:
+        return f"{self.machine}-linux-gnu-gcc"
+
+    def lacking(self) -> str:
+        """Why nothing can run; empty if it can."""
+        lacks = [tool for tool in (self.compiler, f"qemu-{self.machine}") if shutil.which(tool) is None]
+        lacks += [str(path) for path in (self.tools / "python",) if not path.exists()]
+        return f"no {', '.join(lacks)} here: `make setup` installs what {self.machine} needs" if lacks else ""
+
+    def run(self, kind: str, name: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+        """One of its programs."""
+        libraries = LIBRARIES / f"{self.machine}-linux-gnu"
+        target = f"build/{self.machine}/{kind}/{name}"
+        return ran([f"qemu-{self.machine}", "-L", str(libraries), target, *arguments])
+
+    def inputs(self, stem: str) -> Found:
+        """The fuzz target judges each input; each answer must have come."""
+        for n in INPUTS:
+            done = self.run("inputs", stem, str(n))
+            counts = tally(done.stderr)
+            if done.returncode != 0 or not counts:
+                return Found("", f"exit code {done.returncode}: {done.stderr[-500:]}")
+            if all(counts.values()):
+                return Found(f"{n:,} inputs")
+        return Found("", f"no input gave {', '.join(name for name, n in counts.items() if n == 0)}")
+
+    def threads(self, stem: str) -> Found:
+        """Threads that read and write at once."""
+        done = self.run("threads", stem, str(ROUNDS))
+        counts = tally(done.stdout + done.stderr)
+        missed = ", ".join(name for name, n in counts.items() if n == 0)
+        if done.returncode != 0 or not counts or missed:
+            return Found("", f"exit code {done.returncode}; none: {missed or '-'}: {done.stderr[-500:]}")
+        return Found(words(counts))
+
+    def world(self, source: Path) -> Found:
+        """The same seeds there and here: both pass, and have drawn and counted the same."""
+        named = source.with_name(source.name.replace("world.c", "world.toml"))
+        n = SEEDS // weight(source)
+        seeds = set(tomllib.loads(named.read_text())["finds"].values()) if named.exists() else set()
+        digests = set()
+        for first, count in [(0, n), *((seed, 1) for seed in sorted(seeds) if seed >= n)]:
+            there = self.run("world", program(source), str(first), str(count))
+            here = ran([f"build/{platform.machine()}/world/{program(source)}", str(first), str(count)])
+            for where, done in ((self.machine, there), (platform.machine(), here)):
+                if done.returncode != 0:
+                    return Found("", f"{where}, seeds from {first}: {done.stderr[-500:]}")
+            if said(there.stdout) != said(here.stdout):
+                return Found("", f"seeds from {first} do not do the same on {self.machine} and {platform.machine()}")
+            digests.add(said(there.stdout))
+        return Found(f"{n + len(digests) - 1} seeds as on {platform.machine()}")
+
+    def python(self, stem: str) -> Found:
+        """The tests of the kernels; conftest.py writes their results as a layer of their own."""
+        site = self.tools / "site"
+        binding = Path("build", self.machine, "ffi")
+        paths = [".", "csrc/ffi", str(binding), str(site)]
+        tests = sorted(map(str, Path("tests", stem).glob("test_kernels*.py")))
+        command = [str(self.tools / "python"), "-m", "pytest", "-q", "-p", "no:cacheprovider"]
+        done = ran(
+            [*command, "-o", f"pythonpath=. csrc/ffi {binding}", *tests],
+            PYTHONPATH=os.pathsep.join(paths),
+            PYTHONPYCACHEPREFIX=f"build/{self.machine}/pycache",
+            PGQUERN_PROFILE="cross",
+            PGQUERN_RESULT=f"test-{self.machine}",
+        )
+        last = (done.stdout.strip().splitlines() or [""])[-1]
+        return Found(re.sub(r" in .*", "", last), "" if done.returncode == 0 else done.stdout[-3000:] + done.stderr[-500:])
+
+
+def said(output: str) -> str:
+    """The tally and the digest; empty if there is none."""
+    lines = re.findall(r"^(?:tally|digest):.*$", output, re.MULTILINE)
+    return "\n".join(lines) if len(lines) == 2 else ""
+
+
+def steps(cross: Cross, stem: str) -> list[tuple[str, Callable[[], Found]]]:
+    """What runs of a row, by name."""
+    found: list[tuple[str, Callable[[], Found]]] = []
+    if with_cell("tests/{stem}/test_kernels*.py", stem):
+        found.append((f"python {stem}", lambda: cross.python(stem)))
+    for source in sorted(Path("tests", stem).glob("*world.c")):
+        found.append((f"world {program(source)}", lambda source=source: cross.world(source)))  # type: ignore[misc]
+    if with_cell("tests/{stem}/tsan.c", stem):
+        found.append((f"threads {stem}", lambda: cross.threads(stem)))
+    if with_cell("tests/{stem}/fuzz.c", stem):
+        found.append((f"inputs {stem}", lambda: cross.inputs(stem)))
+    return found
+
+
+def timed(name: str, step: Callable[[], Found]) -> tuple[dict[str, Any], str]:
+    """A step's item, and what it says."""
+    start = time.monotonic()
+    found = step()
+    seconds = round(time.monotonic() - start, 2)
+    console().print(f"{name}: {found.reason or found.says} in {seconds:.0f} s", markup=False, soft_wrap=True)
+    status = "failed" if found.reason else "passed"
+    return {"name": name, "status": status, "seconds": seconds, "reason": found.reason}, found.says
+
+
+@click.command()
+@click.argument("machine")
+@click.option("--stem", default="", help="Only this row.")
+def main(machine: str, stem: str) -> None:
+    """Run what each row has for MACHINE, as many steps side by side as there are CPUs."""
+    cross = Cross(machine)
+    rows = {row: steps(cross, row) for row in with_cell("tests/{stem}", stem)}
+    reason = cross.lacking()
+    tools = {} if reason else {tool: environment.first_line(tool, "--version") for tool in (cross.compiler, f"qemu-{machine}")}
+    passed = True
+    with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+        running = {row: [pool.submit(timed, *step) for step in row_steps] for row, row_steps in rows.items() if not reason}
+        for row, row_steps in rows.items():
+            if reason:
+                items = [{"name": name, "status": "skipped", "reason": reason} for name, _ in row_steps]
+                says = reason
+            else:
+                done = [future.result() for future in running[row]]
+                items, says = [item for item, _ in done], "; ".join(words for _, words in done)
+            results.write("cross", row, items, says=says, tools=tools)
+            passed = passed and not any(item["status"] == "failed" for item in items)
+    if reason:
+        names = ", ".join(name for row_steps in rows.values() for name, _ in row_steps)
+        console().print(f"SKIPPED {names}: {reason}", markup=False, soft_wrap=True)
+    raise SystemExit(not passed)
+
+
+if __name__ == "__main__":
+    main()
