@@ -43,7 +43,7 @@ settings.register_profile("cross", max_examples=5, derandomize=True, database=No
 settings.register_profile("deep", max_examples=20_000, **common)
 settings.load_profile(PROFILE)
 
-# An emulator takes 10 to 50 times as long: one test in so many, chosen by name, and all of the variants that only this CPU has.
+# An emulator is slow: one test in so many, by its name, and all of the variants that this CPU alone has.
 ONE_IN = int(os.environ.get("PGQUERN_ONE_IN", "8")) if PROFILE == "cross" else 1
 
 outcomes: dict[str, str] = {}

@@ -5,7 +5,7 @@
 THIS_MACHINE  := $(shell uname -m)
 OTHER_MACHINE := $(or $(filter-out $(THIS_MACHINE),$(CROSS)),aarch64)
 CROSS_TOOLS   := $(BUILD)/tools/$(OTHER_MACHINE)
-CROSS_INCLUDE  = $(addprefix -I,$(shell echo $(CROSS_TOOLS)/root/usr/include/python3.* $(CROSS_TOOLS)/root/usr/include))
+CROSS_INCLUDE  = $(addprefix -I,$(shell echo $(CROSS_TOOLS)/debian/usr/include/python3.* $(CROSS_TOOLS)/debian/usr/include))
 
 $(SETUP)/cross.stamp: tests/cross/get-python requirements.lock .ci/apt-need $(SETUP)/python.stamp
 	@mkdir -p $(@D)

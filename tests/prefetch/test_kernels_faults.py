@@ -197,11 +197,16 @@ def test_no_descriptor_is_left_open(fds: list[int], variant: str) -> None:
 
 
 NO_MEMORY = """
-import resource, sys
+import mmap, resource, sys
 from _pgquern import lib
 from pgquern.prefetch import ReplayError, replay
 used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
 resource.setrlimit(resource.RLIMIT_AS, (used + 2**28, used + 2**28))
+try:
+    mmap.mmap(-1, 2**30, flags=mmap.MAP_PRIVATE)
+    sys.exit("no limit")
+except OSError:
+    pass
 try:
     replay([0], [], concurrency=1, buffers=2**20, variant=sys.argv[1])
 except ReplayError as error:
@@ -216,6 +221,8 @@ def test_without_memory_a_job_is_refused(variant: str) -> None:
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
     command = [sys.executable, "-c", NO_MEMORY, variant]
     done = subprocess.run(command, capture_output=True, text=True, env=environment, stdin=subprocess.DEVNULL)
+    if done.stderr.strip() == "no limit":
+        pytest.skip("RLIMIT_AS limits nothing here: an emulator has memory of its own")
     assert done.stdout.split() == [str(lib.PGQ_MEMORY), "0"], done.stderr
 
 

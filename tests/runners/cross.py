@@ -15,7 +15,7 @@ import shutil
 import subprocess
 import time
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -114,22 +114,20 @@ class Cross:
             digests.add(said(there.stdout))
         return Found(f"{n + len(digests) - 1} seeds as on {platform.machine()}")
 
-    def python(self, stem: str) -> Found:
-        """The tests of the kernels; conftest.py writes their results as a layer of their own."""
-        site = self.tools / "site"
-        binding = Path("build", self.machine, "ffi")
-        paths = [".", "csrc/ffi", str(binding), str(site)]
-        tests = sorted(map(str, Path("tests", stem).glob("test_kernels*.py")))
+    def python(self, stems: Sequence[str]) -> str:
+        """The tests of these rows' kernels, in one process, since its start is slow: what it printed last if it failed.
+        conftest.py writes the results, a layer of their own."""
+        paths = [".", "csrc/ffi", f"build/{self.machine}/ffi", str(self.tools / "site")]
+        tests = [str(path) for stem in stems for path in sorted(Path("tests", stem).glob("test_kernels*.py"))]
         command = [str(self.tools / "python"), "-m", "pytest", "-q", "-p", "no:cacheprovider"]
         done = ran(
-            [*command, "-o", f"pythonpath=. csrc/ffi {binding}", *tests],
+            [*command, "-o", f"pythonpath={' '.join(paths[:-1])}", *tests],
             PYTHONPATH=os.pathsep.join(paths),
             PYTHONPYCACHEPREFIX=f"build/{self.machine}/pycache",
             PGQUERN_PROFILE="cross",
             PGQUERN_RESULT=f"test-{self.machine}",
         )
-        last = (done.stdout.strip().splitlines() or [""])[-1]
-        return Found(re.sub(r" in .*", "", last), "" if done.returncode == 0 else done.stdout[-3000:] + done.stderr[-500:])
+        return "" if done.returncode == 0 else done.stdout[-3000:] + done.stderr[-500:]
 
 
 def said(output: str) -> str:
@@ -141,8 +139,6 @@ def said(output: str) -> str:
 def steps(cross: Cross, stem: str) -> list[tuple[str, Callable[[], Found]]]:
     """What runs of a row, by name."""
     found: list[tuple[str, Callable[[], Found]]] = []
-    if with_cell("tests/{stem}/test_kernels*.py", stem):
-        found.append((f"python {stem}", lambda: cross.python(stem)))
     for source in sorted(Path("tests", stem).glob("*world.c")):
         found.append((f"world {program(source)}", lambda source=source: cross.world(source)))  # type: ignore[misc]
     if with_cell("tests/{stem}/tsan.c", stem):
@@ -166,14 +162,23 @@ def timed(name: str, step: Callable[[], Found]) -> tuple[dict[str, Any], str]:
 @click.argument("machine")
 @click.option("--stem", default="", help="Only this row.")
 def main(machine: str, stem: str) -> None:
-    """Run what each row has for MACHINE, as many steps side by side as there are CPUs."""
+    """Run what each row has for MACHINE, as many steps side by side as there are CPUs (3 minutes)."""
     cross = Cross(machine)
     rows = {row: steps(cross, row) for row in with_cell("tests/{stem}", stem)}
     reason = cross.lacking()
-    tools = {} if reason else {tool: environment.first_line(tool, "--version") for tool in (cross.compiler, f"qemu-{machine}")}
-    passed = True
-    with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
-        running = {row: [pool.submit(timed, *step) for step in row_steps] for row, row_steps in rows.items() if not reason}
+    tools = (
+        {}
+        if reason
+        else {tool: environment.first_line(tool, "--version") for tool in (cross.compiler, f"qemu-{machine}")}
+    )
+    passed, cpus = True, len(os.sched_getaffinity(0))
+    tested = with_cell("tests/{stem}/test_kernels*.py", stem)
+    with ThreadPoolExecutor(cpus) as pool:
+        groups = [group for n in range(cpus) if (group := tested[n::cpus]) and not reason]
+        python = [pool.submit(cross.python, group) for group in groups]
+        running = {
+            row: [pool.submit(timed, *step) for step in row_steps] for row, row_steps in rows.items() if not reason
+        }
         for row, row_steps in rows.items():
             if reason:
                 items = [{"name": name, "status": "skipped", "reason": reason} for name, _ in row_steps]
@@ -183,6 +188,11 @@ def main(machine: str, stem: str) -> None:
                 items, says = [item for item, _ in done], "; ".join(words for _, words in done)
             results.write("cross", row, items, says=says, tools=tools)
             passed = passed and not any(item["status"] == "failed" for item in items)
+        for group, future in zip(groups, python, strict=True):
+            if failure := future.result():
+                passed = False
+                console().print(failure, markup=False)
+            console().print(f"Python tests of {', '.join(group)}: {'failed' if failure else 'passed'}", soft_wrap=True)
     if reason:
         names = ", ".join(name for row_steps in rows.values() for name, _ in row_steps)
         console().print(f"SKIPPED {names}: {reason}", markup=False, soft_wrap=True)
