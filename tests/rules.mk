@@ -46,7 +46,9 @@ test-deep: $(TEST_NEEDS) $(EXTRACTED) ##deep the differential tests with far mor
 	@PGQUERN_PROFILE=deep PGQUERN_RESULT=test $(PYTEST) $(DIFFERENTIAL)
 
 # Each level below this CPU's own is tested too: PGQUERN_CPU hides what the CPU has beyond. A few mutants show that the tests bite.
-HIDDEN := none avx2
+HIDDEN_x86_64  := none avx2
+HIDDEN_aarch64 := none
+HIDDEN         := $(or $(HIDDEN_$(MACHINE)),none)
 test-levels: $(TEST_NEEDS) $(EXTRACTED) ##layer the kernels' tests and some mutants, with the CPU's features hidden; STEM= narrows (3 minutes)
 	@failed=; for level in $(HIDDEN); do export PGQUERN_CPU=$$level; echo "PGQUERN_CPU=$$level"; \
 	  $(call side_by_side,hidden,$(KERNEL_TESTS)) || failed=1; \

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: PostgreSQL
 """The choice of a variant: by the CPU, by PGQUERN_CPU and by PGQUERN_VARIANT; and that each row runs its own function.
 
-The tests take the expected values from other sources than the library does: the CPU's features from /proc/cpuinfo, the
+The tests take the expected values from other sources than the library does: the CPU's features from the system, the
 needs of a variant from the name of its source file, a row's function from the symbol table.
 """
 
+import ctypes
 import json
 import os
+import platform
 import subprocess
 import sys
 from functools import cache
@@ -19,24 +21,38 @@ import pytest
 from _pgquern import ffi, lib
 
 from tests.dispatched import kinds, name_of, rows
+from tools.kernels import kernel_sources
 
-# The levels of PGQUERN_CPU. Each has the features that it needs beyond the level before, by their names in Linux.
-LEVELS: dict[str, set[str]] = {
-    "none": set(),
-    "avx2": {"avx", "avx2", "bmi1", "bmi2", "popcnt", "abm"},
-    "avx512": {"avx512f", "avx512bw", "avx512dq", "avx512vl"},
-    "avx512vbmi2": {"avx512_vbmi2"},
+# The levels of PGQUERN_CPU by machine. Each has the features that it needs beyond the one before, as Linux names them.
+MACHINES: dict[str, dict[str, set[str]]] = {
+    "x86_64": {
+        "avx2": {"avx", "avx2", "bmi1", "bmi2", "popcnt", "abm"},
+        "avx512": {"avx512f", "avx512bw", "avx512dq", "avx512vl"},
+        "avx512vbmi2": {"avx512_vbmi2"},
+    },
+    "aarch64": {"neon": {"asimd"}},
 }
+LEVELS: dict[str, set[str]] = {"none": set()} | MACHINES.get(platform.machine(), {})
+FOREIGN = [level for machine, levels in MACHINES.items() if machine != platform.machine() for level in levels]
+OBJECTS = Path(_pgquern.__file__).resolve().parent.parent / "obj"
 RANK = {level: rank for rank, level in enumerate(LEVELS)}
 ROWS = [(kind, name_of(row)) for kind in kinds() for row in rows(kind)]
 NAMES = sorted({name for _, name in ROWS})
 
 
+def features() -> set[str]:
+    """What the CPU has. On ARM the kernel tells each process, and an emulator does so, too."""
+    if platform.machine() == "aarch64":
+        at_hwcap, asimd = 16, 1 << 1
+        return {"asimd"} if ctypes.CDLL(None).getauxval(at_hwcap) & asimd else set()
+    lines = Path("/proc/cpuinfo").read_text().splitlines()
+    return set(next((line for line in lines if line.startswith("flags")), "").split())
+
+
 @cache
 def level_of_the_cpu() -> str:
     """The highest level whose features, and those of all below it, the CPU has."""
-    lines = Path("/proc/cpuinfo").read_text().splitlines()
-    flags = set(next((line for line in lines if line.startswith("flags")), "").split())
+    flags = features()
     found = "none"
     for level, needs in LEVELS.items():
         if not needs <= flags:
@@ -57,8 +73,8 @@ def levels_of_functions() -> dict[str, str]:
     """The level that each function's file is compiled for, by the end of the file's name."""
     return {
         function: next((level for level in reversed(LEVELS) if source.stem.endswith(level)), "none")
-        for source in Path("csrc").rglob("*.c")
-        for function in nm(Path("build/obj", source.relative_to("csrc")).with_suffix(".o"))
+        for source in kernel_sources()
+        for function in nm(OBJECTS / source.relative_to("csrc").with_suffix(".o"))
     }
 
 
@@ -163,7 +179,8 @@ def test_the_lowest_level_changes_the_choice() -> None:
 
 def test_an_unknown_level_is_refused() -> None:
     """Every kind says so, whatever PGQUERN_VARIANT is, and no kernel runs."""
-    words = ["sse2", "AVX2", "avx2 ", " avx2", "avx", "avx51", "avx512vbmi22", "0"]
+    own = next(level for level in LEVELS if level != "none")
+    words = ["sse2", own.upper(), f"{own} ", f" {own}", own[:-1], f"{own}2", "avx51", "avx512vbmi22", "0", *FOREIGN]
     cases = [{"PGQUERN_CPU": word} | variant for word in words for variant in ({}, {"PGQUERN_VARIANT": NAMES[0]})]
     refused = dict.fromkeys(kinds(), lib.PGQ_VARIANT)
     assert ask(*cases) == [refused] * len(cases)
@@ -240,4 +257,6 @@ def test_each_code_has_a_text_of_its_own() -> None:
 
 def test_the_text_on_the_environment_names_both_variables_and_every_level() -> None:
     text = str(pgquern.PgquernError(lib.PGQ_VARIANT))
-    assert {"PGQUERN_VARIANT", "PGQUERN_CPU", *LEVELS} <= set(text.replace(",", " ").replace(";", " ").split())
+    assert {"PGQUERN_VARIANT", "PGQUERN_CPU", *LEVELS, *FOREIGN} <= set(
+        text.replace(",", " ").replace(";", " ").split()
+    )

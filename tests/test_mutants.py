@@ -17,6 +17,7 @@ from tools.mutants import Mutant
 TOP = Path(__file__).resolve().parent.parent
 # Where the files of each sort of list lie.
 LISTS = dict.fromkeys(TOP.glob("tests/*/mutants.toml"), TOP / "csrc")
+LISTS |= dict.fromkeys(TOP.glob("tests/*/cross.toml"), TOP / "csrc")
 LISTS |= dict.fromkeys(TOP.glob("tests/*/tsan.toml"), TOP)
 
 

@@ -6,15 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Each level has what the one before it has. A level of 0 is not known yet. */
-typedef enum level { UNKNOWN_WORD = 1, NONE, AVX2, AVX512, AVX512VBMI2, HIGHEST = AVX512VBMI2 } level;
-
-/* The words of PGQUERN_CPU. */
-static const char *const names[HIGHEST + 1] = {
-    [NONE] = "none", [AVX2] = "avx2", [AVX512] = "avx512", [AVX512VBMI2] = "avx512vbmi2"};
-
+/* Each level has what the one before it has; names are the words of PGQUERN_CPU. A level of 0 is not known yet. */
 #if defined(__x86_64__)
 #include <cpuid.h>
+
+typedef enum level { UNKNOWN_WORD = 1, NONE, AVX2, AVX512, AVX512VBMI2, HIGHEST = AVX512VBMI2 } level;
+
+static const char *const names[HIGHEST + 1] = {
+    [NONE] = "none", [AVX2] = "avx2", [AVX512] = "avx512", [AVX512VBMI2] = "avx512vbmi2"};
 
 /* XCR0: which register files the operating system saves at a context switch. Needs OSXSAVE. */
 static uint32_t saved_state(void)
@@ -57,9 +56,20 @@ bool pgq_cpu_is_intel(void)
     return __builtin_cpu_is("intel");
 }
 #else
+#if defined(__aarch64__)
+typedef enum level { UNKNOWN_WORD = 1, NONE, NEON, HIGHEST = NEON } level;
+
+static const char *const names[HIGHEST + 1] = {[NONE] = "none", [NEON] = "neon"};
+#else
+typedef enum level { UNKNOWN_WORD = 1, NONE, HIGHEST = NONE } level;
+
+static const char *const names[HIGHEST + 1] = {[NONE] = "none"};
+#endif
+
+/* Each CPU of 64-bit ARM has NEON. */
 static level detect(void)
 {
-    return NONE;
+    return HIGHEST;
 }
 
 bool pgq_cpu_is_intel(void)
@@ -106,6 +116,7 @@ bool pgq_cpu_any(void)
     return true;
 }
 
+#if defined(__x86_64__)
 bool pgq_cpu_avx2(void)
 {
     return current() >= AVX2;
@@ -120,3 +131,9 @@ bool pgq_cpu_avx512vbmi2(void)
 {
     return current() >= AVX512VBMI2;
 }
+#elif defined(__aarch64__)
+bool pgq_cpu_neon(void)
+{
+    return current() >= NEON;
+}
+#endif

@@ -17,6 +17,8 @@ pgq_status pgq_datfrozenxid_min_frozen_avx2(const uint32_t values[], size_t n,
                                             const pgq_datfrozenxid_bounds *bounds, uint32_t *minimum);
 pgq_status pgq_datfrozenxid_min_frozen_avx512(const uint32_t values[], size_t n,
                                               const pgq_datfrozenxid_bounds *bounds, uint32_t *minimum);
+pgq_status pgq_datfrozenxid_min_frozen_neon(const uint32_t values[], size_t n,
+                                            const pgq_datfrozenxid_bounds *bounds, uint32_t *minimum);
 
 pgq_status pgq_datfrozenxid_min_frozen_strided_scan(const pgq_datfrozenxid_rows *rows,
                                                     const pgq_datfrozenxid_pair *start,
@@ -27,6 +29,10 @@ pgq_status pgq_datfrozenxid_min_frozen_strided_scalar(const pgq_datfrozenxid_row
                                                       const pgq_datfrozenxid_pair *last_sane,
                                                       pgq_datfrozenxid_pair *minimum);
 pgq_status pgq_datfrozenxid_min_frozen_strided_avx2(const pgq_datfrozenxid_rows *rows,
+                                                    const pgq_datfrozenxid_pair *start,
+                                                    const pgq_datfrozenxid_pair *last_sane,
+                                                    pgq_datfrozenxid_pair *minimum);
+pgq_status pgq_datfrozenxid_min_frozen_strided_neon(const pgq_datfrozenxid_rows *rows,
                                                     const pgq_datfrozenxid_pair *start,
                                                     const pgq_datfrozenxid_pair *last_sane,
                                                     pgq_datfrozenxid_pair *minimum);

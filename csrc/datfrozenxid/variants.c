@@ -12,6 +12,8 @@ const pgq_datfrozenxid_min_frozen_variant pgq_datfrozenxid_min_frozen_variants[]
 #if defined(__x86_64__)
     {"avx2", "8 ages a step", pgq_cpu_avx2, pgq_datfrozenxid_min_frozen_avx2},
     {"avx512", "16 ages a step", pgq_cpu_avx512, pgq_datfrozenxid_min_frozen_avx512},
+#elif defined(__aarch64__)
+    {"neon", "4 ages a step", pgq_cpu_neon, pgq_datfrozenxid_min_frozen_neon},
 #endif
 };
 const size_t pgq_datfrozenxid_min_frozen_variant_count = COUNT(pgq_datfrozenxid_min_frozen_variants);
@@ -23,6 +25,8 @@ const pgq_datfrozenxid_min_frozen_strided_variant pgq_datfrozenxid_min_frozen_st
     {"scalar", "the greatest ages, branch-free", pgq_cpu_any, pgq_datfrozenxid_min_frozen_strided_scalar},
 #if defined(__x86_64__)
     {"avx2", "both ages of 4 rows a step", pgq_cpu_avx2, pgq_datfrozenxid_min_frozen_strided_avx2},
+#elif defined(__aarch64__)
+    {"neon", "both ages of 2 rows a step", pgq_cpu_neon, pgq_datfrozenxid_min_frozen_strided_neon},
 #endif
 };
 const size_t pgq_datfrozenxid_min_frozen_strided_variant_count =

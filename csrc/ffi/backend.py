@@ -5,6 +5,7 @@ pyproject.toml names this module as the backend, and the classes below as setupt
 of the CPU are read from csrc/rules.mk, so that they are written down once.
 """
 
+import platform
 import re
 from pathlib import Path
 
@@ -28,15 +29,22 @@ def level_flags(rules: str) -> dict[str, list[str]]:
     return found
 
 
+def foreign_levels(rules: str) -> tuple[str, ...]:
+    """The levels in the lines `LEVELS_<machine> := ...` of other machines: files of these are not for this one."""
+    listed = re.findall(r"^LEVELS_(\w+)\s*:=(.*)$", rules, flags=re.MULTILINE)
+    return tuple(level for machine, levels in listed if machine != platform.machine() for level in levels.split())
+
+
 class BuildBinding(build_ext):
     """Compiles each kernel for the level that its file name ends in, and links all into the extension."""
 
     def build_extension(self, ext: Extension) -> None:
-        levels = level_flags((CSRC / "rules.mk").read_text())
+        rules = (CSRC / "rules.mk").read_text()
+        levels, foreign = level_flags(rules), foreign_levels(rules)
         binding = Path(self.build_temp, "_pgquern.c")
         binding.parent.mkdir(parents=True, exist_ok=True)
         generate.main(CSRC / "pgquern.h", binding)
-        for source in sorted(CSRC.rglob("*.c")):
+        for source in sorted(path for path in CSRC.rglob("*.c") if not path.stem.endswith(foreign)):
             flags = next((levels[level] for level in levels if source.stem.endswith(level)), [])
             ext.extra_objects += self.compiler.compile(
                 [str(source)], output_dir=self.build_temp, include_dirs=[str(CSRC)], extra_postargs=FLAGS + flags

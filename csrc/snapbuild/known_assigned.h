@@ -12,6 +12,7 @@ size_t pgq_snapbuild_known_assigned_upstream(uint32_t xids[], bool valid[], size
 size_t pgq_snapbuild_known_assigned_scalar(uint32_t xids[], bool valid[], size_t tail, size_t head);
 size_t pgq_snapbuild_known_assigned_avx2(uint32_t xids[], bool valid[], size_t tail, size_t head);
 size_t pgq_snapbuild_known_assigned_avx512(uint32_t xids[], bool valid[], size_t tail, size_t head);
+size_t pgq_snapbuild_known_assigned_neon(uint32_t xids[], bool valid[], size_t tail, size_t head);
 
 /*
  * Moves the live XIDs of from[0 .. n) to to[0 ..), without a branch on the data, and returns their number. `to` is `from`,

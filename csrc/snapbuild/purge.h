@@ -10,6 +10,7 @@ pgq_status pgq_snapbuild_purge_inplace(pgq_snapbuild_committed *committed, uint3
 pgq_status pgq_snapbuild_purge_scalar(pgq_snapbuild_committed *committed, uint32_t xmin);
 pgq_status pgq_snapbuild_purge_avx2(pgq_snapbuild_committed *committed, uint32_t xmin);
 pgq_status pgq_snapbuild_purge_avx512(pgq_snapbuild_committed *committed, uint32_t xmin);
+pgq_status pgq_snapbuild_purge_neon(pgq_snapbuild_committed *committed, uint32_t xmin);
 
 pgq_status pgq_snapbuild_purge_sorted_upstream(pgq_snapbuild_committed *committed, uint32_t xmin);
 pgq_status pgq_snapbuild_purge_sorted_scalar(pgq_snapbuild_committed *committed, uint32_t xmin);

@@ -17,6 +17,8 @@ const pgq_snapbuild_purge_variant pgq_snapbuild_purge_variants[] = {
 #if defined(__x86_64__)
     {"avx2", "8 XIDs a step, packed by a looked-up permutation", pgq_cpu_avx2, pgq_snapbuild_purge_avx2},
     {"avx512", "16 XIDs a step, packed by vpcompressd", pgq_cpu_avx512, pgq_snapbuild_purge_avx512},
+#elif defined(__aarch64__)
+    {"neon", "4 XIDs a step, packed by a table of bytes", pgq_cpu_neon, pgq_snapbuild_purge_neon},
 #endif
 };
 const size_t pgq_snapbuild_purge_variant_count = COUNT(pgq_snapbuild_purge_variants);
@@ -65,6 +67,8 @@ const pgq_snapbuild_known_assigned_variant pgq_snapbuild_known_assigned_variants
     {"avx2", "8 XIDs a step, packed by a looked-up permutation", pgq_cpu_avx2,
      pgq_snapbuild_known_assigned_avx2},
     {"avx512", "16 XIDs a step, packed by vpcompressd", pgq_cpu_avx512, pgq_snapbuild_known_assigned_avx512},
+#elif defined(__aarch64__)
+    {"neon", "4 XIDs a step, packed by a table of bytes", pgq_cpu_neon, pgq_snapbuild_known_assigned_neon},
 #endif
 };
 const size_t pgq_snapbuild_known_assigned_variant_count = COUNT(pgq_snapbuild_known_assigned_variants);

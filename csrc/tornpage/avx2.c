@@ -45,7 +45,7 @@ static inline vec beside_checksum(void)
     return _mm256_setr_epi32(-1, -1, (int)BESIDE_CHECKSUM, -1, -1, -1, -1, -1);
 }
 
-#include "tornpage/fold_avx2.h"
+#include "tornpage/fold.h"
 
 DEFINE_CHECKSUM(avx2, fold_page, fold_groups)
 #endif

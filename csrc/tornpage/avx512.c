@@ -45,7 +45,7 @@ static inline vec beside_checksum(void)
     return _mm512_mask_set1_epi32(_mm512_set1_epi32(-1), 1 << CHECKSUM_WORD, (int)BESIDE_CHECKSUM);
 }
 
-#include "tornpage/fold_avx2.h"
+#include "tornpage/fold.h"
 
 DEFINE_CHECKSUM(avx512, fold_page, fold_groups)
 #endif

@@ -28,6 +28,8 @@ pgq_status pgq_tornpage_checksum_scalar(const void *pages, size_t count, size_t 
                                         uint32_t first_block, uint16_t checksums[]);
 pgq_status pgq_tornpage_checksum_avx2(const void *pages, size_t count, size_t block_size,
                                       uint32_t first_block, uint16_t checksums[]);
+pgq_status pgq_tornpage_checksum_neon(const void *pages, size_t count, size_t block_size,
+                                      uint32_t first_block, uint16_t checksums[]);
 pgq_status pgq_tornpage_checksum_avx512(const void *pages, size_t count, size_t block_size,
                                         uint32_t first_block, uint16_t checksums[]);
 

@@ -11,7 +11,7 @@ const uint32_t pgq_tornpage_base_offsets[LANES] = {
 };
 
 const pgq_tornpage_checksum_variant pgq_tornpage_checksum_variants[] = {
-    {"upstream", "pg_checksum_page: the compiler vectorises it for any x86-64 CPU", pgq_cpu_any,
+    {"upstream", "pg_checksum_page: the compiler vectorises it for any CPU", pgq_cpu_any,
      pgq_tornpage_checksum_upstream},
 #if defined(__x86_64__)
     {"upstream_avx2", "pg_checksum_page: the compiler vectorises it with AVX2", pgq_cpu_avx2,
@@ -24,6 +24,8 @@ const pgq_tornpage_checksum_variant pgq_tornpage_checksum_variants[] = {
     {"avx2", "the same chain, 2 pages of a batch side by side", pgq_cpu_avx2, pgq_tornpage_checksum_avx2},
     {"avx512", "the xors are one instruction, 4 pages of a batch side by side", pgq_cpu_avx512,
      pgq_tornpage_checksum_avx512},
+#elif defined(__aarch64__)
+    {"neon", "the same chain, 2 pages of a batch side by side", pgq_cpu_neon, pgq_tornpage_checksum_neon},
 #endif
 };
 const size_t pgq_tornpage_checksum_variant_count =

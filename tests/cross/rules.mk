@@ -33,4 +33,4 @@ endif
 test-cross: $(SETUP)/python.stamp ##layer kernels for aarch64 under qemu: random inputs, worlds, threads, Python tests; STEM= narrows (3 minutes)
 	@if $(MAKE) -s $(SETUP)/cross.stamp CROSS=; then \
 	  $(MAKE) --jobs=$$(nproc) CROSS=$(OTHER_MACHINE) cross-programs && $(MAKE) --jobs=$$(nproc) CROSS=$(THIS_MACHINE) worlds; fi
-	@$(PY) -m tests.runners.cross $(OTHER_MACHINE) --stem '$(STEM)'
+	@$(PY) -m tests.runners.cross $(OTHER_MACHINE) --cflags '$(CFLAGS_PLAIN)' --stem '$(STEM)'

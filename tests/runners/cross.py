@@ -1,16 +1,18 @@
 # SPDX-License-Identifier: PostgreSQL
 """Runs the tests of each row on another machine's CPU, under qemu.
 
-python -m tests.runners.cross MACHINE [--stem STEM]
+python -m tests.runners.cross MACHINE --cflags FLAGS [--stem STEM]
 
 `make test-cross` has built the programs in build/MACHINE, and the worlds for this machine, too. Of each row run: the
 fuzz target on random inputs, whose tally must reach all that it is meant to reach; the worlds, which must do the same
-there and here; the threads of tsan.c; and the Python tests of the kernels, by that machine's own Python and binding.
+there and here; the threads of tsan.c; the Python tests of the kernels, by that machine's own Python and binding; for
+kernels that only this machine has, the mutants of tests/<stem>/cross.toml, which the fuzz target must find.
 """
 
 import os
 import platform
 import re
+import shlex
 import shutil
 import subprocess
 import time
@@ -18,6 +20,7 @@ import tomllib
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +28,8 @@ import click
 
 from tests.runners.tally import tally, words
 from tests.runners.world import program, weight
-from tools import environment, results
+from tools import environment, mutants, results
+from tools.mutants import Mutant
 from tools.progress import console
 from tools.rows import with_cell
 
@@ -35,6 +39,16 @@ SEEDS = 100
 """Of each world, and those that tests/<stem>/world.toml names."""
 ROUNDS = 300
 """Of the threads: each takes hundreds of times longer than by itself."""
+GENERIC = [
+    f"tests/test_dispatch.py::test_{name}"
+    for name in (
+        "each_row_asks_for_the_level_that_its_file_is_compiled_for",
+        "a_level_hides_what_lies_above_it",
+        "a_named_variant_runs_or_is_refused",
+        "an_unknown_level_is_refused",
+    )
+]
+"""Tests of all kernels, beside those of the rows."""
 LIBRARIES = Path("/usr")
 """Debian's cross compiler has the machine's C library in a folder of its name in there."""
 
@@ -56,6 +70,8 @@ class Cross:
     """The other machine."""
 
     machine: str
+    cflags: list[str]
+    """Of programs without sanitizers."""
 
     @property
     def tools(self) -> Path:
@@ -65,6 +81,10 @@ class Cross:
     def compiler(self) -> str:
         return f"{self.machine}-linux-gnu-gcc"
 
+    @property
+    def emulator(self) -> list[str]:
+        return [f"qemu-{self.machine}", "-L", str(LIBRARIES / f"{self.machine}-linux-gnu")]
+
     def lacking(self) -> str:
         """Why nothing can run; empty if it can."""
         lacks = [tool for tool in (self.compiler, f"qemu-{self.machine}") if shutil.which(tool) is None]
@@ -73,9 +93,7 @@ class Cross:
 
     def run(self, kind: str, name: str, *arguments: str) -> subprocess.CompletedProcess[str]:
         """One of its programs."""
-        libraries = LIBRARIES / f"{self.machine}-linux-gnu"
-        target = f"build/{self.machine}/{kind}/{name}"
-        return ran([f"qemu-{self.machine}", "-L", str(libraries), target, *arguments])
+        return ran([*self.emulator, f"build/{self.machine}/{kind}/{name}", *arguments])
 
     def inputs(self, stem: str) -> Found:
         """The fuzz target judges each input; each answer must have come."""
@@ -87,6 +105,21 @@ class Cross:
             if all(counts.values()):
                 return Found(f"{n:,} inputs")
         return Found("", f"no input gave {', '.join(name for name, n in counts.items() if n == 0)}")
+
+    def mutant(self, stem: str, mutant: Mutant) -> Found:
+        """The fuzz target with one line of a kernel broken must fail."""
+        folder = Path("build", self.machine, "mutants", mutant.name)
+        folder.mkdir(parents=True, exist_ok=True)
+        source, program = folder / Path(mutant.file).name, folder / "inputs"
+        source.write_text(mutant.source(Path("csrc")))
+        parts = [Path("tests", stem, "fuzz.c"), Path("tests/cross/main.c"), source]
+        # The library's own object of this source is not taken: all its names are defined. Warnings are no errors.
+        library = Path("build", self.machine, "lib/libpgquern.a")
+        command = [self.compiler, *self.cflags, "-w", *map(str, [*parts, library]), "-pthread", "-o", str(program)]
+        if (built := ran(command)).returncode != 0:
+            return Found("", f"does not compile: {built.stderr[-500:]}")
+        killed = ran([*self.emulator, str(program), str(INPUTS[0])]).returncode != 0
+        return Found("killed", "" if killed else f"survived {INPUTS[0]:,} inputs")
 
     def threads(self, stem: str) -> Found:
         """Threads that read and write at once."""
@@ -114,14 +147,14 @@ class Cross:
             digests.add(said(there.stdout))
         return Found(f"{n + len(digests) - 1} seeds as on {platform.machine()}")
 
-    def python(self, stems: Sequence[str]) -> str:
+    def python(self, stems: Sequence[str], further: Sequence[str]) -> str:
         """The tests of these rows' kernels, in one process, since its start is slow: what it printed last if it failed.
         conftest.py writes the results, a layer of their own."""
         paths = [".", "csrc/ffi", f"build/{self.machine}/ffi", str(self.tools / "site")]
         tests = [str(path) for stem in stems for path in sorted(Path("tests", stem).glob("test_kernels*.py"))]
         command = [str(self.tools / "python"), "-m", "pytest", "-q", "-p", "no:cacheprovider"]
         done = ran(
-            [*command, "-o", f"pythonpath={' '.join(paths[:-1])}", *tests],
+            [*command, "-o", f"pythonpath={' '.join(paths[:-1])}", *tests, *further],
             PYTHONPATH=os.pathsep.join(paths),
             PYTHONPYCACHEPREFIX=f"build/{self.machine}/pycache",
             PGQUERN_PROFILE="cross",
@@ -140,11 +173,14 @@ def steps(cross: Cross, stem: str) -> list[tuple[str, Callable[[], Found]]]:
     """What runs of a row, by name."""
     found: list[tuple[str, Callable[[], Found]]] = []
     for source in sorted(Path("tests", stem).glob("*world.c")):
-        found.append((f"world {program(source)}", lambda source=source: cross.world(source)))  # type: ignore[misc]
+        found.append((f"world {program(source)}", partial(cross.world, source)))
     if with_cell("tests/{stem}/tsan.c", stem):
-        found.append((f"threads {stem}", lambda: cross.threads(stem)))
+        found.append((f"threads {stem}", partial(cross.threads, stem)))
     if with_cell("tests/{stem}/fuzz.c", stem):
-        found.append((f"inputs {stem}", lambda: cross.inputs(stem)))
+        found.append((f"inputs {stem}", partial(cross.inputs, stem)))
+    if with_cell("tests/{stem}/cross.toml", stem):
+        for mutant in mutants.load(Path("tests", stem, "cross.toml"), Mutant):
+            found.append((mutant.name, partial(cross.mutant, stem, mutant)))
     return found
 
 
@@ -160,10 +196,11 @@ def timed(name: str, step: Callable[[], Found]) -> tuple[dict[str, Any], str]:
 
 @click.command()
 @click.argument("machine")
+@click.option("--cflags", required=True, help="Compiler flags of a program without sanitizers.")
 @click.option("--stem", default="", help="Only this row.")
-def main(machine: str, stem: str) -> None:
+def main(machine: str, cflags: str, stem: str) -> None:
     """Run what each row has for MACHINE, as many steps side by side as there are CPUs (3 minutes)."""
-    cross = Cross(machine)
+    cross = Cross(machine, shlex.split(cflags))
     rows = {row: steps(cross, row) for row in with_cell("tests/{stem}", stem)}
     reason = cross.lacking()
     tools = (
@@ -175,7 +212,7 @@ def main(machine: str, stem: str) -> None:
     tested = with_cell("tests/{stem}/test_kernels*.py", stem)
     with ThreadPoolExecutor(cpus) as pool:
         groups = [group for n in range(cpus) if (group := tested[n::cpus]) and not reason]
-        python = [pool.submit(cross.python, group) for group in groups]
+        python = [pool.submit(cross.python, group, [] if n else GENERIC) for n, group in enumerate(groups)]
         running = {
             row: [pool.submit(timed, *step) for step in row_steps] for row, row_steps in rows.items() if not reason
         }

@@ -31,6 +31,7 @@ from rich.table import Table
 
 from tests.runners import nodes
 from tools import environment, mutants, results
+from tools.kernels import kernel_sources
 from tools.mutants import Mutant
 from tools.progress import bar, console
 from tools.rows import with_cell
@@ -107,7 +108,7 @@ def build(mutant: Mutant, folder: Path, compiler: Compiler) -> None:
         shutil.copy(changed, package)
         shutil.copy(UNCHANGED / FFI, folder)
         return
-    names = (str(source.relative_to(SOURCES).with_suffix(".o")) for source in SOURCES.rglob("*.c"))
+    names = (str(source.relative_to(SOURCES).with_suffix(".o")) for source in kernel_sources())
     objects = {name: OBJECTS / name for name in names}
     for source in sources_with(mutant.file):
         name = str(Path(source).with_suffix(".o"))

@@ -47,6 +47,7 @@ from tests.runners.mutants import (
     sources_with,
 )
 from tools import environment, mutants, results
+from tools.kernels import kernel_sources
 from tools.mutants import Mutant
 from tools.progress import bar, console
 from tools.rows import with_cell
@@ -196,7 +197,7 @@ class Row:
 
     def links(self, built: Built) -> bool:
         """Whether the change's binding can be linked; it then lies in the change's folder."""
-        names = (str(source.relative_to(SOURCES)) for source in SOURCES.rglob("*.c"))
+        names = (str(source.relative_to(SOURCES)) for source in kernel_sources())
         objects = {name: OBJECTS / Path(name).with_suffix(".o") for name in names} | built.objects
         command = ["gcc", "-shared", str(BINDING), *map(str, objects.values()), "-o", str(built.folder / FFI)]
         return subprocess.run(command, capture_output=True).returncode == 0
@@ -228,7 +229,7 @@ class Row:
         if (made := self.compile(self.world, built.change, folder)) is None:
             return ""
         harness = [self.harness(path) for path in [source, *sorted(Path("tests/world").glob("*.c"))]]
-        names = (str(path.relative_to(SOURCES)) for path in SOURCES.rglob("*.c"))
+        names = (str(path.relative_to(SOURCES)) for path in kernel_sources())
         objects = {name: WORLD_OBJECTS / Path(name).with_suffix(".o") for name in names} | made
         sanitize = "-fsanitize=address,undefined"
         program = folder / "run"

@@ -27,6 +27,7 @@ from rich.table import Table
 
 from tests.runners.tally import tally, words
 from tools import environment, mutants, results
+from tools.kernels import kernel_sources
 from tools.mutants import Mutant
 from tools.progress import console
 from tools.rows import with_cell
@@ -57,9 +58,7 @@ class Build:
 
     def make(self, folder: Path, program: Path, kernel: Path | None) -> Path:
         """The program; `kernel`, one without flags of its own, is built from under `folder` in place of its object."""
-        kernels = {
-            source: self.objects / source.relative_to(SOURCES).with_suffix(".o") for source in SOURCES.rglob("*.c")
-        }
+        kernels = {source: self.objects / source.relative_to(SOURCES).with_suffix(".o") for source in kernel_sources()}
         inputs = [program, *(folder / source if source == kernel else built for source, built in kernels.items())]
         folder.mkdir(parents=True, exist_ok=True)
         # A mutant may leave names unused: that is no error.

@@ -34,6 +34,7 @@ from typing import Any
 import click
 
 from tools import environment, mutants, results
+from tools.kernels import kernel_sources
 from tools.mutants import Mutant
 from tools.progress import bar, console
 from tools.rows import with_cell
@@ -77,7 +78,7 @@ class World:
     def build(cls, stem: str, compiler: Compiler) -> "World":
         folder = ROOT / stem / "unchanged"
         shutil.rmtree(ROOT / stem, ignore_errors=True)
-        kernels = sorted((SOURCES / stem).glob("*.c"))
+        kernels = kernel_sources(stem)
         drivers = [Path("tests", stem, "world.c"), *sorted(Path("tests/world").glob("*.c"))]
 
         def one(source: Path) -> Path:

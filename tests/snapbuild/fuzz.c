@@ -233,6 +233,8 @@ static void compresses(const uint32_t *xids, size_t n, uint32_t flags)
             if ((flags >> i % 31 ^ xids[i]) & 1)
                 require(kept < live && work[kept++] == xids[i], "compressing lost one", variant->name);
         require(kept == live, "compressing kept one too many", variant->name);
+        for (size_t i = 0; i < live; i++)
+            require(valid[i], "compressing left a flag unset", variant->name);
         free(work);
     }
     free(valid);

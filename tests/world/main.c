@@ -26,7 +26,7 @@ const char *__asan_default_options(void)
 
 static unsigned long long counts[MAX_COUNTS];
 static uint64_t digest; /* of all that was drawn and counted: the same digest is the same runs */
-static char ended[40]; /* how the last process ended, if a signal ended it */
+static char ended[40];  /* how the last process ended, if a signal ended it */
 
 /* ---- randomness: splitmix64 (Steele, Lea, Flood, OOPSLA 2014) ---- */
 

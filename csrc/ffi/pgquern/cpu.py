@@ -17,7 +17,8 @@ class Row(NamedTuple):
 
 
 def cpu() -> str:
-    """The level in use: none, avx2, avx512 or avx512vbmi2. PgquernError (VARIANT): PGQUERN_CPU is none of them."""
+    """The level in use: none, avx2, avx512 or avx512vbmi2; on ARM none or neon. PgquernError (VARIANT): PGQUERN_CPU is
+    none of them."""
     word = lib.pgq_cpu()
     if word == ffi.NULL:
         raise PgquernError(lib.PGQ_VARIANT)

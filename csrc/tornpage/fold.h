@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: PostgreSQL */
 /*
- * The sums of pages by vector registers of AVX2 or wider: a template. The including file defines before it `vec`, a
+ * The sums of pages by vector registers: a template. The including file defines before it `vec`, a
  * register; GROUP, how many pages go side by side; REGISTERS a page; next(), one round of a register; words_at(), the r-th
  * register of a row; every_prime(); beside_checksum(), the mask of a page's first register; and fold_lanes(), the xor of
  * all lanes of a page.
@@ -15,7 +15,7 @@ static inline __attribute__((always_inline)) void fold_pages(const uint8_t *page
 
 #pragma GCC unroll 4
     for (size_t p = 0; p < n; p++)
-#pragma GCC unroll 4
+#pragma GCC unroll 8
         for (size_t r = 0; r < REGISTERS; r++) {
             vec words = words_at(pages + p * rows * ROW, r);
 
@@ -26,14 +26,14 @@ static inline __attribute__((always_inline)) void fold_pages(const uint8_t *page
     for (size_t row = 1; row < rows; row++)
 #pragma GCC unroll 4
         for (size_t p = 0; p < n; p++)
-#pragma GCC unroll 4
+#pragma GCC unroll 8
             for (size_t r = 0; r < REGISTERS; r++)
                 mixed[p][r] = next(mixed[p][r], words_at(pages + (p * rows + row) * ROW, r), prime);
 #pragma GCC unroll 4
     for (size_t round = 0; round < 1 + ZERO_ROUNDS; round++)
 #pragma GCC unroll 4
         for (size_t p = 0; p < n; p++)
-#pragma GCC unroll 4
+#pragma GCC unroll 8
             for (size_t r = 0; r < REGISTERS; r++)
                 mixed[p][r] = next(mixed[p][r], zero, prime);
 #pragma GCC unroll 4
