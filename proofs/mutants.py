@@ -55,10 +55,15 @@ def coqc(file: str, *flags: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=WORK, capture_output=True, text=True, check=False)
 
 
+def refute_lines(stem: str) -> str:
+    """What asks Coq for an instance that fails."""
+    lines = [f"From Coq Require Import String.\nFrom {PREFIX}.{stem} Require {INSTANCES}.", *REFUTE]
+    return "\n".join(lines).replace("{0}", INSTANCES) + "\n"
+
+
 def refutation(stem: str) -> str:
     """The claim of an instance that is computed to be false now; "" if there is none. Instances.v is compiled."""
-    lines = [f"From Coq Require Import String.\nFrom {PREFIX}.{stem} Require {INSTANCES}.", *REFUTE]
-    (WORK / "Refute.v").write_text("\n".join(lines).replace("{0}", INSTANCES) + "\n")
+    (WORK / "Refute.v").write_text(refute_lines(stem))
     found = re.search(r'Some "(\w+)"', coqc("Refute.v", "-vok").stdout)
     return found.group(1) if found else ""
 

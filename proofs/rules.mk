@@ -3,7 +3,7 @@
 PROOF_JOBS ?= 2
 PROOF_SOURCES := $(shell find proofs -name '*.v') proofs/_CoqProject
 
-.PHONY: prove prove-accept prove-mutants prove-mutants-accept oracle
+.PHONY: prove prove-accept prove-mutants prove-mutants-accept prove-changes prove-changes-sample oracle
 prove: $(SETUP)/coq.stamp $(SETUP)/python.stamp ##layer build and audit the proofs; STEM= narrows (2 minutes, again: seconds)
 	@$(PY) -m proofs.audit --jobs $(PROOF_JOBS) --stem "$(STEM)"
 
@@ -15,6 +15,12 @@ prove-mutants: prove ##deep change one thing in a definition, see a proof stop; 
 
 prove-mutants-accept: prove ##keep record in proofs/STEM/mutants.toml and proofs/README.md what each one breaks (as prove-mutants)
 	@$(PY) -m proofs.mutants --stem "$(STEM)" --accept
+
+prove-changes: prove ##deep a machine changes the proved definitions, see a proof stop; STEM= narrows, NUMBER=n tries n of a row (20 minutes)
+	@$(PY) -m proofs.changes --stem "$(STEM)" $(if $(NUMBER),--number $(NUMBER)) $(if $(NAME),--name '$(NAME)')
+
+prove-changes-sample: prove ##keep of `make prove-changes` two changes of each row (2 minutes)
+	@$(PY) -m proofs.changes --stem "$(STEM)" --at-most 2
 
 # A stem's oracle is oracle/Extract<Stem>.v, which writes <stem>_proved.ml, and oracle/<stem>.ml, the program around it.
 ORACLES := $(patsubst proofs/oracle/%.ml,$(BUILD)/oracle/%,$(wildcard proofs/oracle/$(or $(STEM),*).ml))

@@ -21,11 +21,11 @@ from rich.markup import escape
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from spec.tools import changed, models, survivors, traces
+from spec.tools import changed, models, traces
 from spec.tools.changed import Row, Tried
 from spec.tools.models import ModelError
 from spec.tools.outcome import ToolMissing
-from tools import progress, results
+from tools import progress, results, survivors
 
 SPEC, LAYER = Path("spec"), "model-mutants"
 
@@ -54,7 +54,7 @@ def main(stem: str | None, number: int | None, at_most: int | None, name: str | 
             bad = bad or bool(faults)
             if name is None:
                 write(row, tried, listed, faults, time.monotonic() - began, build / "results")
-    except (ModelError, ToolMissing) as error:
+    except (ModelError, survivors.ListError, ToolMissing) as error:
         click.echo(f"model-mutants: {error}", err=True)
         sys.exit(2)
     except KeyboardInterrupt:

@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from spec.tools import accepted, apalache, batch, cfg, changed, changes, models, readme, runner, summary, survivors, tlc
+from spec.tools import accepted, apalache, batch, cfg, changed, changes, models, readme, runner, summary, tlc
 from spec.tools.models import Holds, ModelError, Run, Settings, Violates
 from spec.tools.outcome import Ended, Outcome, ToolMissing
 from spec.tools.runner import How, Item
-from tools import results
+from tools import results, survivors
 
 TOP = Path(__file__).resolve().parent.parent
 
@@ -807,11 +807,11 @@ def test_each_change_that_no_property_shows_is_listed_and_no_other() -> None:
 
 def test_survivors_need_a_reason(tmp_path: Path) -> None:
     path = tmp_path / "survivors.toml"
-    with pytest.raises(ModelError, match="number = 12"):
+    with pytest.raises(survivors.ListError, match="number = 12"):
         survivors.load(path)
     entry = survivors.entry(tried_as("survived", "A"))
     path.write_text(f"number = 2\n{entry}")
-    with pytest.raises(ModelError, match="why"):
+    with pytest.raises(survivors.ListError, match="why"):
         survivors.load(path)
     path.write_text("number = 2\n" + entry.replace('why = ""', 'why = "Nothing depends on it."'))
     number, listed = survivors.load(path)

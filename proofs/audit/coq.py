@@ -157,14 +157,17 @@ def print_each(build: Path, folder: str, names: Sequence[str], complaint: str) -
     return {name: blocks.get(name) or f"not there: {complaint[-2000:]}" for name in names}
 
 
-def terms(build: Path, theorems: Sequence[Theorem], audit: Audit) -> dict[str, str]:
-    """The kernel's term (Reach.v writes it) of each statement, and of each definition of ours that it reaches."""
+def terms(build: Path, theorems: Sequence[Theorem], audit: Audit, name: str = "reach") -> dict[str, str]:
+    """The kernel's term (Reach.v writes it) of each statement, and of each definition of ours that it reaches.
+
+    name: under which the answer is remembered.
+    """
     if not theorems:
         return {}
     names = [theorem.qualified for theorem in theorems]
-    statements = "; ".join(f"constr:(@{name})" for name in names)
+    statements = "; ".join(f"constr:(@{qualified})" for qualified in names)
     motive = MOTIVE.format("p := let (r, _) := p in r" if version() >= (8, 20) else "r := r")
-    text = coqc(build, "reach", [*modules(names), motive, REACH.read_text(), f"Ltac2 Eval reach [{statements}]."])
+    text = coqc(build, name, [*modules(names), motive, REACH.read_text(), f"Ltac2 Eval reach [{statements}]."])
     if "- : unit = ()" not in text:
         audit.problem("", f"the walk over the statements failed:\n{text[-2000:]}")
         return {}
