@@ -14,7 +14,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from bench import goals, plots
-from bench.report import matrix, parts
+from bench.report import changes, matrix, parts
 from tools import environment, results
 from tools.results import Result
 from tools.summary import reasons
@@ -65,38 +65,43 @@ def environment_for_templates() -> Environment:
     )
 
 
+def page(found: Sequence[Result]) -> str:
+    """The whole page."""
+    jinja, layers = environment_for_templates(), by_layer(found)
+    tools: dict[str, str] = {}
+    for result in found:
+        tools |= result.tools
+    return jinja.get_template("index.html").render(
+        layers=layers,
+        cells={(result.stem, result.layer): as_dict(result) for result in found},
+        stems=sorted({result.stem for result in found}),
+        rows=matrix.rows(),
+        matrix_layers=list(matrix.LAYERS),
+        cell_text=matrix.cell_text,
+        reasons=matrix.reasons(Path("SOUNDNESS.md").read_text()),
+        parts=[
+            Markup(jinja.get_template(f"{stem}/report.html").render(**context))
+            for stem, context in parts.contexts(found).items()
+        ],
+        changes=changes.table(found, [row.stem for row in matrix.rows()]),
+        change_layers=list(changes.LAYERS),
+        bench_plots={result.stem: bench_plots(result) for result in found if result.layer == "bench"},
+        tools=tools,
+        cpu=environment.cpu(),
+        cpu_level=environment.cpu_level(),
+        commit=environment.commit(),
+        now=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
+    )
+
+
 @click.command()
 def main() -> None:
     """Write the report (2 s)."""
     found = [result for result in results.load() if result.cpu_level == environment.cpu_level()]
     if not found:
         raise click.ClickException(f"{results.RESULTS} holds no results; run `make` first")
-    jinja, layers = environment_for_templates(), by_layer(found)
-    tools: dict[str, str] = {}
-    for result in found:
-        tools |= result.tools
     PAGE.parent.mkdir(parents=True, exist_ok=True)
-    PAGE.write_text(
-        jinja.get_template("index.html").render(
-            layers=layers,
-            cells={(result.stem, result.layer): as_dict(result) for result in found},
-            stems=sorted({result.stem for result in found}),
-            rows=matrix.rows(),
-            matrix_layers=list(matrix.LAYERS),
-            cell_text=matrix.cell_text,
-            reasons=matrix.reasons(Path("SOUNDNESS.md").read_text()),
-            parts=[
-                Markup(jinja.get_template(f"{stem}/report.html").render(**context))
-                for stem, context in parts.contexts(found).items()
-            ],
-            bench_plots={result.stem: bench_plots(result) for result in found if result.layer == "bench"},
-            tools=tools,
-            cpu=environment.cpu(),
-            cpu_level=environment.cpu_level(),
-            commit=environment.commit(),
-            now=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
-        )
-    )
+    PAGE.write_text(page(found))
     click.echo(f"report: {PAGE}")
 
 

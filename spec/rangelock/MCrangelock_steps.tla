@@ -44,6 +44,15 @@ StaysInTree(p) ==
     /\ state' = [state EXCEPT ![q] = IF IsStillWaiting(q) THEN "idle" ELSE @]
     /\ Goto(p, IF IsStillWaiting(q) THEN "unlocks" ELSE "unlocks to look")
     /\ UNCHANGED <<arrived, blockers, granted, request, mutex, wakes, asleep, call, target>>
+\* A try that would have to wait stays in the queue, and its thread does not wait.
+StaysThoughTried(p) ==
+    LET n == Count(request[p]) IN
+    /\ mutex = p /\ pc[p] = "arrives"
+    /\ arrived' = Append(arrived, p)
+    /\ blockers' = [blockers EXCEPT ![p] = n]
+    /\ state' = [state EXCEPT ![p] = IF n = 0 THEN "held" ELSE "awaited"]
+    /\ Goto(p, IF n > 0 /\ call[p] = "lock" THEN "unlocks to wait" ELSE "unlocks")
+    /\ UNCHANGED <<request, mutex, granted, wakes, asleep, call, target>>
 \* Any number of threads wait with a hold; a wake-up finds one of them.
 NeverRefused(q) == FALSE
 WakeOne(p) == \E q \in wakes[p] :

@@ -314,6 +314,11 @@ NoLostWakeUp == \A p \in asleep :
     \/ state[h] = "awaited" /\ \E q \in Processes : pc[q] = "grants and cancels" /\ target[q] = h
     \/ \E q \in Processes : h \in wakes[q]
 
+(* A request is awaited only while a thread waits with its hold: a try     *)
+(* that would have to wait leaves none, and who gives up takes its own.    *)
+AwaitedBySomebody == \A q \in Processes : state[q] = "awaited" =>
+    \E p \in Processes : target[p] = q /\ pc[p] \in (Waiting \ {"joins"}) \cup {"unlocks to wait"}
+
 (* One thread waits with a hold. *)
 OneWaits == \A q \in Processes : Cardinality(SleepersOf(q)) <= 1
 

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: PostgreSQL
+"""The report's table of the changes made by a machine: what it counts, and that it says what was not run."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+from bench.report import __main__ as report
+from bench.report import changes
+from bench.report.changes import Line
+from tools import results
+from tools.results import Result
+
+
+def item(verdict: str, status: str = "passed") -> dict[str, Any]:
+    return {"name": f"{verdict} {status}", "status": status, "verdict": verdict, "change": "", "why": "", "by": ""}
+
+
+def written(folder: Path) -> list[Result]:
+    """Results of one row in all three layers, and of another one in the models only."""
+    counts = {"made": 9, "refused": 1, "skipped": 0, "share": 50.0}
+    lines = [
+        {"layer": "C", "killed": 4, "with_reason": 1, "survived": 3, "equivalent": 2} | counts,
+        {"layer": "oracle", "killed": 5, "with_reason": 0, "survived": 0, "equivalent": 1} | counts,
+    ]
+    model = [item("killed"), item("killed"), item("counts only"), item("survived"), item("counts only", "failed")]
+    proof = [item("killed"), item("killed"), item("equivalent"), item("survived"), item("survived", "failed")]
+    for layer, stem, items, more in (
+        ("mutants-all", "one", [], {"table": lines}),
+        ("model-mutants", "one", model, {}),
+        ("model-mutants", "two", [item("killed"), item("killed", "failed")], {}),
+        ("proof-changes", "one", proof, {"refuted": 1}),
+    ):
+        results.write(layer, stem, items, says="", tools={}, folder=folder, **more)
+    return results.load(folder)
+
+
+def test_each_layer_is_counted(tmp_path: Path) -> None:
+    table = changes.table(written(tmp_path), ["one", "two", "three"])
+    model = Line("model", killed=2, counts_only=1, reason=1, without=1)
+    assert table["one"] == [
+        Line("C", killed=4, reason=1, without=3, equivalent=2),
+        Line("oracle", killed=5, equivalent=1),
+        model,
+        Line("Coq definitions", killed=2, refuted=1, reason=1, without=1, equivalent=1),
+    ]
+    assert (model.tried, model.share) == (5, 40.0)
+
+
+def test_a_change_that_is_listed_and_killed_is_killed(tmp_path: Path) -> None:
+    assert changes.table(written(tmp_path), ["two"])["two"][2] == Line("model", killed=2)
+
+
+def test_what_was_not_run_has_no_line_and_does_not_count(tmp_path: Path) -> None:
+    table = changes.table(written(tmp_path), ["one", "two", "three"])
+    assert table["two"][:2] == [None, None]
+    assert table["three"] == [None] * 4
+    assert table["all"][2] == Line("model", killed=4, counts_only=1, reason=1, without=1)
+    assert changes.table([], ["one"])["all"] == [None] * 4
+
+
+def test_the_page_has_the_table(tmp_path: Path) -> None:
+    page = report.page([])
+    lines = re.findall(r"<tr>.*?</tr>", page[page.index('<table id="changes">') :].split("</table>")[0], re.S)
+    assert len(lines) == 1 + 4 * (len(report.matrix.rows()) + 1)
+    assert all("not run" in line for line in lines[1:])
+    stem = report.matrix.rows()[0].stem
+    found = [result.model_copy(update={"stem": stem}) for result in written(tmp_path) if result.stem == "one"]
+    lines = report.page(found).split('<table id="changes">')[1].split("</table>")[0].split("<tr>")[2:6]
+    shown = [[cell.strip() for cell in re.findall(r"<td[^>]*>(.*?)</td>", line, re.S)] for line in lines]
+    assert [cells[-8:] for cells in shown] == [
+        ["8", "4", "", "", "1", "3", "2", "50.0"],
+        ["5", "5", "", "", "0", "0", "1", "100.0"],
+        ["5", "2", "", "1", "1", "1", "", "40.0"],
+        ["4", "2", "1", "", "1", "1", "1", "50.0"],
+    ]
