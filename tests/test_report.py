@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.report import __main__ as report
-from bench.report import changes
+from bench.report import changes, matrix
 from bench.report.changes import Line
 from tools import results
 from tools.results import Result
@@ -62,9 +62,9 @@ def test_what_was_not_run_has_no_line_and_does_not_count(tmp_path: Path) -> None
 def test_the_page_has_the_table(tmp_path: Path) -> None:
     page = report.page([])
     lines = re.findall(r"<tr>.*?</tr>", page[page.index('<table id="changes">') :].split("</table>")[0], re.S)
-    assert len(lines) == 1 + 4 * (len(report.matrix.rows()) + 1)
+    assert len(lines) == 1 + 4 * (len(matrix.rows()) + 1)
     assert all("not run" in line for line in lines[1:])
-    stem = report.matrix.rows()[0].stem
+    stem = matrix.rows()[0].stem
     found = [result.model_copy(update={"stem": stem}) for result in written(tmp_path) if result.stem == "one"]
     lines = report.page(found).split('<table id="changes">')[1].split("</table>")[0].split("<tr>")[2:6]
     shown = [[cell.strip() for cell in re.findall(r"<td[^>]*>(.*?)</td>", line, re.S)] for line in lines]

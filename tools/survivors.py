@@ -82,7 +82,7 @@ def wrong(
     there: Collection[str],
     unseen: Collection[str] = ("counts only", "survived"),
 ) -> dict[str, str]:
-    """What must be mended, by the name of the change. there: all changes that there are; unseen: verdicts to be listed."""
+    """What must be mended, by the name of the change. there: all that there are; unseen: verdicts to be listed."""
     faults = dict.fromkeys(listed.keys() - there, "there is no such change any more; take it out of survivors.toml")
     for one in tried:
         name, found = one.change.name, listed.get(one.change.name)

@@ -54,14 +54,13 @@ def of_tests(layer: str, result: Result) -> Line:
 
 def of_items(layer: str, result: Result) -> Line:
     """From the verdict of each change."""
-    counted = Counter(verdict(item) for item in result.items)
+    counted = Counter(verdict_of(item) for item in result.items)
     refuted = (result.model_extra or {}).get("refuted")
-    return Line(
-        layer, counted["killed"], refuted, counted["counts only"], counted["survived"], counted["without"], counted["equivalent"]
-    )  # fmt: skip
+    verdicts = ("counts only", "survived", "without", "equivalent")
+    return Line(layer, counted["killed"], refuted, *(counted[verdict] for verdict in verdicts))
 
 
-def verdict(item: Item) -> str:
+def verdict_of(item: Item) -> str:
     """What became of a change; one that nothing shows and that is not listed survives without a reason."""
     said = str((item.model_extra or {}).get("verdict", ""))
     return "without" if item.status == "failed" and said in ("counts only", "survived") else said

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: PostgreSQL
 """Change the proved definitions one piece at a time, and see a proof stop.
 
-Of all changes of a row some are tried, chosen by their checksums: the same each time. A change with which the whole row
-is proved must be listed in proofs/STEM/survivors.toml with a reason. Of those that stop a proof it is said how many make
-a theorem false, by a computed counterexample. Exits with 0 if all is killed or listed, with 1 if not, with 2 if it could
-not begin. Results: build/results/proof-changes/STEM.json.
+Of all changes of a row some are tried, chosen by their checksums: the same each time. A change with which the whole
+row is proved must be listed in proofs/STEM/survivors.toml with a reason. Of those that stop a proof it is said how many
+make a theorem false, by a computed counterexample. Exits with 0 if all is killed or listed, with 1 if not, with 2 if it
+could not begin. Results: build/results/proof-changes/STEM.json.
 """
 
 from __future__ import annotations
@@ -80,7 +80,8 @@ def line(one: Tried) -> str:
     """The line that is printed for a change that was tried."""
     colour = {"killed": "green", "survived": "yellow"}.get(one.verdict, "dim")
     by = f" ({one.by}{f'; {one.refuted_by} is false' if one.refuted_by else ''})" if one.by else ""
-    return f"[{colour}]{one.verdict:10}[/] {escape(f'{one.change.name}: {one.change.says}{by}')} [dim]{one.seconds:.0f} s[/]"
+    text = escape(f"{one.change.name}: {one.change.says}{by}")
+    return f"[{colour}]{one.verdict:10}[/] {text} [dim]{one.seconds:.0f} s[/]"
 
 
 def count(tried: Sequence[Tried], verdict: str) -> int:
@@ -119,12 +120,17 @@ def write(
         if one.verdict != "refused":
             name, listed_as = one.change.name, listed.get(one.change.name)
             fault = faults.get(name, "")
-            item = {"name": name, "status": "failed" if fault else "passed", "reason": fault, "change": one.change.says}
+            item: dict[str, Any] = {
+                "name": name,
+                "status": "failed" if fault else "passed",
+                "reason": fault,
+                "change": one.change.says,
+            }
             item |= {"seconds": one.seconds, "verdict": one.verdict, "by": one.by, "refuted_by": one.refuted_by}
             items.append(item | {"why": listed_as.why if listed_as else ""})
     names = {item["name"] for item in items}
     items += [{"name": name, "status": "failed", "reason": text} for name, text in faults.items() if name not in names]
-    figures = {
+    figures: dict[str, Any] = {
         "changes": len(row.changes),
         "refused": count(tried, "refused"),
         "refuted": sum(bool(one.refuted_by) for one in tried),

@@ -23,8 +23,8 @@ from proofs.changes.rules import Change
 from proofs.changes.source import INDUCTIVE, blanked, definitions
 from proofs.mutants import INSTANCES, refute_lines
 
-# refused: it does not type-check, or what is defined by it does not. equivalent: the kernel takes both for the same term.
-# killed: a proof stops. survived: the whole row is proved.
+# refused: it does not type-check, or what is defined by it does not. equivalent: the kernel takes both for the same
+# term. killed: a proof stops. survived: the whole row is proved.
 Verdict = Literal["refused", "equivalent", "killed", "survived"]
 
 CPU, MEMORY = 300, 10 * 2**30
@@ -78,7 +78,7 @@ class Row:
 
 
 def load(stem: str, source: Path, compiled: Path) -> Row:
-    """The row, and all changes of the definitions that its required theorems reach; those of its witnesses do not count."""
+    """The row, and all changes of the definitions that its required theorems reach, but for those of its witnesses."""
     witness = f"{stem}/{WITNESS}.v"
     files = [file for file in listed_sources(source) if file.startswith(f"{stem}/")]
     row = Row(stem, [*(f for f in files if f != witness), *(f for f in files if f == witness)])
@@ -145,7 +145,7 @@ class Copy:
     def is_term(self) -> Verdict | None:
         """Whether the definition alone is refused, or the kernel takes it for the original one; None if neither."""
         code, change = blanked(self.row.texts[self.change.file]), self.change
-        definition = next(d for d in definitions(code) if d.name == change.definition and d.begin <= change.edits[0][0] < d.end)
+        definition = next(d for d in definitions(code) if d.begin <= change.edits[0][0] < d.end)
         end = definition.end + len(self.text) - len(code)
         sentence = blanked(self.text)[definition.begin : end]
         generative = INDUCTIVE.match(sentence)

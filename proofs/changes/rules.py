@@ -7,6 +7,7 @@ import hashlib
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from proofs.changes.source import Body, Definition, blanked, definitions
 
@@ -24,7 +25,7 @@ INSTEAD = {
 SWAPPED = ("-", "/", "mod", "^", "<?", "<=?", "<", "<=", "++")
 """Operators whose operands change places."""
 UNIT = {"&&": "true", "||": "false", "/\\": "True", "\\/": "False"}
-FORMERS = frozenset("list option nat Z bool Prop Type Set prod Some".split())
+FORMERS = frozenset(["list", "option", "nat", "Z", "bool", "Prop", "Type", "Set", "prod", "Some"])
 """Their arguments cannot change places, nor stand for the whole: Coq would refuse it."""
 
 
@@ -171,7 +172,7 @@ def conditions(body: Body, i: int) -> Iterator[tuple[Edit, ...]]:
 def branches(body: Body, i: int) -> Iterator[tuple[Edit, ...]]:
     """Two neighbouring branches change places, or one becomes the other."""
     results = [(arrow + 1, last) for _, arrow, last in body.branches(i) if last > arrow + 1]
-    for a, b in zip(results, results[1:], strict=False):
+    for a, b in pairwise(results):
         yield from swapped(body, a, b)
         if body.said(*a) != body.said(*b):
             yield instead(body, *a, body.said(*b))
@@ -181,7 +182,7 @@ def branches(body: Body, i: int) -> Iterator[tuple[Edit, ...]]:
 def calls(body: Body, i: int, fields: Sequence[str]) -> Iterator[tuple[Edit, ...]]:
     """Two neighbouring arguments change places; an argument stands for the whole call, but no record for its field."""
     arguments = body.arguments(i)
-    for a, b in zip(arguments, arguments[1:], strict=False):
+    for a, b in pairwise(arguments):
         yield from swapped(body, a, b)
     if arguments and body.at(i) not in fields and (body.at(i)[0].islower() or body.at(i) == "S" or "." in body.at(i)):
         for argument in arguments:

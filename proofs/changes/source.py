@@ -19,7 +19,12 @@ DEFINITION = re.compile(
 )
 INDUCTIVE = re.compile(r"\s*(?:#\[[^\]]*\]\s*)?(?:Inductive|Record)\b")
 END = re.compile(r"\.(?=\s|\Z)")
-KEYWORDS = frozenset("match with end if then else let in fun forall exists fix as return struct where for".split())
+WORDS = "match with end if then else let in fun forall exists fix as return struct where for"
+KEYWORDS = frozenset(WORDS.split())
+BINDERS: dict[str, tuple[str, ...]] = {
+    "fun": ("=>",), "forall": (",",), "exists": (",",), "let": (":=",), "fix": (":=",)
+}  # fmt: skip
+"""What binds names, and where that ends."""
 PAIRS = {"(": ")", "[": "]", "{": "}", "match": "end"}
 TIGHT = {
     **dict.fromkeys(("^",), 30),
@@ -52,7 +57,7 @@ class Token:
 
 @dataclass(frozen=True)
 class Definition:
-    """A definition in a source: from `begin` to before `end`, the full stop included. What is changed begins at `body`."""
+    """A definition in a source, from `begin` to before `end`, its full stop included. Its body is what is changed."""
 
     name: str
     begin: int
@@ -111,7 +116,7 @@ class Body:
         """Tokens that bind names: patterns, and what stands behind fun, forall, exists, let, fix, as and return."""
         found: set[int] = set()
         for i, token in enumerate(self.tokens):
-            ends = {"fun": ("=>",), "forall": (",",), "exists": (",",), "let": (":=",), "fix": (":=",)}.get(token.text)
+            ends = BINDERS.get(token.text, ())
             if token.text == "match" and i in self.partner:
                 for first, last, _ in self.branches(i):
                     found.update(range(first, last))
@@ -163,7 +168,12 @@ class Body:
         if not 0 <= i < len(self.tokens):
             return False
         token = self.tokens[i]
-        return token.is_name or token.is_number or token.text in (")", "]", "}", "end") or token.text.startswith(('"', "%"))
+        return (
+            token.is_name
+            or token.is_number
+            or token.text in (")", "]", "}", "end")
+            or token.text.startswith(('"', "%"))
+        )
 
     def arguments(self, head: int) -> list[tuple[int, int]]:
         """What a name is applied to, if it is the head of an application."""
@@ -194,6 +204,10 @@ class Body:
                 i += 1
             else:
                 break
-        return i if i > operator + 1 and self.is_operand_end(i - 1) and self.at(i) not in KEYWORDS - {
-            "then", "else", "in", "with", "end"
-        } else None
+        return (
+            i
+            if i > operator + 1
+            and self.is_operand_end(i - 1)
+            and self.at(i) not in KEYWORDS - {"then", "else", "in", "with", "end"}
+            else None
+        )
