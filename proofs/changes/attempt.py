@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: PostgreSQL
 """Tries a change of a definition: is it one, does a proof stop, is a theorem false then?
 
-The row's sources that depend on the changed one are compiled anew, beside links to the compiled ones that do not. The
-first proof that stops is enough.
+The row's sources that depend on the changed one are compiled anew, beside links to the compiled ones that do not:
+definitions and statements alone (-vos), and proofs (-vok) file by file, those first that name what is changed. The first
+proof that stops is enough.
 """
 
 from __future__ import annotations
@@ -11,7 +12,6 @@ import re
 import shutil
 import subprocess
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
@@ -108,6 +108,8 @@ class Copy:
         self.folder = (work / row.stem / change.checksum).resolve()
         self.text = change.applied(row.texts[change.file])
         self.changed = row.dependents(change.file)
+        self.stated: dict[str, str] = {}
+        """Files that were compiled without their proofs, and where Coq stopped in them."""
         shutil.rmtree(self.folder, ignore_errors=True)
         for folder in (SHARED, row.stem):
             (self.folder / folder).mkdir(parents=True)
@@ -162,13 +164,22 @@ class Copy:
         is_asked = found and int(found.group(1)) > f"{before}\n{sentence}".count("\n") + 1
         return None if is_asked or not found else "refused"
 
+    def states(self, file: str) -> str:
+        """Compile a file and what it needs without the proofs; where Coq stops, or ""."""
+        needed = self.row.needs(file)
+        for one in (one for one in self.changed if one in needed):
+            if one not in self.stated:
+                self.stated[one] = self.stops(one, "-vos")[0]
+            if self.stated[one]:
+                return self.stated[one]
+        return ""
+
     def refutes(self) -> str:
         """The claim of an instance that is computed to be false; "" if there is none."""
         instances = f"{self.row.stem}/{INSTANCES}.v"
         if instances not in self.changed:
             return ""
-        needed = self.row.needs(instances)
-        if any(self.stops(file, "-vos")[0] for file in self.changed if file in needed):
+        if self.states(instances):
             return ""
         (self.folder / "Refute.v").write_text(refute_lines(self.row.stem))
         found = re.search(r'Some "(\w+)"', self.coqc("Refute.v", "-vok", cpu=REFUTE_CPU).stdout)
@@ -183,16 +194,21 @@ def attempt(row: Row, change: Change, compiled: Path, work: Path) -> Tried:
         tried.verdict = verdict
     else:
         tried.refuted_by = copy.refutes()
-        judge(tried, copy, copy.changed)
+        judge(tried, copy)
     shutil.rmtree(copy.folder, ignore_errors=True)
     tried.seconds = round(time.monotonic() - started, 1)
     return tried
 
 
-def judge(tried: Tried, copy: Copy, files: Sequence[str]) -> None:
-    """Compile the files in order, to the first that Coq does not accept."""
-    for file in files:
-        where, proves = copy.stops(file)
+def judge(tried: Tried, copy: Copy) -> None:
+    """Check the proofs, to the first that stops."""
+    name = re.compile(rf"(?<![\w'])(?:{re.escape(tried.change.definition)})(?![\w'])")
+    last = f"{copy.row.stem}/{WITNESS}.v"
+    for file in sorted(copy.changed, key=lambda file: (file == last, not name.search(copy.row.texts[file]))):
+        if where := copy.states(file):
+            tried.verdict, tried.by = "refused", where
+            return
+        where, proves = copy.stops(file, "-vok")
         if where:
             tried.verdict, tried.by = ("killed" if proves else "refused"), where
             return

@@ -8,6 +8,7 @@ From Coq Require Import String ZArith List Bool.
 From stdpp Require Import base option zmap.
 From Pgquern.common Require Import Xid.
 From Pgquern.snapbuild Require Import Memory Spec Algorithms.
+From Pgquern.snapbuild Require Maintenance.
 Import ListNotations.
 Local Open Scope Z_scope.
 
@@ -84,9 +85,55 @@ Definition compresses (program : Z -> Z -> memory -> memory -> option (Z * memor
 Definition finds (xid place : Z) : instance :=
   Instance "find_finds" true (match find 0 200 xid (laid assigned) with Some i => i =? place | None => false end).
 
+(** Arrays of eight entries of which the first k are live, after some ends of transactions, and at some times. *)
+Definition upkept : list (Maintenance.known * Z) :=
+  flat_map (fun k => flat_map (fun ends => flat_map (fun last => map (fun now =>
+    ({| Maintenance.tail := 2; Maintenance.entries := map (fun i => (i, i <? k)) (map Z.of_nat (seq 0 8));
+        Maintenance.transaction_ends := ends; Maintenance.last_compress := last |}, now))
+    [1499; 1500; 2500]) [0; 500]) [0; 1; 127; 128; 384]) [0; 3; 4; 5; 7; 8] ++
+  map (fun now => (Maintenance.empty, now)) [0; 1500].
+
+Definition unchanged_b (r : Maintenance.known * Maintenance.bill) (s : Maintenance.known) : bool :=
+  let '(t, b) := r in
+  (Maintenance.tail t =? Maintenance.tail s) && (Maintenance.span t =? Maintenance.span s) &&
+  (Maintenance.transaction_ends t =? Maintenance.transaction_ends s) &&
+  (Maintenance.last_compress t =? Maintenance.last_compress s) && (Maintenance.for_space b =? 0) &&
+  (Maintenance.for_readers b =? 0).
+
+Definition upkeeps (case : Maintenance.known * Z) : list instance :=
+  let '(s, now) := case in
+  let gap := Maintenance.has_gap s in
+  let after why := Maintenance.compress_if why now s in
+  let open why := Maintenance.has_gap (fst (after why)) in
+  map (fun why => Instance "without_a_gap_nothing_is_done" (negb gap) (unchanged_b (after why) s))
+    [Maintenance.PRUNE; Maintenance.TRANSACTION_END; Maintenance.STARTUP_PROCESS_IDLE] ++
+  map (fun why => Instance "room_and_prunes_close_all_gaps" true
+                    (negb (open why) && (negb gap || (Maintenance.tail (fst (after why)) =? 0))))
+    [Maintenance.NO_SPACE; Maintenance.PRUNE] ++
+  [Instance "transaction_end_compresses_iff" gap
+     (let ends := Maintenance.transaction_ends s in
+      Bool.eqb (negb (open Maintenance.TRANSACTION_END))
+        ((ends mod 128 =? 0) && (2 * Maintenance.num s <=? Maintenance.span s)) &&
+      (Maintenance.transaction_ends (fst (after Maintenance.TRANSACTION_END)) =? ends + 1));
+   Instance "idle_compresses_iff" gap
+     (let last := Maintenance.last_compress s in
+      let r := after Maintenance.STARTUP_PROCESS_IDLE in
+      Bool.eqb (negb (open Maintenance.STARTUP_PROCESS_IDLE)) ((last =? 0) || (last + 1000 <=? now)) &&
+      (if open Maintenance.STARTUP_PROCESS_IDLE then unchanged_b r s else Maintenance.last_compress (fst r) =? now))].
+
+Definition removals (case : Maintenance.known * Z) : list instance :=
+  let '(s, now) := case in
+  map (fun op => Instance "removed_is_what_has_gone" true
+    (let '(t, b) := Maintenance.step 16 op s in
+     Maintenance.removed b =?
+       Maintenance.num s + (match op with Maintenance.Add xids _ => zlength xids | _ => 0 end) - Maintenance.num t))
+    [Maintenance.Add [8; 9] now; Maintenance.EndTransaction (Z.eqb 1) now; Maintenance.RemovePreceding (Z.gtb 2) now;
+     Maintenance.WhenIdle now].
+
 Definition instances : list instance :=
   flat_map (fun xmin => purges wrapped xmin ++ [purges_sorted wrapped xmin; purges_sorted halfway xmin;
                                                 purges_sorted [3] xmin; purges_sorted [2 ^ 32 - 1] xmin]) xmins ++
   map (purges_full full) [3; 7 * 2 ^ 32 - 640; 7 * 2 ^ 32; 7 * 2 ^ 32 + 300; 8 * 2 ^ 32] ++
   flat_map (fun batch => [inserts wrapped batch; inserts [] batch]) batches ++
+  List.filter hypothesis (flat_map upkeeps upkept) ++ flat_map removals upkept ++
   [compresses compress "compress_keeps_live"; finds (2 ^ 32 - 700) 0; finds 3 100; finds 696 199; finds 4 200; finds 697 200].

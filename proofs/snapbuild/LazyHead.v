@@ -70,3 +70,10 @@ Proof.
   specialize (G ops {| head := 0; n := 0 |}). destruct (run space ops _) as [[s m] d].
   destruct G as [G1 (G2 & G3 & G4)]; [unfold sound; simpl; lia|auto|]. simpl in G1. lia.
 Qed.
+
+(** The condition is no stronger than it says: of eight places, twice the elements and the batch may take all, all of a
+    batch may be new, and then what the purge left is moved. *)
+Theorem all_of_the_space_may_be_needed :
+  let ops := [Insert 4 4; Purge 3; Insert 6 6] in
+  all_allowed 8 ops {| head := 0; n := 0 |} /\ run 8 ops {| head := 0; n := 0 |} = ({| head := 0; n := 7 |}, 1, 3).
+Proof. split; [|reflexivity]. cbn. lia. Qed.

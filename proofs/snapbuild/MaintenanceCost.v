@@ -75,6 +75,90 @@ Proof.
   - apply compress_if_live.
 Qed.
 
+Lemma compress_if_removes_none why now s : removed (snd (compress_if why now s)) = 0.
+Proof. unfold compress_if. now destruct (worth_while why now s), why. Qed.
+
+(** What a bill counts as removed are the live XIDs that there are no more. *)
+Theorem removed_is_what_has_gone : forall capacity op s,
+  (match op with Add xids _ => num s + zlength xids <= capacity | _ => True end) ->
+  removed (snd (step capacity op s)) =
+    num s + (match op with Add xids _ => zlength xids | _ => 0 end) - num (fst (step capacity op s)).
+Proof.
+  intros capacity op s Fits. unfold num at 2. rewrite (upkeep_keeps_live _ _ _ Fits).
+  destruct op as [xids now|p now|p now|now]; cbn [step live_after].
+  - assert (R : removed (snd (step capacity (Add xids now) s)) = 0).
+    { cbn [step]. destruct (_ <=? _); [reflexivity|]. pose proof (compress_if_removes_none NO_SPACE now s) as R.
+      destruct (compress_if NO_SPACE now s) as [s1 b]. now destruct (_ <=? _). }
+    cbn [step] in R. rewrite R, app_length. unfold num. lia.
+  - pose proof (live_xids_clear p (entries s)) as L. unfold remove. destruct (advance _) as [k rest].
+    match goal with |- context [compress_if ?w now ?t] => pose proof (compress_if_removes_none w now t) as R;
+      destruct (compress_if w now t) as [s2 c] end.
+    cbn [snd plus removed] in *. rewrite R, L. lia.
+  - pose proof (live_xids_clear p (entries s)) as L. unfold remove. destruct (advance _) as [k rest].
+    match goal with |- context [compress_if ?w now ?t] => pose proof (compress_if_removes_none w now t) as R;
+      destruct (compress_if w now t) as [s2 c] end.
+    cbn [snd plus removed] in *. rewrite R, L. lia.
+  - rewrite compress_if_removes_none. unfold num. lia.
+Qed.
+
+(** ** When the array is compressed *)
+
+Lemma no_gap_iff s : has_gap s = false <-> span s = num s.
+Proof. unfold has_gap. rewrite negb_false_iff. apply Z.eqb_eq. Qed.
+
+Lemma compressed_has_no_gap t e n now :
+  has_gap {| tail := t; entries := List.filter snd e; transaction_ends := n; last_compress := now |} = false.
+Proof. apply no_gap_iff. unfold span, num. cbn [entries]. now rewrite live_xids_filter, filter_length. Qed.
+
+Lemma compress_if_gap why now s : has_gap s = true ->
+  has_gap (fst (compress_if why now s)) = negb (worth_while why now s).
+Proof.
+  intros G. unfold compress_if. destruct (worth_while why now s); [apply compressed_has_no_gap|exact G].
+Qed.
+
+(** Without a gap nothing is compressed and nothing is paid, unless room is needed. *)
+Theorem without_a_gap_nothing_is_done : forall why now s,
+  why <> NO_SPACE -> has_gap s = false -> compress_if why now s = (s, free).
+Proof.
+  intros why now s W G. unfold compress_if, worth_while. rewrite G. destruct s, why; [contradiction| | |]; reflexivity.
+Qed.
+
+(** When room is needed, and after a prune, there is no gap any more, and the tail is at 0 if there was one. *)
+Theorem room_and_prunes_close_all_gaps : forall why now s, why = NO_SPACE \/ why = PRUNE ->
+  has_gap (fst (compress_if why now s)) = false /\ (has_gap s = true -> tail (fst (compress_if why now s)) = 0).
+Proof.
+  intros why now s W. unfold compress_if, worth_while. destruct (has_gap s) eqn:G, W as [->| ->]; cbn [fst];
+    split; try discriminate; try reflexivity; try apply compressed_has_no_gap. exact G.
+Qed.
+
+(** The end of a transaction that finds a gap compresses if and only if 128 of them, or a multiple, came before it, and the
+    gaps are half of the array or more; it is counted. *)
+Theorem transaction_end_compresses_iff : forall now s, has_gap s = true ->
+  (has_gap (fst (compress_if TRANSACTION_END now s)) = false <-> transaction_ends s mod 128 = 0 /\ 2 * num s <= span s) /\
+  transaction_ends (fst (compress_if TRANSACTION_END now s)) = transaction_ends s + 1.
+Proof.
+  intros now s G. rewrite (compress_if_gap _ _ _ G), negb_false_iff. split.
+  - unfold worth_while. rewrite G, andb_true_l, andb_true_iff, Z.eqb_eq, Z.leb_le. reflexivity.
+  - unfold compress_if. rewrite G. now destruct (worth_while _ _ _).
+Qed.
+
+(** When idle, a gap is closed if and only if the array was never compressed, or a second has passed since; then the time
+    is noted, else nothing changes. *)
+Theorem idle_compresses_iff : forall now s, has_gap s = true ->
+  let after := fst (compress_if STARTUP_PROCESS_IDLE now s) in
+  (has_gap after = false <-> last_compress s = 0 \/ last_compress s + 1000 <= now) /\
+  (has_gap after = false -> last_compress after = now) /\ (has_gap after = true -> after = s).
+Proof.
+  intros now s G after. subst after. split.
+  - rewrite (compress_if_gap _ _ _ G), negb_false_iff. unfold worth_while.
+    rewrite G, andb_true_l, orb_true_iff, Z.eqb_eq, Z.leb_le. unfold COMPRESS_IDLE_INTERVAL. lia.
+  - unfold compress_if. destruct (worth_while _ _ _).
+    + cbn [fst last_compress]. rewrite compressed_has_no_gap. now split.
+    + cbn [fst]. assert (E : {| tail := tail s; entries := entries s; transaction_ends := transaction_ends s;
+                               last_compress := last_compress s |} = s) by now destruct s.
+      rewrite E, G. split; [discriminate|reflexivity].
+Qed.
+
 (** ** What it costs *)
 
 (* Entries below the head that are not live pay for compressing them away, twice; those above the tail for the tail. *)

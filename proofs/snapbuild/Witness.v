@@ -233,6 +233,18 @@ Lemma upkeep_is_amortised_witness : premises_of MaintenanceCost.upkeep_is_amorti
 Proof. exists 10, upkeep. split; [discriminate|]. repeat split; vm_compute; discriminate. Qed.
 Lemma upkeep_for_readers_witness : premises_of MaintenanceCost.upkeep_for_readers.
 Proof. exact upkeep_is_amortised_witness. Qed.
+(** An array with a gap, and its array without one. *)
+Definition gap : Maintenance.known := fst (Maintenance.remove (Z.eqb 4) (Maintenance.append [3; 4] Maintenance.empty)).
+Lemma without_a_gap_nothing_is_done_witness : premises_of MaintenanceCost.without_a_gap_nothing_is_done.
+Proof. exists Maintenance.PRUNE, 1, (Maintenance.append [3; 4] Maintenance.empty). split; [discriminate|reflexivity]. Qed.
+Lemma room_and_prunes_close_all_gaps_witness : premises_of MaintenanceCost.room_and_prunes_close_all_gaps.
+Proof. exists Maintenance.PRUNE, 1, gap. now right. Qed.
+Lemma transaction_end_compresses_iff_witness : premises_of MaintenanceCost.transaction_end_compresses_iff.
+Proof. now exists 1, gap. Qed.
+Lemma idle_compresses_iff_witness : premises_of MaintenanceCost.idle_compresses_iff.
+Proof. now exists 1, gap. Qed.
+Lemma removed_is_what_has_gone_witness : premises_of MaintenanceCost.removed_is_what_has_gone.
+Proof. exact upkeep_keeps_live_witness. Qed.
 Lemma idle_compress_is_rare_witness : premises_of MaintenanceCost.idle_compress_is_rare.
 Proof. exists 10, upkeep, 1, 5. repeat split; discriminate. Qed.
 
