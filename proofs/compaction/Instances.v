@@ -207,9 +207,22 @@ Definition finds_slots (length : Z) : instance :=
        Bool.eqb (is_slot length below) (below mod length =? 0) &&
        (negb (is_slot length below) || (slot_below length below =? below / length - 1))) (seq 0 400)).
 
+(** The codes of refusals, and the room beside the page that an algorithm's scratch area has. *)
+Definition numbers : list instance :=
+  Instance "codes_are_those_of_the_kernels" true
+    (forallb (fun p => fst p =? snd p)
+       (combine [HEADER; LP_OFF; LP_ALIGN; LP_END; TOO_MANY; TOTAL; OVERLAP] [3; 4; 5; 6; 7; 8; 9])) ::
+  map (fun a => Instance "scratch_is_no_larger_than_it_must_be" true
+         (match a with
+          | Lines => (scratch_above a =? 64) && (scratch_below a =? 64)
+          | ByDepth => (scratch_above a =? 0) && (scratch_below a =? 64)
+          | Gather _ (Some w) => (scratch_above a =? 0) && (scratch_below a =? w)
+          | _ => (scratch_above a =? 0) && (scratch_below a =? 0)
+          end)) algorithms.
+
 (** Each algorithm on the pages that it is made for, and all of them on two.  Then one on the crowded page. *)
 Definition instances : list instance :=
-  decoded ++ map accepts (full_page :: crowded_page :: pages) ++ refusals ++ [finds_slots 264; finds_slots 1000] ++
+  numbers ++ decoded ++ map accepts (full_page :: crowded_page :: pages) ++ refusals ++ [finds_slots 264; finds_slots 1000] ++
   judge true algorithms presorted_page ++ judge false algorithms unsorted_page ++
   judge true [PG13; PG14; Gather true (Some 904); Runs true; Runs false; Area; Lines; ByDepth] long_runs ++
   judge true [PG13; PG14; Area; Lines; ByDepth] overlapping_page ++ judge true [PG13; PG14; Permute 64 8] sparse_page ++

@@ -3,7 +3,8 @@
 
     src/include/storage/itemid.h, ItemIdData: lp_off takes the lowest 15 bits, lp_flags the next 2, lp_len the highest 15. *)
 From Coq Require Import ZArith List Bool Lia.
-From Pgquern.compaction Require Import Page Memory Decode.
+From Pgquern.compaction Require Import Page Memory Algorithms Decode.
+Import ListNotations.
 Local Open Scope Z_scope.
 
 Definition pack (off flags len : Z) : Z := off + 2 ^ 15 * flags + 2 ^ 17 * len.
@@ -58,3 +59,21 @@ Qed.
 (** MAXALIGN rounds up to a multiple of 8, by less than 8. *)
 Theorem maxalign_is_least : forall n, n <= maxalign n < n + 8 /\ maxalign n mod 8 = 0.
 Proof. intros n. pose proof (maxalign_bounds n). lia. Qed.
+
+(** ** Numbers that callers see *)
+
+(** The codes of refusals are those that the kernels return (csrc/compaction/errors.def): no two are the same. *)
+Theorem codes_are_those_of_the_kernels :
+  [HEADER; LP_OFF; LP_ALIGN; LP_END; TOO_MANY; TOTAL; OVERLAP] = [3; 4; 5; 6; 7; 8; 9].
+Proof. reflexivity. Qed.
+
+(** Beside the page's own addresses the scratch area needs at most one line of 64 bytes: above for Lines, below for Lines and
+    ByDepth, and below by one window for Gather. *)
+Theorem scratch_is_no_larger_than_it_must_be : forall a,
+  (scratch_above a = 0 \/ a = Lines /\ scratch_above a = 64) /\
+  (scratch_below a = 0 \/ (a = Lines \/ a = ByDepth) /\ scratch_below a = 64 \/
+   exists whole w, a = Gather whole (Some w) /\ scratch_below a = w).
+Proof.
+  intros a. split; [destruct a; auto|]. destruct a as [| |whole [w|]| | | | | | | | |]; cbn [scratch_below]; auto 6.
+  destruct (Z.max_spec 0 w) as [[_ ->]|[_ ->]]; [|auto]. right. right. now exists whole, w.
+Qed.
