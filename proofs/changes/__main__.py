@@ -12,7 +12,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 from typing import Any
 
@@ -68,8 +68,9 @@ def some(row: Row, number: int, name: str | None, jobs: int) -> list[Tried]:
         task = bar.add_task(row.stem, total=number)
         while waiting and (missing := number - sum(map(counts, tried))) > 0:
             batch, waiting = waiting[:missing], waiting[missing:]
-            for one in pool.map(lambda change: attempt.attempt(row, change, COMPILED, WORK), batch):
-                tried.append(one)
+            begun = [pool.submit(attempt.attempt, row, change, COMPILED, WORK) for change in batch]
+            for future in as_completed(begun):
+                tried.append(one := future.result())
                 if one.verdict != "refused":
                     console.print(line(one), soft_wrap=True)
                 bar.advance(task, counts(one))
