@@ -2,8 +2,8 @@
 """Tries a change of a definition: is it one, does a proof stop, is a theorem false then?
 
 The row's sources that depend on the changed one are compiled anew, beside links to the compiled ones that do not:
-definitions and statements alone (-vos), and proofs (-vok) file by file, those first that name what is changed. The first
-proof that stops is enough.
+definitions and statements alone (-vos), and proofs (-vok) file by file, those first that name what is changed. The
+first proof that stops is enough.
 """
 
 from __future__ import annotations
