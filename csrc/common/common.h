@@ -7,6 +7,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+#error "pgquern needs a little-endian machine: it reads PostgreSQL's pages in that byte order"
+#endif
+
 #ifdef __cplusplus
 extern "C" {
 #endif

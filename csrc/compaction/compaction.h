@@ -23,6 +23,8 @@ typedef enum pgq_compaction_order {
  * it checks the page, scans the line pointers, moves the tuples, and sets pd_upper and PD_HAS_FREE_LINES.
  *
  * page: 8192 bytes, little-endian, any alignment. truncate: cut trailing unused line pointers off (PostgreSQL 15 on).
+ * No other block size: the bounds that are checked, the workspaces and the vectors' windows are made for 8192 bytes, and
+ * so are the proofs. (The kernels on arrays of ids have no blocks; the checksum takes every block size of PostgreSQL.)
  *
  * An accepted page changes as follows. Unused line pointers become zero, all 32 bits. The MAXALIGN(lp_len) bytes of each
  * tuple move to the end of the tuple area, packed, in the order of the variant. lp_off of each tuple, pd_upper,

@@ -258,7 +258,7 @@ void pgq_prefetch_policy_read(pgq_prefetch_policy *policy, bool cached);
 
 /* ---- the engine ---- */
 
-/* A block that replay needs: number `block`, of 8192 bytes, of the job's file number `file`. */
+/* A block that replay needs: number `block`, of 8192 bytes (the size of the engine's buffers), of file number `file`. */
 typedef struct pgq_prefetch_access {
     uint32_t file, block;
 } pgq_prefetch_access;

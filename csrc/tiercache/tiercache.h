@@ -18,7 +18,10 @@ extern "C" {
 
 #pragma GCC visibility push(default)
 
-/* Bytes of a page, pages of a block, and the pages that the store has behind the caller's. */
+/*
+ * Bytes of a page, pages of a block, and the pages that the store has behind the caller's. Constants: they are part of the format
+ * of the store and of the SSD.
+ */
 enum { PGQ_TIERCACHE_PAGE_SIZE = 8192, PGQ_TIERCACHE_BLOCK_PAGES = 16, PGQ_TIERCACHE_TRAILERS = 3 };
 
 /* ---- files ---- */

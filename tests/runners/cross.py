@@ -48,7 +48,7 @@ GENERIC = [
         "an_unknown_level_is_refused",
     )
 ]
-"""Tests of all kernels, beside those of the rows."""
+"""Tests of all kernels, beside those of the rows; of all these run a sample (tests/conftest.py)."""
 LIBRARIES = Path("/usr")
 """Debian's cross compiler has the machine's C library in a folder of its name in there."""
 
