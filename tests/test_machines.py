@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: PostgreSQL
-"""The machines that pgquern is compiled for: a big-endian one is refused with one sentence, whatever header is first."""
+"""The machines that pgquern is compiled for: a big-endian one is refused in one sentence, whatever header is first."""
 
 import subprocess
 from pathlib import Path

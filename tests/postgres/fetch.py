@@ -10,6 +10,7 @@ Needs `mvn` and `tar` with xz on the PATH; only the standard library, so that se
 from __future__ import annotations
 
 import hashlib
+import platform
 import shutil
 import subprocess
 import sys
@@ -30,7 +31,7 @@ class FetchError(Exception):
 
 @dataclass(frozen=True)
 class Pinned:
-    """One row of versions.toml."""
+    """One row of versions.toml, for one machine."""
 
     artifact: str
     major: int
@@ -42,10 +43,12 @@ class Pinned:
         return f"{self.artifact}:{self.version}"
 
 
-def pinned(table: Path = TABLE) -> list[Pinned]:
-    """The rows of the table, in its order."""
+def pinned(table: Path = TABLE, machine: str = platform.machine()) -> list[Pinned]:
+    """The rows of the table that have a server for this machine, in its order."""
     parsed = tomllib.loads(table.read_text())
-    return [Pinned(artifact=parsed["artifact"], **row) for row in parsed["server"]]
+    return [
+        Pinned(parsed["artifacts"][machine], row["major"], **row[machine]) for row in parsed["server"] if machine in row
+    ]
 
 
 def download(row: Pinned, into: Path) -> Path:

@@ -4,7 +4,7 @@
  *
  *   shared_preload_libraries = '/path/to/preload.so', PGQUERN_PRELOAD=<variant> in the postmaster's environment
  *
- * The server exports the function, and all its callers (pruning, VACUUM, their redo) go to its one entry: the first 12
+ * The server exports the function, and all its callers (pruning, VACUUM, their redo) go to its one entry: the first
  * bytes there are overwritten with a jump to ours. Same binary, same WAL, nothing else changed, so a difference between
  * two runs is the kernel's. Children of the postmaster inherit the jump.
  *
@@ -20,11 +20,18 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#ifndef __x86_64__
-#error "the jump is written in x86-64 machine code"
+/* The jump, and where in it the address of its target stands. */
+#if defined(__x86_64__)
+enum { JUMP = 12, TARGET_AT = 2 };
+static const unsigned char jump[JUMP] = {0x48, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xe0}; /* mov, jmp rax */
+#elif defined(__aarch64__)
+enum { JUMP = 16, TARGET_AT = 8 };
+static const unsigned char jump[JUMP] = {0x50, 0, 0, 0x58, 0, 0x02, 0x1f, 0xd6}; /* ldr x16, .+8; br x16 */
+#else
+#error "the jump is written in the machine code of x86-64 and aarch64"
 #endif
 
-enum { JUMP = 12, HEADER = 24 };
+enum { HEADER = 24 };
 
 void PageRepairFragmentation(void *page);
 void on_proc_exit(void (*callback)(int code, abi_datum argument), abi_datum argument);
@@ -114,18 +121,19 @@ static const pgq_compaction_variant *find_variant(const char *name)
     return NULL;
 }
 
-/* movabs $target, %rax; jmp *%rax */
 static bool write_jump(void *entry, void (*target)(void *))
 {
-    unsigned char code[JUMP] = {0x48, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xe0};
+    unsigned char code[JUMP];
     uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
     uintptr_t first = (uintptr_t)entry & ~(page - 1);
     size_t span = (uintptr_t)entry + JUMP - first;
 
-    memcpy(code + 2, &target, sizeof target);
+    memcpy(code, jump, JUMP);
+    memcpy(code + TARGET_AT, &target, sizeof target);
     if (mprotect((void *)first, span, PROT_READ | PROT_WRITE | PROT_EXEC) != 0)
         return false;
     memcpy(entry, code, JUMP);
+    __builtin___clear_cache(entry, (char *)entry + JUMP);
     return mprotect((void *)first, span, PROT_READ | PROT_EXEC) == 0;
 }
 
