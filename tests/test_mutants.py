@@ -52,13 +52,18 @@ def test_a_test_that_does_not_exist_is_named() -> None:
 @pytest.mark.parametrize(
     ("body", "patience", "killed"),
     [
-        ("threading.Event().wait()", 3.0, nodes.ASLEEP),
+        ("threading.Event().wait()", 60.0, nodes.ASLEEP),
+        ("while not __import__('time').sleep(0.2): pass", 3.0, nodes.ASLEEP),
+        ("__import__('subprocess').run('i=0; while [ $i -lt 60000 ]; do i=$((i+1)); done', shell=True)", 60.0, ""),
         ("pass", nodes.PATIENCE, ""),
         ("assert 0", nodes.PATIENCE, nodes.FAILED),
     ],
-    ids=["waits for ever", "passes", "fails"],
+    ids=["waits for ever", "wakes for ever", "waits for a child", "passes", "fails"],
 )
-def test_a_run_that_waits_for_ever_is_ended(tmp_path: Path, body: str, patience: float, killed: str) -> None:
+def test_a_run_that_waits_for_ever_is_ended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, body: str, patience: float, killed: str
+) -> None:
+    monkeypatch.setattr(nodes, "STILL", min(patience, 2.0))
     file = tmp_path / "test_run.py"
     file.write_text(f"import threading\n\ndef test_run():\n    {body}\n")
     ended = nodes.run(f"{file}::test_run", tmp_path, tmp_path / "log", cpu_limit=60, patience=patience)

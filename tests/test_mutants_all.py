@@ -21,6 +21,7 @@ def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for folder in ("csrc/small", "ref", "tests/small"):
         (tmp_path / folder).mkdir(parents=True)
     (tmp_path / "csrc/small/scalar.c").write_text(SCALAR)
+    (tmp_path / "tests/small/mutants.toml").write_text("")
     (tmp_path / "csrc/small/small.h").write_text("int f(int x);\n")
     (tmp_path / "ref/small.py").write_text('"""f."""\n\n\ndef f(x: int) -> int:\n    """1 less."""\n    return x - 1\n')
     monkeypatch.chdir(tmp_path)

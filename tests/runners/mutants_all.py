@@ -7,11 +7,13 @@ A change that the build refuses, or that compiles to the same code as the origin
 Each of the N that are left is tried, until one kills it, by
 
 - the tests that tests/<stem>/mutants.toml names for changes of the same file, and for the oracle by its own tests,
-- all of test_kernels*.py and test_extracted.py,
+- all of test_kernels*.py and test_extracted.py, and of the row's other files that mutants.toml names a test of,
 - a few seeds of the row's world, if it has one and C was changed.
 
-What survives must stand in tests/<stem>/survivors.toml with a reason. What stands there and is killed is an error.
-The limits of CPU time are multiples of what the unchanged sources need, for each test.
+A change of which another compiler makes the original's code changes nothing, and is tried no further than the first of
+these. What survives must stand in tests/<stem>/survivors.toml with a reason. What stands there and is killed is an
+error.
+The limits of CPU time are multiples of what the unchanged sources need, for each test; the world has its own.
 """
 
 import shlex
@@ -54,10 +56,10 @@ from tools.rows import with_cell
 
 ROOT = Path("build/mutants-all")
 WORLD_OBJECTS = Path("build/obj-world")
-SEEDS = 50
+SEEDS = 200
 """Of the world."""
-CPU_LEAST, CPU_TIMES = 20, 60
-"""A test may use 20 CPU seconds, and 60 times what the control has used, which tries fewer examples."""
+CPU_LEAST, CPU_TIMES = 10, 40
+"""A test may use 10 CPU seconds, and 40 times what the control has used, which tries a fifth of the examples."""
 STATUS = {"killed": "passed", "reason": "passed", "survived": "failed", "stale": "failed", "skipped": "skipped"}
 
 
@@ -83,6 +85,8 @@ class Row:
     kills: Counter[tuple[str, str]] = field(default_factory=Counter)
     """How often a test has killed a change of a file: the best come first."""
     controls: dict[str, nodes.Ended] = field(default_factory=dict)
+    world_passes: bool = False
+    """Whether the unchanged world has passed."""
     controlling: Lock = field(default_factory=Lock)
     compiling: Lock = field(default_factory=Lock)
     """Held while what all changes share is made."""
@@ -106,9 +110,11 @@ class Row:
 
     @cached_property
     def every(self) -> list[str]:
-        """All fast tests of the row's kernels."""
+        """The files of all fast tests of the row's kernels."""
         folder = Path("tests", self.stem)
-        return [*map(str, sorted(folder.glob("test_kernels*.py"))), *map(str, folder.glob("test_extracted.py"))]
+        named = {Path(node.partition("::")[0]) for killers in self.near.values() for node in killers}
+        found = {*folder.glob("test_kernels*.py"), *folder.glob("test_extracted.py")}
+        return sorted(str(path) for path in found | named if path.parent == folder)
 
     def control(self, chosen: Sequence[str]) -> nodes.Ended:
         """Runs tests on the unchanged sources, once, where they must pass."""
@@ -208,6 +214,8 @@ class Row:
         binding, before = (built.folder, "") if built.objects else (UNCHANGED, str(built.folder))
         passed: list[str] = []
         for chosen in (self.near[file], self.every):
+            if passed and self.same_by_clang(built):
+                return ""
             limits = self.limits(self.control(chosen), file)
             log = built.folder / "log"
             ended = nodes.run(chosen, binding, log, CONTROL_CPU, limits=limits, without=passed, before=before)
@@ -222,20 +230,29 @@ class Row:
 
     def worlds(self, built: Built) -> str:
         """Whether a few runs in the row's world kill the change."""
-        source = Path("tests", self.stem, "world.c")
-        if not source.exists() or not built.objects:
+        if not built.objects or not Path("tests", self.stem, "world.c").exists():
             return ""
         folder = built.folder / "world"
         if (made := self.compile(self.world, built.change, folder)) is None:
             return ""
-        harness = [self.harness(path) for path in [source, *sorted(Path("tests/world").glob("*.c"))]]
+        with self.controlling:
+            if not self.world_passes and self.run_world(self.root / "world" / "run", {}):
+                raise click.ClickException(f"{self.stem}'s world fails unchanged: make world STEM={self.stem}")
+            self.world_passes = True
+        return "world" if self.run_world(folder / "run", made) else ""
+
+    def run_world(self, program: Path, changed: Mapping[str, Path]) -> int:
+        """Links the row's world with these objects in the place of the sources' own, and runs it: 0 if all is well.
+
+        Each seed's CPU time is limited by the world itself.
+        """
         names = (str(path.relative_to(SOURCES)) for path in kernel_sources())
-        objects = {name: WORLD_OBJECTS / Path(name).with_suffix(".o") for name in names} | made
+        objects = {name: WORLD_OBJECTS / Path(name).with_suffix(".o") for name in names} | dict(changed)
+        sources = [Path("tests", self.stem, "world.c"), *sorted(Path("tests/world").glob("*.c"))]
+        linked = [*map(self.harness, sources), *objects.values()]
         sanitize = "-fsanitize=address,undefined"
-        program = folder / "run"
-        subprocess.run(["gcc", sanitize, *harness, *objects.values(), "-pthread", "-o", program], check=True)
-        done = subprocess.run([program, "0", str(SEEDS)], capture_output=True)
-        return "world" if done.returncode else ""
+        subprocess.run(["gcc", sanitize, *linked, "-pthread", "-o", program], check=True)
+        return subprocess.run([program, "0", str(SEEDS), "whole"], capture_output=True).returncode
 
     def harness(self, source: Path) -> Path:
         """An object of the world itself, which no change concerns; its calls are the real ones."""
@@ -351,7 +368,7 @@ def run(row: Row, number: int, trusts: bool, workers: int) -> list[dict[str, Any
 @click.option("--isa", multiple=True, help="LEVEL=FLAGS, lowest level first.")
 @click.option("--number", default=150, show_default=True, help="Changes of each row.")
 @click.option("--trust", is_flag=True, help="Do not try what survivors.toml lists.")
-@click.option("--jobs", default=2, show_default=True, help="At a time.")
+@click.option("--jobs", default=4, show_default=True, help="At a time; some of them sleep.")
 def main(stem: str, cflags: str, world: str, isa: Sequence[str], number: int, trust: bool, jobs: int) -> None:
     """Try changes of each row's kernels and oracle that a machine has made."""
     split = (entry.partition("=") for entry in isa)

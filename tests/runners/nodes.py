@@ -2,8 +2,8 @@
 """Runs a pytest node against a binding of one's choice, each time in a fresh process.
 
 The processes are forked from a server that has imported the heavy modules already: to start one takes a tenth of what
-`python -m pytest` takes. What limits a run is its own CPU time: too much of it, or next to none for minutes, as of a
-thread that waits for ever. A busy machine changes no verdict.
+`python -m pytest` takes. What limits a run is its own CPU time: too much of it, next to none for minutes, or sleep
+of all its threads without a break, as of those that wait for ever. A busy machine changes no verdict.
 """
 
 import os
@@ -29,6 +29,8 @@ ASLEEP = "asleep"
 PATIENCE = 120.0
 """Seconds in which a run must use AWAKE seconds of CPU time: fifty processes on a core leave each twice as much."""
 AWAKE = 1.0
+STILL = 20.0
+"""Seconds in which one thread at least must have run, or be able to: no test sleeps for as long."""
 OPTIONS = ("-x", "-q", "--no-header", "--disable-warnings", "-p", "no:cacheprovider")
 
 
@@ -146,13 +148,34 @@ def cpu_seconds(pid: int) -> float:
     return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
 
 
+def standstill(pid: int) -> dict[str, str] | None:
+    """How often each thread of a process and of its children has gone to sleep; None if one of them does not sleep."""
+    found: dict[str, str] = {}
+    waiting = [str(pid)]
+    try:
+        while waiting:
+            for task in Path("/proc", waiting.pop(), "task").iterdir():
+                fields = dict(line.split(":\t", 1) for line in (task / "status").read_text().splitlines())
+                if fields["State"][0] not in "SZ":
+                    return None
+                found[task.name] = fields["voluntary_ctxt_switches"]
+                waiting += (task / "children").read_text().split()
+    except OSError:  # a thread has ended
+        return None
+    return found
+
+
 def falls_asleep(pid: int, report: Connection, patience: float) -> bool:
-    """Waits until the process reports or ends: False. True if it stops to use CPU time before."""
-    used = cpu_seconds(pid)
-    while not report.poll(patience):
-        before, used = used, cpu_seconds(pid)
-        if used - before < AWAKE:
+    """Waits until the process reports or ends: False. True if before that no thread runs, or next to none."""
+    used, since, still = cpu_seconds(pid), time.monotonic(), None
+    while not report.poll(min(STILL, patience)):
+        before, still = still, standstill(pid)
+        if still is not None and still == before:
             return True
+        if time.monotonic() - since >= patience:
+            since, spent, used = time.monotonic(), used, cpu_seconds(pid)
+            if used - spent < AWAKE:
+                return True
     return False
 
 
