@@ -20,7 +20,6 @@ import shlex
 import shutil
 import subprocess
 import time
-import zlib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -60,6 +59,8 @@ SEEDS = 200
 """Of the world."""
 CPU_LEAST, CPU_TIMES = 10, 40
 """A test may use 10 CPU seconds, and 40 times what the control has used, which tries a fifth of the examples."""
+CANNOT_START = {pytest.ExitCode.INTERRUPTED, pytest.ExitCode.USAGE_ERROR, pytest.ExitCode.INTERNAL_ERROR}
+"""As of a binding without one of its functions. That there are such tests, the control has shown."""
 STATUS = {"killed": "passed", "reason": "passed", "survived": "failed", "stale": "failed", "skipped": "skipped"}
 
 
@@ -84,7 +85,8 @@ class Row:
     """By layer: how many changes were refused, equivalent, or duplicates."""
     kills: Counter[tuple[str, str]] = field(default_factory=Counter)
     """How often a test has killed a change of a file: the best come first."""
-    controls: dict[str, nodes.Ended] = field(default_factory=dict)
+    controls: nodes.Ended = nodes.Ended(0, {}, "", 0.0, {}, "")
+    controlled: set[str] = field(default_factory=set)
     world_passes: bool = False
     """Whether the unchanged world has passed."""
     controlling: Lock = field(default_factory=Lock)
@@ -117,15 +119,18 @@ class Row:
         return sorted(str(path) for path in found | named if path.parent == folder)
 
     def control(self, chosen: Sequence[str]) -> nodes.Ended:
-        """Runs tests on the unchanged sources, once, where they must pass."""
-        name = f"{zlib.crc32(repr(chosen).encode()):08x}"
+        """Runs tests on the unchanged sources, each once, where they must pass. What all those say that have run."""
         with self.controlling:
-            if name not in self.controls:
-                ended = nodes.run(chosen, UNCHANGED, self.root / f"{name}.log", CONTROL_CPU, CONTROL_EXAMPLES)
-                if ended.code != 0:
+            before = self.controls
+            if missing := [entry for entry in chosen if entry not in self.controlled]:
+                log = self.root / "control.log"
+                ended = nodes.run(missing, UNCHANGED, log, CONTROL_CPU, CONTROL_EXAMPLES, without=before.seconds)
+                if ended.code not in (0, pytest.ExitCode.NO_TESTS_COLLECTED):
                     raise click.ClickException(f"{self.stem} does not pass unchanged:\n{ended.output[-3000:]}")
-                self.controls[name] = ended
-        return self.controls[name]
+                self.controlled.update(missing)
+                seconds, skipped = before.seconds | ended.seconds, ended.skipped or before.skipped
+                self.controls = before._replace(seconds=seconds, skipped=skipped)
+            return self.controls
 
     def limits(self, control: nodes.Ended, file: str) -> dict[str, int]:
         """CPU seconds of each test: those first that have killed changes of this file, then the short ones."""
@@ -221,7 +226,7 @@ class Row:
             ended = nodes.run(chosen, binding, log, CONTROL_CPU, limits=limits, without=passed, before=before)
             failed = next((node for node, outcome in ended.outcomes.items() if outcome == "failed"), "")
             self.kills[file, failed] += 1
-            if ended.code == pytest.ExitCode.INTERRUPTED:
+            if ended.code in CANNOT_START:
                 return "the tests cannot be imported"
             if failed or ended.killed:
                 return failed or ended.killed
@@ -279,6 +284,10 @@ class Row:
                 return False
         return bool(built.objects)
 
+    def has_all(self) -> bool:
+        """Whether this CPU runs all kernels: the lists are made on such ones, and another may catch more."""
+        return cpu() in [*self.plain.isa][-1:] or not self.plain.isa
+
     def judge(self, listed: Mapping[tuple[str, str, str, int], str], trusts: bool, built: Built) -> dict[str, Any]:
         """Tries a change: an item of the results."""
         start = time.monotonic()
@@ -289,9 +298,9 @@ class Row:
             reason = f"{change.file} needs {self.plain.level(change.file)}; this CPU's level is {cpu()}"
         elif not (why and trusts):
             by = self.tests(built) or self.worlds(built)
-            if by and why:
+            if by and why and self.has_all():
                 verdict, reason = "stale", f"{by} kills it; remove its entry from survivors.toml"
-            elif by:
+            elif by and not why:
                 verdict, reason = "killed", ""
             elif not why and self.same_by_clang(built):
                 verdict = "equivalent"
