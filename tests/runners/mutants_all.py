@@ -85,7 +85,7 @@ class Row:
     """By layer: how many changes were refused, equivalent, or duplicates."""
     kills: Counter[tuple[str, str]] = field(default_factory=Counter)
     """How often a test has killed a change of a file: the best come first."""
-    controls: nodes.Ended = nodes.Ended(0, {}, "", 0.0, {}, "")
+    controls: nodes.Ended = field(default_factory=lambda: nodes.Ended(0, {}, "", 0.0, {}, ""))
     controlled: set[str] = field(default_factory=set)
     world_passes: bool = False
     """Whether the unchanged world has passed."""
@@ -105,9 +105,9 @@ class Row:
             found.setdefault(f"csrc/{mutant.file}", []).append(mutant.killed_by)
         every = [killer for killers in found.values() for killer in killers]
         most = [killer for killer, _ in Counter(every).most_common(8)]
-        own = Path("tests", self.stem, "test_oracle.py")
+        own = map(str, sorted(Path("tests", self.stem).glob("test_oracle*.py")))
         named = {file: list(dict.fromkeys(found.get(file, most))) for file in changes.files(self.stem)}
-        named[f"ref/{self.stem}.py"] = [*([str(own)] if own.exists() else []), *most]
+        named[f"ref/{self.stem}.py"] = [*own, *most]
         return named
 
     @cached_property
