@@ -112,6 +112,11 @@ NeverWraps == limit \notin {3, 4}
 (* Upstream's defects. *)
 \* Before 8e7e672c the buffer was changed before the WAL was written.
 ShowsFirst(t) == TRUE
+\* Before 82b43f7d a vacuum that had skipped pages could take itself for one of the whole table.
+SkipsPages(t) ==
+    /\ rel[t].status = "live" /\ freezing[t] = 0 /\ ~BeingCopied(DbOf[t]) /\ Precedes(rel[t].oldest, Vacuumed(t))
+    /\ freezing' = [freezing EXCEPT ![t] = Vacuumed(t)]
+    /\ UNCHANGED <<shared, rows, truncs, worker, ddl>> /\ NoWal
 \* Before a07e03fd the row was copied without a lock on the tuple.
 ChangingOnlyWritten(d) == alter.db = d /\ alter.pc = "written"
 

@@ -29,6 +29,9 @@ IdleAtOnce(reason, t, h, c)    == Rules(reason, t, h, c, ends = 0 /\ h - t >= 2 
 PruneAtHalf(reason, t, h, c) ==
     IF reason = "PRUNE" THEN Gap(t, h, c) /\ h - t >= 2 * c
     ELSE Rules(reason, t, h, c, ends = 0 /\ h - t >= 2 * c, long_ago)
+\* Before 8242752f the span also had to reach a least length, which max_connections set, and idleness gave no reason.
+OnlyLongSpans(reason, t, h, c) ==
+    reason # "STARTUP_PROCESS_IDLE" /\ h - t >= Capacity /\ h - t >= 2 * c
 CountsAllEnds(reason, t, h, c) == IF reason = "TRANSACTION_END" THEN (ends + 1) % Frequency ELSE ends
 PruneForgets(reason)           == reason = "PRUNE" /\ long_ago
 SpaceForgets(reason)           == reason = "NO_SPACE" /\ long_ago
