@@ -15,7 +15,7 @@ from markupsafe import Markup
 
 from bench import goals, plots
 from bench.report import changes, matrix, parts
-from tools import environment, results
+from tools import defects, environment, results
 from tools.results import Result
 from tools.summary import reasons
 
@@ -85,6 +85,7 @@ def page(found: Sequence[Result]) -> str:
         ],
         changes=changes.table(found, [row.stem for row in matrix.rows()]),
         change_layers=list(changes.LAYERS),
+        defects=defects.load(),
         bench_plots={result.stem: bench_plots(result) for result in found if result.layer == "bench"},
         tools=tools,
         cpu=environment.cpu(),

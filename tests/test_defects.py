@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: PostgreSQL
+"""tests/defects.toml holds: what it names exists, and is killed by what it says."""
+
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tools import defects, mutants, rows
+from tools.defects import Defect
+from tools.mutants import Mutant
+
+TOP = Path(__file__).resolve().parent.parent
+DEFECTS = defects.load(TOP / defects.LIST)
+TOLD = [defect for defect in DEFECTS if not defect.none]
+
+# The goals, and how many stand there: the list may only get longer, and what is told apart may only get more.
+LEAST, LISTED, KILLED = 25, 62, 39
+
+ENTRY: dict[str, Any] = {
+    "commit": ["0123456789"],
+    "title": "Fix it",
+    "stem": "toy",
+    "what": "It was wrong.",
+    "hit": "13 to 18",
+    "source": "0123456789",
+    "essence": "It is wrong.",
+    "model": "MCtoy_bug_0123456789",
+    "killed_by": ["Right"],
+}
+
+
+def violated(stem: str, run: str) -> str:
+    """The property that a run of a model must violate."""
+    must = tomllib.loads((TOP / "spec" / stem / "models.toml").read_text())["run"][run]["violates"]
+    return "deadlock" if must.get("deadlock") else str(next(must[k] for k in ("invariant", "action", "liveness") if k in must))
+
+
+def killer(stem: str, name: str) -> str:
+    """The test that must fail on a mutant kernel."""
+    listed = mutants.load(TOP / "tests" / stem / "mutants.toml", Mutant)
+    return {mutant.name: mutant.killed_by for mutant in listed}[name]
+
+
+@pytest.mark.parametrize("defect", TOLD, ids=lambda defect: defect.title)
+def test_what_is_named_exists_and_is_killed_by_what_is_said(defect: Defect) -> None:
+    found = []
+    if defect.model:
+        kind = defect.model.split("_")
+        assert {"bug", "mutant"} & set(kind), f"{defect.model} is no run that must fail because it is broken"
+        found.append(violated(defect.stem, defect.model))
+    if defect.kernel:
+        found.append(killer(defect.stem, defect.kernel))
+    assert list(defect.killed_by) == found
+
+
+def test_each_is_of_a_row_and_says_where_it_was_found() -> None:
+    stems = rows.stems(TOP)
+    for defect in DEFECTS:
+        assert defect.stem in stems, defect.title
+        assert any(where in defect.source for where in (*defect.commit, "https://")), f"{defect.title}: no source"
+
+
+def test_none_is_there_twice() -> None:
+    commits = [commit for defect in DEFECTS for commit in defect.commit]
+    assert len(set(commits)) == len(commits)
+    assert len({defect.title for defect in DEFECTS}) == len(DEFECTS)
+
+
+def test_a_run_named_for_a_commit_is_of_a_defect_in_the_list() -> None:
+    """A run bug_COMMIT is listed under that commit."""
+    commits = {commit[:8]: defect for defect in DEFECTS for commit in defect.commit}
+    for path in TOP.glob("spec/*/models.toml"):
+        for run in tomllib.loads(path.read_text())["run"]:
+            name = run.partition("_bug_")[2]
+            if len(name) == 8 and all(c in "0123456789abcdef" for c in name):
+                assert commits[name].model == run
+
+
+def test_the_list_gets_no_shorter_and_no_less_is_killed() -> None:
+    assert len(DEFECTS) >= LISTED >= LEAST
+    assert len(TOLD) >= KILLED
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"severity": "high"}, "severity"),
+        ({"none": "It is too hard."}, "or the reason in `none`"),
+        ({"model": ""}, "or the reason in `none`"),
+        ({"kernel": "half"}, "one `killed_by` for each"),
+        ({"essence": ""}, "give `essence`"),
+        ({"beside": True}, "belongs to `none`"),
+        ({"commit": ["master"]}, "commit"),
+        ({"fixed": ["soon"]}, "fixed"),
+    ],
+    ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
+)
+def test_an_entry_that_is_not_as_it_should_be_is_refused(tmp_path: Path, change: dict[str, Any], says: str) -> None:
+    def write(entry: dict[str, Any]) -> Path:
+        lines = ["[[defect]]"]
+        for key, value in entry.items():
+            lines.append(f"{key} = {str(value).lower() if isinstance(value, bool) else repr(value)}")
+        (path := tmp_path / "defects.toml").write_text("\n".join(lines))
+        return path
+
+    assert defects.load(write(ENTRY))[0].title == "Fix it"
+    with pytest.raises(defects.DefectError, match=says) as error:
+        defects.load(write(ENTRY | change))
+    assert "Fix it" in str(error.value)
