@@ -117,6 +117,21 @@ SkipsPages(t) ==
     /\ rel[t].status = "live" /\ freezing[t] = 0 /\ ~BeingCopied(DbOf[t]) /\ Precedes(rel[t].oldest, Vacuumed(t))
     /\ freezing' = [freezing EXCEPT ![t] = Vacuumed(t)]
     /\ UNCHANGED <<shared, rows, truncs, worker, ddl>> /\ NoWal
+\* Before f65ab862 relfrozenxid was read once to compare it and once more to take it; in between it may be updated in place.
+ReadsTwice(w) ==
+    /\ pc[w] = "scan"
+    /\ \E t \in my[w].todo :
+           LET Took(x) == GotoWith(w, Scanning(my[w].todo \ {t}), [my[w] EXCEPT !.new = x, !.todo = @ \ {t}])
+           IN \/ /\ ~FutureRel(rel[t].frozen, my[w].sane)
+                 /\ Took(Older(rel[t].frozen, my[w].new))
+                 /\ UNCHANGED <<rel, freezing, pending>>
+              \/ /\ ~FutureRel(rel[t].frozen, my[w].sane) /\ Precedes(rel[t].frozen, my[w].new)
+                 /\ freezing[t] # 0 /\ MayShowRel(t)
+                 /\ rel' = [rel EXCEPT ![t].frozen = freezing[t]]
+                 /\ freezing' = [freezing EXCEPT ![t] = 0]
+                 /\ pending' = ToDatabase(DbOf[t])
+                 /\ Took(freezing[t])
+    /\ UNCHANGED <<cache, snap, row, shared, truncs, ddl>> /\ NoWal
 \* Before a07e03fd the row was copied without a lock on the tuple.
 ChangingOnlyWritten(d) == alter.db = d /\ alter.pc = "written"
 
