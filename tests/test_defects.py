@@ -34,7 +34,9 @@ ENTRY: dict[str, Any] = {
 def violated(stem: str, run: str) -> str:
     """The property that a run of a model must violate."""
     must = tomllib.loads((TOP / "spec" / stem / "models.toml").read_text())["run"][run]["violates"]
-    return "deadlock" if must.get("deadlock") else str(next(must[k] for k in ("invariant", "action", "liveness") if k in must))
+    if must.get("deadlock"):
+        return "deadlock"
+    return str(next(must[kind] for kind in ("invariant", "action", "liveness") if kind in must))
 
 
 def killer(stem: str, name: str) -> str:

@@ -47,7 +47,7 @@ class Defect(BaseModel):
         if bool(told) == bool(self.none):
             raise ValueError("give `model` or `kernel`, or the reason in `none`")
         if len(told) != len(self.killed_by) or bool(told) != bool(self.essence):
-            raise ValueError("give `essence`, and one `killed_by` for each of `model` and `kernel`; neither with `none`")
+            raise ValueError("give `essence`, and one `killed_by` for each of `model` and `kernel`, or `none` alone")
         if self.beside and told:
             raise ValueError("`beside` belongs to `none`")
         return self
