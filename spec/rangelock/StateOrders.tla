@@ -71,6 +71,7 @@ Leave ==
 LookAt ==
     /\ owner = "looks"
     /\ \E i \in 1..Newest("state"):
+        /\ Value("state", i) # "awaited" \/ i > view["owner"]["state"]   \* to look in vain again changes nothing
         /\ Load("owner", "state", i, LoadOrder)
         /\ owner' = CASE Value("state", i) = "held" -> "uses" [] Value("state", i) = "cancelled" -> "forgets" [] OTHER -> "looks"
     /\ UNCHANGED <<other, next>>
@@ -118,6 +119,7 @@ Forget ==
 Reuse ==
     /\ next = "looks"
     /\ \E i \in 1..Newest("state"):
+        /\ Value("state", i) = "idle" \/ i > view["next"]["state"]
         /\ Load("next", "state", i, LoadOrder)
         /\ next' = IF Value("state", i) = "idle" THEN "asks" ELSE "looks"
     /\ UNCHANGED <<other, owner>>
@@ -128,10 +130,12 @@ Ask ==
     /\ next' = "gone"
     /\ UNCHANGED <<other, owner>>
 
+Done == other = "gone" /\ owner = "gone" /\ next = "gone" /\ UNCHANGED vars
+
 Next ==
     \/ Use \/ Take \/ Change \/ Tell \/ Leave
     \/ LookAt \/ UseMine \/ TakeMine \/ LeaveTree \/ GiveUp \/ LeaveMine \/ Forget
-    \/ Reuse \/ Ask
+    \/ Reuse \/ Ask \/ Done
 Spec == Init /\ [][Next]_vars
 
 Waiting == [w \in Words |-> CASE w = "mutex" -> "free" [] w = "state" -> "awaited" [] w = "hold" -> "asked" [] OTHER -> "nothing"]
