@@ -139,5 +139,7 @@ Next ==
 Spec == Init /\ [][Next]_vars
 
 Waiting == [w \in Words |-> CASE w = "mutex" -> "free" [] w = "state" -> "awaited" [] w = "hold" -> "asked" [] OTHER -> "nothing"]
+MutexAlternates == \A i \in DOMAIN memory["mutex"]: (Value("mutex", i) = "free") <=> i % 2 = 1
+Anyhow == TRUE
 NeverAskedAgain == next # "gone"
 =============================================================================
