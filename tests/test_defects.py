@@ -21,12 +21,12 @@ LEAST, LISTED, KILLED = 25, 62, 40
 ENTRY: dict[str, Any] = {
     "commit": ["0123456789"],
     "title": "Fix it",
-    "stem": "toy",
+    "stem": "somewhere",
     "what": "It was wrong.",
     "hit": "13 to 18",
     "source": "0123456789",
     "essence": "It is wrong.",
-    "model": "MCtoy_bug_0123456789",
+    "model": "MCsomewhere_bug_0123456789",
     "killed_by": ["Right"],
 }
 
