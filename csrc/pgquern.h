@@ -17,7 +17,8 @@
  *   PGQ_VARIANT; if it names one that this CPU cannot run, the dispatched calls of its kind do.
  * - PGQUERN_CPU hides what the CPU has above a level, and never adds anything: `none` (no variant beyond plain C),
  *   `avx2`, `avx512` (F, BW, DQ, VL, but not VBMI2: as Skylake's and Cascade Lake's servers), `avx512vbmi2`;
- *   on 64-bit ARM `neon`, which each CPU has. With any other word, also one of the other machine, all dispatched calls return PGQ_VARIANT, and only variants in plain C say that they are supported.
+ *   on 64-bit ARM `none` and `neon`, which each CPU has. With any other word, the other machine's words among them, all
+ *   dispatched calls return PGQ_VARIANT, and only variants in plain C say that they are supported.
  *
  * Kernels throw nothing, keep no pointer and allocate no memory, except the variants whose contract says so. All
  * functions are safe to call from several threads at once on different data.
