@@ -101,3 +101,24 @@ def test_threads_in_an_endless_loop_are_ended_by_their_cpu_time(tmp_path: Path) 
         (tmp_path / name).chmod(0o755)
     assert build.run(tmp_path / "endless", cpu=1) == (-signal.SIGXCPU, "")
     assert build.run(tmp_path / "asleep", cpu=1) == (7, "")
+
+
+@pytest.mark.parametrize(
+    ("code", "output", "found"),
+    [
+        (66, "WARNING: ThreadSanitizer: data race (pid=7)\n", "data race"),
+        (66, "WARNING: ThreadSanitizer: unlock of an unlocked mutex (or by a wrong thread) (pid=7)\n", "unlock of an"),
+        (66, "==7==ERROR: ThreadSanitizer: SEGV on unknown address\n", "SEGV"),
+        (1, "wrong answer: 3 for 4\n", "wrong answer"),
+        (-signal.SIGXCPU, "", "no end"),
+        (-signal.SIGSEGV, "", "killed by signal 11"),
+        (66, "FATAL: ThreadSanitizer: unexpected memory mapping 0x1-0x2\n", ""),
+        (1, "tsan.c: start\n", ""),
+        (0, "tally: grants=1\n", ""),
+        (None, "no end after 900 s", ""),
+    ],
+)
+def test_what_threads_find(code: int | None, output: str, found: str) -> None:
+    """Whatever ThreadSanitizer reports first is a finding, but for what it says of itself."""
+    assert tsan.finding(code, output).startswith(found)
+    assert bool(tsan.finding(code, output)) == bool(found)

@@ -9,6 +9,8 @@ from rich.table import Table
 from tools.progress import console
 from tools.results import Result
 
+WIDTH = 300
+"""Characters of a reason: many failures must fit on a screen, and the step has printed each whole."""
 COLOURS = {"passed": "green", "failed": "red", "skipped": "yellow"}
 
 
@@ -63,11 +65,12 @@ def costs(found: Sequence[Result], steps: Sequence[tuple[str, float]], took: flo
 
 
 def closing(found: Sequence[Result], failed: Sequence[str], unneeded: int) -> None:
-    """What failed, with the command that repeats it; then the counts of all items, alone on the last line."""
+    """What failed, a line each, with the command that repeats it; then the counts of all items, alone on the last line."""
     for result in found:
         for item in result.items:
             if item.status == "failed":
-                console().print(f"[red]failed[/] {result.label} {result.stem}: {escape(f'{item.name}: {item.reason}')}")
+                reason = item.reason.strip().partition("\n")[0][:WIDTH]
+                console().print(f"[red]failed[/] {result.label} {result.stem}: {escape(f'{item.name}: {reason}')}")
     for command in failed:
         console().print(f"[red]failed[/] `{command}`: run it again to see only its output")
     counts = {status: sum(result.count(status) for result in found) for status in ("passed", "failed", "skipped")}

@@ -11,6 +11,7 @@ must find something.
 
 import math
 import os
+import re
 import resource
 import shlex
 import signal
@@ -41,8 +42,8 @@ PATIENCE = 10
 NO_END = (20, 3 * PATIENCE)
 """A mutant that takes so many seconds of CPU, and so many times those of the unchanged program, is in an endless
 loop. That is a finding. The clock's seconds would not do: a busy machine must not decide."""
-FINDINGS = ("data race", "wrong answer", "SEGV")
-"""The words in which ThreadSanitizer and the program report a finding. A crash is one, too."""
+FINDING = re.compile(r"(wrong answer)|(?:WARNING|ERROR): ThreadSanitizer: (.+?) (?:\(|on )")
+"""How the program and ThreadSanitizer report a finding: a data race, a mutex that is unlocked twice, a crash."""
 # If addresses are randomized by more than 28 bits, ThreadSanitizer cannot get the addresses that it needs.
 FIXED_ADDRESSES = ["setarch", "--addr-no-randomize"]
 
@@ -125,10 +126,17 @@ def broken(stem: str, build: Build, mutant: Mutant, cpu: int) -> dict[str, Any]:
     (folder / file).write_text(mutant.source(Path()))
     made = build.make(folder, folder / file if file == program else program, None if file == program else file)
     code, output = build.run(made, cpu, PATIENCE)
-    found = next((finding for finding in FINDINGS if code and finding in output), "")
-    if not found and code is not None and code < 0:
-        found = "no end" if code == -signal.SIGXCPU else f"killed by signal {-code}"
+    found = finding(code, output)
     return item(mutant.name, start, bool(found), found, output)
+
+
+def finding(code: int | None, output: str) -> str:
+    """What a program that ended with `code` found; "" if nothing, or if it hangs (None)."""
+    if code and (reported := FINDING.search(output)):
+        return reported[1] or reported[2]
+    if code is not None and code < 0:
+        return "no end" if code == -signal.SIGXCPU else f"killed by signal {-code}"
+    return ""
 
 
 def judge(stem: str, sanitized: Build, plain: Build) -> bool:
