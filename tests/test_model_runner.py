@@ -19,6 +19,8 @@ from spec.tools.runner import How, Item
 from tools import results, survivors
 
 TOP = Path(__file__).resolve().parent.parent
+HANG = 1800
+"""Seconds after which a command hangs, whatever else the machine does."""
 
 
 def message(code: int, text: str, severity: int = 0) -> str:
@@ -557,8 +559,8 @@ def compile_batch(folder: Path) -> None:
     _, jar = tlc.find(TOP / "build")
     to = tlc.batch_jar(folder / "build").parent
     source = TOP / "spec" / "tools" / "Batch.java"
-    subprocess.run(["javac", "-cp", jar, "-d", to / "classes", source], check=True, timeout=300)
-    subprocess.run(["jar", "cf", to / "batch.jar", "-C", to / "classes", "."], check=True, timeout=300)
+    subprocess.run(["javac", "-cp", jar, "-d", to / "classes", source], check=True, timeout=HANG)
+    subprocess.run(["jar", "cf", to / "batch.jar", "-C", to / "classes", "."], check=True, timeout=HANG)
 
 
 def test_batch_judges_as_runs_alone_do(copied: Path) -> None:
@@ -585,13 +587,13 @@ def test_batch_that_cannot_start_costs_no_verdict(copied: Path) -> None:
 def test_show_prints_a_command_that_starts_the_run(copied: Path) -> None:
     command = [sys.executable, str(TOP / "spec" / "run.py"), "--show", "--run", "*_third"]
     shown = subprocess.run(
-        command, cwd=copied, capture_output=True, text=True, check=True, timeout=60
+        command, cwd=copied, capture_output=True, text=True, check=True, timeout=HANG
     ).stdout.splitlines()
     assert shown[:2] == [
         "xid/MCXid_mutant_third: Beyond half a ring precedes is not transitive.",
         "  build/model/xid/MCXid_mutant_third.cfg",
     ]
-    done = subprocess.run(shown[2], shell=True, cwd=copied, capture_output=True, text=True, check=False, timeout=300)
+    done = subprocess.run(shown[2], shell=True, cwd=copied, capture_output=True, text=True, check=False, timeout=HANG)
     assert "Invariant Transitive is violated" in done.stdout
 
 
