@@ -50,14 +50,15 @@ def by_row(found: Sequence[Result]) -> dict[str, float]:
 
 
 def costs(found: Sequence[Result], steps: Sequence[tuple[str, float]], took: float, planned: int) -> None:
-    """Where the time went: rows by layers as the layers measured it, then the steps by the clock."""
-    layers = list(dict.fromkeys(result.label for result in found))
-    table = Table(title="seconds by row and layer", title_justify="left")
-    for head in ("row", *layers, "all"):
-        table.add_column(head, justify="left" if head == "row" else "right")
-    for stem, total in by_row(found).items():
-        cells = {result.label: f"{result.seconds:.0f}" for result in found if result.stem == stem}
-        table.add_row(stem, *(cells.get(layer, "") for layer in layers), f"{total:.0f}")
+    """Where the time went: layers by rows as the layers measured it, then the steps by the clock."""
+    rows = by_row(found)
+    table = Table(title="seconds by layer and row", title_justify="left", padding=0)
+    for head in ("layer", *rows):
+        table.add_column(head, justify="left" if head == "layer" else "right", no_wrap=head == "layer")
+    for layer in dict.fromkeys(result.label for result in found):
+        cells = {result.stem: f"{result.seconds:.0f}" for result in found if result.label == layer}
+        table.add_row(layer, *(cells.get(stem, "") for stem in rows))
+    table.add_row("all", *(f"{seconds:.0f}" for seconds in rows.values()))
     console().print(table)
     console().print(", ".join(f"{command} {seconds:.0f} s" for command, seconds in steps))
     late = f"; [yellow]slow[/]: planned are {planned} s" if took > planned else f" of {planned} s planned"
@@ -65,7 +66,7 @@ def costs(found: Sequence[Result], steps: Sequence[tuple[str, float]], took: flo
 
 
 def closing(found: Sequence[Result], failed: Sequence[str], unneeded: int) -> None:
-    """What failed, a line each, with the command that repeats it; then the counts of all items, alone on the last line."""
+    """What failed, a line each, and the command to repeat it; then the counts of all items, alone on the last line."""
     for result in found:
         for item in result.items:
             if item.status == "failed":
