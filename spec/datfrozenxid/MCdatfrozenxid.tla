@@ -134,6 +134,9 @@ ReadsTwice(w) ==
     /\ UNCHANGED <<cache, snap, row, shared, truncs, ddl>> /\ NoWal
 \* Before a07e03fd the row was copied without a lock on the tuple.
 ChangingOnlyWritten(d) == alter.db = d /\ alter.pc = "written"
+\* Before 83ecfa9f who gave up because of pg_database kept WrapLimitsVacuumLock: then, of an idle worker, bad says so.
+KeepsTheLock(w) == GotoWith(w, "idle", [NotWorking EXCEPT !.bad = TRUE]) /\ snap' = [snap EXCEPT ![w] = NoSnapshot]
+LockedOrKept == \E w \in Workers : pc[w] \in InWrapLimits \/ my[w].bad
 
 \* An action that is left out.
 NotTaken(w) == FALSE
@@ -148,6 +151,7 @@ Fair ==
     /\ \A t \in Tables : WF_vars(Freeze(t)) /\ WF_vars(ShowRel(t))
 FairSpec == Spec /\ Fair
 Target(d) == Oldest(RunningXids \cup {rel[t].frozen : t \in {u \in Tables : DbOf[u] = d /\ rel[u].status = "live"}})
+WrapLimitsAreEntered == \A w \in Workers : pc[w] = "enter" ~> pc[w] # "enter"
 Converges == <>[](\A d \in Databases : row[d].frozen = Target(d))
 
 (* What may be found, and does no harm. *)

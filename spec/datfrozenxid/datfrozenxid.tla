@@ -293,6 +293,7 @@ EnterWrapLimits(w) ==
 (* A row of pg_database.  One that is in the future of the next XID, as it *)
 (* was when the worker looked at pg_class (lastSane) or is before the lock,*)
 (* makes it give up in the end.                                            *)
+GivesUp(w) == Finish(w)
 Insane(w, dat) == FutureDat(dat, my[w].sane) \/ FutureDat(dat, my[w].nextXid)
 ScanAgain(w) == FALSE
 ScanDatabase(w) ==
@@ -302,7 +303,7 @@ ScanDatabase(w) ==
                bad == my[w].bad \/ Insane(w, dat)
                todo == my[w].todo \ {d}
            IN IF todo = {} /\ bad
-              THEN Finish(w) /\ UNCHANGED <<cache, pending>>
+              THEN GivesUp(w) /\ UNCHANGED <<cache, pending>>
               ELSE IF todo = {} /\ ScanAgain(w)
               THEN Open(w) /\ my' = [my EXCEPT ![w].todo = ToScan(w)] /\ UNCHANGED pc
               ELSE /\ GotoWith(w, IF todo = {} THEN "truncate" ELSE "rows",
