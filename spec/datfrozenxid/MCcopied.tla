@@ -31,10 +31,16 @@ WithZero == (next + 1) % Size
 \* The segment of the last one before the new limit goes, though it may hold the limit itself.
 OneTooMany(x) == {s \in segments : Precedes(s * PerSegment, x)}
 
+\* Before 6db99283 segments were compared by where they begin, as if half a ring ended between two of them.
+ByBeginnings(s, u) == Behind(s * PerSegment, u * PerSegment)
+
 \* CREATE DATABASE does not wait until nobody is in the template.
 NeverWaits == FALSE
 
 (* States that must be reachable. *)
 NeverTruncates == Segment(Retreat(First)) \in segments
+NeverHalfARing ==
+    ~\E w \in Workers : pc[w] = "truncate" /\ Precedes(limit, my[w].new)
+                        /\ \E d \in Present : ByBeginnings(Segment(oldest[d]), Segment(Retreat(my[w].new)))
 NeverAgain == \A w \in Workers : ~(pc[w] = "scan" /\ my[w].todo = {} /\ my[w].told)
 =============================================================================

@@ -23,8 +23,8 @@
 (* The lock of the database, syscaches, snapshots of pg_class, ALTER       *)
 (* DATABASE and crashes are datfrozenxid.tla's.                            *)
 (*                                                                         *)
-(* How to break it: MCcopied replaces Removable, Raised, ToScan, Waits and *)
-(* NextMulti; models.toml says what then fails.                            *)
+(* How to break it: MCcopied replaces Removable, SegmentPrecedes, Raised,  *)
+(* ToScan, Waits and NextMulti; models.toml says what then fails.          *)
 (***************************************************************************)
 EXTENDS Xid
 
@@ -94,7 +94,13 @@ EndScan(w) ==
     /\ UNCHANGED <<next, oldest, row, limit, segments>>
 
 (* TruncateMultiXact: the segment of the last id before the new limit stays*)
-Removable(x) == {s \in segments : Precedes(s * PerSegment + PerSegment - 1, Retreat(x)) /\ s # Segment(Retreat(x))}
+(* and so does one that lies behind no more than a part of it: the half of *)
+(* the ring ends within a segment (MultiXactOffsetPagePrecedes).           *)
+Behind(x, y) == SignedDifference(x, y) < 0
+SegmentPrecedes(s, t) ==
+    /\ Behind(s * PerSegment, t * PerSegment)
+    /\ Behind(s * PerSegment, t * PerSegment + PerSegment - 1)
+Removable(x) == {s \in segments : SegmentPrecedes(s, Segment(Retreat(x)))}
 Truncate(w) ==
     /\ pc[w] = "truncate"
     /\ Goto(w, "limit")
@@ -112,9 +118,11 @@ SetLimit(w) ==
     /\ UNCHANGED <<next, oldest, row, segments>>
 
 -----------------------------------------------------------------------------
-(* A MultiXactId is assigned: any table may get it. *)
+(* A MultiXactId is assigned: any table may get it.  None is assigned half *)
+(* a ring or more after the limit.                                         *)
 NextMulti == Advance(next)
 Assign ==
+    /\ Precedes(limit, Advance(NextMulti))
     /\ next' = NextMulti
     /\ segments' = segments \cup {Segment(NextMulti)}
     /\ UNCHANGED <<oldest, row, limit, pc, my>>
