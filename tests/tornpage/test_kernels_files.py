@@ -115,6 +115,23 @@ def test_records_of_another_store(open_store: Opener) -> None:
 
 
 @both
+@pytest.mark.parametrize("length", [1001, 1024, 1 << 20, (1 << 32) - 1])
+def test_a_head_that_is_right_but_for_its_length_ends_the_log(length: int, open_store: Opener) -> None:
+    """Behind the end of the log: all that it says of itself is true, but its length is garbage."""
+    shape = Shape(Protection.ATOMIC)
+    device = shape.device()
+    store = kernel(shape, device)
+    store.format()
+    store.change(0, 24, b"one")
+    store.flush()
+    log = device.current[int(File.LOG)]
+    last, end = RECORD.size, 2 * RECORD.size + 8
+    crc, _, lsn, *rest = RECORD.unpack_from(log, last)
+    RECORD.pack_into(log, end, crc, length, lsn + end - last, *rest)
+    assert outcome(shape, device, [contents(store, shape)], open_store) == lib.PGQ_OK
+
+
+@both
 def test_an_older_area_does_not_undo_newer_pages(open_store: Opener) -> None:
     shape = Shape(Protection.DOUBLE_WRITE)
     device = shape.device()
