@@ -17,6 +17,8 @@
 (*            <- in_place    two of them, one array write at a time        *)
 (*          TraceSnapbuild compares it with recordings of real servers     *)
 (*   known_assigned          KnownAssignedXids, with readers (on its own)  *)
+(*   standby, slot           how a standby begins, and a slot's positions    *)
+(*                           (each on its own)                             *)
 (*                                                                         *)
 (* What is modelled                                                        *)
 (*   START, BUILDING_SNAPSHOT, FULL_SNAPSHOT, CONSISTENT, next_phase_at;   *)
