@@ -16,7 +16,7 @@ DEFECTS = defects.load(TOP / defects.LIST)
 TOLD = [defect for defect in DEFECTS if not defect.none]
 
 # The goals, and how many stand there: the list may only get longer, and what is told apart may only get more.
-LEAST, LISTED, KILLED = 25, 62, 49
+LEAST, LISTED, KILLED = 25, 62, 50
 
 ENTRY: dict[str, Any] = {
     "commit": ["0123456789"],
