@@ -113,10 +113,14 @@ TypeOK ==
     /\ began \in [Readers -> 0..Images] /\ found \in [Readers -> {Nothing, Zeroes} \cup 0..Images]
     /\ exclusive \in BOOLEAN /\ shared \subseteq pins /\ pins \subseteq Processes
 
-(* Who has a pin has the page. *)
-PinnedStays == pins # {} => memory # Absent
+(* Who is at the page has a pin, and so the page. *)
+PinnedStays == pins = {p \in Processes : pc[p] # "idle"} /\ (pins # {} => memory # Absent)
 
-LocksExclude == exclusive => shared = {}
+(* Who has the lock has it alone, or with other readers; who has looked has it. *)
+LocksExclude ==
+    /\ shared = {r \in Readers : pc[r] = "locked"} /\ (exclusive <=> pc[Startup] = "locked")
+    /\ exclusive => shared = {}
+    /\ \A r \in Readers : found[r] # Nothing => r \in shared
 
 (* A query finds all rows that there were when it came to the page. *)
 RowsAreFound == \A r \in Readers : found[r] # Nothing => found[r] >= began[r]

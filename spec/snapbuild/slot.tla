@@ -157,6 +157,9 @@ Spec == Init /\ [][Next]_vars
 Proposal == [valid : Nat, to : Nat]
 TypeOK ==
     /\ running \subseteq 1..(next - 1)
+    /\ \A i \in 1..Len(wal) : wal[i].type = "commit" =>
+          wal[i].xid \notin running /\ \E j \in 1..i : wal[j] = [type |-> "change", xid |-> wal[i].xid]
+    /\ \A lsn \in DOMAIN files : files[lsn] \in 1..next
     /\ slot.restart \in 1..Len(wal) /\ wal[slot.restart].type = "running" /\ slot.restart \in DOMAIN files
     /\ slot.xmin \in 1..next /\ slot.confirmed \in 1..received /\ {slot.forRestart, slot.forXmin} \subseteq Proposal
     /\ read \in 0..received /\ received <= Len(wal)
