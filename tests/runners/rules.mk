@@ -68,3 +68,13 @@ mutants-all: kernels $(EXTRACTED) $(OBJECTS_WORLD) $(SETUP)/python.stamp ##deep 
 # What survivors.toml lists is not tried here.
 mutants-all-sample: kernels $(EXTRACTED) $(OBJECTS_WORLD) $(SETUP)/python.stamp ##keep of `make mutants-all` the first four changes of a row (20 s a stem)
 	@$(RUN_MUTANTS_ALL) --number 4 --trust
+
+# ---- anyone's kernel on trial ----------------------------------------------------------------------
+# KIND: which contract; without it, the kinds are listed. SRC: a C or C++ file. LIKE: a variant whose order it has. SEED: of the inputs.
+.PHONY: judge judge-template
+judge: $(if $(KIND),kernels kernels-asan $(EXTRACTED)) $(SETUP)/python.stamp ##people put a kernel of your own on trial: KIND=, SRC=their.c, FLAGS=, CC=; alone: the kinds (1 minute)
+	@$(PY) -m tests.runners.judge --kind '$(KIND)' --source '$(SRC)' --flags '$(FLAGS)' $(if $(filter command environment,$(origin CC)),--compiler '$(CC)') $(LIKE:%=--like %) $(SEED:%=--seed %) \
+	  --cflags '$(CFLAGS_KERNEL)' --cflags-asan '$(CFLAGS_ASAN)'
+
+judge-template: $(SETUP)/python.stamp ##people a C file to start from, for `make judge`: KIND= (1 s)
+	@$(PY) -m tests.runners.judge --kind '$(KIND)' --template

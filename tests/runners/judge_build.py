@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: PostgreSQL
+"""Builds a private binding with a candidate in a kind's table of variants."""
+
+import re
+import shlex
+import shutil
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.runners.judge_kinds import CALL, JudgeError, Kind
+from tools.kernels import kernel_sources
+
+FFI = "_pgquern.abi3.so"
+BINDING = Path("build/ffi-src/_pgquern.o")
+CPLUSPLUS = {".cc", ".cpp", ".cxx", ".C"}
+WATCH = Path("tests/judge")
+WRITABLE = re.compile(r"^\s*\d+ (\.(?:data|bss)(?!\.rel\.ro)[.\w]*)\s", re.MULTILINE)
+LOCAL_TO_A_THREAD = re.compile(r"^\s*\d+ \.t(?:data|bss)\S*\s+0*[1-9a-f]", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """Someone's source, and how it is compiled."""
+
+    kind: Kind
+    source: Path
+    folder: Path
+    compiler: str = "gcc"
+    flags: str = ""
+
+    @property
+    def is_cplusplus(self) -> bool:
+        return self.source.suffix in CPLUSPLUS
+
+    def command(self, cflags: Sequence[str]) -> list[str]:
+        """What compiles it. Its warnings are told, and are no errors."""
+        names = shlex.split(self.compiler)
+        kept = [flag for flag in cflags if flag not in ("-Werror", "-std=c11")]
+        if self.is_cplusplus:
+            return [re.sub(r"(?<![a-z])gcc", "g++", re.sub(r"clang(?!\+)", "clang++", names[0])), *names[1:], *kept]
+        return [*names, "-std=gnu11", *kept]
+
+
+def write_sources(candidate: Candidate) -> None:
+    """The table with one more row, what its function calls, and the declaration that the candidate is held to."""
+    kind, folder = candidate.kind, candidate.folder
+    (folder / "variants.c").write_text(kind.with_candidate())
+    (folder / "candidate.h").write_text(
+        f'#include "{kind.header}"\n#ifdef __cplusplus\nextern "C"\n#endif\n{kind.signature};\n'
+    )
+    (folder / "call.c").write_text(
+        f'#include "{kind.header}"\n#include "watch.h"\n{kind.signature};\n{kind.declaration(CALL)};\n'
+        f"{kind.declaration(CALL)}\n{{\n    pgq_judge_before();\n"
+        f"    {kind.result} answer = candidate({kind.names});\n    pgq_judge_after();\n    return answer;\n}}\n"
+    )
+
+
+def _run(command: Sequence[str | Path]) -> str:
+    run = subprocess.run([str(word) for word in command], capture_output=True, text=True, check=True)
+    return run.stdout + run.stderr
+
+
+def compile_candidate(candidate: Candidate, cflags: Sequence[str], target: Path) -> str:
+    """Compiles the candidate's file; its warnings. JudgeError: it does not compile, or has no function `candidate`."""
+    command = [
+        *candidate.command(cflags), f"-I{candidate.source.parent}", "-include", str(candidate.folder / "candidate.h"),
+        *shlex.split(candidate.flags), "-c", str(candidate.source), "-o", str(target),
+    ]  # fmt: skip
+    try:
+        warnings = _run(command)
+    except FileNotFoundError as error:
+        raise JudgeError(f"There is no compiler {command[0]!r}: install it, or name another with CC=.") from error
+    except subprocess.CalledProcessError as error:
+        raise JudgeError(
+            f"{candidate.source} does not compile; correct what the compiler says, or add flags with FLAGS=:\n"
+            f"{(error.stdout + error.stderr).strip()}"
+        ) from error
+    defined = re.findall(r"^[0-9a-f]+ [TtWi] (\w+)$", _run(["nm", "--defined-only", target]), re.MULTILINE)
+    if "candidate" not in defined:
+        raise JudgeError(
+            f"{candidate.source} has no function named candidate; it must define: {candidate.kind.signature}"
+        )
+    return warnings
+
+
+def set_statics_apart(target: Path) -> None:
+    """Gives the candidate's writable sections names of their own, by which tests/judge/watch.c finds them."""
+    for section in sorted(set(WRITABLE.findall(_run(["objdump", "-h", target])))):
+        name, kinds = ("judge_bss", "alloc") if section.startswith(".bss") else (
+            "judge_data", "alloc,load,data,contents"
+        )  # fmt: skip
+        _run(["objcopy", "--rename-section", f"{section}={name},{kinds}", target])
+
+
+def has_memory_of_threads(target: Path) -> bool:
+    return LOCAL_TO_A_THREAD.search(_run(["objdump", "-h", target])) is not None
+
+
+def imports(target: Path) -> list[str]:
+    """What the candidate calls, and does not define."""
+    return re.findall(r"^\s+U (\w+)", _run(["nm", "-u", target]), re.MULTILINE)
+
+
+def link(candidate: Candidate, cflags: Sequence[str], objects: Path, target: Path, watched: bool) -> str:
+    """Builds the binding into the folder `target`; the compiler's warnings of the candidate. JudgeError.
+
+    objects: of the ordinary build with the same flags. watched: the candidate's statics lie apart.
+    """
+    shutil.rmtree(target, ignore_errors=True)
+    target.mkdir(parents=True)
+    mine = target / "candidate.o"
+    warnings = compile_candidate(candidate, cflags, mine)
+    if watched:
+        set_statics_apart(mine)
+    own = [mine]
+    for source in (candidate.folder / "variants.c", candidate.folder / "call.c", WATCH / "watch.c"):
+        own.append(target / f"{source.stem}.o")
+        _run(["gcc", f"-I{WATCH}", *cflags, "-c", source, "-o", own[-1]])
+    names = (source.relative_to("csrc") for source in kernel_sources())
+    theirs = [objects / name.with_suffix(".o") for name in names if Path("csrc", name) != candidate.kind.table()]
+    sanitizers = [flag for flag in cflags if flag.startswith("-fsanitize=")]
+    linker = ["g++" if candidate.is_cplusplus else "gcc", "-shared", *sanitizers]
+    flags = shlex.split(candidate.flags)
+    try:
+        # Python's symbols are found at run time; all others must be there now.
+        _run([*linker, *theirs, *own, *flags, "-Wl,-z,defs" if not sanitizers else "-Wl,-z,lazy", "-o", target / FFI])
+        _run([*linker, BINDING, *theirs, *own, *flags, "-o", target / FFI])
+    except subprocess.CalledProcessError as error:
+        raise JudgeError(
+            f"{candidate.source} does not link; define or rename what the linker says:\n{error.stderr.strip()}"
+        ) from error
+    return warnings

@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: PostgreSQL
+"""The process in which a candidate runs: the row's own tests, of which those with the candidate are chosen.
+
+python -m tests.runners.judge_child DESCRIPTOR ORDER
+
+ORDER is an Order as JSON. What came out is written to the descriptor as JSON, if the process lives to do it.
+"""
+
+import ctypes
+import json
+import os
+import resource
+import sys
+import time
+from collections.abc import Generator
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import settings
+
+SEEN = ("calls", "slept", "threads", "files", "children", "statics", "blind")
+"""What tests/judge/watch.c counts, in its order."""
+NAME = "candidate"
+TEST_CPU = 60
+"""CPU seconds of a single test. The slowest with a kernel of ours takes five of a slow CPU."""
+MEMORY = 16 << 30
+DESCRIPTORS = 256
+FILE_SIZE = 1 << 30
+OPTIONS = ("-x", "-q", "--no-header", "--disable-warnings", "--capture=sys", "-p", "no:cacheprovider")
+
+
+@dataclass(frozen=True)
+class Order:
+    """What the process is to do."""
+
+    files: list[str]
+    loops: list[str]
+    """Tests without a variant in their name, which loop over all."""
+    paths: str
+    """Where the binding is."""
+    current: str
+    """The file that holds the name of the test that runs."""
+    seed: int | None = None
+    """Of Hypothesis, for other inputs than the usual ones; the tests then run in the opposite order."""
+    limits_memory: bool = True
+
+
+@dataclass
+class Told:
+    """What came out."""
+
+    code: int = 0
+    """pytest's exit code."""
+    node: str = ""
+    """The test that failed."""
+    text: str = ""
+    """What pytest says of it."""
+    calls: dict[str, int] = field(default_factory=dict)
+    """Of the candidate, by test."""
+    skipped: int = 0
+    seen: dict[str, int] = field(default_factory=dict)
+
+
+def seen() -> dict[str, int]:
+    """What the watch has counted so far."""
+    binding = ctypes.CDLL(sys.modules["_pgquern"].__file__)
+    return dict(zip(SEEN, (ctypes.c_ulong * len(SEEN)).in_dll(binding, "pgq_judge_seen"), strict=True))
+
+
+class Plugin:
+    """Chooses the tests and keeps what they say."""
+
+    def __init__(self, order: Order) -> None:
+        self.order = order
+        self.told = Told()
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_configure(self) -> None:
+        chosen = settings(database=None, report_multiple_bugs=False, derandomize=self.order.seed is None)
+        settings.register_profile("judge", chosen)
+        settings.load_profile("judge")
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        items[:] = [item for item in items if self.concerns(item)]
+        if self.order.seed is not None:
+            items.reverse()
+
+    def concerns(self, item: pytest.Item) -> bool:
+        """Whether a test has the candidate as a parameter, or loops over all variants."""
+        given = getattr(getattr(item, "callspec", None), "params", {})
+        return NAME in map(str, given.values()) or any(
+            item.nodeid == node or item.nodeid.startswith((f"{node}[", f"{node}::")) for node in self.order.loops
+        )
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, object, object]:
+        Path(self.order.current).write_text(item.nodeid)
+        limit = int(time.process_time()) + TEST_CPU
+        resource.setrlimit(resource.RLIMIT_CPU, (limit, resource.RLIM_INFINITY))
+        before = seen()["calls"]
+        ended = yield
+        self.told.calls[item.nodeid] = seen()["calls"] - before
+        return ended
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        self.told.skipped += report.skipped
+        if report.failed and not self.told.node:
+            self.told.node, self.told.text = report.nodeid, report.longreprtext
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        if report.failed and not self.told.node:
+            self.told.node, self.told.text = report.nodeid, report.longreprtext
+
+
+def main(descriptor: int, order: Order) -> None:
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_NOFILE, (DESCRIPTORS, DESCRIPTORS))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (FILE_SIZE, FILE_SIZE))
+    if order.limits_memory:
+        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    plugin = Plugin(order)
+    seed = [] if order.seed is None else [f"--hypothesis-seed={order.seed}"]
+    plugin.told.code = int(pytest.main([*OPTIONS, *seed, "-o", f"pythonpath={order.paths}", *order.files], [plugin]))
+    plugin.told.seen = seen() if "_pgquern" in sys.modules else {}
+    with os.fdopen(descriptor, "w") as out:
+        json.dump(asdict(plugin.told), out)
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]), Order(**json.loads(sys.argv[2])))
