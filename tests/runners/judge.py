@@ -160,6 +160,8 @@ def run(trial: Trial, name: str, *, profile: str, seed: int | None = None, asan:
         sorted(files), list(kind.loops), f". csrc/ffi {folder}", str(current), seed, limits_memory=not asan
     )
     variables = {name: value for name, value in os.environ.items() if not name.startswith("PGQUERN_")}
+    # What calls the dispatched function calls the candidate, too.
+    variables |= {"PGQUERN_VARIANT": f"{kind.name}=candidate"}
     variables |= {"PGQUERN_PROFILE": profile, "TMPDIR": str(own.resolve()), "OPENBLAS_NUM_THREADS": "1"}
     variables["PYTHONPATH"] = f".:csrc/ffi:{folder}"
     if asan:
