@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: PostgreSQL
 """Puts a candidate kernel on trial: make judge KIND=kind SRC=their.c [FLAGS=] [CC=] [LIKE=] [SEED=]
 
-The file defines one function named `candidate`, of the kind's signature. It is compiled, and linked with the kernels into
-a binding of its own, where it is one more variant of its kind: so the row's own tests run against it, in processes of
-their own with limits, first as they are, then under ASan and UBSan, then with other inputs in the opposite order while
+The file defines one function named `candidate`, of the kind's signature. It is compiled, and linked with the kernels
+into a binding of its own, where it is one more variant of its kind: so the row's own tests run against it, in processes
+of their own with limits, first as they are, then under ASan and UBSan, then with other inputs in the opposite order while
 each call is watched (tests/judge/watch.c): sleep, threads, descriptors, children, and static memory that changes.
 
 Exit code: 0 PASS; 1 FAIL; 2 nothing was judged, and a sentence says what to do; 3 UNDECIDED. Speed is not measured.
 Of `make judge` the exit code is 2 whenever it is not 0: that is make's own.
 """
 
+import contextlib
 import json
 import os
 import random
@@ -45,7 +46,11 @@ ASAN = {
     "ASAN_OPTIONS": "detect_leaks=1:leak_check_at_exit=0:allocator_may_return_null=1:detect_stack_use_after_return=0",
     "PYTHONMALLOC": "malloc",
 }
-SANITIZER = re.compile(r"^(?:SUMMARY: (?P<asan>AddressSanitizer: .*)|.*?(?P<ubsan>\S+: runtime error: .*))$", re.MULTILINE)
+EXAMPLE = re.compile(r"\s*(Falsifying example|Failing test case): ")
+"""How Hypothesis announces the smallest input: its versions differ."""
+SANITIZER = re.compile(
+    r"^(?:SUMMARY: (?P<asan>AddressSanitizer: .*)|.*?(?P<ubsan>\S+: runtime error: .*))$", re.MULTILINE
+)
 NEVER = {
     "threads": "it starts or ends threads",
     "files": "it opens files and leaves them open, or closes others'",
@@ -89,21 +94,22 @@ class Trial:
 def example(text: str) -> str:
     """Hypothesis' falsifying example in what pytest says of a failure; empty if there is none."""
     lines = [re.sub(r"^E {3}", "", line) for line in text.splitlines() if line.startswith("E")]
-    start = next((i for i, line in enumerate(lines) if "Falsifying example:" in line), None)
+    start = next((i for i, line in enumerate(lines) if EXAMPLE.match(line)), None)
     if start is None:
         return ""
     found = []
     for line in lines[start:]:
         found.append(line.rstrip())
-        if line.strip() == ")" or line.rstrip().endswith(")") and len(found) == 1:
+        if line.strip() == ")" or (line.rstrip().endswith(")") and len(found) == 1):
             break
-    return "\n".join(found).replace("Falsifying example: ", "").strip()
+    return EXAMPLE.sub("", "\n".join(found)).strip()
 
 
 def message(text: str) -> str:
-    """The first line of an assertion in what pytest says of a failure."""
+    """What an assertion says, and what it compares, in what pytest says of a failure."""
     lines = [line[1:].strip() for line in text.splitlines() if line.startswith("E")]
-    return next((line for line in lines if line and not line.startswith(("+", "|"))), text.strip().rpartition("\n")[2])
+    compared = lines[1:2] if len(lines) > 1 and lines[1].startswith("assert ") else []
+    return "; ".join(lines[:1] + compared) or text.strip().rpartition("\n")[2]
 
 
 def of_process(code: int, asleep: bool, test: str, log: str) -> Verdict | None:
@@ -118,7 +124,9 @@ def of_process(code: int, asleep: bool, test: str, log: str) -> Verdict | None:
     if -code == signal.SIGXCPU:
         return Verdict("FAIL", f"it comes to no end {where}", test)
     if code < 0:
-        return Verdict("FAIL", f"it crashes with {signal.Signals(-code).name} {where}: an access beyond a buffer?", test)
+        return Verdict(
+            "FAIL", f"it crashes with {signal.Signals(-code).name} {where}: an access beyond a buffer?", test
+        )
     return Verdict("FAIL", f"it ends the process, with {code}, {where}", test) if test else None
 
 
@@ -148,17 +156,21 @@ def of_watch(seen: dict[str, int]) -> Verdict | None:
     return None
 
 
-def run(trial: Trial, name: str, *, profile: str, seed: int | None = None, asan: bool = False) -> tuple[Verdict | None, str]:
+def run(
+    trial: Trial, name: str, *, profile: str, seed: int | None = None, asan: bool = False
+) -> tuple[Verdict | None, str]:
     """Runs the row's tests against a binding: the verdict, if there is one already, and what to say of the run."""
     kind, folder = trial.candidate.kind, trial.candidate.folder / name
     current, log, own = folder / "current", folder / "log", folder / "tmp"
     own.mkdir(exist_ok=True)
     current.write_text("")
     at = Path("tests", kind.stem)
-    files = {*map(str, at.glob("test_kernels*.py")), str(at / "test_extracted.py"), *(n.split("::")[0] for n in kind.loops)}
-    order = Order(
-        sorted(files), list(kind.loops), f". csrc/ffi {folder}", str(current), seed, limits_memory=not asan
-    )
+    files = {
+        *map(str, at.glob("test_kernels*.py")),
+        str(at / "test_extracted.py"),
+        *(n.split("::")[0] for n in kind.loops),
+    }
+    order = Order(sorted(files), list(kind.loops), f". csrc/ffi {folder}", str(current), seed, limits_memory=not asan)
     variables = {name: value for name, value in os.environ.items() if not name.startswith("PGQUERN_")}
     # What calls the dispatched function calls the candidate, too.
     variables |= {"PGQUERN_VARIANT": f"{kind.name}=candidate"}
@@ -182,10 +194,8 @@ def run(trial: Trial, name: str, *, profile: str, seed: int | None = None, asan:
         code = process.wait()
     finally:
         # What the candidate has left behind is of the same group.
-        try:
+        with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
     with os.fdopen(os.dup(receiver)) as told_by:
         text = told_by.read()
     report.close()
@@ -197,6 +207,7 @@ def run(trial: Trial, name: str, *, profile: str, seed: int | None = None, asan:
         return verdict, ""
     told = json.loads(text)
     (folder / "told.json").write_text(text)
+    (folder / "failure.txt").write_text(told["text"])
     return of_report(told, said), f"{len(told['calls'])} tests, {told['seen']['calls']:,} calls"
 
 

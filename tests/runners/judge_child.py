@@ -15,7 +15,6 @@ import time
 from collections.abc import Generator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -85,6 +84,8 @@ class Plugin:
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
         items[:] = [item for item in items if self.concerns(item)]
+        # First those that find the smallest input with which the candidate fails; last those of random ones.
+        items.sort(key=lambda item: (not hasattr(getattr(item, "obj", None), "hypothesis"), "extracted" in item.nodeid))
         if self.order.seed is not None:
             items.reverse()
 

@@ -1,0 +1,193 @@
+# SPDX-License-Identifier: PostgreSQL
+"""The judge of candidates: each listed candidate gets its verdict, and a wrong use is told in a sentence."""
+
+import json
+import re
+import signal
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from tests.runners import judge
+from tests.runners.judge_kinds import Kind, kind_of, kinds
+from tools.rows import with_cell
+
+PLACES = [Path("tests", stem) for stem in with_cell("tests/{stem}/judge.toml")]
+CANDIDATES = [
+    pytest.param(place / "judge" / entry["file"], entry["verdict"], entry["why"], id=entry["file"])
+    for place in PLACES
+    for entry in tomllib.loads((place / "judge.toml").read_text()).get("candidates", [])
+]
+KINDS = kinds()
+FIRST = next(iter(KINDS))
+
+
+def run(*words: str) -> subprocess.CompletedProcess[str]:
+    command = ["make", "-s", "judge", *words]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def program(*words: str) -> subprocess.CompletedProcess[str]:
+    """The program alone, for its exit code; nothing is compiled as long as the use is wrong."""
+    command = [sys.executable, "-m", "tests.runners.judge", *words]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize(("source", "verdict", "why"), CANDIDATES)
+def test_each_candidate_gets_its_verdict(source: Path, verdict: str, why: str) -> None:
+    told = run(f"KIND={source.parent.name}", f"SRC={source}", "SEED=1")
+    assert f"{verdict} " in told.stdout, told.stdout + told.stderr
+    found = json.loads(Path("build/judge", f"{source.stem}.json").read_text())
+    assert found["verdict"]["word"] == verdict
+    assert why in found["verdict"]["why"] + found["verdict"]["test"]
+    assert (told.returncode == 0) == (verdict == "PASS")
+
+
+def test_every_candidate_is_listed() -> None:
+    there = {path for place in PLACES for path in place.glob("judge/*/*")}
+    assert there == {param.values[0] for param in CANDIDATES}
+
+
+@pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS.keys())
+def test_a_template_holds_the_contract_and_the_signature(kind: Kind) -> None:
+    text, header = kind.template(), (Path("csrc") / kind.header).read_text()
+    assert kind.signature in text
+    assert kind.names.count(",") == kind.arguments.count(",")
+    contract = text.partition("The contract")[2].partition("*/")[0].splitlines()[2:]
+    assert len(contract) >= 4
+    assert all(line.strip() in header for line in contract)
+
+
+@pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS.keys())
+def test_the_table_gets_one_more_row(kind: Kind) -> None:
+    before, after = kind.table().read_text(), kind.with_candidate()
+    added = [line for line in after.splitlines() if line not in before.splitlines()]
+    assert len(after.splitlines()) == len(before.splitlines()) + 2
+    assert any('{"candidate", "on trial", ' in line for line in added)
+
+
+@pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS.keys())
+def test_the_tests_that_loop_are_there(kind: Kind) -> None:
+    for node in kind.loops:
+        file, _, test = node.partition("::")
+        assert re.search(rf"^(def {test}\(|{test} = )", Path(file).read_text(), re.MULTILINE), node
+
+
+def test_without_a_kind_all_are_listed() -> None:
+    told = program()
+    assert told.returncode == 0
+    assert all(kind.signature in told.stdout for kind in KINDS.values())
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["--kind", "nothing"], f"There is no kind 'nothing' to judge: choose one of {', '.join(sorted(KINDS))}."),
+        (["--kind", FIRST], "name the candidate with SRC="),
+        (["--kind", FIRST, "--source", "no/such.c"], "There is no file 'no/such.c'"),
+        (["--kind", FIRST, "--like", "nothing", "--source", "x.c"], "There is no variant 'nothing' of this kind"),
+    ],
+)
+def test_a_wrong_use_is_told_in_a_sentence(words: list[str], says: str) -> None:
+    told = program(*words)
+    assert told.returncode == 2
+    assert says in told.stderr
+    assert "Traceback" not in told.stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("int candidate(void) { return 0; }\n", "does not compile; correct what the compiler says"),
+        ("int other(void) { return 0; }\n", "has no function named candidate; it must define: "),
+        ("{signature} {{ return pgq_no_such_thing({names}); }}\n", "does not link"),
+    ],
+)
+def test_a_source_that_is_no_candidate_is_told_in_a_sentence(tmp_path: Path, text: str, says: str) -> None:
+    kind = KINDS[FIRST]
+    declared = f"{kind.declaration('pgq_no_such_thing')};\n"
+    source = tmp_path / "unfit.c"
+    source.write_text(declared + text.format(signature=kind.signature, names=kind.names) if "{sig" in text else text)
+    told = run(f"KIND={FIRST}", f"SRC={source}")
+    assert told.returncode == 2
+    assert says in told.stderr
+    assert "Traceback" not in told.stderr
+
+
+REPORT = """\
+    def test_it(array):
+>       assert candidate(array)
+E       AssertionError: expected 3, got 4
+E       assert 3 == 4
+E        +  where 3 = f()
+E       Falsifying example: test_it(
+E           array=[7,
+E            8],
+E       )
+E       Explanation:
+
+tests/x.py:3: AssertionError
+"""
+
+
+def test_message_and_smallest_input_are_read_off_the_report() -> None:
+    assert judge.message(REPORT) == "AssertionError: expected 3, got 4; assert 3 == 4"
+    assert judge.example(REPORT) == "test_it(\n    array=[7,\n     8],\n)"
+    newer = REPORT.replace("Falsifying example", "Failing test case")
+    assert judge.example(newer) == judge.example(REPORT)
+    assert judge.example("E   assert 1 == 2\n") == ""
+    assert judge.message("no marks\nlast line") == "last line"
+
+
+@pytest.mark.parametrize(
+    ("code", "asleep", "log", "says"),
+    [
+        (-signal.SIGSEGV, False, "", "it crashes with SIGSEGV in t"),
+        (-signal.SIGXCPU, False, "", "it comes to no end in t"),
+        (-signal.SIGKILL, True, "", "it waits for ever in t"),
+        (judge.SLEEPER, False, "", "it sleeps"),
+        (0, False, "", "it ends the process, with 0, in t"),
+        (1, False, "SUMMARY: AddressSanitizer: heap-buffer-overflow x.c:3 in f\n", "heap-buffer-overflow x.c:3"),
+        (1, False, "x.c:3:5: runtime error: shift exponent 32\n", "x.c:3:5: runtime error: shift"),
+    ],
+)
+def test_how_a_process_ended_gives_the_verdict(code: int, asleep: bool, log: str, says: str) -> None:
+    found = judge.of_process(code, asleep, "t", log)
+    assert found is not None
+    assert found.word == "FAIL"
+    assert says in found.why
+
+
+SEEN = {"calls": 1000, "slept": 0, "threads": 0, "files": 0, "children": 0, "statics": 0, "blind": 0}
+
+
+@pytest.mark.parametrize(
+    ("changed", "word"),
+    [
+        ({}, ""),
+        ({"slept": 2}, ""),
+        ({"slept": 9}, ""),
+        ({"slept": 10}, "FAIL"),
+        ({"threads": 1}, "FAIL"),
+        ({"files": 1}, "FAIL"),
+        ({"children": 1}, "FAIL"),
+        ({"statics": 1}, "FAIL"),
+        ({"calls": 0}, "UNDECIDED"),
+        ({"blind": 1}, "UNDECIDED"),
+    ],
+)
+def test_what_the_watch_saw_gives_the_verdict(changed: dict[str, int], word: str) -> None:
+    found = judge.of_watch(SEEN | changed)
+    assert (found.word if found else "") == word
+
+
+@pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS.keys())
+def test_the_row_that_a_candidate_stands_beside_may_be_chosen(kind: Kind) -> None:
+    table = kind.table().read_text().partition(f"pgq_{kind.name}_variants[] = {{")[2]
+    first = re.findall(r'{"(\w+)"', table)[0]
+    other = kind_of(kind.name, first)
+    assert other.row.startswith(f'"{first}", ')
+    assert other.variant != kind.variant
