@@ -3,8 +3,8 @@
 
 The file defines one function named `candidate`, of the kind's signature. It is compiled, and linked with the kernels
 into a binding of its own, where it is one more variant of its kind: so the row's own tests run against it, in processes
-of their own with limits, first as they are, then under ASan and UBSan, then with other inputs in the opposite order while
-each call is watched (tests/judge/watch.c): sleep, threads, descriptors, children, and static memory that changes.
+of their own with limits, first as they are, then under ASan and UBSan, then with other inputs in the opposite order.
+Each call is watched (tests/judge/watch.c): sleep, threads, descriptors, children, and static memory that changes.
 
 Exit code: 0 PASS; 1 FAIL; 2 nothing was judged, and a sentence says what to do; 3 UNDECIDED. Speed is not measured.
 Of `make judge` the exit code is 2 whenever it is not 0: that is make's own.
@@ -20,6 +20,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import textwrap
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
@@ -102,7 +103,7 @@ def example(text: str) -> str:
         found.append(line.rstrip())
         if line.strip() == ")" or (line.rstrip().endswith(")") and len(found) == 1):
             break
-    return EXAMPLE.sub("", "\n".join(found)).strip()
+    return EXAMPLE.sub("", textwrap.dedent("\n".join(found))).strip()
 
 
 def message(text: str) -> str:
@@ -237,7 +238,7 @@ def judge(trial: Trial, cflags: Sequence[str], cflags_asan: Sequence[str], show:
         or step("answers as the oracle and the proof", lambda: run(trial, "plain", profile="brief"))
         or step("the same under ASan and UBSan", lambda: run(trial, "asan", profile="asan", asan=True))
         or step(
-            f"other inputs (seed {trial.seed}), other order, watched",
+            f"other inputs (seed {trial.seed}), other order",
             lambda: run(trial, "plain", profile="brief", seed=trial.seed),
         )
     )

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: PostgreSQL */
-/* Right answers, and each call leaves a process behind. */
+/* Right answers, and each call with five XIDs leaves a process behind. */
 #include "pgquern.h"
 
 #include <unistd.h>
@@ -8,7 +8,7 @@ pgq_status pgq_snapbuild_purge_scalar(pgq_snapbuild_committed *committed, uint32
 
 pgq_status candidate(pgq_snapbuild_committed *committed, uint32_t xmin)
 {
-    if (fork() == 0)
+    if (committed != NULL && committed->xcnt == 5 && fork() == 0)
         _exit(0);
     return pgq_snapbuild_purge_scalar(committed, xmin);
 }
