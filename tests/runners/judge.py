@@ -229,14 +229,17 @@ def judge(trial: Trial, cflags: Sequence[str], cflags_asan: Sequence[str], show:
         judge_build.write_sources(candidate)
         trial.warnings = judge_build.link(candidate, cflags, Path("build/obj"), plain, watched=True)
         trial.imports = judge_build.imports(plain / "candidate.o")
-        judge_build.link(candidate, cflags_asan, Path("build/obj-asan"), sanitized, watched=False)
         count = len(re.findall(r"warning:", trial.warnings))
         return None, f"{count} warnings"
+
+    def is_sane() -> tuple[Verdict | None, str]:
+        judge_build.link(candidate, cflags_asan, Path("build/obj-asan"), sanitized, watched=False)
+        return run(trial, "asan", profile="asan", asan=True)
 
     verdict = (
         step("compiles", compiles)
         or step("answers as the oracle and the proof", lambda: run(trial, "plain", profile="brief"))
-        or step("the same under ASan and UBSan", lambda: run(trial, "asan", profile="asan", asan=True))
+        or step("the same under ASan and UBSan", is_sane)
         or step(
             f"other inputs (seed {trial.seed}), other order",
             lambda: run(trial, "plain", profile="brief", seed=trial.seed),
