@@ -219,7 +219,7 @@ def judge(trial: Trial, cflags: Sequence[str], cflags_asan: Sequence[str], show:
 
     def step(name: str, work: Callable[[], tuple[Verdict | None, str]]) -> Verdict | None:
         start = time.monotonic()
-        with console().status(f"{name} …"):
+        with console().status(name):
             verdict, says = work()
         trial.steps.append(Step(name, verdict.word if verdict else says, round(time.monotonic() - start, 1)))
         show(trial.steps[-1])
@@ -286,7 +286,7 @@ def tell(verdict: Verdict) -> None:
 
 
 def list_kinds() -> None:
-    print("make judge KIND=kind SRC=their.c [FLAGS=…] [CC=…] puts a kernel on trial. The kinds, and what to define:\n")
+    print("make judge KIND=kind SRC=their.c [FLAGS=] [CC=] puts a kernel on trial. The kinds, and what to define:\n")
     for name, kind in sorted(kinds().items()):
         print(f"  {name}\n    {kind.signature}")
     print("\nmake judge-template KIND=kind prints a file to start from, which passes.")
