@@ -41,6 +41,8 @@ EXCEPTIONS = {
     "tests/test_model_runner.py": "spec",
     "tests/test_bench_goals.py": "bench",
     "tests/test_report.py": "bench",
+    "tests/runners/judge_speed.py": "bench",
+    "tests/test_judge.py": "bench",
     "tests/*/test_bench_*.py": "bench",
     "tests/test_proof_audit.py": "proofs",
     "tests/test_proof_changes.py": "proofs",

@@ -11,7 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.runners import judge
+from bench import goals
+from bench.goals import Goals, Roles
+from tests.runners import judge, judge_speed
 from tests.runners.judge_kinds import Kind, kind_of, kinds
 from tools.rows import with_cell
 
@@ -38,7 +40,7 @@ def program(*words: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.mark.parametrize(("source", "verdict", "why"), CANDIDATES)
 def test_each_candidate_gets_its_verdict(source: Path, verdict: str, why: str) -> None:
-    told = run(f"KIND={source.parent.name}", f"SRC={source}", "SEED=1")
+    told = run(f"KIND={source.parent.name}", f"SRC={source}", "SEED=1", "SPEED=no")
     assert f"{verdict} " in told.stdout, told.stdout + told.stderr
     found = json.loads(Path("build/judge", f"{source.stem}.json").read_text())
     assert found["verdict"]["word"] == verdict
@@ -191,3 +193,51 @@ def test_the_row_that_a_candidate_stands_beside_may_be_chosen(kind: Kind) -> Non
     other = kind_of(kind.name, first)
     assert other.row.startswith(f'"{first}", ')
     assert other.variant != kind.variant
+
+
+def place(upstream: float, mine: float, **config: str) -> judge_speed.Place:
+    """Where a candidate of so many ns stands."""
+    table = Goals(quick=[], roles=[Roles(upstream=["old", "older"], ours=["slow", "fast", "absent"])])
+    times = {"old": upstream, "older": 2 * upstream, "slow": 9.0, "fast": 4.0, "candidate": mine}
+    return judge_speed.place(config, {variant: [ns] * judge_speed.ROUNDS for variant, ns in times.items()}, table)
+
+
+def test_a_candidate_stands_beside_the_faster_upstream_and_the_best_of_ours() -> None:
+    found = place(6.0, 2.0, n="10")
+    assert (found.upstream, found.best, found.ns) == ("old", "fast", 6.0)
+    assert (found.to_upstream.median, found.to_best.median, found.slower) == (3.0, 2.0, False)
+    assert found.as_dict()["to_upstream"]["samples"] == judge_speed.ROUNDS
+
+
+@pytest.mark.parametrize(("mine", "slower"), [(6.0, False), (6.2, False), (6.5, True)])
+def test_slower_is_more_than_a_kernel_differs_from_itself(mine: float, slower: bool) -> None:
+    assert place(6.0, mine).slower == slower
+
+
+def test_one_interval_that_reaches_even_is_not_slower() -> None:
+    found = goals.paired_ratio([6.0] * 7, [8.0, 8.0, 8.0, 8.0, 6.0, 6.0, 6.0])
+    assert not judge_speed.Place({}, "old", 6.0, found, "fast", found).slower
+
+
+def test_where_it_is_slower_is_told() -> None:
+    fast, slow, slowest = place(6.0, 2.0, n="10"), place(6.0, 12.0, n="100"), place(6.0, 24.0, n="1000")
+    assert judge_speed.says([fast, slow]).startswith(
+        "slower than upstream in 1 of 2 configurations (n=100 most of all)"
+    )
+    assert "in 2 of 3 configurations (n=1000 most of all)" in judge_speed.says([slow, slowest, fast])
+    assert (
+        judge_speed.says([fast]) == "3.00 to 3.00 times as fast as upstream, 2.00 to 2.00 as ours, in 1 configurations"
+    )
+
+
+def test_speed_is_measured_where_the_table_of_the_row_says(tmp_path: Path) -> None:
+    """The kind with the fewest configurations: each has upstream, ours and the candidate. No ratio is judged here."""
+    kind = next(kind for name, kind in KINDS.items() if name.endswith("need_update"))
+    (tmp_path / "mine.c").write_text(kind.template())
+    told = run(f"KIND={kind.name}", f"SRC={tmp_path / 'mine.c'}", "SEED=1")
+    found = json.loads(Path("build/judge/mine.json").read_text())
+    assert found["verdict"]["word"] in ("PASS", "SLOWER"), told.stdout + told.stderr
+    (only,) = found["speed"]
+    assert only["config"]["kind"] == "need_update"
+    assert only["to_upstream"]["samples"] == judge_speed.ROUNDS
+    assert f"{only['to_upstream']['median']:.2f} to " in found["verdict"]["why"]

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: PostgreSQL
-"""Puts a candidate kernel on trial: make judge KIND=kind SRC=their.c [FLAGS=] [CC=] [LIKE=] [SEED=]
+"""Puts a candidate kernel on trial: make judge KIND=kind SRC=their.c [FLAGS=] [CC=] [LIKE=] [SEED=] [SPEED=no]
 
 The file defines one function named `candidate`, of the kind's signature. It is compiled, and linked with the kernels
 into a binding of its own, where it is one more variant of its kind: so the row's own tests run against it, in processes
 of their own with limits, first as they are, then under ASan and UBSan, then with other inputs in the opposite order.
 Each call is watched (tests/judge/watch.c): sleep, threads, descriptors, children, and static memory that changes.
 
-Exit code: 0 PASS; 1 FAIL; 2 nothing was judged, and a sentence says what to do; 3 UNDECIDED. Speed is not measured.
+Last comes its speed beside upstream and ours, unless SPEED=no.
+
+Exit code: 0 PASS; 1 FAIL; 2 nothing was judged, and a sentence says what to do; 3 UNDECIDED; 4 SLOWER than upstream.
 Of `make judge` the exit code is 2 whenever it is not 0: that is make's own.
 """
 
@@ -30,19 +32,21 @@ from typing import Any
 
 import click
 
-from tests.runners import judge_build, nodes
+from tests.runners import judge_build, judge_speed, nodes
 from tests.runners.judge_build import Candidate
 from tests.runners.judge_child import Order
 from tests.runners.judge_kinds import JudgeError, kind_of, kinds
+from tests.runners.judge_speed import Place
 from tools import environment
 from tools.progress import console
 
 ROOT = Path("build/judge")
 SLEEPER = 86
 """The exit code by which tests/judge/watch.c ends a process whose candidate sleeps again and again."""
-CODES = {"PASS": 0, "FAIL": 1, "UNDECIDED": 3}
-COLOURS = {"PASS": "green", "FAIL": "red", "UNDECIDED": "yellow"}
-NOT_DONE = "speed was not measured"
+CODES = {"PASS": 0, "FAIL": 1, "UNDECIDED": 3, "SLOWER": 4}
+COLOURS = {"PASS": "green", "FAIL": "red", "UNDECIDED": "yellow", "SLOWER": "yellow"}
+RIGHT = "it answers as the oracle does, within its buffers"
+NOT_DONE = "its speed was not measured"
 ASAN = {
     "ASAN_OPTIONS": "detect_leaks=1:leak_check_at_exit=0:allocator_may_return_null=1:detect_stack_use_after_return=0",
     "PYTHONMALLOC": "malloc",
@@ -90,6 +94,8 @@ class Trial:
     steps: list[Step] = field(default_factory=list)
     warnings: str = ""
     imports: list[str] = field(default_factory=list)
+    places: list[Place] = field(default_factory=list)
+    """Where it stands in each configuration of the benchmark; empty if its speed was not measured."""
 
 
 def example(text: str) -> str:
@@ -212,7 +218,9 @@ def run(
     return of_report(told, said), f"{len(told['calls'])} tests, {told['seen']['calls']:,} calls"
 
 
-def judge(trial: Trial, cflags: Sequence[str], cflags_asan: Sequence[str], show: Callable[[Step], None]) -> Verdict:
+def judge(
+    trial: Trial, cflags: Sequence[str], cflags_asan: Sequence[str], show: Callable[[Step], None], *, speed: bool
+) -> Verdict:
     """The trial, step by step; it ends with the first one that fails. JudgeError: nothing was judged."""
     candidate = trial.candidate
     plain, sanitized = candidate.folder / "plain", candidate.folder / "asan"
@@ -249,7 +257,20 @@ def judge(trial: Trial, cflags: Sequence[str], cflags_asan: Sequence[str], show:
         return verdict
     if judge_build.has_memory_of_threads(plain / "candidate.o"):
         return Verdict("UNDECIDED", "it has thread-local memory, in which it could keep state unseen; do without")
-    return Verdict("PASS", f"it answers as the oracle does, within its buffers; {NOT_DONE}")
+    if not speed or not candidate.kind.bench:
+        return Verdict("PASS", f"{RIGHT}; {NOT_DONE}")
+
+    def races() -> tuple[Verdict | None, str]:
+        try:
+            trial.places = judge_speed.stand(candidate, judge_speed.build(candidate, cflags))
+        except click.ClickException as error:
+            return Verdict("FAIL", f"it does not get through the benchmark: {error.message}"), ""
+        return None, f"{len(trial.places)} configurations"
+
+    if verdict := step("speed beside upstream and ours", races):
+        return verdict
+    word = "SLOWER" if any(found.slower for found in trial.places) else "PASS"
+    return Verdict(word, f"{RIGHT}; {judge_speed.says(trial.places)}")
 
 
 def write(trial: Trial, verdict: Verdict, path: Path) -> None:
@@ -267,7 +288,7 @@ def write(trial: Trial, verdict: Verdict, path: Path) -> None:
                 "steps": [asdict(step) for step in trial.steps],
                 "warnings": trial.warnings,
                 "imports": trial.imports,
-                "not done": [NOT_DONE],
+                "speed": [found.as_dict() for found in trial.places],
             },
             indent=2,
         )
@@ -298,13 +319,14 @@ def list_kinds() -> None:
 @click.option("--flags", default="", help="Further flags of the compiler and the linker.")
 @click.option("--compiler", default="gcc", help="gcc, clang, or another that takes their flags.")
 @click.option("--like", default="", help="The variant whose other fields the candidate takes, such as its order.")
+@click.option("--speed/--no-speed", default=True, help="Measure its speed, too.")
 @click.option("--seed", type=int, help="Of the other inputs; without it, a new one each time.")
 @click.option("--template", is_flag=True, help="Print a file to start from, instead.")
 @click.option("--cflags", default="", help="Compiler flags of the ordinary build.")
 @click.option("--cflags-asan", default="", help="Compiler flags of the build under sanitizers.")
 def main(
-    kind: str, source: str, flags: str, compiler: str, like: str, seed: int | None, template: bool, cflags: str,
-    cflags_asan: str,
+    kind: str, source: str, flags: str, compiler: str, like: str, speed: bool, seed: int | None, template: bool,
+    cflags: str, cflags_asan: str,
 ) -> None:  # fmt: skip
     if not kind:
         list_kinds()
@@ -328,11 +350,13 @@ def main(
                 console().print(trial.warnings.rstrip(), markup=False, soft_wrap=True)
             console().print(f"{step.seconds:6.1f} s  {step.name}: {step.says}", markup=False)
 
-        verdict = judge(trial, shlex.split(cflags), shlex.split(cflags_asan), show)
+        verdict = judge(trial, shlex.split(cflags), shlex.split(cflags_asan), show, speed=speed)
     except JudgeError as error:
         click.echo(str(error), err=True)
         sys.exit(2)
     write(trial, verdict, ROOT / f"{path.stem}.json")
+    if trial.places:
+        console().print(judge_speed.shown(trial.places))
     tell(verdict)
     sys.exit(CODES[verdict.word])
 

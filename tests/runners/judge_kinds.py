@@ -38,6 +38,8 @@ class Kind:
     row: str
     """The initializer of the table's row `like`, without braces."""
     loops: tuple[str, ...]
+    bench: tuple[dict[str, Any], ...] = ()
+    """Selectors of the configurations of the row's benchmark in which its variants are measured."""
 
     @property
     def header(self) -> str:
@@ -123,7 +125,7 @@ def _listed(stem: str, name: str, entry: dict[str, Any], like: str) -> Kind:
     like = like or entry["like"]
     function = _function((SOURCES / stem / f"{stem}.h").read_text(), at[1])
     loops = tuple(f"tests/{stem}/{node}" for node in entry.get("loops", []))
-    return Kind(name, stem, *function, like, _row(at[2], like), loops)
+    return Kind(name, stem, *function, like, _row(at[2], like), loops, tuple(entry.get("bench", [])))
 
 
 def _entries() -> dict[str, tuple[str, dict[str, Any]]]:
