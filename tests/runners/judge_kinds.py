@@ -69,11 +69,11 @@ class Kind:
     def with_candidate(self) -> str:
         """The table's source with one more row."""
         row = re.sub(r'^"\w+",\s*"[^"]*"', '"candidate", "on trial"', self.row).rpartition(",")[0]
-        place = re.search(rf"^const \w+ pgq_{self.name}_variants\[\] = {{\n", self.table().read_text(), re.MULTILINE)
-        assert place is not None
         text = self.table().read_text()
-        added = f"{self.declaration(CALL)};\n{place[0]}    {{{row}, {CALL}}},\n"
-        return text[: place.start()] + added + text[place.end() :]
+        at = re.search(rf"^const \w+ pgq_{self.name}_variants\[\] = {{\n.*?(?=^}};)", text, re.MULTILINE | re.DOTALL)
+        assert at is not None
+        # Last: some callers know the first row for upstream's.
+        return f"{text[: at.start()]}{self.declaration(CALL)};\n{at[0]}    {{{row}, {CALL}}},\n{text[at.end() :]}"
 
     def template(self) -> str:
         """A C file to start from: the contract, and a body that calls a variant of ours."""

@@ -125,10 +125,10 @@ def shown(places: Sequence[Place]) -> Table:
     """A line for each configuration."""
     table = Table(title="median ns of upstream's faster variant; the candidate, times as fast", title_justify="left")
     keys = list(dict.fromkeys(key for found in places for key in found.config))
-    for key in keys:
-        table.add_column(key)
+    for head in keys:
+        table.add_column(head)
     for head in ("upstream", "ns", "as upstream", "our best", "as ours"):
-        table.add_column(head, justify="right")
+        table.add_column(head, justify="right", no_wrap=head.startswith("as"))
     for found in places:
         colour = "[red]" if found.slower else ""
         cells = [found.upstream, f"{found.ns:,.0f}", f"{colour}{found.to_upstream}", found.best, str(found.to_best)]
