@@ -237,6 +237,8 @@ def test_speed_is_measured_where_the_table_of_the_row_says(tmp_path: Path) -> No
     told = run(f"KIND={kind.name}", f"SRC={tmp_path / 'mine.c'}", "SEED=1")
     found = json.loads(Path("build/judge/mine.json").read_text())
     assert found["verdict"]["word"] in ("PASS", "SLOWER"), told.stdout + told.stderr
+    assert found["cpu"]
+    assert found["commit"]
     (only,) = found["speed"]
     assert only["config"]["kind"] == "need_update"
     assert only["to_upstream"]["samples"] == judge_speed.ROUNDS

@@ -9,7 +9,7 @@ from rich.table import Table
 from tools.progress import console
 from tools.results import Result
 
-WIDTH = 300
+REASON = 300
 """Characters of a reason: many failures must fit on a screen, and the step has printed each whole."""
 COLOURS = {"passed": "green", "failed": "red", "skipped": "yellow"}
 
@@ -70,7 +70,7 @@ def closing(found: Sequence[Result], failed: Sequence[str], unneeded: int) -> No
     for result in found:
         for item in result.items:
             if item.status == "failed":
-                reason = item.reason.strip().partition("\n")[0][:WIDTH]
+                reason = item.reason.strip().partition("\n")[0][:REASON]
                 console().print(f"[red]failed[/] {result.label} {result.stem}: {escape(f'{item.name}: {reason}')}")
     for command in failed:
         console().print(f"[red]failed[/] `{command}`: run it again to see only its output")

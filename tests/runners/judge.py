@@ -283,6 +283,8 @@ def write(trial: Trial, verdict: Verdict, path: Path) -> None:
                 "source": str(candidate.source),
                 "flags": candidate.flags,
                 "compiler": environment.first_line(shlex.split(candidate.compiler)[0], "--version"),
+                "commit": environment.commit(),
+                "cpu": environment.cpu(),
                 "seed": trial.seed,
                 "verdict": asdict(verdict),
                 "steps": [asdict(step) for step in trial.steps],

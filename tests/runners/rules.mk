@@ -72,7 +72,7 @@ mutants-all-sample: kernels $(EXTRACTED) $(OBJECTS_WORLD) $(SETUP)/python.stamp 
 # ---- anyone's kernel on trial ----------------------------------------------------------------------
 # KIND: which contract; without it, the kinds are listed. SRC: a C or C++ file. LIKE: a variant whose order it has. SEED: of the inputs. SPEED=no: do not measure.
 .PHONY: judge judge-template
-judge: $(if $(KIND),kernels kernels-asan $(EXTRACTED)) $(SETUP)/python.stamp ##people put a kernel of your own on trial: KIND=, SRC=their.c, FLAGS=, CC=; alone: the kinds (up to 2 minutes)
+judge: $(if $(KIND),kernels kernels-asan $(EXTRACTED)) $(SETUP)/python.stamp ##people put a kernel of your own on trial: KIND=, SRC=their.c, FLAGS=, CC=; alone: the kinds (up to 3 minutes)
 	@$(PY) -m tests.runners.judge --kind '$(KIND)' --source '$(SRC)' --flags '$(FLAGS)' $(if $(filter command environment,$(origin CC)),--compiler '$(CC)') $(LIKE:%=--like %) $(SEED:%=--seed %) $(if $(filter no,$(SPEED)),--no-speed) \
 	  --cflags '$(CFLAGS_KERNEL)' --cflags-asan '$(CFLAGS_ASAN)'
 
