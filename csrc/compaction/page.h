@@ -141,5 +141,6 @@ pgq_status pgq_compaction_pg14(void *page, bool truncate);
 pgq_status pgq_compaction_scalar(void *page, bool truncate);
 pgq_status pgq_compaction_avx2(void *page, bool truncate);
 pgq_status pgq_compaction_avx512(void *page, bool truncate);
+pgq_status pgq_compaction_neon(void *page, bool truncate);
 
 #endif

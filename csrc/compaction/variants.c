@@ -15,6 +15,9 @@ const pgq_compaction_variant pgq_compaction_variants[] = {
      pgq_cpu_avx2, pgq_compaction_avx2},
     {"avx512", "pgquern for AVX-512: vector scan, presorted pages squeezed in place",
      PGQ_COMPACTION_ORDER_ITEM, pgq_cpu_avx512vbmi2, pgq_compaction_avx512},
+#elif defined(__aarch64__)
+    {"neon", "pgquern for NEON: vector scan, small tuples by fixed windows", PGQ_COMPACTION_ORDER_ITEM,
+     pgq_cpu_neon, pgq_compaction_neon},
 #endif
 };
 const size_t pgq_compaction_variant_count =
