@@ -213,7 +213,7 @@ def test_overlap_out_of_order_is_accepted_and_no_bytes_are_lost() -> None:
 def test_two_long_tuples_in_one_place(slot: int) -> None:
     """They must not be taken for tuples that each lie in a slot of their own."""
     at = BLCKSZ - 600 * slot
-    page = build([normal(at, 600), normal(at, 600)])
+    page = build([normal(at, 600), normal(at, 600)], fill=Random(1).randbytes(BLCKSZ))
     assert oracle(page, Order.ITEM, truncate=True).code == ErrorCode.OK
     assert_agreement(page)
 

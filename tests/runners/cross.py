@@ -34,7 +34,7 @@ from tools.progress import console
 from tools.rows import with_cell
 
 INPUTS = (3_000, 30_000)
-"""Of each fuzz target; the second, if the first have not given each answer."""
+"""Of each fuzz target; the second, if the first have not given each answer, or have not found a mutant."""
 SEEDS = 100
 """Of each world, and those that tests/<stem>/world.toml names."""
 ROUNDS = 300
@@ -95,10 +95,14 @@ class Cross:
         """One of its programs."""
         return ran([*self.emulator, f"build/{self.machine}/{kind}/{name}", *arguments])
 
+    def judged(self, stem: str, program: Path, n: int) -> subprocess.CompletedProcess[str]:
+        """A fuzz target on n random inputs, behind those of tests/<stem>/inputs.txt."""
+        return ran([*self.emulator, str(program), str(n), *map(str, Path("tests", stem).glob("inputs.txt"))])
+
     def inputs(self, stem: str) -> Found:
         """The fuzz target judges each input; each answer must have come."""
         for n in INPUTS:
-            done = self.run("inputs", stem, str(n))
+            done = self.judged(stem, Path("build", self.machine, "inputs", stem), n)
             counts = tally(done.stderr)
             if done.returncode != 0 or not counts:
                 return Found("", f"exit code {done.returncode}: {done.stderr[-500:]}")
@@ -118,8 +122,8 @@ class Cross:
         command = [self.compiler, *self.cflags, "-w", *map(str, [*parts, library]), "-pthread", "-o", str(program)]
         if (built := ran(command)).returncode != 0:
             return Found("", f"does not compile: {built.stderr[-500:]}")
-        killed = ran([*self.emulator, str(program), str(INPUTS[0])]).returncode != 0
-        return Found("killed", "" if killed else f"survived {INPUTS[0]:,} inputs")
+        killed = any(self.judged(stem, program, n).returncode != 0 for n in INPUTS)
+        return Found("killed", "" if killed else f"survived {INPUTS[-1]:,} inputs")
 
     def threads(self, stem: str) -> Found:
         """Threads that read and write at once."""
