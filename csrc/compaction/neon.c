@@ -57,10 +57,13 @@ static inline uint32_t tuple_off(const scan *s, uint32_t i)
     return s->tuples[i].old_end - tuple_len(s, i);
 }
 
-static inline void put_tuples(scan *s, uint32_t i, uint32_t n, uint32_t end, uint32_t old_end)
+/* Writes 2 * LANES of them. */
+static inline void put_tuples(tuple *to, uint32_t end, uint32_t old_end)
 {
-    for (uint32_t k = 0; k < n; k++)
-        s->tuples[i + k] = (tuple){(uint16_t)end, (uint16_t)old_end};
+    uint16x8_t four = vreinterpretq_u16_u32(vdupq_n_u32(end | old_end << 16));
+
+    for (uint32_t k = 0; k < 2 * LANES; k += LANES / 2)
+        vst1q_u16((uint16_t *)(to + k), four);
 }
 
 /* Inclusive prefix sums, modulo 2^16. */
@@ -127,14 +130,16 @@ static inline __attribute__((always_inline)) void compare_tuples(scan *s)
     uint16x8_t numbers = vld1q_u16(first_numbers), ngaps = vdupq_n_u16(0), falls = ngaps;
     uint16x8_t first = vdupq_n_u16(UINT16_MAX);
     int16x8_t last = vdupq_n_s16(0);
+    uint8_t *gaps = s->gaps;
 
-    for (uint32_t i = 0, nitems = s->nitems; i < nitems; i += LANES) {
-        uint16x8x2_t ends = vld2q_u16((const uint16_t *)(s->tuples + i));
+    for (const tuple *t = s->tuples, *end = t + s->nitems; t < end; t += LANES) {
+        uint16x8x2_t ends = vld2q_u16((const uint16_t *)t);
         int16x8_t shift = vreinterpretq_s16_u16(vsubq_u16(ends.val[0], ends.val[1]));
         int16x8_t before = vextq_s16(last, shift, LANES - 1);
         uint16x8_t gap = vcgtq_s16(shift, before), fall = vcgtq_s16(before, shift);
 
-        vst1_u8(s->gaps + i, vmovn_u16(gap));
+        vst1_u8(gaps, vmovn_u16(gap));
+        gaps += LANES;
         ngaps = vsubq_u16(ngaps, gap);
         falls = vorrq_u16(falls, fall);
         first = vminq_u16(first, vornq_u16(numbers, vorrq_u16(gap, fall)));
@@ -155,10 +160,11 @@ static inline __attribute__((always_inline)) void scan_line_pointers(const uint8
     const uint16x8_t off_mask = vdupq_n_u16(LP_OFF_MASK);
     extremes x = {vdupq_n_u16(UINT16_MAX), zero, zero, zero, zero, zero, vdupq_n_u32(0)};
     uint16x8_t base = vdupq_n_u16((uint16_t)b->special), numbers = vld1q_u16(first_numbers);
+    const uint8_t *from = page + SIZE_OF_PAGE_HEADER, *end = from + 4 * b->nline;
+    uint8_t *words = s->words;
     tuple *next = s->tuples;
 
-    for (uint32_t i = 0; i < b->nline; i += LANES) {
-        const uint8_t *from = page + SIZE_OF_PAGE_HEADER + 4 * i;
+    for (; from < end; from += 4 * LANES, words += 4 * LANES) {
         uint16x8_t words0 = load_halves(from), words1 = load_halves(from + VECTOR);
         /* lp_off and the low bit of lp_flags; the high bit of lp_flags and lp_len */
         uint16x8_t low = vuzp1q_u16(words0, words1), high = vuzp2q_u16(words0, words1);
@@ -179,8 +185,8 @@ static inline __attribute__((always_inline)) void scan_line_pointers(const uint8
         base = vdupq_laneq_u16(new_off, LANES - 1);
         low = vandq_u16(vbslq_u16(vandq_u16(stored, off_mask), new_off, low), used);
         high = vandq_u16(high, used);
-        store_halves(s->words + 4 * i, vzip1q_u16(low, high));
-        store_halves(s->words + 4 * i + VECTOR, vzip2q_u16(low, high));
+        store_halves(words, vzip1q_u16(low, high));
+        store_halves(words + VECTOR, vzip2q_u16(low, high));
         next = pack_tuples(next, stored, vaddq_u16(new_off, len), vaddq_u16(off, len));
     }
     s->nitems = (uint32_t)(next - s->tuples);
@@ -193,9 +199,9 @@ static inline __attribute__((always_inline)) void scan_line_pointers(const uint8
                        any(vandq_u16(x.offs, vdupq_n_u16(UNIT - 1)));
     /* What moves as far as the last tuple makes no gap: there may be fewer than LANES left. */
     if (s->nitems != 0)
-        put_tuples(s, s->nitems, LANES, next[-1].end, next[-1].old_end);
+        put_tuples(next, next[-1].end, next[-1].old_end);
     compare_tuples(s);
-    put_tuples(s, s->nitems, 2 * AHEAD, s->new_upper, s->new_upper);
+    put_tuples(next, s->new_upper, s->new_upper);
 }
 
 /* Whether lp_off falls strictly over all tuples. */
@@ -239,15 +245,27 @@ typedef struct pair {
     uint8x16_t low, high;
 } pair;
 
-static inline pair load_pair(const uint8_t *end)
+static inline __attribute__((always_inline)) void load_pairs(pair v[AHEAD], const uint8_t *page,
+                                                             const tuple *t)
 {
-    return (pair){vld1q_u8(end - PAIR), vld1q_u8(end - VECTOR)};
+#pragma GCC unroll 4
+    for (uint32_t k = 0; k < AHEAD; k++) {
+        const uint8_t *end = page + t[k].old_end;
+
+        v[k] = (pair){vld1q_u8(end - PAIR), vld1q_u8(end - VECTOR)};
+    }
 }
 
-static inline void store_pair(uint8_t *end, pair v)
+static inline __attribute__((always_inline)) void store_pairs(uint8_t *page, const tuple *t,
+                                                              const pair v[AHEAD])
 {
-    vst1q_u8(end - PAIR, v.low);
-    vst1q_u8(end - VECTOR, v.high);
+#pragma GCC unroll 4
+    for (uint32_t k = 0; k < AHEAD; k++) {
+        uint8_t *end = page + t[k].end;
+
+        vst1q_u8(end - PAIR, v[k].low);
+        vst1q_u8(end - VECTOR, v[k].high);
+    }
 }
 
 /*
@@ -257,20 +275,19 @@ static inline void store_pair(uint8_t *end, pair v)
  */
 static inline void slide(uint8_t *page, const scan *s)
 {
-    pair v[AHEAD], next[AHEAD];
+    const tuple *t = s->tuples + s->first, *end = s->tuples + s->nitems;
+    pair a[AHEAD], b[AHEAD];
 
-#pragma GCC unroll 4
-    for (uint32_t k = 0; k < AHEAD; k++)
-        next[k] = load_pair(page + s->tuples[s->first + k].old_end);
-    for (uint32_t i = s->first; i <= s->nitems; i += AHEAD) {
-#pragma GCC unroll 4
-        for (uint32_t k = 0; k < AHEAD; k++) {
-            v[k] = next[k];
-            next[k] = load_pair(page + s->tuples[i + AHEAD + k].old_end);
-        }
-#pragma GCC unroll 4
-        for (uint32_t k = 0; k < AHEAD; k++)
-            store_pair(page + s->tuples[i + k].end, v[k]);
+    load_pairs(a, page, t);
+    for (;;) {
+        load_pairs(b, page, t + AHEAD);
+        store_pairs(page, t, a);
+        if ((t += AHEAD) > end)
+            return;
+        load_pairs(a, page, t + AHEAD);
+        store_pairs(page, t, b);
+        if ((t += AHEAD) > end)
+            return;
     }
 }
 
@@ -283,8 +300,8 @@ static inline void slide(uint8_t *page, const scan *s)
 static inline __attribute__((always_inline)) void gather(uint8_t *scratch, const uint8_t *page, const scan *s,
                                                          uint32_t window)
 {
-    for (uint32_t i = s->first; i < s->nitems; i++)
-        memcpy(scratch + s->tuples[i].end - window, page + s->tuples[i].old_end - window, window);
+    for (const tuple *t = s->tuples + s->first, *end = s->tuples + s->nitems; t < end; t++)
+        memcpy(scratch + t->end - window, page + t->old_end - window, window);
 }
 
 /* Tuples of at most WIDEST bytes, by the narrowest window that holds the longest. */
