@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: PostgreSQL */
-/* What step.c counts for compaction: one PageRepairFragmentation. SHAPE: N LEN_MIN LEN_MAX LIVE presorted|random. */
+/* What is counted for compaction: one PageRepairFragmentation. SHAPE: N LEN_MIN LEN_MAX LIVE presorted|random. */
 #include "icount/subject.h"
 #include "pages.h"
 #include "pgquern.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+SUBJECT_KIND(compaction)
 
 static pgq_compaction_fn kernel;
 static page_shape shape;
@@ -14,9 +16,7 @@ static _Alignas(4096) uint8_t page[PAGE_SIZE];
 
 bool subject_choose(const char *variant, int words, char **argv)
 {
-    for (size_t i = 0; i < pgq_compaction_variant_count; i++)
-        if (strcmp(pgq_compaction_variants[i].name, variant) == 0 && pgq_compaction_variants[i].supported())
-            kernel = pgq_compaction_variants[i].fn;
+    kernel = subject_find_compaction(variant);
     if (words != 5 || kernel == NULL)
         return false;
     shape = (page_shape){atoi(argv[0]), atoi(argv[1]), atoi(argv[2]), atoi(argv[3]),

@@ -1,18 +1,34 @@
 # SPDX-License-Identifier: PostgreSQL
-# Instruction counts of the stems that have an icount.c.
-ICOUNT_STEMS := $(patsubst bench/%/icount.c,%,$(wildcard bench/*/icount.c))
+# Instruction counts of the stems that have an icount.c: by their icount.toml on this machine, and by icount_MACHINE.toml on
+# another machine's CPU, under qemu.
+icount_stems  = $(patsubst bench/%/$1,%,$(wildcard bench/$(or $(STEM),*)/$1))
+ICOUNT_STEMS := $(call icount_stems,icount.toml)
 ICOUNT_NEEDS  = $(ICOUNT_STEMS:%=$(BENCH)/%/step) $(SETUP)/python.stamp
+CFLAGS_ICOUNT := -O2 -std=gnu11 -Wall -Wextra -Werror -Icsrc -Ibench
 
 define icount_stem
 $(BENCH)/$1/step: bench/icount/step.c bench/$1/icount.c bench/icount/subject.h $(call bench_objects,$1,$(BENCH_C)) $(BUILD)/lib/libpgquern.a
 	@mkdir -p $$(@D)
-	@gcc -O2 -std=gnu11 -Wall -Wextra -Werror -Icsrc -Ibench $$(filter-out %.h,$$^) -o $$@
+	@gcc $(CFLAGS_ICOUNT) $$(filter-out %.h,$$^) -o $$@
 endef
 $(foreach stem,$(ICOUNT_STEMS),$(eval $(call icount_stem,$(stem))))
 
 .PHONY: icount icount-accept
-icount: $(ICOUNT_NEEDS) ##layer instructions of each kernel; 5 % more than recorded fails; STEM= narrows (20 s a stem)
-	@set -e; for stem in $(filter $(or $(STEM),%),$(ICOUNT_STEMS)); do $(PY) -m bench.icount.run $$stem; done
+icount: $(if $(CROSS),,$(ICOUNT_NEEDS)) ##layer instructions of each kernel; 5 % more than recorded fails; STEM= narrows; CROSS=aarch64: icount-cross (20 s a stem)
+	@$(if $(CROSS),$(MAKE) icount-cross,set -e; for stem in $(ICOUNT_STEMS); do $(PY) -m bench.icount.run $$stem; done)
 
 icount-accept: $(ICOUNT_NEEDS) ##keep record the instruction counts of this tree (20 s a stem)
-	@set -e; for stem in $(filter $(or $(STEM),%),$(ICOUNT_STEMS)); do $(PY) -m bench.icount.run $$stem --accept; done
+	@set -e; for stem in $(ICOUNT_STEMS); do $(PY) -m bench.icount.run $$stem --accept; done
+
+ifdef CROSS
+# Linked statically: no function of libc waits for its first call.
+define icount_emulated
+$(OUT)/icount/$1: bench/icount/emulated.c bench/icount/subject.h $(wildcard bench/$1/*.c) $(OUT)/lib/libpgquern.a
+	@mkdir -p $$(@D)
+	@$(GCC) -static $(CFLAGS_ICOUNT) $$(filter-out %.h,$$^) -pthread -o $$@
+endef
+$(foreach stem,$(call icount_stems,icount_$(CROSS).toml),$(eval $(call icount_emulated,$(stem))))
+
+.PHONY: icount-programs
+icount-programs: $(patsubst %,$(OUT)/icount/%,$(call icount_stems,icount_$(CROSS).toml))
+endif

@@ -34,3 +34,9 @@ test-cross: $(SETUP)/python.stamp ##layer kernels for aarch64 under qemu: random
 	@if $(MAKE) -s $(SETUP)/cross.stamp CROSS=; then \
 	  $(MAKE) --jobs=$$(nproc) CROSS=$(OTHER_MACHINE) cross-programs && $(MAKE) --jobs=$$(nproc) CROSS=$(THIS_MACHINE) worlds; fi
 	@$(PY) -m tests.runners.cross $(OTHER_MACHINE) --cflags '$(CFLAGS_PLAIN)' --stem '$(STEM)'
+
+# As above, what can't run is SKIPPED by name.
+.PHONY: icount-cross
+icount-cross: $(SETUP)/python.stamp ##layer instructions of kernels for aarch64 under qemu, against upstream's; below a floor fails; STEM= narrows (1 minute)
+	@if $(MAKE) -s $(SETUP)/cross.stamp CROSS=; then $(MAKE) CROSS=$(OTHER_MACHINE) icount-programs; fi
+	@$(PY) -m bench.icount.emulated $(OTHER_MACHINE) --stem '$(STEM)'
