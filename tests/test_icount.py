@@ -36,8 +36,10 @@ def test_a_ratio_below_the_floor_fails() -> None:
 def test_each_row_with_kernels_for_that_machine_has_floors() -> None:
     assert list(CPU) == ["aarch64"]
     rows = with_cell("csrc/{stem}/*neon.c")
-    assert rows and rows == with_cell("bench/{stem}/icount_aarch64.toml")
+    assert rows
+    assert rows == with_cell("bench/{stem}/icount_aarch64.toml")
     for row in rows:
         assert Path("bench", row, "icount.c").exists()
         subject = Subject.model_validate(tomllib.loads(Path("bench", row, "icount_aarch64.toml").read_text()))
-        assert subject.floor and all(floor.at_least > 0 for floor in subject.floor)
+        assert subject.floor
+        assert all(floor.at_least > 0 for floor in subject.floor)

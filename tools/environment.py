@@ -8,8 +8,17 @@ import subprocess
 from pathlib import Path
 
 CPUINFO = Path("/proc/cpuinfo")
-VECTOR_FLAGS = ("avx2", "avx512f", "avx512_vbmi2")
+VECTOR_FLAGS = ("avx2", "avx512f", "avx512_vbmi2", "asimd")
 """The flags in /proc/cpuinfo that decide which kernels can run."""
+ARM_CORES = {
+    ("0x41", "0xd0b"): "Cortex-A76",
+    ("0x41", "0xd0c"): "Neoverse-N1",
+    ("0x41", "0xd40"): "Neoverse-V1",
+    ("0x41", "0xd49"): "Neoverse-N2",
+    ("0x41", "0xd4f"): "Neoverse-V2",
+    ("0xc0", "0xac3"): "Ampere-1",
+}
+"""Names of cores on which servers run, by implementer and part: on ARM, Linux knows the numbers only."""
 
 
 def first_line(*command: str) -> str:
@@ -30,24 +39,27 @@ def cpuinfo() -> dict[str, str]:
     return fields
 
 
-def cpu() -> str:
-    """The CPU's model name, family and model, and the vector extensions that kernels can use."""
+def cpu_words() -> list[str]:
+    """The CPU's model name, family and model; of an ARM the core, its implementer, part and variant."""
     fields = cpuinfo()
-    flags = fields.get("flags", "").split()
-    name = fields.get("model name", platform.processor())
-    return " ".join(
-        [
-            f"{name} family {fields.get('cpu family', '?')} model {fields.get('model', '?')}",
-            *(flag for flag in VECTOR_FLAGS if flag in flags),
-        ]
-    )
+    if "CPU part" in fields:
+        implementer, part = fields.get("CPU implementer", "?"), fields["CPU part"]
+        core = ARM_CORES.get((implementer, part), "ARM")
+        return [core, "implementer", implementer, "part", part, "variant", fields.get("CPU variant", "?")]
+    name = fields.get("model name") or platform.processor() or platform.machine()
+    return [name, "family", fields.get("cpu family", "?"), "model", fields.get("model", "?")]
+
+
+def cpu() -> str:
+    """The CPU, in words, and the vector extensions that kernels can use."""
+    fields = cpuinfo()
+    flags = (fields.get("flags") or fields.get("Features", "")).split()
+    return " ".join([*cpu_words(), *(flag for flag in VECTOR_FLAGS if flag in flags)])
 
 
 def cpu_slug() -> str:
-    """The CPU as a file name: model name, family and model, in lower case, words joined by hyphens."""
-    fields = cpuinfo()
-    words = [fields.get("model name", platform.processor()), "family", fields.get("cpu family", "")]
-    return re.sub(r"[^a-z0-9]+", "-", " ".join([*words, "model", fields.get("model", "")]).lower()).strip("-")
+    """The CPU as a file name: its words in lower case, joined by hyphens."""
+    return re.sub(r"[^a-z0-9]+", "-", " ".join(cpu_words()).lower()).strip("-")
 
 
 def cpus(pinned_to: int | None) -> str:

@@ -8,8 +8,9 @@ Debian 13 builds qemu without them.) There is no clock in there, so no ratio of 
 says less: it knows neither how many of them the CPU does at once nor what memory costs.
 
 bench/STEM/icount_MACHINE.toml lists shapes, each with a floor: upstream's better variant must take at least so many
-times the instructions of ours. A floor is a regression bound, some 8 % below the lower of what was counted with
-gcc 12 and glibc 2.36, and with gcc 14 and glibc 2.41. The count includes libc's part (memcpy, memmove, malloc), in glibc's version for the CPU named below.
+times the instructions of ours. A floor is a regression bound, below what was counted with gcc 12 and glibc 2.36, and
+with gcc 14 and glibc 2.41. The count includes libc's part (memcpy, memmove, malloc), in glibc's version for the CPU
+named below.
 """
 
 import os
