@@ -40,6 +40,7 @@ EXCEPTIONS = {
     "bench/*/endtoend/*.py": "tests",
     "tests/test_model_runner.py": "spec",
     "tests/test_bench_goals.py": "bench",
+    "tests/test_icount.py": "bench",
     "tests/test_report.py": "bench",
     "tests/runners/judge_speed.py": "bench",
     "tests/test_judge.py": "bench",
