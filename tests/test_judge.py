@@ -13,7 +13,7 @@ import pytest
 
 from bench import goals
 from bench.goals import Goals, Roles
-from tests.runners import judge, judge_speed
+from tests.runners import judge_speed, judge_verdict
 from tests.runners.judge_kinds import Kind, kind_of, kinds
 from tools.rows import with_cell
 
@@ -136,12 +136,12 @@ tests/x.py:3: AssertionError
 
 
 def test_message_and_smallest_input_are_read_off_the_report() -> None:
-    assert judge.message(REPORT) == "AssertionError: expected 3, got 4; assert 3 == 4"
-    assert judge.example(REPORT) == "test_it(\n    array=[7,\n     8],\n)"
+    assert judge_verdict.message(REPORT) == "AssertionError: expected 3, got 4; assert 3 == 4"
+    assert judge_verdict.example(REPORT) == "test_it(\n    array=[7,\n     8],\n)"
     newer = REPORT.replace("Falsifying example", "Failing test case")
-    assert judge.example(newer) == judge.example(REPORT)
-    assert judge.example("E   assert 1 == 2\n") == ""
-    assert judge.message("no marks\nlast line") == "last line"
+    assert judge_verdict.example(newer) == judge_verdict.example(REPORT)
+    assert judge_verdict.example("E   assert 1 == 2\n") == ""
+    assert judge_verdict.message("no marks\nlast line") == "last line"
 
 
 @pytest.mark.parametrize(
@@ -150,14 +150,14 @@ def test_message_and_smallest_input_are_read_off_the_report() -> None:
         (-signal.SIGSEGV, False, "", "it crashes with SIGSEGV in t"),
         (-signal.SIGXCPU, False, "", "it comes to no end in t"),
         (-signal.SIGKILL, True, "", "it waits for ever in t"),
-        (judge.SLEEPER, False, "", "it sleeps"),
+        (judge_verdict.SLEEPER, False, "", "it sleeps"),
         (0, False, "", "it ends the process, with 0, in t"),
         (1, False, "SUMMARY: AddressSanitizer: heap-buffer-overflow x.c:3 in f\n", "heap-buffer-overflow x.c:3"),
         (1, False, "x.c:3:5: runtime error: shift exponent 32\n", "x.c:3:5: runtime error: shift"),
     ],
 )
 def test_how_a_process_ended_gives_the_verdict(code: int, asleep: bool, log: str, says: str) -> None:
-    found = judge.of_process(code, asleep, "t", log)
+    found = judge_verdict.of_process(code, asleep, "t", log)
     assert found is not None
     assert found.word == "FAIL"
     assert says in found.why
@@ -182,7 +182,7 @@ SEEN = {"calls": 1000, "slept": 0, "threads": 0, "files": 0, "children": 0, "sta
     ],
 )
 def test_what_the_watch_saw_gives_the_verdict(changed: dict[str, int], word: str) -> None:
-    found = judge.of_watch(SEEN | changed)
+    found = judge_verdict.of_watch(SEEN | changed)
     assert (found.word if found else "") == word
 
 

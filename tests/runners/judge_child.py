@@ -7,6 +7,7 @@ ORDER is an Order as JSON. What came out is written to the descriptor as JSON, i
 """
 
 import ctypes
+import importlib
 import json
 import os
 import resource
@@ -15,9 +16,13 @@ import time
 from collections.abc import Generator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
+
+from tests.runners.judge_kinds import kind_of
+from tests.runners.judge_last import Keeper
 
 SEEN = ("calls", "slept", "threads", "files", "children", "statics", "blind")
 """What tests/judge/watch.c counts, in its order."""
@@ -44,6 +49,10 @@ class Order:
     seed: int | None = None
     """Of Hypothesis, for other inputs than the usual ones; the tests then run in the opposite order."""
     limits_memory: bool = True
+    kind: str = ""
+    """Of the candidate: no other variant of it is tested."""
+    last: str = os.devnull
+    """The file that holds the candidate's last call."""
 
 
 @dataclass
@@ -67,18 +76,49 @@ def seen() -> dict[str, int]:
     return dict(zip(SEEN, (ctypes.c_ulong * len(SEEN)).in_dll(binding, "pgq_judge_seen"), strict=True))
 
 
+def hide_others(kind: str) -> None:
+    """Of the kind's variants the candidate alone seems to run on this CPU; the others can still be called by name."""
+    from _pgquern import ffi
+    from pgquern import variants
+
+    hidden = {ffi.addressof(row) for row in variants.rows(kind)}
+    fields, row_of = variants.fields, variants.row_of
+
+    def shown(row: Any) -> dict[str, Any]:
+        found = fields(row)
+        alone = found["name"] == NAME or ffi.addressof(row) not in hidden
+        return found | {"supported": found["supported"] and alone}
+
+    def by_name(kind: str, variant: str) -> Any:
+        named = (row for row in variants.rows(kind) if fields(row)["name"] == variant and fields(row)["supported"])
+        return next(named, None) or row_of(kind, variant)
+
+    variants.fields, variants.row_of = shown, by_name
+
+
+def keep_last(kind: str, keeper: Keeper) -> None:
+    """If the row can see the calls of its binding, the candidate's last one is kept."""
+    stem = kind_of(kind).stem
+    if Path("tests", stem, "judged.py").exists():
+        importlib.import_module(f"tests.{stem}.judged").keep(keeper)
+
+
 class Plugin:
     """Chooses the tests and keeps what they say."""
 
     def __init__(self, order: Order) -> None:
         self.order = order
         self.told = Told()
+        self.last = Keeper(Path(order.last))
 
     @pytest.hookimpl(trylast=True)
     def pytest_configure(self) -> None:
         chosen = settings(database=None, report_multiple_bugs=False, derandomize=self.order.seed is None)
         settings.register_profile("judge", chosen)
         settings.load_profile("judge")
+        if self.order.kind:
+            hide_others(self.order.kind)
+            keep_last(self.order.kind, self.last)
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
@@ -91,13 +131,16 @@ class Plugin:
     def concerns(self, item: pytest.Item) -> bool:
         """Whether a test has the candidate as a parameter, or loops over all variants."""
         given = getattr(getattr(item, "callspec", None), "params", {})
-        return NAME in map(str, given.values()) or any(
+        if NAME in map(str, given.values()):
+            return True
+        return "variant" not in given and any(
             item.nodeid == node or item.nodeid.startswith((f"{node}[", f"{node}::")) for node in self.order.loops
         )
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, object, object]:
         Path(self.order.current).write_text(item.nodeid)
+        self.last.forget()
         limit = int(time.process_time()) + TEST_CPU
         resource.setrlimit(resource.RLIMIT_CPU, (limit, resource.RLIM_INFINITY))
         before = seen()["calls"]

@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: PostgreSQL
+"""The trial of a candidate, step by step."""
+
+import re
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import click
+
+from tests.runners import judge_build, judge_speed
+from tests.runners.judge_build import Candidate
+from tests.runners.judge_last import Call
+from tests.runners.judge_run import Outcome, Run, Runs
+from tests.runners.judge_speed import Place
+from tests.runners.judge_verdict import Verdict
+from tools.progress import console
+
+RIGHT = "it answers as the oracle does, within its buffers"
+NOT_DONE = "its speed was not measured"
+
+
+@dataclass
+class Step:
+    """A part of the trial."""
+
+    name: str
+    checks: str
+    says: str
+    seconds: float
+    calls: dict[str, int] = field(default_factory=dict)
+    """Of the candidate, by test."""
+
+
+@dataclass
+class Trial:
+    """A candidate, and what was seen of it so far."""
+
+    candidate: Candidate
+    seed: int
+    cflags: Sequence[str]
+    cflags_asan: Sequence[str]
+    show: Callable[[Step], None]
+    steps: list[Step] = field(default_factory=list)
+    warnings: str = ""
+    imports: list[str] = field(default_factory=list)
+    places: list[Place] = field(default_factory=list)
+    """Where it stands in each configuration of the benchmark; empty if its speed was not measured."""
+    last: Call | None = None
+    """Its last call in the run that failed."""
+
+    def step(self, name: str, checks: str, work: Callable[[], Outcome]) -> Verdict | None:
+        """A step; its seconds are its own, also if it ran beside others."""
+        start = time.monotonic()
+        with console().status(name):
+            found = work()
+        says = found.verdict.word if found.verdict else found.says
+        seconds = found.seconds or round(time.monotonic() - start, 1)
+        self.steps.append(Step(name, checks, says, seconds, found.calls))
+        if found.verdict:
+            self.last = found.last
+        self.show(self.steps[-1])
+        return found.verdict
+
+
+def judge(trial: Trial, *, speed: bool) -> Verdict:
+    """The trial ends with the first step that fails. JudgeError: nothing was judged."""
+    candidate = trial.candidate
+    plain = candidate.folder / "plain"
+
+    def compiles() -> Outcome:
+        judge_build.write_sources(candidate)
+        trial.warnings = judge_build.link(candidate, trial.cflags, Path("build/obj"), plain, watched=True)
+        trial.imports = judge_build.imports(plain / "candidate.o")
+        return Outcome(None, f"{len(re.findall(r'warning:', trial.warnings))} warnings")
+
+    verdict = trial.step("compiles", "the compiler's warnings, the signature, and what it calls", compiles)
+    verdict = verdict or _tests(trial, plain)
+    if verdict:
+        return verdict
+    if judge_build.has_memory_of_threads(plain / "candidate.o"):
+        return Verdict("UNDECIDED", "it has thread-local memory, in which it could keep state unseen; do without")
+    if not speed or not candidate.kind.bench:
+        return Verdict("PASS", f"{RIGHT}; {NOT_DONE}")
+
+    def races() -> Outcome:
+        try:
+            trial.places = judge_speed.stand(candidate, judge_speed.build(candidate, trial.cflags))
+        except click.ClickException as error:
+            return Outcome(Verdict("FAIL", f"it does not get through the benchmark: {error.message}"))
+        return Outcome(None, f"{len(trial.places)} configurations")
+
+    checks = "the row's own benchmark, upstream's variants and ours in turn with it"
+    if verdict := trial.step("speed beside upstream and ours", checks, races):
+        return verdict
+    word = "SLOWER" if any(found.slower for found in trial.places) else "PASS"
+    return Verdict(word, f"{RIGHT}; {judge_speed.says(trial.places)}")
+
+
+def _tests(trial: Trial, plain: Path) -> Verdict | None:
+    """The row's tests three times, side by side; the first that fails in this order decides."""
+    candidate, sanitized = trial.candidate, trial.candidate.folder / "asan"
+
+    def build() -> None:
+        judge_build.link(candidate, trial.cflags_asan, Path("build/obj-asan"), sanitized, watched=False)
+
+    listed = {
+        "answers as the oracle and the proof": (
+            "the row's tests: the corners by name, Hypothesis' examples, pages and arrays between guard pages, the "
+            "functions extracted from the proofs; each call watched for sleep, threads, files, children and statics",
+            Run("plain", plain, "brief"),
+        ),
+        "the same under ASan and UBSan": (
+            "the same tests with a candidate and kernels compiled for both sanitizers; leaks",
+            Run("asan", sanitized, "asan", asan=True, first=build),
+        ),
+        f"other inputs (seed {trial.seed}), other order": (
+            "the same tests in a fresh process, in the opposite order, with examples that nobody has seen before",
+            Run("again", plain, "brief", seed=trial.seed),
+        ),
+    }
+    runs = Runs(candidate)
+    try:
+        started = [(name, checks, runs.start(run)) for name, (checks, run) in listed.items()]
+        for name, checks, ended in started:
+            if verdict := trial.step(name, checks, ended):
+                return verdict
+    finally:
+        runs.end()
+    return None
