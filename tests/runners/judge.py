@@ -12,6 +12,7 @@ Exit code: 0 PASS; 1 FAIL; 2 nothing was judged, and a sentence says what to do;
 Of `make judge` the exit code is 2 whenever it is not 0: that is make's own.
 """
 
+import importlib
 import json
 import random
 import shlex
@@ -19,12 +20,14 @@ import shutil
 import sys
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import click
 
-from tests.runners import judge_speed
+from tests.runners import judge_page, judge_speed
 from tests.runners.judge_build import Candidate
 from tests.runners.judge_kinds import JudgeError, kind_of, kinds
+from tests.runners.judge_last import Told
 from tests.runners.judge_trial import Step, Trial, judge
 from tests.runners.judge_verdict import Verdict
 from tools import environment
@@ -35,39 +38,62 @@ CODES = {"PASS": 0, "FAIL": 1, "UNDECIDED": 3, "SLOWER": 4}
 COLOURS = {"PASS": "green", "FAIL": "red", "UNDECIDED": "yellow", "SLOWER": "yellow"}
 
 
-def write(trial: Trial, verdict: Verdict, path: Path) -> None:
-    """The verdict as JSON, with what one needs to repeat it."""
+def told_of(trial: Trial, verdict: Verdict) -> Told | None:
+    """What the row makes of the candidate's last call, if that is why it failed."""
+    kind, module = trial.candidate.kind, f"tests.{trial.candidate.kind.stem}.judged"
+    if verdict.word != "FAIL" or trial.last is None:
+        return None
+    told: Told | None = importlib.import_module(module).told(kind, trial.last)
+    return told
+
+
+def facts_of(trial: Trial) -> dict[str, str]:
+    """What one needs to repeat it."""
     candidate = trial.candidate
-    path.write_text(
-        json.dumps(
-            {
-                "kind": candidate.kind.name,
-                "source": str(candidate.source),
-                "flags": candidate.flags,
-                "compiler": environment.first_line(shlex.split(candidate.compiler)[0], "--version"),
-                "commit": environment.commit(),
-                "cpu": environment.cpu(),
-                "seed": trial.seed,
-                "verdict": asdict(verdict),
-                "steps": [asdict(step) for step in trial.steps],
-                "warnings": trial.warnings,
-                "imports": trial.imports,
-                "speed": [found.as_dict() for found in trial.places],
-            },
-            indent=2,
-        )
-        + "\n"
-    )
+    return {
+        "cpu": environment.cpu(),
+        "compiler": environment.first_line(shlex.split(candidate.compiler)[0], "--version"),
+        "flags": shlex.join([*candidate.command(trial.cflags)[1:], *shlex.split(candidate.flags)]),
+        "commit": environment.commit(),
+        "seed": str(trial.seed),
+    }
 
 
-def tell(verdict: Verdict) -> None:
-    """One line, and the input with which the test failed."""
+def command_of(trial: Trial, *, like: str, speed: bool) -> str:
+    """The command that repeats it."""
+    candidate = trial.candidate
+    words = {"KIND": candidate.kind.name, "SRC": str(candidate.source), "FLAGS": candidate.flags}
+    words["CC"] = "" if candidate.compiler == "gcc" else candidate.compiler
+    words |= {"LIKE": like, "SEED": str(trial.seed), "SPEED": "" if speed else "no"}
+    return shlex.join(["make", "judge", *(f"{name}={value}" for name, value in words.items() if value)])
+
+
+def write(trial: Trial, verdict: Verdict, told: Told | None, path: Path, command: str) -> None:
+    """The verdict as JSON and as a page, with what one needs to repeat it."""
+    candidate, facts = trial.candidate, facts_of(trial)
+    found: dict[str, Any] = {"kind": candidate.kind.name, "source": str(candidate.source), "command": command, **facts}
+    found |= {"flags": candidate.flags, "seed": trial.seed, "verdict": asdict(verdict)}
+    found |= {"told": told and {"says": told.says, "breaks": told.breaks, "regression": told.regression}}
+    found |= {"steps": [asdict(step) for step in trial.steps], "warnings": trial.warnings, "imports": trial.imports}
+    found |= {"speed": [place.as_dict() for place in trial.places]}
+    path.with_suffix(".json").write_text(json.dumps(found, indent=2) + "\n")
+    path.with_suffix(".html").write_text(judge_page.page(trial, verdict, told, command, facts))
+
+
+def tell(verdict: Verdict, told: Told | None, path: Path) -> None:
+    """One line, the input with which the test failed, and where the page is."""
     out = console()
     test = f" ({verdict.test})" if verdict.test and verdict.test not in verdict.why else ""
     out.print(f"[bold {COLOURS[verdict.word]}]{verdict.word}[/]", end=" ")
     out.print(verdict.why + test, markup=False, soft_wrap=True)
     if verdict.input:
         out.print(f"with the smallest input found:\n{verdict.input}", markup=False, soft_wrap=True)
+    if told:
+        out.print(f"its last call:\n{told.says}", markup=False, soft_wrap=True)
+        if told.breaks:
+            out.print(f"the contract that it breaks: {told.breaks}", markup=False, soft_wrap=True)
+        out.print(f"a regression test to paste: {path / 'test_regression.py'}", markup=False, soft_wrap=True)
+    out.print(f"the page: {path.with_suffix('.html')}", markup=False, soft_wrap=True)
 
 
 def list_kinds() -> None:
@@ -119,10 +145,13 @@ def main(
     except JudgeError as error:
         click.echo(str(error), err=True)
         sys.exit(2)
-    write(trial, verdict, ROOT / f"{path.stem}.json")
+    told, place = told_of(trial, verdict), ROOT / path.stem
+    if told:
+        (place / "test_regression.py").write_text(told.regression)
+    write(trial, verdict, told, place, command_of(trial, like=like, speed=speed))
     if trial.places:
         console().print(judge_speed.shown(trial.places))
-    tell(verdict)
+    tell(verdict, told, place)
     sys.exit(CODES[verdict.word])
 
 

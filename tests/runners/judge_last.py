@@ -36,8 +36,10 @@ class Keeper:
         try:
             yield got
         except Exception as error:
-            refused = {name: int(getattr(error, name)) for name in ("code", "index") if hasattr(error, name)}
-            got |= refused or {"error": repr(error)}
+            refused = [name for name in ("code", "index") if hasattr(error, name)]
+            got |= {name: int(getattr(error, name)) for name in refused}
+            if not refused:
+                got["error"] = repr(error)
             raise
         finally:
             self._write({"given": given, "got": got})

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: PostgreSQL
+"""The speed of a candidate as a heat map over the grid of configurations: where it wins, and where it loses."""
+
+from collections.abc import Sequence
+from itertools import islice
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib import pyplot as plt
+from matplotlib.colors import TwoSlopeNorm
+
+from bench import plots
+from bench.goals import Config, Ratio
+from tests.runners.judge_speed import Place
+
+INK = "#010203"
+"""Becomes the colour of the page's text, light or dark."""
+COLOURS = "PuOr"
+"""Told apart by all eyes: orange loses, violet wins."""
+MOST = 3.0
+"""Doublings up to which the colour changes."""
+
+
+def axes_of(configs: Sequence[Config]) -> tuple[list[str], str]:
+    """The keys whose values name the lines, and the one that names the columns: of those that vary the richest."""
+    keys = list(dict.fromkeys(key for config in configs for key in config))
+    varied = [key for key in keys if len({config.get(key) for config in configs}) > 1]
+    across = max(varied, key=lambda key: len({config.get(key) for config in configs}), default=keys[0])
+    return [key for key in varied if key != across], across
+
+
+def heat(places: Sequence[Place]) -> str:
+    """Two maps, beside upstream's faster variant and beside the best of ours, as one <svg>."""
+    configs = [found.config for found in places]
+    down, across = axes_of(configs)
+    lines = list(dict.fromkeys(tuple(config.get(key, "") for key in down) for config in configs))
+    columns = list(dict.fromkeys(config.get(across, "") for config in configs))
+    at = {}
+    for found in places:
+        line = tuple(found.config.get(key, "") for key in down)
+        at[found.where] = lines.index(line), columns.index(found.config.get(across, ""))
+    ink = dict.fromkeys(("text.color", "axes.labelcolor", "xtick.color", "ytick.color", "axes.titlecolor"), INK)
+    with mpl.rc_context(plots.STYLE | ink | {"axes.grid": False}):
+        size = 3.0 + 1.5 * len(columns), 1.3 + 0.3 * len(lines)
+        figure, (left, right) = plt.subplots(1, 2, figsize=size, sharey=True, gridspec_kw={"wspace": 0.06})
+        for axes, title, ratios in (
+            (left, "beside upstream's faster", [found.to_upstream for found in places]),
+            (right, "beside the best of ours", [found.to_best for found in places]),
+        ):
+            grid = np.full((len(lines), len(columns)), np.nan)
+            for found, ratio in zip(places, ratios, strict=True):
+                grid[at[found.where]] = np.log2(ratio.median)
+            norm = TwoSlopeNorm(0, -MOST, MOST)
+            axes.imshow(np.clip(grid, -MOST, MOST), cmap=COLOURS, norm=norm, aspect="auto")
+            for found, ratio in zip(places, ratios, strict=True):
+                y, x = at[found.where]
+                colour = "#111111" if abs(grid[y, x]) < MOST * 0.55 else "#ffffff"
+                axes.text(x, y, text_of(ratio), ha="center", va="center", fontsize=8, color=colour)
+            axes.set_title(title, loc="left", fontsize=10, fontweight="bold")
+            axes.set_xticks(range(len(columns)), columns, fontsize=8)
+            axes.set_xlabel(across)
+            axes.tick_params(length=0)
+            axes.spines[:].set_visible(False)
+        left.set_yticks(range(len(lines)), ["  ".join(line) for line in lines], fontsize=8)
+        left.set_ylabel(", ".join(down))
+        return plots.svg(figure).replace(INK, "currentColor")
+
+
+def text_of(ratio: Ratio) -> str:
+    """How many times as fast; an interval that reaches even is said so."""
+    even = ratio.low is not None and ratio.high is not None and ratio.low <= 1 <= ratio.high
+    return f"{ratio.median:.2f}×{' ≈' if even else ''}"
+
+
+def extremes(places: Sequence[Place], count: int = 3) -> tuple[list[Place], list[Place]]:
+    """Where it wins most and where it loses most, beside upstream."""
+    ordered = sorted(places, key=lambda found: found.to_upstream.median)
+    loses = [found for found in islice(ordered, count) if found.to_upstream.median < 1]
+    return [found for found in islice(reversed(ordered), count) if found.to_upstream.median > 1], loses

@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: PostgreSQL
+"""The verdict as one self-contained page, to look at or to mail: build/judge/NAME.html."""
+
+import hashlib
+import platform
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from html import escape
+from pathlib import Path
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from tests.runners.judge_heat import extremes, heat
+from tests.runners.judge_last import Told
+from tests.runners.judge_speed import MARGIN
+from tests.runners.judge_trial import Trial
+from tests.runners.judge_verdict import Verdict
+
+TEMPLATES = (Path("tests/runners/templates"), Path("bench/report/templates"))
+
+
+def marked(contract: str, breaks: str) -> Markup:
+    """The contract with the words that are broken, wherever its lines end."""
+    text = escape(contract, quote=False)
+    if not breaks:
+        return Markup(text)
+    words = r"\s+".join(re.escape(escape(word, quote=False)) for word in breaks.split())
+    found, count = re.subn(words, lambda match: f"<mark>{match[0]}</mark>", text, count=1)
+    assert count, f"the contract has no words {breaks!r}"
+    return Markup(found)
+
+
+def page(trial: Trial, verdict: Verdict, told: Told | None, command: str, facts: Mapping[str, str]) -> str:
+    """The whole page."""
+    jinja = Environment(
+        loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
+        lstrip_blocks=True,
+    )  # fmt: skip
+    candidate, places = trial.candidate, trial.places
+    source = candidate.source.read_text(errors="replace")
+    wins, loses = extremes(places)
+    seen = {
+        "machine": f"{platform.system()} {platform.release()}, {platform.machine()}",
+        "judged": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
+        "source": f"{candidate.source}, SHA-256 {hashlib.sha256(source.encode()).hexdigest()}",
+        "it calls": ", ".join(trial.imports) or "nothing",
+    }
+    return jinja.get_template("judge.html").render(
+        name=candidate.source.name,
+        kind=candidate.kind,
+        verdict=verdict,
+        told=told and {"says": told.says, "breaks": told.breaks, "picture": Markup(told.picture)},
+        regression=told.regression if told else "",
+        contract=marked(candidate.kind.contract, told.breaks if told else ""),
+        steps=trial.steps,
+        places=places,
+        heat=Markup(heat(places)) if places else "",
+        wins=wins,
+        loses=loses,
+        margin=MARGIN,
+        command=command,
+        facts=dict(facts) | seen,
+        warnings=trial.warnings.rstrip(),
+        source=source,
+    )

@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: PostgreSQL
+"""A candidate's last call on an array of XIDs: kept by the judge, and told; see tests/runners/judge_last.py."""
+
+from collections.abc import Callable
+from itertools import pairwise
+from typing import Any
+
+from pgquern import snapbuild
+
+from ref import snapbuild as ref
+from ref.xid import XID
+from tests.runners import judge_xids
+from tests.runners.judge_kinds import Kind
+from tests.runners.judge_last import Call, Keeper, Told
+
+REFUSALS = {
+    "purge": "PGQ_NULL, CAPACITY; PGQ_MEMORY from the variant that allocates.",
+    "purge_sorted": "Also UNSORTED (index 0) if `sorted` is not set.",
+    "purge_full": "PGQ_NULL, CAPACITY; PGQ_MEMORY from the variant that allocates.",
+    "insert": "PGQ_NULL; XID_PERMANENT (place in the batch); CAPACITY",
+    "snapshot": "PGQ_NULL; CAPACITY: xip_space is less than xcnt.",
+}
+KEEPS = {
+    "purge": "Keeps x if and only if it does not precede xmin.",
+    "purge_sorted": "Keeps x if and only if it does not precede xmin.",
+    "purge_full": "keeps x if and only if x >= full_xmin.",
+    "insert": "the array holds, as a set, what it held and the batch.",
+    "snapshot": "Writes the XIDs, raw-sorted, to xip",
+}
+RIGHT: dict[str, Callable[..., list[int]]] = {
+    "purge": ref.purge,
+    "purge_sorted": ref.purge_sorted,
+    "purge_full": ref.purge_full,
+    "insert": lambda xids, batch: sorted({*xids, *batch}),
+    "snapshot": ref.snapshot_xip,
+}
+ORDER = "The order stays."
+
+
+def keep(keeper: Keeper) -> None:
+    """From now on the calls of the candidate on an array are kept."""
+    methods: list[tuple[Any, str, str]] = [
+        (snapbuild.Committed, "purge", "xip"),
+        (snapbuild.Committed, "purge_sorted", "xip"),
+        (snapbuild.Committed, "insert", "xip"),
+        (snapbuild.Committed, "snapshot", "xip"),
+        (snapbuild.CommittedFull, "purge", "fxip"),
+    ]
+    for cls, method, xids in methods:
+        setattr(cls, method, _kept(keeper, getattr(cls, method), xids))
+
+
+def _kept(keeper: Keeper, plain: Callable[..., Any], xids: str) -> Callable[..., Any]:
+    name = "purge_full" if xids == "fxip" else plain.__name__
+
+    def kept(self: Any, *args: Any, variant: str | None = None, **rest: Any) -> Any:
+        if variant not in (None, "candidate"):
+            return plain(self, *args, variant=variant, **rest)
+        given = {"xids": getattr(self, xids), "sorted": getattr(self, "sorted", True), "capacity": self.capacity}
+        args = tuple(list(arg) if name == "insert" else arg for arg in args)
+        with keeper(call=name, args=args, **given, **rest) as got:
+            answer = plain(self, *args, variant=variant, **rest)
+            got["xids"] = answer if name == "snapshot" else getattr(self, xids)
+            return answer
+
+    return kept
+
+
+def told(kind: Kind, call: Call) -> Told | None:
+    """What is wrong with a call; None: nothing, or the call was of another kind."""
+    given, name = call["given"], kind.name.removeprefix(f"{kind.stem}_")
+    if given["call"] != name or not _is_sound(given):
+        return None
+    xids, args = given["xids"], given["args"]
+    expected = RIGHT[name](xids, *args)
+    got, breaks = call.get("got"), ""
+    found: list[int] = []
+    if got is not None:
+        if "xids" in got:
+            found = sorted(set(got["xids"])) if name == "insert" else got["xids"]
+            if found == expected:
+                return None
+            breaks = ORDER if sorted(found) == sorted(expected) and name in ("purge", "purge_sorted") else KEEPS[name]
+        else:
+            breaks = REFUSALS[name]
+    shown = {"given": xids} | ({"batch": args[0]} if name == "insert" else {})
+    pivot = args[0] % XID.size if name.startswith("purge") else None
+    words = shown | ({"xmin": args[0]} if pivot is not None else {})
+    says = judge_xids.says(words, expected, found)
+    if got is None:
+        says = f"{says.partition(chr(10) + 'got')[0]}\nthe call did not come back"
+    elif "xids" not in got:
+        says = f"{says.partition(chr(10) + 'got')[0]}\ngot a refusal: {got}"
+    drawn = judge_xids.picture(shown | {"expected": expected, "got": found}, pivot)
+    return Told(says, breaks, drawn, _regression(kind, name, given, expected))
+
+
+def _is_sound(given: dict[str, Any]) -> bool:
+    """Nothing in a call is refused, so that the oracle has an answer."""
+    xids, name, args = given["xids"], given["call"], given["args"]
+    if name == "insert" and (len(xids) + len(args[0]) > given["capacity"] or not all(map(XID.is_normal, args[0]))):
+        return False
+    if not all(XID.is_normal(x % XID.size) for x in xids) or (name == "purge_sorted" and not given["sorted"]):
+        return False
+    return not given["sorted"] or all(a < b for a, b in pairwise(xids))
+
+
+def _regression(kind: Kind, name: str, given: dict[str, Any], expected: list[int]) -> str:
+    full = name == "purge_full"
+    cls, attribute = ("CommittedFull", "fxip") if full else ("Committed", "xip")
+    claim = "" if full else f", sorted={given['sorted']}"
+    method = "purge" if full else name
+    options = [f"{key}={given[key]}" for key in ("consistent",) if key in given]
+    arguments = ", ".join([*map(repr, given["args"]), *options, "variant=VARIANT"])
+    call = f"array.{method}({arguments})"
+    compare = {
+        "snapshot": f"    assert {call} == {expected}\n",
+        "insert": f"    {call}\n    assert sorted(set(array.{attribute})) == {expected}\n",
+    }.get(name, f"    {call}\n    assert array.{attribute} == {expected}\n")
+    return (
+        f"from pgquern.snapbuild import {cls}, variants\n\n"
+        f'VARIANT = "candidate" if "candidate" in [v.name for v in variants("{name}")] else "{kind.like}"\n\n\n'
+        f"def test_an_array_that_got_a_wrong_answer() -> None:\n"
+        f"    array = {cls}({given['xids']}, capacity={given['capacity']}{claim})\n{compare}"
+    )
