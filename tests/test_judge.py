@@ -19,7 +19,9 @@ from tools.rows import with_cell
 
 PLACES = [Path("tests", stem) for stem in with_cell("tests/{stem}/judge.toml")]
 CANDIDATES = [
-    pytest.param(place / "judge" / entry["file"], entry["verdict"], entry["why"], id=entry["file"])
+    pytest.param(
+        place / "judge" / entry["file"], entry.get("like", ""), entry["verdict"], entry["why"], id=entry["file"]
+    )
     for place in PLACES
     for entry in tomllib.loads((place / "judge.toml").read_text()).get("candidates", [])
 ]
@@ -38,9 +40,9 @@ def program(*words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
-@pytest.mark.parametrize(("source", "verdict", "why"), CANDIDATES)
-def test_each_candidate_gets_its_verdict(source: Path, verdict: str, why: str) -> None:
-    told = run(f"KIND={source.parent.name}", f"SRC={source}", "SEED=1", "SPEED=no")
+@pytest.mark.parametrize(("source", "like", "verdict", "why"), CANDIDATES)
+def test_each_candidate_gets_its_verdict(source: Path, like: str, verdict: str, why: str) -> None:
+    told = run(f"KIND={source.parent.name}", f"SRC={source}", *([f"LIKE={like}"] if like else []), "SEED=1", "SPEED=no")
     assert f"{verdict} " in told.stdout, told.stdout + told.stderr
     found = json.loads(Path("build/judge", f"{source.stem}.json").read_text())
     assert found["verdict"]["word"] == verdict
@@ -163,7 +165,7 @@ def test_how_a_process_ended_gives_the_verdict(code: int, asleep: bool, log: str
     assert says in found.why
 
 
-SEEN = {"calls": 1000, "slept": 0, "threads": 0, "files": 0, "children": 0, "statics": 0, "blind": 0}
+SEEN = {"calls": 1000, "slept": 0, "threads": 0, "files": 0, "children": 0, "statics": 0, "blind": 0, "heap": 0}
 
 
 @pytest.mark.parametrize(
@@ -177,6 +179,7 @@ SEEN = {"calls": 1000, "slept": 0, "threads": 0, "files": 0, "children": 0, "sta
         ({"files": 1}, "FAIL"),
         ({"children": 1}, "FAIL"),
         ({"statics": 1}, "FAIL"),
+        ({"heap": 1}, "FAIL"),
         ({"calls": 0}, "UNDECIDED"),
         ({"blind": 1}, "UNDECIDED"),
     ],

@@ -20,8 +20,8 @@
 enum { SLEEPER = 86, MANY = 20, ONE_IN = 100 };
 
 /* Calls, and how many of them did what no kernel may do. The order is that of SEEN in tests/runners/judge_child.py. */
-__attribute__((visibility("default"))) _Atomic unsigned long pgq_judge_seen[7];
-enum { CALLS, SLEPT, THREADS, FILES, CHILDREN, STATICS, BLIND };
+__attribute__((visibility("default"))) _Atomic unsigned long pgq_judge_seen[8];
+enum { CALLS, SLEPT, THREADS, FILES, CHILDREN, STATICS, BLIND, HEAP };
 
 extern char __start_judge_data[] __attribute__((weak)), __stop_judge_data[] __attribute__((weak));
 extern char __start_judge_bss[] __attribute__((weak)), __stop_judge_bss[] __attribute__((weak));
@@ -125,6 +125,7 @@ void pgq_judge_after(void)
     pgq_judge_seen[THREADS] += now.threads != before.threads;
     pgq_judge_seen[FILES] += now.file != before.file;
     pgq_judge_seen[CHILDREN] += memcmp(now.children, before.children, sizeof now.children) != 0;
+    pgq_judge_seen[HEAP] += pgq_judge_blocks() != 0;
     if (statics_differ()) {
         pgq_judge_seen[STATICS]++;
         copy_statics();

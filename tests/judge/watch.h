@@ -5,5 +5,6 @@
 
 void pgq_judge_before(void);
 void pgq_judge_after(void);
+long pgq_judge_blocks(void);
 
 #endif

@@ -16,6 +16,11 @@ FFI = "_pgquern.abi3.so"
 BINDING = Path("build/ffi-src/_pgquern.o")
 CPLUSPLUS = {".cc", ".cpp", ".cxx", ".C"}
 WATCH = Path("tests/judge")
+HEAP = (
+    "malloc", "calloc", "realloc", "aligned_alloc", "posix_memalign", "strdup", "free", "mmap", "munmap",
+    "_Znwm", "_Znam", "_ZdlPv", "_ZdaPv", "_ZdlPvm", "_ZdaPvm",
+)  # fmt: skip
+"""What asks for memory and gives it back, in C and in C++: tests/judge/heap.c counts the candidate's calls of them."""
 WRITABLE = re.compile(r"^\s*\d+ (\.(?:data|bss)(?!\.rel\.ro)[.\w]*)\s", re.MULTILINE)
 LOCAL_TO_A_THREAD = re.compile(r"^\s*\d+ \.t(?:data|bss)\S*\s+0*[1-9a-f]", re.MULTILINE)
 
@@ -114,8 +119,9 @@ def link(candidate: Candidate, cflags: Sequence[str], objects: Path, target: Pat
     warnings = compile_candidate(candidate, cflags, mine)
     if watched:
         set_statics_apart(mine)
+        _run(["objcopy", *(f"--redefine-sym={name}=pgq_judge_{name}" for name in HEAP), mine])
     own = [mine]
-    for source in (candidate.folder / "variants.c", candidate.folder / "call.c", WATCH / "watch.c"):
+    for source in (candidate.folder / "variants.c", candidate.folder / "call.c", WATCH / "watch.c", WATCH / "heap.c"):
         own.append(target / f"{source.stem}.o")
         _run(["gcc", f"-I{WATCH}", *cflags, "-c", source, "-o", own[-1]])
     names = (source.relative_to("csrc") for source in kernel_sources())

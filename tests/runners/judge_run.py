@@ -141,6 +141,8 @@ class Runs:
         # What calls the dispatched function calls the candidate, too.
         variables |= {"PGQUERN_VARIANT": f"{self.candidate.kind.name}=candidate", "PGQUERN_PROFILE": run.profile}
         variables |= {"TMPDIR": str((folder / "tmp").resolve()), "OPENBLAS_NUM_THREADS": "1"}
+        # Tests of many inputs take more of them, and other ones in each run.
+        variables["PGQUERN_JUDGE"] = str(run.seed or 0)
         variables["PYTHONPATH"] = f".:csrc/ffi:{run.binding}"
         if run.asan:
             library = subprocess.check_output(["gcc", "-print-file-name=libasan.so"], text=True).strip()

@@ -20,6 +20,7 @@ NEVER = {
     "threads": "it starts or ends threads",
     "files": "it opens files and leaves them open, or closes others'",
     "children": "it leaves child processes",
+    "heap": "it keeps memory of its own from call to call",
     "statics": "it changes static memory: that is state from call to call, and threads share it",
 }
 
