@@ -1,10 +1,14 @@
 # SPDX-License-Identifier: PostgreSQL
-"""Puts a candidate kernel on trial: make judge KIND=kind SRC=their.c [FLAGS=] [CC=] [LIKE=] [SEED=] [SPEED=no]
+"""Puts a candidate kernel on trial: make judge KIND=kind SRC=their.c [FLAGS=] [CC=] [LIKE=] [SEED=] [SPEED=no] [FULL=1]
 
-The file defines one function named `candidate`, of the kind's signature. It is compiled, and linked with the kernels
-into a binding of its own, where it is one more variant of its kind: so the row's own tests run against it, in processes
-of their own with limits, first as they are, then under ASan and UBSan, then with other inputs in the opposite order.
-Each call is watched (tests/judge/watch.c): sleep, threads, descriptors, children, and static memory that changes.
+The file, or a folder of several, defines one function named `candidate`, of the kind's signature. It is compiled, and
+linked with the kernels into a binding of its own, where it is one more variant of its kind: so the row's own tests run
+against it, in processes of their own with limits: as they are, under ASan and UBSan, and with other inputs in the
+opposite order. Each call is watched (tests/judge/): sleep, threads, descriptors, children, static memory that changes,
+blocks of the heap that outlive it.
+
+PATCH=file in the place of SRC= judges one of our variants as a unified diff of csrc/ has changed it. FULL=1 adds more
+examples, a minute of fuzzing, and real servers. build/judge/NAME.html is the verdict as a page.
 
 Last comes its speed beside upstream and ours, unless SPEED=no.
 
@@ -18,14 +22,16 @@ import random
 import shlex
 import shutil
 import sys
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import click
 
-from tests.runners import judge_page, judge_speed
+from tests.runners import judge_source
 from tests.runners.judge_build import Candidate
+from tests.runners.judge_full import Asked
 from tests.runners.judge_kinds import JudgeError, kind_of, kinds
 from tests.runners.judge_last import Told
 from tests.runners.judge_trial import Step, Trial, judge
@@ -53,18 +59,20 @@ def facts_of(trial: Trial) -> dict[str, str]:
     return {
         "cpu": environment.cpu(),
         "compiler": environment.first_line(shlex.split(candidate.compiler)[0], "--version"),
-        "flags": shlex.join([*candidate.command(trial.cflags)[1:], *shlex.split(candidate.flags)]),
+        "flags": shlex.join([*candidate.command(trial.cflags, candidate.files[0])[1:], *shlex.split(candidate.flags)]),
         "commit": environment.commit(),
         "seed": str(trial.seed),
     }
 
 
-def command_of(trial: Trial, *, like: str, speed: bool) -> str:
+def command_of(trial: Trial, *, patch: str, like: str, speed: bool) -> str:
     """The command that repeats it."""
     candidate = trial.candidate
-    words = {"KIND": candidate.kind.name, "SRC": str(candidate.source), "FLAGS": candidate.flags}
+    words = {"KIND": candidate.kind.name, "PATCH" if patch else "SRC": str(candidate.source)}
+    words |= {"FLAGS": "" if patch else candidate.flags}
     words["CC"] = "" if candidate.compiler == "gcc" else candidate.compiler
-    words |= {"LIKE": like, "SEED": str(trial.seed), "SPEED": "" if speed else "no"}
+    words |= {"FULL": "1" if trial.full else "", "LIKE": candidate.kind.like if patch else like}
+    words |= {"SEED": str(trial.seed), "SPEED": "" if speed else "no"}
     return shlex.join(["make", "judge", *(f"{name}={value}" for name, value in words.items() if value)])
 
 
@@ -77,6 +85,9 @@ def write(trial: Trial, verdict: Verdict, told: Told | None, path: Path, command
     found |= {"steps": [asdict(step) for step in trial.steps], "warnings": trial.warnings, "imports": trial.imports}
     found |= {"speed": [place.as_dict() for place in trial.places]}
     path.with_suffix(".json").write_text(json.dumps(found, indent=2) + "\n")
+    # Not before: to load what draws takes seconds.
+    from tests.runners import judge_page
+
     path.with_suffix(".html").write_text(judge_page.page(trial, verdict, told, command, facts))
 
 
@@ -106,6 +117,8 @@ def list_kinds() -> None:
 @click.command(help=__doc__)
 @click.option("--kind", default="", help="The kind; empty: list them all.")
 @click.option("--source", default="", help="The candidate: a C file, or C++ by its name's end.")
+@click.option("--patch", default="", help="Instead of a source: a unified diff of csrc/, of one of our variants.")
+@click.option("--full", is_flag=True, help="More examples, a fuzz minute, real servers.")
 @click.option("--flags", default="", help="Further flags of the compiler and the linker.")
 @click.option("--compiler", default="gcc", help="gcc, clang, or another that takes their flags.")
 @click.option("--like", default="", help="The variant whose other fields the candidate takes, such as its order.")
@@ -114,21 +127,27 @@ def list_kinds() -> None:
 @click.option("--template", is_flag=True, help="Print a file to start from, instead.")
 @click.option("--cflags", default="", help="Compiler flags of the ordinary build.")
 @click.option("--cflags-asan", default="", help="Compiler flags of the build under sanitizers.")
+@click.option("--cflags-fuzz", default="", help="Compiler flags of the fuzz targets.")
+@click.option("--isa", multiple=True, help="LEVEL=FLAGS: of sources whose names end so.")
 def main(
-    kind: str, source: str, flags: str, compiler: str, like: str, speed: bool, seed: int | None, template: bool,
-    cflags: str, cflags_asan: str,
+    kind: str, source: str, patch: str, full: bool, flags: str, compiler: str, like: str, speed: bool,
+    seed: int | None, template: bool,
+    cflags: str, cflags_asan: str, cflags_fuzz: str, isa: Sequence[str],
 ) -> None:  # fmt: skip
-    if not kind:
+    if not kind and not patch:
         list_kinds()
         return
     try:
-        chosen = kind_of(kind, like)
         if template:
-            print(chosen.template(), end="")
+            print(kind_of(kind, like).template(), end="")
             return
-        path = Path(source)
-        if not source or not path.is_file():
-            raise JudgeError(f"There is no file {source!r}: name the candidate with SRC=, a C or C++ file.")
+        path = Path(patch or source)
+        chosen = None if patch else kind_of(kind, like)
+        if not (source or patch) or not path.exists():
+            raise JudgeError(
+                f"There is no file {str(path)!r}: name the candidate with SRC=, a C or C++ file, or a folder of them; "
+                "or a unified diff with PATCH=."
+            )
         folder = ROOT / path.stem
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
@@ -139,8 +158,13 @@ def main(
                 console().print(trial.warnings.rstrip(), markup=False, soft_wrap=True)
             console().print(f"{step.seconds:6.1f} s  {step.name}: {step.says}", markup=False)
 
-        candidate = Candidate(chosen, path, folder, compiler, flags)
-        trial = Trial(candidate, seed, shlex.split(cflags), shlex.split(cflags_asan), show)
+        if chosen is None:
+            levels = dict(entry.split("=", 1) for entry in isa)
+            candidate = judge_source.of_patch(path, folder, kind, like, compiler=compiler, flags=flags, isa=levels)
+        else:
+            candidate = judge_source.of_source(Candidate(chosen, path, folder, compiler, flags))
+        asked = Asked(shlex.split(cflags_fuzz)) if full else None
+        trial = Trial(candidate, seed, shlex.split(cflags), shlex.split(cflags_asan), show, asked)
         verdict = judge(trial, speed=speed)
     except JudgeError as error:
         click.echo(str(error), err=True)
@@ -148,8 +172,10 @@ def main(
     told, place = told_of(trial, verdict), ROOT / path.stem
     if told:
         (place / "test_regression.py").write_text(told.regression)
-    write(trial, verdict, told, place, command_of(trial, like=like, speed=speed))
+    write(trial, verdict, told, place, command_of(trial, patch=patch, like=like, speed=speed))
     if trial.places:
+        from tests.runners import judge_speed
+
         console().print(judge_speed.shown(trial.places))
     tell(verdict, told, place)
     sys.exit(CODES[verdict.word])

@@ -34,16 +34,26 @@ class Candidate:
     folder: Path
     compiler: str = "gcc"
     flags: str = ""
+    parts: tuple[Path, ...] = ()
+    """Its files, if they are several, or others than `source`."""
+    tree: Path | None = None
+    """A changed copy of the kernels' sources, whose headers come first."""
+    alias: str = ""
+    """The function that is the candidate, if it has another name; then nothing else of its files is seen."""
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        return self.parts or (self.source,)
 
     @property
     def is_cplusplus(self) -> bool:
-        return self.source.suffix in CPLUSPLUS
+        return any(file.suffix in CPLUSPLUS for file in self.files)
 
-    def command(self, cflags: Sequence[str]) -> list[str]:
-        """What compiles it. Its warnings are told, and are no errors."""
-        names = shlex.split(self.compiler)
+    def command(self, cflags: Sequence[str], file: Path) -> list[str]:
+        """What compiles a file. Its warnings are told, and are no errors."""
+        names = [*shlex.split(self.compiler), *([f"-I{self.tree}"] if self.tree else [])]
         kept = [flag for flag in cflags if flag not in ("-Werror", "-std=c11")]
-        if self.is_cplusplus:
+        if file.suffix in CPLUSPLUS:
             return [re.sub(r"(?<![a-z])gcc", "g++", re.sub(r"clang(?!\+)", "clang++", names[0])), *names[1:], *kept]
         return [*names, "-std=gnu11", *kept]
 
@@ -68,13 +78,30 @@ def _run(command: Sequence[str | Path]) -> str:
 
 
 def compile_candidate(candidate: Candidate, cflags: Sequence[str], target: Path) -> str:
-    """Compiles the candidate's file; its warnings. JudgeError: it does not compile, or has no function `candidate`."""
+    """Compiles the candidate's files into one; their warnings. JudgeError: they do not, or there is no `candidate`."""
+    warnings, objects = "", []
+    for i, file in enumerate(candidate.files):
+        objects.append(target.with_suffix(f".{i}.o"))
+        warnings += _compile(candidate, cflags, file, objects[-1])
+    _run(["ld", "-r", *objects, "-o", target])
+    if candidate.alias:
+        _run(["objcopy", f"--redefine-sym={candidate.alias}=candidate", target])
+        _run(["objcopy", "--keep-global-symbol=candidate", target])
+    defined = re.findall(r"^[0-9a-f]+ [TtWi] (\w+)$", _run(["nm", "--defined-only", target]), re.MULTILINE)
+    if "candidate" not in defined:
+        raise JudgeError(
+            f"{candidate.source} has no function named candidate; it must define: {candidate.kind.signature}"
+        )
+    return warnings
+
+
+def _compile(candidate: Candidate, cflags: Sequence[str], file: Path, target: Path) -> str:
     command = [
-        *candidate.command(cflags), f"-I{candidate.source.parent}", "-include", str(candidate.folder / "candidate.h"),
-        *shlex.split(candidate.flags), "-c", str(candidate.source), "-o", str(target),
+        *candidate.command(cflags, file), f"-I{file.parent}", "-include", str(candidate.folder / "candidate.h"),
+        *shlex.split(candidate.flags), "-c", str(file), "-o", str(target),
     ]  # fmt: skip
     try:
-        warnings = _run(command)
+        return _run(command)
     except FileNotFoundError as error:
         raise JudgeError(f"There is no compiler {command[0]!r}: install it, or name another with CC=.") from error
     except subprocess.CalledProcessError as error:
@@ -82,12 +109,6 @@ def compile_candidate(candidate: Candidate, cflags: Sequence[str], target: Path)
             f"{candidate.source} does not compile; correct what the compiler says, or add flags with FLAGS=:\n"
             f"{(error.stdout + error.stderr).strip()}"
         ) from error
-    defined = re.findall(r"^[0-9a-f]+ [TtWi] (\w+)$", _run(["nm", "--defined-only", target]), re.MULTILINE)
-    if "candidate" not in defined:
-        raise JudgeError(
-            f"{candidate.source} has no function named candidate; it must define: {candidate.kind.signature}"
-        )
-    return warnings
 
 
 def set_statics_apart(target: Path) -> None:

@@ -4,19 +4,21 @@
 import hashlib
 import platform
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from html import escape
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from tests.runners.judge_heat import extremes, heat
 from tests.runners.judge_last import Told
-from tests.runners.judge_speed import MARGIN
 from tests.runners.judge_trial import Trial
 from tests.runners.judge_verdict import Verdict
+
+if TYPE_CHECKING:
+    from tests.runners.judge_speed import Place
 
 TEMPLATES = (Path("tests/runners/templates"), Path("bench/report/templates"))
 
@@ -32,6 +34,15 @@ def marked(contract: str, breaks: str) -> Markup:
     return Markup(found)
 
 
+def speed(places: Sequence["Place"]) -> dict[str, Any]:
+    """What the page's part on speed shows."""
+    from tests.runners.judge_heat import extremes, heat
+    from tests.runners.judge_speed import MARGIN
+
+    wins, loses = extremes(places)
+    return {"heat": Markup(heat(places)), "wins": wins, "loses": loses, "margin": MARGIN}
+
+
 def page(trial: Trial, verdict: Verdict, told: Told | None, command: str, facts: Mapping[str, str]) -> str:
     """The whole page."""
     jinja = Environment(
@@ -39,8 +50,8 @@ def page(trial: Trial, verdict: Verdict, told: Told | None, command: str, facts:
         lstrip_blocks=True,
     )  # fmt: skip
     candidate, places = trial.candidate, trial.places
-    source = candidate.source.read_text(errors="replace")
-    wins, loses = extremes(places)
+    files = [candidate.source] if candidate.alias else candidate.files
+    source = "\n".join(path.read_text(errors="replace") for path in files)
     seen = {
         "machine": f"{platform.system()} {platform.release()}, {platform.machine()}",
         "judged": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
@@ -56,10 +67,7 @@ def page(trial: Trial, verdict: Verdict, told: Told | None, command: str, facts:
         contract=marked(candidate.kind.contract, told.breaks if told else ""),
         steps=trial.steps,
         places=places,
-        heat=Markup(heat(places)) if places else "",
-        wins=wins,
-        loses=loses,
-        margin=MARGIN,
+        **(speed(places) if places else {}),
         command=command,
         facts=dict(facts) | seen,
         warnings=trial.warnings.rstrip(),

@@ -38,6 +38,10 @@ class Run:
     profile: str
     seed: int | None = None
     asan: bool = False
+    only: tuple[str, ...] = ()
+    """The files of tests, if they are others than those of the kind; then all of their tests are taken."""
+    limits: bool = True
+    """Of memory; servers map more."""
     first: Callable[[], object] = lambda: None
     """What is done before, such as to build the binding."""
 
@@ -125,6 +129,11 @@ class Runs:
         return Outcome(of_report(told, said), says, told["calls"], last_call(folder / "last"))
 
     def _order(self, run: Run, folder: Path) -> Order:
+        if run.only:
+            return Order(
+                list(run.only), list(run.only), f". csrc/ffi {run.binding}", str(folder / "current"), run.seed,
+                limits_memory=run.limits, kind=self.candidate.kind.name, last=str(folder / "last"),
+            )  # fmt: skip
         kind, at = self.candidate.kind, Path("tests", self.candidate.kind.stem)
         files = {
             *map(str, at.glob("test_kernels*.py")),

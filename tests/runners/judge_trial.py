@@ -6,16 +6,20 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from tests.runners import judge_build, judge_speed
+from tests.runners import judge_build
 from tests.runners.judge_build import Candidate
+from tests.runners.judge_full import Asked, fuzzed, more_examples, with_servers
 from tests.runners.judge_last import Call
 from tests.runners.judge_run import Outcome, Run, Runs
-from tests.runners.judge_speed import Place
 from tests.runners.judge_verdict import Verdict
 from tools.progress import console
+
+if TYPE_CHECKING:
+    from tests.runners.judge_speed import Place
 
 RIGHT = "it answers as the oracle does, within its buffers"
 NOT_DONE = "its speed was not measured"
@@ -42,10 +46,11 @@ class Trial:
     cflags: Sequence[str]
     cflags_asan: Sequence[str]
     show: Callable[[Step], None]
+    full: Asked | None = None
     steps: list[Step] = field(default_factory=list)
     warnings: str = ""
     imports: list[str] = field(default_factory=list)
-    places: list[Place] = field(default_factory=list)
+    places: list["Place"] = field(default_factory=list)
     """Where it stands in each configuration of the benchmark; empty if its speed was not measured."""
     last: Call | None = None
     """Its last call in the run that failed."""
@@ -79,10 +84,15 @@ def judge(trial: Trial, *, speed: bool) -> Verdict:
     verdict = verdict or _tests(trial, plain)
     if verdict:
         return verdict
+    if trial.full and (verdict := _full(trial, plain)):
+        return verdict
     if judge_build.has_memory_of_threads(plain / "candidate.o"):
         return Verdict("UNDECIDED", "it has thread-local memory, in which it could keep state unseen; do without")
     if not speed or not candidate.kind.bench:
         return Verdict("PASS", f"{RIGHT}; {NOT_DONE}")
+
+    # Not before: to load what measures takes seconds.
+    from tests.runners import judge_speed
 
     def races() -> Outcome:
         try:
@@ -105,24 +115,45 @@ def _tests(trial: Trial, plain: Path) -> Verdict | None:
     def build() -> None:
         judge_build.link(candidate, trial.cflags_asan, Path("build/obj-asan"), sanitized, watched=False)
 
-    listed = {
-        "answers as the oracle and the proof": (
+    listed = [
+        (
+            "answers as the oracle and the proof",
             "the row's tests: the corners by name, Hypothesis' examples, pages and arrays between guard pages, the "
             "functions extracted from the proofs; each call watched for sleep, threads, files, children and statics",
             Run("plain", plain, "brief"),
         ),
-        "the same under ASan and UBSan": (
+        (
+            "the same under ASan and UBSan",
             "the same tests with a candidate and kernels compiled for both sanitizers; leaks",
             Run("asan", sanitized, "asan", asan=True, first=build),
         ),
-        f"other inputs (seed {trial.seed}), other order": (
+        (
+            f"other inputs (seed {trial.seed}), other order",
             "the same tests in a fresh process, in the opposite order, with examples that nobody has seen before",
             Run("again", plain, "brief", seed=trial.seed),
         ),
-    }
-    runs = Runs(candidate)
+    ]
+    return _side_by_side(trial, listed)
+
+
+def _full(trial: Trial, plain: Path) -> Verdict | None:
+    """What is asked for beyond."""
+    assert trial.full is not None
+    candidate, flags = trial.candidate, trial.full.cflags_fuzz
+    if verdict := _side_by_side(trial, more_examples(plain, trial.seed)):
+        return verdict
+    if Path("tests", candidate.kind.stem, "fuzz.c").exists():
+        checks = "a minute of the row's fuzz target under both sanitizers, with the candidate as a variant"
+        if verdict := trial.step("fuzzing", checks, lambda: fuzzed(candidate, flags, trial.seed)):
+            return verdict
+    return _side_by_side(trial, with_servers(candidate, plain))
+
+
+def _side_by_side(trial: Trial, listed: Sequence[tuple[str, str, Run]]) -> Verdict | None:
+    """Runs, one for each CPU at a time; the first that fails in this order decides."""
+    runs = Runs(trial.candidate)
     try:
-        started = [(name, checks, runs.start(run)) for name, (checks, run) in listed.items()]
+        started = [(name, checks, runs.start(run)) for name, checks, run in listed]
         for name, checks, ended in started:
             if verdict := trial.step(name, checks, ended):
                 return verdict

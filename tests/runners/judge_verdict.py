@@ -80,6 +80,8 @@ def of_report(told: dict[str, Any], log: str) -> Verdict | None:
     """The verdict on what the tests told; None: nothing against the candidate."""
     if told["code"] == 0:
         return of_watch(told["seen"])
+    if told["node"] and told["code"] == 1 and "hypothesis.errors.Flaky" in told["text"]:
+        return Verdict("FAIL", "with the same input it answers now one way, now another", told["node"])
     if told["node"] and told["code"] == 1:
         return Verdict("FAIL", message(told["text"]), told["node"], example(told["text"]))
     if told["code"] == 1 and (leak := re.search(r"^(tests/\S+/leaks) FAILED: (.*)$", log, re.MULTILINE)):

@@ -70,11 +70,14 @@ mutants-all-sample: kernels $(EXTRACTED) $(OBJECTS_WORLD) $(SETUP)/python.stamp 
 	@$(RUN_MUTANTS_ALL) --number 4 --trust
 
 # ---- anyone's kernel on trial ----------------------------------------------------------------------
-# KIND: which contract; without it, the kinds are listed. SRC: a C or C++ file. LIKE: a variant whose order it has. SEED: of the inputs. SPEED=no: do not measure.
+# KIND: which contract; without it, the kinds are listed. SRC: a C or C++ file, or a folder of them. PATCH: instead, a unified diff
+# of csrc/. LIKE: a variant whose order it has. SEED: of the inputs. SPEED=no: do not measure. FULL=1: more examples, fuzzing, servers.
+JUDGE_FULL = $(PG_EXTENSIONS) $(SETUP)/servers.stamp
 .PHONY: judge judge-template
-judge: $(if $(KIND),kernels kernels-asan $(EXTRACTED)) $(SETUP)/python.stamp ##people put a kernel of your own on trial: KIND=, SRC=their.c, FLAGS=, CC=; alone: the kinds (up to 3 minutes)
+judge: $(if $(KIND)$(PATCH),kernels kernels-asan $(EXTRACTED)) $(if $(FULL),$(JUDGE_FULL)) $(SETUP)/python.stamp ##people put a kernel of your own on trial: KIND=, SRC=their.c or PATCH=, FLAGS=, CC=, FULL=1; alone: the kinds (up to 3 minutes)
 	@$(PY) -m tests.runners.judge --kind '$(KIND)' --source '$(SRC)' --flags '$(FLAGS)' $(if $(filter command environment,$(origin CC)),--compiler '$(CC)') $(LIKE:%=--like %) $(SEED:%=--seed %) $(if $(filter no,$(SPEED)),--no-speed) \
-	  --cflags '$(CFLAGS_KERNEL)' --cflags-asan '$(CFLAGS_ASAN)'
+	  $(PATCH:%=--patch '%') $(if $(FULL),--full) $(foreach level,$(LEVELS),--isa '$(level)=$(ISA_$(level))') \
+	  --cflags '$(CFLAGS_KERNEL)' --cflags-asan '$(CFLAGS_ASAN)' --cflags-fuzz '$(CFLAGS_FUZZ)'
 
 judge-template: $(SETUP)/python.stamp ##people a C file to start from, for `make judge`: KIND= (1 s)
 	@$(PY) -m tests.runners.judge --kind '$(KIND)' --template
