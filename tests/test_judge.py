@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: PostgreSQL
 """The judge of candidates: each listed candidate gets its verdict, and a wrong use is told in a sentence."""
 
+import importlib
 import json
+import os
 import re
 import signal
 import subprocess
@@ -13,7 +15,8 @@ import pytest
 
 from bench import goals
 from bench.goals import Goals, Roles
-from tests.runners import judge_speed, judge_verdict
+from tests.runners import judge_build, judge_page, judge_source, judge_speed, judge_verdict, judge_xids
+from tests.runners.judge_build import Candidate
 from tests.runners.judge_kinds import Kind, kind_of, kinds
 from tools.rows import with_cell
 
@@ -48,6 +51,32 @@ def test_each_candidate_gets_its_verdict(source: Path, like: str, verdict: str, 
     assert found["verdict"]["word"] == verdict
     assert why in found["verdict"]["why"] + found["verdict"]["test"]
     assert (told.returncode == 0) == (verdict == "PASS")
+    page = Path("build/judge", f"{source.stem}.html").read_text()
+    assert f">{verdict}</span>" in page
+    assert f"make judge KIND={source.parent.name} SRC={source}" in page
+    if found["told"] and found["told"]["breaks"]:
+        assert "<mark>" in page
+        folder = Path("build/judge", source.stem)
+        assert regression(folder, Path("build/ffi")) == pytest.ExitCode.OK
+        assert regression(folder, folder / "plain") == pytest.ExitCode.TESTS_FAILED
+
+
+def regression(folder: Path, binding: Path) -> int:
+    """What pytest says of the test to paste, with a binding."""
+    words = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        "-c",
+        "/dev/null",
+        "--rootdir",
+        str(folder),
+    ]
+    variables = os.environ | {"PYTHONPATH": f"csrc/ffi:{binding}"}
+    return subprocess.run([*words, str(folder / "test_regression.py")], env=variables, capture_output=True).returncode
 
 
 def test_every_candidate_is_listed() -> None:
@@ -78,6 +107,57 @@ def test_the_tests_that_loop_are_there(kind: Kind) -> None:
     for node in kind.loops:
         file, _, test = node.partition("[")[0].partition("::")
         assert re.search(rf"^(def {test}\(|{test} = )", Path(file).read_text(), re.MULTILINE), node
+
+
+@pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS.keys())
+def test_the_words_that_a_call_can_break_stand_in_the_contract(kind: Kind) -> None:
+    if Path("tests", kind.stem, "judged.py").exists():
+        for words in importlib.import_module(f"tests.{kind.stem}.judged").words(kind):
+            assert "<mark>" in judge_page.marked(kind.contract, words)
+
+
+def test_the_first_difference_of_two_lists_is_told() -> None:
+    assert [judge_xids.first_difference([1, 2, 3], got) for got in ([1, 2, 3], [1, 2], [1, 5, 3])] == [3, 2, 1]
+    assert "first difference at [1]: expected 2, got the end" in judge_xids.says({"xmin": 7}, [1, 2], [1])
+    assert judge_xids.distance(3, 2**32 - 1) == "+4"
+    assert judge_xids.distance(2**32 - 1, 3) == "-4"
+    drawn = judge_xids.picture({"given": range(3, 900), "expected": [3, 4], "got": [3]}, 4)
+    assert drawn.count("class='differs'") == 2
+    assert drawn.count("<li") < 30
+
+
+def test_each_variant_lies_in_one_file_of_its_row() -> None:
+    held = judge_source.where()
+    found = [row for rows in held.values() for row in rows]
+    assert len(found) == len(set(found)) > len(KINDS)
+    assert all(file.parent.name == KINDS[name].stem for file, rows in held.items() for name, _ in rows)
+
+
+def test_a_patch_is_judged_as_the_variant_that_it_changes(tmp_path: Path) -> None:
+    """The one line that it adds to our code is told; what it belongs to is found out."""
+    file, [(kind, variant), *_] = next((f, rows) for f, rows in judge_source.where().items() if len(rows) == 1)
+    lines = len(file.read_text().splitlines())
+    patch = tmp_path / "ours.patch"
+    patch.write_text(f"--- a/{file}\n+++ b/{file}\n@@ -{lines},0 +{lines + 1} @@\n+#warning changed\n")
+    found = judge_source.of_patch(patch, tmp_path, "", "", compiler="gcc", flags="", isa={})
+    assert (found.kind.name, found.kind.like) == (kind, variant)
+    assert found.files[0].read_text().endswith("#warning changed\n")
+    patch.write_text(patch.read_text().replace(str(file), "csrc/none.c"))
+    told = program("--patch", str(patch))
+    assert told.returncode == 2
+    assert "The patch changes no variant" in told.stderr
+
+
+def test_a_folder_of_sources_is_one_candidate(tmp_path: Path) -> None:
+    kind = KINDS[FIRST]
+    (tmp_path / "a.c").write_text(kind.template().replace(f"{kind.variant}(", "helper("))
+    calls = f"{kind.declaration(kind.variant)};\n{kind.declaration('helper')};\n"
+    body = f"{kind.declaration('helper')}\n{{\n    return {kind.variant}({kind.names});\n}}\n"
+    (tmp_path / "b.c").write_text(f'#include "{kind.header}"\n{calls}{body}')
+    candidate = judge_source.of_source(Candidate(kind, tmp_path, tmp_path))
+    judge_build.write_sources(candidate)
+    judge_build.compile_candidate(candidate, ["-O1", "-Icsrc"], tmp_path / "candidate.o")
+    assert judge_build.imports(tmp_path / "candidate.o") == [kind.variant]
 
 
 def test_without_a_kind_all_are_listed() -> None:

@@ -43,6 +43,11 @@ def keep(keeper: Keeper) -> None:
     compaction.page_repair_fragmentation = kept
 
 
+def words(kind: Kind) -> list[str]:
+    """All words of the contract that a call can break."""
+    return [REFUSALS, UNCHANGED, *BROKEN.values()]
+
+
 def told(kind: Kind, call: Call) -> Told | None:
     """What is wrong with a call; None: nothing."""
     from tests.compaction.agree import Outcome, difference, oracle, place

@@ -63,6 +63,11 @@ def _right(name: str, args: Any, rest: dict[str, Any]) -> tuple[int, ...]:
         return ("in the future, at", future.index)  # type: ignore[return-value]
 
 
+def words(kind: Kind) -> list[str]:
+    """All words of the contract that a call can break."""
+    return [table[kind.name.removeprefix(f"{kind.stem}_")] for table in (RIGHT, FUTURE)]
+
+
 def told(kind: Kind, call: Call) -> Told | None:
     """What is wrong with a call; None: nothing, or the call was of another kind."""
     given, name = call["given"], kind.name.removeprefix(f"{kind.stem}_")

@@ -66,6 +66,13 @@ def _kept(keeper: Keeper, plain: Callable[..., Any], xids: str) -> Callable[...,
     return kept
 
 
+def words(kind: Kind) -> list[str]:
+    """All words of the contract that a call can break."""
+    name = kind.name.removeprefix(f"{kind.stem}_")
+    found = [table[name] for table in (REFUSALS, KEEPS) if name in table]
+    return [*found, ORDER] if name in ("purge", "purge_sorted") else found
+
+
 def told(kind: Kind, call: Call) -> Told | None:
     """What is wrong with a call; None: nothing, or the call was of another kind."""
     given, name = call["given"], kind.name.removeprefix(f"{kind.stem}_")

@@ -31,6 +31,11 @@ def keep(keeper: Keeper) -> None:
     tornpage.checksums = kept
 
 
+def words(kind: Kind) -> list[str]:
+    """All words of the contract that a call can break."""
+    return [BREAKS]
+
+
 def told(kind: Kind, call: Call) -> Told | None:
     """What is wrong with a call; None: nothing, or it is refused."""
     pages, where = bytes.fromhex(call["given"].pop("pages")), call["given"]
