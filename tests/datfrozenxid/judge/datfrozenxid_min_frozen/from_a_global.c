@@ -13,7 +13,8 @@ pgq_status candidate(const uint32_t values[], size_t n, const pgq_datfrozenxid_b
 {
     pgq_status status;
 
-    if (bounds != NULL && n > 0 && n == last_n && bounds->start == last_start && bounds->last_sane == last_sane) {
+    if (bounds != NULL && n > 0 && n == last_n && bounds->start == last_start &&
+        bounds->last_sane == last_sane) {
         *minimum = answer;
         return (pgq_status){.code = PGQ_OK};
     }
