@@ -15,7 +15,7 @@ import pytest
 
 from bench import goals
 from bench.goals import Goals, Roles
-from tests.runners import judge_build, judge_page, judge_source, judge_speed, judge_verdict, judge_xids
+from tests.runners import judge_build, judge_page, judge_source, judge_speed, judge_verdict, judge_world, judge_xids
 from tests.runners.judge_build import Candidate
 from tests.runners.judge_kinds import Kind, kind_of, kinds
 from tools.rows import with_cell
@@ -87,7 +87,7 @@ def test_every_candidate_is_listed() -> None:
 @pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS.keys())
 def test_a_template_holds_the_contract_and_the_signature(kind: Kind) -> None:
     text, header = kind.template(), (Path("csrc") / kind.header).read_text()
-    assert kind.signature in text
+    assert all(line.strip() in text for line in kind.signature.splitlines())
     assert kind.names.count(",") == kind.arguments.count(",")
     contract = text.partition("The contract")[2].partition("*/")[0].splitlines()[2:]
     assert len(contract) >= 3
@@ -103,8 +103,8 @@ def test_the_table_gets_one_more_row(kind: Kind) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS.keys())
-def test_the_tests_that_loop_are_there(kind: Kind) -> None:
-    for node in kind.loops:
+def test_the_tests_that_are_named_are_there(kind: Kind) -> None:
+    for node in kind.loops + kind.without:
         file, _, test = node.partition("[")[0].partition("::")
         assert re.search(rf"^(def {test}\(|{test} = )", Path(file).read_text(), re.MULTILINE), node
 
@@ -199,6 +199,33 @@ def test_a_source_that_is_no_candidate_is_told_in_a_sentence(tmp_path: Path, tex
     assert told.returncode == 2
     assert says in told.stderr
     assert "Traceback" not in told.stderr
+
+
+def test_a_component_in_another_language_is_told_in_a_sentence(tmp_path: Path) -> None:
+    kind = next(kind for kind in KINDS.values() if kind.functions)
+    (tmp_path / "lock.cc").write_text("int i;\n")
+    told = run(f"KIND={kind.name}", f"SRC={tmp_path / 'lock.cc'}")
+    assert told.returncode == 2
+    assert "is C++: write " in told.stderr
+    assert "Traceback" not in told.stderr
+
+
+@pytest.mark.parametrize(
+    ("call", "has_none"),
+    [
+        ("pthread_mutex_trylock", True),
+        ("pthread_rwlock_rdlock", True),
+        ("sem_wait", True),
+        ("sched_yield", True),
+        ("usleep", True),
+        ("pthread_condattr_setclock", False),
+        ("pthread_self", False),
+        ("world_mutex_lock", False),
+        ("memcpy", False),
+    ],
+)
+def test_calls_of_which_the_world_has_no_double(call: str, has_none: bool) -> None:
+    assert bool(judge_world.ALONE.match(call)) == has_none
 
 
 REPORT = """\

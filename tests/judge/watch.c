@@ -17,7 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { SLEEPER = 86, MANY = 20, ONE_IN = 100 };
+enum { SLEEPER = 86, MANY = 20, ONE_IN = 100, ALONE = 3 /* links of /proc/self/task with one thread */ };
 
 /* Calls, and how many of them did what no kernel may do. The order is that of SEEN in tests/runners/judge_child.py. */
 __attribute__((visibility("default"))) _Atomic unsigned long pgq_judge_seen[8];
@@ -108,15 +108,14 @@ void pgq_judge_before(void)
     count_sleeps(&before);
 }
 
-void pgq_judge_after(void)
+static void look(unsigned long calls, bool may_wait)
 {
     moment now;
-    unsigned long calls = ++pgq_judge_seen[CALLS];
 
     count_sleeps(&now);
     count_the_rest(&now);
     /* A page that comes from the disk is waited for, too. */
-    if (now.sleeps > before.sleeps && now.faults == before.faults) {
+    if (!may_wait && now.sleeps > before.sleeps && now.faults == before.faults) {
         unsigned long slept = ++pgq_judge_seen[SLEPT];
 
         if (slept >= MANY && slept * ONE_IN >= calls)
@@ -130,4 +129,18 @@ void pgq_judge_after(void)
         pgq_judge_seen[STATICS]++;
         copy_statics();
     }
+}
+
+void pgq_judge_after(void)
+{
+    look(++pgq_judge_seen[CALLS], false);
+}
+
+/* Where others run, what they do cannot be told from what the call does, and it may wait for them. */
+void pgq_judge_after_call(bool may_wait)
+{
+    unsigned long calls = ++pgq_judge_seen[CALLS];
+
+    if (before.threads == ALONE)
+        look(calls, may_wait);
 }

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: PostgreSQL
 """Puts a candidate kernel on trial: make judge KIND=kind SRC=their.c [FLAGS=] [CC=] [LIKE=] [SEED=] [SPEED=no] [FULL=1]
 
-The file, or a folder of several, defines one function named `candidate`, of the kind's signature. It is compiled, and
-linked with the kernels into a binding of its own, where it is one more variant of its kind: so the row's own tests run
-against it, in processes of their own with limits: as they are, under ASan and UBSan, and with other inputs in the
-opposite order. Each call is watched (tests/judge/): sleep, threads, descriptors, children, static memory that changes,
-blocks of the heap that outlive it.
+The file, or a folder of several, defines one function named `candidate`, of the kind's signature; of a component (a
+lock, a policy) those that tests/<stem>/candidate.h declares. It is compiled, and linked with the kernels into a
+binding of its own, where it is one more variant of its kind: so the row's own tests run against it, in processes of
+their own with limits: as they are, under ASan and UBSan, and with other inputs in the opposite order. Each call is
+watched (tests/judge/): sleep, threads, descriptors, children, static memory that changes, blocks of the heap that
+outlive it. A component first runs in its row's world of threads and faults.
 
 PATCH=file in the place of SRC= judges one of our variants as a unified diff of csrc/ has changed it. FULL=1 adds more
 examples, a minute of fuzzing, and real servers. build/judge/NAME.html is the verdict as a page.

@@ -21,6 +21,7 @@ HEAP = (
     "_Znwm", "_Znam", "_ZdlPv", "_ZdaPv", "_ZdlPvm", "_ZdaPvm",
 )  # fmt: skip
 """What asks for memory and gives it back, in C and in C++: tests/judge/heap.c counts the candidate's calls of them."""
+UNWATCHED = ["-DPGQUERN_JUDGE_UNWATCHED"]
 WRITABLE = re.compile(r"^\s*\d+ (\.(?:data|bss)(?!\.rel\.ro)[.\w]*)\s", re.MULTILINE)
 LOCAL_TO_A_THREAD = re.compile(r"^\s*\d+ \.t(?:data|bss)\S*\s+0*[1-9a-f]", re.MULTILINE)
 
@@ -59,16 +60,30 @@ class Candidate:
 
 
 def write_sources(candidate: Candidate) -> None:
-    """The table with one more row, what its function calls, and the declaration that the candidate is held to."""
+    """The table with one more row, what its function calls, and the declaration that the candidate is held to.
+
+    JudgeError: a component in C++.
+    """
     kind, folder = candidate.kind, candidate.folder
+    if kind.functions and candidate.is_cplusplus:
+        raise JudgeError(
+            f"{candidate.source} is C++: write {kind.name} in C, whose calls the world of threads replaces."
+        )
     (folder / "variants.c").write_text(kind.with_candidate())
+    if kind.functions:
+        (folder / "candidate.h").write_text(
+            f'#ifdef __cplusplus\nextern "C" {{\n#endif\n#include "{kind.header}"\n#ifdef __cplusplus\n}}\n#endif\n'
+        )
+        (folder / "call.c").write_text(f'#include "../{kind.folder}/candidate.c"\n')
+        return
     (folder / "candidate.h").write_text(
         f'#include "{kind.header}"\n#ifdef __cplusplus\nextern "C"\n#endif\n{kind.signature};\n'
     )
+    after = "pgq_judge_after_call(true)" if kind.waits else "pgq_judge_after()"
     (folder / "call.c").write_text(
         f'#include "{kind.header}"\n#include "watch.h"\n{kind.signature};\n{kind.declaration(CALL)};\n'
         f"{kind.declaration(CALL)}\n{{\n    pgq_judge_before();\n"
-        f"    {kind.result} answer = candidate({kind.names});\n    pgq_judge_after();\n    return answer;\n}}\n"
+        f"    {kind.result} answer = candidate({kind.names});\n    {after};\n    return answer;\n}}\n"
     )
 
 
@@ -88,10 +103,11 @@ def compile_candidate(candidate: Candidate, cflags: Sequence[str], target: Path)
         _run(["objcopy", f"--redefine-sym={candidate.alias}=candidate", target])
         _run(["objcopy", "--keep-global-symbol=candidate", target])
     defined = re.findall(r"^[0-9a-f]+ [TtWi] (\w+)$", _run(["nm", "--defined-only", target]), re.MULTILINE)
-    if "candidate" not in defined:
-        raise JudgeError(
-            f"{candidate.source} has no function named candidate; it must define: {candidate.kind.signature}"
-        )
+    for name in candidate.kind.defines:
+        if name not in defined:
+            raise JudgeError(
+                f"{candidate.source} has no function named {name}; it must define: {candidate.kind.signature}"
+            )
     return warnings
 
 
@@ -109,6 +125,17 @@ def _compile(candidate: Candidate, cflags: Sequence[str], file: Path, target: Pa
             f"{candidate.source} does not compile; correct what the compiler says, or add flags with FLAGS=:\n"
             f"{(error.stdout + error.stderr).strip()}"
         ) from error
+
+
+def unwatched(candidate: Candidate, cflags: Sequence[str], folder: Path) -> list[str | Path]:
+    """What the linker needs of the candidate and its table, called as directly as all others. JudgeError."""
+    mine, table, call = (folder / f"{name}.o" for name in ("candidate", "variants", "call"))
+    compile_candidate(candidate, cflags, mine)
+    _run(["gcc", *cflags, "-c", candidate.folder / "variants.c", "-o", table])
+    if not candidate.kind.functions:
+        return [table, mine, f"-Wl,--defsym={CALL}=candidate"]
+    _run(["gcc", *UNWATCHED, "-DPGQUERN_JUDGE_UNCHECKED", *cflags, "-c", candidate.folder / "call.c", "-o", call])
+    return [table, mine, call]
 
 
 def set_statics_apart(target: Path) -> None:
@@ -140,7 +167,9 @@ def link(candidate: Candidate, cflags: Sequence[str], objects: Path, target: Pat
     warnings = compile_candidate(candidate, cflags, mine)
     if watched:
         set_statics_apart(mine)
-        _run(["objcopy", *(f"--redefine-sym={name}=pgq_judge_{name}" for name in HEAP), mine])
+        # What a component has made lives until it is destroyed.
+        if not candidate.kind.functions:
+            _run(["objcopy", *(f"--redefine-sym={name}=pgq_judge_{name}" for name in HEAP), mine])
     own = [mine]
     for source in (candidate.folder / "variants.c", candidate.folder / "call.c", WATCH / "watch.c", WATCH / "heap.c"):
         own.append(target / f"{source.stem}.o")

@@ -53,6 +53,8 @@ class Order:
     """Of the candidate: no other variant of it is tested."""
     last: str = os.devnull
     """The file that holds the candidate's last call."""
+    without: list[str] = field(default_factory=list)
+    """Tests that are left out."""
 
 
 @dataclass
@@ -103,6 +105,10 @@ def keep_last(kind: str, keeper: Keeper) -> None:
         importlib.import_module(f"tests.{stem}.judged").keep(keeper)
 
 
+def is_one_of(item: pytest.Item, nodes: list[str]) -> bool:
+    return any(item.nodeid == node or item.nodeid.startswith((f"{node}[", f"{node}::")) for node in nodes)
+
+
 class Plugin:
     """Chooses the tests and keeps what they say."""
 
@@ -131,11 +137,11 @@ class Plugin:
     def concerns(self, item: pytest.Item) -> bool:
         """Whether a test has the candidate as a parameter, or loops over all variants."""
         given = getattr(getattr(item, "callspec", None), "params", {})
+        if is_one_of(item, self.order.without):
+            return False
         if NAME in map(str, given.values()):
             return True
-        return "variant" not in given and any(
-            item.nodeid == node or item.nodeid.startswith((f"{node}[", f"{node}::")) for node in self.order.loops
-        )
+        return "variant" not in given and is_one_of(item, self.order.loops)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, object, object]:

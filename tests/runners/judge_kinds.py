@@ -3,12 +3,17 @@
 
 tests/<stem>/judge.toml says for each kind which variant a candidate stands beside (`like`: it takes that row's other
 fields, such as an order), and which tests loop over all variants (`loops`), beside those with a variant in their name.
+
+A component is no single function. What its candidate defines stands in tests/<stem>/candidate.h, with the contract;
+tests/<stem>/candidate.c makes a variant of it, and `world` judges it, with faults and threads. `without`: tests that do
+not hold for any variant. `beside`: further arrays in the table's file, with the candidate's element, which `declares`
+declares.
 """
 
 import re
 import textwrap
 import tomllib
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -40,14 +45,42 @@ class Kind:
     loops: tuple[str, ...]
     bench: tuple[dict[str, Any], ...] = ()
     """Selectors of the configurations of the row's benchmark in which its variants are measured."""
+    waits: bool = False
+    """It may sleep, as for the disk."""
+    functions: tuple[str, ...] = ()
+    """Of a component: what its candidate defines, as candidate.h declares it. Empty: a kernel, one function."""
+    world: Path | None = None
+    """The world that judges a component."""
+    without: tuple[str, ...] = ()
+    """Tests of the variants that are there, which do not hold for others."""
+    beside: dict[str, str] = field(default_factory=dict)
+    """Further arrays of the table's file with an element for each variant, and the candidate's element."""
+    declares: str = ""
+    """What these elements need to be declared."""
+
+    @property
+    def folder(self) -> Path:
+        """Of the row's tests."""
+        return Path("tests", self.stem)
+
+    @property
+    def threads(self) -> Path | None:
+        """The threads that a component is tried with under ThreadSanitizer."""
+        return self.folder / "tsan.c" if self.functions and (self.folder / "tsan.c").exists() else None
 
     @property
     def header(self) -> str:
-        return f"{self.stem}/{self.stem}.h"
+        """As it is included."""
+        return f"../tests/{self.stem}/candidate.h" if self.functions else f"{self.stem}/{self.stem}.h"
 
     @property
     def signature(self) -> str:
-        return self.declaration("candidate")
+        return "\n    ".join(self.functions) or self.declaration("candidate")
+
+    @property
+    def defines(self) -> list[str]:
+        """The names of what a candidate defines."""
+        return [re.findall(r"(\w+)\(", function)[0] for function in self.functions] or ["candidate"]
 
     @property
     def variant(self) -> str:
@@ -73,11 +106,23 @@ class Kind:
         at = re.search(rf"^const \w+ pgq_{self.name}_variants\[\] = {{\n.*?(?=^}};)", text, re.MULTILINE | re.DOTALL)
         assert at is not None
         # Last: some callers know the first row for upstream's.
-        return f"{text[: at.start()]}{self.declaration(CALL)};\n{at[0]}    {{{row}, {CALL}}},\n{text[at.end() :]}"
+        declared = f"{self.declaration(CALL)}; {self.declares}".rstrip()
+        text = f"{text[: at.start()]}{declared}\n{at[0]}    {{{row}, {CALL}}},\n{text[at.end() :]}"
+        for array, element in self.beside.items():
+            text, n = re.subn(rf"(\b{array}\[\] = {{[^}}]*)}}", rf"\1, {element}}}", text)
+            assert n == 1, array
+        return text
 
     def template(self) -> str:
-        """A C file to start from: the contract, and a body that calls a variant of ours."""
+        """A C file to start from: the contract, and a body that passes: a call of ours, or a simple component."""
         contract = textwrap.indent(self.contract, " * ", lambda _: True).replace(" * \n", " *\n").rstrip()
+        if self.functions:
+            simple = (self.folder / "judge" / self.name / "right.c").read_text().partition("\n")[2]
+            return (
+                f"/* A candidate for {self.name}. Judge it: make judge KIND={self.name} SRC=this file */\n"
+                f'#include "{self.header}"\n\n'
+                f"/*\n * The contract, from {self.folder / 'candidate.h'}:\n *\n{contract}\n */\n\n{simple}"
+            )
         call = f"{self.variant}({self.names})"
         return (
             f"/* A candidate for the kind {self.name}. Judge it: make judge KIND={self.name} SRC=this file */\n"
@@ -100,10 +145,20 @@ def _function(header: str, row_type: str) -> tuple[str, str, str]:
     assert name is not None, row_type
     at = re.search(rf"^typedef ([\w ]+?\**)\s*\(\*{name[1]}\)\(([^;]*)\);", header, re.MULTILINE)
     assert at is not None, name[1]
-    comment = header[: at.start()].rstrip()
-    assert comment.endswith("*/"), f"no contract above {name[1]}"
-    lines = comment[comment.rindex("/*") + 2 : -2].strip("\n").splitlines()
-    return at[1], _squeeze(at[2]), "\n".join(re.sub(r"^ \*( |$)", "", line) for line in lines).strip()
+    return at[1], _squeeze(at[2]), _comment(header[: at.start()])
+
+
+def _comment(before: str) -> str:
+    """The comment that ends there."""
+    assert before.rstrip().endswith("*/"), before[-200:]
+    lines = before[before.rindex("/*") + 2 : before.rindex("*/")].strip("\n").splitlines()
+    return "\n".join(re.sub(r"^ \*( |$)", "", line) for line in lines).strip()
+
+
+def _component(header: str) -> tuple[str, tuple[str, ...]]:
+    """Of candidate.h: the contract, and the functions that a candidate defines."""
+    functions = re.findall(r"^\w[^;{}#/]*?\bcandidate_\w+\([^;]*\);", header, re.MULTILINE)
+    return _comment(header[: header.index(functions[0])]), tuple(_squeeze(one).rstrip(";") for one in functions)
 
 
 def _row(rows: str, like: str) -> str:
@@ -125,7 +180,16 @@ def _listed(stem: str, name: str, entry: dict[str, Any], like: str) -> Kind:
     like = like or entry["like"]
     function = _function((SOURCES / stem / f"{stem}.h").read_text(), at[1])
     loops = tuple(f"tests/{stem}/{node}" for node in entry.get("loops", []))
-    return Kind(name, stem, *function, like, _row(at[2], like), loops, tuple(entry.get("bench", [])))
+    bench, waits = tuple(entry.get("bench", [])), entry.get("waits", False)
+    kernel = Kind(name, stem, *function, like, _row(at[2], like), loops, bench, waits)
+    if "world" not in entry:
+        return kernel
+    contract, functions = _component(Path("tests", stem, "candidate.h").read_text())
+    without = tuple(f"tests/{stem}/{node}" for node in entry.get("without", []))
+    return replace(
+        kernel, contract=contract, functions=functions, world=Path("tests", stem, entry["world"]), without=without,
+        beside=entry.get("beside", {}), declares=entry.get("declares", ""),
+    )  # fmt: skip
 
 
 def _entries() -> dict[str, tuple[str, dict[str, Any]]]:

@@ -142,7 +142,7 @@ class Runs:
         }
         return Order(
             sorted(files), list(kind.loops), f". csrc/ffi {run.binding}", str(folder / "current"), run.seed,
-            limits_memory=not run.asan, kind=kind.name, last=str(folder / "last"),
+            limits_memory=not run.asan, kind=kind.name, last=str(folder / "last"), without=list(kind.without),
         )  # fmt: skip
 
     def _environment(self, run: Run, folder: Path) -> dict[str, str]:

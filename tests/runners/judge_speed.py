@@ -19,8 +19,8 @@ from rich.table import Table
 from bench import goals
 from bench.goals import Config, Goals, Ratio, Times
 from bench.measure import list_configs, measure
-from tests.runners.judge_build import Candidate, compile_candidate
-from tests.runners.judge_kinds import CALL, JudgeError
+from tests.runners.judge_build import Candidate, unwatched
+from tests.runners.judge_kinds import JudgeError
 from tools.kernels import kernel_sources
 
 BUILD = Path("build/bench")
@@ -69,15 +69,13 @@ def build(candidate: Candidate, cflags: Sequence[str]) -> Path:
     made = subprocess.run(["make", "-s", BUILD / stem / "bench"], capture_output=True, text=True, env=environment)
     if made.returncode:
         raise JudgeError(f"The benchmark does not build; repair this clone:\n{made.stderr[-3000:]}")
-    compile_candidate(candidate, cflags, folder / "candidate.o")
-    table = folder / "variants.o"
-    subprocess.run(["gcc", *cflags, "-c", candidate.folder / "variants.c", "-o", table], check=True)
+    mine = unwatched(candidate, cflags, folder)
     sources = [*Path("bench", stem).glob("*.cc"), *(p for p in Path("bench", stem).glob("*.c") if p.stem != "icount")]
     objects = [BUILD / "harness.cc.o", *(BUILD / stem / f"{source.name}.o" for source in sources)]
     own = candidate.kind.table()
     objects += [Path("build/obj", s.relative_to("csrc")).with_suffix(".o") for s in kernel_sources() if s != own]
-    command: list[str | Path] = ["g++", *objects, table, folder / "candidate.o", f"-Wl,--defsym={CALL}={CANDIDATE}"]
-    command += ["-lbenchmark", "-lpthread", *shlex.split(candidate.flags), "-o", folder / "bench"]
+    command: list[str | Path] = ["g++", *objects, *mine, "-lbenchmark", "-lpthread", *shlex.split(candidate.flags)]
+    command += ["-o", folder / "bench"]
     linked = subprocess.run(command, capture_output=True, text=True)
     if linked.returncode:
         raise JudgeError(f"{candidate.source} does not link into the benchmark:\n{linked.stderr[-3000:]}")

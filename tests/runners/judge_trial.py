@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tests.runners import judge_build
+from tests.runners import judge_build, judge_world
 from tests.runners.judge_build import Candidate
 from tests.runners.judge_full import Asked, fuzzed, more_examples, with_servers
 from tests.runners.judge_last import Call
 from tests.runners.judge_run import Outcome, Run, Runs
-from tests.runners.judge_verdict import Verdict
+from tests.runners.judge_verdict import Verdict, of_process
 from tools.progress import console
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ def judge(trial: Trial, *, speed: bool) -> Verdict:
         return Outcome(None, f"{len(re.findall(r'warning:', trial.warnings))} warnings")
 
     verdict = trial.step("compiles", "the compiler's warnings, the signature, and what it calls", compiles)
-    verdict = verdict or _tests(trial, plain)
+    verdict = verdict or _component(trial) or _tests(trial, plain)
     if verdict:
         return verdict
     if trial.full and (verdict := _full(trial, plain)):
@@ -106,6 +106,38 @@ def judge(trial: Trial, *, speed: bool) -> Verdict:
         return verdict
     word = "SLOWER" if any(found.slower for found in trial.places) else "PASS"
     return Verdict(word, f"{RIGHT}; {judge_speed.says(trial.places)}")
+
+
+def _component(trial: Trial) -> Verdict | None:
+    """A lock or a policy: the world of its row with the candidate in the place of ours, and real threads."""
+    candidate, flags = trial.candidate, trial.cflags_asan
+
+    def worlds() -> Outcome:
+        program = candidate.folder / "world" / "world"
+        if alone := judge_world.build(candidate, flags, program):
+            why = f"the world of threads has no double of {', '.join(alone)}: do without"
+            return Outcome(Verdict("UNDECIDED", why))
+        return _of_found(judge_world.run(program, trial.seed), candidate.kind.world)
+
+    def threads() -> Outcome:
+        found = judge_world.race(candidate, flags, candidate.folder / "threads" / "threads")
+        return _of_found(found, candidate.kind.threads)
+
+    checks = "schedules and faults chosen by seeds; a run that fails is replayed and shortened"
+    if candidate.kind.world and (verdict := trial.step("the world of threads and faults", checks, worlds)):
+        return verdict
+    if candidate.kind.threads:
+        return trial.step("threads under ThreadSanitizer", "the row's threads, by the system's own scheduler", threads)
+    return None
+
+
+def _of_found(found: judge_world.Found, at: Path | None) -> Outcome:
+    """The verdict on a component in the world of its row; none: nothing against the candidate."""
+    if found.is_right:
+        return Outcome(None, found.says)
+    if found.why:
+        return Outcome(Verdict("FAIL", found.why, str(at), found.history))
+    return Outcome(of_process(found.code, found.asleep, str(at), found.log))
 
 
 def _tests(trial: Trial, plain: Path) -> Verdict | None:

@@ -11,6 +11,8 @@ from tests.runners.judge_kinds import JudgeError
 
 SLEEPER = 86
 """The exit code by which tests/judge/watch.c ends a process whose candidate sleeps again and again."""
+BROKEN = re.compile(r"^judge: (.*)$", re.MULTILINE)
+"""How a part of the contract is named that a call has broken: tests/judge/watch.h."""
 EXAMPLE = re.compile(r"\s*(Falsifying example|Failing test case): ")
 """How Hypothesis announces the smallest input: its versions differ."""
 SANITIZER = re.compile(
@@ -65,6 +67,8 @@ def of_process(code: int, asleep: bool, test: str, log: str) -> Verdict | None:
         return Verdict("FAIL", f"it waits for ever {where}", test)
     if code == SLEEPER:
         return Verdict("FAIL", f"it sleeps: again and again a call gave up its CPU of its own accord, {where}", test)
+    if broken := BROKEN.search(log):
+        return Verdict("FAIL", f"{broken[1]}, {where}", test)
     if found := SANITIZER.search(log):
         return Verdict("FAIL", f"{found['asan'] or found['ubsan']}, {where}", test)
     if -code == signal.SIGXCPU:

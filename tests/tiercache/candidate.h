@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: PostgreSQL */
+/*
+ * What an eviction policy on trial defines: four functions. tests/tiercache/candidate.c makes a variant of them, and looks
+ * at each call's effect.
+ */
+#ifndef PGQUERN_TESTS_TIERCACHE_CANDIDATE_H
+#define PGQUERN_TESTS_TIERCACHE_CANDIDATE_H
+
+#include "tiercache/policy.h"
+
+/*
+ * An eviction policy over entries 0 to n - 1, each of which is free or holds a page. All that it keeps is in *p.
+ * Each entry that holds a page stands in one queue: SMALL, MAIN or ASIDE. queue_join and queue_leave move it between them.
+ * ASIDE are the entries that are pinned: their pages cannot leave now. The cache puts them there and brings them back, to
+ * MAIN; a policy leaves them there until they are removed.
+ * hits[entry] is the policy's own, and so are the queue GHOST, the table `ghosts`, free_ghost, spare_ghost, and the entries
+ * n to 2 n, whose pages[] may remember what has left.
+ * insert: page comes to a free entry; set pages[entry], and join a queue. hit: it is used again.
+ * victim: which entry should leave, and no other may: it holds a page, and is not pinned. It stays until it is removed.
+ * TABLE_NONE: all are pinned. To be asked again changes nothing: the policy may move entries, but a copy of *p answers the same.
+ * remove: the entry leaves its queue, also one that is pinned. evicted: to make room, and not because it is old.
+ * No waiting, no memory, and no state outside of *p: a cache has two policies, and there may be many caches.
+ */
+void candidate_insert(policy *p, uint32_t entry, uint64_t page);
+void candidate_hit(policy *p, uint32_t entry);
+uint32_t candidate_victim(policy *p);
+void candidate_remove(policy *p, uint32_t entry, bool evicted);
+
+#endif
