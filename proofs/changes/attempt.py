@@ -28,7 +28,8 @@ from proofs.mutants import INSTANCES, refute_lines
 Verdict = Literal["refused", "equivalent", "killed", "survived"]
 
 CPU, MEMORY = 300, 10 * 2**30
-"""What Coq may take for one file: CPU seconds, ten times what the longest takes, and bytes."""
+"""What Coq may take for one file: CPU seconds, ten times what the longest takes, and bytes that it can write to. Not of
+address space: OCaml 5, by which Coq 8.20 is built, reserves 32 GB of it."""
 SAME_CPU, REFUTE_CPU = 30, 30
 """CPU seconds to find two terms the same, and to compute a counterexample; without it, none was found."""
 IMPORT = re.compile(rf"From {PREFIX}\.(\w+) Require (?:Import |Export )?([^.]*)\.")
@@ -120,7 +121,7 @@ class Copy:
             (self.folder / file).write_text(self.text if file == change.file else row.texts[file])
 
     def coqc(self, file: str, *flags: str, cpu: int = CPU) -> subprocess.CompletedProcess[str]:
-        limits = ["prlimit", f"--cpu={cpu}", f"--as={MEMORY}"]
+        limits = ["prlimit", f"--cpu={cpu}", f"--data={MEMORY}"]
         command = [*limits, "coqc", "-q", "-noglob", "-w", "none", "-Q", ".", PREFIX, *flags, file]
         return subprocess.run(command, cwd=self.folder, capture_output=True, text=True, check=False)
 
