@@ -34,6 +34,8 @@ APT_c        := gcc g++ libc6-dev clang llvm libclang-rt-$(LLVM)-dev libbenchmar
 APT_coq      := coq libcoq-stdpp ocaml-nox ocaml-findlib time
 APT_java     := default-jdk-headless
 APT_maven    := default-jre-headless maven
+# CBMC: Debian 12 has one that is too old; then, and elsewhere, `make prove-c` says SKIPPED without one.
+APT_cbmc     := $(if $(filter trixie,$(RELEASE)),cbmc)
 APT_cross    := gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user
 APT_postgres := postgresql-$(PG) postgresql-client-$(PG) postgresql-server-dev-$(PG) xz-utils util-linux strace
 # What must be there where nothing is installed (PGQUERN_NO_APT=1): commands, headers, a library of Coq's.
@@ -80,7 +82,7 @@ full: $(SETUP)/python.stamp ##deep everything: large models, the deep tests, all
 
 # The other machine's Python comes from Debian.
 HERE_IS_DEBIAN := $(if $(PGQUERN_NO_APT),,$(shell command -v dpkg-query))
-NEEDS := python c coq java maven postgres tlc servers $(if $(HERE_IS_DEBIAN),$(filter cross,$(THIS_MACHINE:x86_64=cross)))
+NEEDS := python c coq cbmc java maven postgres tlc servers $(if $(HERE_IS_DEBIAN),$(filter cross,$(THIS_MACHINE:x86_64=cross)))
 setup: ##day install everything, once (about 3 minutes; again: 1 s)
 	@[ -z "$(foreach need,$(NEEDS),$(if $(wildcard $(SETUP)/$(need).stamp),,x))" ] || .ci/apt-need $(sort $(foreach need,$(NEEDS),$(APT_$(need)))) --tools $(foreach need,$(NEEDS),$(TOOLS_$(need)))
 	@$(MAKE) -s $(NEEDS:%=$(SETUP)/%.stamp)

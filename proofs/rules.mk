@@ -3,12 +3,15 @@
 PROOF_JOBS ?= 2
 PROOF_SOURCES := $(shell find proofs -name '*.v') proofs/_CoqProject
 
-.PHONY: prove prove-accept prove-mutants prove-mutants-accept prove-changes prove-changes-sample oracle
+.PHONY: prove prove-c prove-accept prove-mutants prove-mutants-accept prove-changes prove-changes-sample oracle
 prove: $(SETUP)/coq.stamp $(SETUP)/python.stamp ##layer build and audit the proofs; STEM= narrows (2 minutes, again: seconds)
 	@$(PY) -m proofs.audit --jobs $(PROOF_JOBS) --stem "$(STEM)"
 
 prove-accept: $(SETUP)/coq.stamp $(SETUP)/python.stamp ##keep accept changed statements and definitions into proofs/*/*.expected, after review (as prove)
 	@$(PY) -m proofs.audit --jobs $(PROOF_JOBS) --stem "$(STEM)" --accept
+
+prove-c: $(SETUP)/c.stamp $(SETUP)/cbmc.stamp $(SETUP)/python.stamp ##deep CBMC proves C text for every input up to a bound, and refutes changes of it; STEM=, ONLY= narrow (3 minutes)
+	@$(PY) -m proofs.bounded --stem "$(STEM)" --only "$(ONLY)"
 
 prove-mutants: prove ##deep change one thing in a definition, see a proof stop; STEM= narrows (20 minutes)
 	@$(PY) -m proofs.mutants --stem "$(STEM)"

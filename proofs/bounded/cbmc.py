@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: PostgreSQL
+"""CBMC, the bounded model checker for C, if it is installed (Debian 13 has 6.6; the one of Debian 12 is too old)."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+LEAST = 6
+"""The first major version whose standard checks are on by themselves."""
+HANG_SECONDS = 900
+"""On a busy machine; alone no run takes a tenth of it."""
+CHECKS = ["--unwinding-assertions", "--pointer-overflow-check", "--undefined-shift-check"]
+CLAIM = "claim: "
+
+
+class ToolMissingError(Exception):
+    """There is no CBMC, and nobody named one."""
+
+
+class ToolBrokenError(Exception):
+    """What was named as CBMC, or an input to it, does not work; says what to do."""
+
+
+@dataclass(frozen=True)
+class Checked:
+    """What CBMC said: how many checks it made, and what each that failed is about."""
+
+    checks: int
+    claims: int
+    """How many of the checks are claims of the harness."""
+    failed: list[str]
+
+
+@cache
+def find() -> tuple[str, str]:
+    """CBMC's command and version. Raises ToolMissingError, or ToolBrokenError if CBMC= names something else."""
+    named = os.environ.get("CBMC")
+    path = shutil.which(named or "cbmc")
+    if path is None and named:
+        raise ToolBrokenError(f"CBMC={named} is no program; name a cbmc of version {LEAST} or newer")
+    if path is None:
+        raise ToolMissingError(
+            f"no CBMC: put cbmc {LEAST} or newer on PATH (Debian 13 has it), or set CBMC=/path/to/cbmc"
+        )
+    said = subprocess.run([path, "--version"], capture_output=True, text=True, check=False).stdout
+    version = re.match(r"(\d+)\.[\d.]*", said)
+    if version is None:
+        raise ToolBrokenError(f"'{path} --version' says {said.strip()!r}; name a cbmc of version {LEAST} or newer")
+    if int(version[1]) < LEAST:
+        raise ToolMissingError(f"no CBMC: {path} is {version[0]}, and {LEAST} or newer is needed")
+    return path, f"CBMC {version[0]}"
+
+
+def check(sources: Sequence[Path], includes: Sequence[Path], defines: Sequence[str], unwind: int) -> Checked:
+    """Run CBMC on the function `proof`. Raises ToolBrokenError if it comes to no verdict."""
+    path, _ = find()
+    command = [path, *map(str, sources), "--function", "proof", "--unwind", str(unwind), *CHECKS, "--json-ui"]
+    command += [f"-I{folder}" for folder in includes] + [f"-D{define}" for define in defines]
+    try:
+        run = subprocess.run(command, capture_output=True, text=True, check=False, timeout=HANG_SECONDS)
+    except subprocess.TimeoutExpired as error:
+        raise ToolBrokenError(f"CBMC came to no end in {HANG_SECONDS} s; lower the bound") from error
+    try:
+        said = json.loads(run.stdout)
+    except json.JSONDecodeError as error:
+        raise ToolBrokenError(f"CBMC ended with {run.returncode}: {(run.stdout + run.stderr)[-500:]}") from error
+    results = next((entry["result"] for entry in said if "result" in entry), None)
+    if results is None:
+        errors = [entry["messageText"] for entry in said if entry.get("messageType") == "ERROR"]
+        raise ToolBrokenError(f"CBMC ended with {run.returncode}: {'; '.join(errors)[-500:]}")
+    failed = [result["description"] for result in results if result["status"] != "SUCCESS"]
+    claims = sum(result["description"].startswith(CLAIM) for result in results)
+    return Checked(len(results), claims, failed)
