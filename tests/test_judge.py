@@ -23,7 +23,12 @@ from tools.rows import with_cell
 PLACES = [Path("tests", stem) for stem in with_cell("tests/{stem}/judge.toml")]
 CANDIDATES = [
     pytest.param(
-        place / "judge" / entry["file"], entry.get("like", ""), entry["verdict"], entry["why"], id=entry["file"]
+        place / "judge" / entry["file"],
+        entry.get("like", ""),
+        entry["verdict"],
+        entry["why"],
+        id=entry["file"],
+        marks=[pytest.mark.deep] if entry.get("deep") else [],
     )
     for place in PLACES
     for entry in tomllib.loads((place / "judge.toml").read_text()).get("candidates", [])

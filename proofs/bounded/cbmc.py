@@ -15,7 +15,7 @@ LEAST = 6
 """The first major version whose standard checks are on by themselves."""
 HANG_SECONDS = 900
 """On a busy machine; alone no run takes a tenth of it."""
-CHECKS = ["--unwinding-assertions", "--pointer-overflow-check", "--undefined-shift-check"]
+CHECKS = ["--unwinding-assertions", "--slice-formula", "--pointer-overflow-check", "--undefined-shift-check"]
 CLAIM = "claim: "
 
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: PostgreSQL */
-/* Right answers, but it keeps a copy of the last page: the next call could answer from it. */
+/* Right answers, but it keeps a copy of the last page and looks at it: the next call could answer from it. */
 #include "pgquern.h"
 
 #include <string.h>
@@ -12,7 +12,7 @@ pgq_status candidate(void *page, bool truncate)
 {
     pgq_status status = pgq_compaction_scalar(page, truncate);
 
-    if (status.code == PGQ_OK)
+    if (status.code == PGQ_OK && memcmp(last, page, sizeof last) != 0)
         memcpy(last, page, sizeof last);
     return status;
 }
