@@ -336,12 +336,13 @@ def test_one_interval_that_reaches_even_is_not_slower() -> None:
 
 def test_where_it_is_slower_is_told() -> None:
     fast, slow, slowest = place(6.0, 2.0, n="10"), place(6.0, 12.0, n="100"), place(6.0, 24.0, n="1000")
-    assert judge_speed.says([fast, slow]).startswith(
+    assert judge_speed.says([fast, slow], "as fast").startswith(
         "slower than upstream in 1 of 2 configurations (n=100 most of all)"
     )
-    assert "in 2 of 3 configurations (n=1000 most of all)" in judge_speed.says([slow, slowest, fast])
+    assert "in 2 of 3 configurations (n=1000 most of all)" in judge_speed.says([slow, slowest, fast], "as fast")
     assert (
-        judge_speed.says([fast]) == "3.00 to 3.00 times as fast as upstream, 2.00 to 2.00 as ours, in 1 configurations"
+        judge_speed.says([fast], "as fast")
+        == "3.00 to 3.00 times as fast as upstream, 2.00 to 2.00 as ours, in 1 configurations"
     )
 
 

@@ -177,7 +177,7 @@ def main(
     if trial.places:
         from tests.runners import judge_speed
 
-        console().print(judge_speed.shown(trial.places))
+        console().print(judge_speed.shown(trial.places, trial.candidate.kind))
     tell(verdict, told, place)
     sys.exit(CODES[verdict.word])
 

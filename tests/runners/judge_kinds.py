@@ -45,6 +45,10 @@ class Kind:
     loops: tuple[str, ...]
     bench: tuple[dict[str, Any], ...] = ()
     """Selectors of the configurations of the row's benchmark in which its variants are measured."""
+    gains: str = "as fast"
+    """What a ratio of that benchmark says: so many times `gains` as another variant."""
+    unit: str = "ns"
+    """Of what that benchmark measures; less is better."""
     waits: bool = False
     """It may sleep, as for the disk."""
     functions: tuple[str, ...] = ()
@@ -180,8 +184,8 @@ def _listed(stem: str, name: str, entry: dict[str, Any], like: str) -> Kind:
     like = like or entry["like"]
     function = _function((SOURCES / stem / f"{stem}.h").read_text(), at[1])
     loops = tuple(f"tests/{stem}/{node}" for node in entry.get("loops", []))
-    bench, waits = tuple(entry.get("bench", [])), entry.get("waits", False)
-    kernel = Kind(name, stem, *function, like, _row(at[2], like), loops, bench, waits)
+    measured = {key: entry[key] for key in ("gains", "unit", "waits") if key in entry}
+    kernel = Kind(name, stem, *function, like, _row(at[2], like), loops, tuple(entry.get("bench", [])), **measured)
     if "world" not in entry:
         return kernel
     contract, functions = _component(Path("tests", stem, "candidate.h").read_text())

@@ -2,6 +2,7 @@
 """The verdict as one self-contained page, to look at or to mail: build/judge/NAME.html."""
 
 import hashlib
+import os
 import platform
 import re
 from collections.abc import Mapping, Sequence
@@ -61,6 +62,8 @@ def page(trial: Trial, verdict: Verdict, told: Told | None, command: str, facts:
     return jinja.get_template("judge.html").render(
         name=candidate.source.name,
         kind=candidate.kind,
+        contract_file=os.path.normpath(f"csrc/{candidate.kind.header}"),
+        signature="\n".join(line.strip() + ";" for line in candidate.kind.signature.splitlines()),
         verdict=verdict,
         told=told and {"says": told.says, "breaks": told.breaks, "picture": Markup(told.picture)},
         regression=told.regression if told else "",

@@ -66,10 +66,10 @@ def meant(changed: Sequence[Path], kind: str, like: str) -> tuple[str, str, Path
     chosen = sorted(row for row in found if kind in ("", row[0]) and like in ("", row[1]))
     if len(chosen) == 1:
         return chosen[0]
+    if not found:
+        raise JudgeError("The patch changes no variant: it must change a file of csrc/ that holds one, or its header.")
     listed = "; ".join(f"KIND={name} LIKE={variant}" for name, variant, _ in chosen or sorted(found))
-    raise JudgeError(
-        f"The patch changes {'several variants' if found else 'no variant'}: choose with {listed or '...'}."
-    )
+    raise JudgeError(f"The patch changes several variants: choose with {listed}.")
 
 
 def of_patch(

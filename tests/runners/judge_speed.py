@@ -20,7 +20,7 @@ from bench import goals
 from bench.goals import Config, Goals, Ratio, Times
 from bench.measure import list_configs, measure
 from tests.runners.judge_build import Candidate, unwatched
-from tests.runners.judge_kinds import JudgeError
+from tests.runners.judge_kinds import JudgeError, Kind
 from tools.kernels import kernel_sources
 
 BUILD = Path("build/bench")
@@ -103,13 +103,13 @@ def stand(candidate: Candidate, binary: Path) -> list[Place]:
     return [place(config, times, table) for config, times in measured]
 
 
-def says(places: Sequence[Place]) -> str:
+def says(places: Sequence[Place], gains: str) -> str:
     """One line for people."""
     ratios = [found.to_upstream.median for found in places]
     ours = [found.to_best.median for found in places]
     slower = [found for found in places if found.slower]
     spread = (
-        f"{min(ratios):.2f} to {max(ratios):.2f} times as fast as upstream, {min(ours):.2f} to {max(ours):.2f} as ours"
+        f"{min(ratios):.2f} to {max(ratios):.2f} times {gains} as upstream, {min(ours):.2f} to {max(ours):.2f} as ours"
     )
     if not slower:
         return f"{spread}, in {len(places)} configurations"
@@ -119,13 +119,14 @@ def says(places: Sequence[Place]) -> str:
     )
 
 
-def shown(places: Sequence[Place]) -> Table:
+def shown(places: Sequence[Place], kind: Kind) -> Table:
     """A line for each configuration."""
-    table = Table(title="median ns of upstream's faster variant; the candidate, times as fast", title_justify="left")
+    title = f"median {kind.unit} of upstream's faster variant; the candidate, times {kind.gains}"
+    table = Table(title=title, title_justify="left")
     keys = list(dict.fromkeys(key for found in places for key in found.config))
     for head in keys:
         table.add_column(head)
-    for head in ("upstream", "ns", "as upstream", "our best", "as ours"):
+    for head in ("upstream", kind.unit, "as upstream", "our best", "as ours"):
         table.add_column(head, justify="right", no_wrap=head.startswith("as"))
     for found in places:
         colour = "[red]" if found.slower else ""

@@ -105,7 +105,7 @@ def judge(trial: Trial, *, speed: bool) -> Verdict:
     if verdict := trial.step("speed beside upstream and ours", checks, races):
         return verdict
     word = "SLOWER" if any(found.slower for found in trial.places) else "PASS"
-    return Verdict(word, f"{RIGHT}; {judge_speed.says(trial.places)}")
+    return Verdict(word, f"{RIGHT}; {judge_speed.says(trial.places, candidate.kind.gains)}")
 
 
 def _component(trial: Trial) -> Verdict | None:
