@@ -27,7 +27,7 @@ LLVM_trixie   := 19
 PG_bookworm   := 15
 PG_trixie     := 17
 LLVM          := $(or $(LLVM_$(RELEASE)),$(LLVM_trixie))
-PG            := $(or $(PG_$(RELEASE)),$(PG_trixie))
+PG_HERE       := $(or $(PG_$(RELEASE)),$(PG_trixie))
 
 APT_python   := python3 python3-venv python3-dev
 APT_c        := gcc g++ libc6-dev clang llvm libclang-rt-$(LLVM)-dev libbenchmark-dev liburing-dev pkg-config valgrind
@@ -37,7 +37,7 @@ APT_maven    := default-jre-headless maven
 # CBMC: Debian 12 has one that is too old; then, and elsewhere, `make prove-c` says SKIPPED without one.
 APT_cbmc     := $(if $(filter trixie,$(RELEASE)),cbmc)
 APT_cross    := gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user
-APT_postgres := postgresql-$(PG) postgresql-client-$(PG) postgresql-server-dev-$(PG) xz-utils util-linux strace
+APT_postgres := postgresql-$(PG_HERE) postgresql-client-$(PG_HERE) postgresql-server-dev-$(PG_HERE) xz-utils util-linux strace
 # What must be there where nothing is installed (PGQUERN_NO_APT=1): commands, headers, a library of Coq's.
 TOOLS_c        := gcc g++ clang objdump pkg-config valgrind benchmark/benchmark.h liburing.h
 TOOLS_coq      := coqc coqchk coq_makefile ocamlfind stdpp.base
@@ -65,7 +65,7 @@ $(SETUP)/python.stamp: requirements.lock requirements-alone.lock .ci/apt-need
 include spec/rules.mk proofs/rules.mk csrc/rules.mk tests/rules.mk bench/rules.mk
 
 # ---- the jobs: every step runs, whatever fails; tools/jobs.toml lists the steps ------------------
-.PHONY: main test full ci setup lint help clean
+.PHONY: main test full ci setup lint drift drift-accept help clean
 JOB = $(PY) -m tools.job $@ $(if $(STEM),--stem $(STEM))
 
 main: $(SETUP)/python.stamp ##day models, proofs, a differential run, benchmarks, the report; STEM= narrows (8 minutes)
@@ -87,6 +87,13 @@ setup: ##day install everything, once (about 3 minutes; again: 1 s)
 	@[ -z "$(foreach need,$(NEEDS),$(if $(wildcard $(SETUP)/$(need).stamp),,x))" ] || .ci/apt-need $(sort $(foreach need,$(NEEDS),$(APT_$(need)))) --tools $(foreach need,$(NEEDS),$(TOOLS_$(need)))
 	@$(MAKE) -s $(NEEDS:%=$(SETUP)/%.stamp)
 	@echo "set-up: complete"
+
+drift: $(SETUP)/python.stamp ##people which functions of upstream have changed since we followed them: PG=/path/to/postgres (13 to master), STEM=, JSON=1 (2 s)
+	@$(if $(PG),,echo "drift: say where a checkout of PostgreSQL is: make drift PG=/path/to/postgres" >&2; exit 2;) \
+	$(PY) -m tools.drift --postgres "$(PG)" --stem "$(STEM)" $(if $(JSON),--json)
+
+drift-accept: $(SETUP)/python.stamp ##keep record a checkout's functions as those of its major version, after review (as drift)
+	@$(PY) -m tools.drift --postgres "$(PG)" --stem "$(STEM)" --accept
 
 lint: lint-c lint-python ##day all linters, and that README and the matrix of stems and layers agree (1 minute)
 	@$(PY) -m bench.report.matrix --check

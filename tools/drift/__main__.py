@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: PostgreSQL
+"""Which functions of upstream have changed: make drift PG=/path/to/postgres [STEM=stem] [JSON=1]
+
+Reads a checkout of PostgreSQL, 13 to master, and compares each function that a model, a proof or a definition of ours
+follows with what it was when 13, 14 and so on branched off. Comments and white space do not count. A minor release may
+differ from its branch point by a bug fix: that is told, too. A few seconds.
+
+Exit code: 0 if all are known; 1 if one has changed or is gone; 2 if there is no checkout.
+"""
+
+import json
+import re
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import click
+from rich.table import Table
+
+from tools.drift import followed, source
+from tools.drift.followed import Followed
+from tools.progress import console
+
+
+@dataclass(frozen=True)
+class Found:
+    """A function in a checkout."""
+
+    stem: str
+    name: str
+    says: str
+    changed: bool
+    follows: list[str]
+
+
+def found_of(stem: str, entry: Followed, text: str, beside: str) -> Found:
+    """How it stands in a checkout: `text`, "" if it is not there. beside: the version that it is compared with."""
+    same = entry.same_as(source.checksum(text)) if text else []
+    if beside in same:
+        says, changed = f"as in {', '.join(same)}", False
+    elif not text:
+        says, changed = f"not there; in {', '.join(entry.sha256)}", beside in entry.sha256
+    elif same:
+        says, changed = f"not as in {beside}, but as in {', '.join(same)}", True
+    else:
+        says, changed = "as in no version that we know", True
+    return Found(stem, entry.name, says, changed, entry.follows)
+
+
+def compared_with(major: str) -> str:
+    """The same major version if its branch point was read; otherwise the newest one that was."""
+    known = {known for stem in followed.stems() for entry in followed.load(stem) for known in entry.sha256}
+    return major if major in known else max(known, key=int, default=major)
+
+
+def show(version: str, found: list[Found]) -> None:
+    """A line for each function that has changed; a count of the others."""
+    changed = [one for one in found if one.changed]
+    table = Table(title=f"PostgreSQL {version}: what is not what we follow", title_justify="left")
+    for head in ("row", "function", "", "look again at"):
+        table.add_column(head)
+    for one in changed:
+        table.add_row(one.stem, one.name, f"[yellow]{one.says}[/]", "\n".join(one.follows))
+    if changed:
+        console().print(table)
+    known = len(found) - len(changed)
+    console().print(f"PostgreSQL {version}: {known} of {len(found)} functions as known, {len(changed)} changed")
+
+
+@click.command(help=__doc__)
+@click.option("--postgres", type=click.Path(path_type=Path), required=True, help="The checkout.")
+@click.option("--stem", default="", help="Only this row.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON in the place of a table.")
+@click.option("--accept", is_flag=True, help="Record the checkout's functions as those of its major version.")
+def main(postgres: Path, stem: str, as_json: bool, accept: bool) -> None:
+    try:
+        version = source.version(postgres)
+    except source.CheckoutError as error:
+        console(stderr=True).print(str(error), markup=False)
+        raise SystemExit(2) from error
+    major = re.match(r"\d+", version)
+    assert major is not None, version
+    if accept:
+        for name in followed.stems(stem):
+            texts = {entry.name: entry.text(postgres) for entry in followed.load(name)}
+            followed.record(name, major[0], {key: source.checksum(text) for key, text in texts.items() if text})
+    beside = compared_with(major[0])
+    found = [
+        found_of(name, entry, entry.text(postgres), beside)
+        for name in followed.stems(stem)
+        for entry in followed.load(name)
+    ]
+    if as_json:
+        click.echo(json.dumps({"version": version, "functions": [asdict(one) for one in found]}, indent=1))
+    else:
+        show(version, found)
+    raise SystemExit(1 if any(one.changed for one in found) else 0)
+
+
+if __name__ == "__main__":
+    main()

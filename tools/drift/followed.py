@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: PostgreSQL
+"""What our code follows of upstream: spec/STEM/upstream.toml, a table for each function."""
+
+import re
+import tomllib
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict
+
+from tools.drift import source
+from tools.rows import with_cell
+
+LISTING = "spec/{stem}/upstream.toml"
+SUMS = re.compile(r"^(\w+) = \"\w{64}\"\n", re.MULTILINE)
+
+
+class Followed(BaseModel):
+    """A function, macro or struct of upstream, and what of ours follows it."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    name: str
+    files: list[str]
+    """From the top of a checkout: where it stands, or stood in another major version."""
+    follows: list[str]
+    """Files of ours: look there first."""
+    sha256: dict[str, str] = {}
+    """By major version, of its text at that version's branch point; versions that lack it are left out."""
+
+    def text(self, top: Path) -> str:
+        """Its definition in a checkout; "" if there is none."""
+        paths = [top / file for file in self.files]
+        found = (source.definition(path.read_text(errors="replace"), self.name) for path in paths if path.exists())
+        return next((text for text in found if text), "")
+
+    def same_as(self, sum_: str) -> list[str]:
+        """The major versions that have this text."""
+        return [major for major, known in self.sha256.items() if known == sum_]
+
+
+def load(stem: str) -> list[Followed]:
+    """In the order of the file."""
+    listed = tomllib.loads(Path(LISTING.format(stem=stem)).read_text())["function"]
+    return [Followed.model_validate(entry) for entry in listed]
+
+
+def stems(stem: str = "") -> list[str]:
+    """Those that follow something; `stem` narrows to one."""
+    return with_cell(LISTING, stem)
+
+
+def record(stem: str, major: str, sums: dict[str, str]) -> None:
+    """Writes the checksums of one major version; a function that the version lacks loses its line."""
+    path = Path(LISTING.format(stem=stem))
+    head, *tables = re.split(r"(?m)^(?=\[\[function\]\])", path.read_text())
+    written = [head]
+    for table in tables:
+        entry = Followed.model_validate(tomllib.loads(table)["function"][0])
+        known = {**entry.sha256, major: sums.get(entry.name, "")}
+        lines = [f'{number} = "{known[number]}"\n' for number in sorted(known, key=int) if known[number]]
+        body = SUMS.sub("", table).replace("[function.sha256]\n", "").rstrip("\n")
+        written.append(f"{body}\n[function.sha256]\n{''.join(lines)}\n")
+    path.write_text("".join(written).rstrip("\n") + "\n")

@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: PostgreSQL
+"""A checkout of PostgreSQL: its version, and the text of one function, macro or struct in it."""
+
+import hashlib
+import re
+from pathlib import Path
+
+VERSION = re.compile(r"^AC_INIT\(\[PostgreSQL\], \[(\w+[\w.]*)\]", re.MULTILINE)
+LITERAL = re.compile(r'"(?:\\.|[^"\\])*"|\'(?:\\.|[^\'\\])*\'|/\*.*?\*/|//[^\n]*', re.DOTALL)
+
+
+class CheckoutError(Exception):
+    """What was named is no checkout of PostgreSQL; says what to do."""
+
+
+def version(top: Path) -> str:
+    """As configure.ac (configure.in until 13) has it, such as "18.1" or "20devel"."""
+    for name in ("configure.ac", "configure.in"):
+        path = top / name
+        if path.exists() and (found := VERSION.search(path.read_text())):
+            return found[1]
+    raise CheckoutError(f"{top} is no checkout of PostgreSQL: it has no configure.ac that names a version; correct PG=")
+
+
+def without_comments(text: str) -> str:
+    """Comments become a blank; strings stay."""
+    return LITERAL.sub(lambda found: " " if found[0].startswith("/") else found[0], text)
+
+
+def definition(text: str, name: str) -> str:
+    """The definition of `name`, without comments; "" if there is none.
+
+    As upstream's pgindent leaves a file: the name of a function starts a line, and a brace alone on a line ends it; a
+    struct or enum ends with its name; a macro goes on over lines that end with a backslash.
+    """
+    text, word = without_comments(text), re.escape(name)
+    for pattern in (
+        rf"^(?:[\w*][^\n;{{}}()#]*\n)?{word}\([^;{{]*\)\s*\n\{{\n.*?^\}}",
+        rf"^typedef (?:struct|enum|union)[^;{{]*\{{(?:(?!^\}}).)*^\}} *{word};",
+        rf"^(?:struct|enum) {word}\s*\{{.*?^\}};",
+        rf"^#define {word}\b(?:[^\n]*\\\n)*[^\n]*",
+    ):
+        if found := re.search(pattern, text, re.MULTILINE | re.DOTALL):
+            return found[0]
+    return ""
+
+
+def checksum(text: str) -> str:
+    """Of a definition: the same whatever its comments and its white space are."""
+    return hashlib.sha256(" ".join(text.split()).encode()).hexdigest()
