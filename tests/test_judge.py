@@ -15,7 +15,16 @@ import pytest
 
 from bench import goals
 from bench.goals import Goals, Roles
-from tests.runners import judge_build, judge_page, judge_source, judge_speed, judge_verdict, judge_world, judge_xids
+from tests.runners import (
+    judge_build,
+    judge_icount,
+    judge_page,
+    judge_source,
+    judge_speed,
+    judge_verdict,
+    judge_world,
+    judge_xids,
+)
 from tests.runners.judge_build import Candidate
 from tests.runners.judge_kinds import Kind, kind_of, kinds
 from tools.rows import with_cell
@@ -231,6 +240,17 @@ def test_a_component_in_another_language_is_told_in_a_sentence(tmp_path: Path) -
 )
 def test_calls_of_which_the_world_has_no_double(call: str, has_none: bool) -> None:
     assert bool(judge_world.ALONE.match(call)) == has_none
+
+
+@pytest.mark.parametrize("name", ["right.c", "right_cplusplus.cc"])
+def test_instructions_of_a_candidate_are_counted_beside_the_others(tmp_path: Path, name: str) -> None:
+    kind = kind_of("snapbuild_purge")
+    candidate = Candidate(kind, Path("tests", kind.stem, "judge", kind.name, name), tmp_path)
+    judge_build.write_sources(candidate)
+    step = judge_icount.build(candidate, ["-O2", "-std=gnu11", "-D_GNU_SOURCE", "-fPIC", "-Icsrc"])
+    found = judge_icount.count(step, ["purge 100 50", "purge 1000 50"], ["candidate", "upstream"])
+    assert 100 < found["purge 100 50"]["candidate"] < found["purge 1000 50"]["candidate"]
+    assert 100 < found["purge 100 50"]["upstream"] < found["purge 1000 50"]["upstream"]
 
 
 REPORT = """\

@@ -62,11 +62,11 @@ class Subject(BaseModel):
 
 
 class Counter:
-    """Counts the calls of one stem."""
+    """Counts the calls of one program, built from step.c."""
 
-    def __init__(self, stem: str) -> None:
-        self.step = f"build/bench/{stem}/step"
-        self.subject = Subject.model_validate(tomllib.loads(Path(f"bench/{stem}/icount.toml").read_text()))
+    def __init__(self, step: Path, subject: Subject) -> None:
+        self.step = str(step)
+        self.subject = subject
 
     def run(self, *command: str) -> subprocess.CompletedProcess[str]:
         """Runs a counter. ClickException, with its output: it failed."""
@@ -171,7 +171,9 @@ def show(stem: str, subject: Subject, items: list[dict[str, Any]]) -> None:
 @click.option("--accept", "accepting", is_flag=True, help="Record the counts of this run as the expected ones.")
 def main(stem: str, accepting: bool) -> None:
     """Count the instructions of STEM's kernels and compare them with the recorded ones (20 s)."""
-    start, counter, recorded_in = time.monotonic(), Counter(stem), Path(f"bench/{stem}/icount.json")
+    start, recorded_in = time.monotonic(), Path(f"bench/{stem}/icount.json")
+    subject = Subject.model_validate(tomllib.loads(Path(f"bench/{stem}/icount.toml").read_text()))
+    counter = Counter(Path(f"build/bench/{stem}/step"), subject)
     present = [variant for variant in counter.subject.variants if counter.supported(variant)]
     if disagreement := counter.disagreement(present):
         progress.console().print(f"[yellow]SKIPPED[/] {', '.join(counter.subject.stepped)}: {disagreement}")

@@ -9,7 +9,7 @@ watched (tests/judge/): sleep, threads, descriptors, children, static memory tha
 outlive it. A component first runs in its row's world of threads and faults.
 
 PATCH=file in the place of SRC= judges one of our variants as a unified diff of csrc/ has changed it. FULL=1 adds more
-examples, a minute of fuzzing, and real servers. build/judge/NAME.html is the verdict as a page.
+examples, a minute of fuzzing, instruction counts, and real servers. build/judge/NAME.html is the verdict as a page.
 
 Last comes its speed beside upstream and ours, unless SPEED=no.
 

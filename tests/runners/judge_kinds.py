@@ -49,6 +49,8 @@ class Kind:
     """What a ratio of that benchmark says: so many times `gains` as another variant."""
     unit: str = "ns"
     """Of what that benchmark measures; less is better."""
+    icount: tuple[str, ...] = ()
+    """Shapes of inputs on which bench/<stem>/icount.c counts its instructions."""
     waits: bool = False
     """It may sleep, as for the disk."""
     functions: tuple[str, ...] = ()
@@ -184,7 +186,8 @@ def _listed(stem: str, name: str, entry: dict[str, Any], like: str) -> Kind:
     like = like or entry["like"]
     function = _function((SOURCES / stem / f"{stem}.h").read_text(), at[1])
     loops = tuple(f"tests/{stem}/{node}" for node in entry.get("loops", []))
-    measured = {key: entry[key] for key in ("gains", "unit", "waits") if key in entry}
+    measured: dict[str, Any] = {key: entry[key] for key in ("gains", "unit", "waits") if key in entry}
+    measured["icount"] = tuple(entry.get("icount", []))
     kernel = Kind(name, stem, *function, like, _row(at[2], like), loops, tuple(entry.get("bench", [])), **measured)
     if "world" not in entry:
         return kernel

@@ -178,6 +178,13 @@ def _full(trial: Trial, plain: Path) -> Verdict | None:
         checks = "a minute of the row's fuzz target under both sanitizers, with the candidate as a variant"
         if verdict := trial.step("fuzzing", checks, lambda: fuzzed(candidate, flags, trial.seed)):
             return verdict
+    if candidate.kind.icount:
+        # Not before: to load what counts takes seconds.
+        from tests.runners.judge_icount import counted
+
+        checks = "instructions of a call on inputs of some shapes, beside those of upstream's variant and of ours"
+        if verdict := trial.step("instructions", checks, lambda: counted(candidate, trial.cflags)):
+            return verdict
     return _side_by_side(trial, with_servers(candidate, plain))
 
 
