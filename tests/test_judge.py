@@ -242,15 +242,23 @@ def test_calls_of_which_the_world_has_no_double(call: str, has_none: bool) -> No
     assert bool(judge_world.ALONE.match(call)) == has_none
 
 
-@pytest.mark.parametrize("name", ["right.c", "right_cplusplus.cc"])
-def test_instructions_of_a_candidate_are_counted_beside_the_others(tmp_path: Path, name: str) -> None:
-    kind = kind_of("snapbuild_purge")
-    candidate = Candidate(kind, Path("tests", kind.stem, "judge", kind.name, name), tmp_path)
+COUNTED = [
+    (kind, source)
+    for kind in KINDS.values()
+    for source in Path("tests", kind.stem, "judge", kind.name).glob("right*")
+    if kind.icount
+]
+
+
+@pytest.mark.parametrize(("kind", "source"), COUNTED, ids=[source.name for _, source in COUNTED])
+def test_instructions_of_a_candidate_are_counted_beside_the_others(tmp_path: Path, kind: Kind, source: Path) -> None:
+    candidate = Candidate(kind, source, tmp_path)
     judge_build.write_sources(candidate)
     step = judge_icount.build(candidate, ["-O2", "-std=gnu11", "-D_GNU_SOURCE", "-fPIC", "-Icsrc"])
-    found = judge_icount.count(step, ["purge 100 50", "purge 1000 50"], ["candidate", "upstream"])
-    assert 100 < found["purge 100 50"]["candidate"] < found["purge 1000 50"]["candidate"]
-    assert 100 < found["purge 100 50"]["upstream"] < found["purge 1000 50"]["upstream"]
+    found = judge_icount.count(step, kind.icount, ["candidate", kind.like])
+    assert list(found) == list(kind.icount)
+    assert all(count > 100 for of_shape in found.values() for count in of_shape.values())
+    assert len({of_shape["candidate"] for of_shape in found.values()}) > 1
 
 
 REPORT = """\
