@@ -73,7 +73,7 @@ mutants-all-sample: kernels $(EXTRACTED) $(OBJECTS_WORLD) $(SETUP)/python.stamp 
 # KIND: which contract; without it, the kinds are listed. SRC: a C or C++ file, or a folder of them. PATCH: instead, a unified diff
 # of csrc/. LIKE: a variant whose order it has. SEED: of the inputs. SPEED=no: do not measure. FULL=1: more examples, fuzzing, servers.
 JUDGE_FULL = $(PG_EXTENSIONS) $(SETUP)/servers.stamp
-.PHONY: judge judge-template
+.PHONY: judge judge-template judge-candidates
 judge: $(if $(KIND)$(PATCH),kernels kernels-asan $(EXTRACTED)) $(if $(FULL),$(JUDGE_FULL)) $(SETUP)/python.stamp ##people put a kernel of your own on trial: KIND=, SRC=their.c or PATCH=, FLAGS=, CC=, FULL=1; alone: the kinds (up to 3 minutes)
 	@$(PY) -m tests.runners.judge --kind '$(KIND)' --source '$(SRC)' --flags '$(FLAGS)' $(if $(filter command environment,$(origin CC)),--compiler '$(CC)') $(LIKE:%=--like %) $(SEED:%=--seed %) $(if $(filter no,$(SPEED)),--no-speed) \
 	  $(PATCH:%=--patch '%') $(if $(FULL),--full) $(foreach level,$(LEVELS),--isa '$(level)=$(ISA_$(level))') \
@@ -81,3 +81,6 @@ judge: $(if $(KIND)$(PATCH),kernels kernels-asan $(EXTRACTED)) $(if $(FULL),$(JU
 
 judge-template: $(SETUP)/python.stamp ##people a C file to start from, for `make judge`: KIND= (1 s)
 	@$(PY) -m tests.runners.judge --kind '$(KIND)' --template
+
+judge-candidates: $(TEST_NEEDS) $(EXTRACTED) kernels-asan ##deep each candidate of tests/*/judge/ gets the verdict that it must get; `make test` leaves the long ones out (15 minutes)
+	@PGQUERN_PROFILE=deep PGQUERN_RESULT=judge $(PYTEST) tests/test_judge.py -k each_candidate
