@@ -10,7 +10,7 @@ def _switches(thread: Thread) -> str | None:
     """How often it has gone to sleep, if it sleeps."""
     try:
         status = Path(f"/proc/self/task/{thread.native_id}/status").read_text()
-    except FileNotFoundError:  # not there yet, or not any more
+    except (FileNotFoundError, ProcessLookupError):  # not there yet, or not any more; it may go between open and read
         return None
     fields = dict(line.split(":\t", 1) for line in status.splitlines())
     return fields["voluntary_ctxt_switches"] if fields["State"].startswith("S") else None
