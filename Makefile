@@ -74,7 +74,7 @@ main: $(SETUP)/python.stamp ##day models, proofs, a differential run, benchmarks
 test: $(SETUP)/python.stamp ##day all tests, then the kernels under sanitizers, fuzzed, and broken on purpose; STEM= narrows (16 minutes)
 	@$(if $(CROSS),$(MAKE) test-cross,$(JOB))
 
-ci: $(SETUP)/python.stamp ##deep what .ci/run runs after set-up: linters, models, proofs, all tests, a quarter of the mutants (45 minutes)
+ci: $(SETUP)/python.stamp ##deep what .ci/run runs after set-up: linters, models, proofs, all tests, a quarter of the mutants (about an hour)
 	@$(JOB)
 
 full: $(SETUP)/python.stamp ##deep everything: large models, the deep tests, all mutants, full benchmarks, real servers (hours; never timed whole)
