@@ -123,7 +123,10 @@ def prove(stem: str, only: str, jobs: int) -> bool:
 @click.option("--jobs", default=2, help="So many at a time.")
 def main(stem: str, only: str, jobs: int) -> None:
     stems = with_cell(LISTING, stem)
-    held = [prove(name, only, jobs) for name in stems]
+    try:
+        held = [prove(name, only, jobs) for name in stems]
+    except cbmc.ToolBrokenError as error:
+        raise click.ClickException(str(error)) from error
     raise SystemExit(0 if all(held) else 1)
 
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: PostgreSQL */
 /*
- * What the bounded proofs of C share. CBMC takes every value that `nondet_*` may return, and every run; it looks for one in which a
- * claim is false, or the C code does what C leaves undefined. An assumption bounds the inputs.
+ * What the bounded proofs of C share. CBMC takes every value that `nondet_*` may return, and every run; it looks for one
+ * in which a claim is false, or the C code does what C leaves undefined. An assumption bounds the inputs.
  */
 #ifndef PGQUERN_BOUNDED_H
 #define PGQUERN_BOUNDED_H
@@ -14,7 +14,6 @@ bool nondet_bool(void);
 uint8_t nondet_u8(void);
 uint16_t nondet_u16(void);
 uint32_t nondet_u32(void);
-uint64_t nondet_u64(void);
 size_t nondet_size(void);
 
 #define assume(condition)      __CPROVER_assume(condition)
@@ -31,8 +30,9 @@ static inline size_t any_upto(size_t most)
 
 #ifdef WORDS
 /*
- * memmove and memcpy of XIDs, for harnesses whose kernel moves a number of them that is not known: CBMC's own takes bytes one by one, which
- * is much slower to prove. It reads all before it writes; sizes are multiples of 4. WORDS: the most that are moved.
+ * memmove and memcpy of XIDs, for harnesses whose kernel moves a number of them that is not known: CBMC's own takes bytes
+ * one by one, which is much slower to prove. It reads all before it writes; sizes are multiples of 4. WORDS: the most
+ * that are moved.
  */
 static inline void *move_words(void *to, const void *from, size_t bytes)
 {
