@@ -17,6 +17,7 @@ from bench import goals
 from bench.goals import Goals, Roles
 from tests.runners import (
     judge_build,
+    judge_heat,
     judge_icount,
     judge_page,
     judge_source,
@@ -338,9 +339,9 @@ def test_the_row_that_a_candidate_stands_beside_may_be_chosen(kind: Kind) -> Non
     assert other.variant != kind.variant
 
 
-def place(upstream: float, mine: float, **config: str) -> judge_speed.Place:
+def place(upstream: float, mine: float, limit: str | None = None, **config: str) -> judge_speed.Place:
     """Where a candidate of so many ns stands."""
-    table = Goals(quick=[], roles=[Roles(upstream=["old", "older"], ours=["slow", "fast", "absent"])])
+    table = Goals(quick=[], roles=[Roles(upstream=["old", "older"], ours=["slow", "fast", "absent"], limit=limit)])
     times = {"old": upstream, "older": 2 * upstream, "slow": 9.0, "fast": 4.0, "candidate": mine}
     return judge_speed.place(config, {variant: [ns] * judge_speed.ROUNDS for variant, ns in times.items()}, table)
 
@@ -350,6 +351,23 @@ def test_a_candidate_stands_beside_the_faster_upstream_and_the_best_of_ours() ->
     assert (found.upstream, found.best, found.ns) == ("old", "fast", 6.0)
     assert (found.to_upstream.median, found.to_best.median, found.slower) == (3.0, 2.0, False)
     assert found.as_dict()["to_upstream"]["samples"] == judge_speed.ROUNDS
+    assert found.as_dict()["to_limit"] is None
+
+
+def test_the_limit_is_shown_where_the_benchmark_has_one() -> None:
+    limited, other = place(6.0, 2.0, "fast", n="10"), place(6.0, 2.0, n="100")
+    assert (limited.to_limit and limited.to_limit.median, other.to_limit) == (2.0, None)
+    assert "beside the limit" in judge_heat.heat([limited, other])
+    assert "beside the limit" not in judge_heat.heat([other])
+
+
+def test_the_heat_map_leaves_few_cells_empty() -> None:
+    """Each length has its own number of tuples: their product would be a map of holes."""
+    configs = [
+        {"n": n, "len": length, "order": order} for n, length in zip("123", "987", strict=True) for order in "abc"
+    ]
+    assert judge_heat.axes_of(configs) == (["n", "len"], "order")
+    assert judge_heat.axes_of([{"n": n, "order": order} for n in "123" for order in "ab"]) == (["order"], "n")
 
 
 @pytest.mark.parametrize(("mine", "slower"), [(6.0, False), (6.2, False), (6.5, True)])
@@ -359,7 +377,7 @@ def test_slower_is_more_than_a_kernel_differs_from_itself(mine: float, slower: b
 
 def test_one_interval_that_reaches_even_is_not_slower() -> None:
     found = goals.paired_ratio([6.0] * 7, [8.0, 8.0, 8.0, 8.0, 6.0, 6.0, 6.0])
-    assert not judge_speed.Place({}, "old", 6.0, found, "fast", found).slower
+    assert not judge_speed.Place({}, "old", 6.0, found, "fast", found, None).slower
 
 
 def test_where_it_is_slower_is_told() -> None:

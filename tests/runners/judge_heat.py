@@ -22,15 +22,23 @@ MOST = 3.0
 
 
 def axes_of(configs: Sequence[Config]) -> tuple[list[str], str]:
-    """The keys whose values name the lines, and the one that names the columns: of those that vary the richest."""
+    """The keys whose values name the lines, and the one that names the columns: that which leaves the fewest cells
+    empty, and of several the richest."""
     keys = list(dict.fromkeys(key for config in configs for key in config))
     varied = [key for key in keys if len({config.get(key) for config in configs}) > 1]
-    across = max(varied, key=lambda key: len({config.get(key) for config in configs}), default=keys[0])
+
+    def rank(key: str) -> tuple[int, int]:
+        columns = len({config.get(key) for config in configs})
+        lines = len({tuple(config.get(other) for other in varied if other != key) for config in configs})
+        return -lines * columns, columns
+
+    across = max(varied, key=rank, default=keys[0])
     return [key for key in varied if key != across], across
 
 
 def heat(places: Sequence[Place]) -> str:
-    """Two maps, beside upstream's faster variant and beside the best of ours, as one <svg>."""
+    """A map beside upstream's faster variant, one beside the best of ours, and one beside the limit if there is one, as
+    one <svg>."""
     configs = [found.config for found in places]
     down, across = axes_of(configs)
     lines = list(dict.fromkeys(tuple(config.get(key, "") for key in down) for config in configs))
@@ -41,19 +49,22 @@ def heat(places: Sequence[Place]) -> str:
         at[found.where] = lines.index(line), columns.index(found.config.get(across, ""))
     ink = dict.fromkeys(("text.color", "axes.labelcolor", "xtick.color", "ytick.color", "axes.titlecolor"), INK)
     with mpl.rc_context(plots.STYLE | ink | {"axes.grid": False}):
-        size = 3.0 + 1.5 * len(columns), 1.3 + 0.3 * len(lines)
-        figure, (left, right) = plt.subplots(1, 2, figsize=size, sharey=True, gridspec_kw={"wspace": 0.06})
-        for axes, title, ratios in (
-            (left, "beside upstream's faster", [found.to_upstream for found in places]),
-            (right, "beside the best of ours", [found.to_best for found in places]),
-        ):
+        maps = {
+            "beside upstream's faster": {found.where: found.to_upstream for found in places},
+            "beside the best of ours": {found.where: found.to_best for found in places},
+            "beside the limit": {found.where: found.to_limit for found in places if found.to_limit},
+        }
+        maps = {title: ratios for title, ratios in maps.items() if ratios}
+        size = 3.0 + 0.75 * len(maps) * len(columns), 1.3 + 0.3 * len(lines)
+        figure, row = plt.subplots(1, len(maps), figsize=size, sharey=True, gridspec_kw={"wspace": 0.06})
+        for axes, (title, ratios) in zip(row, maps.items(), strict=True):
             grid = np.full((len(lines), len(columns)), np.nan)
-            for found, ratio in zip(places, ratios, strict=True):
-                grid[at[found.where]] = np.log2(ratio.median)
+            for where, ratio in ratios.items():
+                grid[at[where]] = np.log2(ratio.median)
             norm = TwoSlopeNorm(0, -MOST, MOST)
             axes.imshow(np.clip(grid, -MOST, MOST), cmap=COLOURS, norm=norm, aspect="auto")
-            for found, ratio in zip(places, ratios, strict=True):
-                y, x = at[found.where]
+            for where, ratio in ratios.items():
+                y, x = at[where]
                 colour = "#111111" if abs(grid[y, x]) < MOST * 0.55 else "#ffffff"
                 axes.text(x, y, text_of(ratio), ha="center", va="center", fontsize=8, color=colour)
             axes.set_title(title, loc="left", fontsize=10, fontweight="bold")
@@ -61,15 +72,15 @@ def heat(places: Sequence[Place]) -> str:
             axes.set_xlabel(across)
             axes.tick_params(length=0)
             axes.spines[:].set_visible(False)
-        left.set_yticks(range(len(lines)), ["  ".join(line) for line in lines], fontsize=8)
-        left.set_ylabel(", ".join(down))
+        row[0].set_yticks(range(len(lines)), ["  ".join(line) for line in lines], fontsize=8)
+        row[0].set_ylabel(", ".join(down))
         return plots.svg(figure).replace(INK, "currentColor")
 
 
 def text_of(ratio: Ratio) -> str:
     """How many times as fast; an interval that reaches even is said so."""
     even = ratio.low is not None and ratio.high is not None and ratio.low <= 1 <= ratio.high
-    return f"{ratio.median:.2f}×{' ≈' if even else ''}"
+    return f"{ratio.median:.{2 if ratio.median >= 0.1 else 3}f}×{' ≈' if even else ''}"
 
 
 def extremes(places: Sequence[Place], count: int = 3) -> tuple[list[Place], list[Place]]:

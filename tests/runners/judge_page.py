@@ -41,7 +41,8 @@ def speed(places: Sequence["Place"]) -> dict[str, Any]:
     from tests.runners.judge_speed import MARGIN
 
     wins, loses = extremes(places)
-    return {"heat": Markup(heat(places)), "wins": wins, "loses": loses, "margin": MARGIN}
+    limited = any(found.to_limit for found in places)
+    return {"heat": Markup(heat(places)), "limited": limited, "wins": wins, "loses": loses, "margin": MARGIN}
 
 
 def page(trial: Trial, verdict: Verdict, told: Told | None, command: str, facts: Mapping[str, str]) -> str:

@@ -45,6 +45,8 @@ class Place:
     best: str
     """The fastest of ours."""
     to_best: Ratio
+    to_limit: Ratio | None
+    """Beside what no variant can be faster than, if the benchmark has it."""
 
     @property
     def where(self) -> str:
@@ -52,8 +54,7 @@ class Place:
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
-        own = {name: value for name, value in vars(self).items() if not isinstance(value, Ratio)}
-        return own | {"to_upstream": self.to_upstream.model_dump(), "to_best": self.to_best.model_dump()}
+        return {name: value.model_dump() if isinstance(value, Ratio) else value for name, value in vars(self).items()}
 
     @property
     def slower(self) -> bool:
@@ -92,8 +93,9 @@ def place(config: Config, times: Times, table: Goals) -> Place:
     who = table.roles_of(config)
     upstream, mine = who.faster_upstream(times), times[CANDIDATE]
     best = min((v for v in who.ours if v in times), key=lambda v: float(np.median(times[v])))
+    limit = goals.paired_ratio(times[who.limit], mine) if who.limit and who.limit in times else None
     ratios = goals.paired_ratio(times[upstream], mine), goals.paired_ratio(times[best], mine)
-    return Place(config, upstream, float(np.median(times[upstream])), ratios[0], best, ratios[1])
+    return Place(config, upstream, float(np.median(times[upstream])), ratios[0], best, ratios[1], limit)
 
 
 def stand(candidate: Candidate, binary: Path) -> list[Place]:
@@ -124,12 +126,15 @@ def shown(places: Sequence[Place], kind: Kind) -> Table:
     title = f"median {kind.unit} of upstream's faster variant; the candidate, times {kind.gains}"
     table = Table(title=title, title_justify="left")
     keys = list(dict.fromkeys(key for found in places for key in found.config))
+    keys = [key for key in keys if len({found.config.get(key) for found in places}) > 1]
     for head in keys:
         table.add_column(head)
-    for head in ("upstream", kind.unit, "as upstream", "our best", "as ours"):
+    of_limit = ["of the limit"] if any(found.to_limit for found in places) else []
+    for head in ("upstream", kind.unit, "as upstream", "our best", "as ours", *of_limit):
         table.add_column(head, justify="right", no_wrap=head.startswith("as"))
     for found in places:
         colour = "[red]" if found.slower else ""
         cells = [found.upstream, f"{found.ns:,.0f}", f"{colour}{found.to_upstream}", found.best, str(found.to_best)]
+        cells += [f"{found.to_limit.median:.2f}"] if found.to_limit else []
         table.add_row(*(found.config.get(key, "") for key in keys), *cells)
     return table

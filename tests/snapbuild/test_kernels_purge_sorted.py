@@ -2,9 +2,10 @@
 """Purges of sorted arrays at their corners: every small array, long ones, gaps that mislead the search."""
 
 from collections.abc import Callable
-from itertools import accumulate, product
+from itertools import product
 from random import Random
 
+import numpy as np
 import pytest
 from pgquern.snapbuild import Committed, variants
 
@@ -49,12 +50,13 @@ def test_purge_sorted_of_large_arrays(n: int) -> None:
         tally("snapbuild", "arrays")
 
 
-GAPS: dict[str, Callable[[Random, int], int]] = {
-    "random": lambda rng, i: rng.randrange(1, 200),
-    "in bursts": lambda rng, i: 1 if rng.randrange(100) else 10_000,
-    "ever rarer": lambda rng, i: rng.randrange(1, 2 + i // 100),
-    "ever denser": lambda rng, i: rng.randrange(1, 2 + (70_000 - i) // 100),
-    "one far out": lambda rng, i: HALF // 2 if i == 30_000 else 1,
+Gaps = Callable[[np.random.Generator, np.ndarray], np.ndarray]
+GAPS: dict[str, Gaps] = {
+    "random": lambda rng, i: rng.integers(1, 200, len(i)),
+    "in bursts": lambda rng, i: np.where(rng.integers(100, size=len(i)), 1, 10_000),
+    "ever rarer": lambda rng, i: rng.integers(1, 2 + i // 100),
+    "ever denser": lambda rng, i: rng.integers(1, 2 + (70_000 - i) // 100),
+    "one far out": lambda rng, i: np.where(i == 30_000, HALF // 2, 1),
 }
 
 
@@ -62,16 +64,18 @@ GAPS: dict[str, Callable[[Random, int], int]] = {
 def test_purge_sorted_of_arrays_long_enough_for_a_guess(gaps: str) -> None:
     """0 lies anywhere in them. Nothing goes, or the oldest XIDs go. The guess is good, or bad because the gaps are
     uneven."""
-    rng = Random(gaps)
+    rng = np.random.default_rng([ord(letter) for letter in gaps])
     for n in [65_535, 65_536, 65_543, *[70_000] * 9]:
-        xids = list(accumulate((GAPS[gaps](rng, i) for i in range(n - 1)), initial=0))
-        zero, gone = rng.choice(xids), rng.choice([0, 0, 1, 20, 1000, n // 2])
-        xids = [x for x in ((x - zero) % XID.size for x in xids) if XID.is_normal(x)]
-        xmin, xip = xids[gone], sorted(xids)
+        xids = np.cumsum(GAPS[gaps](rng, np.arange(n)))
+        gone = rng.choice([0, 0, 1, 20, 1000, n // 2])
+        xids = (xids - rng.choice(xids)) % XID.size
+        xids = xids[xids >= FIRST_NORMAL]
+        xmin, xip = int(xids[gone]), np.sort(xids)
+        expected = xip[(xip - xmin) % XID.size < HALF].tolist()
         for variant in names("purge_sorted"):
-            committed = Committed(xip, sorted=True)
+            committed = Committed(xip.tolist(), sorted=True)
             committed.purge_sorted(xmin, variant=variant, checked=False)
-            assert committed.xip == [x for x in xip if (x - xmin) % XID.size < HALF], (variant, n, zero, gone)
+            assert committed.xip == expected, (variant, n, xmin, gone)
             tally("snapbuild", "arrays")
 
 
