@@ -34,7 +34,7 @@ PLACES = [Path("tests", stem) for stem in with_cell("tests/{stem}/judge.toml")]
 CANDIDATES = [
     pytest.param(
         place / "judge" / entry["file"],
-        entry.get("like", ""),
+        [f"{word.upper()}={value}" for word, value in ({"speed": "no"} | entry).items() if word in ("like", "speed")],
         entry["verdict"],
         entry["why"],
         id=entry["file"],
@@ -58,9 +58,9 @@ def program(*words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
-@pytest.mark.parametrize(("source", "like", "verdict", "why"), CANDIDATES)
-def test_each_candidate_gets_its_verdict(source: Path, like: str, verdict: str, why: str) -> None:
-    told = run(f"KIND={source.parent.name}", f"SRC={source}", *([f"LIKE={like}"] if like else []), "SEED=1", "SPEED=no")
+@pytest.mark.parametrize(("source", "words", "verdict", "why"), CANDIDATES)
+def test_each_candidate_gets_its_verdict(source: Path, words: list[str], verdict: str, why: str) -> None:
+    told = run(f"KIND={source.parent.name}", f"SRC={source}", "SEED=1", *words)
     assert f"{verdict} " in told.stdout, told.stdout + told.stderr
     found = json.loads(Path("build/judge", f"{source.stem}.json").read_text())
     assert found["verdict"]["word"] == verdict

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: PostgreSQL
-"""Puts a candidate kernel on trial: make judge KIND=kind SRC=their.c [FLAGS=] [CC=] [LIKE=] [SEED=] [SPEED=no] [FULL=1]
+"""Puts a candidate kernel on trial: make judge KIND=kind SRC=their.c [FLAGS=] [CC=] [LIKE=] [SEED=] [SPEED=] [FULL=1]
 
 The file, or a folder of several, defines one function named `candidate`, of the kind's signature; of a component (a
 lock, a policy) those that tests/<stem>/candidate.h declares. It is compiled, and linked with the kernels into a
@@ -11,7 +11,8 @@ outlive it. A component first runs in its row's world of threads and faults.
 PATCH=file in the place of SRC= judges one of our variants as a unified diff of csrc/ has changed it. FULL=1 adds more
 examples, a minute of fuzzing, instruction counts, and real servers. build/judge/NAME.html is the verdict as a page.
 
-Last comes its speed beside upstream and ours, unless SPEED=no.
+Last comes its speed beside upstream and ours. SPEED=counted counts instructions instead, where no clock can be trusted;
+SPEED=no leaves it out.
 
 Exit code: 0 PASS; 1 FAIL; 2 nothing was judged, and a sentence says what to do; 3 UNDECIDED; 4 SLOWER than upstream.
 Of `make judge` the exit code is 2 whenever it is not 0: that is make's own.
@@ -66,14 +67,14 @@ def facts_of(trial: Trial) -> dict[str, str]:
     }
 
 
-def command_of(trial: Trial, *, patch: str, like: str, speed: bool) -> str:
+def command_of(trial: Trial, *, patch: str, like: str, speed: str) -> str:
     """The command that repeats it."""
     candidate = trial.candidate
     words = {"KIND": candidate.kind.name, "PATCH" if patch else "SRC": str(candidate.source)}
     words |= {"FLAGS": "" if patch else candidate.flags}
     words["CC"] = "" if candidate.compiler == "gcc" else candidate.compiler
     words |= {"FULL": "1" if trial.full else "", "LIKE": candidate.kind.like if patch else like}
-    words |= {"SEED": str(trial.seed), "SPEED": "" if speed else "no"}
+    words |= {"SEED": str(trial.seed), "SPEED": "" if speed == "clock" else speed}
     return shlex.join(["make", "judge", *(f"{name}={value}" for name, value in words.items() if value)])
 
 
@@ -123,7 +124,7 @@ def list_kinds() -> None:
 @click.option("--flags", default="", help="Further flags of the compiler and the linker.")
 @click.option("--compiler", default="gcc", help="gcc, clang, or another that takes their flags.")
 @click.option("--like", default="", help="The variant whose other fields the candidate takes, such as its order.")
-@click.option("--speed/--no-speed", default=True, help="Measure its speed, too.")
+@click.option("--speed", type=click.Choice(["clock", "counted", "no"]), default="clock", help="How it is measured.")
 @click.option("--seed", type=int, help="Of the other inputs; without it, a new one each time.")
 @click.option("--template", is_flag=True, help="Print a file to start from, instead.")
 @click.option("--cflags", default="", help="Compiler flags of the ordinary build.")
@@ -131,7 +132,7 @@ def list_kinds() -> None:
 @click.option("--cflags-fuzz", default="", help="Compiler flags of the fuzz targets.")
 @click.option("--isa", multiple=True, help="LEVEL=FLAGS: of sources whose names end so.")
 def main(
-    kind: str, source: str, patch: str, full: bool, flags: str, compiler: str, like: str, speed: bool,
+    kind: str, source: str, patch: str, full: bool, flags: str, compiler: str, like: str, speed: str,
     seed: int | None, template: bool,
     cflags: str, cflags_asan: str, cflags_fuzz: str, isa: Sequence[str],
 ) -> None:  # fmt: skip
@@ -166,7 +167,7 @@ def main(
             candidate = judge_source.of_source(Candidate(chosen, path, folder, compiler, flags))
         asked = Asked(shlex.split(cflags_fuzz)) if full else None
         trial = Trial(candidate, seed, shlex.split(cflags), shlex.split(cflags_asan), show, asked)
-        verdict = judge(trial, speed=speed)
+        verdict = judge(trial, speed)
     except JudgeError as error:
         click.echo(str(error), err=True)
         sys.exit(2)

@@ -23,6 +23,7 @@ from hypothesis import settings
 
 from tests.runners.judge_kinds import kind_of
 from tests.runners.judge_last import Keeper
+from tests.runners.judge_verdict import NEVER
 
 SEEN = ("calls", "slept", "threads", "files", "children", "statics", "blind", "heap")
 """What tests/judge/watch.c counts, in its order."""
@@ -151,7 +152,10 @@ class Plugin:
         resource.setrlimit(resource.RLIMIT_CPU, (limit, resource.RLIM_INFINITY))
         before = seen()["calls"]
         ended = yield
-        self.told.calls[item.nodeid] = seen()["calls"] - before
+        after = seen()
+        self.told.calls[item.nodeid] = after["calls"] - before
+        if any(after[what] for what in NEVER):
+            item.session.shouldfail = "the watch has seen enough"
         return ended
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: PostgreSQL
-"""Instructions of a candidate beside those of upstream's first variant and of the one that it stands beside."""
+"""Instructions of a candidate beside those of upstream's variants and of the one that it stands beside.
+
+The shapes of inputs stand in tests/<stem>/judge.toml (`icount`), upstream's variants in bench/<stem>/goals.toml.
+"""
 
 import shlex
 import subprocess
@@ -8,11 +11,13 @@ from pathlib import Path
 
 import click
 
+from bench import goals
 from bench.icount.run import Counter, Counts, Subject
 from tests.runners.judge_build import Candidate, unwatched
-from tests.runners.judge_kinds import JudgeError
+from tests.runners.judge_kinds import JudgeError, Kind
 from tests.runners.judge_run import Outcome
 from tests.runners.judge_source import variants_of
+from tests.runners.judge_verdict import Verdict
 from tools.kernels import kernel_sources
 
 FLAGS = ("-O2", "-std=gnu11", "-Icsrc", "-Ibench")
@@ -46,17 +51,39 @@ def count(step: Path, shapes: Sequence[str], variants: Sequence[str]) -> Counts:
         return Counter(step, by_callgrind.model_copy(update={"stepped": list(variants)})).count(list(variants))
 
 
-def counted(candidate: Candidate, cflags: Sequence[str]) -> Outcome:
-    """A sentence: the candidate's instructions, shape by shape, beside those of the others."""
+def upstreams(kind: Kind) -> list[str]:
+    """The variants that are upstream's."""
+    roles = goals.load(Path("bench", kind.stem, "goals.toml")).roles
+    return [variant for variant in variants_of(kind) if any(variant in who.upstream for who in roles)]
+
+
+def counted(candidate: Candidate, cflags: Sequence[str], *, decides: bool) -> Outcome:
+    """A sentence: the candidate's instructions, shape by shape, beside those of the others. decides: and a verdict."""
     kind = candidate.kind
-    beside = list(dict.fromkeys((variants_of(kind)[0], kind.like)))
+    upstream = upstreams(kind)
+    beside = list(dict.fromkeys((*upstream, kind.like)))
     step = build(candidate, cflags)
     try:
         counts = count(step, kind.icount, [CANDIDATE, *beside])
     except click.ClickException as error:
-        return Outcome(None, f"not counted: {error.message}")
+        says = f"not counted: {error.message}"
+        return Outcome(Verdict("UNDECIDED", f"its instructions were {says}") if decides else None, says)
     lines = []
     for shape, found in counts.items():
         others = ", ".join(f"{name} {found[name]:,}" for name in beside)
         lines.append(f"{shape}: {found[CANDIDATE]:,} ({others})")
-    return Outcome(None, "; ".join(lines))
+    return Outcome(slower(counts, upstream) if decides else None, "; ".join(lines))
+
+
+def slower(counts: Counts, upstream: Sequence[str]) -> Verdict | None:
+    """The verdict if the candidate takes more instructions than each of upstream's variants on one of the shapes."""
+    ratios = {shape: found[CANDIDATE] / min(found[name] for name in upstream) for shape, found in counts.items()}
+    more = [shape for shape, ratio in ratios.items() if ratio > 1]
+    if not more:
+        return None
+    worst = max(more, key=lambda shape: ratios[shape])
+    return Verdict(
+        "SLOWER",
+        f"it answers as the oracle does, and takes more instructions than upstream on {len(more)} of {len(counts)} "
+        f"inputs ({worst} most of all: {ratios[worst]:.2f} times as many)",
+    )

@@ -13,6 +13,7 @@ import click
 from tests.runners import judge_build, judge_world
 from tests.runners.judge_build import Candidate
 from tests.runners.judge_full import Asked, fuzzed, more_examples, with_servers
+from tests.runners.judge_kinds import JudgeError
 from tests.runners.judge_last import Call
 from tests.runners.judge_run import Outcome, Run, Runs
 from tests.runners.judge_verdict import Verdict, of_process
@@ -69,9 +70,11 @@ class Trial:
         return found.verdict
 
 
-def judge(trial: Trial, *, speed: bool) -> Verdict:
-    """The trial ends with the first step that fails. JudgeError: nothing was judged."""
+def judge(trial: Trial, speed: str) -> Verdict:
+    """The trial ends with the first step that fails. speed: clock, counted, or no. JudgeError: nothing was judged."""
     candidate = trial.candidate
+    if speed == "counted" and not candidate.kind.icount:
+        raise JudgeError(f"No instructions are counted for the kind {candidate.kind.name}: leave out SPEED=counted.")
     plain = candidate.folder / "plain"
 
     def compiles() -> Outcome:
@@ -88,7 +91,9 @@ def judge(trial: Trial, *, speed: bool) -> Verdict:
         return verdict
     if judge_build.has_memory_of_threads(plain / "candidate.o"):
         return Verdict("UNDECIDED", "it has thread-local memory, in which it could keep state unseen; do without")
-    if not speed or not candidate.kind.bench:
+    if speed == "counted":
+        return _counted(trial, decides=True) or Verdict("PASS", f"{RIGHT}; it takes no more instructions than upstream")
+    if speed == "no" or not candidate.kind.bench:
         return Verdict("PASS", f"{RIGHT}; {NOT_DONE}")
 
     # Not before: to load what measures takes seconds.
@@ -178,14 +183,17 @@ def _full(trial: Trial, plain: Path) -> Verdict | None:
         checks = "a minute of the row's fuzz target under both sanitizers, with the candidate as a variant"
         if verdict := trial.step("fuzzing", checks, lambda: fuzzed(candidate, flags, trial.seed)):
             return verdict
-    if candidate.kind.icount:
-        # Not before: to load what counts takes seconds.
-        from tests.runners.judge_icount import counted
-
-        checks = "instructions of a call on inputs of some shapes, beside those of upstream's variant and of ours"
-        if verdict := trial.step("instructions", checks, lambda: counted(candidate, trial.cflags)):
-            return verdict
+    if candidate.kind.icount and (verdict := _counted(trial, decides=False)):
+        return verdict
     return _side_by_side(trial, with_servers(candidate, plain))
+
+
+def _counted(trial: Trial, *, decides: bool) -> Verdict | None:
+    # Not before: to load what counts takes seconds.
+    from tests.runners.judge_icount import counted
+
+    checks = "instructions of a call on inputs of some shapes, beside those of upstream's variants and of ours"
+    return trial.step("instructions", checks, lambda: counted(trial.candidate, trial.cflags, decides=decides))
 
 
 def _side_by_side(trial: Trial, listed: Sequence[tuple[str, str, Run]]) -> Verdict | None:

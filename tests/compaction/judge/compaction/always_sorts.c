@@ -1,16 +1,12 @@
 /* SPDX-License-Identifier: PostgreSQL */
-/* Right, and slow where the tuples lie in order already: it never looks, copies all, and sorts them by their numbers. */
+/* Right, and slow where the tuples lie in order already: it never looks, sorts them by their numbers, and copies all. */
 #include "compaction/baseline.h"
 
-static void sort_by_number(item *items, uint32_t n)
-{
-    for (uint32_t i = 0; i < n; i++)
-        for (uint32_t j = i; j > 0 && items[j].index < items[j - 1].index; j--) {
-            item swapped = items[j];
+#include <stdlib.h>
 
-            items[j] = items[j - 1];
-            items[j - 1] = swapped;
-        }
+static int by_number(const void *a, const void *b)
+{
+    return (int) ((const item *) a)->index - (int) ((const item *) b)->index;
 }
 
 pgq_status candidate(void *page_, bool truncate)
@@ -23,14 +19,7 @@ pgq_status candidate(void *page_, bool truncate)
         return refused(PGQ_NULL, 0);
     if (!read_bounds(page, &b) || !scan_line_pointers(page, &b, truncate, true, &s))
         return pgq_compaction_check(page);
-    /* From the end, so that the sort has something to do. */
-    for (uint32_t i = 0, j = s.nitems; i + 1 < j; i++) {
-        item swapped = s.items[i];
-
-        s.items[i] = s.items[--j];
-        s.items[j] = swapped;
-    }
-    sort_by_number(s.items, s.nitems);
+    qsort(s.items, s.nitems, sizeof(item), by_number);
     memcpy(copy, page, BLCKSZ);
     for (uint32_t i = 0, upper = b.special; i < s.nitems; i++) {
         upper -= s.items[i].len;
