@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: PostgreSQL
 """A candidate's last call on an array of XIDs: kept by the judge, and told; see tests/runners/judge_last.py."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -19,6 +19,7 @@ REFUSALS = {
     "purge_full": "PGQ_NULL, CAPACITY; PGQ_MEMORY from the variant that allocates.",
     "insert": "PGQ_NULL; XID_PERMANENT (place in the batch); CAPACITY",
     "snapshot": "PGQ_NULL; CAPACITY: xip_space is less than xcnt.",
+    "known_assigned": "sets the flags of as many entries from 0 on",
 }
 KEEPS = {
     "purge": "Keeps x if and only if it does not precede xmin.",
@@ -26,6 +27,7 @@ KEEPS = {
     "purge_full": "keeps x if and only if x >= full_xmin.",
     "insert": "the array holds, as a set, what it held and the batch.",
     "snapshot": "Writes the XIDs, raw-sorted, to xip",
+    "known_assigned": "Moves the XIDs of [tail, head) whose flag is set to the front, in their order",
 }
 RIGHT: dict[str, Callable[..., list[int]]] = {
     "purge": ref.purge,
@@ -33,6 +35,7 @@ RIGHT: dict[str, Callable[..., list[int]]] = {
     "purge_full": ref.purge_full,
     "insert": lambda xids, batch: sorted({*xids, *batch}),
     "snapshot": ref.snapshot_xip,
+    "known_assigned": lambda xids, valid, tail: ref.compress(xids[tail:], valid[tail:]),
 }
 ORDER = "The order stays."
 
@@ -48,6 +51,7 @@ def keep(keeper: Keeper) -> None:
     ]
     for cls, method, xids in methods:
         setattr(cls, method, _kept(keeper, getattr(cls, method), xids))
+    snapbuild.compress = _kept_compress(keeper, snapbuild.compress)
 
 
 def _kept(keeper: Keeper, plain: Callable[..., Any], xids: str) -> Callable[..., Any]:
@@ -61,6 +65,20 @@ def _kept(keeper: Keeper, plain: Callable[..., Any], xids: str) -> Callable[...,
         with keeper(call=name, args=args, **given, **rest) as got:
             answer = plain(self, *args, variant=variant, **rest)
             got["xids"] = answer if name == "snapshot" else getattr(self, xids)
+            return answer
+
+    return kept
+
+
+def _kept_compress(keeper: Keeper, plain: Callable[..., list[int]]) -> Callable[..., list[int]]:
+    """The loop alone has no array of a class around it."""
+
+    def kept(xids: Sequence[int], valid: Sequence[bool], *, tail: int = 0, variant: str) -> list[int]:
+        if variant != "candidate":
+            return plain(xids, valid, tail=tail, variant=variant)
+        given = {"xids": list(xids), "args": (list(valid), tail), "sorted": False, "capacity": len(xids)}
+        with keeper(call="known_assigned", **given) as got:
+            answer = got["xids"] = plain(xids, valid, tail=tail, variant=variant)
             return answer
 
     return kept
@@ -93,6 +111,7 @@ def told(kind: Kind, call: Call) -> Told | None:
     shown = {"given": xids} | ({"batch": args[0]} if name == "insert" else {})
     pivot = args[0] % XID.size if name.startswith("purge") else None
     words = shown | ({"xmin": args[0]} if pivot is not None else {})
+    words |= {"valid": args[0], "tail": args[1]} if name == "known_assigned" else {}
     says = judge_xids.says(words, expected, found)
     if got is None:
         says = f"{says.partition(chr(10) + 'got')[0]}\nthe call did not come back"
@@ -113,6 +132,10 @@ def _is_sound(given: dict[str, Any]) -> bool:
 
 
 def _regression(kind: Kind, name: str, given: dict[str, Any], expected: list[int]) -> str:
+    if name == "known_assigned":
+        valid, tail = given["args"]
+        call = f"compress({given['xids']}, {valid}, tail={tail}, variant=VARIANT)"
+        return _test("compress", kind, name, f"    assert {call} == {expected}\n")
     full = name == "purge_full"
     cls, attribute = ("CommittedFull", "fxip") if full else ("Committed", "xip")
     claim = "" if full else f", sorted={given['sorted']}"
@@ -124,9 +147,13 @@ def _regression(kind: Kind, name: str, given: dict[str, Any], expected: list[int
         "snapshot": f"    assert {call} == {expected}\n",
         "insert": f"    {call}\n    assert sorted(set(array.{attribute})) == {expected}\n",
     }.get(name, f"    {call}\n    assert array.{attribute} == {expected}\n")
+    array = f"    array = {cls}({given['xids']}, capacity={given['capacity']}{claim})\n"
+    return _test(cls, kind, name, array + compare)
+
+
+def _test(imports: str, kind: Kind, name: str, body: str) -> str:
     return (
-        f"from pgquern.snapbuild import {cls}, variants\n\n"
+        f"from pgquern.snapbuild import {imports}, variants\n\n"
         f'VARIANT = "candidate" if "candidate" in [v.name for v in variants("{name}")] else "{kind.like}"\n\n\n'
-        f"def test_an_array_that_got_a_wrong_answer() -> None:\n"
-        f"    array = {cls}({given['xids']}, capacity={given['capacity']}{claim})\n{compare}"
+        f"def test_an_array_that_got_a_wrong_answer() -> None:\n{body}"
     )

@@ -3,7 +3,7 @@
 
 from hypothesis import given
 from hypothesis import strategies as st
-from pgquern.snapbuild import Committed, CommittedFull
+from pgquern.snapbuild import Committed, CommittedFull, compress
 
 from ref import snapbuild as ref
 from ref.xid import FIRST_NORMAL, XID
@@ -107,3 +107,13 @@ def test_snapshot(array: tuple[list[int], int]) -> None:
     for variant in names("snapshot"):
         assert committed.snapshot(variant=variant) == ref.snapshot_xip(array[0]), variant
         assert committed.xip == array[0]
+
+
+@given(arrays(), st.data())
+def test_compress(array: tuple[list[int], int], data: st.DataObject) -> None:
+    """The loop of KnownAssignedXidsCompress: any flags, any tail."""
+    xids, _ = array
+    valid = data.draw(st.lists(st.booleans(), min_size=len(xids), max_size=len(xids)), label="valid")
+    tail = data.draw(st.integers(0, len(xids)), label="tail")
+    for variant in names("known_assigned"):
+        assert compress(xids, valid, tail=tail, variant=variant) == ref.compress(xids[tail:], valid[tail:]), variant
