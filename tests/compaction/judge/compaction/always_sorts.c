@@ -6,7 +6,7 @@
 
 static int by_number(const void *a, const void *b)
 {
-    return (int) ((const item *) a)->index - (int) ((const item *) b)->index;
+    return (int)((const item *)a)->index - (int)((const item *)b)->index;
 }
 
 pgq_status candidate(void *page_, bool truncate)

@@ -6,7 +6,7 @@ size_t candidate(uint32_t xids[], bool valid[], size_t tail, size_t head)
 {
     size_t n = 0;
 
-    (void) tail;
+    (void)tail;
     for (size_t i = 0; i < head; i++)
         if (valid[i]) {
             xids[n] = xids[i];
