@@ -3,8 +3,8 @@
 
 import importlib
 import json
-import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -16,6 +16,7 @@ import pytest
 from bench import goals
 from bench.goals import Goals, Roles
 from tests.runners import (
+    judge,
     judge_build,
     judge_heat,
     judge_icount,
@@ -27,7 +28,7 @@ from tests.runners import (
     judge_xids,
 )
 from tests.runners.judge_build import Candidate
-from tests.runners.judge_kinds import Kind, kind_of, kinds
+from tests.runners.judge_kinds import JudgeError, Kind, kind_of, kinds
 from tools.rows import with_cell
 
 PLACES = [Path("tests", stem) for stem in with_cell("tests/{stem}/judge.toml")]
@@ -77,21 +78,9 @@ def test_each_candidate_gets_its_verdict(source: Path, words: list[str], verdict
 
 
 def regression(folder: Path, binding: Path) -> int:
-    """What pytest says of the test to paste, with a binding."""
-    words = [
-        sys.executable,
-        "-m",
-        "pytest",
-        "-q",
-        "-p",
-        "no:cacheprovider",
-        "-c",
-        "/dev/null",
-        "--rootdir",
-        str(folder),
-    ]
-    variables = os.environ | {"PYTHONPATH": f"csrc/ffi:{binding}"}
-    return subprocess.run([*words, str(folder / "test_regression.py")], env=variables, capture_output=True).returncode
+    """What pytest says of the test to paste, with a binding: the command that people are shown, with another one."""
+    command = judge.fails(folder).replace(str(folder / "plain"), str(binding))
+    return subprocess.run(shlex.split(command), capture_output=True).returncode
 
 
 def test_every_candidate_is_listed() -> None:
@@ -175,6 +164,25 @@ def test_a_folder_of_sources_is_one_candidate(tmp_path: Path) -> None:
     assert judge_build.imports(tmp_path / "candidate.o") == [kind.variant]
 
 
+def test_two_candidates_in_a_folder_are_told_in_a_sentence(tmp_path: Path) -> None:
+    kind = KINDS[FIRST]
+    for name in ("a.c", "b.c"):
+        (tmp_path / name).write_text(kind.template())
+    candidate = judge_source.of_source(Candidate(kind, tmp_path, tmp_path))
+    judge_build.write_sources(candidate)
+    with pytest.raises(JudgeError, match=r"(?s)do not link together; .*multiple definition"):
+        judge_build.compile_candidate(candidate, ["-O1", "-Icsrc"], tmp_path / "candidate.o")
+
+
+def test_what_an_earlier_trial_said_is_gone(tmp_path: Path) -> None:
+    page = Path("build/judge/unfit.html")
+    page.parent.mkdir(parents=True, exist_ok=True)
+    page.write_text("PASS")
+    (tmp_path / "unfit.c").write_text("no C\n")
+    assert program("--kind", FIRST, "--source", str(tmp_path / "unfit.c")).returncode == 2
+    assert not page.exists()
+
+
 def test_without_a_kind_all_are_listed() -> None:
     told = program()
     assert told.returncode == 0
@@ -185,7 +193,10 @@ def test_without_a_kind_all_are_listed() -> None:
     ("words", "says"),
     [
         (["--kind", "nothing"], f"There is no kind 'nothing' to judge: choose one of {', '.join(sorted(KINDS))}."),
-        (["--kind", FIRST], "name the candidate with SRC="),
+        (["--kind", FIRST], "SRC= is missing: name the candidate with SRC="),
+        (["--source", "x.c"], f"Say which kind it is with KIND=, one of {', '.join(sorted(KINDS))}."),
+        (["--template"], "Say which kind it is with KIND="),
+        (["--kind", FIRST, "--source", "README.md"], "README.md is no C or C++ file: its name must end in "),
         (["--kind", FIRST, "--source", "no/such.c"], "There is no file 'no/such.c'"),
         (["--kind", FIRST, "--like", "nothing", "--source", "x.c"], "There is no variant 'nothing' of this kind"),
     ],

@@ -20,12 +20,13 @@ Of `make judge` the exit code is 2 whenever it is not 0: that is make's own.
 
 import importlib
 import json
+import os
 import random
 import shlex
 import shutil
 import sys
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -64,6 +65,7 @@ def facts_of(trial: Trial) -> dict[str, str]:
         "flags": shlex.join([*candidate.command(trial.cflags, candidate.files[0])[1:], *shlex.split(candidate.flags)]),
         "commit": environment.commit(),
         "seed": str(trial.seed),
+        "load": f"{os.getloadavg()[0]:.1f} processes in the last minute, on {len(os.sched_getaffinity(0))} CPUs",
     }
 
 
@@ -90,7 +92,13 @@ def write(trial: Trial, verdict: Verdict, told: Told | None, path: Path, command
     # Not before: to load what draws takes seconds.
     from tests.runners import judge_page
 
-    path.with_suffix(".html").write_text(judge_page.page(trial, verdict, told, command, facts))
+    path.with_suffix(".html").write_text(judge_page.page(trial, verdict, told, command, fails(path), facts))
+
+
+def fails(place: Path) -> str:
+    """The command by which the regression test meets the candidate."""
+    paths = f"'pythonpath=. csrc/ffi {place / 'plain'}'"
+    return f"build/venv/bin/python -m pytest -q -p no:cacheprovider -o {paths} {place / 'test_regression.py'}"
 
 
 def tell(verdict: Verdict, told: Told | None, path: Path) -> None:
@@ -105,8 +113,12 @@ def tell(verdict: Verdict, told: Told | None, path: Path) -> None:
         out.print(f"its last call:\n{told.says}", markup=False, soft_wrap=True)
         if told.breaks:
             out.print(f"the contract that it breaks: {told.breaks}", markup=False, soft_wrap=True)
-        out.print(f"a regression test to paste: {path / 'test_regression.py'}", markup=False, soft_wrap=True)
+        out.print(
+            f"a regression test, which passes with ours; see it fail: {fails(path)}", markup=False, soft_wrap=True
+        )
     out.print(f"the page: {path.with_suffix('.html')}", markup=False, soft_wrap=True)
+    if CODES[verdict.word]:
+        out.print(f"exit code {CODES[verdict.word]}: {verdict.word}")
 
 
 def list_kinds() -> None:
@@ -136,22 +148,28 @@ def main(
     seed: int | None, template: bool,
     cflags: str, cflags_asan: str, cflags_fuzz: str, isa: Sequence[str],
 ) -> None:  # fmt: skip
-    if not kind and not patch:
+    if not (kind or patch or source or template):
         list_kinds()
         return
     try:
+        if not (kind or patch):
+            raise JudgeError(f"Say which kind it is with KIND=, one of {', '.join(sorted(kinds()))}.")
         if template:
             print(kind_of(kind, like).template(), end="")
             return
         path = Path(patch or source)
         chosen = None if patch else kind_of(kind, like)
         if not (source or patch) or not path.exists():
+            missing = f"There is no file {str(path)!r}" if source or patch else "SRC= is missing"
             raise JudgeError(
-                f"There is no file {str(path)!r}: name the candidate with SRC=, a C or C++ file, or a folder of them; "
+                f"{missing}: name the candidate with SRC=, a C or C++ file, or a folder of them; "
                 "or a unified diff with PATCH=."
             )
         folder = ROOT / path.stem
         shutil.rmtree(folder, ignore_errors=True)
+        # What an earlier trial has said of a file of that name.
+        for suffix in (".html", ".json"):
+            folder.with_suffix(suffix).unlink(missing_ok=True)
         folder.mkdir(parents=True)
         seed = random.SystemRandom().randrange(2**32) if seed is None else seed
 
@@ -172,6 +190,8 @@ def main(
         click.echo(str(error), err=True)
         sys.exit(2)
     told, place = told_of(trial, verdict), ROOT / path.stem
+    if told and told.breaks:
+        verdict = replace(verdict, why=f'it breaks "{told.breaks}": {verdict.why.removeprefix("AssertionError: ")}')
     if told:
         (place / "test_regression.py").write_text(told.regression)
     write(trial, verdict, told, place, command_of(trial, patch=patch, like=like, speed=speed))

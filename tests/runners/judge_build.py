@@ -98,7 +98,13 @@ def compile_candidate(candidate: Candidate, cflags: Sequence[str], target: Path)
     for i, file in enumerate(candidate.files):
         objects.append(target.with_suffix(f".{i}.o"))
         warnings += _compile(candidate, cflags, file, objects[-1])
-    _run(["ld", "-r", *objects, "-o", target])
+    try:
+        _run(["ld", "-r", *objects, "-o", target])
+    except subprocess.CalledProcessError as error:
+        raise JudgeError(
+            f"The files of {candidate.source} do not link together; correct what the linker says:\n"
+            f"{error.stderr.strip()}"
+        ) from error
     if candidate.alias:
         _run(["objcopy", f"--redefine-sym={candidate.alias}=candidate", target])
         _run(["objcopy", "--keep-global-symbol=candidate", target])

@@ -136,11 +136,11 @@ class Plugin:
             items.reverse()
 
     def concerns(self, item: pytest.Item) -> bool:
-        """Whether a test has the candidate as a parameter, or loops over all variants."""
+        """Whether a test has the candidate as a parameter (`candidate`, `purge candidate`), or loops over all."""
         given = getattr(getattr(item, "callspec", None), "params", {})
         if is_one_of(item, self.order.without):
             return False
-        if NAME in map(str, given.values()):
+        if any(NAME in str(value).split() for value in given.values()):
             return True
         return "variant" not in given and is_one_of(item, self.order.loops)
 

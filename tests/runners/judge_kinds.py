@@ -20,6 +20,13 @@ from typing import Any
 from tools.rows import with_cell
 
 SOURCES = Path("csrc")
+STATUS = """\
+/*
+ * The types, and what the words mean, stand in that header. To accept: return (pgq_status){PGQ_OK, 0}. To refuse, and
+ * leave all as it is: (pgq_status){CODE, index}; csrc/common/errors.def and the one beside the header have the codes.
+ */
+
+"""
 CALL = "pgq_judge_candidate"
 """The function in the table: it calls the candidate, and is watched."""
 
@@ -134,6 +141,7 @@ class Kind:
             f"/* A candidate for the kind {self.name}. Judge it: make judge KIND={self.name} SRC=this file */\n"
             f'#include "{self.header}"\n\n'
             f"/*\n * The contract, from csrc/{self.header}:\n *\n{contract}\n */\n\n"
+            f"{STATUS if self.result == 'pgq_status' else ''}"
             f"/* Ours, in plain C: replace its call below. */\n{self.declaration(self.variant)};\n\n"
             f"{self.signature}\n{{\n    return {call};\n}}\n"
         )

@@ -45,8 +45,8 @@ def speed(places: Sequence["Place"]) -> dict[str, Any]:
     return {"heat": Markup(heat(places)), "limited": limited, "wins": wins, "loses": loses, "margin": MARGIN}
 
 
-def page(trial: Trial, verdict: Verdict, told: Told | None, command: str, facts: Mapping[str, str]) -> str:
-    """The whole page."""
+def page(trial: Trial, verdict: Verdict, told: Told | None, command: str, fails: str, facts: Mapping[str, str]) -> str:
+    """The whole page. command: repeats the trial. fails: shows the regression test fail."""
     jinja = Environment(
         loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
         lstrip_blocks=True,
@@ -68,6 +68,7 @@ def page(trial: Trial, verdict: Verdict, told: Told | None, command: str, facts:
         verdict=verdict,
         told=told and {"says": told.says, "breaks": told.breaks, "picture": Markup(told.picture)},
         regression=told.regression if told else "",
+        fails=fails,
         contract=marked(candidate.kind.contract, told.breaks if told else ""),
         steps=trial.steps,
         places=places,

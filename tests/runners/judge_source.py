@@ -25,10 +25,15 @@ Variants = dict[Path, list[tuple[str, str]]]
 
 
 def of_source(candidate: Candidate) -> Candidate:
-    """The same; if its source is a folder, with that folder's files."""
+    """The same; if its source is a folder, with that folder's files. JudgeError: there is no C or C++."""
+    sources = {".c", *CPLUSPLUS}
     if not candidate.source.is_dir():
+        if candidate.source.suffix not in sources:
+            raise JudgeError(
+                f"{candidate.source} is no C or C++ file: its name must end in {', '.join(sorted(sources))}."
+            )
         return candidate
-    parts = sorted(path for path in candidate.source.iterdir() if path.suffix in {".c", *CPLUSPLUS})
+    parts = sorted(path for path in candidate.source.iterdir() if path.suffix in sources)
     if not parts:
         raise JudgeError(f"There is no C or C++ file in {candidate.source}.")
     return replace(candidate, parts=tuple(parts))

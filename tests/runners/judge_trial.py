@@ -22,7 +22,6 @@ from tools.progress import console
 if TYPE_CHECKING:
     from tests.runners.judge_speed import Place
 
-RIGHT = "it answers as the oracle does, within its buffers"
 NOT_DONE = "its speed was not measured"
 
 
@@ -55,6 +54,12 @@ class Trial:
     """Where it stands in each configuration of the benchmark; empty if its speed was not measured."""
     last: Call | None = None
     """Its last call in the run that failed."""
+
+    @property
+    def right(self) -> str:
+        """What is said of a candidate against which nothing was found."""
+        calls = sum(sum(step.calls.values()) for step in self.steps)
+        return f"it answers as the oracle does, within its buffers, in {calls:,} calls"
 
     def step(self, name: str, checks: str, work: Callable[[], Outcome]) -> Verdict | None:
         """A step; its seconds are its own, also if it ran beside others."""
@@ -92,9 +97,11 @@ def judge(trial: Trial, speed: str) -> Verdict:
     if judge_build.has_memory_of_threads(plain / "candidate.o"):
         return Verdict("UNDECIDED", "it has thread-local memory, in which it could keep state unseen; do without")
     if speed == "counted":
-        return _counted(trial, decides=True) or Verdict("PASS", f"{RIGHT}; it takes no more instructions than upstream")
+        return _counted(trial, decides=True) or Verdict(
+            "PASS", f"{trial.right}; it takes no more instructions than upstream"
+        )
     if speed == "no" or not candidate.kind.bench:
-        return Verdict("PASS", f"{RIGHT}; {NOT_DONE}")
+        return Verdict("PASS", f"{trial.right}; {NOT_DONE}")
 
     # Not before: to load what measures takes seconds.
     from tests.runners import judge_speed
@@ -110,7 +117,7 @@ def judge(trial: Trial, speed: str) -> Verdict:
     if verdict := trial.step("speed beside upstream and ours", checks, races):
         return verdict
     word = "SLOWER" if any(found.slower for found in trial.places) else "PASS"
-    return Verdict(word, f"{RIGHT}; {judge_speed.says(trial.places, candidate.kind.gains)}")
+    return Verdict(word, f"{trial.right}; {judge_speed.says(trial.places, candidate.kind.gains)}")
 
 
 def _component(trial: Trial) -> Verdict | None:

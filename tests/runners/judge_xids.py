@@ -40,7 +40,7 @@ def says(given: Mapping[str, object], expected: Sequence[int], got: Sequence[int
     at = first_difference(expected, got)
     want, found = (str(xids[at]) if at < len(xids) else "the end" for xids in (expected, got))
     lines = [f"{name} = {brief(value)}" for name, value in given.items()]
-    lines += [f"expected {brief(expected)}", f"got {brief(got)}"]
+    lines += [f"expected = {brief(expected)}", f"got = {brief(got)}"]
     return "\n".join([*lines, f"first difference at [{at}]: expected {want}, got {found}"])
 
 

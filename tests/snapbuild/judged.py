@@ -38,6 +38,11 @@ RIGHT: dict[str, Callable[..., list[int]]] = {
     "known_assigned": lambda xids, valid, tail: ref.compress(xids[tail:], valid[tail:]),
 }
 ORDER = "The order stays."
+PERMANENT = {
+    "purge": "Does nothing if xmin is permanent",
+    "purge_sorted": "Does nothing if xmin is permanent",
+    "purge_full": "Does nothing if the XID of full_xmin is permanent.",
+}
 
 
 def keep(keeper: Keeper) -> None:
@@ -87,7 +92,7 @@ def _kept_compress(keeper: Keeper, plain: Callable[..., list[int]]) -> Callable[
 def words(kind: Kind) -> list[str]:
     """All words of the contract that a call can break."""
     name = kind.name.removeprefix(f"{kind.stem}_")
-    found = [table[name] for table in (REFUSALS, KEEPS) if name in table]
+    found = [table[name] for table in (REFUSALS, KEEPS, PERMANENT) if name in table]
     return [*found, ORDER] if name in ("purge", "purge_sorted") else found
 
 
@@ -106,6 +111,8 @@ def told(kind: Kind, call: Call) -> Told | None:
             if found == expected:
                 return None
             breaks = ORDER if sorted(found) == sorted(expected) and name in ("purge", "purge_sorted") else KEEPS[name]
+            if name in PERMANENT and not XID.is_normal(args[0] % XID.size):
+                breaks = PERMANENT[name]
         else:
             breaks = REFUSALS[name]
     shown = {"given": xids} | ({"batch": args[0]} if name == "insert" else {})

@@ -106,13 +106,17 @@ def test_null_and_counts_past_the_capacity_are_refused(variant: str) -> None:
     memory = ffi.new("uint64_t[4]")
     kind, array = ("pgq_snapbuild_committed_full *", "fxip") if is_full else ("pgq_snapbuild_committed *", "xip")
     sound = ffi.cast("uint64_t *" if is_full else "uint32_t *", memory)
+
+    def refusal(**members: Any) -> tuple[int, int]:
+        status = call(ffi.new(kind, {"sorted": True, **members} if not is_full else members))
+        return status.code, status.index
+
     assert call(ffi.NULL).code == lib.PGQ_NULL
-    assert call(ffi.new(kind, {array: ffi.NULL, "xcnt": 1, "xcnt_space": 4})).code == lib.PGQ_NULL
-    assert call(ffi.new(kind, {array: sound, "xcnt": 5, "xcnt_space": 4})).code == lib.PGQ_SNAPBUILD_CAPACITY
-    assert call(ffi.new(kind, {array: sound, "xcnt": 4, "xcnt_space": 2**28 + 1})).code == lib.PGQ_SNAPBUILD_CAPACITY
+    assert refusal(**{array: ffi.NULL}, xcnt=1, xcnt_space=4) == (lib.PGQ_NULL, 0)
+    assert refusal(**{array: sound}, xcnt=5, xcnt_space=4) == (lib.PGQ_SNAPBUILD_CAPACITY, 0)
+    assert refusal(**{array: sound}, xcnt=4, xcnt_space=2**28 + 1) == (lib.PGQ_SNAPBUILD_CAPACITY, 0)
     for head in (1, 5) if is_full else ():
-        past = ffi.new(kind, {array: sound, "head": head, "xcnt": 4, "xcnt_space": 4})
-        assert call(past).code == lib.PGQ_SNAPBUILD_CAPACITY
+        assert refusal(**{array: sound}, head=head, xcnt=4, xcnt_space=4) == (lib.PGQ_SNAPBUILD_CAPACITY, 0)
 
 
 def test_null_batches_and_targets_are_refused() -> None:
