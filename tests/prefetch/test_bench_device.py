@@ -111,6 +111,15 @@ def test_a_small_pool_evicts(tmp_path: Path) -> None:
     assert cold == [300, 50]
 
 
+def test_a_record_that_tells_too_little_is_counted_and_not_refused(tmp_path: Path) -> None:
+    wal = tmp_path / "wal"
+    unknown = line(29, "SPGist", "PICKSPLIT ndelete: 9, blkref #0: rel 1663/5/16384 blk 4000") + "\n"
+    wal.write_text(listing_of(12) + unknown)
+    run = CliRunner().invoke(main, ["--wal", str(wal)])
+    assert run.exit_code == 0, run.output
+    assert "1 records (SPGist PICKSPLIT) do not tell which of their blocks they initialise" in run.output
+
+
 def test_wal_arrives_as_its_commits_say(tmp_path: Path) -> None:
     wal = tmp_path / "wal"
     stamps = ["2026-11-22 07:00:00.5 UTC", "2026-11-22 07:00:02.5 UTC", "2026-11-22 07:00:04.5 UTC"]

@@ -12,7 +12,7 @@ import pytest
 
 from tests.postgres.server import DEBIAN, EMBEDDED
 from tests.prefetch.trace.follow import follow
-from tests.prefetch.trace.record import Recorded, crashed, record, why_no_strace
+from tests.prefetch.trace.record import Recorded, change_indexes, crashed, record, why_no_strace
 from tests.prefetch.trace.strace import Call, Trace
 from tests.tally import tally
 
@@ -89,6 +89,30 @@ def test_with_a_small_decode_buffer_look_ahead_stops(recorded: dict[str, Recorde
     by_default = follow(run.records(), run.calls(), run.concurrency, run.buffers)
     assert "Expected: an advise" in by_default.mismatch
     assert not by_default.full
+
+
+INDEXED = {"Gin", "Gist", "Hash", "BRIN"}
+
+
+@pytest.mark.parametrize("label", BUILDS)
+def test_a_recovery_of_other_access_methods_conforms(tmp_path: Path, label: str) -> None:
+    """Which blocks their records initialise is known: nothing is advised for these, and nothing is read."""
+    if reason := why_no_strace():
+        pytest.skip(reason)
+    with crashed(BUILDS[label], UPDATES, ROWS, change_indexes) as crash:
+        run = record(crash, 10, tmp_path / "recovery")
+    followed = run.followed()
+    assert followed.mismatch == ""
+    assert followed.counters == run.counters
+    kinds = {listed.kind.split()[0] for listed in run.records()}
+    assert kinds >= INDEXED
+    initialised = {
+        listed.kind.split()[0]
+        for listed in run.records()
+        if any(reference.will_init for reference in listed.record.blocks)
+    }
+    assert initialised >= INDEXED
+    tally("prefetch", "advises and reads of real servers explained", len(followed.steps))
 
 
 # ---- tampered traces ---------------------------------------------------------------------------------

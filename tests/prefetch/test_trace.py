@@ -358,6 +358,44 @@ def test_what_records_do_is_read_from_their_lines(tmp_path: Path) -> None:
     assert commit.drops == (Relation(1663, 5, 16389),)
 
 
+@pytest.mark.parametrize(
+    ("rmgr", "text", "initialised"),
+    [
+        ("Gin", "INSERT_LISTPAGE  ", [0]),
+        ("Gin", "DELETE_LISTPAGE ndeleted: 2", [0, 1, 2]),
+        ("Gin", "SPLIT isdata: F isleaf: T", []),
+        ("Gist", "PAGE_SPLIT page_split: splits to 2 pages", [1, 2]),
+        ("BRIN", "INSERT+INIT heapBlk 3 pagesPerRange 1 offnum 1", [0]),
+        ("BRIN", "REVMAP_EXTEND targetBlk 2", [1]),
+        ("Hash", "ADD_OVFL_PAGE bmsize 4096, bmpage_found T", [0]),
+        ("SPGist", "ADD_LEAF off: 1, headoff: 0, parentoff: 1, nodeI: 0 (newpage)", [0]),
+        ("SPGist", "ADD_LEAF off: 1, headoff: 0, parentoff: 1, nodeI: 0", []),
+        ("SPGist", "MOVE_LEAFS nmoves: 4, parentoff: 2, nodeI: 1 (newpage)", [1]),
+        ("SPGist", "SPLIT_TUPLE prefix off: 1, postfix off: 2 (same 0, new 1)", [1]),
+        ("SPGist", "VACUUM_ROOT ndelete: 2", []),
+    ],
+)
+def test_blocks_that_index_records_initialise(tmp_path: Path, rmgr: str, text: str, initialised: list[int]) -> None:
+    blocks = "".join(f", blkref #{i}: rel 1663/5/16384 blk {i}" for i in range(3))
+    path = tmp_path / "wal"
+    path.write_text(line(16, rmgr, text + blocks) + "\n")
+    (listed,) = read_listing(path)
+    assert [i for i, reference in enumerate(listed.record.blocks) if reference.will_init] == initialised
+    assert not listed.guessed
+
+
+@pytest.mark.parametrize("text", ["PICKSPLIT ndelete: 9, ninsert: 9", "MOVE_LEAFS 4 leafs", "ADD_NODE off 3"])
+def test_what_a_listing_does_not_tell_is_refused_or_guessed(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "wal"
+    path.write_text(line(16, "SPGist", f"{text}, blkref #0: rel 1663/5/16384 blk 1") + "\n")
+    with pytest.raises(ListingError, match=f"which blocks SPGist {text.split()[0]} initialises, and the line does not"):
+        read_listing(path)
+    (listed,) = read_listing(path, guess=True)
+    assert (listed.replays, listed.guessed) == ((Replay.READ,), True)
+    path.write_text(line(16, "SPGist", f"{text}, blkref #0: rel 1663/5/16384 blk 1 FPW") + "\n")
+    assert read_listing(path)[0].replays == (Replay.INIT,)
+
+
 def test_blocks_on_lines_of_their_own_are_read(tmp_path: Path) -> None:
     """As `pg_waldump -b` prints them."""
     path = tmp_path / "wal"

@@ -169,7 +169,7 @@ def draw(outcomes: Sequence[Outcome], path: Path) -> None:
 def main(wal: Path, buffers: int, channels: int, service: float, seed: int, picture: Path | None) -> None:
     """Try all concurrencies."""
     try:
-        records = read_listing(wal)
+        records = read_listing(wal, guess=True)
         devices = [Device(channels, service / 1e6, seed=seed) for _ in CONCURRENCIES]
     except (ListingError, ValueError) as error:
         click.echo(f"prefetch-advise: {error}", err=True)
@@ -183,6 +183,9 @@ def main(wal: Path, buffers: int, channels: int, service: float, seed: int, pict
     span = f"{when[-1]:.1f} s of WAL" if when[-1] else "all WAL there from the start"
     click.echo(f"{len(records)} records, {references} references to blocks, {span}; simulated device: {channels} I/Os "
                f"at once, {service:g} us each; {buffers} buffers, empty at first")  # fmt: skip
+    if guessed := [listed.kind for listed in records if listed.guessed]:
+        click.echo(f"{len(guessed)} records ({', '.join(sorted(set(guessed)))}) do not tell which of their blocks they "
+                   "initialise: all are taken to be read")  # fmt: skip
     Console(width=150).print(table(outcomes))
     if picture:
         draw(outcomes, picture)

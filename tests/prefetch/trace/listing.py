@@ -17,6 +17,7 @@ from ref.prefetch import MAIN_FORK, NO_RELATION, BlockReference, Effect, Record,
 
 FORKS = {None: MAIN_FORK, "main": MAIN_FORK, "fsm": 1, "vm": 2, "init": 3}
 DEFAULT_TABLESPACE, GLOBAL_TABLESPACE = 1663, 1664
+XLR_MAX_BLOCK_ID = 32
 DECODED_FIXED, DECODED_BLOCK = 88, 64
 """sizeof of a DecodedXLogRecord without blocks, and of a DecodedBkpBlock, on 64-bit machines."""
 
@@ -48,8 +49,11 @@ class Listed:
     """Bytes of the record in the WAL."""
     decoded: tuple[int, int] = (0, 0)
     """The fewest and the most bytes of a decode buffer that it may take."""
+    guessed: bool = False
+    """The listing does not tell which of its blocks are initialised: none are taken to be."""
 
 
+ALL = set(range(XLR_MAX_BLOCK_ID + 1))
 INITIALISED: dict[str, set[int]] = {
     "Heap INSERT+INIT": {0},
     "Heap UPDATE+INIT": {0},
@@ -64,10 +68,27 @@ INITIALISED: dict[str, set[int]] = {
     "Btree UNLINK_PAGE": {0, 3},
     "Btree UNLINK_PAGE_META": {0, 3, 4},
     "Sequence LOG": {0},
+    "Gin CREATE_PTREE": {0},
+    "Gin UPDATE_META_PAGE": {0},
+    "Gin INSERT_LISTPAGE": {0},
+    "Gin DELETE_LISTPAGE": ALL,
+    "Gist PAGE_SPLIT": ALL - {0},
+    "BRIN CREATE_INDEX": {0},
+    "BRIN INSERT+INIT": {0},
+    "BRIN UPDATE+INIT": {0},
+    "BRIN REVMAP_EXTEND": {1},
+    "Hash INIT_META_PAGE": {0},
+    "Hash INIT_BITMAP_PAGE": {0},
+    "Hash ADD_OVFL_PAGE": {0, 3},
+    "Hash SPLIT_ALLOCATE_PAGE": {1},
 }
 """By kind: the blocks that are initialised. Other kinds of these resource managers initialise none."""
+NEW_PAGE = {"ADD_LEAF": (0, ""), "MOVE_LEAFS": (1, "nmoves: "), "ADD_NODE": (1, "newoff: "), "SPLIT_TUPLE": (1, "")}
+"""Of SP-GiST: the block that is initialised if the page is new. Where the line lacks the word beside, as before 16, it
+does not tell; of PICKSPLIT none tells."""
 KNOWN = {"XLOG", "Transaction", "Storage", "CLOG", "Database", "Tablespace", "MultiXact", "RelMap", "Standby", "Heap2",
-         "Heap", "Btree", "Sequence", "CommitTs", "ReplicationOrigin", "Generic", "LogicalMessage"}  # fmt: skip
+         "Heap", "Btree", "Hash", "Gin", "Gist", "SPGist", "BRIN", "Sequence", "CommitTs", "ReplicationOrigin",
+         "Generic", "LogicalMessage"}  # fmt: skip
 """Resource managers of which this module knows what their records do."""
 
 _LINE = re.compile(
@@ -102,8 +123,9 @@ def relation_of(path: str) -> Relation | None:
     return Relation(int(tablespace or DEFAULT_TABLESPACE), int(base or database), int(number))
 
 
-def read_listing(path: Path) -> list[Listed]:
-    """All records. ListingError if a line is garbled, a record is missing or of an unknown kind, or none is there."""
+def read_listing(path: Path, *, guess: bool = False) -> list[Listed]:
+    """All records. ListingError if a line is garbled, a record is missing, or none is there; and, unless guess is set,
+    if it is not known which blocks a record initialises."""
     text = path.read_text(errors="replace")
     lines = list(_joined(text.splitlines()))
     if not lines:
@@ -128,6 +150,11 @@ def read_listing(path: Path) -> list[Listed]:
         if next_lsn <= lsn:
             raise ListingError(f"{path}, line {number}: the next record does not start after {match['lsn']}")
         listed.append(_listed(match, lsn, next_lsn, f"{path}, line {number}"))
+        if listed[-1].guessed and not guess:
+            raise ListingError(
+                f"{path}, line {number}: it is not known here which blocks {listed[-1].kind} initialises, and the line "
+                "does not tell"
+            )
     return listed
 
 
@@ -147,16 +174,27 @@ def _joined(lines: Iterable[str]) -> Iterator[tuple[int, str]]:
         yield number, record
 
 
+def _initialised(kind: str, rest: str) -> set[int] | None:
+    """The blocks that a record initialises; None: it cannot be told."""
+    rmgr, _, type = kind.partition(" ")
+    if rmgr == "SPGist" and type in NEW_PAGE:
+        block, tells = NEW_PAGE[type]
+        if tells not in rest:
+            return None
+        return {block} if "(newpage)" in rest or ", new 1)" in rest else set()
+    return None if rmgr not in KNOWN or kind == "SPGist PICKSPLIT" else INITIALISED.get(kind, set())
+
+
 def _listed(match: re.Match[str], lsn: int, next_lsn: int, where: str) -> Listed:
     kind, rest = f"{match['rmgr']} {match['type']}", match["rest"]
-    initialised = INITIALISED.get(kind, set())
+    told = _initialised(kind, rest)
     blocks, replays = [], []
     for found in _BLOCK.finditer(rest):
         number, tablespace, database, relation, fork, block = found.groups()[:6]
         if fork not in FORKS:
             raise ListingError(f"{where}: no fork is called {fork!r}")
         has_image = "FPW" in found.group()
-        init = int(number) in initialised
+        init = int(number) in (told or ())
         name = Relation(int(tablespace), int(database), int(relation))
         blocks.append(BlockReference(name, int(block), FORKS[fork], has_image, init))
         if init or (has_image and not found["verify"]):
@@ -165,14 +203,12 @@ def _listed(match: re.Match[str], lsn: int, next_lsn: int, where: str) -> Listed
             replays.append(Replay.NOTHING if kind == "XLOG FPI_FOR_HINT" else Replay.READ)
     if len(blocks) < rest.count("blkref #"):
         raise ListingError(f"{where}: a reference to a block is garbled")
-    if blocks and match["rmgr"] not in KNOWN:
-        raise ListingError(f"{where}: it is not known here which blocks a record of {match['rmgr']} initialises")
     effect, relation, length = _effect(kind, rest, where)
     record = Record(lsn, next_lsn, tuple(blocks), effect, relation, length)
     total, slots = int(match["length"]), max((int(found[1]) + 1 for found in _BLOCK.finditer(rest)), default=0)
-    return Listed(
-        record, kind, tuple(replays), tuple(_drops(kind, rest)), total, _decoded_size(total, slots, tuple(blocks))
-    )
+    decoded = _decoded_size(total, slots, tuple(blocks))
+    guessed = told is None and Replay.READ in replays
+    return Listed(record, kind, tuple(replays), tuple(_drops(kind, rest)), total, decoded, guessed)
 
 
 def _decoded_size(total: int, slots: int, blocks: tuple[BlockReference, ...]) -> tuple[int, int]:
