@@ -53,6 +53,17 @@ OfAnyRank(x) == TRUE
 TopTooOld(r) == r.xid < next_phase_at
 TopTracked(r, tracked) == all_transactions /\ tracked # {}
 
+(* Upstream's pg_replication_slot_advance reads the WAL in fast-forward mode: it hands out no snapshot, writes files all the  *)
+(* same, and passes over the NEW_CID records.  A change of a table with user_catalog_table sends no invalidations, so nothing *)
+(* else marks its transaction.  Here a slot is advanced as soon as it is there, and read after the restart.                   *)
+Forwards == creating /\ state = "CONSISTENT"
+NewCidPassedOver(r) ==
+    IF Forwards THEN UNCHANGED <<in_progress, state, xmin, xmax, next_phase_at, committed, all_transactions, catchange,
+                                 snapshot, restart_point, disk>>
+    ELSE Mark({r.xid, r.top})
+(* The snapshots of who reads *)
+ReadersExact == ~creating => CachedSnapshotExact /\ NextSnapshotExact
+
 -----------------------------------------------------------------------------
 (* States that must be reachable: each of these must fail. *)
 NeverSubs          == \A i \in 1..Len(wal) : wal[i].type = "commit" => wal[i].subs \cap changed = {}
