@@ -100,6 +100,7 @@ def test_without_cbmc_all_is_skipped(tmp_path: Path, monkeypatch: pytest.MonkeyP
             """echo '[{"messageType": "ERROR", "messageText": "PARSING ERROR"}]'; exit 6""",
             "ended with 6: PARSING ERROR",
         ),
+        ("while :; do :; done", "came to no end in 1 s of CPU; lower the bound"),
     ],
 )
 def test_a_run_without_a_verdict_is_told(
@@ -107,6 +108,7 @@ def test_a_run_without_a_verdict_is_told(
 ) -> None:
     answer = f"case $1 in --version) echo 6.6.0 ;; *) {said} ;; esac"
     monkeypatch.setenv("CBMC", script(tmp_path, answer))
+    monkeypatch.setattr(cbmc, "CPU_SECONDS", 1)
     cbmc.find.cache_clear()
     with pytest.raises(cbmc.ToolBrokenError, match=words):
         cbmc.check([Path("h.c")], [], [], 1)
