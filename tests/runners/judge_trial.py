@@ -168,7 +168,7 @@ def _tests(trial: Trial, plain: Path) -> Verdict | None:
         ),
         (
             "the same under ASan and UBSan",
-            "the same tests with a candidate and kernels compiled for both sanitizers; leaks",
+            "the same tests, without the proof, with a candidate and kernels compiled for both sanitizers; leaks",
             Run("asan", sanitized, "asan", asan=True, first=build),
         ),
         (
