@@ -214,12 +214,13 @@ def record(
 def list_wal(server: Server, crash: Crashed) -> str:
     """What a server that has recovered replayed, as pg_waldump prints it.
 
-    Debian's pg_waldump knows the WAL of its own major. For others the server itself lists it, by pg_walinspect: the
-    same words, put together here as pg_waldump does.
+    The server's own pg_waldump, or Debian's, which knows the WAL of its own major. Without one the server itself lists
+    it, by pg_walinspect: the same words, put together here as pg_waldump does.
     """
     last = re.findall(r"redo done at ([0-9A-F/]+)", server.log_text())[-1]
-    if server.build.major == DEBIAN.major:
-        command: list[str | Path] = [DEBIAN.bin / "pg_waldump", "-p", crash.data / "pg_wal", "-s", crash.redo]
+    programs = [build.bin / "pg_waldump" for build in (server.build, DEBIAN) if build.major == server.build.major]
+    if waldump := next((program for program in programs if program.exists()), None):
+        command: list[str | Path] = [waldump, "-p", crash.data / "pg_wal", "-s", crash.redo]
         listing = subprocess.run(command, capture_output=True, text=True).stdout
         return "".join(line for line in listing.splitlines(True) if lsn_of(_lsn(line)) <= lsn_of(last))
     server.execute("CREATE EXTENSION pg_walinspect")

@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: PostgreSQL
+"""`make trace-record`: a crashed cluster of one's own is recorded on a copy; what cannot be is told in a sentence."""
+
+import os
+import shutil
+import struct
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from tests.postgres.server import DEBIAN, EMBEDDED, Server
+from tests.prefetch.trace.cluster import main
+from tests.prefetch.trace.record import Crashed, crashed, why_no_strace
+
+pytestmark = pytest.mark.servers
+BUILDS = {build.label: build for build in (DEBIAN, EMBEDDED[18])}
+
+
+@pytest.fixture(scope="module", params=BUILDS)
+def crash(request: pytest.FixtureRequest) -> Iterator[Crashed]:
+    if reason := why_no_strace():
+        pytest.skip(reason)
+    with crashed(BUILDS[request.param], updates=8, rows=1000) as found:
+        yield found
+
+
+def run(crash: Crashed, into: Path, *words: str) -> tuple[int, str]:
+    said = CliRunner().invoke(
+        main, ["--data", str(crash.data), "--bin", str(crash.build.bin), "--into", str(into), *words]
+    )
+    return said.exit_code, said.output
+
+
+def test_a_crashed_cluster_is_recorded_and_conforms(crash: Crashed, tmp_path: Path) -> None:
+    before = {path: path.stat().st_mtime_ns for path in crash.data.rglob("*")}
+    code, said = run(crash, tmp_path / "recorded", "--concurrency", "3")
+    assert code == 0, said
+    assert f"recovers from {crash.redo} on" in said
+    assert "conforms: " in said
+    assert "of 3 advises were in flight" in said
+    assert (tmp_path / "recorded" / "timeline.png").read_bytes().startswith(b"\x89PNG")
+    assert (tmp_path / "recorded" / "wal").read_text().startswith("rmgr: ")
+    assert before == {path: path.stat().st_mtime_ns for path in crash.data.rglob("*")}
+
+
+def with_state(state: int) -> Callable[[Path], None]:
+    def change(data: Path) -> None:
+        control = data / "global" / "pg_control"
+        read = bytearray(control.read_bytes())
+        struct.pack_into("<I", read, 16, state)
+        control.write_bytes(read)
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (lambda data: (data / "PG_VERSION").unlink(), "is no data directory"),
+        (lambda data: (data / "PG_VERSION").write_text("9.6\n"), "is of PostgreSQL 9.6, and "),
+        (lambda data: (data / "postmaster.pid").write_text(f"{os.getpid()}\n"), "runs: stop it at once with `"),
+        (lambda data: (data / "pg_tblspc" / "1").symlink_to("/tmp"), "has tablespaces"),
+        (with_state(1), "was shut down cleanly: there is nothing to recover"),
+        (with_state(5), "is a standby's"),
+    ],
+)
+def test_what_cannot_be_recorded_is_told(
+    crash: Crashed, tmp_path: Path, change: Callable[[Path], object], says: str
+) -> None:
+    data = tmp_path / "data"
+    shutil.copytree(crash.data, data, symlinks=True)
+    change(data)
+    code, said = run(Crashed(crash.build, data, crash.redo), tmp_path / "recorded")
+    assert code == 2
+    assert says in said
+    assert "Traceback" not in said
+
+
+def test_without_programs_nothing_is_recorded(tmp_path: Path) -> None:
+    said = CliRunner().invoke(main, ["--data", "/no", "--bin", str(tmp_path), "--into", str(tmp_path / "into")])
+    assert said.exit_code == 2
+    assert "say with BIN= where the server's programs are" in said.output
+
+
+def test_a_cluster_that_was_shut_down_is_told_so(tmp_path: Path) -> None:
+    """By what a real server leaves in pg_control."""
+    with Server(EMBEDDED[18]) as server:
+        server.stop()
+        code, said = run(Crashed(EMBEDDED[18], server.data, "0/0"), tmp_path / "recorded")
+    assert code == 2
+    assert "was shut down cleanly" in said

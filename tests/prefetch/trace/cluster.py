@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: PostgreSQL
+"""A crash recovery of your own cluster: recorded on a copy of it, and judged.
+
+Give the data directory of a server that was stopped at once (pg_ctl stop -m immediate), and the folder of its programs.
+The copy recovers under strace, with the concurrency and the buffers that you say; what it replayed is listed; and the
+verdict is that of trace-check. The copy is removed, the recordings stay. Exits with 0 if the recovery conforms, with 1
+if it does not, with 2 if there is nothing that could be recorded.
+"""
+
+import os
+import re
+import shutil
+import struct
+import subprocess
+import sys
+from pathlib import Path
+
+import click
+import psycopg
+
+from tests.postgres.server import DEBIAN, Build, ServerError
+from tests.prefetch.trace.check import conforms, default_concurrency
+from tests.prefetch.trace.follow import DECODE_BUFFER
+from tests.prefetch.trace.listing import ListingError, lsn_text
+from tests.prefetch.trace.picture import draw
+from tests.prefetch.trace.record import Crashed, Recorded, record, why_no_strace
+from tests.prefetch.trace.strace import StraceError
+
+CONTROL = struct.Struct("<16xI12xQQ")
+"""The first bytes of pg_control: state, checkPoint, checkPointCopy.redo (src/include/catalog/pg_control.h)."""
+STATES = {
+    1: "was shut down cleanly: there is nothing to recover; stop it with `pg_ctl stop -m immediate` instead",
+    2: "is a standby's: these are not followed yet",
+    5: "is a standby's: these are not followed yet",
+}
+
+
+class ClusterError(Exception):
+    """A cluster that cannot be recorded: one sentence, with what to do next."""
+
+
+def build_of(programs: Path) -> Build:
+    """The server whose programs lie in a folder. ClusterError: none do."""
+    server = programs / "postgres"
+    if not server.exists():
+        raise ClusterError(f"There is no program {server}: say with BIN= where the server's programs are.")
+    said = subprocess.run([server, "--version"], capture_output=True, text=True).stdout
+    major = re.search(r"\d+", said)
+    if major is None:
+        raise ClusterError(f"{server} does not tell its version: {said.strip()!r}.")
+    return Build(major.group(), int(major.group()), programs.parent, embedded=False)
+
+
+def crashed(data: Path, build: Build) -> Crashed:
+    """The cluster, and where its recovery starts. ClusterError: it runs, or it is none that a copy could recover."""
+    version, control = data / "PG_VERSION", data / "global" / "pg_control"
+    if not (version.exists() and control.exists()):
+        raise ClusterError(f"{data} is no data directory: it lacks PG_VERSION or global/pg_control.")
+    if version.read_text().strip() != str(build.major):
+        raise ClusterError(
+            f"{data} is of PostgreSQL {version.read_text().strip()}, and {build.bin} has {build.major}: say BIN=."
+        )
+    pidfile = data / "postmaster.pid"
+    if pidfile.exists() and Path("/proc", pidfile.read_text().split()[0]).exists():
+        raise ClusterError(
+            f"The server of {data} runs: stop it at once with `{build.bin}/pg_ctl stop -D {data} -m immediate`."
+        )
+    if list((data / "pg_tblspc").iterdir()):
+        raise ClusterError(f"{data} has tablespaces, which a copy would share with it: not recorded.")
+    state, _, redo = CONTROL.unpack_from(control.read_bytes())
+    if state in STATES:
+        raise ClusterError(f"{data} {STATES[state]}.")
+    return Crashed(build, data, lsn_text(redo))
+
+
+def judge(run: Recorded, concurrency: int, decode: int, picture: Path) -> bool:
+    """Prints the verdict; whether the recovery conforms."""
+    followed, trace = run.followed(), run.calls()
+    click.echo(conforms(followed, trace, concurrency, decode))
+    draw(trace.calls, concurrency, followed.wrong, picture)
+    if not followed.mismatch and followed.counters != run.counters:
+        click.echo(f"but it shows {', '.join(f'{name} {count}' for name, count in run.counters.items())}")
+    return not followed.mismatch and followed.counters == run.counters
+
+
+@click.command(help=__doc__)
+@click.option("--data", required=True, type=click.Path(path_type=Path), help="The data directory.")
+@click.option("--bin", "programs", default=DEBIAN.bin, type=click.Path(path_type=Path), help="Of the server.")
+@click.option("--concurrency", type=click.IntRange(min=0), help="maintenance_io_concurrency.")
+@click.option("--buffers", default=16384, show_default=True, help="shared_buffers, in pages of 8 KiB.")
+@click.option("--decode", default=DECODE_BUFFER >> 10, show_default=True, type=click.IntRange(64), help="In kB.")
+@click.option("--into", required=True, type=click.Path(path_type=Path), help="Where the recordings stay.")
+def main(data: Path, programs: Path, concurrency: int | None, buffers: int, decode: int, into: Path) -> None:
+    try:
+        if reason := why_no_strace():
+            raise ClusterError(f"Nothing can be recorded: {reason}.")
+        build = build_of(programs)
+        limit = default_concurrency(build.major) if concurrency is None else concurrency
+        crash = crashed(data, build)
+        shutil.rmtree(into, ignore_errors=True)
+        into.parent.mkdir(parents=True, exist_ok=True)
+        click.echo(f"a copy of {data} recovers from {crash.redo} on, under strace")
+        run = record(crash, limit, into, f"{8 * buffers}kB", decode << 10)
+        holds = judge(run, limit, decode, into / "timeline.png")
+    except (ClusterError, ServerError, StraceError, ListingError, ValueError, psycopg.Error, OSError) as error:
+        click.echo(f"trace-record: {error}", err=True)
+        sys.exit(2)
+    click.echo(f"recordings: {os.fspath(into)}/traces, {os.fspath(into)}/wal, {os.fspath(into)}/timeline.png")
+    sys.exit(0 if holds else 1)
+
+
+if __name__ == "__main__":
+    main()
