@@ -23,7 +23,7 @@ SANITIZED    := $(wildcard tests/$(or $(STEM),*)/test_sanitized.py)
 # A process for each stem, as many side by side as there are CPUs: $(call side_by_side,RULE,FILES), with a rule RULE-%.
 side_by_side = $(MAKE) --keep-going --output-sync=target --jobs=$$(nproc) $(sort $(patsubst tests/%/,$1-%,$(dir $2)))
 
-.PHONY: differential test-python test-deep test-levels test-asan lint-python
+.PHONY: differential test-python test-deep test-minors test-levels test-asan lint-python
 # A quarter of the examples of `make test`.
 differential: $(TEST_NEEDS) $(EXTRACTED) ##layer proofs, oracles and kernels against each other on thousands of inputs; STEM= narrows (1 minute)
 	@echo "side by side, shown as they end: $(sort $(notdir $(patsubst %/,%,$(dir $(DIFFERENTIAL)))))"
@@ -47,6 +47,10 @@ test-python-%:
 
 test-deep: $(TEST_NEEDS) $(EXTRACTED) ##deep the differential tests with far more, and new, examples each time; STEM= narrows (20 minutes a stem)
 	@PGQUERN_PROFILE=deep PGQUERN_RESULT=test $(PYTEST) $(DIFFERENTIAL)
+
+# What is not asked for by its marker is left out: these servers are fetched by the first test that needs them.
+test-minors: $(TEST_NEEDS) $(PG_EXTENSIONS) $(SETUP)/maven.stamp $(SETUP)/postgres.stamp ##deep real defects in released minors of PostgreSQL, each told apart from the next minor; STEM= narrows (TIME)
+	@PGQUERN_RESULT=minors $(PYTEST) -m minors $(wildcard tests/$(or $(STEM),*)/test_minors.py)
 
 # Each level below this CPU's own is tested too: PGQUERN_CPU hides what the CPU has beyond. A few mutants show that the tests bite.
 HIDDEN_x86_64  := none avx2

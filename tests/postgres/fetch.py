@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: PostgreSQL
-"""Fetch the embedded servers of versions.toml with Maven, check their SHA-256, unpack into build/postgres/<major>/.
+"""Fetch the embedded servers of versions.toml with Maven, check their SHA-256, unpack into build/postgres/<name>/.
+
+A server's name is its major, unless its row gives another. Those of minors.toml are fetched by minors.py, one at a time.
 
 A server that is already there in the pinned version is not fetched again. If one cannot be fetched, its coordinates are
 printed, the others are still fetched, and the exit status is 1. About 25 s the first time (75 MB), then nothing.
@@ -29,10 +31,15 @@ class FetchError(Exception):
     """A server could not be fetched; the text names it and says what to do."""
 
 
+class NotDownloaded(FetchError):
+    """Maven did not bring it: what came is not wrong, nothing came."""
+
+
 @dataclass(frozen=True)
 class Pinned:
-    """One row of versions.toml, for one machine."""
+    """One row of versions.toml or minors.toml, for one machine."""
 
+    name: str
     artifact: str
     major: int
     version: str
@@ -47,7 +54,9 @@ def pinned(table: Path = TABLE, machine: str = platform.machine()) -> list[Pinne
     """The rows of the table that have a server for this machine, in its order."""
     parsed = tomllib.loads(table.read_text())
     return [
-        Pinned(parsed["artifacts"][machine], row["major"], **row[machine]) for row in parsed["server"] if machine in row
+        Pinned(row.get("name", str(row["major"])), parsed["artifacts"][machine], row["major"], **row[machine])
+        for row in parsed["server"]
+        if machine in row
     ]
 
 
@@ -61,7 +70,7 @@ def download(row: Pinned, into: Path) -> Path:
     jar = into / f"{row.artifact.split(':')[1]}-{row.version}.jar"
     if run.returncode or not jar.exists():
         said = "\n".join((run.stdout + run.stderr).strip().splitlines()[:3])
-        raise FetchError(f"{row.coordinates} could not be downloaded; check Maven's network and mirrors\n{said}")
+        raise NotDownloaded(f"{row.coordinates} could not be downloaded; check Maven's network and mirrors\n{said}")
     digest = hashlib.sha256(jar.read_bytes()).hexdigest()
     if digest != row.sha256:
         raise FetchError(
@@ -81,7 +90,7 @@ def unpack(jar: Path, into: Path) -> None:
 
 def provide(row: Pinned, destination: Path = DESTINATION) -> bool:
     """Put one server in its place; False when it was there already."""
-    home = destination / str(row.major)
+    home = destination / row.name
     mark = home / "pinned.sha256"
     if mark.exists() and mark.read_text() == row.sha256:
         return False
@@ -103,7 +112,7 @@ def main() -> int:
         try:
             if provide(row):
                 print(
-                    f"set-up: PostgreSQL {row.version} in {DESTINATION / str(row.major)} ({at} of {len(rows)})",
+                    f"set-up: PostgreSQL {row.version} in {DESTINATION / row.name} ({at} of {len(rows)})",
                     flush=True,
                 )
         except (FetchError, OSError, zipfile.BadZipFile, subprocess.CalledProcessError, ValueError) as error:
