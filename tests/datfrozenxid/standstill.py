@@ -64,6 +64,11 @@ class Session:
         assert self._sent is not None
         return self._sent.result()
 
+    @property
+    def ended(self) -> bool:
+        """Has the statement that was sent last come to its end?"""
+        return self._sent is not None and self._sent.done()
+
     def run(self, query: str) -> Rows:
         self.send(query)
         return self.result()
@@ -72,7 +77,7 @@ class Session:
         """What it was sent must not end before."""
 
         def holds() -> bool:
-            if self._sent is not None and self._sent.done():
+            if self.ended:
                 raise AssertionError(f"not {what}, but ended: {self.result()}")
             return condition()
 
