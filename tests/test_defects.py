@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: PostgreSQL
 """tests/defects.toml holds: what it names exists, and is killed by what it says."""
 
+import ast
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -15,8 +16,11 @@ TOP = Path(__file__).resolve().parent.parent
 DEFECTS = defects.load(TOP / defects.LIST)
 TOLD = [defect for defect in DEFECTS if not defect.none]
 
+IN_MINORS = [defect for defect in DEFECTS if defect.told_apart]
+
 # The goals, and how many stand there: the list may only get longer, and what is told apart may only get more.
 LEAST, LISTED, KILLED = 25, 62, 50
+LEAST_IN_MINORS, TOLD_IN_MINORS = 5, 7
 
 ENTRY: dict[str, Any] = {
     "commit": ["0123456789"],
@@ -85,6 +89,42 @@ def test_the_list_gets_no_shorter_and_no_less_is_killed() -> None:
     assert len(TOLD) >= KILLED
 
 
+def test_each_test_of_a_minor_is_that_of_one_defect() -> None:
+    """It exists, names the commit, asks for the two minors that are listed, and both are pinned."""
+    pinned = {row["name"] for row in tomllib.loads((TOP / "tests/postgres/minors.toml").read_text())["server"]}
+    listed, asked = {}, set()
+    for defect in IN_MINORS:
+        assert defect.told_apart
+        listed[defect.told_apart.test] = defect
+        assert defect.told_apart.test.startswith(f"tests/{defect.stem}/"), defect.title
+    found = set()
+    for path in TOP.glob("tests/*/test_minors.py"):
+        for test in ast.parse(path.read_text()).body:
+            if isinstance(test, ast.FunctionDef) and test.name.startswith("test_"):
+                found.add(name := f"{path.relative_to(TOP)}::{test.name}")
+                defect = listed[name]
+                assert defect.told_apart
+                assert defect.commit[0] in (ast.get_docstring(test) or ""), name
+                names = {node.value for node in ast.walk(test) if isinstance(node, ast.Constant)}
+                assert {defect.told_apart.old, defect.told_apart.new} <= names, name
+                asked |= {defect.told_apart.old, defect.told_apart.new}
+    assert found == set(listed)
+    assert len(listed) == len(IN_MINORS) >= TOLD_IN_MINORS >= LEAST_IN_MINORS
+    assert asked == pinned
+
+
+@pytest.mark.parametrize("defect", IN_MINORS, ids=lambda defect: defect.title)
+def test_the_minors_are_on_both_sides_of_the_mend(defect: Defect) -> None:
+    """Of one major; where a release is listed for it, the older minor lies before it and the newer one does not."""
+    assert defect.told_apart
+    old, new = ([int(part) for part in name.split(".")] for name in (defect.told_apart.old, defect.told_apart.new))
+    assert old[0] == new[0]
+    assert old < new
+    for fixed in ([int(part) for part in name.split(".")] for name in defect.fixed):
+        if fixed[0] == old[0]:
+            assert old < fixed <= new
+
+
 @pytest.mark.parametrize(
     ("change", "says"),
     [
@@ -96,6 +136,7 @@ def test_the_list_gets_no_shorter_and_no_less_is_killed() -> None:
         ({"beside": True}, "belongs to `none`"),
         ({"commit": ["master"]}, "commit"),
         ({"fixed": ["soon"]}, "fixed"),
+        ({"told_apart": "in 14"}, "told_apart"),
     ],
     ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
 )

@@ -10,10 +10,21 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 LIST = Path("tests/defects.toml")
 Commit = Annotated[str, Field(pattern=r"^[0-9a-f]{10}$")]
 Text = Annotated[str, Field(min_length=1)]
+Minor = Annotated[str, Field(pattern=r"^\d+\.\d+$")]
 
 
 class DefectError(ValueError):
     """A list of defects that is not as it should be, with what to change."""
+
+
+class ToldApart(BaseModel):
+    """A test that a released minor fails and the next one passes."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    old: Minor
+    new: Minor
+    test: Annotated[str, Field(pattern=r"^tests/\w+/test_minors\.py::test_\w+$")]
 
 
 class Defect(BaseModel):
@@ -40,6 +51,8 @@ class Defect(BaseModel):
     none: str = ""
     beside: bool = False
     """No cell of the row is about the place of the defect."""
+    told_apart: ToldApart | None = None
+    """In real servers, by `make test-minors`."""
 
     @model_validator(mode="after")
     def _either(self) -> "Defect":
