@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.postgres import fetch, minors
+
 NEED = Path(".ci/apt-need").absolute()
 
 
@@ -44,3 +46,29 @@ def test_without_dpkg_nothing_is_installed(tmp_path: Path) -> None:
     )
     assert done.returncode == 1
     assert "found: gcc; missing: clang" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("brings", "ends"),
+    [("exit 1", pytest.skip.Exception), ('echo > "${5#*=}/binaries-13.0.0.jar"', fetch.FetchError)],
+    ids=["nothing", "something else"],
+)
+def test_a_minor_is_skipped_if_maven_brings_nothing_and_fails_if_it_brings_something_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, brings: str, ends: type[BaseException]
+) -> None:
+    (mvn := tmp_path / "mvn").write_text(
+        f'#!/bin/sh\nfor a; do case $a in -DoutputDirectory=*) set 1 2 3 4 "$a";; esac; done\n{brings}\n'
+    )
+    mvn.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    monkeypatch.setattr(minors, "TOP", tmp_path)
+    row = fetch.Pinned("13.0", "somebody:binaries", 13, "13.0.0", "0" * 64)
+    monkeypatch.setattr(fetch, "pinned", lambda table: [row])
+    with pytest.raises(ends, match=r"13\.0"):
+        minors.minors("13.0")
+
+
+def test_a_minor_that_is_not_pinned_for_this_machine_is_skipped(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fetch, "pinned", lambda table: [])
+    with pytest.raises(pytest.skip.Exception, match=r"PostgreSQL 13\.99: none is pinned for this machine"):
+        minors.minors("13.99")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: PostgreSQL
 """Fetch the embedded servers of versions.toml with Maven, check their SHA-256, unpack into build/postgres/<name>/.
 
-A server's name is its major, unless its row gives another. Those of minors.toml are fetched by minors.py, one at a time.
+A server's name is its major, unless its row gives another. Those of minors.toml are fetched one by one, by minors.py.
 
 A server that is already there in the pinned version is not fetched again. If one cannot be fetched, its coordinates are
 printed, the others are still fetched, and the exit status is 1. About 25 s the first time (75 MB), then nothing.

@@ -9,7 +9,6 @@ network; a download that is not what is pinned fails it.
 
 from __future__ import annotations
 
-from functools import cache
 from pathlib import Path
 
 import pytest
@@ -20,7 +19,6 @@ from tests.postgres.server import TOP, Build
 TABLE = Path(__file__).with_name("minors.toml")
 
 
-@cache
 def _provided(name: str) -> Build | str:
     """The installed server, or why there is none."""
     rows = {row.name: row for row in fetch.pinned(TABLE)}

@@ -129,7 +129,7 @@ def test_subtransactions_of_a_prepared_transaction() -> None:
 
 def commit_alone(build: Build) -> list[str]:
     """A slot restarts between a change of the catalog and its COMMIT. What it then tells of the next transaction."""
-    with watched(build) as (server, one, two):
+    with watched(build) as (_, one, two):
         create_slot(two)
         execute(one, "BEGIN", "TRUNCATE t")
         execute(two, "CHECKPOINT")
@@ -157,7 +157,7 @@ def test_a_commit_whose_changes_of_the_catalog_are_not_read_again() -> None:
 def known_with_subtransaction(build: Build) -> list[str]:
     """As commit_alone, but a subtransaction has truncated, and its top-level transaction changes the catalog after the
     restart."""
-    with watched(build) as (server, one, two):
+    with watched(build) as (_, one, two):
         create_slot(two)
         execute(one, "BEGIN", "SAVEPOINT s", "TRUNCATE t", "RELEASE s")
         execute(two, "CHECKPOINT")
