@@ -20,7 +20,7 @@ IN_MINORS = [defect for defect in DEFECTS if defect.told_apart]
 
 # The goals, and how many stand there: the list may only get longer, and what is told apart may only get more.
 LEAST, LISTED, KILLED = 25, 62, 50
-LEAST_IN_MINORS, TOLD_IN_MINORS = 5, 8
+LEAST_IN_MINORS, TOLD_IN_MINORS = 5, 9
 
 ENTRY: dict[str, Any] = {
     "commit": ["0123456789"],
