@@ -38,6 +38,8 @@ APT_maven    := default-jre-headless maven
 APT_cbmc     := $(if $(filter trixie,$(RELEASE)),cbmc)
 APT_cross    := gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user
 APT_postgres := postgresql-$(PG_HERE) postgresql-client-$(PG_HERE) postgresql-server-dev-$(PG_HERE) xz-utils util-linux strace
+# Only `make findings` asks for it.
+APT_gdb      := gdb
 # What must be there where nothing is installed (PGQUERN_NO_APT=1): commands, headers, a library of Coq's.
 TOOLS_c        := gcc g++ clang objdump pkg-config valgrind benchmark/benchmark.h liburing.h
 TOOLS_coq      := coqc coqchk coq_makefile ocamlfind stdpp.base
@@ -45,6 +47,7 @@ TOOLS_java     := javac
 TOOLS_maven    := mvn
 TOOLS_postgres := pg_config xz setpriv strace
 TOOLS_cross    := aarch64-linux-gnu-gcc qemu-aarch64
+TOOLS_gdb      := gdb
 SETUP        := $(BUILD)/setup
 
 $(SETUP)/%.stamp: .ci/apt-need

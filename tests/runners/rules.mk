@@ -84,3 +84,10 @@ judge-template: $(SETUP)/python.stamp ##people a C file to start from, for `make
 
 judge-candidates: $(TEST_NEEDS) $(EXTRACTED) kernels-asan ##deep each candidate of tests/*/judge/ gets the verdict that it must get; `make test` leaves the long ones out (15 minutes)
 	@PGQUERN_PROFILE=deep PGQUERN_RESULT=judge $(PYTEST) tests/test_judge.py -k each_candidate
+
+# ---- what we found about upstream, shown on real servers --------------------------------------------
+# Where gdb is missing and may not be installed, what needs it says so, and is SKIPPED.
+.PHONY: findings
+findings: $(SETUP)/servers.stamp $(SETUP)/python.stamp ##deep run what reproduces each finding about upstream, tests/findings/*/reproduce, on real servers; STEM= (1 minute)
+	@$(MAKE) -s $(SETUP)/gdb.stamp || true
+	@$(PY) -m tests.runners.findings --stem '$(STEM)'
