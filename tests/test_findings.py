@@ -23,7 +23,7 @@ def ill_formed(mail: str) -> list[str]:
     lines = mail.splitlines()
     found = [f"{len(lines)} lines"] if len(lines) > LINES else []
     found += [f"line {number} is too long" for number, line in enumerate(lines, 1) if len(line) > COLUMNS]
-    found += [] if re.match(r"Subject: \S.*\n(In-Reply-To: \S+\n)?\n\S", mail) else ["no subject"]
+    found += [] if re.match(r"Subject: \S.*\n( \S.*\n)?(In-Reply-To: \S+\n)?\n\S", mail) else ["no subject"]
     return found
 
 
@@ -67,6 +67,7 @@ def test_it_is_reproduced_on_servers_that_we_have(folder: Path) -> None:
 
 def test_the_checks_can_fail() -> None:
     assert ill_formed("Subject: s\n\nHi\n") == []
+    assert ill_formed("Subject: s\n t\nIn-Reply-To: <a@b>\n\nHi\n") == []
     assert ill_formed("Hi\n") == ["no subject"]
     assert ill_formed("Subject: s\n\n" + "x" * 77 + "\n" * 31) == ["33 lines", "line 3 is too long"]
     with pytest.raises(ValueError, match="no model has the run MCnone"):

@@ -88,6 +88,6 @@ judge-candidates: $(TEST_NEEDS) $(EXTRACTED) kernels-asan ##deep each candidate 
 # ---- what we found about upstream, shown on real servers --------------------------------------------
 # Where gdb is missing and may not be installed, what needs it says so, and is SKIPPED.
 .PHONY: findings
-findings: $(SETUP)/servers.stamp $(SETUP)/python.stamp ##deep run what reproduces each finding about upstream, tests/findings/*/reproduce, on real servers; STEM= (1 minute)
+findings: $(SETUP)/servers.stamp $(SETUP)/python.stamp ##deep run what reproduces each finding about upstream, tests/findings/*/reproduce, on real servers; STEM= (2 minutes)
 	@$(MAKE) -s $(SETUP)/gdb.stamp || true
 	@$(PY) -m tests.runners.findings --stem '$(STEM)'
