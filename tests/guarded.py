@@ -9,7 +9,7 @@ other end. A segmentation fault ends pytest; the name of the test and the stack 
 
 import ctypes
 from collections import defaultdict
-from mmap import PAGESIZE, mmap
+from mmap import PAGESIZE, PROT_READ, mmap
 from random import Random
 from typing import Any
 
@@ -40,6 +40,15 @@ def page(content: bytes) -> memoryview:
         raise ValueError(f"{len(content)} bytes cannot touch both ends")
     memory = memoryview(mapping(len(content)))[PAGESIZE:-PAGESIZE]
     memory[:] = content
+    return memory
+
+
+def read_only(content: bytes) -> mmap:
+    """A copy that nobody can write to."""
+    memory = mmap(-1, len(content))
+    memory.write(content)
+    if LIBC.mprotect(ctypes.c_void_p(_address(memory)), ctypes.c_size_t(len(content)), PROT_READ):
+        raise OSError(ctypes.get_errno(), "mprotect")
     return memory
 
 

@@ -147,6 +147,13 @@ NAMED = {
         build([UNUSED, *(LinePointer(8192 - 8 * i, LP_DEAD, 1) for i in range(1, 293))]),
         (ErrorCode.TOO_MANY, 293),
     ),
+    "292 with storage, of which the last reaches past pd_special": (
+        build(
+            [*(normal(8176 - 8 * i, 8) for i in range(1, 292)), normal(8168, 16)],
+            header=Header(pd_lower=24 + 4 * 292, pd_upper=5840, pd_special=8176),
+        ),
+        (ErrorCode.LP_END, 292),
+    ),
     "an unaligned lp_off": (
         build([normal(8184, 8), normal(8172, 8)], header=Header(pd_lower=32, pd_upper=8100)),
         (ErrorCode.LP_ALIGN, 2),

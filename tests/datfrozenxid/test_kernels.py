@@ -3,7 +3,7 @@
 
 from collections.abc import Callable
 from itertools import product
-from mmap import MAP_ANONYMOUS, MAP_PRIVATE, mmap
+from mmap import MAP_ANONYMOUS, MAP_PRIVATE, PROT_READ, mmap
 from random import Random
 from typing import Any
 
@@ -250,9 +250,9 @@ WRONG_MULTIS = [(0, 9), (9, 0), (10, 9), (9 + HALF, 9), (9, 9 + HALF)]
 @every("min_frozen")
 def test_bounds_of_arrays_are_checked(variant: str) -> None:
     for multixact, wrong in ((False, WRONG_XIDS), (True, WRONG_MULTIS)):
-        for start, sane in wrong:
-            got = refusal_of(kernels.min_frozen, [5], start, sane, multixact=multixact, variant=variant)
-            assert got == (lib.PGQ_DATFROZENXID_BOUNDS, 0), (start, sane)
+        for (start, sane), values in product(wrong, ([5], [])):
+            got = refusal_of(kernels.min_frozen, values, start, sane, multixact=multixact, variant=variant)
+            assert got == (lib.PGQ_DATFROZENXID_BOUNDS, 0), (start, sane, values)
     assert kernels.min_frozen([], 1, 2, multixact=True, variant=variant) == 1
     assert kernels.min_frozen([], 10, 9 + HALF, variant=variant) == 10
 
@@ -291,6 +291,25 @@ def test_what_is_missing_or_too_long_is_refused(variant: str) -> None:
     assert minimum[0] == 77
     assert function(ffi.NULL, 0, limits, minimum).code == lib.PGQ_OK
     assert minimum[0] == 9
+
+
+@every("min_frozen")
+def test_as_many_values_as_there_may_be(variant: str) -> None:
+    """2^28 of them, all invalid, of memory that nobody has written to: it takes no room."""
+    function, minimum = row_of("min_frozen", variant), ffi.new("uint32_t *", 77)
+    limits = ffi.new("pgq_datfrozenxid_bounds *", (9, 9, False))
+    memory = mmap(-1, 4 << 28, flags=MAP_PRIVATE | MAP_ANONYMOUS, prot=PROT_READ)
+    status = function(ffi.from_buffer("uint32_t[]", memory), 1 << 28, limits, minimum)
+    assert (status.code, minimum[0]) == (lib.PGQ_OK, 9)
+
+
+@every("min_frozen")
+def test_a_place_beyond_16_bits_is_told_whole(variant: str) -> None:
+    for at in (65_535, 65_536, 69_999):
+        values = [9] * 70_000
+        values[at] = 10
+        got = refusal_of(kernels.min_frozen, values, 9, 9, variant=variant)
+        assert got == (lib.PGQ_DATFROZENXID_FUTURE_XID, at + 1)
 
 
 @every("min_frozen_strided")

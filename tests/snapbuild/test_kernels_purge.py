@@ -94,6 +94,15 @@ def test_purge_full_waits_for_a_normal_xmin(variant: str) -> None:
         assert committed.fxip == ref.purge_full([5, full(1, 9)], full(2, xmin)) == [5, full(1, 9)]
 
 
+@pytest.mark.parametrize("variant", every_variant(variants("known_assigned")))
+def test_compress_of_more_than_16_bits(variant: str) -> None:
+    """Whatever stands in the entries: permanent XIDs too."""
+    rng = Random(3)
+    for n, live in ((70_000, 1.0), (70_000, 0.99), (140_000, 0.5)):
+        xids, valid = [i % 1000 for i in range(n)], [rng.random() < live for _ in range(n)]
+        assert compress(xids, valid, tail=9, variant=variant) == ref.compress(xids[9:], valid[9:])
+
+
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("variant", every_variant(variants("known_assigned")))
 def test_compress_of_every_length(variant: str) -> None:

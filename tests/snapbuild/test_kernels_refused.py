@@ -52,9 +52,10 @@ def test_a_permanent_xid_is_found_anywhere_in_a_batch() -> None:
 
 
 def test_the_sorted_purge_refuses_what_does_not_claim_to_be_sorted() -> None:
-    for variant in names("purge_sorted"):
-        refusal = code_of(lambda v=variant: Committed([3, 4]).purge_sorted(4, variant=v))  # type: ignore[misc]
-        assert refusal == (lib.PGQ_SNAPBUILD_UNSORTED, 0)
+    for variant, xip in product(names("purge_sorted"), ([3, 4], [3], [])):
+        committed = Committed(xip, capacity=2)
+        refusal = code_of(lambda v=variant, c=committed: c.purge_sorted(4, variant=v))  # type: ignore[misc]
+        assert refusal == (lib.PGQ_SNAPBUILD_UNSORTED, 0), (variant, xip)
 
 
 def test_a_batch_that_does_not_fit_is_refused() -> None:
@@ -115,8 +116,32 @@ def test_null_and_counts_past_the_capacity_are_refused(variant: str) -> None:
     assert refusal(**{array: ffi.NULL}, xcnt=1, xcnt_space=4) == (lib.PGQ_NULL, 0)
     assert refusal(**{array: sound}, xcnt=5, xcnt_space=4) == (lib.PGQ_SNAPBUILD_CAPACITY, 0)
     assert refusal(**{array: sound}, xcnt=4, xcnt_space=2**28 + 1) == (lib.PGQ_SNAPBUILD_CAPACITY, 0)
-    for head in (1, 5) if is_full else ():
+    for head in (1, 5, 2**64 - 1) if is_full else ():
         assert refusal(**{array: sound}, head=head, xcnt=4, xcnt_space=4) == (lib.PGQ_SNAPBUILD_CAPACITY, 0)
+
+
+@pytest.mark.parametrize("variant", every_variant(pointers()))
+def test_the_largest_capacity_is_accepted(variant: str) -> None:
+    """Only as much memory is looked at as the array holds, and the batch or the snapshot."""
+    name, call = next((pointer.name, pointer.call) for pointer in pointers() if pointer.name == variant)
+    is_full = "full" in name
+    memory = ffi.new("uint64_t[4]" if is_full else "uint32_t[4]", [5, 6, 7])
+    members = {"fxip" if is_full else "xip": memory, "xcnt": 3, "xcnt_space": 2**27 if is_full else 2**28}
+    kind = "pgq_snapbuild_committed_full *" if is_full else "pgq_snapbuild_committed *"
+    status = call(ffi.new(kind, members if is_full else {"sorted": True, **members}))
+    assert (status.code, status.index) == (lib.PGQ_OK, 0)
+
+
+@pytest.mark.parametrize("variant", every_variant(variants("snapshot")))
+@pytest.mark.parametrize("xcnt", [0, 1, 3])
+@pytest.mark.parametrize("claim", [False, True])
+def test_a_snapshot_changes_nothing_of_the_array(variant: str, xcnt: int, claim: bool) -> None:
+    call = next(pointer.call for pointer in pointers() if pointer.name == f"snapshot {variant}")
+    memory = ffi.new("uint32_t[4]", [5, 6, 7, 8])
+    array = ffi.new("pgq_snapbuild_committed *", {"xip": memory, "xcnt": xcnt, "xcnt_space": 4, "sorted": claim})
+    before = bytes(ffi.buffer(array)), bytes(ffi.buffer(memory))
+    assert call(array).code == lib.PGQ_OK
+    assert (bytes(ffi.buffer(array)), bytes(ffi.buffer(memory))) == before
 
 
 def test_null_batches_and_targets_are_refused() -> None:

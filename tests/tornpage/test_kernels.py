@@ -14,7 +14,7 @@ from pgquern.tornpage import Verdict, check, checksums, first_wrong, variants
 
 from ref import tornpage as ref
 from tests.every_variant import every_variant
-from tests.guarded import Arrays
+from tests.guarded import Arrays, read_only
 from tests.tally import tally
 from tests.tornpage.strategies import block_sizes, first_blocks, some_page
 
@@ -53,6 +53,13 @@ def test_every_word_counts(variant: str, block_size: int) -> None:
         found = checksums(changed, block_size=block_size, variant=variant)
         assert (found == [plain]) == (at in (8, 9)), at
         assert found == ref.checksums(changed, block_size), at
+
+
+@every
+def test_pages_that_cannot_be_written_are_read(variant: str) -> None:
+    """Not even for a moment is a page changed."""
+    content = Random(1).randbytes(4 * 8192)
+    assert checksums(read_only(content), block_size=8192, variant=variant) == ref.checksums(content, 8192)
 
 
 @every
