@@ -98,6 +98,12 @@ def test_a_template_holds_the_contract_and_the_signature(kind: Kind) -> None:
     assert all(line.strip() in header for line in contract)
 
 
+def test_a_template_tells_what_the_table_says_of_the_row_beside() -> None:
+    told = [kind for kind in KINDS.values() if f"a variant of {kind.traits}, " in kind.template()]
+    assert told == [kind for kind in KINDS.values() if kind.traits]
+    assert any("ORDER" in kind.traits for kind in told)
+
+
 @pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS.keys())
 def test_the_table_gets_one_more_row(kind: Kind) -> None:
     before, after = kind.table().read_text(), kind.with_candidate()

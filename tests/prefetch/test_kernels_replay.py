@@ -39,6 +39,8 @@ ASYNCHRONOUS = [variant for variant in VARIANTS if variant.startswith("uring")]
 SYNCHRONOUS = [variant for variant in VARIANTS if variant not in ASYNCHRONOUS]
 SIZES = [7, 30]
 """Blocks of the two files."""
+POSITION = 77
+"""Of the files, where nobody has moved it."""
 
 some = settings(max_examples=settings().max_examples // 5, suppress_health_check=list(HealthCheck))
 blocks = st.tuples(st.just(0), st.integers(0, SIZES[0] - 1)) | st.tuples(st.just(1), st.integers(0, SIZES[1] - 1))
@@ -50,6 +52,8 @@ every = pytest.mark.parametrize("variant", VARIANTS)
 @pytest.fixture(scope="module")
 def fds(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[int]]:
     with files(tmp_path_factory.mktemp("files"), SIZES, extra=BLCKSZ - 1) as opened:
+        for fd in opened:
+            os.lseek(fd, POSITION, os.SEEK_SET)
         yield opened
 
 
@@ -82,6 +86,7 @@ def test_every_page_is_the_right_one(
     )
     assert pages.seen == list(range(len(accesses)))
     assert pages.wrong == []
+    assert [os.lseek(fd, 0, os.SEEK_CUR) for fd in fds] == [POSITION] * len(fds), "the files' positions"
     assert done.used == len(accesses)
     assert faults_of(done.steps, len(accesses), concurrency) == []
     tally("prefetch", "accesses", len(accesses))

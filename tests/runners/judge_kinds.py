@@ -109,6 +109,11 @@ class Kind:
         found = (re.search(r"(\w+)\s*(\[\w*\])?$", argument) for argument in self.arguments.split(","))
         return ", ".join(match[1] for match in found if match)
 
+    @property
+    def traits(self) -> str:
+        """What else the table says of the row `like`, such as an order; empty: nothing."""
+        return ", ".join(re.sub(r'^"\w+",\s*"[^"]*"', "", self.row).strip(", ").split(", ")[:-2])
+
     def table(self) -> Path:
         return SOURCES / self.stem / "variants.c"
 
@@ -137,11 +142,12 @@ class Kind:
                 f"/*\n * The contract, from {self.folder / 'candidate.h'}:\n *\n{contract}\n */\n\n{simple}"
             )
         call = f"{self.variant}({self.names})"
+        traits = f"/* It is judged as a variant of {self.traits}, as ours is; LIKE= names another one. */\n\n"
         return (
             f"/* A candidate for the kind {self.name}. Judge it: make judge KIND={self.name} SRC=this file */\n"
             f'#include "{self.header}"\n\n'
             f"/*\n * The contract, from csrc/{self.header}:\n *\n{contract}\n */\n\n"
-            f"{STATUS if self.result == 'pgq_status' else ''}"
+            f"{STATUS if self.result == 'pgq_status' else ''}{traits if self.traits else ''}"
             f"/* Ours, in plain C: replace its call below. */\n{self.declaration(self.variant)};\n\n"
             f"{self.signature}\n{{\n    return {call};\n}}\n"
         )
