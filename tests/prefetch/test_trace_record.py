@@ -62,6 +62,7 @@ def with_state(state: int) -> Callable[[Path], None]:
         (lambda data: (data / "PG_VERSION").write_text("9.6\n"), "is of PostgreSQL 9.6, and "),
         (lambda data: (data / "postmaster.pid").write_text(f"{os.getpid()}\n"), "runs: stop it at once with `"),
         (lambda data: (data / "pg_tblspc" / "1").symlink_to("/tmp"), "has tablespaces"),
+        (lambda data: (data / "global" / "pg_control").write_bytes(b""), "is cut off"),
         (with_state(1), "was shut down cleanly: there is nothing to recover"),
         (with_state(5), "is a standby's"),
     ],
@@ -71,6 +72,7 @@ def test_what_cannot_be_recorded_is_told(
 ) -> None:
     data = tmp_path / "data"
     shutil.copytree(crash.data, data, symlinks=True)
+    (data / "postmaster.pid").write_text("")
     change(data)
     code, said = run(Crashed(crash.build, data, crash.redo), tmp_path / "recorded")
     assert code == 2

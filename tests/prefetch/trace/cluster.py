@@ -61,12 +61,15 @@ def crashed(data: Path, build: Build) -> Crashed:
             f"{data} is of PostgreSQL {version.read_text().strip()}, and {build.bin} has {build.major}: say BIN=."
         )
     pidfile = data / "postmaster.pid"
-    if pidfile.exists() and Path("/proc", pidfile.read_text().split()[0]).exists():
+    pid = pidfile.read_text().split()[:1] if pidfile.exists() else []
+    if pid and Path("/proc", pid[0]).exists():
         raise ClusterError(
             f"The server of {data} runs: stop it at once with `{build.bin}/pg_ctl stop -D {data} -m immediate`."
         )
     if list((data / "pg_tblspc").iterdir()):
         raise ClusterError(f"{data} has tablespaces, which a copy would share with it: not recorded.")
+    if control.stat().st_size < CONTROL.size:
+        raise ClusterError(f"{control} is cut off: restore it.")
     state, _, redo = CONTROL.unpack_from(control.read_bytes())
     if state in STATES:
         raise ClusterError(f"{data} {STATES[state]}.")
