@@ -265,6 +265,29 @@ def test_whoever_submits_may_end(file: int, way: str) -> None:
     engine.stop()
 
 
+def test_a_read_that_waits_outlives_its_submitter() -> None:
+    """A thread submits a read of an empty pipe and ends; what is written then arrives.
+
+    The kernel gives up the requests in a ring whose thread ends.
+    """
+    engine = Engine(1, 1, "uring")
+    output, into = os.pipe()
+    reads: list[Any] = []
+    client = Thread(target=lambda: reads.append(engine.do(output, 0, PAGE)))
+    client.start()
+    client.join()
+    while Path("/proc/self/task", str(client.native_id)).exists():  # join comes back a little before its end
+        time.sleep(0.001)
+    (page,) = random_pages(1)
+    os.write(into, page)
+    ((_, io, buffer),) = reads
+    assert engine.wait(io) == 0
+    assert ffi.buffer(buffer, PAGE)[:] == page
+    engine.stop()
+    os.close(output)
+    os.close(into)
+
+
 def test_an_engine_that_did_nothing_stops(way: str) -> None:
     Engine(1, 8, way).stop()
 
