@@ -296,12 +296,25 @@ tests/x.py:3: AssertionError
 
 
 def test_message_and_smallest_input_are_read_off_the_report() -> None:
-    assert judge_verdict.message(REPORT) == "AssertionError: expected 3, got 4; assert 3 == 4"
+    assert judge_verdict.message(REPORT, "t") == "expected 3, got 4; assert 3 == 4"
     assert judge_verdict.example(REPORT) == "test_it(\n    array=[7,\n     8],\n)"
     newer = REPORT.replace("Falsifying example", "Failing test case")
     assert judge_verdict.example(newer) == judge_verdict.example(REPORT)
     assert judge_verdict.example("E   assert 1 == 2\n") == ""
-    assert judge_verdict.message("no marks\nlast line") == "last line"
+    assert judge_verdict.message("no marks\nlast line", "t") == "last line"
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("assert 1 == 2", "assert 1 == 2"),
+        ("AssertionError: assert 1 == 2", "assert 1 == 2"),
+        ("Failed: DID NOT RAISE PgquernError", "DID NOT RAISE PgquernError"),
+    ],
+)
+def test_a_bare_assertion_speaks_by_the_name_of_its_test(text: str, says: str) -> None:
+    found = judge_verdict.message(f"E   {text}\n", "tests/s/test_x.py::TestIt::test_a_full_array_is_refused[a-b]")
+    assert found == f'it fails the test "a full array is refused": {says}'
 
 
 @pytest.mark.parametrize(

@@ -13,15 +13,21 @@ from ref.compaction import Order
 from tests.runners.judge_kinds import Kind
 from tests.runners.judge_last import Call, Keeper, Told
 
+ORDER = (
+    "The MAXALIGN(lp_len) bytes of each tuple move to the end of the tuple area, packed, in the order of the variant."
+)
+FOLLOW = "lp_off of each tuple, pd_upper, pd_flags and (if truncate) pd_lower follow."
 BROKEN = {
-    "header": "lp_off of each tuple, pd_upper, pd_flags and (if truncate) pd_lower follow.",
-    "line pointer": "Unused line pointers become zero, all 32 bits.",
-    "tuple": "The MAXALIGN(lp_len) bytes of each tuple move to the end of the tuple area, packed, in the order of the "
-    "variant.",
+    "header": FOLLOW,
+    "line pointer": FOLLOW,
+    "tuple": ORDER,
     "hole": "No other byte changes: not the hole, not the special space, not the rest of the header.",
     "special space": "No other byte changes: not the hole, not the special space, not the rest of the header.",
 }
 """The words of the contract, by what lies at the first byte that differs."""
+UNUSED = "Unused line pointers become zero, all 32 bits."
+LIKE = {Order.OFFSET: "pg13", Order.ITEM: "scalar"}
+"""A variant of each order."""
 REFUSALS = "These are the refusals, in the order in which they are looked for;"
 UNCHANGED = "A refused page does not change in any byte."
 
@@ -45,7 +51,7 @@ def keep(keeper: Keeper) -> None:
 
 def words(kind: Kind) -> list[str]:
     """All words of the contract that a call can break."""
-    return [REFUSALS, UNCHANGED, *BROKEN.values()]
+    return [REFUSALS, UNCHANGED, UNUSED, *BROKEN.values()]
 
 
 def told(kind: Kind, call: Call) -> Told | None:
@@ -53,7 +59,8 @@ def told(kind: Kind, call: Call) -> Told | None:
     from tests.compaction.agree import Outcome, difference, oracle, place
 
     page, truncate = bytes.fromhex(call["given"]["page"]), call["given"]["truncate"]
-    want = oracle(page, Order.OFFSET if "ORDER_OFFSET" in kind.row else Order.ITEM, truncate)
+    order, other = (Order.OFFSET, Order.ITEM) if "ORDER_OFFSET" in kind.row else (Order.ITEM, Order.OFFSET)
+    want = oracle(page, order, truncate)
     pages, breaks = {"before": page, "expected": want.page}, ""
     if "got" in call:
         got = Outcome(call["got"].get("code", 0), call["got"].get("index", 0), bytes.fromhex(call["got"]["page"]))
@@ -61,16 +68,28 @@ def told(kind: Kind, call: Call) -> Told | None:
             return None
         pages["got"] = got.page
         says = difference(page, want, got)
-        at = next((i for i in range(heap.BLCKSZ) if want.page[i] != got.page[i]), 0)
         if (got.code, got.at) != (want.code, want.at):
             breaks = REFUSALS
+        elif want.code:
+            breaks = UNCHANGED
+        elif got == oracle(page, other, truncate):
+            breaks, says = ORDER, f"{says}; this is right in the other order: LIKE={LIKE[other]} asks for that"
         else:
-            breaks = UNCHANGED if want.code else BROKEN[place(want.page, at).rstrip(" 0123456789")]
+            at = next(i for i in range(heap.BLCKSZ) if want.page[i] != got.page[i])
+            breaks = _broken_at(page, place(want.page, at))
     else:
         says = "the call did not come back"
     tuples = sum(lp.is_used and lp.has_storage for lp in _line_pointers(page))
     says = f"a page with tuples: {tuples}, truncate={truncate}: {says}"
     return Told(says, breaks, _figures(pages), _regression(kind, page, truncate, want.code, want.at, want.page))
+
+
+def _broken_at(page: bytes, where: str) -> str:
+    """The words of the contract that are broken if the first byte that differs lies there."""
+    what, _, number = where.rpartition(" ")
+    if what == "line pointer" and not heap.line_pointers(page)[int(number) - 1].is_used:
+        return UNUSED
+    return BROKEN[where.rstrip(" 0123456789")]
 
 
 def _line_pointers(page: bytes) -> list[heap.LinePointer]:

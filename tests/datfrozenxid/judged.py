@@ -3,6 +3,7 @@
 
 from typing import Any
 
+from _pgquern import lib
 from pgquern import datfrozenxid
 
 from ref import datfrozenxid as ref
@@ -80,8 +81,11 @@ def told(kind: Kind, call: Call) -> Told | None:
     if got is not None and "answer" in got:
         answer = got["answer"]
         found = tuple(map(int, answer)) if isinstance(answer, list) else (int(answer),)
+    elif got is not None and "code" in got:
+        future = got["code"] in (lib.PGQ_DATFROZENXID_FUTURE_XID, lib.PGQ_DATFROZENXID_FUTURE_MULTI)
+        found = ("in the future, at" if future else f"refused with code {got['code']}, at", got["index"])
     elif got is not None:
-        found = ("in the future, at", got["index"]) if "index" in got else (str(got),)
+        found = (str(got),)
     if found == expected:
         return None
     names = {"min_frozen": ("values", "start", "last_sane"), "min_frozen_strided": ("rows", "start", "last_sane")}

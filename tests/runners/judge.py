@@ -191,7 +191,7 @@ def main(
         sys.exit(2)
     told, place = told_of(trial, verdict), ROOT / path.stem
     if told and told.breaks:
-        verdict = replace(verdict, why=f'it breaks "{told.breaks}": {verdict.why.removeprefix("AssertionError: ")}')
+        verdict = replace(verdict, why=f'it breaks "{told.breaks}": {told.says.splitlines()[-1]}')
     if told:
         (place / "test_regression.py").write_text(told.regression)
     write(trial, verdict, told, place, command_of(trial, patch=patch, like=like, speed=speed))

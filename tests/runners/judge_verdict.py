@@ -54,9 +54,12 @@ def example(text: str) -> str:
     return EXAMPLE.sub("", textwrap.dedent("\n".join(found))).strip()
 
 
-def message(text: str) -> str:
-    """What an assertion says, and what it compares, in what pytest says of a failure."""
-    lines = [line[1:].strip() for line in text.splitlines() if line.startswith("E")]
+def message(text: str, test: str) -> str:
+    """What an assertion says, and what it compares, in what pytest says of a failure. A bare one speaks by its test."""
+    lines = [line[1:].strip().removeprefix("AssertionError: ") for line in text.splitlines() if line.startswith("E")]
+    if lines and lines[0].startswith(("assert ", "Failed: DID NOT RAISE")):
+        name = re.sub(r"\[.*", "", test.rpartition("::")[2]).removeprefix("test_").replace("_", " ")
+        return f'it fails the test "{name}": {lines[0].removeprefix("Failed: ")}'
     compared = lines[1:2] if len(lines) > 1 and lines[1].startswith("assert ") else []
     return "; ".join(lines[:1] + compared) or text.strip().rpartition("\n")[2]
 
@@ -89,7 +92,7 @@ def of_report(told: dict[str, Any], log: str) -> Verdict | None:
     if told["node"] and told["code"] == 1 and "hypothesis.errors.Flaky" in told["text"]:
         return Verdict("FAIL", "with the same input it answers now one way, now another", told["node"])
     if told["node"] and told["code"] == 1:
-        return Verdict("FAIL", message(told["text"]), told["node"], example(told["text"]))
+        return Verdict("FAIL", message(told["text"], told["node"]), told["node"], example(told["text"]))
     if told["code"] == 1 and (leak := re.search(r"^(tests/\S+/leaks) FAILED: (.*)$", log, re.MULTILINE)):
         return Verdict("FAIL", f"it leaks memory: {leak[2]}", leak[1])
     raise JudgeError(f"The tests could not run (pytest ended with {told['code']}); repair this clone:\n{log[-3000:]}")
