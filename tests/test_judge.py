@@ -9,7 +9,9 @@ import signal
 import subprocess
 import sys
 import tomllib
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -367,6 +369,20 @@ def test_the_row_that_a_candidate_stands_beside_may_be_chosen(kind: Kind) -> Non
     other = kind_of(kind.name, first)
     assert other.row.startswith(f'"{first}", ')
     assert other.variant != kind.variant
+
+
+def test_a_quick_trial_takes_some_of_the_configurations(monkeypatch: pytest.MonkeyPatch) -> None:
+    listed = [({"n": n, "kind": kind}, f"{kind} {n}") for n in ("10", "100", "1000") for kind in ("one", "other")]
+    monkeypatch.setattr(judge_speed, "list_configs", lambda _: listed)
+
+    def taken(*, full: bool, **selectors: Any) -> list[str]:
+        chosen = judge_speed.configurations(replace(KINDS[FIRST], **selectors), Path(), full=full)
+        return [pattern for _, pattern in chosen]
+
+    both: dict[str, Any] = {"bench": ({"kind": "one"},), "quick": ({"n": [10, 1000]},)}
+    assert taken(full=False, **both) == ["one 10", "one 1000"]
+    assert taken(full=True, **both) == ["one 10", "one 100", "one 1000"]
+    assert taken(full=False, bench=both["bench"], quick=()) == ["one 10", "one 100", "one 1000"]
 
 
 def place(upstream: float, mine: float, limit: str | None = None, **config: str) -> judge_speed.Place:

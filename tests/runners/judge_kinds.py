@@ -52,6 +52,8 @@ class Kind:
     loops: tuple[str, ...]
     bench: tuple[dict[str, Any], ...] = ()
     """Selectors of the configurations of the row's benchmark in which its variants are measured."""
+    quick: tuple[dict[str, Any], ...] = ()
+    """Selectors of those of them that a trial without FULL=1 takes; empty: all."""
     gains: str = "as fast"
     """What a ratio of that benchmark says: so many times `gains` as another variant."""
     unit: str = "ns"
@@ -201,8 +203,8 @@ def _listed(stem: str, name: str, entry: dict[str, Any], like: str) -> Kind:
     function = _function((SOURCES / stem / f"{stem}.h").read_text(), at[1])
     loops = tuple(f"tests/{stem}/{node}" for node in entry.get("loops", []))
     measured: dict[str, Any] = {key: entry[key] for key in ("gains", "unit", "waits") if key in entry}
-    measured["icount"] = tuple(entry.get("icount", []))
-    kernel = Kind(name, stem, *function, like, _row(at[2], like), loops, tuple(entry.get("bench", [])), **measured)
+    measured |= {key: tuple(entry.get(key, [])) for key in ("bench", "quick", "icount")}
+    kernel = Kind(name, stem, *function, like, _row(at[2], like), loops, **measured)
     if "world" not in entry:
         return kernel
     contract, functions = _component(Path("tests", stem, "candidate.h").read_text())

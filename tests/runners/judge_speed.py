@@ -83,9 +83,10 @@ def build(candidate: Candidate, cflags: Sequence[str]) -> Path:
     return folder / "bench"
 
 
-def configurations(candidate: Candidate, binary: Path) -> list[tuple[Config, str]]:
+def configurations(kind: Kind, binary: Path, *, full: bool) -> list[tuple[Config, str]]:
     """Those that judge.toml picks, each with the pattern that picks its variants."""
-    return [found for found in list_configs(binary) if goals.selects_any(candidate.kind.bench, found[0])]
+    listed = [found for found in list_configs(binary) if goals.selects_any(kind.bench, found[0])]
+    return [found for found in listed if full or not kind.quick or goals.selects_any(kind.quick, found[0])]
 
 
 def place(config: Config, times: Times, table: Goals) -> Place:
@@ -98,10 +99,11 @@ def place(config: Config, times: Times, table: Goals) -> Place:
     return Place(config, upstream, float(np.median(times[upstream])), ratios[0], best, ratios[1], limit)
 
 
-def stand(candidate: Candidate, binary: Path) -> list[Place]:
+def stand(candidate: Candidate, binary: Path, *, full: bool) -> list[Place]:
     """Measures. ClickException: the benchmark failed."""
     table = goals.load(Path("bench", candidate.kind.stem, "goals.toml"))
-    measured = measure(binary, configurations(candidate, binary), runs=1, rounds=lambda _: ROUNDS, done=lambda _: None)
+    wanted = configurations(candidate.kind, binary, full=full)
+    measured = measure(binary, wanted, runs=1, rounds=lambda _: ROUNDS, done=lambda _: None)
     return [place(config, times, table) for config, times in measured]
 
 

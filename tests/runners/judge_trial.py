@@ -108,10 +108,12 @@ def judge(trial: Trial, speed: str) -> Verdict:
 
     def races() -> Outcome:
         try:
-            trial.places = judge_speed.stand(candidate, judge_speed.build(candidate, trial.cflags))
+            binary = judge_speed.build(candidate, trial.cflags)
+            trial.places = judge_speed.stand(candidate, binary, full=trial.full is not None)
         except click.ClickException as error:
             return Outcome(Verdict("FAIL", f"it does not get through the benchmark: {error.message}"))
-        return Outcome(None, f"{len(trial.places)} configurations")
+        rest = "; FULL=1 takes more of them" if candidate.kind.quick and not trial.full else ""
+        return Outcome(None, f"{len(trial.places)} configurations{rest}")
 
     checks = "the row's own benchmark, upstream's variants and ours in turn with it"
     if verdict := trial.step("speed beside upstream and ours", checks, races):
