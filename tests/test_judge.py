@@ -41,7 +41,6 @@ CANDIDATES = [
         entry["verdict"],
         entry["why"],
         id=entry["file"],
-        marks=[pytest.mark.deep] if entry.get("deep") else [],
     )
     for place in PLACES
     for entry in tomllib.loads((place / "judge.toml").read_text()).get("candidates", [])

@@ -67,7 +67,7 @@ def heat(places: Sequence[Place]) -> str:
                 y, x = at[where]
                 colour = "#111111" if abs(grid[y, x]) < MOST * 0.55 else "#ffffff"
                 axes.text(x, y, text_of(ratio), ha="center", va="center", fontsize=8, color=colour)
-            axes.set_title(title, loc="left", fontsize=10, fontweight="bold")
+            axes.set_title(title.replace(" ", "\n", 1), loc="left", fontsize=10, fontweight="bold")
             axes.set_xticks(range(len(columns)), columns, fontsize=8)
             axes.set_xlabel(across)
             axes.tick_params(length=0)
