@@ -402,8 +402,8 @@ def test_a_candidate_stands_beside_the_faster_upstream_and_the_best_of_ours() ->
 def test_the_limit_is_shown_where_the_benchmark_has_one() -> None:
     limited, other = place(6.0, 2.0, "fast", n="10"), place(6.0, 2.0, n="100")
     assert (limited.to_limit and limited.to_limit.median, other.to_limit) == (2.0, None)
-    assert "beside the limit" in judge_heat.heat([limited, other])
-    assert "beside the limit" not in judge_heat.heat([other])
+    assert "the limit" in judge_heat.heat([limited, other])
+    assert "the limit" not in judge_heat.heat([other])
 
 
 def test_the_heat_map_leaves_few_cells_empty() -> None:
