@@ -31,11 +31,13 @@ def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture(autouse=True)
 def links(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(mutants_all.Row, "links", lambda self, built: True)  # there is no binding in this tree
+    # There is no binding in this tree.
+    monkeypatch.setattr(mutants_all.Row, "links", lambda self, built: True)
+    monkeypatch.setattr(mutants_all.Row, "sanitized", lambda self, built: "")
 
 
 def small() -> mutants_all.Row:
-    return mutants_all.Row("small", COMPILER, COMPILER)
+    return mutants_all.Row("small", COMPILER, COMPILER, COMPILER)
 
 
 def change(file: str, line: int, new: str) -> Change:

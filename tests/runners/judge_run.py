@@ -15,19 +15,12 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
-from tests.runners import nodes
+from tests.runners import nodes, sanitized
 from tests.runners.judge_build import Candidate
 from tests.runners.judge_child import Order
 from tests.runners.judge_kinds import JudgeError
 from tests.runners.judge_last import last_call
 from tests.runners.judge_verdict import Verdict, of_process, of_report
-
-ASAN = {
-    # Two frames of each allocation's stack are kept: Python allocates all the time.
-    "ASAN_OPTIONS": "detect_leaks=1:leak_check_at_exit=0:allocator_may_return_null=1:detect_stack_use_after_return=0:"
-    "malloc_context_size=2",
-    "PYTHONMALLOC": "malloc",
-}
 
 
 @dataclass(frozen=True)
@@ -155,8 +148,7 @@ class Runs:
         variables["PGQUERN_JUDGE"] = str(run.seed or 0)
         variables["PYTHONPATH"] = f".:csrc/ffi:{run.binding}"
         if run.asan:
-            library = subprocess.check_output(["gcc", "-print-file-name=libasan.so"], text=True).strip()
-            variables |= ASAN | {"LD_PRELOAD": library}
+            variables |= sanitized.environment()
         return variables
 
 

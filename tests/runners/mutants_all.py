@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: PostgreSQL
 """Runs a row's tests against one-line changes of its kernels and of its oracle that a machine has made.
 
-python -m tests.runners.mutants_all --cflags FLAGS --world FLAGS --isa LEVEL=FLAGS ... [--stem STEM] [--number N]
+python -m tests.runners.mutants_all --cflags FLAGS --world FLAGS --asan FLAGS --isa LEVEL=FLAGS ... [--stem STEM]
+    [--number N]
 
 A change that the build refuses, or that compiles to the same code as the original or as a change before it, is dropped.
 Each of the N that are left is tried, until one kills it, by
 
 - the tests that tests/<stem>/mutants.toml names for changes of the same file, and for the oracle by its own tests,
 - all of test_kernels*.py and test_extracted.py, and of the row's other files that mutants.toml names a test of,
-- a few seeds of the row's world, if it has one and C was changed.
+- a few seeds of the row's world, if it has one and C was changed,
+- test_kernels*.py under ASan and UBSan, if C was changed: a write past an array may hurt nobody else.
 
 A change of which another compiler makes the original's code changes nothing, and is tried no further than the first of
 these. What survives must stand in tests/<stem>/survivors.toml with a reason. What stands there and is killed is an
@@ -16,9 +18,11 @@ error.
 The limits of CPU time are multiples of what the unchanged sources need, for each test; the world has its own.
 """
 
+import os
 import shlex
 import shutil
 import subprocess
+import sys
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -33,7 +37,7 @@ import click
 import pytest
 from rich.table import Table
 
-from tests.runners import changes, nodes
+from tests.runners import changes, nodes, sanitized
 from tests.runners.changes import Change
 from tests.runners.mutants import (
     BINDING,
@@ -55,6 +59,7 @@ from tools.rows import with_cell
 
 ROOT = Path("build/mutants-all")
 WORLD_OBJECTS = Path("build/obj-world")
+ASAN_OBJECTS = Path("build/obj-asan")
 SEEDS = 200
 """Of the world."""
 CPU_LEAST, CPU_TIMES = 20, 60
@@ -79,6 +84,7 @@ class Row:
     stem: str
     plain: Compiler
     world: Compiler
+    asan: Compiler
     dropped: dict[str, Counter[str]] = field(default_factory=lambda: {"C": Counter(), "oracle": Counter()})
     """By layer: how many changes were refused, equivalent, or duplicates."""
     kills: Counter[tuple[str, str]] = field(default_factory=Counter)
@@ -206,9 +212,13 @@ class Row:
 
     def links(self, built: Built) -> bool:
         """Whether the change's binding can be linked; it then lies in the change's folder."""
+        return self.link(built.folder, OBJECTS, built.objects)
+
+    def link(self, folder: Path, ordinary: Path, changed: Mapping[str, Path], *flags: str) -> bool:
+        """Links a binding of the ordinary objects, but for those that are changed."""
         names = (str(source.relative_to(SOURCES)) for source in kernel_sources())
-        objects = {name: OBJECTS / Path(name).with_suffix(".o") for name in names} | built.objects
-        command = ["gcc", "-shared", str(BINDING), *map(str, objects.values()), "-o", str(built.folder / FFI)]
+        objects = {name: ordinary / Path(name).with_suffix(".o") for name in names} | dict(changed)
+        command = ["gcc", "-shared", *flags, str(BINDING), *map(str, objects.values()), "-o", str(folder / FFI)]
         return subprocess.run(command, capture_output=True).returncode == 0
 
     def tests(self, built: Built) -> str:
@@ -257,6 +267,21 @@ class Row:
         subprocess.run(["gcc", sanitize, *linked, "-pthread", "-o", program], check=True)
         return subprocess.run([program, "0", str(SEEDS), "whole"], capture_output=True).returncode
 
+    def sanitized(self, built: Built) -> str:
+        """Whether the kernels' tests under ASan and UBSan kill the change."""
+        if not built.objects:
+            return ""
+        folder = built.folder / "asan"
+        if (made := self.compile(self.asan, built.change, folder)) is None:
+            return ""
+        self.link(folder, ASAN_OBJECTS, made, sanitized.FLAG)
+        paths = ["-o", f"pythonpath=. csrc/ffi {folder}"]
+        tests = sorted(map(str, Path("tests", self.stem).glob("test_kernels*.py")))
+        variables = sanitized.environment() | {"PYTHONPATH": f".:csrc/ffi:{folder}", "PGQUERN_PROFILE": "asan"}
+        command = [sys.executable, "-m", "pytest", *nodes.OPTIONS, *paths, *tests]
+        ended = subprocess.run(command, capture_output=True, env=os.environ | variables)
+        return "the sanitizers" if ended.returncode not in (0, pytest.ExitCode.NO_TESTS_COLLECTED) else ""
+
     def harness(self, source: Path) -> Path:
         """An object of the world itself, which no change concerns; its calls are the real ones."""
         target = self.root / "world" / source.with_suffix(".o").name
@@ -295,7 +320,7 @@ class Row:
             verdict = "skipped"
             reason = f"{change.file} needs {self.plain.level(change.file)}; this CPU's level is {cpu()}"
         elif not (why and trusts):
-            by = self.tests(built) or self.worlds(built)
+            by = self.tests(built) or self.worlds(built) or ("" if why else self.sanitized(built))
             if by and why and self.has_all():
                 verdict, reason = "stale", f"{by} kills it; remove its entry from survivors.toml"
             elif by and not why:
@@ -372,18 +397,22 @@ def run(row: Row, number: int, trusts: bool, workers: int) -> list[dict[str, Any
 @click.option("--stem", default="", help="Only this row.")
 @click.option("--cflags", required=True, help="Compiler flags of the ordinary build.")
 @click.option("--world", required=True, help="Compiler flags of the world's build.")
+@click.option("--asan", required=True, help="Compiler flags of the build under sanitizers.")
 @click.option("--isa", multiple=True, help="LEVEL=FLAGS, lowest level first.")
 @click.option("--number", default=150, show_default=True, help="Changes of each row.")
 @click.option("--trust", is_flag=True, help="Do not try what survivors.toml lists.")
 @click.option("--jobs", default=4, show_default=True, help="At a time; some of them sleep.")
-def main(stem: str, cflags: str, world: str, isa: Sequence[str], number: int, trust: bool, jobs: int) -> None:
+def main(
+    stem: str, cflags: str, world: str, asan: str, isa: Sequence[str], number: int, trust: bool, jobs: int
+) -> None:
     """Try changes of each row's kernels and oracle that a machine has made."""
     split = (entry.partition("=") for entry in isa)
     levels = {name: shlex.split(flags) for name, _, flags in split}
     failed = []
     for name in with_cell("tests/{stem}/mutants.toml", stem):
         start = time.monotonic()
-        row = Row(name, Compiler([*shlex.split(cflags), "-g0"], levels), Compiler(shlex.split(world), levels))
+        plain = Compiler([*shlex.split(cflags), "-g0"], levels)
+        row = Row(name, plain, Compiler(shlex.split(world), levels), Compiler(shlex.split(asan), levels))
         items = run(row, number, trust, jobs)
         tell(row, items, time.monotonic() - start)
         failed += [item["name"] for item in items if item["status"] == "failed"]
