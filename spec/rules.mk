@@ -38,8 +38,8 @@ model-mutants: $(MODEL_NEEDS) ##deep change one thing in a model, see a property
 model-mutants-sample: $(MODEL_NEEDS) ##keep of `make model-mutants` two changes of each row (2 minutes)
 	@$(PY) spec/mutants.py --at-most 2 $(if $(STEM),--stem $(STEM))
 
-model-show: $(SETUP)/python.stamp ##layer how to start runs by hand: make model-show STEM=S RUN=NAME (1 s)
-	@$(MODEL_RUN) --show
+model-show: $(MODEL_NEEDS) ##layer draw the counterexample of a run, as a page and as SVG: make model-show STEM=S RUN=NAME (10 s)
+	@$(PY) spec/show.py $(if $(STEM),--stem $(STEM)) $(if $(RUN),--run '$(RUN)') $(if $(INTO),--into $(INTO))
 
 model-accept: $(MODEL_NEEDS) ##keep run all models and write what they show to spec/*/models.toml, for review (8 minutes)
 	@$(MODEL_RUN) --accept

@@ -18,7 +18,7 @@ import click
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from spec.tools import accepted, apalache, cfg, models, readme, summary, tlc, traces
+from spec.tools import accepted, models, readme, summary, traces
 from spec.tools.models import ModelError, Run
 from spec.tools.outcome import ToolMissing
 from spec.tools.runner import How, Item, run_all
@@ -39,7 +39,6 @@ SPEC = Path("spec")
 )
 @click.option("--accept", is_flag=True, help="Write what was found to models.toml and to the README, for review.")
 @click.option("--alone", is_flag=True, help="Give each run that must fail its own JVM. Three times slower.")
-@click.option("--show", is_flag=True, help="Only print how to start the runs by hand.")
 @click.option("--jobs", default=2, show_default=True, help="How many run at once.")
 @click.option("--build", type=click.Path(path_type=Path), default=Path("build"), help="Where generated things go.")
 def main(
@@ -49,7 +48,6 @@ def main(
     coverage: bool,
     accept: bool,
     alone: bool,
-    show: bool,
     jobs: int,
     build: Path,
 ) -> None:
@@ -60,10 +58,6 @@ def main(
         wanted = [run for run in found if fnmatch(run.name, pattern) and only in (None, size(run))]
         if not wanted:
             raise ModelError(f"no run of {stem or 'any subject'} matches '{pattern}'")
-        if show:
-            for run in wanted:
-                click.echo(by_hand(run, build))
-            return
         began = time.monotonic()
         items = run_all(wanted, How(build, jobs, accept, coverage, alone))
         if accept:
@@ -88,12 +82,6 @@ def main(
             summary.write(layer, name, mine, complaints.get(name, []), share, results)
     summary.say(items, said, times, results)
     sys.exit(1 if said or any(item.status == "failed" for item in items) else 0)
-
-
-def by_hand(run: Run, build: Path) -> str:
-    """A run in a few lines: what it says, its configuration file, and the command that starts it."""
-    command = apalache.by_hand(run, build) if run.symbolic else tlc.by_hand(run, build)
-    return f"{run.key}: {run.says}\n  {cfg.write(run, build)}\n  {command}"
 
 
 def size(run: Run) -> str:

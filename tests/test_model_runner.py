@@ -586,7 +586,7 @@ def test_batch_that_cannot_start_costs_no_verdict(copied: Path) -> None:
 
 
 def test_show_prints_a_command_that_starts_the_run(copied: Path) -> None:
-    command = [sys.executable, str(TOP / "spec" / "run.py"), "--show", "--run", "*_third"]
+    command = [sys.executable, str(TOP / "spec" / "show.py"), "--run", "*_third"]
     shown = subprocess.run(
         command, cwd=copied, capture_output=True, text=True, check=True, timeout=HANG
     ).stdout.splitlines()
