@@ -20,10 +20,11 @@ CONSTANTS
 
 VARIABLES
     read,               \* LSN of the last record read
-    state,
-    xmin, xmax,         \* Invalid at first
-    next_phase_at,
-    committed,          \* committed.xip
+    state,              \* how far the builder is; from CONSISTENT on it decodes
+    xmin, xmax,         \* a snapshot built now asks clog about what precedes xmin, and takes as running all from xmax
+                        \* on; Invalid at first
+    next_phase_at,      \* all that precede it must be over before the state changes
+    committed,          \* committed.xip: of the others these have committed
     all_transactions,   \* committed.includes_all_transactions
     catchange,          \* catchange.xip
     snapshot,           \* cached; None when there is none
@@ -45,6 +46,7 @@ AtLeast(s) == Rank(state) >= Rank(s)
 Gated      == Rank(state) < Rank(GateAt)
 
 (* empty is a set or an array. *)
+\* INNER read, restart_point, creating, full, disk, in_progress, all_transactions, catchange
 BuilderInit(empty) ==
     /\ read = 0
     /\ state = "START"
@@ -181,6 +183,7 @@ CreateSlot(lsn, empty) ==
 (* CheckPointSnapBuild: files that no restart can want are removed. *)
 Unwanted == {lsn \in DOMAIN disk : lsn < RestartLsn}
 
+\* SMALL | checkpointer | removes the decoder's files that no restart wants
 CheckPoint ==
     /\ Unwanted # {}
     /\ disk' = Without(disk, Unwanted)

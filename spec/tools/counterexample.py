@@ -27,7 +27,7 @@ from spec.tools.values import Change, Value
 STATE, STUTTERS, BACK, INITIAL = 2217, 2218, 2122, 2107
 ACTION = re.compile(r"(\d+): (?:Back to state: )?<(\w+)")
 ASSIGNED = re.compile(r"^(?:/\\ )?(\w+) = ", re.MULTILINE)
-SHOWN = re.compile(r'^<<"(note|step|end)",', re.MULTILINE)
+SHOWN = re.compile(r'^<<\s*"(note|step|end)",', re.MULTILINE)
 AT_MOST = 3
 """So many sentences about what is broken are shown."""
 

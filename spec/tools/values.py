@@ -131,6 +131,8 @@ def words(value: Value, inside: bool = False) -> str:
         case dict():
             if not value:
                 return "none"
+            if list(value.values()) == [True]:  # [none |-> TRUE] and the like, where there is no record
+                return words(next(iter(value)))
             return "{" + ", ".join(f"{key}: {words(each, True)}" for key, each in value.items()) + "}"
         case list() | Members():
             said = ", ".join(words(each, True) for each in value)
@@ -145,7 +147,7 @@ def differences(old: Value, new: Value, name: str) -> Iterator[Change]:
     if type(old) is type(new) and old == new:
         return
     match old, new:
-        case dict(), dict():
+        case dict(), dict() if old.keys() & new.keys() or not (old and new):
             for key in [*old, *(key for key in new if key not in old)]:
                 inner = f"{name}.{key}" if isinstance(key, str) else f"{name}[{words(key)}]"
                 if key not in new:
