@@ -13,7 +13,7 @@ import pytest
 from tests.runners.findings import FINDINGS, SERVERS, finding, found_by, reproduce
 
 FOLDERS = sorted(path for path in FINDINGS.iterdir() if path.is_dir())
-NEEDED, MAY_HAVE = {"README.md", "mail.txt", "finding.toml"}, {"reproduce"}
+NEEDED, MAY_HAVE = {"README.md", "mail.txt", "finding.toml", "trace.json", "picture.svg"}, {"reproduce"}
 LINES, COLUMNS, SCREEN = 30, 76, 50
 each = pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
 
@@ -35,7 +35,9 @@ def test_there_are_findings() -> None:
 def test_its_files_are_there(folder: Path) -> None:
     files = {path.name for path in folder.iterdir()}
     assert NEEDED <= files <= NEEDED | MAY_HAVE
-    assert 5 <= len((folder / "README.md").read_text().splitlines()) <= SCREEN
+    readme = (folder / "README.md").read_text()
+    assert 5 <= len(readme.splitlines()) <= SCREEN
+    assert "](picture.svg)" in readme
 
 
 @each

@@ -39,6 +39,7 @@ MAY_IMPORT = {
 EXCEPTIONS = {
     "bench/*/endtoend/*.py": "tests",
     "tests/test_model_runner.py": "spec",
+    "tests/test_model_show.py": "spec",
     "tests/test_bench_goals.py": "bench",
     "tests/test_icount.py": "bench",
     "tests/test_report.py": "bench",

@@ -141,9 +141,10 @@ def find(run: Run, build: Path) -> Picture:
     ]
     said = follow(run, build, trace, steps, notes, broken, of_step=outcome.sort == "action")
     inner = {name for module in found for name in module.inner}
+    comments = {name: text for module in reversed(found) for name, text in module.variables().items()}
+    trace.states = [in_order(state, list(comments)) for state in trace.states]
     drawn = [step(number, trace, steps, said.steps[number], inner) for number in range(len(said.steps))]
-    comments = {name: text for module in found for name, text in module.variables().items()}
-    changed = {change.name.split(".")[0].split("[")[0] for each in drawn for change in each.changes}
+    changed = {root(change.name) for each in drawn for change in each.changes}
     return Picture(
         stem=run.stem,
         run=run.name,
@@ -156,9 +157,14 @@ def find(run: Run, build: Path) -> Picture:
         steps=drawn,
         back_to=None if trace.back_to is None else trace.back_to - 1,
         stutters=trace.stutters,
-        variables={name: comments.get(name, "") for name in sorted(changed)},
+        variables={name: text for name, text in comments.items() if name in changed},
         made_from=digest(run, found),
     )
+
+
+def in_order(state: dict[str, str], names: Sequence[str]) -> dict[str, str]:
+    """The variables in the order in which the modules declare them; TLC has none."""
+    return {name: state[name] for name in (*names, *sorted(state)) if name in state}
 
 
 def explore(run: Run, build: Path) -> tuple[str, Outcome]:
@@ -248,7 +254,7 @@ def module(
     first = "\n    ".join(f"/\\ {key} = ShowStates[1].{key}" for key in names)
     then = "\n       ".join(f"/\\ {key}' = ShowStates[shown'].{key}" for key in names)
     return f"""---- MODULE {name} ----
-EXTENDS {extended}, TLC, Sequences
+EXTENDS {extended}, TLC, Integers, Sequences
 VARIABLE shown
 ShowStates == <<
     {rows}>>

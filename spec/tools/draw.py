@@ -82,7 +82,7 @@ def sentence(text: str) -> str:
 
 def lanes(picture: Picture) -> list[str]:
     """Who acts, and on whom, in the order of their first steps. Who acts stands before who does not."""
-    acting = [step.who for step in picture.steps]
+    acting = [step.who for step in picture.steps] or ["model"]
     return list(dict.fromkeys([*acting, *(step.whom for step in picture.steps if step.whom)]))
 
 
