@@ -288,7 +288,7 @@ def test_a_trace_that_goes_round_is_drawn_with_its_loop(with_tlc: Path) -> None:
     assert {step.action for step in picture.steps[picture.back_to :]} == {"Take", "Back"}
     assert last.number == len(picture.steps) > picture.back_to
     assert last.named
-    assert f"The steps from {picture.back_to + 1} on can follow again, for ever" in draw.svg(picture)
+    assert f"The steps from {picture.back_to + 1} on can follow again, for ever" in draw.html(picture)
 
 
 def test_what_cannot_be_drawn_is_said(with_tlc: Path) -> None:
@@ -368,8 +368,8 @@ def test_conditions_and_bounds_come_in_the_order_in_which_they_make_sense() -> N
 
 def picture(steps: list[Step], back_to: int | None = None, says: str = "It says.") -> Picture:
     return Picture(
-        stem="s", run="r", says=says, property="P", sort="invariant", rule="no <tag> & no harm", broken=["b"], notes=["n"],
-        steps=steps, back_to=back_to, variables={}, made_from="",
+        stem="s", run="r", says=says, property="P", sort="invariant", rule="no <tag> & no harm", broken=["b"],
+        notes=["n"], steps=steps, back_to=back_to, variables={}, made_from="",
     )  # fmt: skip
 
 

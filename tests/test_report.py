@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: PostgreSQL
-"""The report's table of the changes made by a machine: what it counts, and that it says what was not run."""
+"""The report: its table of the changes made by a machine says what was not run, and it shows the findings."""
 
 import re
 from pathlib import Path
@@ -74,3 +74,13 @@ def test_the_page_has_the_table(tmp_path: Path) -> None:
         ["5", "2", "", "1", "1", "1", "", "40.0"],
         ["4", "2", "1", "", "1", "1", "1", "50.0"],
     ]
+
+
+def test_the_page_shows_each_finding_with_its_picture(tmp_path: Path) -> None:
+    page = report.page(written(tmp_path))
+    folders = sorted(path.parent for path in Path("tests/findings").glob("*/finding.toml"))
+    assert folders
+    assert page.index('id="findings"') < page.index("<h2>The matrix</h2>")
+    for folder in folders:
+        assert (folder / "picture.svg").read_text() in page
+        assert str(folder) in page

@@ -20,6 +20,7 @@ from tools.results import Result
 from tools.summary import reasons
 
 PAGE = Path("build/report/index.html")
+FINDINGS = Path("tests/findings")
 
 
 def bench_plots(result: Result) -> list[Markup]:
@@ -65,6 +66,18 @@ def environment_for_templates() -> Environment:
     )
 
 
+def findings() -> list[dict[str, Any]]:
+    """Our findings about upstream: what each is called, the folder, and the picture of the model's counterexample."""
+    return [
+        {
+            "title": (folder / "README.md").read_text().partition("\n")[0].lstrip("# "),
+            "folder": folder,
+            "picture": Markup((folder / "picture.svg").read_text()),
+        }
+        for folder in sorted(path.parent for path in FINDINGS.glob("*/finding.toml"))
+    ]
+
+
 def page(found: Sequence[Result]) -> str:
     """The whole page."""
     jinja, layers = environment_for_templates(), by_layer(found)
@@ -86,6 +99,7 @@ def page(found: Sequence[Result]) -> str:
         changes=changes.table(found, [row.stem for row in matrix.rows()]),
         change_layers=list(changes.LAYERS),
         defects=defects.load(),
+        findings=findings(),
         bench_plots={result.stem: bench_plots(result) for result in found if result.layer == "bench"},
         tools=tools,
         cpu=environment.cpu(),

@@ -35,6 +35,9 @@ vars == <<input, memory, pc, unread, taken, low, high>>
 n == Len(input.xs)
 m == Len(input.batch)
 
+\* INNER input, pc, unread, taken
+\* NOTE if input.task = "purge" | The array is {input.xs}; all before {input.xmin} are to go
+\* NOTE if input.task = "merge" | The array is {input.xs}; {input.batch} are to be inserted
 Init ==
     /\ input \in Inputs
     /\ memory = [i \in 1..(n + m) |-> IF i <= n THEN input.xs[i] ELSE Invalid]
@@ -50,6 +53,8 @@ Last  == CHOOSE i \in unread : \A j \in unread : i >= j
 (* The place that an XID that stays moves to *)
 Target == low + 1
 
+\* STEP if low' = low | the kernel | reads place {First}: XID {memory[First]} goes
+\* STEP | the kernel | reads place {First}: XID {memory[First]} stays, and moves to place {Target}
 PurgeStep ==
     /\ pc = "purge"
     /\ unread # {}
@@ -58,6 +63,7 @@ PurgeStep ==
        ELSE memory' = [memory EXCEPT ![Target] = memory[First]] /\ low' = low + 1
     /\ UNCHANGED <<input, pc, taken, high>>
 
+\* STEP | the kernel | has read all. The result is the first {low}: {SubSeq(memory, 1, low)}
 PurgeEnd ==
     /\ pc = "purge" /\ unread = {}
     /\ pc' = "done"
@@ -66,6 +72,7 @@ PurgeEnd ==
 (* The next place from the back *)
 Place == high - 1
 
+\* STEP | the kernel | takes {input.batch[taken]} from the batch, and writes it from behind, to place {Place}
 TakeBatch ==
     /\ pc = "merge" /\ taken > 0
     /\ IF unread = {} THEN TRUE ELSE memory[Last] <= input.batch[taken]
@@ -75,6 +82,7 @@ TakeBatch ==
     /\ unread' = IF unread # {} /\ memory[Last] = input.batch[taken] THEN unread \ {Last} ELSE unread
     /\ UNCHANGED <<input, pc, low>>
 
+\* STEP | the kernel | moves {memory[Last]} from place {Last} to place {Place}
 TakeArray ==
     /\ pc = "merge" /\ taken > 0
     /\ unread # {} /\ memory[Last] > input.batch[taken]
@@ -84,6 +92,7 @@ TakeArray ==
     /\ UNCHANGED <<input, pc, taken, low>>
 
 (* The batch is used up: the XIDs that are not read stay in place. *)
+\* STEP | the kernel | has merged the batch; the first {low'} stay where they are
 MergeEnd ==
     /\ pc = "merge" /\ taken = 0
     /\ pc' = "close"
@@ -91,6 +100,7 @@ MergeEnd ==
     /\ unread' = {}
     /\ UNCHANGED <<input, memory, taken, high>>
 
+\* STEP | the kernel | closes the gap: moves {memory[high]} from place {high} to place {low + 1}
 CloseGap ==
     /\ pc = "close"
     /\ low + 1 < high /\ high <= n + m
@@ -99,6 +109,7 @@ CloseGap ==
     /\ high' = high + 1
     /\ UNCHANGED <<input, pc, unread, taken>>
 
+\* STEP | the kernel | is done: {SubSeq(memory', 1, low')}
 CloseEnd ==
     /\ pc = "close" /\ ~(low + 1 < high /\ high <= n + m)
     /\ pc' = "done"
@@ -123,6 +134,7 @@ NothingLost == \A i \in unread : memory[i] = input.xs[i]
 Apart == pc = "merge" => \A i \in unread : i < high
 
 Result  == SubSeq(memory, 1, low)
+\* BROKEN | The result is {Result}
 Correct ==
     pc = "done" => Result = IF input.task = "purge" THEN Filter(input.xs, input.xmin)
                             ELSE SortUnique(Range(input.xs) \cup Range(input.batch))

@@ -170,7 +170,7 @@ class Module:
     def variables(self) -> dict[str, str]:
         """The variables, each with the comment beside it."""
         found: dict[str, str] = {}
-        for block in re.findall(r"^VARIABLES?\b(.*?)\n\s*\n", self.text, re.MULTILINE | re.DOTALL):
+        for block in re.findall(r"^VARIABLES?\b(.*(?:\n(?:[ \t].*)?)*)", self.text, re.MULTILINE):
             names: list[str] = []
             for line in block.splitlines():
                 code, _, comment = line.partition("\\*")
