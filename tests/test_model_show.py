@@ -173,7 +173,7 @@ RUNS = """
 [base.MCtoy]
 specification = "Spec"
 deadlock = false
-constants = { Clients = '{"ann", "bob"}' }
+constants = { Clients = "{ann, bob}" }
 
 [run.MCtoy_mutant_missing]
 says = "Two clients take the last thing."

@@ -151,7 +151,12 @@ Fair ==
     /\ \A t \in Tables : WF_vars(Freeze(t)) /\ WF_vars(ShowRel(t))
 FairSpec == Spec /\ Fair
 Target(d) == Oldest(RunningXids \cup {rel[t].frozen : t \in {u \in Tables : DbOf[u] = d /\ rel[u].status = "live"}})
+
+(* Who waits for the lock WrapLimitsVacuumLock gets it in the end.         *)
 WrapLimitsAreEntered == \A w \in Workers : pc[w] = "enter" ~> pc[w] # "enter"
+
+(* In the end datfrozenxid of each database is the oldest relfrozenxid of  *)
+(* its tables, and stays so.                                               *)
 Converges == <>[](\A d \in Databases : row[d].frozen = Target(d))
 
 (* What may be found, and does no harm. *)

@@ -69,6 +69,10 @@ Backlogged == {c \in Classes : queue[c] # <<>>}
 InFlight   == Sum(inFlight)
 Largest    == MaxOf(Sizes)
 
+\* INNER completed, total, pressed, last, lag
+\* NOTE | {limit} requests may be in flight at once; a latency above {Target} is too high
+\* NOTE c \in Classes | Class {c} pays {Factor[c]} for each unit that it reads or writes: the less, the larger its
+\*        share
 Init ==
     /\ queue = [c \in Classes |-> <<>>]
     /\ ahead = [c \in Classes |-> 0]
@@ -82,6 +86,8 @@ Init ==
 -----------------------------------------------------------------------------
 (* A request comes.  A class that comes back has kept nothing of what it   *)
 (* did not use: Behind has seen to that at each dispatch.                  *)
+\* STEP c \in Classes, size \in Sizes | class {c} -> scheduler | asks for a request of size {size}. These wait:
+\*        {queue'[c]}
 Submit(c, size) ==
     /\ Len(queue[c]) < Capacity
     /\ queue' = [queue EXCEPT ![c] = Append(@, size)]
@@ -105,6 +111,8 @@ Both(q) == \A c \in {1, 2} : q[c] # <<>>
 Measured(c, paid, q) ==
     IF Both(queue) /\ Both(q) THEN {0, lag + (IF c = 1 THEN paid ELSE IF c = 2 THEN -paid ELSE 0)} ELSE {0}
 
+\* STEP c \in Classes | scheduler -> device | takes the oldest request of class {c}, of size {Head(queue[c])}. What
+\*        each class is ahead: {ahead'}
 Dispatch(c) ==
     /\ MayGo
     /\ c \in Chosen
@@ -125,6 +133,9 @@ Raise(n) == Min(Most, n + 1)
 Grows(waited) == waited
 Added(latency) == total + latency
 
+\* STEP c \in Classes, latency \in Latencies if limit' # limit | device -> scheduler | has done a request of class
+\*        {c}, in {latency}. A window ends: {limit'} may be in flight now, not {limit}
+\* STEP c \in Classes, latency \in Latencies | device -> scheduler | has done a request of class {c}, in {latency}
 Complete(c, latency) ==
     LET waited == pressed \/ Backlogged # {}
         sum    == Added(latency)
@@ -139,6 +150,7 @@ Complete(c, latency) ==
                             ELSE IF Grows(waited) THEN Raise(limit) ELSE limit
         /\ UNCHANGED <<queue, ahead, calm, last, lag>>
 
+\* STEP | device | is never slow again, from now on
 CalmDown ==
     /\ ~calm
     /\ \E latency \in Latencies : latency > Target
@@ -174,6 +186,8 @@ TypeOK ==
     /\ pressed \in BOOLEAN /\ calm \in BOOLEAN
 
 (* Where the tags are.  All else about shares follows. *)
+\* BROKEN c \in Classes if ~(c \in Backlogged => ahead[c] >= 0) \/ ahead[c] > Warp[c] + Factor[c] * Largest | Class
+\*        {c} is {ahead[c]} ahead; it should lie between 0 (if it waits) and {Warp[c] + Factor[c] * Largest}
 TagsNear ==
     \A c \in Classes :
         /\ c \in Backlogged => ahead[c] >= 0
@@ -182,11 +196,13 @@ TagsNear ==
 (* The bound of two classes: a request and the warp of each.  With no warp *)
 (* it is that of start-time fair queueing.                                 *)
 LagBound == Warp[1] + Warp[2] + (Factor[1] + Factor[2]) * Largest
+\* BROKEN | Class 1 has paid {lag} more than class 2; the bound is {LagBound} either way
 Shares   == -LagBound <= lag /\ lag <= LagBound
 
 (* While something waits and the limit allows, something can go. *)
 WorkConserving == MayGo => Chosen # {}
 
+\* BROKEN | {InFlight} are in flight, and at most {Most} may be
 AtMostMost == InFlight <= Most
 
 (* Steps.  The limit may fall below what is in flight; then nothing goes.  *)

@@ -28,6 +28,7 @@ STATE, STUTTERS, BACK, INITIAL = 2217, 2218, 2122, 2107
 ACTION = re.compile(r"(\d+): (?:Back to state: )?<(\w+)")
 ASSIGNED = re.compile(r"^(?:/\\ )?(\w+) = ", re.MULTILINE)
 SHOWN = re.compile(r'^<<\s*"(note|step|end)",', re.MULTILINE)
+KEYWORDS = {"TRUE", "FALSE", "SUBSET", "UNION", "BOOLEAN"}
 AT_MOST = 3
 """So many sentences about what is broken are shown."""
 
@@ -213,7 +214,7 @@ def follow(
     name = f"Show_{run.name}"
     again = replace(run, name=name, module=run.module.with_name(f"{name}.tla"), settings=following(run.settings))
     command, folder = tlc.command(again, build, coverage=False)
-    text = module(name, run.module.stem, states, steps, notes, broken, of_step=of_step)
+    text = module(name, run, states, steps, notes, broken, of_step=of_step)
     (build / "model" / run.stem / f"{name}.tla").write_text(text)
     log = tlc.scratch(again, build) / "log"
     ended = runner.execute(command, folder, log, runner.limit(run), threading.Event())
@@ -229,14 +230,22 @@ def follow(
 
 def following(settings: Settings) -> Settings:
     """The run's settings for the module that follows a trace: its constants and definitions, and nothing to check."""
+    constants = settings.constants | {name: name for name in model_values(settings)}
     return Settings(
-        init="ShowInit", next="ShowNext", constants=settings.constants, definitions=settings.definitions, deadlock=False
+        init="ShowInit", next="ShowNext", constants=constants, definitions=settings.definitions, deadlock=False
     )
+
+
+def model_values(settings: Settings) -> list[str]:
+    """Values that only the configuration names: the module that follows a trace must declare them, to name them too."""
+    text = " ".join(str(value) for value in settings.constants.values() if isinstance(value, str))
+    names = re.findall(r"\b[A-Za-z]\w*", re.sub(r'"[^"]*"', "", text))
+    return [name for name in dict.fromkeys(names) if name not in settings.constants and name not in KEYWORDS]
 
 
 def module(
     name: str,
-    extended: str,
+    run: Run,
     states: Sequence[dict[str, str]],
     steps: Sequence[Sentence],
     notes: Sequence[Sentence],
@@ -253,8 +262,11 @@ def module(
     names = list(states[0])
     first = "\n    ".join(f"/\\ {key} = ShowStates[1].{key}" for key in names)
     then = "\n       ".join(f"/\\ {key}' = ShowStates[shown'].{key}" for key in names)
+    named = model_values(run.settings)
+    declared = f"CONSTANTS {', '.join(named)}\n" if named else ""
     return f"""---- MODULE {name} ----
-EXTENDS {extended}, TLC, Integers, Sequences
+EXTENDS {run.module.stem}, TLC, Integers, Sequences
+{declared}\
 VARIABLE shown
 ShowStates == <<
     {rows}>>
