@@ -173,7 +173,7 @@ RUNS = """
 [base.MCtoy]
 specification = "Spec"
 deadlock = false
-constants = { Clients = "{ann, bob}" }
+constants = { Clients = "{c, bob}" }
 
 [run.MCtoy_mutant_missing]
 says = "Two clients take the last thing."
@@ -249,9 +249,9 @@ def loaded(folder: Path) -> list[sentences.Module]:
 def test_each_step_has_its_actor_its_sentence_and_its_changes(with_tlc: Path) -> None:
     picture = drawn(with_tlc, "MCtoy_mutant_missing")
     assert told(picture) == [
-        "client ann -> shop: sees that 1 is left",
+        "client c -> shop: sees that 1 is left",
         "client bob -> shop: sees that 1 is left",
-        "client ann -> shop: takes one, and has 1; 0 is left",
+        "client c -> shop: takes one, and has 1; 0 is left",
         "client bob -> shop: takes one, and has 1; -1 is left",
     ]
     assert [step.small for step in picture.steps] == [True, True, False, False]
@@ -270,8 +270,8 @@ def test_each_step_has_its_actor_its_sentence_and_its_changes(with_tlc: Path) ->
 
 def test_a_step_that_breaks_a_property_and_an_action_given_to_another(with_tlc: Path) -> None:
     picture = drawn(with_tlc, "MCtoy_mutant_loses")
-    assert told(picture)[-1] == "the shop -> client ann: takes a thing back"
-    assert picture.broken == ["ann had 1"]
+    assert told(picture)[-1] == "the shop -> client c: takes a thing back"
+    assert picture.broken == ["c had 1"]
 
 
 def test_a_trace_that_never_ends_is_drawn_with_its_end(with_tlc: Path) -> None:

@@ -28,6 +28,8 @@ STATE, STUTTERS, BACK, INITIAL = 2217, 2218, 2122, 2107
 ACTION = re.compile(r"(\d+): (?:Back to state: )?<(\w+)")
 ASSIGNED = re.compile(r"^(?:/\\ )?(\w+) = ", re.MULTILINE)
 SHOWN = re.compile(r'^<<\s*"(note|step|end)",', re.MULTILINE)
+NAMED = re.compile(r'"(?:\\.|[^"\\])*"|\b[A-Za-z]\w*\b(?! *\|->)')
+"""A string, or a name that is no field's."""
 KEYWORDS = {"TRUE", "FALSE", "SUBSET", "UNION", "BOOLEAN"}
 AT_MOST = 3
 """So many sentences about what is broken are shown."""
@@ -230,17 +232,18 @@ def follow(
 
 def following(settings: Settings) -> Settings:
     """The run's settings for the module that follows a trace: its constants and definitions, and nothing to check."""
-    constants = settings.constants | {name: name for name in model_values(settings)}
+    constants = settings.constants | {f"Show_{name}": name for name in model_values(settings)}
     return Settings(
         init="ShowInit", next="ShowNext", constants=constants, definitions=settings.definitions, deadlock=False
     )
 
 
 def model_values(settings: Settings) -> list[str]:
-    """Values that only the configuration names: the module that follows a trace must declare them, to name them too."""
+    """Values that the configuration names. The module that follows a trace has constants of its own for them, as
+    Show_p for p: the modules may use the same names for what is bound."""
     text = " ".join(str(value) for value in settings.constants.values() if isinstance(value, str))
     names = re.findall(r"\b[A-Za-z]\w*", re.sub(r'"[^"]*"', "", text))
-    return [name for name in dict.fromkeys(names) if name not in settings.constants and name not in KEYWORDS]
+    return [name for name in dict.fromkeys(names) if name not in KEYWORDS]
 
 
 def module(
@@ -258,12 +261,18 @@ def module(
     def told(what: str, each: Sequence[Sentence]) -> str:
         return f'PrintT(<<"{what}", <<{", ".join(one.tla() for one in each)}>>>>)'
 
-    rows = ",\n    ".join(f"[{', '.join(f'{key} |-> {text}' for key, text in state.items())}]" for state in states)
+    named = model_values(run.settings)
+
+    def value(text: str) -> str:
+        return NAMED.sub(lambda match: f"Show_{match[0]}" if match[0] in named else match[0], text)
+
+    rows = ",\n    ".join(
+        f"[{', '.join(f'{key} |-> {value(text)}' for key, text in state.items())}]" for state in states
+    )
     names = list(states[0])
     first = "\n    ".join(f"/\\ {key} = ShowStates[1].{key}" for key in names)
     then = "\n       ".join(f"/\\ {key}' = ShowStates[shown'].{key}" for key in names)
-    named = model_values(run.settings)
-    declared = f"CONSTANTS {', '.join(named)}\n" if named else ""
+    declared = f"CONSTANTS {', '.join(f'Show_{name}' for name in named)}\n" if named else ""
     return f"""---- MODULE {name} ----
 EXTENDS {run.module.stem}, TLC, Integers, Sequences
 {declared}\
