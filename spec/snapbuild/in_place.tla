@@ -72,7 +72,8 @@ PurgeEnd ==
 (* The next place from the back *)
 Place == high - 1
 
-\* STEP | the kernel | takes {input.batch[taken]} from the batch, and writes it from behind, to place {Place}
+\* STEP if taken \notin 1..m | the kernel | takes on, though nothing of the batch is left
+\* STEP if taken \in 1..m | the kernel | takes {input.batch[taken]} from the batch, and writes it from behind, to place {Place}
 TakeBatch ==
     /\ pc = "merge" /\ taken > 0
     /\ IF unread = {} THEN TRUE ELSE memory[Last] <= input.batch[taken]
