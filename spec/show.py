@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: PostgreSQL
 """Draw the counterexample of one run of a model as a sequence diagram: build/show/STEM/RUN.html and .svg.
 
-If more than one run matches, only say how to start each by hand. Exits with 1 if the run holds, so that there is
-nothing to draw, and with 2 if it could not begin.
+Without a run, list those of the subject. If a pattern matches more than one, only say how to start each by hand. Exits
+with 1 if the run holds, so that there is nothing to draw, and with 2 if it could not begin.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ SPEC = Path("spec")
 
 @click.command(help=__doc__)
 @click.option("--stem", help="The subject, a folder of spec/.")
-@click.option("--run", "pattern", default="*", help="The run, as in spec/STEM/models.toml, or a pattern of some.")
+@click.option("--run", "pattern", default="", help="The run, as in spec/STEM/models.toml, or a pattern of some.")
 @click.option("--build", type=click.Path(path_type=Path), default=Path("build"), help="Where generated things go.")
 @click.option(
     "--into",
@@ -38,12 +38,19 @@ def main(stem: str | None, pattern: str, build: Path, into: Path | None) -> None
     """Draw one run."""
     try:
         found = models.find(SPEC, stem)
+        if not (stem or pattern):
+            stems = ", ".join(sorted({run.stem for run in found}))
+            raise ModelError(f"say STEM=, one of {stems}; then the runs are listed, of which RUN= takes one")
+        if not pattern:
+            for run in found:
+                click.echo(f"{run.name}: {run.says}")
+            click.echo("RUN=NAME, with the name of one run that must fail, draws its counterexample")
+            return
         traces.generate(SPEC, build)
         wanted = choose(found, pattern)
         for run in wanted:
             click.echo(by_hand(run, build))
         if len(wanted) > 1:
-            click.echo("RUN=NAME, with the name of one run that must fail, draws its counterexample")
             return
         picture = counterexample.find(run, build)
         if into:
@@ -67,7 +74,7 @@ def choose(found: Sequence[Run], pattern: str) -> list[Run]:
         return wanted
     names = [run.name for run in found]
     near = difflib.get_close_matches(pattern, names, 3, 0.5)
-    more = f"did you mean {' or '.join(near)}?" if near else f"there are: {', '.join(names)}"
+    more = f"did you mean {' or '.join(near)}?" if near else "make model-show STEM=S lists those of a subject"
     raise ModelError(f"there is no run '{pattern}'; {more}")
 
 

@@ -296,12 +296,20 @@ def test_what_cannot_be_drawn_is_said(with_tlc: Path) -> None:
     assert near.returncode == 2
     assert "no run 'MCtoy_mutant_mising'; did you mean MCtoy_mutant_missing" in near.stderr
     far = show(with_tlc, "zzz")
-    assert "there are: MCtoy_mutant_missing, MCtoy_mutant_loses" in far.stderr
+    assert "make model-show STEM=S lists those of a subject" in far.stderr
     holds = show(with_tlc, "MCtoy_small")
     assert (holds.returncode, "MCtoy_small holds: there is no counterexample" in holds.stderr) == (1, True)
     some = show(with_tlc, "MCtoy_mutant_*")
     assert (some.returncode, some.stdout.count("tlc2.TLC")) == (0, 4)
     assert not (with_tlc / "build" / "show").exists()
+
+
+def test_without_a_run_they_are_listed_and_without_a_subject_the_subjects_are(with_tlc: Path) -> None:
+    listed = show(with_tlc, "").stdout.splitlines()
+    assert [line.partition(":")[0] for line in listed[:2]] == ["MCtoy_mutant_missing", "MCtoy_mutant_loses"]
+    assert "RUN=NAME" in listed[-1]
+    bare = show(with_tlc, "", "--stem", "")
+    assert (bare.returncode, "say STEM=, one of toy" in bare.stderr) == (2, True)
 
 
 def test_without_tlc_it_says_what_is_missing(toy: Path) -> None:
