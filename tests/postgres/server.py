@@ -121,7 +121,7 @@ def wait_for(condition: Callable[[], bool], what: str) -> None:
         time.sleep(0.1)
 
 
-def _as_server_user() -> list[str]:
+def as_server_user() -> list[str]:
     """The prefix of a command that must not run as root; empty for an ordinary user."""
     if os.getuid() != 0:
         return []
@@ -130,7 +130,7 @@ def _as_server_user() -> list[str]:
 
 
 def _readable(path: Path) -> bool:
-    return subprocess.run([*_as_server_user(), "test", "-r", path, "-a", "-x", path]).returncode == 0
+    return subprocess.run([*as_server_user(), "test", "-r", path, "-a", "-x", path]).returncode == 0
 
 
 @dataclass
@@ -225,7 +225,7 @@ class Server:
         return path
 
     def _run(self, *command: str | Path) -> str:
-        run = subprocess.run([*_as_server_user(), *command], capture_output=True, text=True, cwd=self.base)
+        run = subprocess.run([*as_server_user(), *command], capture_output=True, text=True, cwd=self.base)
         if run.returncode:
             raise ServerError(f"{' '.join(map(str, command))} failed:\n{run.stdout}{run.stderr}")
         return run.stdout
@@ -256,7 +256,7 @@ class Server:
         (self.data / "postmaster.pid").unlink(missing_ok=True)
         with self.log.open("ab") as log:
             self._postmaster = subprocess.Popen(
-                [*(_as_server_user() or ["setpriv"]), "--pdeathsig=SIGQUIT", *under,
+                [*(as_server_user() or ["setpriv"]), "--pdeathsig=SIGQUIT", *under,
                  self.home / "bin" / "postgres", "-D", self.data],
                 stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=self.base,
                 env={**os.environ, **self.environment},

@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: PostgreSQL
+"""Upstream's own tests, run by a server that has our kernels inside."""
