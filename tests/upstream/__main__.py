@@ -12,11 +12,8 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-import tempfile
 import tomllib
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -74,36 +71,37 @@ class Run:
     work: Path
     version: str
     kernels: list[Kind]
-    suites: list[str]
+    only: str
     control: Tree
     ours: Tree
     compared: list[Compared] = field(default_factory=list)
     broken: list[tuple[Kind, Ran]] = field(default_factory=list)
 
-    @contextmanager
-    def counting(self) -> Iterator[Path]:
-        """A folder that takes the counts; an unchanged server leaves it empty."""
-        with tempfile.TemporaryDirectory(dir=self.work) as folder:
-            build.give(Path(folder))
-            yield Path(folder)
+    def counting(self) -> Path:
+        """An empty folder that takes the counts; an unchanged server leaves it so."""
+        folder = self.work / "counts"
+        shutil.rmtree(folder, ignore_errors=True)
+        build.give(folder)
+        return folder
 
     def check(self, tree: Tree, suite: str, counts: Path, broken: str = "", only: str = "") -> Ran:
         log = self.work / "logs" / f"{suite}-{broken or tree.folder.name}.log"
         settings = {"PGQUERN_BREAK": broken, "PGQUERN_COUNTS": str(counts)}
+        settings |= build.HASTE if broken else {}
         level = {} if cpu_level() == "all" else {"PGQUERN_CPU": cpu_level()}
-        return tree.check(SUITES[suite]["folder"], log, settings | level, only)
+        return tree.check(SUITES[suite]["folder"], log, settings | level, only or self.only)
 
     def compare(self, suite: str) -> None:
         """Side by side: most suites wait more than they compute."""
-        with self.counting() as counts, ThreadPoolExecutor(2) as both:
+        counts = self.counting()
+        with ThreadPoolExecutor(2) as both:
             control = both.submit(self.check, self.control, suite, counts)
             ours = both.submit(self.check, self.ours, suite, counts)
             self.compared.append(Compared(suite, control.result(), ours.result(), build.counts(counts)))
 
     def spoil(self, kind: Kind) -> None:
         assert kind.broken is not None
-        with self.counting() as counts:
-            ran = self.check(self.ours, kind.broken.suite, counts, kind.name, kind.broken.only)
+        ran = self.check(self.ours, kind.broken.suite, self.counting(), kind.name, kind.broken.only)
         self.broken.append((kind, ran))
 
     def calls(self, kind: Kind) -> int:
@@ -225,8 +223,9 @@ def fill_from(checkout: Path | None, major: str, work: Path) -> tuple[str, Any]:
 @click.option("--major", default="", help="Of the source package.")
 @click.option("--kernels", default="", help="Only these.")
 @click.option("--suites", default="", help="Only these.")
+@click.option("--tests", default="", help="Only these TAP tests of a suite: t/001*.")
 @click.option("--checkout", type=click.Path(path_type=Path, exists=True), help="In place of the source package.")
-def main(major: str, kernels: str, suites: str, checkout: Path | None) -> None:
+def main(major: str, kernels: str, suites: str, tests: str, checkout: Path | None) -> None:
     known = {name: kind for name, kind in kinds.load().items() if kind.symbol}
     try:
         chosen, names = kinds.chosen(known, kernels), named(suites)
@@ -253,7 +252,7 @@ def main(major: str, kernels: str, suites: str, checkout: Path | None) -> None:
     if missing := {kind.symbol for kind in chosen} - build.symbols(ours.postgres):
         console().print(f"[red]failed[/] the server does not call {' '.join(sorted(missing))}")
         raise SystemExit(1)
-    run = Run(work, version, chosen, names, control, ours)
+    run = Run(work, version, chosen, tests, control, ours)
     no_tap = lacks_tap()
     for suite in names:
         if SUITES[suite].get("tap") and no_tap:
@@ -261,11 +260,12 @@ def main(major: str, kernels: str, suites: str, checkout: Path | None) -> None:
             continue
         run.compare(suite)
         one = run.compared[-1]
-        console().print(f"{suite}: {'FAILED' if one.reason else 'passed'}, {one.ours.tests} tests", highlight=False)
+        calls = ", ".join(f"{count:,} {name}" for name, (count, _) in sorted(one.counts.items()))
+        console().print(f"{suite}: {'FAILED' if one.reason else 'passed'}, {one.ours.tests} tests; calls: {calls or 0}")
     for kind in chosen:
         if kind.broken and any(one.suite == kind.broken.suite for one in run.compared):
             run.spoil(kind)
-    raise SystemExit(not report(run, whole=not suites))
+    raise SystemExit(not report(run, whole=not (suites or tests)))
 
 
 if __name__ == "__main__":

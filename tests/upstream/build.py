@@ -23,8 +23,10 @@ CONFIGURE = (
     "--quiet", "CFLAGS=-O2", "--enable-cassert", "--enable-tap-tests", "--enable-depend", "--enable-injection-points",
     "--without-readline", "--without-zlib", "--without-icu",
 )  # fmt: skip
-# Only a guard against what hangs: no verdict depends on the speed of the machine.
+# Only guards against what hangs: no verdict depends on the speed of the machine.
 HANG_SECONDS = 7200
+HASTE = {"PG_TEST_TIMEOUT_DEFAULT": "60"}  # for what must fail, and may hang
+PATIENCE = {"PG_TEST_TIMEOUT_DEFAULT": "1800", "PGISOLATIONTIMEOUT": "1800"}
 PASSED = re.compile(r"All (\d+) tests passed|Files=\d+, Tests=(\d+)|(\d+) of \d+ tests passed")
 
 
@@ -48,6 +50,22 @@ def workshop() -> Path:
         return FOLDER.resolve()
     give(ELSEWHERE)
     return ELSEWHERE
+
+
+def as_confined_user() -> list[str]:
+    """The prefix of a command of the server's user. Its servers end with it, where namespaces of PIDs are allowed."""
+    mortal = "--pdeathsig=KILL"
+    prefix = [
+        "setpriv",
+        mortal,
+        "unshare",
+        "--pid",
+        "--fork",
+        "--kill-child",
+        *(as_server_user() or ["setpriv"]),
+        mortal,
+    ]
+    return as_server_user() if subprocess.run([*prefix, "true"], capture_output=True).returncode else prefix
 
 
 @dataclass(frozen=True)
@@ -76,8 +94,8 @@ class Tree:
         give(log.parent)
         with log.open("wb") as out:
             return subprocess.run(
-                [*as_server_user(), *command], cwd=self.folder, env=kept, stdin=subprocess.DEVNULL, stdout=out,
-                stderr=subprocess.STDOUT, timeout=HANG_SECONDS,
+                [*as_confined_user(), *command], cwd=self.folder, env=kept, stdin=subprocess.DEVNULL,
+                stdout=out, stderr=subprocess.STDOUT, timeout=HANG_SECONDS,
             ).returncode  # fmt: skip
 
     def must(self, *command: str | Path) -> None:
@@ -90,10 +108,10 @@ class Tree:
         self.must("make", "-s", f"-j{os.cpu_count() or 1}")
 
     def check(self, folder: str, log: Path, environment: Mapping[str, str], only: str = "") -> Ran:
-        """Upstream's `make check` in one of its folders; `only` narrows its TAP tests."""
+        """Upstream's `make check` in one of its folders; `only` narrows its TAP tests, which mostly wait."""
         began = time.monotonic()
-        words = [f"PROVE_TESTS={only}"] if only else []
-        code = self.run("make", "-s", "-C", folder, "check", *words, log=log, environment=environment)
+        words = [f"PROVE_FLAGS=-j{os.cpu_count() or 1}", *([f"PROVE_TESTS={only}"] if only else [])]
+        code = self.run("make", "-s", "-C", folder, "check", *words, log=log, environment={**PATIENCE, **environment})
         return Ran(code, count_tests(log.read_text(errors="replace")), round(time.monotonic() - began, 1), log)
 
 
