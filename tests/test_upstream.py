@@ -12,6 +12,7 @@ from tests.upstream import kinds, obtain, text
 from tests.upstream.__main__ import SUITES, Compared, named
 from tests.upstream.build import Ran, count_tests
 from tests.upstream.kinds import Kind, Unexpected
+from tests.upstream.mends import Tried
 from tests.upstream.text import Edit, TextError
 from tools.drift import followed, source
 
@@ -81,7 +82,7 @@ def test_a_function_that_is_not_there_is_told() -> None:
 
 
 def test_a_statement_goes_with_its_block_and_its_comment() -> None:
-    edit = Edit(at="for (int i", put="instead", text="\n\tours();\n")
+    edit = Edit(at="for (int i", put="instead", text="\tours();\n")
     after = text.edited(body(), edit)
     assert "the for (i loop" not in after
     assert "s += a[i]" not in after
@@ -205,7 +206,10 @@ def test_what_is_listed_is_there(name: str) -> None:
             assert set(function.majors) <= set(entry.sha256)
             assert function.majors or function.also
             assert bool(function.body) + function.remove + bool(function.edit) == 1
-    if kind.symbol:
+    assert bool(kind.symbol) != bool(kind.finding)
+    if kind.finding:
+        assert (Path("tests/findings") / kind.finding / "reproduce").exists()
+    else:
         assert kind.broken is not None
         assert kind.broken.suite in SUITES
         counting = Path("tests") / kind.stem / "upstream" / f"{name}.c"
@@ -217,6 +221,20 @@ def test_a_kind_of_a_function_that_nobody_follows_is_told(monkeypatch: pytest.Mo
     monkeypatch.setattr(followed, "load", lambda stem: [])
     with pytest.raises(Unexpected, match=r"spec/s/upstream\.toml does not list sum"):
         kinds.misfit(kind(["15"]), kind(["15"]).variant[0].function[0], Path())
+
+
+@pytest.mark.parametrize(
+    ("control", "mended", "status", "says"),
+    [
+        (0, 1, "passed", ""),
+        (0, 0, "failed", "it is lost in the mended server, and in the unchanged one: said"),
+        (1, 1, "failed", "it is not lost in the mended server, and not in the unchanged one: said"),
+        (2, 1, "skipped", "said"),
+    ],
+)
+def test_a_mend_must_end_a_loss_that_there_was(control: int, mended: int, status: str, says: str) -> None:
+    tried = Tried(KINDS[next(iter(KINDS))], control, mended, 1.0, "said")
+    assert (tried.status, tried.reason) == (status, says)
 
 
 # ---- sources and suites ----

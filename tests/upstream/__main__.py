@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: PostgreSQL
 """Upstream's own tests, run by a server that has our kernels inside, and by an unchanged one beside it.
 
-    python -m tests.upstream --major 15 [--kernels NAMES] [--suites NAMES] [--checkout DIR]
+    python -m tests.upstream --major 15 [--kernels NAMES] [--suites NAMES] [--checkout DIR] [--mends]
 
 Both are built with asserts. Each call of a kernel is counted; then each kernel is spoiled, and a suite must fail.
+
+With --mends, in the place of kernels: what mends our findings. Each finding must be lost in the unchanged server only.
 
 Exit code: 0 if all is as it must be; 1 if not; 2 if a name is unknown.
 """
@@ -23,6 +25,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from tests.upstream import build, kinds, obtain
+from tests.upstream import mends as findings
 from tests.upstream.build import Ran, Tree
 from tests.upstream.kinds import Kind
 from tools import environment, results
@@ -33,6 +36,7 @@ from tools.progress import console
 
 SUITES: dict[str, dict[str, Any]] = tomllib.loads(Path(__file__).with_name("suites.toml").read_text())
 PATCH = Path("build/upstream/pgquern.patch")
+MENDS_PATCH = Path("build/upstream/mends.patch")
 
 
 def named(names: str) -> list[str]:
@@ -71,6 +75,7 @@ class Run:
     work: Path
     version: str
     kernels: list[Kind]
+    suites: list[str]
     only: str
     control: Tree
     ours: Tree
@@ -98,6 +103,20 @@ class Run:
             control = both.submit(self.check, self.control, suite, counts)
             ours = both.submit(self.check, self.ours, suite, counts)
             self.compared.append(Compared(suite, control.result(), ours.result(), build.counts(counts)))
+
+    def compare_all(self) -> None:
+        """Each suite that can run here."""
+        no_tap = lacks_tap()
+        for suite in self.suites:
+            if SUITES[suite].get("tap") and no_tap:
+                console().print(f"[yellow]SKIPPED[/] {suite}: Perl's IPC::Run is missing (libipc-run-perl)")
+                continue
+            self.compare(suite)
+            one = self.compared[-1]
+            calls = ", ".join(f"{count:,} {name}" for name, (count, _) in sorted(one.counts.items()))
+            console().print(
+                f"{suite}: {'FAILED' if one.reason else 'passed'}, {one.ours.tests} tests; calls: {calls or 0}"
+            )
 
     def spoil(self, kind: Kind) -> None:
         assert kind.broken is not None
@@ -177,6 +196,34 @@ def report(run: Run, whole: bool) -> bool:
     return well
 
 
+def mended(run: Run, mends: list[Kind]) -> bool:
+    """Each finding by both servers, then the suites; whether all is well."""
+    tries = [findings.tried(mend, run.control, run.ours) for mend in mends]
+    for each in tries:
+        word = {"passed": "[green]mended[/]", "failed": "[red]failed[/]", "skipped": "[yellow]SKIPPED[/]"}[each.status]
+        console().print(f"{each.mend.name}: {word} ({each.seconds:.0f} s) {escape(each.reason or each.said)}")
+    run.compare_all()
+    console().print(table(run))
+    for one in run.compared:
+        if one.reason:
+            console().print(f"[red]failed[/] {one.suite}: {escape(one.reason)}", soft_wrap=True)
+    for stem in dict.fromkeys(mend.stem for mend in mends):
+        found = [
+            {"name": each.mend.name, "status": each.status, "seconds": each.seconds, "reason": each.reason}
+            for each in tries
+            if each.mend.stem == stem
+        ]
+        found += [
+            {"name": one.suite, "status": "failed" if one.reason else "passed", "reason": one.reason,
+             "seconds": max(one.control.seconds, one.ours.seconds) / len(mends), "tests": one.ours.tests}
+            for one in run.compared
+        ]  # fmt: skip
+        count = sum(each.status == "passed" for each in tries if each.mend.stem == stem)
+        says = f"{run.version}: {count} mended; {len(run.compared)} suites as unchanged"
+        results.write("mends", stem, found, says=says, tools={"gdb": environment.first_line("gdb", "--version")})
+    return not any(each.status == "failed" for each in tries) and not any(one.reason for one in run.compared)
+
+
 def skipped(kernels: list[Kind], reason: str) -> None:
     console().print(f"[yellow]SKIPPED[/]: {escape(reason)}", soft_wrap=True)
     for stem in dict.fromkeys(kind.stem for kind in kernels):
@@ -184,24 +231,24 @@ def skipped(kernels: list[Kind], reason: str) -> None:
         results.write("upstream", stem, items, says="skipped", tools={})
 
 
-def write_patch(chosen: list[Kind], top: Path) -> tuple[dict[Path, str], dict[str, str]]:
+def write_patch(chosen: list[Kind], top: Path, to: Path) -> tuple[dict[Path, str], dict[str, str]]:
     """What changes, and what does not fit; the patch is written, and what does not fit is told."""
     texts, left_out = kinds.put_in(chosen, top)
-    PATCH.parent.mkdir(parents=True, exist_ok=True)
-    PATCH.write_text(kinds.patch(texts, top))
+    to.parent.mkdir(parents=True, exist_ok=True)
+    to.write_text(kinds.patch(texts, top))
     for name, reason in left_out.items():
         console().print(f"[red]left out[/] {name}: {escape(reason)}", soft_wrap=True)
-    console().print(f"{PATCH}: {len(chosen) - len(left_out)} of {len(chosen)} kernels, {len(texts)} files")
+    console().print(f"{to}: {len(chosen) - len(left_out)} of {len(chosen)}, {len(texts)} files")
     return texts, left_out
 
 
-def look_at(checkout: Path, chosen: list[Kind]) -> dict[str, str]:
+def look_at(checkout: Path, chosen: list[Kind], to: Path) -> dict[str, str]:
     """The patch for a checkout, and which functions are not as the models know them; returns what is left out."""
     version = source.version(checkout)
     beside = compared_with(version.partition(".")[0].removesuffix("devel"))
     entries = [(stem, entry) for stem in dict.fromkeys(kind.stem for kind in chosen) for entry in followed.load(stem)]
     show(version, [found_of(stem, entry, entry.text(checkout), beside) for stem, entry in entries])
-    return write_patch(chosen, checkout)[1]
+    return write_patch(chosen, checkout, to)[1]
 
 
 def fill_from(checkout: Path | None, major: str, work: Path) -> tuple[str, Any]:
@@ -224,16 +271,17 @@ def fill_from(checkout: Path | None, major: str, work: Path) -> tuple[str, Any]:
 @click.option("--kernels", default="", help="Only these.")
 @click.option("--suites", default="", help="Only these.")
 @click.option("--tests", default="", help="Only these TAP tests of a suite: t/001*.")
+@click.option("--mends", is_flag=True, help="What mends our findings, in the place of kernels.")
 @click.option("--checkout", type=click.Path(path_type=Path, exists=True), help="In place of the source package.")
-def main(major: str, kernels: str, suites: str, tests: str, checkout: Path | None) -> None:
-    known = {name: kind for name, kind in kinds.load().items() if kind.symbol}
+def main(major: str, kernels: str, suites: str, tests: str, checkout: Path | None, mends: bool) -> None:
+    known = {name: kind for name, kind in kinds.load().items() if bool(kind.finding) == mends}
     try:
         chosen, names = kinds.chosen(known, kernels), named(suites)
     except ValueError as error:
         console(stderr=True).print(str(error), markup=False, soft_wrap=True)
         raise SystemExit(2) from error
     if checkout:
-        left_out = look_at(checkout, chosen)
+        left_out = look_at(checkout, chosen, MENDS_PATCH if mends else PATCH)
         if not suites:
             raise SystemExit(bool(left_out))
     work = build.workshop()
@@ -244,24 +292,19 @@ def main(major: str, kernels: str, suites: str, tests: str, checkout: Path | Non
         return
     console().print(f"PostgreSQL {version}, as it is: {work / version / 'control'}")
     control = build.control(work, version, fill)
-    texts, left_out = write_patch(chosen, control.folder)
+    texts, left_out = write_patch(chosen, control.folder, MENDS_PATCH if mends else PATCH)
     if left_out:
         raise SystemExit(1)
     console().print(f"PostgreSQL {version} with {' '.join(kind.name for kind in chosen)}")
+    if mends:
+        ours = build.changed(work, control, "mended", texts, "")
+        raise SystemExit(not mended(Run(work, version, [], names, tests, control, ours), chosen))
     ours = build.changed(work, control, "pgquern", texts, build.library(work, chosen))
     if missing := {kind.symbol for kind in chosen} - build.symbols(ours.postgres):
         console().print(f"[red]failed[/] the server does not call {' '.join(sorted(missing))}")
         raise SystemExit(1)
-    run = Run(work, version, chosen, tests, control, ours)
-    no_tap = lacks_tap()
-    for suite in names:
-        if SUITES[suite].get("tap") and no_tap:
-            console().print(f"[yellow]SKIPPED[/] {suite}: Perl's IPC::Run is missing (libipc-run-perl)")
-            continue
-        run.compare(suite)
-        one = run.compared[-1]
-        calls = ", ".join(f"{count:,} {name}" for name, (count, _) in sorted(one.counts.items()))
-        console().print(f"{suite}: {'FAILED' if one.reason else 'passed'}, {one.ours.tests} tests; calls: {calls or 0}")
+    run = Run(work, version, chosen, names, tests, control, ours)
+    run.compare_all()
     for kind in chosen:
         if kind.broken and any(one.suite == kind.broken.suite for one in run.compared):
             run.spoil(kind)

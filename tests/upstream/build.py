@@ -53,19 +53,24 @@ def workshop() -> Path:
 
 
 def as_confined_user() -> list[str]:
-    """The prefix of a command of the server's user. Its servers end with it, where namespaces of PIDs are allowed."""
-    mortal = "--pdeathsig=KILL"
+    """The prefix of a command of the server's user. Its servers end with it, where namespaces of PIDs are allowed.
+
+    A shell is the first process there, and not make: that is confused by the orphans which it gets.
+    """
     prefix = [
         "setpriv",
-        mortal,
+        "--pdeathsig=KILL",
         "unshare",
         "--pid",
         "--fork",
         "--kill-child",
-        *(as_server_user() or ["setpriv"]),
-        mortal,
+        "sh",
+        "-c",
+        '"$@"; exit $?',
+        "sh",
     ]
-    return as_server_user() if subprocess.run([*prefix, "true"], capture_output=True).returncode else prefix
+    allowed = subprocess.run([*prefix, "true"], capture_output=True).returncode == 0
+    return [*(prefix if allowed else []), *as_server_user()]
 
 
 @dataclass(frozen=True)

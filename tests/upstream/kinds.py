@@ -30,6 +30,8 @@ class Function(BaseModel):
     """SHA-256 of the texts of later minors that were read, too."""
     body: str = ""
     """In the place of the whole body."""
+    include: list[str] = []
+    """Headers of upstream that the file may lack."""
     remove: bool = False
     """Nobody calls it any more."""
     edit: list[Edit] = []
@@ -158,8 +160,9 @@ def with_kind(kind: Kind, top: Path, texts: Mapping[Path, str]) -> dict[Path, st
         files = [Path(file) for file in entry_of(kind, function).files if (top / file).exists()]
         path = next(file for file in files if source.definition((top / file).read_text(), function.name))
         text = done.get(path) or texts.get(path) or (top / path).read_text()
-        if kind.symbol and f'#include "{HEADER}"' not in text:
-            text = c.with_include(text, HEADER)
+        for header in (*function.include, *([HEADER] if kind.symbol else [])):
+            if f'#include "{header}"' not in text:
+                text = c.with_include(text, header)
         done[path] = changed(text, function)
     return done
 
@@ -167,10 +170,10 @@ def with_kind(kind: Kind, top: Path, texts: Mapping[Path, str]) -> dict[Path, st
 def patch(texts: Mapping[Path, str], top: Path) -> str:
     """What a hacker would apply to this checkout with `patch -p1`."""
     head = (
-        "PostgreSQL with kernels of pgquern inside. Build with\n"
+        "Kernels of pgquern in the place of upstream's. Build with\n"
         "  ./configure CPPFLAGS=-I/path/to/pgquern/csrc LIBS=/path/to/pgquern/build/lib/libpgquern.a\n\n"
     )
-    lines = [head] if texts else []
+    lines = [head] if any(HEADER in text for text in texts.values()) else []
     for path in sorted(texts):
         old, new = (text.splitlines(keepends=True) for text in ((top / path).read_text(), texts[path]))
         lines += difflib.unified_diff(old, new, f"a/{path}", f"b/{path}")

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: PostgreSQL
 # Upstream's own tests with our kernels inside.
 # KERNELS="NAME NAME", SUITES="NAME NAME": only these; TESTS="t/00*": of their TAP tests. PG=/path/to/postgres: a patch for that checkout; with SUITES= it is built, too.
+# MENDS=1: what mends our findings, in the place of kernels.
 APT_upstream   := gcc libc6-dev make bison flex perl libipc-run-perl bzip2 xz-utils util-linux
 TOOLS_upstream := gcc make bison flex prove setpriv
 
 .PHONY: check-upstream
 check-upstream: $(BUILD)/lib/libpgquern.a $(SETUP)/upstream.stamp $(SETUP)/python.stamp ##deep upstream's own suites by a server with our kernels inside, beside an unchanged one; KERNELS=, SUITES=, PG= (hours; never timed whole)
-	@$(PY) -m tests.upstream --major '$(PG_HERE)' --kernels '$(KERNELS)' --suites '$(SUITES)' --tests '$(TESTS)' $(PG:%=--checkout '%')
+	@$(PY) -m tests.upstream --major '$(PG_HERE)' --kernels '$(KERNELS)' --suites '$(SUITES)' --tests '$(TESTS)' $(PG:%=--checkout '%') $(if $(MENDS),--mends)

@@ -78,7 +78,7 @@ def edited(body: str, edit: Edit) -> str:
     start, end = statement(body, edit.at, edit.nth)
     start = body.rindex("\n", 0, start) + 1  # whole lines
     end = body.index("\n", end) + 1
-    lines = edit.text.strip("\n") + "\n" if edit.text else ""
+    lines = edit.text.rstrip("\n") + "\n" if edit.text else ""
     if edit.put == "after":
         return body[:end] + lines + body[end:]
     if edit.put == "before":
