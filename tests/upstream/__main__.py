@@ -12,6 +12,7 @@ Exit code: 0 if all is as it must be; 1 if not; 2 if a name is unknown.
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 import tomllib
@@ -245,7 +246,9 @@ def write_patch(chosen: list[Kind], top: Path, to: Path) -> tuple[dict[Path, str
 def look_at(checkout: Path, chosen: list[Kind], to: Path) -> dict[str, str]:
     """The patch for a checkout, and which functions are not as the models know them; returns what is left out."""
     version = source.version(checkout)
-    beside = compared_with(version.partition(".")[0].removesuffix("devel"))
+    major = re.match(r"\d+", version)
+    assert major is not None, version
+    beside = compared_with(major[0])
     entries = [(stem, entry) for stem in dict.fromkeys(kind.stem for kind in chosen) for entry in followed.load(stem)]
     show(version, [found_of(stem, entry, entry.text(checkout), beside) for stem, entry in entries])
     return write_patch(chosen, checkout, to)[1]
