@@ -83,7 +83,7 @@ kernels: $(OUT)/lib/libpgquern.a $(OUT)/lib/libpgquern.so $(OUT)/ffi/$(FFI) ##la
 
 kernels-asan: $(BUILD)/ffi-asan/$(FFI) ##keep the binding's twin under ASan and UBSan (10 s)
 
-LINT_SOURCES := $(ALL_SOURCES) $(KERNEL_HEADERS) $(wildcard tests/*/*.[ch] tests/*/judge/*/*.c* bench/*.[ch]* bench/*/*.[ch] bench/*/*.cc bench/*/*/*.h bench/*/*/*.cc)
+LINT_SOURCES := $(ALL_SOURCES) $(KERNEL_HEADERS) $(wildcard tests/*/*.[ch] tests/*/judge/*/*.c* tests/*/upstream/*.c bench/*.[ch]* bench/*/*.[ch] bench/*/*.cc bench/*/*/*.h bench/*/*/*.cc)
 LINT_CLANG   := $(KERNEL_SOURCES:csrc/%.c=$(BUILD)/lint/%.o)
 
 # The warnings of the second compiler. The build itself shows those of the first one.
