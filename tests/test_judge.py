@@ -3,6 +3,7 @@
 
 import importlib
 import json
+import os
 import re
 import shlex
 import signal
@@ -11,15 +12,18 @@ import sys
 import tomllib
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from pgquern.variants import Variant
 
 from bench import goals
 from bench.goals import Goals, Roles
 from tests.runners import (
     judge,
     judge_build,
+    judge_child,
     judge_heat,
     judge_icount,
     judge_page,
@@ -335,6 +339,31 @@ def test_how_a_process_ended_gives_the_verdict(code: int, asleep: bool, log: str
     assert found is not None
     assert found.word == "FAIL"
     assert says in found.why
+
+
+def test_a_candidate_that_real_servers_are_not_asked_of_is_not_undecided() -> None:
+    told: dict[str, Any] = {"code": 0, "node": "", "text": "", "calls": {}, "seen": SEEN | {"calls": 0}}
+    verdict = judge_verdict.of_report(told, "")
+    assert verdict is not None
+    assert verdict.word == "UNDECIDED"
+    assert judge_verdict.of_report(told, "", may_rest=True) is None
+
+
+@pytest.mark.parametrize(
+    ("given", "chosen"),
+    [
+        ({"variant": "candidate"}, True),
+        ({"entry": "purge candidate"}, True),
+        ({"variant": Variant("candidate", "a row of the table", True)}, True),
+        ({"variant": "scalar"}, False),
+        ({"page": "candidates"}, False),
+        ({}, True),
+    ],
+)
+def test_tests_with_the_candidate_and_those_that_loop_are_chosen(given: dict[str, Any], chosen: bool) -> None:
+    order = judge_child.Order(["t.py"], ["t.py::test_it"] if not given else [], "", os.devnull)
+    item = SimpleNamespace(nodeid="t.py::test_it", callspec=SimpleNamespace(params=given))
+    assert judge_child.Plugin(order).concerns(item) is chosen  # type: ignore[arg-type]
 
 
 SEEN = {"calls": 1000, "slept": 0, "threads": 0, "files": 0, "children": 0, "statics": 0, "blind": 0, "heap": 0}

@@ -10,6 +10,7 @@ import ctypes
 import importlib
 import json
 import os
+import re
 import resource
 import sys
 import time
@@ -136,11 +137,11 @@ class Plugin:
             items.reverse()
 
     def concerns(self, item: pytest.Item) -> bool:
-        """Whether a test has the candidate as a parameter (`candidate`, `purge candidate`), or loops over all."""
+        """Whether a test has the candidate as a parameter (its name, `purge candidate`, its row), or loops over all."""
         given = getattr(getattr(item, "callspec", None), "params", {})
         if is_one_of(item, self.order.without):
             return False
-        if any(NAME in str(value).split() for value in given.values()):
+        if any(re.search(rf"\b{NAME}\b", str(value)) for value in given.values()):
             return True
         return "variant" not in given and is_one_of(item, self.order.loops)
 
