@@ -62,6 +62,8 @@ class Observed:
     """The rows that the session after it decoded."""
     rows: list[tuple[Any, ...]]
     """Of the table `far`, by SQL."""
+    snaps: dict[str, bytes]
+    """The .snap files that were there in the end, by name."""
 
 
 def change_catalogs(older: Connection, younger: Connection, table: str) -> Pair:
@@ -115,7 +117,8 @@ def observe(build: Build) -> Observed:
         messages = [line.partition("DEBUG:  ")[2] for line in server.log_text().splitlines()]
         with Receiver(server) as receiver:
             received_again = receiver.until_ended()
-        return Observed(near, far, received, messages, received_again, server.execute("SELECT * FROM far"))
+        snaps = {path.name: path.read_bytes() for path in (server.data / "pg_logical/snapshots").glob("*.snap")}
+        return Observed(near, far, received, messages, received_again, server.execute("SELECT * FROM far"), snaps)
 
 
 def inserted(received: str, table: str) -> list[str]:
