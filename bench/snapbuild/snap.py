@@ -103,7 +103,9 @@ def read(path: Path, xmin: int | None) -> Answer:
     try:
         snap = decode(content, path.name)
     except NoSnapError as error:
-        return Answer(path, None, [str(error)], advice=[DAMAGED] if path.suffix == ".snap" else [])
+        if path.suffix != ".snap":
+            raise CannotRead(f"{path}: no .snap file: {error}") from error
+        return Answer(path, None, [str(error)], advice=[DAMAGED])
     answer = Answer(path, snap, snap.faults)
     if snap.faults:
         answer.advice.append(DAMAGED)

@@ -157,6 +157,8 @@ def test_files_that_are_none(tmp_path: Path) -> None:
     }.items():
         status, text = said(write(tmp_path, content))
         assert (status, words in text) == (1, True), text
+        status, text = said(write(tmp_path, content, "other"))
+        assert (status, "other: no .snap file: " in text, words in text) == (2, True, True), text
     (tmp_path / "empty").mkdir()
     nowhere: dict[Path | str, str] = {
         "": "say which file: make snap FILE=",
