@@ -60,9 +60,11 @@ $(OUT)/lib/libpgquern.so: $(OBJECTS)
 # The Python binding: cffi writes C from the public headers, and the limited API makes one file serve every Python 3.
 FFI := _pgquern.abi3.so
 
+# cffi keeps a file that would not change, with its old time: it would be made again each time. What it says is no output of ours.
 $(BUILD)/ffi-src/_pgquern.c: csrc/ffi/generate.py $(KERNEL_HEADERS) $(SETUP)/python.stamp
 	@mkdir -p $(@D)
-	@$(PY) csrc/ffi/generate.py csrc/pgquern.h $@
+	@$(PY) csrc/ffi/generate.py csrc/pgquern.h $@ >&2
+	@touch $@
 
 python_include = $(if $(CROSS),$(CROSS_INCLUDE),-I$(shell $(PY) -c 'import sysconfig; print(sysconfig.get_paths()["include"])'))
 

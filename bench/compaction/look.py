@@ -363,10 +363,13 @@ def main(page: int | None, major: int | None, as_json: bool, file: str) -> None:
     said = [says_speed(name, speed) for name, speed in timed.items()]
     target = Path("build/look") / f"{looked.path.name}.html"
     if drawn is not None:
+        contents = looked.page(drawn)
+        if not accepted(contents, looked.version):
+            raise CannotLook(f"block {looked.first_block + drawn} was written meanwhile: run this again")
         target.parent.mkdir(parents=True, exist_ok=True)
         title = f"{looked.path.name}, block {looked.first_block + drawn}"
         words = [*lines(looked), *said, NOTE, HINTS]
-        target.write_text(look_page.html(looked.page(drawn), looked.major, title, words))
+        target.write_text(look_page.html(contents, looked.major, title, words))
     picture = str(target) if drawn is not None else None
     if as_json:
         found = {**summary(looked), "page": list(each_page(looked)), "picture": picture, "note": NOTE}
