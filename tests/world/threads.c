@@ -410,10 +410,11 @@ int world_cond_wake(pthread_cond_t *condition, int most)
 
 int world_clock(clockid_t clock, struct timespec *time)
 {
-    (void)clock;
     world_yield();
     now += 1000;
-    *time = (struct timespec){.tv_sec = (time_t)(now / 1000000000), .tv_nsec = (long)(now % 1000000000)};
+    /* Any other clock may be set: this one has been set back. */
+    uint64_t shown = clock == CLOCK_MONOTONIC ? now : now / 2;
+    *time = (struct timespec){.tv_sec = (time_t)(shown / 1000000000), .tv_nsec = (long)(shown % 1000000000)};
     return 0;
 }
 
