@@ -141,11 +141,16 @@ def look_for_leaks(session: pytest.Session) -> None:
         name = leaks_of(stem)
         if reason := leaks.why_not():
             outcomes[name], reasons[name] = "skipped", reason
-        elif found := leaks.of_library(leaks.report()):
+            continue
+        try:
+            found = leaks.of_library(leaks.report())
+        except leaks.UnableError as unable:
+            outcomes[name], reasons[name] = "skipped", str(unable)
+            continue
+        outcomes[name] = "passed"
+        if found:
             outcomes[name], reasons[name] = "failed", f"{len(found)} leaks\n" + "\n".join(found)
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
-        else:
-            outcomes[name] = "passed"
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:

@@ -330,6 +330,7 @@ def test_a_bare_assertion_speaks_by_the_name_of_its_test(text: str, says: str) -
         (-signal.SIGKILL, True, "", "it waits for ever in t"),
         (judge_verdict.SLEEPER, False, "", "it sleeps"),
         (0, False, "", "it ends the process, with 0, in t"),
+        (1, False, "no memory\n..... [ 9%]\n", "it ends the process, with 1, in t; the last words are: no memory"),
         (1, False, "SUMMARY: AddressSanitizer: heap-buffer-overflow x.c:3 in f\n", "heap-buffer-overflow x.c:3"),
         (1, False, "x.c:3:5: runtime error: shift exponent 32\n", "x.c:3:5: runtime error: shift"),
     ],
@@ -339,6 +340,10 @@ def test_how_a_process_ended_gives_the_verdict(code: int, asleep: bool, log: str
     assert found is not None
     assert found.word == "FAIL"
     assert says in found.why
+
+
+def test_an_end_outside_of_any_test_is_not_the_candidates_fault() -> None:
+    assert judge_verdict.of_process(1, False, "", "Traceback") is None
 
 
 def test_a_candidate_that_real_servers_are_not_asked_of_is_not_undecided() -> None:

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: PostgreSQL
 """The fuzzers' runner sees a leak, by a target that leaks on purpose, and says so where leaks cannot be looked for."""
 
+import os
 import subprocess
 from pathlib import Path
 
 import pytest
 
-from tests.leaks import NO_PTRACE, UNABLE
+from tests import leaks
+from tests.leaks import NO_PTRACE, TRIES, UNABLE
 from tests.runners import fuzz
 from tools import results
 
@@ -35,8 +37,8 @@ echo "stat::number_of_executed_units: 1" >&2
 """
 
 
-@pytest.mark.parametrize(("freed", "leaks"), [("free(kept)", False), ("(void)kept; kept = NULL", True)])
-def test_a_target_that_leaks_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, freed: str, leaks: bool) -> None:
+@pytest.mark.parametrize(("freed", "leaking"), [("free(kept)", False), ("(void)kept; kept = NULL", True)])
+def test_a_target_that_leaks_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, freed: str, leaking: bool) -> None:
     monkeypatch.setattr(fuzz, "CRASHES", tmp_path)
     (tmp_path / "target.c").write_text(TARGET.replace("FREE", freed))
     build = ["clang", "-g", "-fsanitize=fuzzer,address", str(tmp_path / "target.c"), "-o", str(tmp_path / "target")]
@@ -44,7 +46,7 @@ def test_a_target_that_leaks_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     done = fuzz.fuzz(300, tmp_path / "target")
     if UNABLE in done.stderr:
         pytest.skip(NO_PTRACE)
-    assert (done.returncode != 0, fuzz.LEAK in done.stderr) == (leaks, leaks), done.stderr
+    assert (done.returncode != 0, fuzz.LEAK in done.stderr) == (leaking, leaking), done.stderr
 
 
 def test_a_place_where_leaks_cannot_be_looked_for(
@@ -61,3 +63,32 @@ def test_a_place_where_leaks_cannot_be_looked_for(
     assert fuzz.judge(1, "row")
     assert [(item["name"], item["status"]) for item in written] == [("fuzz row", "passed"), ("leaks row", "skipped")]
     assert f"SKIPPED leaks row: {NO_PTRACE}" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("unable", [0, 1, TRIES - 1])
+def test_a_look_that_ends_its_process_is_taken_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, unable: int
+) -> None:
+    times = tmp_path / "times"
+    times.write_text("")
+
+    def check() -> None:
+        with times.open("a") as file:
+            file.write("x")
+        os.write(2, b"what it saw")
+        if len(times.read_text()) <= unable:
+            os._exit(1)
+
+    monkeypatch.setattr(leaks, "CHECK", check)
+    assert leaks.report() == "what it saw"
+    assert len(times.read_text()) == unable + 1
+
+
+def test_a_look_that_always_ends_its_process_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    def check() -> None:
+        os.write(2, UNABLE.encode())
+        os._exit(1)
+
+    monkeypatch.setattr(leaks, "CHECK", check)
+    with pytest.raises(leaks.UnableError, match=UNABLE):
+        leaks.report()

@@ -121,8 +121,8 @@ def test_a_name_is_said_in_words(name: str, words: str) -> None:
 
 # ---- sentences, as they stand in the modules
 
-TOY = r"""\* SPDX-License-Identifier: PostgreSQL
----- MODULE toy ----
+BEADS = r"""\* SPDX-License-Identifier: PostgreSQL
+---- MODULE beads ----
 EXTENDS Naturals
 CONSTANT Clients
 VARIABLES
@@ -162,38 +162,38 @@ NobodyLoses == [][\A c \in Clients : has'[c] >= has[c]]_vars
 Closes == <>(stock = 7)
 ====
 """
-MC = r"""---- MODULE MCtoy ----
-EXTENDS toy
+MC = r"""---- MODULE MCbeads ----
+EXTENDS beads
 Skipped(c) == FALSE
 Again(c) == pc[c] = "in" /\ stock > 0 /\ stock' = stock - 1 /\ has' = [has EXCEPT ![c] = @ + 1] /\ UNCHANGED pc
 Sells == <>[](stock = 0)
 ====
 """
 RUNS = """
-[base.MCtoy]
+[base.MCbeads]
 specification = "Spec"
 deadlock = false
 constants = { Clients = "{c, bob}" }
 
-[run.MCtoy_mutant_missing]
+[run.MCbeads_mutant_missing]
 says = "Two clients take the last thing."
 violates = { invariant = "NothingMissing", trace = 5 }
 
-[run.MCtoy_mutant_loses]
+[run.MCbeads_mutant_loses]
 says = "A thing is taken back."
 violates = { action = "NobodyLoses", trace = 4 }
 
-[run.MCtoy_mutant_closes]
+[run.MCbeads_mutant_closes]
 says = "Nobody can take what he has seen."
 definitions = { Take = "Skipped" }
 violates = { liveness = "Closes" }
 
-[run.MCtoy_mutant_loops]
+[run.MCbeads_mutant_loops]
 says = "The shop takes back and gives for ever."
 definitions = { Take = "Again" }
 violates = { liveness = "Sells" }
 
-[run.MCtoy_small]
+[run.MCbeads_small]
 says = "If nobody can take a thing nobody has one."
 definitions = { Take = "Skipped" }
 invariants = ["NeverTakes"]
@@ -202,29 +202,29 @@ holds = { states = 4, depth = 3 }
 
 
 @pytest.fixture
-def toy(tmp_path: Path) -> Path:
+def beads(tmp_path: Path) -> Path:
     """A folder with one small model, in which there is all that a sentence can say."""
-    (tmp_path / "spec" / "toy").mkdir(parents=True)
+    (tmp_path / "spec" / "beads").mkdir(parents=True)
     (tmp_path / "spec" / "common").mkdir()
-    (tmp_path / "spec" / "toy" / "toy.tla").write_text(TOY)
-    (tmp_path / "spec" / "toy" / "MCtoy.tla").write_text(MC)
-    (tmp_path / "spec" / "toy" / "models.toml").write_text(RUNS)
+    (tmp_path / "spec" / "beads" / "beads.tla").write_text(BEADS)
+    (tmp_path / "spec" / "beads" / "MCbeads.tla").write_text(MC)
+    (tmp_path / "spec" / "beads" / "models.toml").write_text(RUNS)
     (tmp_path / "build").mkdir()
     (tmp_path / "build" / "tools").symlink_to(TOP / "build" / "tools")
     return tmp_path
 
 
 @pytest.fixture
-def with_tlc(toy: Path) -> Path:
+def with_tlc(beads: Path) -> Path:
     try:
         tlc.find(TOP / "build")
     except ToolMissing as error:
         pytest.skip(str(error))
-    return toy
+    return beads
 
 
 def show(folder: Path, run: str, *options: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, str(TOP / "spec" / "show.py"), "--stem", "toy", "--run", run, *options]
+    command = [sys.executable, str(TOP / "spec" / "show.py"), "--stem", "beads", "--run", run, *options]
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=HANG)
 
 
@@ -234,7 +234,7 @@ def drawn(folder: Path, run: str) -> Picture:
     (folder / "kept" / "README.md").write_text("# Toys\n")
     done = show(folder, run, "--into", "kept")
     assert done.returncode == 0, done.stderr
-    assert f"drawn: build/show/toy/{run}.html" in done.stdout
+    assert f"drawn: build/show/beads/{run}.html" in done.stdout
     return Picture.model_validate_json((folder / "kept" / "trace.json").read_text())
 
 
@@ -243,11 +243,11 @@ def told(picture: Picture) -> list[str]:
 
 
 def loaded(folder: Path) -> list[sentences.Module]:
-    return sentences.modules(folder / "spec" / "toy" / "MCtoy.tla", folder / "spec" / "common")
+    return sentences.modules(folder / "spec" / "beads" / "MCbeads.tla", folder / "spec" / "common")
 
 
 def test_each_step_has_its_actor_its_sentence_and_its_changes(with_tlc: Path) -> None:
-    picture = drawn(with_tlc, "MCtoy_mutant_missing")
+    picture = drawn(with_tlc, "MCbeads_mutant_missing")
     assert told(picture) == [
         "client c -> shop: sees that 1 is left",
         "client bob -> shop: sees that 1 is left",
@@ -262,27 +262,27 @@ def test_each_step_has_its_actor_its_sentence_and_its_changes(with_tlc: Path) ->
     assert (picture.broken, picture.notes) == (["1 is missing"], ["There are 1 things"])
     assert picture.variables == {"stock": "what is left in the shop", "has": ""}
     assert (picture.heading, picture.back_to, picture.stutters) == ("Toys", None, False)
-    page = (with_tlc / "build" / "show" / "toy" / "MCtoy_mutant_missing.html").read_text()
+    page = (with_tlc / "build" / "show" / "beads" / "MCbeads_mutant_missing.html").read_text()
     for text in (*picture.broken, *picture.notes, "NothingMissing", "client bob"):
         assert text in page
     assert "http" not in page.replace("http://www.w3.org", "")
 
 
 def test_a_step_that_breaks_a_property_and_an_action_given_to_another(with_tlc: Path) -> None:
-    picture = drawn(with_tlc, "MCtoy_mutant_loses")
+    picture = drawn(with_tlc, "MCbeads_mutant_loses")
     assert told(picture)[-1] == "the shop -> client c: takes a thing back"
     assert picture.broken == ["c had 1"]
 
 
 def test_a_trace_that_never_ends_is_drawn_with_its_end(with_tlc: Path) -> None:
-    picture = drawn(with_tlc, "MCtoy_mutant_closes")
+    picture = drawn(with_tlc, "MCbeads_mutant_closes")
     assert picture.stutters
     assert "nothing happens any more" in draw.html(picture)
     assert "for ever: Closes" in draw.svg(picture)
 
 
 def test_a_trace_that_goes_round_is_drawn_with_its_loop(with_tlc: Path) -> None:
-    picture = drawn(with_tlc, "MCtoy_mutant_loops")
+    picture = drawn(with_tlc, "MCbeads_mutant_loops")
     assert picture.back_to is not None
     last = picture.steps[-1]
     assert {step.action for step in picture.steps[picture.back_to :]} == {"Take", "Back"}
@@ -292,59 +292,59 @@ def test_a_trace_that_goes_round_is_drawn_with_its_loop(with_tlc: Path) -> None:
 
 
 def test_what_cannot_be_drawn_is_said(with_tlc: Path) -> None:
-    near = show(with_tlc, "MCtoy_mutant_mising")
+    near = show(with_tlc, "MCbeads_mutant_mising")
     assert near.returncode == 2
-    assert "no run 'MCtoy_mutant_mising'; did you mean MCtoy_mutant_missing" in near.stderr
+    assert "no run 'MCbeads_mutant_mising'; did you mean MCbeads_mutant_missing" in near.stderr
     far = show(with_tlc, "zzz")
     assert "make model-show STEM=S lists those of a subject" in far.stderr
-    holds = show(with_tlc, "MCtoy_small")
-    assert (holds.returncode, "MCtoy_small holds: there is no counterexample" in holds.stderr) == (1, True)
-    some = show(with_tlc, "MCtoy_mutant_*")
+    holds = show(with_tlc, "MCbeads_small")
+    assert (holds.returncode, "MCbeads_small holds: there is no counterexample" in holds.stderr) == (1, True)
+    some = show(with_tlc, "MCbeads_mutant_*")
     assert (some.returncode, some.stdout.count("tlc2.TLC")) == (0, 4)
     assert not (with_tlc / "build" / "show").exists()
 
 
 def test_without_a_run_they_are_listed_and_without_a_subject_the_subjects_are(with_tlc: Path) -> None:
     listed = show(with_tlc, "").stdout.splitlines()
-    assert [line.partition(":")[0] for line in listed[:2]] == ["MCtoy_mutant_missing", "MCtoy_mutant_loses"]
+    assert [line.partition(":")[0] for line in listed[:2]] == ["MCbeads_mutant_missing", "MCbeads_mutant_loses"]
     assert "RUN=NAME" in listed[-1]
     alone = [sys.executable, str(TOP / "spec" / "show.py")]
     bare = subprocess.run(alone, cwd=with_tlc, capture_output=True, text=True, check=False)
-    assert (bare.returncode, "say STEM=, one of toy" in bare.stderr) == (2, True)
+    assert (bare.returncode, "say STEM=, one of beads" in bare.stderr) == (2, True)
 
 
-def test_without_tlc_it_says_what_is_missing(toy: Path) -> None:
-    (toy / "build" / "tools").unlink()
-    done = show(toy, "MCtoy_mutant_missing")
+def test_without_tlc_it_says_what_is_missing(beads: Path) -> None:
+    (beads / "build" / "tools").unlink()
+    done = show(beads, "MCbeads_mutant_missing")
     assert done.returncode == 2
     assert "make setup" in done.stderr
 
 
 def test_a_step_without_a_sentence_is_drawn_by_its_name(with_tlc: Path) -> None:
-    path = with_tlc / "spec" / "toy" / "toy.tla"
-    path.write_text(re.sub(r"\\\* STEP c.*\n", "", TOY))
-    steps = drawn(with_tlc, "MCtoy_mutant_missing").steps
+    path = with_tlc / "spec" / "beads" / "beads.tla"
+    path.write_text(re.sub(r"\\\* STEP c.*\n", "", BEADS))
+    steps = drawn(with_tlc, "MCbeads_mutant_missing").steps
     assert [step.named for step in steps] == [True, True, False, False]
     assert (steps[3].who, steps[3].text) == ("model", "take (the model has no sentence for this step)")
 
 
 def test_a_sentence_that_no_longer_fits_the_model_is_refused(with_tlc: Path) -> None:
-    path = with_tlc / "spec" / "toy" / "toy.tla"
-    path.write_text(TOY.replace("{stock'} is left", "{shelf'} is left"))
-    done = show(with_tlc, "MCtoy_mutant_missing")
+    path = with_tlc / "spec" / "beads" / "beads.tla"
+    path.write_text(BEADS.replace("{stock'} is left", "{shelf'} is left"))
+    done = show(with_tlc, "MCbeads_mutant_missing")
     assert done.returncode == 2
     assert "Unknown operator: `shelf'" in done.stderr
 
 
-def test_each_action_has_a_sentence_or_is_named(toy: Path) -> None:
-    path = toy / "spec" / "toy" / "toy.tla"
-    assert sentences.unsaid(loaded(toy), "Next") == []
-    path.write_text(re.sub(r"\\\* STEP c.*\n", "", TOY))
-    assert sentences.unsaid(loaded(toy), "Next") == ["Take"]
-    path.write_text(re.sub(r"\\\* STEP of.*\n", "", TOY))
-    assert sentences.unsaid(loaded(toy), "Next") == ["Back"]
-    path.write_text(TOY.replace('of Serve(Back, "late")', 'of Serve(Back, "soon")'))
-    assert sentences.unsaid(loaded(toy), "Next") == ["Back"]
+def test_each_action_has_a_sentence_or_is_named(beads: Path) -> None:
+    path = beads / "spec" / "beads" / "beads.tla"
+    assert sentences.unsaid(loaded(beads), "Next") == []
+    path.write_text(re.sub(r"\\\* STEP c.*\n", "", BEADS))
+    assert sentences.unsaid(loaded(beads), "Next") == ["Take"]
+    path.write_text(re.sub(r"\\\* STEP of.*\n", "", BEADS))
+    assert sentences.unsaid(loaded(beads), "Next") == ["Back"]
+    path.write_text(BEADS.replace('of Serve(Back, "late")', 'of Serve(Back, "soon")'))
+    assert sentences.unsaid(loaded(beads), "Next") == ["Back"]
 
 
 @pytest.mark.parametrize(
@@ -357,12 +357,12 @@ def test_each_action_has_a_sentence_or_is_named(toy: Path) -> None:
         ("Take(c) ==\n", "\nTake(c) ==\n", "stands over no definition"),
     ],
 )
-def test_a_sentence_that_is_written_wrong_is_told_with_its_line(toy: Path, old: str, new: str, says: str) -> None:
-    path = toy / "spec" / "toy" / "toy.tla"
-    assert old in TOY
-    path.write_text(TOY.replace(old, new))
-    with pytest.raises(ModelError, match=rf"toy\.tla:\d+: .*({says})"):
-        loaded(toy)
+def test_a_sentence_that_is_written_wrong_is_told_with_its_line(beads: Path, old: str, new: str, says: str) -> None:
+    path = beads / "spec" / "beads" / "beads.tla"
+    assert old in BEADS
+    path.write_text(BEADS.replace(old, new))
+    with pytest.raises(ModelError, match=rf"beads\.tla:\d+: .*({says})"):
+        loaded(beads)
 
 
 def test_conditions_and_bounds_come_in_the_order_in_which_they_make_sense() -> None:
@@ -508,10 +508,10 @@ def test_a_findings_picture_is_that_of_its_trace_and_of_its_model(folder: Path) 
     assert outside(draw.svg(kept)) == []
 
 
-def test_a_model_that_has_changed_makes_a_picture_stale(toy: Path) -> None:
-    run = models.find(toy / "spec", "toy")[0]
+def test_a_model_that_has_changed_makes_a_picture_stale(beads: Path) -> None:
+    run = models.find(beads / "spec", "beads")[0]
     before = counterexample.digest(run, counterexample.modules(run))
-    shutil.copy(toy / "spec" / "toy" / "toy.tla", toy / "spec" / "toy" / "beside.tla")
+    shutil.copy(beads / "spec" / "beads" / "beads.tla", beads / "spec" / "beads" / "beside.tla")
     assert counterexample.digest(run, counterexample.modules(run)) == before
-    (toy / "spec" / "toy" / "toy.tla").write_text(TOY.replace("stock > 0", "stock >= 0"))
+    (beads / "spec" / "beads" / "beads.tla").write_text(BEADS.replace("stock > 0", "stock >= 0"))
     assert counterexample.digest(run, counterexample.modules(run)) != before

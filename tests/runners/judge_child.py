@@ -159,6 +159,11 @@ class Plugin:
             item.session.shouldfail = "the watch has seen enough"
         return ended
 
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionfinish(self) -> None:
+        """What ends the process from now on, such as the look for leaks, is in no test."""
+        Path(self.order.current).write_text("")
+
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if report.failed and not self.told.node:
             self.told.node, self.told.text = report.nodeid, report.longreprtext

@@ -38,6 +38,8 @@ class Verdict:
     """The test that failed."""
     input: str = ""
     """The smallest input with which it failed, as Hypothesis prints it."""
+    unexplained: bool = False
+    """The process ended, and nobody said why."""
 
 
 def example(text: str) -> str:
@@ -66,7 +68,7 @@ def message(text: str, test: str) -> str:
 
 def of_process(code: int, asleep: bool, test: str, log: str) -> Verdict | None:
     """The verdict on a process that ended without a word; None if it was no fault of the candidate's."""
-    where = f"in {test}" if test else "before the first test"
+    where = f"in {test}" if test else "outside of any test"
     if asleep:
         return Verdict("FAIL", f"it waits for ever {where}", test)
     if code == SLEEPER:
@@ -81,7 +83,11 @@ def of_process(code: int, asleep: bool, test: str, log: str) -> Verdict | None:
         return Verdict(
             "FAIL", f"it crashes with {signal.Signals(-code).name} {where}: an access beyond a buffer?", test
         )
-    return Verdict("FAIL", f"it ends the process, with {code}, {where}", test) if test else None
+    if not test:
+        return None
+    words = [line for line in log.splitlines() if re.sub(r"[.\s]|\[ *\d+%\]", "", line)]
+    last = f"; the last words are: {words[-1]}" if words else ""
+    return Verdict("FAIL", f"it ends the process, with {code}, {where}{last}", test, unexplained=True)
 
 
 def of_report(told: dict[str, Any], log: str, *, may_rest: bool = False) -> Verdict | None:
