@@ -68,7 +68,7 @@ $(SETUP)/python.stamp: requirements.lock requirements-alone.lock .ci/apt-need
 include spec/rules.mk proofs/rules.mk csrc/rules.mk tests/rules.mk bench/rules.mk
 
 # ---- the jobs: every step runs, whatever fails; tools/jobs.toml lists the steps ------------------
-.PHONY: main test full ci setup lint drift drift-accept help clean
+.PHONY: main test full ci setup claims lint drift drift-accept help clean
 JOB = $(PY) -m tools.job $@ $(if $(STEM),--stem $(STEM))
 
 main: $(SETUP)/python.stamp ##day models, proofs, a differential run, benchmarks, the report; STEM= narrows (8 minutes)
@@ -97,6 +97,9 @@ drift: $(SETUP)/python.stamp ##people which functions of upstream have changed s
 
 drift-accept: $(SETUP)/python.stamp ##keep record a checkout's functions as those of its major version, after review (as drift)
 	@$(PY) -m tools.drift --postgres "$(PG)" --stem "$(STEM)" --accept
+
+claims: $(SETUP)/python.stamp ##deep run the commands of CLAIMS.md, and see that they print what they must: CLAIM=7 one, MINUTES=5 the short ones, LIST=1, PG= (3 hours)
+	@$(PY) -m tools.claims $(if $(CLAIM),--claim $(CLAIM)) $(if $(MINUTES),--minutes $(MINUTES)) $(if $(PG),--postgres "$(PG)") $(if $(LIST),--list)
 
 lint: lint-c lint-python ##day all linters, and that README and the matrix of stems and layers agree (1 minute)
 	@$(PY) -m bench.report.matrix --check

@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: PostgreSQL
+"""CLAIMS.md names commands that are there; and `make claims` tells claims that hold from those that do not."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import click
+import pytest
+
+from tools import claims, rows
+
+TOP = Path(__file__).resolve().parent.parent
+LISTED = claims.read((TOP / "CLAIMS.md").read_text())
+MAKEFILE = """
+holds:
+\t@echo "begun"; echo "12/12 theorems, 3,400 pages"
+fails:
+\t@echo "12/12 theorems, 3,400 pages"; exit 3
+lacks:
+\t@echo "12/12 theorems"
+skips:
+\t@echo "SKIPPED skips: no tool | here"
+twice:
+\t@echo x >> ran; wc -l < ran
+other:
+\t@echo "of $(PG)"
+"""
+TABLE = """
+Words before.
+
+| # | claim | check it by | time | it prints |
+|---|---|---|---|---|
+| 1 | This holds | `make holds` | 10 s | `N/N theorems`, and `N pages` |
+"""
+OF = {
+    "holds": "| 2 | It is so | `make holds`, `make lacks` | 2 min | `3,400 pages`; `N/N theorems` |",
+    "fails": "| 2 | It is so | `make fails` | 2 min | `N/N theorems` |",
+    "lacks": "| 2 | It is so | `make lacks` | never timed whole | `N pages` |",
+    "skips": "| 2 | It is so | `make skips` | 1 min | `N pages` |",
+    "empty": "| 2 | It is so | `make nothing-of-that-name` | 1 min | `N pages` |",
+    "other": "| 2 | It is so | `make other PG=/path/to/postgres` | 1 min | `of` |",
+}
+
+
+@pytest.fixture(scope="module")
+def targets() -> set[str]:
+    offered = subprocess.run(["make", "-s", "help"], cwd=TOP, capture_output=True, text=True, check=True).stdout
+    return set(re.findall(r"^  make ([a-z-]+) ", offered, re.MULTILINE))
+
+
+def run(folder: Path, rows: str, *options: str) -> subprocess.CompletedProcess[str]:
+    (folder / "Makefile").write_text(MAKEFILE)
+    (folder / "CLAIMS.md").write_text(TABLE + rows + "\n")
+    command = [sys.executable, "-m", "tools.claims", *options]
+    environment = os.environ | {"PYTHONPATH": str(TOP)}
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, env=environment)
+
+
+@pytest.mark.parametrize(
+    ("name", "verdict", "says", "code"),
+    [
+        ("holds", "holds", "`12/12 theorems, 3,400 pages`; `12/12 theorems, 3,400 pages`", 0),
+        ("fails", "FAILED", "make fails ended with 2: build/claims/fails.log", 1),
+        ("lacks", "FAILED", "nowhere in the output: N pages", 1),
+        ("skips", "SKIPPED", r"SKIPPED skips: no tool \| here", 0),
+        ("empty", "FAILED", "make nothing-of-that-name ended with 2", 1),
+        ("other", "SKIPPED", "say where a checkout is, as PG=/path/to/postgres", 0),
+    ],
+)
+def test_each_claim_gets_its_verdict(tmp_path: Path, name: str, verdict: str, says: str, code: int) -> None:
+    done = run(tmp_path, OF[name])
+    assert done.returncode == code, done.stdout + done.stderr
+    first, second = (tmp_path / "build" / "claims" / "CLAIMS.md").read_text().splitlines()[-2:]
+    assert "| holds: `12/12 theorems, 3,400 pages`" in first
+    assert f"| {verdict}: `" in second
+    assert says in second
+    assert re.search(rf"│ 2 +│ {verdict} ", done.stdout)
+
+
+def test_a_command_of_several_claims_runs_once(tmp_path: Path) -> None:
+    twice = "\n".join(f"| {n} | It is so | `make twice` | 1 s | `1` |" for n in (2, 3))
+    assert run(tmp_path, twice).returncode == 0
+    assert (tmp_path / "ran").read_text() == "x\n"
+
+
+def test_what_runs_can_be_chosen(tmp_path: Path) -> None:
+    one = run(tmp_path, OF["fails"], "--claim", "1")
+    assert (one.returncode, "This holds" in one.stdout, "FAILED" in one.stdout) == (0, True, False)
+    assert run(tmp_path, OF["fails"], "--minutes", "1").returncode == 0
+    assert run(tmp_path, OF["lacks"], "--minutes", "1000").returncode == 0
+    none = run(tmp_path, OF["fails"], "--claim", "3")
+    assert (none.returncode, "has the claims 1 to 2: there is no claim 3" in none.stderr) == (2, True)
+    listed = run(tmp_path, OF["fails"], "--list")
+    assert (listed.returncode, "2. It is so\n   make fails" in listed.stdout) == (0, True)
+    with_pg = run(tmp_path, OF["other"], "--claim", "2", "--postgres", "/some/where")
+    assert (with_pg.returncode, "of /some/where" in with_pg.stdout) == (0, True)
+
+
+def test_more_than_twice_the_time_told_is_marked() -> None:
+    claim = claims.Claim(1, "", ["make x"], 1.0, ["x"])
+    assert claims.judge(claim, {"make x": claims.Ran("x", 0, 2.1)}).minutes == 2.1
+    assert [claims.told_minutes(cell) for cell in ("2 min", "30 s", "2 h", "never")] == [2, 0.5, 120, None]
+
+
+@pytest.mark.parametrize("row", ["| 2 | It is so | see there | 1 min | `x` |", "| 2 | It is so | `make x` | 1 s | x |"])
+def test_a_row_that_cannot_be_checked_is_told(row: str) -> None:
+    with pytest.raises(click.ClickException, match="Claim 2"):
+        claims.read(TABLE + row)
+
+
+def test_claims_are_numbered_from_one_on() -> None:
+    assert [claim.number for claim in LISTED] == list(range(1, len(LISTED) + 1))
+
+
+@pytest.mark.parametrize("claim", LISTED, ids=lambda claim: str(claim.number))
+def test_each_command_of_a_claim_is_there(claim: claims.Claim, targets: set[str]) -> None:
+    for command in claim.commands:
+        target, *variables = command.removeprefix("make ").split()
+        assert target in targets
+        assert all(word.partition("=")[2] in rows.stems(TOP) for word in variables if word.startswith("STEM="))
