@@ -26,6 +26,11 @@ ProposeAny(s, lsn, to) ==
 
 (* Mutants *)
 NewestFile(lsn) == lsn
+XminLate(s, lsn) ==
+    IF s.forXmin # Nothing /\ s.forXmin.valid < lsn THEN [s EXCEPT !.xmin = s.forXmin.to, !.forXmin = Nothing] ELSE s
+RestartLate(s, lsn) ==
+    IF s.forRestart # Nothing /\ s.forRestart.valid < lsn
+    THEN [s EXCEPT !.restart = s.forRestart.to, !.forRestart = Nothing] ELSE s
 ProposeUnfiled(s, lsn, to) == IF s.forRestart = Nothing THEN [s EXCEPT !.forRestart = [valid |-> lsn, to |-> to + 1]] ELSE s
 
 (* States that must be reachable *)

@@ -194,6 +194,11 @@ SnapshotsAreKept ==
     \A x \in DOMAIN buffer : Wanted(x) =>
         \A y \in 1..(slot.xmin - 1) : Logs("commit", y, buffer[x].at)
 
+(* What the client has confirmed is taken at once: nothing is kept longer. *)
+\* BROKEN | The client has confirmed all before record {slot.confirmed}, and the slot does not yet do what this allows
+TakenAtOnce ==
+    \A proposal \in {slot.forXmin, slot.forRestart} : proposal # Nothing => proposal.valid > slot.confirmed
+
 (* A restart finds its WAL, *)
 \* BROKEN | Decoding starts again at record {slot.restart}; the WAL before {removed} is gone
 WalIsThere == slot.restart >= removed
