@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LONGEST = 4000, WIDEST = 256, RELKIND_AT = 115, RELFROZENXID_AT = 120, OLDEST = 200000000 };
+enum { LONGEST = 16384, WIDEST = 256, RELKIND_AT = 115, RELFROZENXID_AT = 120, OLDEST = 200000000 };
 #define LAST_SANE 3000000000u
 
 SUBJECT_KIND(datfrozenxid_min_frozen)
@@ -34,10 +34,23 @@ bool subject_choose(const char *variant, int words, char **shape)
     return (min_frozen != NULL || strided != NULL) && n <= LONGEST;
 }
 
+static bool run(void)
+{
+    const pgq_datfrozenxid_bounds bounds = {LAST_SANE - 1, LAST_SANE, false};
+    const pgq_datfrozenxid_pair start = {LAST_SANE - 1, LAST_SANE - 1}, last_sane = {LAST_SANE, LAST_SANE};
+    const pgq_datfrozenxid_rows rows = {records, n, number, RELKIND_AT, RELFROZENXID_AT};
+    pgq_datfrozenxid_pair pair;
+    uint32_t minimum;
+    pgq_status status = min_frozen != NULL ? min_frozen(values, n, &bounds, &minimum)
+                                           : strided(&rows, &start, &last_sane, &pair);
+
+    return status.code == PGQ_OK;
+}
+
 bool subject_warm_up(void)
 {
     subject_next();
-    return counted_call();
+    return run();
 }
 
 static uint32_t value(void)
@@ -64,14 +77,8 @@ void subject_next(void)
 
 __attribute__((noinline)) bool counted_call(void)
 {
-    const pgq_datfrozenxid_bounds bounds = {LAST_SANE - 1, LAST_SANE, false};
-    const pgq_datfrozenxid_pair start = {LAST_SANE - 1, LAST_SANE - 1}, last_sane = {LAST_SANE, LAST_SANE};
-    const pgq_datfrozenxid_rows rows = {records, n, number, RELKIND_AT, RELFROZENXID_AT};
-    pgq_datfrozenxid_pair pair;
-    uint32_t minimum;
-    pgq_status status = min_frozen != NULL ? min_frozen(values, n, &bounds, &minimum)
-                                           : strided(&rows, &start, &last_sane, &pair);
+    bool good = run();
 
     __asm__ volatile("" ::: "memory");
-    return status.code == PGQ_OK;
+    return good;
 }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: PostgreSQL
-"""Instruction counts of a stem's kernels, compared with recorded ones.
+"""Instruction counts of a stem's kernels, compared with recorded ones, and how they grow with a size (growth.py).
 
     python -m bench.icount.run STEM [--accept]
 
@@ -8,7 +8,7 @@ kernel that valgrind does not know is single-stepped (step.c). Both count some v
 chosen other code in one of them, and the stepped variants are skipped. The count includes libc's part (memcpy,
 memmove); GLIBC_TUNABLES keeps its choice of code the same on every CPU with AVX2.
 
-bench/STEM/icount.toml lists variants and shapes; bench/STEM/icount.json the recorded counts, by what they depend on:
+bench/STEM/icount.toml lists variants and shapes, and series of sizes; bench/STEM/icount.json the recorded counts, by what they depend on:
 the versions of gcc and of glibc, and libc's code for AVX2 or without. Where none are recorded for the tools here, the
 comparison is reported as skipped.
 After a change that is worth its instructions, `make icount-accept` records the new counts of the variants that this CPU
@@ -28,8 +28,11 @@ from typing import Any
 
 import click
 from pydantic import BaseModel, ConfigDict
+from rich.markup import escape
 from rich.table import Table
 
+from bench.icount import growth
+from bench.icount.growth import Series
 from tools import environment, progress, results
 
 CALLS = 4  # as in step.c
@@ -44,17 +47,18 @@ Counts = dict[str, dict[str, int]]
 
 
 class Subject(BaseModel):
-    """A stem's icount.toml."""
+    """A stem's icount.toml: shapes on which variants are compared with their recorded counts, series, or both."""
 
     model_config = ConfigDict(extra="forbid")
 
-    upstream: list[str]
-    ours: list[str]
-    stepped: list[str]
+    upstream: list[str] = []
+    ours: list[str] = []
+    stepped: list[str] = []
     """Variants that valgrind does not know."""
-    cross_checked: list[tuple[str, str]]
+    cross_checked: list[tuple[str, str]] = []
     """(variant, shape) that both ways count."""
-    shapes: list[str]
+    shapes: list[str] = []
+    growth: list[Series] = []
 
     @property
     def variants(self) -> list[str]:
@@ -89,10 +93,9 @@ class Counter:
             raise click.ClickException(f"callgrind printed no count: {done.stderr[-500:]}")
         return int(collected[1])
 
-    def supported(self, variant: str) -> bool:
+    def supported(self, variant: str, shape: str) -> bool:
         """Whether this CPU can run the variant (step refuses otherwise, before it counts)."""
-        command = [self.step, variant, *self.subject.shapes[-1].split(), "--plain"]
-        return subprocess.run(command, capture_output=True).returncode == 0
+        return subprocess.run([self.step, variant, *shape.split(), "--plain"], capture_output=True).returncode == 0
 
     def disagreement(self, variants: list[str]) -> str:
         """Why counts by single-stepping cannot be compared with those by callgrind; "" if they can."""
@@ -103,6 +106,11 @@ class Counter:
                     return f"{variant} on {shape} takes {one} instructions by single-stepping, {other} by callgrind"
         return ""
 
+    def call(self, variant: str, shape: str) -> int:
+        """Instructions of a call."""
+        how = self.by_stepping if variant in self.subject.stepped else self.by_callgrind
+        return round(how(variant, shape) / CALLS)
+
     def count(self, variants: list[str]) -> Counts:
         """All shapes."""
         counts: Counts = {}
@@ -111,9 +119,19 @@ class Counter:
             for shape in self.subject.shapes:
                 counts[shape] = {}
                 for variant in variants:
-                    how = self.by_stepping if variant in self.subject.stepped else self.by_callgrind
-                    counts[shape][variant] = round(how(variant, shape) / CALLS)
+                    counts[shape][variant] = self.call(variant, shape)
                     bar.advance(task)
+        return counts
+
+    def count_growth(self) -> dict[str, list[int]]:
+        """The series that this CPU can run, by what is counted."""
+        counts: dict[str, list[int]] = {}
+        with progress.bar(progress.console()) as bar:
+            task = bar.add_task("counting growth", total=sum(len(series.sizes) for series in self.subject.growth))
+            for series in self.subject.growth:
+                if self.supported(series.variant, series.shape_of(series.sizes[0])):
+                    counts[series.what] = [self.call(series.variant, series.shape_of(size)) for size in series.sizes]
+                bar.advance(task, len(series.sizes))
         return counts
 
 
@@ -166,18 +184,13 @@ def show(stem: str, subject: Subject, items: list[dict[str, Any]]) -> None:
     progress.console().print(table)
 
 
-@click.command()
-@click.argument("stem")
-@click.option("--accept", "accepting", is_flag=True, help="Record the counts of this run as the expected ones.")
-def main(stem: str, accepting: bool) -> None:
-    """Count the instructions of STEM's kernels and compare them with the recorded ones (20 s)."""
-    start, recorded_in = time.monotonic(), Path(f"bench/{stem}/icount.json")
-    subject = Subject.model_validate(tomllib.loads(Path(f"bench/{stem}/icount.toml").read_text()))
-    counter = Counter(Path(f"build/bench/{stem}/step"), subject)
-    present = [variant for variant in counter.subject.variants if counter.supported(variant)]
+def counted(stem: str, counter: Counter, accepting: bool) -> list[str]:
+    """Counts all shapes, and writes the result. What failed."""
+    start, recorded_in, subject = time.monotonic(), Path(f"bench/{stem}/icount.json"), counter.subject
+    present = [variant for variant in subject.variants if counter.supported(variant, subject.shapes[-1])]
     if disagreement := counter.disagreement(present):
-        progress.console().print(f"[yellow]SKIPPED[/] {', '.join(counter.subject.stepped)}: {disagreement}")
-        present = [variant for variant in present if variant not in counter.subject.stepped]
+        progress.console().print(f"[yellow]SKIPPED[/] {', '.join(subject.stepped)}: {disagreement}")
+        present = [variant for variant in present if variant not in subject.stepped]
     counts, tools = counter.count(present), toolchain()
     if accepting:
         accept(recorded_in, counts, tools)
@@ -186,26 +199,71 @@ def main(stem: str, accepting: bool) -> None:
     incomparable = "" if expected else f"no counts are recorded for this toolchain: {tools}"
     items = [
         judge(shape, v, counts[shape].get(v), expected.get(shape, {}).get(v), incomparable)
-        for shape in counter.subject.shapes
-        for v in counter.subject.variants
+        for shape in subject.shapes
+        for v in subject.variants
     ]
     failed = [item["name"] for item in items if item["status"] == "failed"]
     compared = incomparable or f"{len(failed)} above {TOLERANCE:.0%} more than recorded"
-    results.write(
-        "icount",
-        stem,
-        items,
-        says=f"{len(items)} counts, {compared}",
-        tools={"counted with": tools, "valgrind": environment.first_line("valgrind", "--version")},
-        seconds=time.monotonic() - start,
-    )
-    show(stem, counter.subject, items)
+    write("icount", stem, items, f"{len(items)} counts, {compared}", start)
+    show(stem, subject, items)
+    why = f"more than {TOLERANCE:.0%} above {recorded_in}: {'; '.join(failed)}. If it is worth it: make icount-accept"
+    return [why] if failed else []
+
+
+def grown(stem: str, counter: Counter, accepting: bool) -> list[str]:
+    """Counts all series, and writes the result. What failed."""
+    start, series, counts, tools = time.monotonic(), counter.subject.growth, counter.count_growth(), toolchain()
+    if accepting:
+        growth.write_record(stem, growth.Record(tools=tools, instructions=counts))
+    record = growth.read_record(stem)
+    known = record.instructions if record and record.tools == tools else {}
+    items: list[dict[str, Any]] = []
+    for one in series:
+        recorded = known.get(one.what)
+        if one.what in counts:
+            items.append(growth.judge(one, counts[one.what], growth.fit(one.sizes, recorded) if recorded else None))
+        else:
+            reason = f"this CPU cannot run {one.variant}"
+            items.append({"name": one.what, "status": "skipped", "reason": reason})
+    failed = [f"{item['name']}: {item['reason']}" for item in items if item["status"] == "failed"]
+    above = sum(bool(item.get("above")) for item in items)
+    says = f"{len(items)} costs, {len(failed)} grow faster than they may" + f", {above} than is wanted" * bool(above)
+    write("growth", stem, items, says, start)
+    show_growth(stem, items)
+    return failed
+
+
+def show_growth(stem: str, items: list[dict[str, Any]]) -> None:
+    """A line a series."""
+    table = Table("what", "grows with", "slope", "last step", "wanted", title=f"{stem}: how instructions grow")
+    for item in (item for item in items if item["status"] != "skipped"):
+        slope = f"{growth.two(item['slope'])} [{growth.two(item['low'])}, {growth.two(item['high'])}]"
+        wanted = f"{item['wanted']:g}" + " [yellow](above what is wanted)[/]" * bool(item["above"])
+        name = f"[red]{escape(item['name'])}[/]" if item["status"] == "failed" else escape(item["name"])
+        sizes = f"{item['sizes'][0]:,} to {item['sizes'][-1]:,} {item['unit']}"
+        table.add_row(name, sizes, escape(slope), growth.two(item["last"]), wanted)
+    progress.console().print(table)
+
+
+def write(layer: str, stem: str, items: list[dict[str, Any]], says: str, start: float) -> None:
+    """The result; what is skipped is said."""
+    tools = {"counted with": toolchain(), "valgrind": environment.first_line("valgrind", "--version")}
+    results.write(layer, stem, items, says=says, tools=tools, seconds=time.monotonic() - start)
     for reason in sorted({item["reason"] for item in items if item["status"] == "skipped"}):
         progress.console().print(f"[yellow]SKIPPED[/] {reason}")
+
+
+@click.command()
+@click.argument("stem")
+@click.option("--accept", "accepting", is_flag=True, help="Record the counts of this run as the expected ones.")
+def main(stem: str, accepting: bool) -> None:
+    """Count the instructions of STEM's kernels, compare them with the recorded ones, and judge how they grow (5 s)."""
+    subject = Subject.model_validate(tomllib.loads(Path(f"bench/{stem}/icount.toml").read_text()))
+    counter = Counter(Path(f"build/bench/{stem}/step"), subject)
+    failed = counted(stem, counter, accepting) if subject.shapes else []
+    failed += grown(stem, counter, accepting) if subject.growth else []
     if failed:
-        raise click.ClickException(
-            f"more than {TOLERANCE:.0%} above {recorded_in}: {'; '.join(failed)}. If it is worth it: make icount-accept"
-        )
+        raise click.ClickException("\n".join(failed))
 
 
 if __name__ == "__main__":
