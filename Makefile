@@ -101,8 +101,9 @@ drift-accept: $(SETUP)/python.stamp ##keep record a checkout's functions as thos
 claims: $(SETUP)/python.stamp ##deep run the commands of CLAIMS.md, and see that they print what they must: CLAIM=7 one, MINUTES=5 the short ones, LIST=1, PG= (3 hours)
 	@$(PY) -m tools.claims $(if $(CLAIM),--claim $(CLAIM)) $(if $(MINUTES),--minutes $(MINUTES)) $(if $(PG),--postgres "$(PG)") $(if $(LIST),--list)
 
-lint: lint-c lint-python ##day all linters, and that README and the matrix of stems and layers agree (1 minute)
+lint: lint-c lint-python ##day all linters, and that README agrees with the matrix of stems and layers and with how costs grow (1 minute)
 	@$(PY) -m bench.report.matrix --check
+	@$(PY) -m bench.report.growth --check
 
 # A target's text stands behind ##GROUP; HELP_GROUP is the group's heading.
 HELP_GROUPS := day layer people deep keep

@@ -21,7 +21,7 @@ from tools.results import Result
 
 FOLDER = Path("bench/figures")
 LAYERS = (
-    "bench", "beside", "endtoend", "icount", "recovery", "simulation", "speed", "stack", "vacuum", "workload",
+    "bench", "beside", "endtoend", "growth", "icount", "recovery", "simulation", "speed", "stack", "vacuum", "workload",
     "written",
 )  # fmt: skip
 

@@ -41,6 +41,7 @@ EXCEPTIONS = {
     "tests/test_model_runner.py": "spec",
     "tests/test_model_show.py": "spec",
     "tests/test_bench_goals.py": "bench",
+    "tests/test_growth.py": "bench",
     "tests/test_icount.py": "bench",
     "tests/test_report.py": "bench",
     "tests/runners/judge_*.py": "bench",

@@ -237,11 +237,10 @@ def show_growth(stem: str, items: list[dict[str, Any]]) -> None:
     """A line a series."""
     table = Table("what", "grows with", "slope", "last step", "wanted", title=f"{stem}: how instructions grow")
     for item in (item for item in items if item["status"] != "skipped"):
-        slope = f"{growth.two(item['slope'])} [{growth.two(item['low'])}, {growth.two(item['high'])}]"
         wanted = f"{item['wanted']:g}" + " [yellow](above what is wanted)[/]" * bool(item["above"])
         name = f"[red]{escape(item['name'])}[/]" if item["status"] == "failed" else escape(item["name"])
         sizes = f"{item['sizes'][0]:,} to {item['sizes'][-1]:,} {item['unit']}"
-        table.add_row(name, sizes, escape(slope), growth.two(item["last"]), wanted)
+        table.add_row(name, sizes, escape(item["says"]), growth.two(item["last"]), wanted)
     progress.console().print(table)
 
 

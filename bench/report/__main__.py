@@ -41,6 +41,12 @@ def bench_plots(result: Result) -> list[Markup]:
     return drawn
 
 
+def growth_plot(result: Result) -> Markup | None:
+    """The plot of how one stem's costs grow, if something was counted."""
+    items = [item.model_dump() for item in result.items if item.status != "skipped"]
+    return Markup(plots.growth(items, f"{result.stem}: how costs grow")) if items else None
+
+
 def as_dict(result: Result) -> dict[str, Any]:
     """A result as the template reads it: with its counts, and why items were skipped."""
     counts = {status: result.count(status) for status in ("passed", "failed", "skipped")}
@@ -100,6 +106,7 @@ def page(found: Sequence[Result]) -> str:
         change_layers=list(changes.LAYERS),
         defects=defects.load(),
         findings=findings(),
+        growth_plots={result.stem: growth_plot(result) for result in found if result.layer == "growth"},
         bench_plots={result.stem: bench_plots(result) for result in found if result.layer == "bench"},
         tools=tools,
         cpu=environment.cpu(),

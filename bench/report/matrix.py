@@ -15,6 +15,7 @@ from pathlib import Path
 
 import click
 
+from bench.report.readme import README, with_table
 from tools.rows import stems
 
 LAYERS = {
@@ -83,17 +84,14 @@ def markdown(table: list[Row]) -> str:
 @click.option("--check", is_flag=True, help="Fail when README.md disagrees or a cell is missing.")
 def main(write: bool, check: bool) -> None:
     """Print, write or check the matrix."""
-    table, readme = rows(), Path("README.md")
+    table = rows()
     if not (write or check):
         click.echo(markdown(table))
         return
-    text = readme.read_text()
-    if BEGIN not in text or END not in text:
-        raise click.ClickException(f"README.md has no lines {BEGIN} and {END}")
-    head, rest = text.split(BEGIN)
-    wanted = f"{head}{BEGIN}\n{markdown(table)}\n{END}{rest.split(END)[1]}"
+    text = README.read_text()
+    wanted = with_table(text, BEGIN, END, markdown(table))
     if write:
-        readme.write_text(wanted)
+        README.write_text(wanted)
         return
     faults = missing(table, reasons(Path("SOUNDNESS.md").read_text()))
     if wanted != text:
