@@ -130,14 +130,15 @@ def times(items: Sequence[Item], ours: Sequence[str], upstream: Sequence[str], t
         return svg(figure)
 
 
-ON_ANY_PAGE = dict.fromkeys(("text.color", "axes.labelcolor", "axes.edgecolor", "xtick.color", "ytick.color"), "#7b8496")
-"""Grey that can be read on white and on black."""
+GREY = "#7b8496"
+"""It can be read on white and on black."""
+INKS = ("text.color", "axes.labelcolor", "axes.edgecolor", "xtick.color", "ytick.color")
 ABOVE = "#d6453d"
 
 
 def growth(items: Sequence[Item], title: str) -> str:
     """Instructions against a size, both on equal log scales: points, the fitted line, and the wanted slope, dashed."""
-    with plt.rc_context(STYLE | ON_ANY_PAGE | {"grid.color": "#7b849640"}):
+    with plt.rc_context(STYLE | dict.fromkeys(INKS, GREY) | {"grid.color": f"{GREY}40"}):
         figure, axes = plt.subplots(figsize=(8.2, 4.2))
         for item, colour in zip(items, OURS, strict=False):
             sizes, counts = np.array(item["sizes"], float), np.array(item["instructions"], float)
@@ -147,7 +148,7 @@ def growth(items: Sequence[Item], title: str) -> str:
             axes.plot(sizes, counts, "o", ms=5, color=colour, label=label)
             axes.plot(sizes, item["at_one"] * sizes ** item["slope"], color=colour, lw=1.4)
             axes.plot(sizes, counts[0] * (sizes / sizes[0]) ** item["wanted"], "--", color=colour, lw=1.2, alpha=0.7)
-        axes.plot([], [], "--", color=ON_ANY_PAGE["text.color"], label="dashed: the wanted slope, from the first point")
+        axes.plot([], [], "--", color=GREY, label="dashed: the wanted slope, from the first point")
         axes.set_xscale("log")
         axes.set_yscale("log")
         axes.set_aspect("equal", adjustable="datalim")

@@ -6,7 +6,7 @@ the slope that is wanted.
 
 The line is that of least squares. Its interval is Student's, at 95 %: counts have no noise, so it says how far the
 points are from a straight line. The last step is the slope between the two largest sizes: a part that grows faster may
-be hidden below a constant one at the smaller sizes. A series fails if the upper end of the interval, or the last step, is
+be hidden below a constant one at smaller sizes. A series fails if the upper end of the interval, or the last step, is
 above the wanted slope by more than TOLERANCE.
 """
 
@@ -72,7 +72,7 @@ class Series(BaseModel):
 
 @dataclass(frozen=True)
 class Fit:
-    """The line through the logarithms: its slope, the ends of the interval, its value at 1, the slope of the last step."""
+    """The line through the logarithms: its slope and the interval, its value at 1, the slope of the last step."""
 
     slope: float
     low: float
@@ -110,13 +110,12 @@ def fit(sizes: Sequence[int], counts: Sequence[int]) -> Fit:
 
 def fault(series: Series, found: Fit) -> str:
     """Why a series fails; empty if it does not."""
-    bound = series.wanted + TOLERANCE
-    if series.above is None:
-        return f"{found}: above {series.wanted:g}, which is wanted, by more than {TOLERANCE}" * (found.worst > bound)
-    if found.worst <= bound:
-        return f"{found}: no longer above what is wanted: take `above` out of the series"
-    worse = found.worst > series.above.slope + TOLERANCE
-    return f"{found}: above {series.above.slope:g}, which is known, by more than {TOLERANCE}" * worse
+    if found.worst <= series.wanted + TOLERANCE:
+        return f"{found}: no longer above what is wanted: take `above` out of the series" if series.above else ""
+    bound, known = (series.above.slope, "known") if series.above else (series.wanted, "wanted")
+    if found.worst <= bound + TOLERANCE:
+        return ""
+    return f"{found}: above {bound:g}, which is {known}, by more than {TOLERANCE}"
 
 
 def judge(series: Series, counts: Sequence[int], recorded: Fit | None) -> dict[str, Any]:

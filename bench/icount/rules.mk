@@ -15,10 +15,10 @@ $(foreach stem,$(ICOUNT_STEMS),$(eval $(call icount_stem,$(stem))))
 
 .PHONY: icount icount-accept
 icount: $(if $(CROSS),,$(ICOUNT_NEEDS)) ##layer instructions of each kernel: 5 % more than recorded fails, and a cost that grows faster than it may; STEM= narrows; CROSS=aarch64: icount-cross (1 minute)
-	@$(if $(CROSS),$(MAKE) icount-cross,failed=; for stem in $(ICOUNT_STEMS); do $(PY) -m bench.icount.run $$stem || failed=1; done; test -z "$$failed")
+	@$(if $(CROSS),$(MAKE) icount-cross,$(PY) -m bench.icount.run $(ICOUNT_STEMS))
 
 icount-accept: $(ICOUNT_NEEDS) ##keep record the instruction counts of this tree, and write how they grow into README.md (1 minute)
-	@set -e; for stem in $(ICOUNT_STEMS); do $(PY) -m bench.icount.run $$stem --accept; done
+	@$(PY) -m bench.icount.run $(ICOUNT_STEMS) --accept
 	@$(PY) -m bench.report.growth --write
 
 ifdef CROSS

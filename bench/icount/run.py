@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: PostgreSQL
 """Instruction counts of a stem's kernels, compared with recorded ones, and how they grow with a size (growth.py).
 
-    python -m bench.icount.run STEM [--accept]
+    python -m bench.icount.run STEM... [--accept]
 
 They do not depend on the load of the machine, so they show that a kernel has become 5 % worse. callgrind counts; a
 kernel that valgrind does not know is single-stepped (step.c). Both count some variants: if they differ there, libc has
 chosen other code in one of them, and the stepped variants are skipped. The count includes libc's part (memcpy,
 memmove); GLIBC_TUNABLES keeps its choice of code the same on every CPU with AVX2.
 
-bench/STEM/icount.toml lists variants and shapes, and series of sizes; bench/STEM/icount.json the recorded counts, by what they depend on:
-the versions of gcc and of glibc, and libc's code for AVX2 or without. Where none are recorded for the tools here, the
-comparison is reported as skipped.
+bench/STEM/icount.toml lists variants and shapes, and series of sizes; bench/STEM/icount.json the recorded counts, by
+what they depend on: the versions of gcc and of glibc, and libc's code for AVX2 or without. Where none are recorded for
+the tools here, the comparison is reported as skipped.
 After a change that is worth its instructions, `make icount-accept` records the new counts of the variants that this CPU
 can run: commit the file and say in the message why.
 """
@@ -23,6 +23,7 @@ import subprocess
 import tempfile
 import time
 import tomllib
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +37,7 @@ from bench.icount.growth import Series
 from tools import environment, progress, results
 
 CALLS = 4  # as in step.c
+LACKING = 2  # what step.c exits with if this CPU lacks a variant
 TOLERANCE = 0.05
 AGREEMENT = 0.005
 """How far the two ways to count may differ: a few instructions of start-up, none of the kernels' loops."""
@@ -94,8 +96,12 @@ class Counter:
         return int(collected[1])
 
     def supported(self, variant: str, shape: str) -> bool:
-        """Whether this CPU can run the variant (step refuses otherwise, before it counts)."""
-        return subprocess.run([self.step, variant, *shape.split(), "--plain"], capture_output=True).returncode == 0
+        """Whether this CPU can run the variant. ClickException: it can, and a call failed."""
+        command = [self.step, variant, *shape.split(), "--plain"]
+        code = subprocess.run(command, capture_output=True).returncode
+        if code not in (0, LACKING):
+            raise click.ClickException(f"{' '.join(command)} ended with {code}")
+        return code == 0
 
     def disagreement(self, variants: list[str]) -> str:
         """Why counts by single-stepping cannot be compared with those by callgrind; "" if they can."""
@@ -225,9 +231,9 @@ def grown(stem: str, counter: Counter, accepting: bool) -> list[str]:
         else:
             reason = f"this CPU cannot run {one.variant}"
             items.append({"name": one.what, "status": "skipped", "reason": reason})
-    failed = [f"{item['name']}: {item['reason']}" for item in items if item["status"] == "failed"]
+    failed = [f"{stem}: {item['name']}: {item['reason']}" for item in items if item["status"] == "failed"]
     above = sum(bool(item.get("above")) for item in items)
-    says = f"{len(items)} costs, {len(failed)} grow faster than they may" + f", {above} than is wanted" * bool(above)
+    says = f"{len(items)} series, {len(failed)} grow faster than they may" + f", {above} than is wanted" * bool(above)
     write("growth", stem, items, says, start)
     show_growth(stem, items)
     return failed
@@ -253,14 +259,16 @@ def write(layer: str, stem: str, items: list[dict[str, Any]], says: str, start: 
 
 
 @click.command()
-@click.argument("stem")
+@click.argument("stems", nargs=-1)
 @click.option("--accept", "accepting", is_flag=True, help="Record the counts of this run as the expected ones.")
-def main(stem: str, accepting: bool) -> None:
-    """Count the instructions of STEM's kernels, compare them with the recorded ones, and judge how they grow (5 s)."""
-    subject = Subject.model_validate(tomllib.loads(Path(f"bench/{stem}/icount.toml").read_text()))
-    counter = Counter(Path(f"build/bench/{stem}/step"), subject)
-    failed = counted(stem, counter, accepting) if subject.shapes else []
-    failed += grown(stem, counter, accepting) if subject.growth else []
+def main(stems: Sequence[str], accepting: bool) -> None:
+    """Count the instructions of each stem's kernels: compare them with recorded ones, judge their growth (1 minute)."""
+    failed: list[str] = []
+    for stem in stems:
+        subject = Subject.model_validate(tomllib.loads(Path(f"bench/{stem}/icount.toml").read_text()))
+        counter = Counter(Path(f"build/bench/{stem}/step"), subject)
+        failed += counted(stem, counter, accepting) if subject.shapes else []
+        failed += grown(stem, counter, accepting) if subject.growth else []
     if failed:
         raise click.ClickException("\n".join(failed))
 

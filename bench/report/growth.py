@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: PostgreSQL
 """README's table of how costs grow, from the recorded counts in bench/STEM/growth.json.
 
-    python -m bench.report.growth            print it
-    python -m bench.report.growth --write    put it into README.md, between its markers
-    python -m bench.report.growth --check    fail when README.md disagrees, or a series has no recorded counts
+python -m bench.report.growth            print it
+python -m bench.report.growth --write    put it into README.md, between its markers
+python -m bench.report.growth --check    fail when README.md disagrees, or a series has no recorded counts
 """
 
 import tomllib
