@@ -6,10 +6,10 @@ bool pgq_tiercache_tier_make(tier *t, const policy_calls *calls, uint32_t n)
 {
     t->n = n;
     t->versions = calloc(n + 1, sizeof *t->versions);
-    t->dirty = calloc(n + 1, sizeof *t->dirty);
     t->free = calloc(n + 1, sizeof *t->free);
     bool made = pgq_tiercache_policy_make(&t->policy, calls, n);
-    if (!table_make(&t->where, n) || !made || t->versions == NULL || t->dirty == NULL || t->free == NULL)
+    made &= entries_make(&t->dirty, n);
+    if (!table_make(&t->where, n) || !made || t->versions == NULL || t->free == NULL)
         return false;
     for (uint32_t entry = 0; entry < n; entry++)
         t->free[t->free_count++] = entry;
@@ -21,7 +21,7 @@ void pgq_tiercache_tier_free(tier *t)
     pgq_tiercache_policy_free(&t->policy);
     free(t->where.entries);
     free(t->versions);
-    free(t->dirty);
+    entries_free(&t->dirty);
     free(t->free);
 }
 
@@ -37,18 +37,17 @@ static bool allocate(pgq_tiercache *c, const policy_calls *calls)
     const pgq_tiercache_options *o = &c->options;
 
     if (!pgq_tiercache_tier_make(&c->memory, calls, o->frames) ||
-        !pgq_tiercache_tier_make(&c->ssd, calls, o->slots))
+        !pgq_tiercache_tier_make(&c->ssd, calls, o->slots) || !entries_make(&c->stale, o->slots))
         return false;
     c->frames = aligned_alloc(4096, PAGE * o->frames);
     c->read_buffer = aligned_alloc(4096, PAGE * BLOCK_PAGES);
     c->gap_buffer = aligned_alloc(4096, PAGE * BLOCK_PAGES);
     c->trailer = aligned_alloc(4096, sizeof *c->trailer);
     c->slot_buffer = malloc(SLOT);
-    c->stale = calloc(o->slots + 1, sizeof *c->stale);
     c->batch = calloc(o->batch, sizeof *c->batch);
     c->blocks = calloc((size_t)o->frames + o->slots, sizeof *c->blocks);
     if (c->frames == NULL || c->read_buffer == NULL || c->gap_buffer == NULL || c->slot_buffer == NULL ||
-        c->trailer == NULL || c->stale == NULL || c->batch == NULL || c->blocks == NULL)
+        c->trailer == NULL || c->batch == NULL || c->blocks == NULL)
         return false;
     for (uint32_t i = 0; i < o->batch; i++)
         if ((c->batch[i].bytes = aligned_alloc(4096, PAGE * BLOCK_PAGES)) == NULL)
@@ -105,7 +104,7 @@ void pgq_tiercache_close(pgq_tiercache *c)
     free(c->gap_buffer);
     free(c->trailer);
     free(c->slot_buffer);
-    free(c->stale);
+    entries_free(&c->stale);
     for (uint32_t i = 0; c->batch != NULL && i < c->options.batch; i++)
         free(c->batch[i].bytes);
     free(c->batch);
@@ -149,17 +148,17 @@ static pgq_code make_room(pgq_tiercache *c, uint32_t wanted, bool insists)
                 may_use_ssd = slot != TABLE_NONE;
                 if (!may_use_ssd)
                     continue;
-                if (c->ssd.dirty[slot]) {
+                if (entries_has(&c->ssd.dirty, slot)) {
                     pgq_tiercache_write_back_for_room(c, c->ssd.policy.pages[slot] / BLOCK_PAGES);
                     continue;
                 }
                 tier_drop(&c->ssd, slot, true);
             }
-            may_use_ssd = pgq_tiercache_ssd_put(c, page, c->memory.versions[frame], c->memory.dirty[frame],
-                                                frame_of(c, frame));
+            may_use_ssd = pgq_tiercache_ssd_put(c, page, c->memory.versions[frame],
+                                                entries_has(&c->memory.dirty, frame), frame_of(c, frame));
             if (!may_use_ssd)
                 continue;
-        } else if (c->memory.dirty[frame]) {
+        } else if (entries_has(&c->memory.dirty, frame)) {
             pgq_tiercache_write_back_for_room(c, page / BLOCK_PAGES);
             continue;
         }
@@ -259,7 +258,7 @@ static pgq_code load(pgq_tiercache *c, uint64_t page, void *contents, bool *agai
         keep(c, page, c->ssd.versions[slot], contents);
         return PGQ_OK;
     }
-    if (c->ssd.dirty[slot])
+    if (entries_has(&c->ssd.dirty, slot))
         return PGQ_TIERCACHE_LOST;
     pgq_tiercache_ssd_forget(c, slot);
     return read_store(c, page, contents, again);
@@ -320,7 +319,7 @@ pgq_status pgq_tiercache_write(pgq_tiercache *c, uint64_t page, const void *cont
         code = PGQ_OK;
         memcpy(frame_of(c, frame), contents, PAGE);
         c->memory.versions[frame] = ++c->version;
-        c->memory.dirty[frame] = true;
+        entries_add(&c->memory.dirty, frame);
         c->writes[page % WRITES]++;
         uint32_t slot = tier_find(&c->ssd, page);
         if (slot != TABLE_NONE)
@@ -339,9 +338,10 @@ uint32_t pgq_tiercache_where(pgq_tiercache *c, uint64_t page)
     pthread_mutex_lock(&c->map);
     uint32_t frame = tier_find(&c->memory, page), slot = tier_find(&c->ssd, page);
     if (frame != TABLE_NONE)
-        found |= PGQ_TIERCACHE_IN_MEMORY | (c->memory.dirty[frame] ? PGQ_TIERCACHE_MEMORY_DIRTY : 0);
+        found |=
+            PGQ_TIERCACHE_IN_MEMORY | (entries_has(&c->memory.dirty, frame) ? PGQ_TIERCACHE_MEMORY_DIRTY : 0);
     if (slot != TABLE_NONE)
-        found |= PGQ_TIERCACHE_ON_SSD | (c->ssd.dirty[slot] ? PGQ_TIERCACHE_SSD_DIRTY : 0);
+        found |= PGQ_TIERCACHE_ON_SSD | (entries_has(&c->ssd.dirty, slot) ? PGQ_TIERCACHE_SSD_DIRTY : 0);
     pthread_mutex_unlock(&c->map);
     return found;
 }

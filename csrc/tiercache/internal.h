@@ -11,6 +11,7 @@
 
 #include "common/outcome.h"
 #include "tiercache/crc32c.h"
+#include "tiercache/entries.h"
 #include "tiercache/policy.h"
 
 #include <pthread.h>
@@ -30,7 +31,7 @@ typedef struct tier {
     table where; /* page -> entry */
     policy policy;
     uint64_t *versions; /* of the contents: each write has a larger one */
-    bool *dirty;        /* the store may have older contents */
+    entries dirty;      /* the store may have older contents */
     uint32_t *free;     /* a stack */
     uint32_t free_count;
 } tier;
@@ -82,7 +83,7 @@ struct pgq_tiercache {
     bool ssd_unsynced; /* written since its last sync */
     bool ssd_owes;     /* old contents may be valid on it, after a crash at the latest */
     bool retiring;     /* it is not in use any more, and the control file does not say so yet */
-    bool *stale;       /* a free slot that may still be valid on the SSD */
+    entries stale;     /* free slots that may still be valid on the SSD */
     store_id id;
     uint64_t mount;         /* as in the control file, unless retiring */
     uint64_t spare_mount;   /* was never written to an SSD */
@@ -114,7 +115,8 @@ static inline uint32_t tier_find(const tier *t, uint64_t page)
 static inline void tier_put(tier *t, uint32_t entry, uint64_t page, uint64_t version, bool dirty)
 {
     t->versions[entry] = version;
-    t->dirty[entry] = dirty;
+    if (dirty)
+        entries_add(&t->dirty, entry);
     table_put(&t->where, page, entry);
     t->policy.calls->insert(&t->policy, entry, page);
 }
@@ -129,7 +131,7 @@ static inline void tier_drop(tier *t, uint32_t entry, bool evicted)
 {
     table_remove(&t->where, t->policy.pages[entry]);
     t->policy.calls->remove(&t->policy, entry, evicted);
-    t->dirty[entry] = false;
+    entries_remove(&t->dirty, entry);
     t->free[t->free_count++] = entry;
 }
 
@@ -177,7 +179,8 @@ bool pgq_tiercache_ssd_scan(pgq_tiercache *c, bool in_doubt);
 /* A slot may have old contents. */
 static inline void slot_is_stale(pgq_tiercache *c, uint32_t slot)
 {
-    c->stale[slot] = c->ssd_owes = true;
+    entries_add(&c->stale, slot);
+    c->ssd_owes = true;
 }
 
 /* ---- the store's trailer ---- */

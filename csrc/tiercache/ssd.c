@@ -68,7 +68,7 @@ bool pgq_tiercache_ssd_put(pgq_tiercache *c, uint64_t page, uint64_t version, bo
     header.crc = pgq_tiercache_crc32c_of(&c->crc, c->slot_buffer, SLOT);
     memcpy(c->slot_buffer, &header, sizeof header);
     c->ssd_unsynced = true;
-    c->stale[slot] = false;
+    entries_remove(&c->stale, slot);
     tier_put(&c->ssd, slot, page, version, dirty);
     if (pgq_tiercache_write_all(c, PGQ_TIERCACHE_FILE_SSD, c->slot_buffer, SLOT, slot_offset(slot)))
         return true;
@@ -87,13 +87,14 @@ bool pgq_tiercache_ssd_scrub(pgq_tiercache *c)
     if (!c->ssd_owes)
         return true;
     memset(c->sector, 0, SECTOR);
-    for (uint32_t slot = 0; slot < c->ssd.n; slot++) {
-        if (!c->stale[slot])
-            continue;
+    entries_sort(&c->stale);
+    while (c->stale.count > 0) {
+        uint32_t slot = c->stale.members[c->stale.count - 1];
+
         c->ssd_unsynced = true;
         if (!pgq_tiercache_write_all(c, PGQ_TIERCACHE_FILE_SSD, c->sector, SECTOR, slot_offset(slot)))
             return false;
-        c->stale[slot] = false;
+        entries_remove(&c->stale, slot);
     }
     return true;
 }
@@ -102,7 +103,8 @@ void pgq_tiercache_ssd_abandon(pgq_tiercache *c, bool with_dirty)
 {
     c->ssd_in_use = false;
     for (uint32_t slot = 0; slot < c->ssd.n; slot++)
-        if (tier_find(&c->ssd, c->ssd.policy.pages[slot]) == slot && (with_dirty || !c->ssd.dirty[slot]))
+        if (tier_find(&c->ssd, c->ssd.policy.pages[slot]) == slot &&
+            (with_dirty || !entries_has(&c->ssd.dirty, slot)))
             pgq_tiercache_ssd_forget(c, slot);
 }
 

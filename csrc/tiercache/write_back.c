@@ -20,9 +20,8 @@ static size_t dirty_blocks(pgq_tiercache *c)
     size_t n = 0, kept = 0;
 
     for (int i = 0; i < 2; i++)
-        for (uint32_t entry = 0; entry < tiers[i]->n; entry++)
-            if (tiers[i]->dirty[entry])
-                c->blocks[n++] = tiers[i]->policy.pages[entry] / BLOCK_PAGES;
+        for (uint32_t k = 0; k < tiers[i]->dirty.count; k++)
+            c->blocks[n++] = tiers[i]->policy.pages[tiers[i]->dirty.members[k]] / BLOCK_PAGES;
     qsort(c->blocks, n, sizeof *c->blocks, by_number);
     for (size_t i = 0; i < n; i++)
         if (kept == 0 || c->blocks[kept - 1] != c->blocks[i])
@@ -36,7 +35,7 @@ static bool is_dirty(const tier *t, uint64_t page)
 {
     uint32_t entry = tier_find(t, page);
 
-    return entry != TABLE_NONE && t->dirty[entry];
+    return entry != TABLE_NONE && entries_has(&t->dirty, entry);
 }
 
 /* A page's contents and version from memory or from the SSD. false: neither has it, or the SSD cannot be read. */
@@ -169,7 +168,7 @@ static void call_clean(tier *t, uint64_t page, uint64_t version)
     if (entry == TABLE_NONE)
         return;
     if (t->versions[entry] == version)
-        t->dirty[entry] = false;
+        entries_remove(&t->dirty, entry);
     policy_bring_back(&t->policy, entry);
 }
 
@@ -178,7 +177,7 @@ static void set_aside(tier *t, uint64_t page)
 {
     uint32_t entry = tier_find(t, page);
 
-    if (entry != TABLE_NONE && t->dirty[entry])
+    if (entry != TABLE_NONE && entries_has(&t->dirty, entry))
         policy_set_aside(&t->policy, entry);
 }
 

@@ -18,7 +18,7 @@ from pgquern.tiercache import File, TierCache, Where, hits, variants
 from ref import tiercache as ref
 from tests.every_variant import every_variant
 from tests.tiercache.crashing import crash_everywhere
-from tests.tiercache.devices import SLOT, Disk, Fault, Records, everything, nothing, whole_writes
+from tests.tiercache.devices import FIRST_SLOT, SLOT, Disk, Fault, Records, everything, nothing, whole_writes
 
 every = pytest.mark.parametrize("policy", every_variant(variants()))
 CODES = {
@@ -371,6 +371,44 @@ def test_a_page_that_is_written_while_it_is_written_back_stays_dirty(meddling: t
     assert cache.where(0) == Where.IN_MEMORY | Where.MEMORY_DIRTY
     cache.fsync()
     assert disk.volumes[File.STORE].durable[: ref.PAGE_SIZE] == page_contents(1001)
+
+
+def test_an_fsync_finds_what_is_dirty_whatever_became_clean_before(meddling: tuple[Meddling, TierCache]) -> None:
+    """A page in each of the five blocks, written many times. Two blocks become clean; the fsync writes the others."""
+    disk, cache = meddling
+    pages = range(0, PAGES, ref.BLOCK_PAGES)
+    for page in [*pages] * 40:
+        cache.write(page, page_contents(1000 + page))
+    cache.write_back(1)
+    cache.write_back(4)
+    before = len(disk.log)
+    cache.fsync()
+    done = [operation for operation in disk.log[before:] if operation.file is File.STORE]
+    written = [operation.offset // ref.PAGE_SIZE for operation in done if operation.what == "write"]
+    assert [page for page in written if page < PAGES] == [0, 32, 48]
+    assert sum(operation.what == "sync" for operation in done) == 3
+    assert {cache.where(page) for page in pages} == {Where.IN_MEMORY}
+    durable = disk.volumes[File.STORE].durable
+    assert all(durable[page * ref.PAGE_SIZE :].startswith(page_contents(1000 + page)) for page in pages)
+
+
+def test_old_contents_leave_the_ssd_slot_by_slot_as_they_lie_there() -> None:
+    """Pages 0 to 2 are in memory and in the highest slots. They are written in another order than their slots have."""
+    disk = Disk(PAGES, SLOTS)
+    cache = TierCache(disk, pages=PAGES, frames=16, slots=SLOTS, batch=1, policy="lru")
+    for page in range(20):
+        cache.write(page, page_contents(page))
+    cache.fsync()
+    for page in range(3):
+        cache.read(page)
+    for page in (1, 2, 0):
+        cache.write(page, page_contents(1000 + page))
+    before = len(disk.log)
+    cache.fsync()
+    done = [operation for operation in disk.log[before:] if (operation.what, operation.file) == ("write", File.SSD)]
+    slots = [(operation.offset - FIRST_SLOT) // SLOT for operation in done if operation.offset]
+    assert slots == [SLOTS - 3, SLOTS - 2, SLOTS - 1]
+    cache.close()
 
 
 def test_a_page_that_two_read_is_kept_once(meddling: tuple[Meddling, TierCache]) -> None:
