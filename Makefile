@@ -67,6 +67,10 @@ $(SETUP)/python.stamp: requirements.lock requirements-alone.lock .ci/apt-need
 
 include spec/rules.mk proofs/rules.mk csrc/rules.mk tests/rules.mk bench/rules.mk
 
+# The command for people. It runs the clone that it was made in.
+$(VENV)/bin/pgquern: tools/pgquern/install $(SETUP)/python.stamp
+	@$< $@
+
 # ---- the jobs: every step runs, whatever fails; tools/jobs.toml lists the steps ------------------
 .PHONY: main test full ci setup claims lint drift drift-accept help clean
 JOB = $(PY) -m tools.job $@ $(if $(STEM),--stem $(STEM))
@@ -88,7 +92,7 @@ HERE_IS_DEBIAN := $(if $(PGQUERN_NO_APT),,$(shell command -v dpkg-query))
 NEEDS := python c coq cbmc java maven postgres tlc servers $(if $(HERE_IS_DEBIAN),$(filter cross,$(THIS_MACHINE:x86_64=cross)))
 setup: ##day install everything, once (about 3 minutes; again: 1 s)
 	@[ -z "$(foreach need,$(NEEDS),$(if $(wildcard $(SETUP)/$(need).stamp),,x))" ] || .ci/apt-need $(sort $(foreach need,$(NEEDS),$(APT_$(need)))) --tools $(foreach need,$(NEEDS),$(TOOLS_$(need)))
-	@$(MAKE) -s $(NEEDS:%=$(SETUP)/%.stamp)
+	@$(MAKE) -s $(NEEDS:%=$(SETUP)/%.stamp) $(VENV)/bin/pgquern
 	@echo "set-up: complete"
 
 drift: $(SETUP)/python.stamp ##people which functions of upstream have changed since we followed them: PG=/path/to/postgres (13 to master), STEM=, JSON=1 (2 s)

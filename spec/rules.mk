@@ -25,7 +25,7 @@ $(BUILD)/model/java/tlc.jsa: $(BATCH) spec/tools/Warmup.tla
 MODEL_NEEDS := $(SETUP)/python.stamp $(BATCH) $(BUILD)/model/java/tlc.jsa
 MODEL_RUN   := $(PY) spec/run.py $(if $(STEM),--stem $(STEM)) $(if $(RUN),--run '$(RUN)')
 
-.PHONY: model model-large model-mutants model-mutants-sample model-show model-accept
+.PHONY: model model-large model-mutants model-mutants-sample model-show model-ready model-accept
 model: $(MODEL_NEEDS) ##layer check the small models, and that every broken one fails as it should (4 minutes)
 	@$(MODEL_RUN) --only small
 
@@ -40,6 +40,9 @@ model-mutants-sample: $(MODEL_NEEDS) ##keep of `make model-mutants` two changes 
 
 model-show: $(MODEL_NEEDS) ##layer draw the counterexample of a run, as a page and as SVG: make model-show STEM=S RUN=NAME (10 s)
 	@$(PY) spec/show.py $(if $(STEM),--stem $(STEM)) $(if $(RUN),--run '$(RUN)') $(if $(INTO),--into $(INTO))
+
+# For `pgquern show`: without a run it only lists.
+model-ready: $(if $(RUN),$(MODEL_NEEDS))
 
 model-accept: $(MODEL_NEEDS) ##keep run all models and write what they show to spec/*/models.toml, for review (8 minutes)
 	@$(MODEL_RUN) --accept

@@ -21,6 +21,7 @@ from spec.tools import apalache, cfg, counterexample, draw, models, tlc, traces
 from spec.tools.counterexample import NoCounterexample, Picture
 from spec.tools.models import ModelError, Run
 from spec.tools.outcome import ToolMissing
+from tools.asked import by_command, option, program
 
 SPEC = Path("spec")
 
@@ -40,11 +41,11 @@ def main(stem: str | None, pattern: str, build: Path, into: Path | None) -> None
         found = models.find(SPEC, stem)
         if not (stem or pattern):
             stems = ", ".join(sorted({run.stem for run in found}))
-            raise ModelError(f"say STEM=, one of {stems}; then the runs are listed, of which RUN= takes one")
+            raise ModelError(f"say {option('STEM')}, one of {stems}; then the runs are listed, of which {option('RUN')} takes one")
         if not pattern:
             for run in found:
                 click.echo(f"{run.name}: {run.says}")
-            click.echo("RUN=NAME, with the name of one run that must fail, draws its counterexample")
+            click.echo(f"{option('RUN', 'NAME')}, with the name of one run that must fail, draws its counterexample")
             return
         traces.generate(SPEC, build)
         wanted = choose(found, pattern)
@@ -74,7 +75,7 @@ def choose(found: Sequence[Run], pattern: str) -> list[Run]:
         return wanted
     names = [run.name for run in found]
     near = difflib.get_close_matches(pattern, names, 3, 0.5)
-    more = f"did you mean {' or '.join(near)}?" if near else "make model-show STEM=S lists those of a subject"
+    more = f"did you mean {' or '.join(near)}?" if near else f"{program('show' if by_command() else 'model-show', 'STEM=')} lists those of a subject"
     raise ModelError(f"there is no run '{pattern}'; {more}")
 
 

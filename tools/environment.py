@@ -72,14 +72,14 @@ def cpu_level() -> str:
     return os.environ.get("PGQUERN_CPU") or "all"
 
 
-def dirty() -> bool:
+def dirty(folder: Path = Path()) -> bool:
     """Whether a tracked file differs from the commit."""
-    return bool(first_line("git", "status", "--porcelain", "--untracked-files=no"))
+    return bool(first_line("git", "-C", str(folder), "status", "--porcelain", "--untracked-files=no"))
 
 
-def commit() -> str:
+def commit(folder: Path = Path()) -> str:
     """The abbreviated commit of the tree, with "+" if the tree is dirty; "" outside a checkout."""
-    return first_line("git", "rev-parse", "--short=10", "HEAD") + ("+" if dirty() else "")
+    return first_line("git", "-C", str(folder), "rev-parse", "--short=10", "HEAD") + ("+" if dirty(folder) else "")
 
 
 def steal_ticks() -> tuple[int, int]:

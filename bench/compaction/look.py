@@ -4,7 +4,7 @@
     python -m bench.compaction.look [--page N] [--major 13..18] [--json] FILE
 
 The file is only read. The exit status is 0 if the kernel accepts every page, 1 if it refuses one, 2 if the file is no
-heap or cannot be read. The picture goes to build/look/FILE.html. A running server may be writing a page while it is
+heap or cannot be read. The picture goes to build/look/FILE.html, or to ~/.cache/pgquern if `pgquern look` runs this. A running server may be writing a page while it is
 read: a page that is refused is read again before it counts.
 """
 
@@ -37,6 +37,7 @@ from bench.tornpage.what_file import (
 )
 from ref import page as heap
 from ref.compaction import VERSIONS, Version
+from tools.asked import option, pictures, program
 
 SIZE = heap.BLCKSZ
 CHUNK = 512
@@ -158,7 +159,8 @@ def read(path: Path, asked: int | None) -> Looked:
     major = asked or found or NEWEST
     if major not in VERSIONS:
         raise CannotLook(
-            f"{path}: its cluster is of PostgreSQL {major}: choose the nearest, MAJOR=13 to MAJOR={NEWEST}"
+            f"{path}: its cluster is of PostgreSQL {major}: choose the nearest, {option('MAJOR', 13)} to"
+            f" {option('MAJOR', NEWEST)}"
         )
     source = "as asked" if asked else "as PG_VERSION says" if found else "no PG_VERSION was found in the folders above"
     rows, refused, new = list[NDArray[np.int64]](), dict[int, str](), 0
@@ -257,7 +259,8 @@ def choose(looked: Looked, asked: int | None) -> int | None:
         index, last = asked - looked.first_block, looked.first_block + len(looked.rows) - 1
         if not 0 <= index < len(looked.rows):
             raise CannotLook(
-                f"{looked.path} has the blocks {looked.first_block} to {last}: PAGE={asked} is none of them"
+                f"{looked.path} has the blocks {looked.first_block} to {last}: {option('PAGE', asked)} is"
+                " none of them"
             )
         if index in looked.refused:
             raise CannotLook(f"block {asked} cannot be drawn: {looked.refused[index]}")
@@ -314,13 +317,15 @@ def lines(looked: Looked) -> Iterator[str]:
     )
     yield f"dead by hint bits: {sums['hinted']:,} tuples of {sums['hinted_bytes']:,} bytes"
     if sums["rest_bytes"]:
-        yield f"{sums['rest_bytes']} bytes after the last page are no page: make check-pages says more"
+        yield f"{sums['rest_bytes']} bytes after the last page are no page: {program('check-pages')} says more"
     for i, words in list(refused.items())[:LISTED]:
         yield f"  block {looked.first_block + i} is refused: {words}"
     if len(refused) > LISTED:
         yield f"  and {len(refused) - LISTED:,} more"
     if refused:
-        yield "What to do: make check-pages FILE= says what is wrong with the pages, and what can be done about it."
+        yield (
+            f"What to do: {program('check-pages', 'FILE=')} says what is wrong with the pages, and what can be done about it."
+        )
 
 
 def worst_lines(looked: Looked) -> Iterator[str]:
@@ -361,7 +366,7 @@ def main(page: int | None, major: int | None, as_json: bool, file: str) -> None:
     looked = read(Path(file), major)
     drawn, timed = choose(looked, page), speeds(looked)
     said = [says_speed(name, speed) for name, speed in timed.items()]
-    target = Path("build/look") / f"{looked.path.name}.html"
+    target = pictures("look") / f"{looked.path.name}.html"
     if drawn is not None:
         contents = looked.page(drawn)
         if not accepted(contents, looked.version):

@@ -26,8 +26,10 @@ from rich.console import Console
 from bench.datfrozenxid.listing import HELP, SIZE, Listing, ListingError, Relation, from_connection, from_files
 from ref.datfrozenxid import RELKINDS, Pair
 from ref.xid import XID
+from tools.asked import option
 
 TOP = 10
+QUOTED = "'host=... dbname=...'"
 FUTURE = {lib.PGQ_DATFROZENXID_FUTURE_XID: "relfrozenxid", lib.PGQ_DATFROZENXID_FUTURE_MULTI: "relminmxid"}
 MEND = (
     "What to do: the value is corrupt, or the listings are of different times. While it stands, no VACUUM moves this"
@@ -91,7 +93,7 @@ def newest(values: list[int], multixact: bool) -> int:
         if (x - best) % SIZE < SIZE // 2:
             best = x
     if any((best - x) % SIZE >= SIZE // 2 for x in normal):
-        raise CannotAnswer("the values span more than half of the ring: give DATABASES= too, which has the next ids")
+        raise CannotAnswer(f"the values span more than half of the ring: give {option('DATABASES')} too, which has the next ids")
     return best
 
 
@@ -163,7 +165,7 @@ def lines(answer: Answer) -> Iterator[str]:
             f" snapshot is at XID {answer.start.xid}"
         )
     else:
-        yield "no DATABASES= was given: ages count from the newest value of pg_class, and the future is not known"
+        yield f"no {option('DATABASES')} was given: ages count from the newest value of pg_class, and the future is not known"
     if answer.future:
         relation, column = answer.future
         yield (
@@ -208,7 +210,8 @@ def main(classes: str | None, databases: str | None, connect: str | None, json_:
     """What vac_update_datfrozenxid would do, and who holds it back."""
     if bool(classes) == bool(connect) or (databases and not classes):
         raise CannotAnswer(
-            "give CLASSES=classes.csv and DATABASES=databases.csv, or CONNECT='host=... dbname=...' alone.\n" + HELP
+            f"give {option('CLASSES', 'classes.csv')} and {option('DATABASES', 'databases.csv')}, or"
+            f" {option('CONNECT', QUOTED)} alone.\n" + HELP
         )
     try:
         if connect:

@@ -6,7 +6,7 @@
 The file is read only. The exit status is 0 if every page is sound or new, 1 if one is wrong or lacks its end, 2 if the
 file cannot be checked. The size of a page, and whether pages have checksums, is as pg_control of the file's cluster
 says, which is looked for in the folders above; without it the pages themselves say it. A picture goes to
-build/check-pages/FILE.png. A running server may be writing a page while it is read: a wrong page is read again before
+build/check-pages/FILE.png, or to ~/.cache/pgquern if `pgquern check-pages` runs this. A running server may be writing a page while it is read: a wrong page is read again before
 it counts.
 """
 
@@ -32,6 +32,7 @@ from bench.tornpage.what_file import (
     header_faults,
     segment,
 )
+from tools.asked import option, pictures
 
 CHUNK = 64 * 1024 * 1024
 SEGMENT_BYTES = 1 << 30
@@ -110,9 +111,9 @@ def choose_block_size(path: Path, head: bytes, cluster: Cluster | None, asked: i
     says = block_size_of(head)
     size = asked or (cluster.block_size if cluster else says or 8192)
     if cluster and asked not in (None, cluster.block_size):
-        raise CannotCheck(f"{path}: pg_control of {cluster.path} says {cluster.block_size}: leave BLOCK_SIZE= out")
+        raise CannotCheck(f"{path}: pg_control of {cluster.path} says {cluster.block_size}: leave {option('BLOCK_SIZE')} out")
     if says not in (None, size) and not cluster:
-        raise CannotCheck(f"{path}: the pages say that they have {says} bytes, not {size}: give BLOCK_SIZE={says}")
+        raise CannotCheck(f"{path}: the pages say that they have {says} bytes, not {size}: give {option('BLOCK_SIZE', says)}")
     return size
 
 
@@ -292,7 +293,7 @@ def main(block_size: int | None, file: str) -> None:
     if block_size not in (None, *BLOCK_SIZES):
         raise CannotCheck(f"{block_size} is no size of a block: 1024, 2048, 4096, 8192, 16384 or 32768")
     relation = read(Path(file), block_size)
-    console, target = Console(soft_wrap=True), Path("build/check-pages") / f"{Path(file).name}.png"
+    console, target = Console(soft_wrap=True), pictures("check-pages") / f"{Path(file).name}.png"
     show(relation, console)
     draw(relation, target)
     console.print(f"picture: {target}", highlight=False)

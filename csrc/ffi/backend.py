@@ -7,12 +7,16 @@ of the CPU are read from csrc/rules.mk, so that they are written down once.
 
 import platform
 import re
+import shutil
+import subprocess
 from pathlib import Path
 
 import generate
+import house
 from setuptools import Extension
 from setuptools.build_meta import *  # noqa: F403  (the hooks that pip calls)
 from setuptools.command.build_ext import build_ext
+from setuptools.command.build_py import build_py
 from setuptools.command.egg_info import egg_info
 
 CSRC = Path("csrc")
@@ -53,6 +57,25 @@ class BuildBinding(build_ext):
         ext.include_dirs = [str(CSRC)]
         ext.extra_compile_args = ["-fvisibility=hidden"]
         super().build_extension(ext)
+
+
+class BuildCommand(build_py):
+    """Puts what the command `pgquern` runs into pgquern/_house/. An editable install runs the clone instead."""
+
+    def run(self) -> None:
+        super().run()
+        if self.editable_mode:
+            return
+        target = Path(self.build_lib, "pgquern", "_house")
+        shutil.rmtree(target, ignore_errors=True)
+        for path in house.files():
+            (target / path).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(path, target / path)
+        for folder in house.FOLDERS:
+            # Or else a package of that name, anywhere on the path, would come before ours.
+            (target / folder / "__init__.py").touch()
+        commit = subprocess.run(DESCRIBE, capture_output=True, text=True)
+        (target / "COMMIT").write_text(commit.stdout if Path(".git").exists() else "")
 
 
 class KeepMetadataInBuild(egg_info):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: PostgreSQL
-"""Puts a candidate kernel on trial: make judge KIND=kind SRC=their.c [FLAGS=] [CC=] [LIKE=] [SEED=] [SPEED=] [FULL=1]
+"""Puts a candidate kernel on trial: make judge KIND=kind SRC=their.c, or pgquern judge KIND their.c
 
 The file, or a folder of several, defines one function named `candidate`, of the kind's signature; of a component (a
 lock, a policy) those that tests/<stem>/candidate.h declares. It is compiled, and linked with the kernels into a
@@ -8,11 +8,11 @@ their own with limits: as they are, under ASan and UBSan, and with other inputs 
 watched (tests/judge/): sleep, threads, descriptors, children, static memory that changes, blocks of the heap that
 outlive it. A component first runs in its row's world of threads and faults.
 
-PATCH=file in the place of SRC= judges one of our variants as a unified diff of csrc/ has changed it. FULL=1 adds more
+A patch in the place of a source judges one of our variants as a unified diff of csrc/ has changed it. In full, there are more
 examples, a minute of fuzzing, instruction counts, and real servers. build/judge/NAME.html is the verdict as a page.
 
-Last comes its speed beside upstream and ours. SPEED=counted counts instructions instead, where no clock can be trusted;
-SPEED=no leaves it out.
+Last comes its speed beside upstream and ours. The speed `counted` counts instructions instead, where no clock can be
+trusted; `no` leaves it out.
 
 Exit code: 0 PASS; 1 FAIL; 2 nothing was judged, and a sentence says what to do; 3 UNDECIDED; 4 SLOWER than upstream.
 Of `make judge` the exit code is 2 whenever it is not 0: that is make's own.
@@ -40,6 +40,7 @@ from tests.runners.judge_last import Told
 from tests.runners.judge_trial import Step, Trial, judge
 from tests.runners.judge_verdict import Verdict
 from tools import environment
+from tools.asked import by_command, option, program
 from tools.progress import console
 
 ROOT = Path("build/judge")
@@ -122,10 +123,11 @@ def tell(verdict: Verdict, told: Told | None, path: Path) -> None:
 
 
 def list_kinds() -> None:
-    print("make judge KIND=kind SRC=their.c [FLAGS=] [CC=] puts a kernel on trial. The kinds, and what to define:\n")
+    words = "KIND SOURCE [--flags] [--compiler]" if by_command() else "KIND=kind SRC=their.c [FLAGS=] [CC=]"
+    print(f"{program('judge', words)} puts a kernel on trial. The kinds, and what to define:\n")
     for name, kind in sorted(kinds().items()):
         print(f"  {name}\n    {kind.signature}")
-    print("\nmake judge-template KIND=kind prints a file to start from, which passes.")
+    print(f"\n{program('judge-template', 'KIND=')} prints a file to start from, which passes.")
 
 
 @click.command(help=__doc__)
@@ -153,17 +155,17 @@ def main(
         return
     try:
         if not (kind or patch):
-            raise JudgeError(f"Say which kind it is with KIND=, one of {', '.join(sorted(kinds()))}.")
+            raise JudgeError(f"Say which kind it is with {option('KIND')}, one of {', '.join(sorted(kinds()))}.")
         if template:
             print(kind_of(kind, like).template(), end="")
             return
         path = Path(patch or source)
         chosen = None if patch else kind_of(kind, like)
         if not (source or patch) or not path.exists():
-            missing = f"There is no file {str(path)!r}" if source or patch else "SRC= is missing"
+            missing = f"There is no file {str(path)!r}" if source or patch else f"{option('SRC')} is missing"
             raise JudgeError(
-                f"{missing}: name the candidate with SRC=, a C or C++ file, or a folder of them; "
-                "or a unified diff with PATCH=."
+                f"{missing}: name the candidate with {option('SRC')}, a C or C++ file, or a folder of them; "
+                f"or a unified diff with {option('PATCH')}."
             )
         folder = ROOT / path.stem
         shutil.rmtree(folder, ignore_errors=True)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.runners.judge_kinds import CALL, JudgeError, Kind
+from tools.asked import option
 from tools.kernels import kernel_sources
 
 FFI = "_pgquern.abi3.so"
@@ -125,10 +126,10 @@ def _compile(candidate: Candidate, cflags: Sequence[str], file: Path, target: Pa
     try:
         return _run(command)
     except FileNotFoundError as error:
-        raise JudgeError(f"There is no compiler {command[0]!r}: install it, or name another with CC=.") from error
+        raise JudgeError(f"There is no compiler {command[0]!r}: install it, or name another with {option('CC')}.") from error
     except subprocess.CalledProcessError as error:
         raise JudgeError(
-            f"{candidate.source} does not compile; correct what the compiler says, or add flags with FLAGS=:\n"
+            f"{candidate.source} does not compile; correct what the compiler says, or add flags with {option('FLAGS')}:\n"
             f"{(error.stdout + error.stderr).strip()}"
         ) from error
 

@@ -17,6 +17,7 @@ from tests.runners.judge_kinds import JudgeError
 from tests.runners.judge_last import Call
 from tests.runners.judge_run import Outcome, Run, Runs
 from tests.runners.judge_verdict import Verdict, of_process
+from tools.asked import option
 from tools.progress import console
 
 if TYPE_CHECKING:
@@ -79,7 +80,7 @@ def judge(trial: Trial, speed: str) -> Verdict:
     """The trial ends with the first step that fails. speed: clock, counted, or no. JudgeError: nothing was judged."""
     candidate = trial.candidate
     if speed == "counted" and not candidate.kind.icount:
-        raise JudgeError(f"No instructions are counted for the kind {candidate.kind.name}: leave out SPEED=counted.")
+        raise JudgeError(f"No instructions are counted for the kind {candidate.kind.name}: leave out {option('SPEED', 'counted')}.")
     plain = candidate.folder / "plain"
 
     def compiles() -> Outcome:
@@ -112,7 +113,7 @@ def judge(trial: Trial, speed: str) -> Verdict:
             trial.places = judge_speed.stand(candidate, binary, full=trial.full is not None)
         except click.ClickException as error:
             return Outcome(Verdict("FAIL", f"it does not get through the benchmark: {error.message}"))
-        rest = "; FULL=1 takes more of them" if candidate.kind.quick and not trial.full else ""
+        rest = f"; {option('FULL', 1)} takes more of them" if candidate.kind.quick and not trial.full else ""
         return Outcome(None, f"{len(trial.places)} configurations{rest}")
 
     checks = "the row's own benchmark, upstream's variants and ours in turn with it"

@@ -15,6 +15,7 @@ from tests.prefetch.trace.follow import DECODE_BUFFER, Followed, follow
 from tests.prefetch.trace.listing import ListingError, read_listing
 from tests.prefetch.trace.picture import depths, draw
 from tests.prefetch.trace.strace import StraceError, Trace, read_strace
+from tools.asked import option
 
 FIRST_MAJOR = 15
 
@@ -82,12 +83,12 @@ def check_bound(trace: Trace, limit: int) -> tuple[int | None, str]:
         return None, (
             f"bounds hold: at most {max(depth, default=0)} of {limit} advised blocks were unread at any time "
             f"({advises} advises, {len(trace.calls) - advises} reads). Whether each advise came when it had to, only "
-            "the WAL can tell: give WAL=listing."
+            f"the WAL can tell: give {option('WAL', 'listing')}."
         )
     return wrong, (
         f"bounds do not hold: after event {wrong}, line {trace.calls[wrong - 1].line} of the trace, {limit + 1} "
         f"advised blocks are unread; the concurrency is {limit}. Some records advise a block and never read it: give "
-        "WAL=listing to take them into account."
+        f"{option('WAL', 'listing')} to take them into account."
     )
 
 
@@ -97,7 +98,7 @@ def conforms(followed: Followed, trace: Trace, limit: int, decode: int) -> str:
         return (
             f"does not conform. {followed.mismatch} With a decode buffer of {decode} kB look-ahead "
             f"{'stopped at times' if followed.full else 'never stopped'} for want of room: if wal_decode_buffer_size "
-            "was another, give DECODE=."
+            f"was another, give {option('DECODE')}."
         )
     counters = ", ".join(f"{name} {count}" for name, count in followed.counters.items())
     told = f", {followed.told} of them known from the trace alone: shared_buffers is small" if followed.told else ""

@@ -25,6 +25,7 @@ from tests.prefetch.trace.listing import ListingError, lsn_text
 from tests.prefetch.trace.picture import draw
 from tests.prefetch.trace.record import Crashed, Recorded, record, why_no_strace
 from tests.prefetch.trace.strace import StraceError
+from tools.asked import option
 
 CONTROL = struct.Struct("<16xI12xQQ")
 """The first bytes of pg_control: state, checkPoint, checkPointCopy.redo (src/include/catalog/pg_control.h)."""
@@ -43,7 +44,7 @@ def build_of(programs: Path) -> Build:
     """The server whose programs lie in a folder. ClusterError: none do."""
     server = programs / "postgres"
     if not server.exists():
-        raise ClusterError(f"There is no program {server}: say with BIN= where the server's programs are.")
+        raise ClusterError(f"There is no program {server}: say with {option('BIN')} where the server's programs are.")
     said = subprocess.run([server, "--version"], capture_output=True, text=True).stdout
     major = re.search(r"\d+", said)
     if major is None:
@@ -58,7 +59,8 @@ def crashed(data: Path, build: Build) -> Crashed:
         raise ClusterError(f"{data} is no data directory: it lacks PG_VERSION or global/pg_control.")
     if version.read_text().strip() != str(build.major):
         raise ClusterError(
-            f"{data} is of PostgreSQL {version.read_text().strip()}, and {build.bin} has {build.major}: say BIN=."
+            f"{data} is of PostgreSQL {version.read_text().strip()}, and {build.bin} has {build.major}: say"
+            f" {option('BIN')}."
         )
     pidfile = data / "postmaster.pid"
     pid = pidfile.read_text().split()[:1] if pidfile.exists() else []

@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: PostgreSQL
+"""How the person who runs a program names its options: BLOCK_SIZE=8192 to make, --block-size 8192 to `pgquern`.
+
+The same programs stand behind both, and what they advise must be right where it is read.
+"""
+
+import os
+from pathlib import Path
+
+import click
+
+
+def by_command() -> bool:
+    """Whether `pgquern` runs the program: then there is a context above its own."""
+    context = click.get_current_context(silent=True)
+    return context is not None and context.parent is not None
+
+
+def option(word: str, value: object = "") -> str:
+    """How to give a value: to make by its variable `word`, to `pgquern` by the option of that name, or as an argument."""
+    if not by_command():
+        return f"{word}={value}"
+    long = "--" + word.lower().replace("_", "-")
+    for parameter in click.get_current_context().command.params:
+        if long in parameter.opts:
+            is_flag = isinstance(parameter, click.Option) and parameter.is_flag
+            return long if is_flag else f"{long} {value}".rstrip()
+    return word
+
+
+def program(name: str, words: str = "") -> str:
+    """How to start a program: `words` are make's variables, and for `pgquern` the arguments of the same names."""
+    return " ".join(["pgquern" if by_command() else "make", name, words.replace("=", "") if by_command() else words])
+
+
+def pictures(name: str) -> Path:
+    """The folder of a program's pictures. `pgquern` may run anywhere, in a data directory too: there it writes nothing."""
+    if not by_command():
+        return Path("build") / name
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "pgquern" / name

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: PostgreSQL
+"""pgquern: what people run on their own files and kernels, in one command. build/venv/bin/pgquern runs this."""
+
+from typing import Any
+
+import click
+from click.shell_completion import CompletionItem
+
+from tools.pgquern import house, program
+from tools.pgquern.registry import GROUPS, Entry, entries
+
+HELP = """Verified kernels for PostgreSQL: look into files of your own, put a kernel of your own on trial, simulate.
+
+Files are read only. Exit status: 0 all is well, 1 something is wrong, 2 nothing could be done; a sentence says what to
+do. `pgquern COMMAND --help` says more.
+"""
+EPILOG = (
+    "Completion: eval \"$(_PGQUERN_COMPLETE=bash_source pgquern)\" in ~/.bashrc; for other shells zsh_source, fish_source."
+)
+
+
+class Commands(click.Group):
+    """The commands of the registry. A program is loaded when it is asked for, so that --help is fast, and a library
+    that one of them lacks keeps no other from running."""
+
+    def __init__(self, found: dict[str, Entry], **settings: Any) -> None:
+        super().__init__(**settings)
+        self.found = found
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(self.found)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in self.found:
+            return None
+        try:
+            return program.command(self.found[cmd_name])
+        except house.Failed:
+            if ctx.resilient_parsing:  # a shell completes a line
+                return None
+            raise
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        width = max(map(len, self.found))
+        for group, heading in GROUPS.items():
+            with formatter.section(heading):
+                rows = [(name.ljust(width), entry.says) for name, entry in self.found.items() if entry.group == group]
+                formatter.write_dl(rows)
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        names = [name for name in self.found if name.startswith(incomplete)]
+        options = click.Command.shell_complete(self, ctx, incomplete)
+        return [*(CompletionItem(name, help=self.found[name].says) for name in names), *options]
+
+
+def say_version(context: click.Context, _: click.Parameter, wanted: bool) -> None:
+    if wanted:
+        click.echo(house.version())
+        context.exit()
+
+
+main = Commands(
+    entries(house.TOP),
+    name="pgquern",
+    help=HELP,
+    epilog=EPILOG,
+    params=[
+        click.Option(
+            ["--version"], is_flag=True, is_eager=True, expose_value=False, callback=say_version,
+            help="The version, and the commit if it is known.",
+        )
+    ],
+)  # fmt: skip
+
+if __name__ == "__main__":
+    main(prog_name="pgquern")
