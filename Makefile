@@ -122,4 +122,4 @@ help: ##day this list (1 s)
 	  awk -F':.*##$(group) ' '/^[a-z][a-z-]*:.*##$(group) / { t = $$1; sub(/^main$$/, "", t); printf "  make %-21s %s\n", t, $$2 }' $(MAKEFILE_LIST);)
 
 clean: ##day remove all that was generated, except the set-up (1 s)
-	@find $(BUILD) -mindepth 1 -maxdepth 1 ! -name venv ! -name setup ! -name tools ! -name postgres -exec rm -rf {} +
+	@find $(BUILD) -mindepth 1 -maxdepth 1 ! -name venv ! -name setup ! -name tools ! -name postgres ! -name '__editable__*' -exec rm -rf {} +

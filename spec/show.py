@@ -41,7 +41,9 @@ def main(stem: str | None, pattern: str, build: Path, into: Path | None) -> None
         found = models.find(SPEC, stem)
         if not (stem or pattern):
             stems = ", ".join(sorted({run.stem for run in found}))
-            raise ModelError(f"say {option('STEM')}, one of {stems}; then the runs are listed, of which {option('RUN')} takes one")
+            raise ModelError(
+                f"say {option('STEM')}, one of {stems}; then the runs are listed, of which {option('RUN')} takes one"
+            )
         if not pattern:
             for run in found:
                 click.echo(f"{run.name}: {run.says}")
@@ -75,7 +77,11 @@ def choose(found: Sequence[Run], pattern: str) -> list[Run]:
         return wanted
     names = [run.name for run in found]
     near = difflib.get_close_matches(pattern, names, 3, 0.5)
-    more = f"did you mean {' or '.join(near)}?" if near else f"{program('show' if by_command() else 'model-show', 'STEM=')} lists those of a subject"
+    more = (
+        f"did you mean {' or '.join(near)}?"
+        if near
+        else f"{program('show' if by_command() else 'model-show', 'STEM=')} lists those of a subject"
+    )
     raise ModelError(f"there is no run '{pattern}'; {more}")
 
 

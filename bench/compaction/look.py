@@ -259,8 +259,7 @@ def choose(looked: Looked, asked: int | None) -> int | None:
         index, last = asked - looked.first_block, looked.first_block + len(looked.rows) - 1
         if not 0 <= index < len(looked.rows):
             raise CannotLook(
-                f"{looked.path} has the blocks {looked.first_block} to {last}: {option('PAGE', asked)} is"
-                " none of them"
+                f"{looked.path} has the blocks {looked.first_block} to {last}: {option('PAGE', asked)} is none of them"
             )
         if index in looked.refused:
             raise CannotLook(f"block {asked} cannot be drawn: {looked.refused[index]}")

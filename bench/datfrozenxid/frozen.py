@@ -93,7 +93,9 @@ def newest(values: list[int], multixact: bool) -> int:
         if (x - best) % SIZE < SIZE // 2:
             best = x
     if any((best - x) % SIZE >= SIZE // 2 for x in normal):
-        raise CannotAnswer(f"the values span more than half of the ring: give {option('DATABASES')} too, which has the next ids")
+        raise CannotAnswer(
+            f"the values span more than half of the ring: give {option('DATABASES')} too, which has the next ids"
+        )
     return best
 
 

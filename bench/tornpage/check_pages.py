@@ -111,9 +111,13 @@ def choose_block_size(path: Path, head: bytes, cluster: Cluster | None, asked: i
     says = block_size_of(head)
     size = asked or (cluster.block_size if cluster else says or 8192)
     if cluster and asked not in (None, cluster.block_size):
-        raise CannotCheck(f"{path}: pg_control of {cluster.path} says {cluster.block_size}: leave {option('BLOCK_SIZE')} out")
+        raise CannotCheck(
+            f"{path}: pg_control of {cluster.path} says {cluster.block_size}: leave {option('BLOCK_SIZE')} out"
+        )
     if says not in (None, size) and not cluster:
-        raise CannotCheck(f"{path}: the pages say that they have {says} bytes, not {size}: give {option('BLOCK_SIZE', says)}")
+        raise CannotCheck(
+            f"{path}: the pages say that they have {says} bytes, not {size}: give {option('BLOCK_SIZE', says)}"
+        )
     return size
 
 

@@ -10,10 +10,11 @@ import re
 import shutil
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import generate
 import house
-from setuptools import Extension
+from setuptools import Extension, build_meta
 from setuptools.build_meta import *  # noqa: F403  (the hooks that pip calls)
 from setuptools.command.build_ext import build_ext
 from setuptools.command.build_py import build_py
@@ -21,6 +22,17 @@ from setuptools.command.egg_info import egg_info
 
 CSRC = Path("csrc")
 FLAGS = ["-std=c11", "-D_GNU_SOURCE", "-O2", "-falign-functions=64", "-fvisibility=hidden"]
+
+DESCRIBE = ("git", "rev-parse", "--short=10", "HEAD")
+
+
+def build_editable(
+    wheel_directory: str, config_settings: dict[str, Any] | None = None, metadata_directory: str | None = None
+) -> str:
+    """pip's hook for `pip install -e .`. Strict: the binding lies in a folder of build/, not beside its Python sources,
+    where it would come before the one that make makes."""
+    settings = {**(config_settings or {}), "editable_mode": "strict"}
+    return build_meta.build_editable(wheel_directory, settings, metadata_directory)
 
 
 def level_flags(rules: str) -> dict[str, list[str]]:
@@ -41,6 +53,10 @@ def foreign_levels(rules: str) -> tuple[str, ...]:
 
 class BuildBinding(build_ext):
     """Compiles each kernel for the level that its file name ends in, and links all into the extension."""
+
+    def finalize_options(self) -> None:
+        super().finalize_options()
+        self.inplace = False
 
     def build_extension(self, ext: Extension) -> None:
         rules = (CSRC / "rules.mk").read_text()
@@ -74,8 +90,14 @@ class BuildCommand(build_py):
         for folder in house.FOLDERS:
             # Or else a package of that name, anywhere on the path, would come before ours.
             (target / folder / "__init__.py").touch()
-        commit = subprocess.run(DESCRIBE, capture_output=True, text=True)
-        (target / "COMMIT").write_text(commit.stdout if Path(".git").exists() else "")
+        (target / "COMMIT").write_text(commit())
+
+
+def commit() -> str:
+    """The commit that is built; empty if it is not known."""
+    if not (Path(".git").exists() and shutil.which("git")):
+        return ""
+    return subprocess.run(DESCRIBE, capture_output=True, text=True, check=False).stdout
 
 
 class KeepMetadataInBuild(egg_info):

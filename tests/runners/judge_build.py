@@ -126,7 +126,9 @@ def _compile(candidate: Candidate, cflags: Sequence[str], file: Path, target: Pa
     try:
         return _run(command)
     except FileNotFoundError as error:
-        raise JudgeError(f"There is no compiler {command[0]!r}: install it, or name another with {option('CC')}.") from error
+        raise JudgeError(
+            f"There is no compiler {command[0]!r}: install it, or name another with {option('CC')}."
+        ) from error
     except subprocess.CalledProcessError as error:
         raise JudgeError(
             f"{candidate.source} does not compile; correct what the compiler says, or add flags with {option('FLAGS')}:\n"

@@ -80,7 +80,9 @@ def judge(trial: Trial, speed: str) -> Verdict:
     """The trial ends with the first step that fails. speed: clock, counted, or no. JudgeError: nothing was judged."""
     candidate = trial.candidate
     if speed == "counted" and not candidate.kind.icount:
-        raise JudgeError(f"No instructions are counted for the kind {candidate.kind.name}: leave out {option('SPEED', 'counted')}.")
+        raise JudgeError(
+            f"No instructions are counted for the kind {candidate.kind.name}: leave out {option('SPEED', 'counted')}."
+        )
     plain = candidate.folder / "plain"
 
     def compiles() -> Outcome:

@@ -19,7 +19,9 @@ def version(top: Path) -> str:
         path = top / name
         if path.exists() and (found := VERSION.search(path.read_text())):
             return found[1]
-    raise CheckoutError(f"{top} is no checkout of PostgreSQL: it has no configure.ac that names a version; correct the path")
+    raise CheckoutError(
+        f"{top} is no checkout of PostgreSQL: it has no configure.ac that names a version; correct the path"
+    )
 
 
 def without_comments(text: str) -> str:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: PostgreSQL
 """pgquern: what people run on their own files and kernels, in one command. build/venv/bin/pgquern runs this."""
 
+import difflib
 from typing import Any
 
 import click
@@ -14,9 +15,7 @@ HELP = """Verified kernels for PostgreSQL: look into files of your own, put a ke
 Files are read only. Exit status: 0 all is well, 1 something is wrong, 2 nothing could be done; a sentence says what to
 do. `pgquern COMMAND --help` says more.
 """
-EPILOG = (
-    "Completion: eval \"$(_PGQUERN_COMPLETE=bash_source pgquern)\" in ~/.bashrc; for other shells zsh_source, fish_source."
-)
+EPILOG = 'Completion: eval "$(_PGQUERN_COMPLETE=bash_source pgquern)" in ~/.bashrc; for other shells zsh_source, fish_source.'
 
 
 class Commands(click.Group):
@@ -39,6 +38,16 @@ class Commands(click.Group):
             if ctx.resilient_parsing:  # a shell completes a line
                 return None
             raise
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        name = args[0]
+        if name in self.found or name.startswith("-") or ctx.resilient_parsing:
+            return super().resolve_command(ctx, args)
+        near = difflib.get_close_matches(name, self.found, 1)
+        more = f"did you mean {near[0]}?" if near else "pgquern --help lists them"
+        raise click.UsageError(f"there is no command {name!r}: {more}", ctx)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         width = max(map(len, self.found))
@@ -64,6 +73,7 @@ main = Commands(
     name="pgquern",
     help=HELP,
     epilog=EPILOG,
+    context_settings={"max_content_width": 120},
     params=[
         click.Option(
             ["--version"], is_flag=True, is_eager=True, expose_value=False, callback=say_version,

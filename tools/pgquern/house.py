@@ -4,6 +4,7 @@
 import os
 import shlex
 import subprocess
+import sys
 import tomllib
 from functools import cache
 from importlib import metadata
@@ -15,6 +16,8 @@ from tools import environment
 
 TOP = Path(__file__).resolve().parents[2]
 IS_CLONE = (TOP / "Makefile").is_file()
+IS_SET_UP = IS_CLONE and Path(sys.prefix).resolve() == TOP / "build/venv"
+"""Whether the clone's own environment runs this; another one has the binding that pip built, and not all libraries."""
 COMMIT = TOP / "COMMIT"
 """In a package: the commit that it was built from."""
 

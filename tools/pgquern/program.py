@@ -18,9 +18,9 @@ from tools.pgquern.registry import Entry
 
 def command(entry: Entry) -> click.Command:
     """The command. Failed: a library that its program needs is not installed."""
-    if entry.clone and not house.IS_CLONE:
+    if entry.clone and not house.IS_SET_UP:
         return needs_clone(entry)
-    if house.IS_CLONE and entry.make and not entry.clone:
+    if house.IS_SET_UP and entry.make and not entry.clone:
         house.make(entry.make)
     found = load(entry)
     chosen, parameters = dict(entry.set), list[click.Parameter]()
@@ -52,8 +52,8 @@ def load(entry: Entry) -> click.Command:
 
 
 def how_to_install() -> str:
-    if house.IS_CLONE:
-        return f"run `make setup` in {house.TOP}, and {house.TOP}/build/venv/bin/pgquern has all"
+    if house.IS_SET_UP:
+        return f"run `make setup` in {house.TOP} again"
     return "install pgquern with what the command needs, from its clone: pip install '.[people]'"
 
 
@@ -75,9 +75,11 @@ def shown(parameter: click.Parameter, entry: Entry) -> click.Parameter:
 
 
 def needs_clone(entry: Entry) -> click.Command:
-    """What stands for a command that an installed package cannot run: it takes any words, and says how to run it."""
+    """What stands for a command that cannot run here: it takes any words, and says where it runs."""
     says = (
-        f"{entry.name} needs a clone of pgquern, because it compiles or runs what no installed package has. In the"
+        f"{entry.name} needs what `make setup` installs: run that in {house.TOP} once, and then this again."
+        if house.IS_CLONE
+        else f"{entry.name} needs a clone of pgquern, because it compiles or runs what no installed package has. In the"
         f" clone run `make setup` once, and then `build/venv/bin/pgquern {entry.name}` with the same words."
     )
 

@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: PostgreSQL
+"""What a row gives to test its commands: tests/STEM/commands.py has a function for each, `check_pages` for check-pages.
+
+It makes files in a folder. tests/test_command.py makes foreign ones itself, and leaves files out.
+"""
+
+from typing import NamedTuple
+
+
+class Inputs(NamedTuple):
+    """The words after the command's name."""
+
+    damaged: list[str]
+    """Of a file that is damaged, or that says something is wrong."""
+    code: int
+    """The exit status then: 1 a verdict, 2 a refusal."""
+    says: str
+    """What is said then."""
+    sound: list[str] | None = None
+    """All is well. None: to make such a thing takes long, and the row's own tests do it."""
+    at: int = 0
+    """Which of the words is the file."""

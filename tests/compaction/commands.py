@@ -1,0 +1,18 @@
+# SPDX-License-Identifier: PostgreSQL
+"""Inputs of `pgquern look`."""
+
+from pathlib import Path
+
+from tests.commands import Inputs
+from tests.compaction.test_bench_look import sound_pages, write
+
+
+def look(folder: Path) -> Inputs:
+    pages = sound_pages(20)
+    damaged = [*pages[:5], pages[5][:12] + (9000).to_bytes(2, "little") + pages[5][14:], *pages[6:]]
+    return Inputs(
+        sound=[str(write(folder, pages))],
+        damaged=[str(write(folder, damaged, "16385"))],
+        code=1,
+        says="block 5 is refused: pd_lower 9000 lies above pd_upper",
+    )

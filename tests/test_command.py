@@ -1,0 +1,305 @@
+# SPDX-License-Identifier: PostgreSQL
+"""The command `pgquern`: each of its commands on files that are sound, damaged, foreign and missing.
+
+tests/STEM/commands.py makes the files of a row. That pip installs the command is tested in tests/test_packaging.py.
+"""
+
+import importlib
+import json
+import os
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import click
+import pytest
+from click.shell_completion import ShellComplete
+from click.testing import CliRunner, Result
+
+from tests.commands import Inputs
+from tools.asked import option
+from tools.pgquern import house, program
+from tools.pgquern.__main__ import Commands, main
+from tools.pgquern.registry import GROUPS, Entry, entries
+
+TOP = Path(__file__).parent.parent
+ALL = entries(TOP)
+LAUNCHER = TOP / "build/venv/bin/pgquern"
+FOREIGN = {"text": b"nobody here is a page\n" * 500, "binary": bytes(range(256)) * 40, "empty": b""}
+
+
+def stem_of(name: str) -> str:
+    """The row whose folder lists a command; tools/pgquern lists those of no row."""
+    (path,) = (path for path in TOP.glob("*/*/commands.toml") if name in tomllib.loads(path.read_text()))
+    return path.parent.name
+
+
+OF_ROWS = [name for name, entry in ALL.items() if entry.group == "files"]
+
+
+@pytest.fixture(autouse=True)
+def _pictures_go_elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+
+
+@pytest.fixture
+def inputs(request: pytest.FixtureRequest, tmp_path: Path) -> Inputs:
+    """Of the command that the test is about."""
+    name = request.getfixturevalue("name")
+    made = getattr(importlib.import_module(f"tests.{stem_of(name)}.commands"), name.replace("-", "_"))(tmp_path)
+    assert isinstance(made, Inputs)
+    return made
+
+
+def run(*words: str) -> Result:
+    """As in a shell; a traceback fails the test."""
+    done = CliRunner().invoke(main, words, prog_name="pgquern")
+    if done.exception is not None and not isinstance(done.exception, SystemExit):
+        raise done.exception
+    return done
+
+
+def refused(done: Result) -> str:
+    """What a refusal says: on stderr alone, with status 2."""
+    assert (done.exit_code, done.stdout) == (2, ""), done.output
+    assert len(done.stderr.split()) > 4
+    return done.stderr
+
+
+def with_file(inputs: Inputs, path: Path) -> list[str]:
+    """The words with another file."""
+    words = [*(inputs.sound or inputs.damaged)]
+    words[inputs.at] = str(path)
+    return words
+
+
+# ---- what there is -----------------------------------------------------------------------------------
+
+
+def test_help_lists_each_command_in_its_group_and_loads_no_program() -> None:
+    listing = "import sys, tools.pgquern.__main__ as m; m.main(['--help'], standalone_mode=False); print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", listing], cwd=TOP, capture_output=True, text=True, check=True)
+    said, _, modules = done.stdout.rpartition("\n  Completion: ")
+    assert not {"numpy", "matplotlib", "rich", *(entry.program for entry in ALL.values())} & set(modules.split())
+    for group, heading in GROUPS.items():
+        listed = [line.split()[0] for line in said.partition(f"{heading}:\n")[2].partition("\n\n")[0].splitlines()
+                  if line[2] != " "]  # fmt: skip
+        assert listed == sorted(name for name, entry in ALL.items() if entry.group == group) != []
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_the_help_of_a_command(name: str) -> None:
+    done = run(name, "--help")
+    assert done.exit_code == 0
+    assert done.stdout.startswith(f"Usage: pgquern {name} ")
+    assert "make " not in done.stdout.partition("Options:")[2]
+
+
+@pytest.mark.parametrize("name", [name for name in ALL if not ALL[name].only])
+def test_no_parameter_of_a_program_is_lost(name: str) -> None:
+    entry = ALL[name]
+    theirs = {parameter.name: parameter for parameter in program.load(entry).params}
+    ours = {parameter.name: parameter for parameter in program.command(entry).params}
+    assert set(ours) == set(theirs) - set(dict(entry.set))
+    assert [name for name, one in ours.items() if isinstance(one, click.Argument)] == list(entry.arguments)
+    options = {name: one.opts for name, one in ours.items() if isinstance(one, click.Option)}
+    assert options == {name: theirs[name].opts for name in options}
+    assert set(entry.files) | {parameter for _, parameter in entry.variables} <= set(theirs)
+
+
+def test_the_version_names_the_commit(monkeypatch: pytest.MonkeyPatch) -> None:
+    project = tomllib.loads((TOP / "pyproject.toml").read_text())["project"]["version"]
+    monkeypatch.setattr("tools.environment.commit", lambda folder: "0123456789" if folder == TOP else "another")
+    assert run("--version").stdout == f"pgquern {project}, commit 0123456789\n"
+    monkeypatch.setattr("tools.environment.commit", lambda folder: "")
+    assert run("--version").stdout == f"pgquern {project}\n"
+
+
+def test_a_shell_completes_names_and_options() -> None:
+    def completed(words: list[str], incomplete: str) -> list[str]:
+        shell = ShellComplete(main, {}, "pgquern", "_PGQUERN_COMPLETE")
+        return [item.value for item in shell.get_completions(words, incomplete)]
+
+    assert completed([], "") == list(ALL)
+    assert completed([], "trace") == [name for name in ALL if name.startswith("trace")]
+    assert "--version" in completed([], "--")
+    assert "--json" in completed([next(name for name in OF_ROWS if has_json(name))], "--")
+
+
+# ---- files -------------------------------------------------------------------------------------------
+
+
+def has_json(name: str) -> bool:
+    return any("--json" in parameter.opts for parameter in program.load(ALL[name]).params)
+
+
+@pytest.mark.parametrize("name", OF_ROWS)
+def test_a_sound_file(name: str, inputs: Inputs, tmp_path: Path) -> None:
+    """Where the command can print JSON it does; and its folder stays as it was."""
+    if inputs.sound is None:
+        pytest.skip("the row's own tests make one, which takes long")
+    before = {path for path in tmp_path.rglob("*") if "cache" not in path.parts}
+    done = run(name, *inputs.sound, *(["--json"] if has_json(name) else []))
+    assert (done.exit_code, done.stderr) == (0, ""), done.output
+    assert json.loads(done.stdout) if has_json(name) else done.stdout
+    assert {path for path in tmp_path.rglob("*") if "cache" not in path.parts} == before
+
+
+@pytest.mark.parametrize("name", OF_ROWS)
+def test_a_damaged_file(name: str, inputs: Inputs) -> None:
+    done = run(name, *inputs.damaged)
+    assert (done.exit_code, inputs.says in done.output) == (inputs.code, True), done.output
+    if inputs.code == 2:
+        refused(done)
+
+
+@pytest.mark.parametrize("name", OF_ROWS)
+def test_a_missing_file(name: str, inputs: Inputs, tmp_path: Path) -> None:
+    missing = tmp_path / "nowhere"
+    assert str(missing) in refused(run(name, *with_file(inputs, missing)))
+    if ALL[name].arguments and any(one.required for one in program.command(ALL[name]).params):
+        assert "Missing argument" in refused(run(name))
+
+
+@pytest.mark.parametrize("content", FOREIGN)
+@pytest.mark.parametrize("name", OF_ROWS)
+def test_a_foreign_file(name: str, inputs: Inputs, content: str, tmp_path: Path) -> None:
+    """Bytes of any kind may be a page that was overwritten; an empty file a relation, or a recovery that read nothing."""
+    foreign = tmp_path / "foreign"
+    foreign.write_bytes(FOREIGN[content])
+    done = run(name, *with_file(inputs, foreign))
+    assert done.exit_code in {"text": (2,), "binary": (1, 2), "empty": (0, 1, 2)}[content], done.output
+    if done.exit_code == 2:
+        refused(done)
+
+
+def test_a_picture_that_cannot_be_written_is_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    drawn = 0
+    for name in OF_ROWS:
+        made = getattr(importlib.import_module(f"tests.{stem_of(name)}.commands"), name.replace("-", "_"))
+        (folder := tmp_path / name).mkdir()
+        if "pictures(" in Path(importlib.import_module(ALL[name].program).__file__ or "").read_text():
+            done = run(name, *made(folder).sound)
+            assert (done.exit_code, "Not a directory: mend that" in done.stderr) == (2, True), done.output
+            drawn += 1
+    assert drawn > 0
+
+
+# ---- commands of a clone -----------------------------------------------------------------------------
+
+
+def test_a_candidate_that_is_missing_is_told_before_anything_is_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(house, "make", lambda *_: pytest.fail("it compiles"))
+    assert "nowhere.c: there is no such file" in refused(run("judge", "some kind", "nowhere.c"))
+
+
+def test_a_template_is_of_a_kind() -> None:
+    assert "Say which kind it is with KIND" in refused(run("judge-template"))
+    kinds = [line.strip() for line in run("judge").stdout.splitlines()[2::2] if line.startswith("  ")]
+    assert "candidate(" in run("judge-template", kinds[0]).stdout
+
+
+def test_what_make_compiles_with_goes_along(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The program gets absolute paths, and make's flags; make gets its variables; and the exit status is the program's."""
+    given, made = dict[str, object](), list[object]()
+
+    def judged(**values: object) -> None:
+        given.update(values, cwd=Path.cwd())
+        sys.exit(4)
+
+    (tmp_path / "their.c").touch()
+    found = program.load(ALL["judge"])
+    monkeypatch.setattr(program, "load", lambda _: click.Command("judge", params=found.params, callback=judged))
+    real = house.make
+    monkeypatch.setattr(house, "make", lambda *words, **how: made.append(words) or real("judge-flags", **how))
+    monkeypatch.chdir(tmp_path)
+    done = run("judge", "some kind", "their.c", "--full")
+    assert done.exit_code == 4
+    assert (given["kind"], given["source"], given["cwd"]) == ("some kind", str(tmp_path / "their.c"), TOP)
+    assert "-O2" in str(given["cflags"])
+    assert "-fsanitize=address" in str(given["cflags_asan"])
+    assert isinstance(given["isa"], list)
+    assert made[0] == ("judge-ready", (("KIND", "some kind"), ("FULL", "1")))
+    assert done.stderr == f"paths below are seen from {TOP}\n"
+
+
+def test_a_checkout(tmp_path: Path) -> None:
+    assert "there is no such file or folder" in refused(run("drift", str(tmp_path / "nowhere")))
+    assert "is no checkout of PostgreSQL" in refused(run("drift", str(tmp_path)))
+    (tmp_path / "configure.ac").write_text("AC_INIT([PostgreSQL], [18.1], [x], [], [y])\n")
+    done = run("drift", str(tmp_path), "--json")
+    assert (done.exit_code, json.loads(done.stdout)["version"]) == (1, "18.1")
+
+
+def test_a_model() -> None:
+    assert "say STEM, one of " in refused(run("show"))
+    stem = next(path.parent.name for path in sorted(TOP.glob("spec/*/models.toml")))
+    assert "RUN, with the name of one run that must fail" in run("show", stem).stdout
+    assert refused(run("show", "no such subject"))
+
+
+# ---- what is missing ---------------------------------------------------------------------------------
+
+
+def test_an_unknown_command_is_told_with_what_is_near() -> None:
+    near = next(name for name in OF_ROWS if len(name) > 5)
+    assert f"did you mean {near}?" in refused(run(near[:-1]))
+
+
+def test_a_library_that_is_missing_breaks_one_command_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    lacking = Entry("lacking", "files", "Lacks a library.", "tests.no_such_module")
+    commands = Commands(ALL | {"lacking": lacking}, name="pgquern")
+    done = CliRunner().invoke(commands, ["lacking", "--help"])
+    assert (done.exit_code, "lacking needs tests.no_such_module, which is not installed: " in done.stderr) == (2, True)
+    assert CliRunner().invoke(commands, ["--help"]).exit_code == 0
+    assert CliRunner().invoke(commands, ["judge-template", "--help"]).exit_code == 0
+
+
+@pytest.mark.parametrize("is_clone", [True, False])
+def test_what_needs_the_clone_says_so_elsewhere(is_clone: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(house, "IS_SET_UP", False)
+    monkeypatch.setattr(house, "IS_CLONE", is_clone)
+    for name in (name for name, entry in ALL.items() if entry.clone):
+        said = refused(run(name, "any", "--words"))
+        assert f"{name} needs " in said
+        assert "`make setup`" in said
+        assert run(name, "--help").exit_code == 0
+
+
+def test_make_that_fails_is_told() -> None:
+    with pytest.raises(house.Failed, match="no-such-target` makes, and that failed"):
+        house.make("no-such-target")
+
+
+# ---- as people start it ------------------------------------------------------------------------------
+
+
+def test_the_launcher_runs_anywhere(tmp_path: Path) -> None:
+    """Modules that lie where it is run are not taken, and a pipe that closes is no error."""
+    subprocess.run(["make", "-s", "build/venv/bin/pgquern"], cwd=TOP, check=True)
+    for name in ("tools", "click", "json"):
+        (tmp_path / f"{name}.py").write_text("raise SystemExit('taken from the wrong place')\n")
+    clean = {key: value for key, value in os.environ.items() if not key.startswith("PYTHON")}
+    done = subprocess.run([LAUNCHER, "--version"], cwd=tmp_path, env=clean, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("pgquern ")
+    done = subprocess.run(f"{LAUNCHER} --help | head -1", shell=True, cwd=tmp_path, capture_output=True, text=True)
+    assert "Traceback" not in done.stderr
+    assert done.stdout.startswith("Usage: pgquern ")
+
+
+def test_options_are_named_as_the_one_who_asks_names_them() -> None:
+    """To make its variables; `pgquern` has options, flags and arguments."""
+    said = list[str]()
+
+    def program_of_ours(**_: object) -> None:
+        said.extend([option("BLOCK_SIZE", 1), option("FULL", 1), option("WAL", "listing")])
+
+    words = {"block_size": click.Option(["--block-size"]), "full": click.Option(["--full"], is_flag=True)}
+    alone = click.Command("ours", params=[*words.values(), click.Argument(["wal"])], callback=program_of_ours)
+    CliRunner().invoke(alone, ["x"], catch_exceptions=False)
+    CliRunner().invoke(click.Group("pgquern", commands={"ours": alone}), ["ours", "x"], catch_exceptions=False)
+    assert said == ["BLOCK_SIZE=1", "FULL=1", "WAL=listing", "--block-size 1", "--full", "WAL"]

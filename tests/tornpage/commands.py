@@ -1,0 +1,16 @@
+# SPDX-License-Identifier: PostgreSQL
+"""Inputs of `pgquern check-pages`."""
+
+from pathlib import Path
+
+from tests.commands import Inputs
+from tests.tornpage.test_bench_check_pages import relation
+
+
+def check_pages(folder: Path) -> Inputs:
+    sound, pages = relation(folder)
+    sound.write_bytes(pages)
+    damaged = folder / "16385"
+    pages[3 * 8192 + 5000] ^= 1
+    damaged.write_bytes(pages)
+    return Inputs(sound=[str(sound)], damaged=[str(damaged)], code=1, says="block 3, byte 24576: pd_checksum")
