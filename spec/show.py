@@ -80,7 +80,7 @@ def choose(found: Sequence[Run], pattern: str) -> list[Run]:
     more = (
         f"did you mean {' or '.join(near)}?"
         if near
-        else f"{program('show' if by_command() else 'model-show', 'STEM=')} lists those of a subject"
+        else f"{program('show' if by_command() else 'model-show', 'STEM=S')} lists those of a subject"
     )
     raise ModelError(f"there is no run '{pattern}'; {more}")
 

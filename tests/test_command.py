@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tomllib
 from pathlib import Path
+from typing import Any
 
 import click
 import pytest
@@ -165,7 +166,7 @@ def test_a_missing_file(name: str, inputs: Inputs, tmp_path: Path) -> None:
 @pytest.mark.parametrize("content", FOREIGN)
 @pytest.mark.parametrize("name", OF_ROWS)
 def test_a_foreign_file(name: str, inputs: Inputs, content: str, tmp_path: Path) -> None:
-    """Bytes of any kind may be a page that was overwritten; an empty file a relation, or a recovery that read nothing."""
+    """Any bytes may be a page that was overwritten; an empty file, a relation or a recovery that read nothing."""
     foreign = tmp_path / "foreign"
     foreign.write_bytes(FOREIGN[content])
     done = run(name, *with_file(inputs, foreign))
@@ -203,7 +204,7 @@ def test_a_template_is_of_a_kind() -> None:
 
 
 def test_what_make_compiles_with_goes_along(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The program gets absolute paths, and make's flags; make gets its variables; and the exit status is the program's."""
+    """The program gets absolute paths and make's flags, make its variables; the exit status is the program's."""
     given, made = dict[str, object](), list[object]()
 
     def judged(**values: object) -> None:
@@ -214,7 +215,12 @@ def test_what_make_compiles_with_goes_along(tmp_path: Path, monkeypatch: pytest.
     found = program.load(ALL["judge"])
     monkeypatch.setattr(program, "load", lambda _: click.Command("judge", params=found.params, callback=judged))
     real = house.make
-    monkeypatch.setattr(house, "make", lambda *words, **how: made.append(words) or real("judge-flags", **how))
+
+    def make(*words: Any, **how: Any) -> str:
+        made.append(words)
+        return real("judge-flags", **how)
+
+    monkeypatch.setattr(house, "make", make)
     monkeypatch.chdir(tmp_path)
     done = run("judge", "some kind", "their.c", "--full")
     assert done.exit_code == 4
@@ -296,10 +302,10 @@ def test_options_are_named_as_the_one_who_asks_names_them() -> None:
     said = list[str]()
 
     def program_of_ours(**_: object) -> None:
-        said.extend([option("BLOCK_SIZE", 1), option("FULL", 1), option("WAL", "listing")])
+        said.extend([option("BLOCK_SIZE", 1), option("FULL", 1), option("SRC", "their.c", ours="SOURCE")])
 
     words = {"block_size": click.Option(["--block-size"]), "full": click.Option(["--full"], is_flag=True)}
-    alone = click.Command("ours", params=[*words.values(), click.Argument(["wal"])], callback=program_of_ours)
+    alone = click.Command("ours", params=[*words.values(), click.Argument(["source"])], callback=program_of_ours)
     CliRunner().invoke(alone, ["x"], catch_exceptions=False)
     CliRunner().invoke(click.Group("pgquern", commands={"ours": alone}), ["ours", "x"], catch_exceptions=False)
-    assert said == ["BLOCK_SIZE=1", "FULL=1", "WAL=listing", "--block-size 1", "--full", "WAL"]
+    assert said == ["BLOCK_SIZE=1", "FULL=1", "SRC=their.c", "--block-size 1", "--full", "SOURCE"]

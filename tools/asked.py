@@ -5,6 +5,7 @@ The same programs stand behind both, and what they advise must be right where it
 """
 
 import os
+import re
 from pathlib import Path
 
 import click
@@ -16,25 +17,29 @@ def by_command() -> bool:
     return context is not None and context.parent is not None
 
 
-def option(word: str, value: object = "") -> str:
-    """How to give a value: to make by its variable `word`, to `pgquern` by the option of that name, or as an argument."""
+def option(word: str, value: object = "", *, ours: str = "") -> str:
+    """How to give a value: to make by its variable, to `pgquern` by the option of that name, or as an argument.
+
+    `ours`: its name there, if that is another.
+    """
     if not by_command():
         return f"{word}={value}"
-    long = "--" + word.lower().replace("_", "-")
+    long = "--" + (ours or word).lower().replace("_", "-")
     for parameter in click.get_current_context().command.params:
         if long in parameter.opts:
             is_flag = isinstance(parameter, click.Option) and parameter.is_flag
             return long if is_flag else f"{long} {value}".rstrip()
-    return word
+    return ours or word
 
 
 def program(name: str, words: str = "") -> str:
-    """How to start a program: `words` are make's variables, and for `pgquern` the arguments of the same names."""
-    return " ".join(["pgquern" if by_command() else "make", name, words.replace("=", "") if by_command() else words])
+    """How to start a program. `words`: make's variables; for `pgquern`, arguments of the same names."""
+    start, words = ("pgquern", re.sub(r"=\S*", "", words)) if by_command() else ("make", words)
+    return f"{start} {name} {words}".rstrip()
 
 
 def pictures(name: str) -> Path:
-    """The folder of a program's pictures. `pgquern` may run anywhere, in a data directory too: there it writes nothing."""
+    """The folder of a program's pictures. `pgquern` may run in a data directory: there it writes nothing."""
     if not by_command():
         return Path("build") / name
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "pgquern" / name

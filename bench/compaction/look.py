@@ -4,7 +4,8 @@
     python -m bench.compaction.look [--page N] [--major 13..18] [--json] FILE
 
 The file is only read. The exit status is 0 if the kernel accepts every page, 1 if it refuses one, 2 if the file is no
-heap or cannot be read. The picture goes to build/look/FILE.html, or to ~/.cache/pgquern if `pgquern look` runs this. A running server may be writing a page while it is
+heap or cannot be read. The picture goes to build/look/FILE.html; of
+`pgquern look`, to ~/.cache/pgquern. A running server may be writing a page while it is
 read: a page that is refused is read again before it counts.
 """
 
@@ -322,9 +323,8 @@ def lines(looked: Looked) -> Iterator[str]:
     if len(refused) > LISTED:
         yield f"  and {len(refused) - LISTED:,} more"
     if refused:
-        yield (
-            f"What to do: {program('check-pages', 'FILE=')} says what is wrong with the pages, and what can be done about it."
-        )
+        checks = program("check-pages", "FILE=")
+        yield f"What to do: {checks} says what is wrong with the pages, and what can be done about it."
 
 
 def worst_lines(looked: Looked) -> Iterator[str]:

@@ -167,7 +167,8 @@ def lines(answer: Answer) -> Iterator[str]:
             f" snapshot is at XID {answer.start.xid}"
         )
     else:
-        yield f"no {option('DATABASES')} was given: ages count from the newest value of pg_class, and the future is not known"
+        lacking = option("DATABASES")
+        yield f"no {lacking} was given: ages count from the newest value of pg_class, and the future is not known"
     if answer.future:
         relation, column = answer.future
         yield (

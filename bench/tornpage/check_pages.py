@@ -6,8 +6,8 @@
 The file is read only. The exit status is 0 if every page is sound or new, 1 if one is wrong or lacks its end, 2 if the
 file cannot be checked. The size of a page, and whether pages have checksums, is as pg_control of the file's cluster
 says, which is looked for in the folders above; without it the pages themselves say it. A picture goes to
-build/check-pages/FILE.png, or to ~/.cache/pgquern if `pgquern check-pages` runs this. A running server may be writing a page while it is read: a wrong page is read again before
-it counts.
+build/check-pages/FILE.png; of `pgquern check-pages`, to ~/.cache/pgquern. A running server may be writing a page while
+it is read: a wrong page is read again before it counts.
 """
 
 import re

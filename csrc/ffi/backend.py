@@ -15,10 +15,29 @@ from typing import Any
 import generate
 import house
 from setuptools import Extension, build_meta
-from setuptools.build_meta import *  # noqa: F403  (the hooks that pip calls)
+from setuptools.build_meta import (  # the hooks that pip calls
+    build_sdist,
+    build_wheel,
+    get_requires_for_build_editable,
+    get_requires_for_build_sdist,
+    get_requires_for_build_wheel,
+    prepare_metadata_for_build_editable,
+    prepare_metadata_for_build_wheel,
+)
 from setuptools.command.build_ext import build_ext
 from setuptools.command.build_py import build_py
 from setuptools.command.egg_info import egg_info
+
+__all__ = [
+    "build_editable",
+    "build_sdist",
+    "build_wheel",
+    "get_requires_for_build_editable",
+    "get_requires_for_build_sdist",
+    "get_requires_for_build_wheel",
+    "prepare_metadata_for_build_editable",
+    "prepare_metadata_for_build_wheel",
+]
 
 CSRC = Path("csrc")
 FLAGS = ["-std=c11", "-D_GNU_SOURCE", "-O2", "-falign-functions=64", "-fvisibility=hidden"]

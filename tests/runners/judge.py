@@ -8,8 +8,9 @@ their own with limits: as they are, under ASan and UBSan, and with other inputs 
 watched (tests/judge/): sleep, threads, descriptors, children, static memory that changes, blocks of the heap that
 outlive it. A component first runs in its row's world of threads and faults.
 
-A patch in the place of a source judges one of our variants as a unified diff of csrc/ has changed it. In full, there are more
-examples, a minute of fuzzing, instruction counts, and real servers. build/judge/NAME.html is the verdict as a page.
+A patch in the place of a source judges one of our variants as a unified diff of csrc/ has changed it. FULL, or --full,
+adds more examples, a minute of fuzzing, instruction counts, and real servers. build/judge/NAME.html is the verdict as a
+page.
 
 Last comes its speed beside upstream and ours. The speed `counted` counts instructions instead, where no clock can be
 trusted; `no` leaves it out.
@@ -162,10 +163,12 @@ def main(
         path = Path(patch or source)
         chosen = None if patch else kind_of(kind, like)
         if not (source or patch) or not path.exists():
-            missing = f"There is no file {str(path)!r}" if source or patch else f"{option('SRC')} is missing"
+            missing = (
+                f"There is no file {str(path)!r}" if source or patch else f"{option('SRC', ours='SOURCE')} is missing"
+            )
             raise JudgeError(
-                f"{missing}: name the candidate with {option('SRC')}, a C or C++ file, or a folder of them; "
-                f"or a unified diff with {option('PATCH')}."
+                f"{missing}: name the candidate with {option('SRC', ours='SOURCE')}, a C or C++ file, or a folder of them;"
+                f" or a unified diff with {option('PATCH')}."
             )
         folder = ROOT / path.stem
         shutil.rmtree(folder, ignore_errors=True)

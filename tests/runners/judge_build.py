@@ -127,11 +127,12 @@ def _compile(candidate: Candidate, cflags: Sequence[str], file: Path, target: Pa
         return _run(command)
     except FileNotFoundError as error:
         raise JudgeError(
-            f"There is no compiler {command[0]!r}: install it, or name another with {option('CC')}."
+            f"There is no compiler {command[0]!r}: install it, or name another with {option('CC', ours='compiler')}."
         ) from error
     except subprocess.CalledProcessError as error:
         raise JudgeError(
-            f"{candidate.source} does not compile; correct what the compiler says, or add flags with {option('FLAGS')}:\n"
+            f"{candidate.source} does not compile; correct what the compiler says, or add flags with"
+            f" {option('FLAGS')}:\n"
             f"{(error.stdout + error.stderr).strip()}"
         ) from error
 

@@ -5,6 +5,8 @@ import hashlib
 import re
 from pathlib import Path
 
+from tools.asked import option
+
 VERSION = re.compile(r"^AC_INIT\(\[PostgreSQL\], \[(\w+[\w.]*)\]", re.MULTILINE)
 LITERAL = re.compile(r'"(?:\\.|[^"\\])*"|\'(?:\\.|[^\'\\])*\'|/\*.*?\*/|//[^\n]*', re.DOTALL)
 
@@ -19,8 +21,9 @@ def version(top: Path) -> str:
         path = top / name
         if path.exists() and (found := VERSION.search(path.read_text())):
             return found[1]
+    correct = option("PG", ours="POSTGRES")
     raise CheckoutError(
-        f"{top} is no checkout of PostgreSQL: it has no configure.ac that names a version; correct the path"
+        f"{top} is no checkout of PostgreSQL: it has no configure.ac that names a version; correct {correct}"
     )
 
 

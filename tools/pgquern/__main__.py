@@ -15,7 +15,7 @@ HELP = """Verified kernels for PostgreSQL: look into files of your own, put a ke
 Files are read only. Exit status: 0 all is well, 1 something is wrong, 2 nothing could be done; a sentence says what to
 do. `pgquern COMMAND --help` says more.
 """
-EPILOG = 'Completion: eval "$(_PGQUERN_COMPLETE=bash_source pgquern)" in ~/.bashrc; for other shells zsh_source, fish_source.'
+EPILOG = 'Completion: eval "$(_PGQUERN_COMPLETE=bash_source pgquern)" in ~/.bashrc; else zsh_source or fish_source.'
 
 
 class Commands(click.Group):
