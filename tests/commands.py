@@ -17,6 +17,6 @@ class Inputs(NamedTuple):
     says: str
     """What is said then."""
     sound: list[str] | None = None
-    """All is well. None: to make such a thing takes long, and the row's own tests do it."""
+    """All is well. None: the command needs a clone, and takes long then; the row's own tests run it."""
     at: int = 0
     """Which of the words is the file."""

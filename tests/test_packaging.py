@@ -1,14 +1,18 @@
 # SPDX-License-Identifier: PostgreSQL
-"""`pip install .` from a clone installs only the binding: it needs cffi and nothing else, and has all kernels.
+"""`pip install .` from a clone installs the binding, which needs cffi and nothing else and has all kernels, and the
+command `pgquern`, which brings no other name into site-packages.
 
 The test needs no network: the environment of the tests has all that the build needs.
 """
 
+import ast
 import json
 import os
 import shutil
 import subprocess
 import sys
+import tomllib
+import venv
 from email.parser import HeaderParser
 from pathlib import Path
 
@@ -16,7 +20,8 @@ import pgquern
 import pytest
 
 ROOT = Path(__file__).parent.parent
-CLONE = ("csrc", "pyproject.toml", "README.md", "LICENSE")
+CLONE = ("bench", "csrc", "ref", "tests", "tools", "pyproject.toml", "README.md", "LICENSE")
+HOUSE = {"bench", "ref", "tests", "tools"}
 
 
 def run(*command: str | Path, cwd: Path, path: str = "") -> str:
@@ -42,11 +47,14 @@ def clone(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def installed(clone: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder that pip installed the clone to."""
+    """The site-packages of a new environment that pip installed the clone to. It has the libraries of this one."""
     target = tmp_path_factory.mktemp("installed")
+    venv.create(target, symlinks=True)
+    (packages,) = target.glob("lib/python*/site-packages")
+    (packages / "libraries.pth").write_text("\n".join(path for path in sys.path if path.endswith("-packages")))
     options = ("--quiet", "--no-build-isolation", "--no-deps", "--no-index", "--disable-pip-version-check")
-    run("-m", "pip", "install", *options, "--target", target, ".", cwd=clone)
-    return target
+    run("-m", "pip", "--python", target / "bin/python", "install", *options, ".", cwd=clone)
+    return packages
 
 
 def test_it_needs_cffi_alone(installed: Path) -> None:
@@ -55,11 +63,14 @@ def test_it_needs_cffi_alone(installed: Path) -> None:
     assert [need for need in needs if "extra ==" not in need] == ["cffi"]
 
 
-def test_it_is_the_binding_alone(installed: Path) -> None:
+def test_it_is_the_binding_and_the_house_of_the_command(installed: Path) -> None:
     top = sorted(path.name for path in installed.iterdir() if path.suffix != ".dist-info")
-    assert top == ["_pgquern.abi3.so", "pgquern"]
+    assert top == ["_pgquern.abi3.so", "libraries.pth", "pgquern"]
     modules = {path.name for path in (ROOT / "csrc/ffi/pgquern").iterdir() if path.is_file()}
     assert {path.name for path in (installed / "pgquern").iterdir() if path.is_file()} == modules
+    folders = {path.name for path in (installed / "pgquern").iterdir() if path.is_dir()} - {"__pycache__"}
+    assert folders == {"_house"}
+    assert {path.name for path in (installed / "pgquern/_house").iterdir()} == {*HOUSE, "COMMIT"}
 
 
 def test_what_is_built_lies_in_the_folder_for_it(clone: Path, installed: Path) -> None:
@@ -79,3 +90,84 @@ def test_all_variants_are_there_and_run(installed: Path, tmp_path: Path) -> None
     options = ("-q", "-p", "no:cacheprovider", "-o", f"pythonpath={ROOT} {installed}")
     report = run("-m", "pytest", *options, *tests, cwd=ROOT)
     assert " passed" in report.splitlines()[-1]
+
+
+# ---- the command -------------------------------------------------------------------------------------
+
+
+def command(installed: Path, folder: Path, *words: str | Path, path: str = "") -> subprocess.CompletedProcess[str]:
+    """Runs the installed `pgquern` in a folder, with PYTHONPATH=path."""
+    environment = os.environ | {"PYTHONPATH": path, "XDG_CACHE_HOME": str(folder / "cache")}
+    program = installed.parents[2] / "bin/pgquern"
+    return subprocess.run([program, *words], cwd=folder, env=environment, capture_output=True, text=True, check=False)
+
+
+def listed() -> dict[str, dict[str, object]]:
+    files = [path for folder in HOUSE for path in (ROOT / folder).glob("*/commands.toml")]
+    return {name: table for path in files for name, table in tomllib.loads(path.read_text()).items()}
+
+
+def test_its_libraries_are_those_that_it_asks_for(installed: Path) -> None:
+    """The extra `people` is what the programs import, no more."""
+    (metadata,) = installed.glob("*.dist-info/METADATA")
+    needs = HeaderParser().parsestr(metadata.read_text()).get_all("Requires-Dist", [])
+    asked = {need.partition(";")[0].partition("[")[0].strip() for need in needs if 'extra == "people"' in need}
+    found = set[str]()
+    for source in (installed / "pgquern/_house").rglob("*.py"):
+        for node in ast.walk(ast.parse(source.read_text())):
+            if isinstance(node, ast.Import):
+                found |= {alias.name.partition(".")[0] for alias in node.names}
+            elif isinstance(node, ast.ImportFrom):
+                found.add((node.module or "").partition(".")[0])
+    assert asked == found - set(sys.stdlib_module_names) - HOUSE - {"pgquern", "_pgquern"}
+
+
+def test_each_program_is_loaded_from_the_package(installed: Path, tmp_path: Path) -> None:
+    """Though other packages of these names lie on the path."""
+    for name in HOUSE:
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "__init__.py").write_text("raise SystemExit('a stranger was taken')\n")
+    programs = [str(table["program"]) for table in listed().values() if not table.get("clone")]
+    assert len(programs) > 4
+    use = f"""import importlib, sys
+import pgquern.__main__ as entry
+sys.argv = ["pgquern", "--version"]
+try:
+    entry.main()
+except SystemExit as end:
+    assert end.code == 0, end.code
+for name in {programs}:
+    print(importlib.import_module(name).__file__)"""
+    environment = os.environ | {"PYTHONPATH": str(tmp_path)}
+    python = installed.parents[2] / "bin/python"
+    done = subprocess.run([python, "-c", use], cwd=tmp_path, env=environment, capture_output=True, text=True)
+    version, *places = done.stdout.splitlines()
+    assert version.startswith("pgquern "), done.stderr
+    assert all(Path(place).is_relative_to(installed / "pgquern/_house") for place in places)
+    assert len(places) == len(programs)
+
+
+def test_it_looks_into_a_file(installed: Path, tmp_path: Path) -> None:
+    """An empty table, which every version of the file format has; then a file that is none."""
+    (tmp_path / "16384").touch()
+    (tmp_path / "16385").write_text("nothing of the sort\n" * 1000)
+    done = command(installed, tmp_path, "look", "16384", "--json")
+    assert (done.returncode, done.stderr) == (0, ""), done.stderr
+    assert json.loads(done.stdout)["pages"] == 0
+    done = command(installed, tmp_path, "look", "16385")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("Error: 16385: no page says that it is one")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["16384", "16385"]
+
+
+def test_what_needs_the_clone_says_so(installed: Path, tmp_path: Path) -> None:
+    name = next(name for name, table in listed().items() if table.get("clone"))
+    done = command(installed, tmp_path, name, "any", "--words")
+    assert (done.returncode, f"{name} needs a clone of pgquern" in done.stderr) == (2, True), done.stderr
+
+
+def test_without_its_libraries_it_says_what_to_install(installed: Path, tmp_path: Path) -> None:
+    (tmp_path / "click.py").write_text("raise ModuleNotFoundError('gone', name='click')\n")
+    done = command(installed, tmp_path, "--help", path=str(tmp_path))
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "pgquern needs click; in the clone, pip install '.[people]' installs it\n"

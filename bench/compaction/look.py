@@ -4,9 +4,8 @@
     python -m bench.compaction.look [--page N] [--major 13..18] [--json] FILE
 
 The file is only read. The exit status is 0 if the kernel accepts every page, 1 if it refuses one, 2 if the file is no
-heap or cannot be read. The picture goes to build/look/FILE.html; of
-`pgquern look`, to ~/.cache/pgquern. A running server may be writing a page while it is
-read: a page that is refused is read again before it counts.
+heap or cannot be read. The picture goes to build/look/FILE.html; of `pgquern look`, to ~/.cache/pgquern. A running
+server may be writing a page while it is read: a page that is refused is read again before it counts.
 """
 
 import json

@@ -167,8 +167,8 @@ def main(
                 f"There is no file {str(path)!r}" if source or patch else f"{option('SRC', ours='SOURCE')} is missing"
             )
             raise JudgeError(
-                f"{missing}: name the candidate with {option('SRC', ours='SOURCE')}, a C or C++ file, or a folder of them;"
-                f" or a unified diff with {option('PATCH')}."
+                f"{missing}: name the candidate with {option('SRC', ours='SOURCE')}, a C or C++ file, or a folder of"
+                f" them; or a unified diff with {option('PATCH')}."
             )
         folder = ROOT / path.stem
         shutil.rmtree(folder, ignore_errors=True)

@@ -22,7 +22,8 @@ def main() -> None:
     try:
         command = importlib.import_module("tools.pgquern.__main__")
     except ModuleNotFoundError as error:
-        sys.exit(f"pgquern needs {error.name}: install it with what the command needs, pip install '.[people]'")
+        print(f"pgquern needs {error.name}; in the clone, pip install '.[people]' installs it", file=sys.stderr)
+        sys.exit(2)
     command.main(prog_name="pgquern")
 
 
