@@ -360,7 +360,7 @@ def says_speed(name: str, speed: Speed) -> str:
 def main(page: int | None, major: int | None, as_json: bool, file: str) -> None:
     """What compaction would do to the pages of FILE, a table's."""
     if not file:
-        raise CannotLook("say which file: make look FILE=/path/to/base/DATABASE/RELATION")
+        raise CannotLook(f"say which file: {program('look', 'FILE=/path/to/base/DATABASE/RELATION')}")
     looked = read(Path(file), major)
     drawn, timed = choose(looked, page), speeds(looked)
     said = [says_speed(name, speed) for name, speed in timed.items()]

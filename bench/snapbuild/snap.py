@@ -21,6 +21,7 @@ from rich.console import Console
 from bench.snapbuild.snap_file import FLAGS, LSNS, NoSnapError, Snap, decode, lsn, lsn_of
 from ref.snapbuild import purge_catchange
 from ref.xid import XID
+from tools.asked import program
 
 FAR = 2**30
 """An xmax that lies so far from xmin is stale: half of the way to the point where it does harm."""
@@ -232,7 +233,7 @@ def files(path: Path) -> list[Path]:
 def main(xmin: int | None, json_: bool, path: str) -> None:
     """Decode and check PATH, a .snap file or a folder of them."""
     if not path:
-        raise CannotRead("say which file: make snap FILE=/path/to/data/pg_logical/snapshots")
+        raise CannotRead(f"say which file: {program('snap', 'FILE=/path/to/data/pg_logical/snapshots')}")
     answers = [read(file, xmin) for file in files(Path(path))]
     if json_:
         click.echo(json.dumps([as_json(answer) for answer in answers], indent=1))

@@ -32,7 +32,7 @@ from bench.tornpage.what_file import (
     header_faults,
     segment,
 )
-from tools.asked import option, pictures
+from tools.asked import option, pictures, program
 
 CHUNK = 64 * 1024 * 1024
 SEGMENT_BYTES = 1 << 30
@@ -293,7 +293,7 @@ def draw(relation: Relation, target: Path) -> None:
 def main(block_size: int | None, file: str) -> None:
     """Check the pages of FILE."""
     if not file:
-        raise CannotCheck("say which file: make check-pages FILE=/path/to/base/DATABASE/RELATION")
+        raise CannotCheck(f"say which file: {program('check-pages', 'FILE=/path/to/base/DATABASE/RELATION')}")
     if block_size not in (None, *BLOCK_SIZES):
         raise CannotCheck(f"{block_size} is no size of a block: 1024, 2048, 4096, 8192, 16384 or 32768")
     relation = read(Path(file), block_size)
