@@ -6,5 +6,5 @@ APT_upstream   := gcc libc6-dev make bison flex perl libipc-run-perl bzip2 xz-ut
 TOOLS_upstream := gcc make bison flex prove setpriv
 
 .PHONY: check-upstream
-check-upstream: $(BUILD)/lib/libpgquern.a $(SETUP)/upstream.stamp $(SETUP)/python.stamp ##deep upstream's own suites by a server with our kernels inside, beside an unchanged one; KERNELS=, SUITES=, PG= (hours; never timed whole)
+check-upstream: $(BUILD)/lib/libpgquern.a $(SETUP)/upstream.stamp $(SETUP)/python.stamp ##deep upstream's own suites by a server with our kernels inside, beside an unchanged one; KERNELS=, SUITES=, PG= (35 minutes)
 	@$(PY) -m tests.upstream --major '$(PG_HERE)' --kernels '$(KERNELS)' --suites '$(SUITES)' --tests '$(TESTS)' $(PG:%=--checkout '%') $(if $(MENDS),--mends)
