@@ -4,10 +4,12 @@
     python -m bench.snapbuild.snap [--xmin XID] [--json] PATH
 
 PATH is a file of pg_logical/snapshots, or that folder. Files are only read. The exit status is 0 if all are sound and
-no xmax is stale, 1 if not, 2 if nothing could be read. What a stale xmax does: tests/findings/stale_xmax.
+no xmax is stale, 1 if not, 2 if nothing could be read; a folder's file that cannot be read counts as not sound. What a stale xmax does: tests/findings/stale_xmax.
 """
 
 import json
+import os
+import stat
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -18,7 +20,7 @@ import click
 from pgquern.snapbuild import Committed
 from rich.console import Console
 
-from bench.snapbuild.snap_file import FLAGS, LSNS, NoSnapError, Snap, decode, lsn, lsn_of
+from bench.snapbuild.snap_file import FLAGS, LSNS, PREFIX, NoSnapError, Snap, decode, lsn, lsn_of, prefix
 from ref.snapbuild import purge_catchange
 from ref.xid import XID
 from tools.asked import program
@@ -26,6 +28,8 @@ from tools.asked import program
 FAR = 2**30
 """An xmax that lies so far from xmin is stale: half of the way to the point where it does harm."""
 SHOWN = 8
+MOST = 2**30
+"""Bytes of a file: a server can allocate no more than that for its XIDs."""
 LOST = (
     "What to do: rows that were decoded since may lack what those transactions changed in the catalogs: compare the"
     " subscriber's tables. ANALYZE of any table in this database moves xmax on for what follows."
@@ -38,6 +42,11 @@ AHEAD = "What to do: run ANALYZE on any table of the slot's database, and let th
 DAMAGED = (
     "What to do: a server refuses such a file with an error. While it is stopped, move the file away, keep a copy, and"
     " start it: the slot goes on from an older file if there is one; otherwise drop the slot and make it again."
+)
+
+UNSEEN = (
+    "What to do: no server writes such a file, but none refuses it: it checks magic, version and checksum, which are"
+    " right. What is decoded from it may be wrong. While the server is stopped, move the file away, and keep a copy."
 )
 
 
@@ -94,22 +103,35 @@ def stale(snap: Snap) -> tuple[str, str]:
     ), AHEAD
 
 
-def read(path: Path, xmin: int | None) -> Answer:
-    """Decode a file and judge it."""
+def content(path: Path) -> bytes:
+    """What a file holds. No more than its prefix is read if that is no .snap file's: such a file may be of any size."""
     try:
-        content = path.read_bytes()
+        # A FIFO would not even open before somebody writes to it.
+        found = path.stat()
+        if not stat.S_ISREG(found.st_mode):
+            raise CannotRead(f"{path}: no regular file: give a file of pg_logical/snapshots")
+        with path.open("rb") as file:
+            head = file.read(PREFIX.size)
+            prefix(head)
+            if found.st_size > MOST:
+                raise NoSnapError(f"{found.st_size:,} bytes: no server can allocate so much")
+            return head + file.read()
     except OSError as error:
         why = f"{error.strerror}: run this as the user that owns the cluster, on a file of pg_logical/snapshots"
         raise CannotRead(f"{path}: {why}") from error
+
+
+def read(path: Path, xmin: int | None) -> Answer:
+    """Decode a file and judge it."""
     try:
-        snap = decode(content, path.name)
+        snap = decode(content(path), path.name)
     except NoSnapError as error:
         if path.suffix != ".snap":
             raise CannotRead(f"{path}: no .snap file: {error}") from error
         return Answer(path, None, [str(error)], advice=[DAMAGED])
     answer = Answer(path, snap, snap.faults)
     if snap.faults:
-        answer.advice.append(DAMAGED)
+        answer.advice.append(DAMAGED if snap.refused else UNSEEN)
         return answer
     at = snap.fields["xmin"] if xmin is None else xmin
     committed = Committed(snap.committed)
@@ -210,12 +232,31 @@ def as_json(answer: Answer) -> dict[str, Any]:
     }
 
 
+def read_all(files: Sequence[Path], xmin: int | None) -> list[Answer]:
+    """One that cannot be read does not hide the others; a checkpoint may remove one that was just listed."""
+    answers, unread = list[Answer](), list[CannotRead]()
+    for file in files:
+        try:
+            answers.append(read(file, xmin))
+        except CannotRead as error:
+            unread.append(error)
+            if os.path.lexists(file):
+                answers.append(Answer(file, None, [error.message.removeprefix(f"{file}: ")]))
+    if len(unread) == len(files):
+        raise unread[0]
+    return answers
+
+
 def files(path: Path) -> list[Path]:
     """The file, or the .snap files of the folder, in the order of their LSNs."""
-    if not path.exists():
+    try:
+        path.stat()
+    except FileNotFoundError as error:
         raise CannotRead(
             f"{path}: there is no such file; .snap files lie in pg_logical/snapshots of the data directory"
-        )
+        ) from error
+    except OSError as error:
+        raise CannotRead(f"{path}: {error.strerror}: run this as the user that owns the cluster") from error
     if not path.is_dir():
         return [path]
     found = sorted(path.glob("*.snap"), key=lambda file: (lsn_of(file.name) or 0, file.name))
@@ -234,7 +275,7 @@ def main(xmin: int | None, json_: bool, path: str) -> None:
     """Decode and check PATH, a .snap file or a folder of them."""
     if not path:
         raise CannotRead(f"say which file: {program('snap', 'FILE=/path/to/data/pg_logical/snapshots')}")
-    answers = [read(file, xmin) for file in files(Path(path))]
+    answers = read_all(files(Path(path)), xmin)
     if json_:
         click.echo(json.dumps([as_json(answer) for answer in answers], indent=1))
     else:

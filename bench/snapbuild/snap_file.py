@@ -87,6 +87,8 @@ class Snap:
     committed: list[int]
     catchange: list[int]
     faults: list[str]
+    refused: bool
+    """Whether a server would refuse it: too short for its counts, or another checksum. It checks no other field."""
 
     @property
     def majors(self) -> str:
@@ -121,8 +123,8 @@ def lsn_of(name: str) -> int | None:
     return int(found[1], 16) << 32 | int(found[2], 16) if found else None
 
 
-def decode(content: bytes, name: str = "") -> Snap:
-    """`name` is the file's, which holds its LSN. NoSnapError: too short, or another magic or version."""
+def prefix(content: bytes) -> tuple[int, int, int]:
+    """The checksum, the version and the length. NoSnapError: too short, or another magic or version."""
     if len(content) < PREFIX.size:
         raise NoSnapError(f"{len(content)} bytes: even magic, checksum, version and length have {PREFIX.size}")
     magic, checksum, version, length = PREFIX.unpack_from(content)
@@ -133,6 +135,12 @@ def decode(content: bytes, name: str = "") -> Snap:
     if version not in LAYOUTS:
         known = ", ".join(f"{number} ({layout.majors})" for number, layout in LAYOUTS.items())
         raise NoSnapError(f"version is {version}: PostgreSQL 13 to 18 write {known}")
+    return checksum, version, length
+
+
+def decode(content: bytes, name: str = "") -> Snap:
+    """`name` is the file's, which holds its LSN. NoSnapError: as prefix(), or cut before the first XID."""
+    checksum, version, length = prefix(content)
     layout = LAYOUTS[version]
     if len(content) < PREFIX.size + layout.bytes:
         raise NoSnapError(f"{len(content)} bytes: the file is cut within the builder's struct, of {layout.bytes} bytes")
@@ -140,22 +148,25 @@ def decode(content: bytes, name: str = "") -> Snap:
     rest = content[PREFIX.size + layout.bytes :]
     xids = [xid for (xid,) in struct.iter_unpack("<I", rest[: len(rest) // 4 * 4])]
     first, second = fields["committed.xcnt"], fields.get("catchange.xcnt", 0)
-    snap = Snap(version, checksum, length, fields, xids[:first], xids[first : first + second], [])
-    snap.faults.extend(faults(snap, content, name))
+    needed = PREFIX.size + layout.bytes + 4 * (first + second)
+    # A server reads as much as the counts say, and what follows that does not count.
+    right = crc32c(content[8:needed])
+    refused = needed > len(content) or right != checksum
+    snap = Snap(version, checksum, length, fields, xids[:first], xids[first : first + second], [], refused)
+    snap.faults.extend(faults(snap, len(content), needed, right, name))
     return snap
 
 
-def faults(snap: Snap, content: bytes, name: str) -> Iterator[str]:
-    """What is wrong, a field each."""
+def faults(snap: Snap, size: int, needed: int, right: int, name: str) -> Iterator[str]:
+    """What is wrong, a field each, with a file that has `size` bytes and `needed` by its counts."""
     fields = snap.fields
-    counts = fields["committed.xcnt"] + fields.get("catchange.xcnt", 0)
-    needed = PREFIX.size + LAYOUTS[snap.version].bytes + 4 * counts
-    if snap.length != len(content):
-        yield f"length is {snap.length:,}, the file has {len(content):,} bytes"
-    if needed != len(content):
+    if snap.length != size:
+        yield f"length is {snap.length:,}, the file has {size:,} bytes"
+    if needed != size:
+        counts = fields["committed.xcnt"] + fields.get("catchange.xcnt", 0)
         named = " and catchange.xcnt" if "catchange.xcnt" in fields else ""
-        yield f"committed.xcnt{named} say {counts:,} XIDs, so {needed:,} bytes; the file has {len(content):,}"
-    if (right := crc32c(content[8:])) != snap.checksum:
+        yield f"committed.xcnt{named} say {counts:,} XIDs, so {needed:,} bytes; the file has {size:,}"
+    if right != snap.checksum:
         yield f"checksum is {snap.checksum:#010x}, calculated {right:#010x}: bytes were changed after it was written"
     if fields["state"] != CONSISTENT:
         yield f"state is {fields['state']}: only a builder that is CONSISTENT (2) is written"

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from bench.snapbuild.snap import main
+from bench.snapbuild.snap import CannotRead, main, read_all
 from bench.snapbuild.snap_file import LAYOUTS, MAGIC, PREFIX, crc32c
 from ref.snapbuild import SnapBuild, State, purge, purge_catchange
 
@@ -165,9 +165,65 @@ def test_files_that_are_none(tmp_path: Path) -> None:
         tmp_path / "none": "there is no such file",
         tmp_path / "empty": "no .snap file is in it",
     }
+    os.symlink("loop", tmp_path / "loop")
+    os.mkfifo(tmp_path / "fifo")
+    nowhere |= {
+        tmp_path / "loop": "Too many levels of symbolic links",
+        tmp_path / "fifo": "no regular file",
+        "/dev/zero": "no regular file",
+    }
     for path, words in nowhere.items():
         status, text = said(path)
         assert (status, words in text) == (2, True), text
+
+
+def test_a_file_of_any_size(tmp_path: Path) -> None:
+    """What is no .snap file by its first bytes is not read to its end."""
+    path = write(tmp_path, b"")
+    os.truncate(path, 2**36)
+    assert "magic is 0x00000000" in said(path)[1]
+    write(tmp_path, snap(committed=[]))
+    os.truncate(path, 2**31)
+    status, text = said(path)
+    assert (status, "2,147,483,648 bytes: no server can allocate so much" in text) == (1, True), text
+
+
+def test_what_a_server_refuses_and_what_it_takes(tmp_path: Path) -> None:
+    """It reads as much as the counts say, and checks magic, version and checksum."""
+    good = snap(committed=[150], catchange=[120])
+    refused = {"cut": good[:-1], "changed": good[:-1] + b"\x01", "too many": snap(committed=[150], committed__xcnt=2)}
+    taken = {
+        "longer": good + b"\0",
+        "length": snap(committed=[]) + bytes(4),
+        "state": snap(committed=[], state=1),
+        "xmin": snap(committed=[], xmin=2),
+    }
+    for content in refused.values():
+        status, text = said(write(tmp_path, content))
+        assert (status, "a server refuses such a file" in text) == (1, True), text
+    for content in taken.values():
+        status, text = said(write(tmp_path, content))
+        assert (status, "none refuses it" in text, "checksum is" in text) == (1, True, False), text
+
+
+def test_a_file_that_cannot_be_read_does_not_hide_the_others(tmp_path: Path) -> None:
+    write(tmp_path, snap(committed=[150]), "0-1.snap")
+    (tmp_path / "0-2.snap").mkdir()
+    os.mkfifo(tmp_path / "0-3.snap")
+    os.symlink("nowhere", tmp_path / "0-4.snap")
+    status, text = said(tmp_path)
+    assert (status, text.splitlines()[-1]) == (1, "4 files, 3 with a fault"), text
+    assert "0-1.snap: PostgreSQL 17 or 18, xmin 100" in text
+    (tmp_path / "0-1.snap").unlink()
+    assert said(tmp_path)[0] == 2
+
+
+def test_a_file_that_a_checkpoint_removed_meanwhile(tmp_path: Path) -> None:
+    left = write(tmp_path, snap(committed=[150]))
+    answers = read_all([tmp_path / "0-1.snap", left], None)
+    assert [answer.path for answer in answers] == [left]
+    with pytest.raises(CannotRead):
+        read_all([tmp_path / "0-1.snap"], None)
 
 
 def test_a_stale_xmax(tmp_path: Path) -> None:
