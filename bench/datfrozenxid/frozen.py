@@ -158,8 +158,13 @@ def decision(stored: int, new: int, replaces: bool, next_id: int, what: str, col
     return f"{column} {stored} stays: the minimum {new} is older, and it must not go back"
 
 
+def shown(name: str) -> str:
+    """As it is, unless it holds what would start a new line or command the terminal."""
+    return name if name.isprintable() else ascii(name)
+
+
 def lines(answer: Answer) -> Iterator[str]:
-    where = f"database {answer.database}" if answer.database else "the database of this pg_class"
+    where = f"database {shown(answer.database)}" if answer.database else "the database of this pg_class"
     yield f"{where}: {answer.relations:,} relations that hold XIDs (tables, materialised views, TOAST tables)"
     if answer.stored:
         yield (
@@ -172,7 +177,7 @@ def lines(answer: Answer) -> Iterator[str]:
     if answer.future:
         relation, column = answer.future
         yield (
-            f"GIVES UP: {column} {getattr(relation, column)} of {relation.name} (oid {relation.oid}) lies in the"
+            f"GIVES UP: {column} {getattr(relation, column)} of {shown(relation.name)} (oid {relation.oid}) lies in the"
             " future: vac_update_datfrozenxid would change nothing"
         )
         yield MEND
@@ -189,7 +194,7 @@ def lines(answer: Answer) -> Iterator[str]:
             age = (
                 "permanent" if one.age is None else f"IN THE FUTURE by {-one.age:,}" if one.age < 0 else f"{one.age:,}"
             )
-            yield f"  {one.value:>10}  age {age:>13}  {one.name} (oid {one.oid})"
+            yield f"  {one.value:>10}  age {age:>13}  {shown(one.name)} (oid {one.oid})"
 
 
 def as_json(answer: Answer) -> dict[str, Any]:

@@ -5,7 +5,7 @@ import csv
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import psycopg
 
@@ -13,6 +13,9 @@ from ref.datfrozenxid import Pair
 from ref.xid import XID
 
 SIZE = 2**32
+DIGITS = 20
+LONGEST = 2**16
+"""Characters of a line of CSV: the names in it have 63 bytes at most."""
 CLASSES = "select oid, relname, relkind, relfrozenxid, relminmxid from pg_class"
 HORIZON = (
     "select max(a) from (select age(backend_xmin) a from pg_stat_activity"
@@ -72,19 +75,30 @@ Rows = Sequence[dict[str, str]]
 
 def _number(row: dict[str, str], column: str, where: str, low: int = 0, high: int = SIZE - 1) -> int:
     text = (row[column] or "").strip()
-    if not text.removeprefix("-").isdecimal() or not low <= int(text) <= high:
-        raise ListingError(f"{where}: {column} is {text!r}, no number from {low} to {high}")
+    # int() takes no number of more than 4300 digits.
+    if not text.removeprefix("-").isdecimal() or len(text) > DIGITS or not low <= int(text) <= high:
+        raise ListingError(f"{where}: {column} is {text[:40]!r}, no number from {low} to {high}")
     return int(text)
+
+
+def _lines(file: TextIO) -> Iterator[str]:
+    """A device, or a file with a hole, may hold a line without end."""
+    while line := file.readline(LONGEST):
+        if len(line) == LONGEST:
+            raise csv.Error(f"a line has more than {LONGEST:,} characters")
+        yield line
 
 
 def read_csv(path: Path, columns: Sequence[str], query: str) -> Rows:
     """The rows of a file that has at least these columns."""
     try:
         with path.open(newline="", encoding="utf-8-sig") as file:
-            reader = csv.DictReader(file, strict=True)
+            reader = csv.DictReader(_lines(file), strict=True)
             header = reader.fieldnames or []
             if missing := [column for column in columns if column not in header]:
                 raise ListingError(f"{path}: the header lacks {', '.join(missing)}: make it in psql with {query}")
+            if len(set(header)) < len(header):
+                raise ListingError(f"{path}: the header has a column twice: make it in psql with {query}")
             rows = []
             for row in reader:
                 if None in row or None in row.values():
@@ -100,12 +114,17 @@ def read_csv(path: Path, columns: Sequence[str], query: str) -> Rows:
 
 
 def relations(rows: Rows, source: str) -> Iterator[Relation]:
+    seen: set[int] = set()
     for number, row in enumerate(rows, 2):
         where = f"{source}, row {number}"
         if len(row["relkind"]) != 1:
             raise ListingError(f"{where}: relkind is {row['relkind']!r}, not one letter")
         xid, multi = _number(row, "relfrozenxid", where), _number(row, "relminmxid", where)
-        yield Relation(_number(row, "oid", where), row["relname"], row["relkind"], xid, multi)
+        oid = _number(row, "oid", where)
+        if oid in seen:
+            raise ListingError(f"{where}: oid {oid} is there twice: a listing is of one database, made by one query")
+        seen.add(oid)
+        yield Relation(oid, row["relname"], row["relkind"], xid, multi)
 
 
 def stored(rows: Rows, source: str) -> Stored:

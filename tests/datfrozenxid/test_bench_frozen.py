@@ -153,6 +153,13 @@ def test_the_command_alone_prints_the_queries() -> None:
     assert all(query in said("--help")[1] for query in COPIES)
 
 
+def test_a_name_starts_no_line_and_commands_no_terminal(tmp_path: Path) -> None:
+    path = write(tmp_path / "c.csv", HEAD, [(16384, "a\nb\x1b[31m", "r", 500, 9), (16385, "é ü", "r", 501, 9)])
+    text = said("--classes", path)[1]
+    assert "'a\\nb\\x1b[31m' (oid 16384)" in text
+    assert "é ü (oid 16385)" in text
+
+
 def test_listings_that_cannot_be_used(tmp_path: Path) -> None:
     path = tmp_path / "c.csv"
     good = f"{','.join(HEAD)}\n16384,t,r,500,9\n"
@@ -167,6 +174,10 @@ def test_listings_that_cannot_be_used(tmp_path: Path) -> None:
         good + "16385,u,r,,1": "relfrozenxid is ''",
         good + "16385,u,rr,12,1": "relkind is 'rr', not one letter",
         good + '16385,"u,r,12,1': "no CSV in UTF-8",
+        good + f"16385,u,r,{'9' * 5000},1": f"relfrozenxid is '{'9' * 40}'",
+        good + f"16385,{'u' * 2**16},r,12,1": "a line has more than 65,536 characters",
+        good + "16384,u,r,12,1": "row 3: oid 16384 is there twice",
+        "relminmxid," + good: "the header has a column twice",
     }.items():
         path.write_text(text)
         status, answer = said("--classes", str(path))
@@ -174,6 +185,10 @@ def test_listings_that_cannot_be_used(tmp_path: Path) -> None:
     path.write_bytes(b"\xff\xfe\x00\x01")
     assert "no CSV in UTF-8" in said("--classes", str(path))[1]
     assert "No such file" in said("--classes", str(tmp_path / "none"))[1]
+    write(path, HEAD, [])
+    os.truncate(path, 2**36)
+    assert "a line has more than" in said("--classes", str(path))[1]
+    assert "a line has more than" in said("--classes", "/dev/zero")[1]
     status, answer = said("--classes", str(path), "--connect", "dbname=x")
     assert (status, "alone" in answer) == (2, True)
 
