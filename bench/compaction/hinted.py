@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from ref import page as heap
 
 HEADER_BYTES = 23
-LOCK_ONLY, XMIN_COMMITTED, XMIN_INVALID = 0x0080, 0x0100, 0x0200
+KEYSHR_LOCK, EXCL_LOCK, LOCK_ONLY, XMIN_COMMITTED, XMIN_INVALID = 0x0010, 0x0040, 0x0080, 0x0100, 0x0200
 XMAX_COMMITTED, XMAX_INVALID, XMAX_IS_MULTI = 0x0400, 0x0800, 0x1000
 HOT_UPDATED, HEAP_ONLY = 0x4000, 0x8000
 
@@ -26,7 +26,9 @@ def is_dead(infomask: Any) -> Any:
     """Of one t_infomask, or of an array of them."""
     aborted = (infomask & (XMIN_COMMITTED | XMIN_INVALID)) == XMIN_INVALID
     deleted = (infomask & (XMAX_COMMITTED | XMAX_INVALID | XMAX_IS_MULTI | LOCK_ONLY)) == XMAX_COMMITTED
-    return aborted | deleted
+    # SELECT FOR UPDATE before 9.3, in a cluster that was upgraded: HEAP_XMAX_IS_LOCKED_ONLY knows it by these bits.
+    unlocked = (infomask & (KEYSHR_LOCK | EXCL_LOCK)) != EXCL_LOCK
+    return aborted | (deleted & unlocked)
 
 
 def dead(pages: NDArray[np.uint8], normal: NDArray[np.bool_], lp_off: NDArray[Any]) -> NDArray[np.bool_]:

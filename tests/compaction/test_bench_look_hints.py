@@ -39,6 +39,9 @@ def flags(*tuples: tuple[int, int, int, int, int]) -> list[int]:
         (DELETED | hinted.XMAX_INVALID, False),
         (DELETED | hinted.LOCK_ONLY, False),
         (DELETED | hinted.XMAX_IS_MULTI, False),
+        (DELETED | hinted.EXCL_LOCK, False),  # SELECT FOR UPDATE before 9.3
+        (DELETED | hinted.EXCL_LOCK | hinted.KEYSHR_LOCK, True),
+        (ABORTED | hinted.EXCL_LOCK, True),
     ],
 )
 def test_dead_by_hint_bits(infomask: int, dead: bool) -> None:
