@@ -3,6 +3,7 @@
 
 import json
 import os
+import struct
 import subprocess
 import sys
 from pathlib import Path
@@ -12,7 +13,9 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
+from bench.compaction import hinted, look
 from bench.compaction.look import main
+from bench.tornpage.what_file import FLOAT_FORMAT
 from ref import page as heap
 from ref.compaction import VERSIONS, page_repair_fragmentation
 from tests.page.build import page_of
@@ -151,3 +154,61 @@ def test_files_that_are_no_heap(tmp_path: Path) -> None:
     for path, words in files.items():
         status, said = looked(path)
         assert (status, words in said) == (2, True), said
+
+
+def test_a_file_of_more_pages_than_are_read_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pages = sound_pages(11)
+    pages[9] = pages[9][:12] + (9000).to_bytes(2, "little") + pages[9][14:]
+    path = write(tmp_path, pages)
+    whole = look.read(path, 18)
+    monkeypatch.setattr(look, "CHUNK", 4)
+    parts = look.read(path, 18)
+    assert list(parts.refused) == list(whole.refused) == [9]
+    assert parts.rows.tolist() == whole.rows.tolist()
+
+
+def test_line_pointers_are_counted_by_their_kind(tmp_path: Path) -> None:
+    """Of a dead tuple, the bytes that a prune sets free, with the padding; without storage it is no tuple."""
+    dead = struct.pack("<IIIHHHHHB5x", 10, 11, 0, 0, 0, 1, 0, hinted.XMIN_INVALID, 24)
+    lps = [heap.LinePointer(SIZE - 32, heap.LP_NORMAL, 28), heap.LinePointer(0, heap.LP_NORMAL, 0),
+           heap.LinePointer(0, heap.LP_DEAD, 0), heap.LinePointer(1, heap.LP_REDIRECT, 0), heap.UNUSED]  # fmt: skip
+    looked = look.read(write(tmp_path, [heap.build(lps, {1: dead})]), 18)
+    counted = {name: int(looked.column(name)[0]) for name in look.COLUMNS}
+    assert counted == {
+        "free_before": SIZE - 24 - 5 * 4 - 32, "free_after": SIZE - 24 - 4 * 4 - 32, "tuples": 1, "unused": 1,
+        "redirect": 1, "dead": 1, "hinted": 1, "hinted_bytes": 32, "lines_cut": 1,
+    }  # fmt: skip
+
+
+def test_a_page_that_gains_only_by_a_prune_is_among_the_worst(tmp_path: Path) -> None:
+    tuples = [struct.pack("<IIIHHHHHB5x", 10, 0, 0, 0, 0, 1, 0, bits, 24) for bits in (0, hinted.XMIN_INVALID)]
+    lps = [heap.LinePointer(SIZE - 32, heap.LP_NORMAL, 28)]
+    looked = look.read(write(tmp_path, [heap.build(lps, {1: one}) for one in tuples]), 18)
+    assert (looked.gain.tolist(), looked.worst()) == ([0, 0], [1])
+
+
+def test_what_the_cluster_says(tmp_path: Path) -> None:
+    """Its version, and the blocks of a segment."""
+    (tmp_path / "global").mkdir()
+    control = bytes(64) + FLOAT_FORMAT + struct.pack("<II", SIZE, 1000)
+    (tmp_path / "global" / "pg_control").write_bytes(control.ljust(8192, b"\0"))
+    path = write(tmp_path, sound_pages(3), "16384.2")
+    assert (look.read(path, None).first_block, look.read(path, None).major) == (2000, look.NEWEST)
+    (tmp_path / "PG_VERSION").write_text("14\n")
+    looked = look.read(path, None)
+    assert (looked.major, looked.major_is_from) == (14, "as PG_VERSION says")
+    assert look.read(path, 16).major == 16
+    (tmp_path / "PG_VERSION").write_text("12\n")
+    with pytest.raises(look.CannotLook, match="its cluster is of PostgreSQL 12"):
+        look.read(path, None)
+
+
+def test_pages_of_an_index_are_the_most_in_an_index(tmp_path: Path) -> None:
+    """A heap may have some damaged pages that look so."""
+    special = heap.Header.parse(bytes(SIZE))._replace(
+        pd_lower=24, pd_upper=8176, pd_special=8176, pd_pagesize_version=SIZE | 4
+    )
+    other = special.pack() + bytes(SIZE - 24)
+    assert list(look.read(write(tmp_path, [*sound_pages(1), other]), 18).refused) == [1]
+    with pytest.raises(look.CannotLook, match="no heap, but"):
+        look.read(write(tmp_path, [*sound_pages(1), other, other]), 18)

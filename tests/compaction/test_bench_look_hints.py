@@ -70,3 +70,10 @@ def test_a_chain_ends_where_the_next_tuple_is_of_another_transaction() -> None:
 def test_an_update_that_was_rolled_back() -> None:
     root = (10, 11, 2, hinted.HOT_UPDATED, COMMITTED | hinted.XMAX_INVALID)
     assert flags(root, (11, 0, 2, hinted.HEAP_ONLY, ABORTED)) == [NORMAL, UNUSED]
+
+
+def test_a_chain_that_leads_back_ends() -> None:
+    """A damaged one."""
+    on = hinted.HOT_UPDATED | hinted.HEAP_ONLY
+    root = (10, 11, 2, hinted.HOT_UPDATED, DELETED)
+    assert flags(root, (11, 12, 3, on, COMMITTED), (12, 11, 2, on, DELETED)) == [DEAD, UNUSED, UNUSED]

@@ -211,3 +211,31 @@ def test_a_damaged_listing_of_databases(tmp_path: Path, column: str, value: str,
     write(path, DATABASE_HEAD, [tuple(row.values()) for row in rows])
     status, text = said(*options)
     assert (status, words in text) == (2, True), text
+
+
+def test_where_values_span_exactly_half_of_the_ring(tmp_path: Path) -> None:
+    path = write(tmp_path / "c.csv", HEAD, [(1, "a", "r", 10, 7), (2, "b", "r", HALF + 10, 7)])
+    status, text = said("--classes", path)
+    assert (status, "more than half of the ring" in text) == (2, True)
+
+
+def test_who_comes_first(tmp_path: Path) -> None:
+    """A permanent XID, then by age, then by oid."""
+    rows = [(4, "d", "r", 500, 9), (3, "c", "r", 500, 9), (2, "b", "r", 400, 9), (9, "p", "r", 2, 9), (5, "é", "é", 0, 0)]
+    answer = json.loads(said("--classes", write(tmp_path / "c.csv", HEAD, rows), "--json")[1])
+    assert [one["oid"] for one in answer["back"]["relfrozenxid"]] == [9, 2, 3, 4]
+
+
+@pytest.mark.parametrize(
+    ("following", "age", "start"),
+    [(1000, 10, 990), (1000, 0, 1000), (1000, -5, 1000), (1000, "", 1000), (10, 20, SIZE - 10), (4, 2, 4)],
+)
+def test_where_the_search_for_the_minimum_starts(tmp_path: Path, following: int, age: int | str, start: int) -> None:
+    """At the oldest snapshot; a horizon in the future, or an XID that none can have, is that of no snapshot."""
+    classes = write(tmp_path / "c.csv", HEAD, [(16384, "t", "r", 0, 0)])
+    row = ("mine", SIZE - 100, 9, following + 100, 0, "True", age)
+    databases = write(tmp_path / "d.csv", DATABASE_HEAD, [row])
+    Path(classes).write_bytes(b"\xef\xbb\xbf" + Path(classes).read_bytes())  # the mark that Windows' editors set
+    status, text = said("--classes", classes, "--databases", databases, "--json")
+    assert status == 0, text
+    assert json.loads(text)["start"] == [start, 9]

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: PostgreSQL
 """`make snap` on files made here: sound, damaged in each byte and field, foreign; and with a stale xmax."""
 
+import ctypes
 import json
 import os
 import struct
@@ -254,3 +255,53 @@ def test_what_is_invisible_is_so_for_the_oracle(tmp_path: Path) -> None:
     assert builder.build_snapshot().sees(younger, lambda _: True)
     path = write(tmp_path, snap(committed=builder.committed, xmin=builder.xmin, xmax=builder.xmax))
     assert (said(path)[0], found(path)["invisible"]) == (0, [])
+
+
+def c_struct(version: int) -> type[ctypes.Structure]:
+    """Struct SnapBuild as upstream declares it, laid out by the rules of C."""
+    lsn, xid, pointer, size, flag = ctypes.c_uint64, ctypes.c_uint32, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_bool
+    newer = version > 2
+    fields = [
+        ("state", ctypes.c_int), ("context", pointer), ("xmin", xid), ("xmax", xid), ("start_decoding_at", lsn),
+        *([("two_phase_at", lsn)] if newer else []),
+        ("initial_xmin_horizon", xid), ("building_full_snapshot", flag),
+        *([("in_slot_creation", flag)] if version == 6 else []),
+        ("snapshot", pointer), ("last_serialized_snapshot", lsn), ("reorder", pointer),
+        *([("next_phase_at", xid)] if newer else [
+            ("was_running.was_xmin", xid), ("was_running.was_xmax", xid), ("was_xcnt", size), ("was_xcnt_space", size),
+            ("was_xip", pointer),
+        ]),
+        ("committed.xcnt", size), ("committed.xcnt_space", size), ("committed.includes_all_transactions", flag),
+        ("committed.xip", pointer),
+        *([("catchange.xcnt", size), ("catchange.xip", pointer)] if version > 4 else []),
+    ]  # fmt: skip
+    return type("SnapBuild", (ctypes.Structure,), {"_fields_": fields})
+
+
+@pytest.mark.parametrize("version", LAYOUTS)
+def test_the_fields_lie_where_a_c_compiler_puts_them(version: int) -> None:
+    """Servers leave most of them zero, so their files cannot tell."""
+    layout, declared = LAYOUTS[version], c_struct(version)
+    assert layout.bytes == ctypes.sizeof(declared)
+    for name, form, at in layout.fields:
+        place = getattr(declared, name)
+        assert (at, struct.calcsize(form)) == (place.offset, place.size), name
+
+
+def test_what_xmin_decides_is_not_invisible(tmp_path: Path) -> None:
+    """Past xmax, but before xmin: pg_xact is asked."""
+    status, text = said(write(tmp_path, snap(committed=[150], xmin=200, xmax=100)))
+    assert (status, "xmax lies 100 XIDs behind xmin" in text) == (0, True), text
+    status, text = said(write(tmp_path, snap(committed=[150], xmin=200, xmax=200)))
+    assert (status, "behind xmin" in text) == (0, False), text
+
+
+def test_the_point_opposite_to_xmax_lies_on_the_ring(tmp_path: Path) -> None:
+    _, text = said(write(tmp_path, snap(committed=[], xmin=100, xmax=HALF + 100)))
+    assert "on both sides of XID 100 (xmax + 2^31, 0 after xmin)" in text
+
+
+def test_the_last_file_may_be_this_one(tmp_path: Path) -> None:
+    assert said(write(tmp_path, snap(committed=[], last_serialized_snapshot=0x1A2B3C)))[0] == 0
+    status, text = said(write(tmp_path, snap(committed=[], last_serialized_snapshot=0x1A2B3D)))
+    assert (status, "it was renamed" in text) == (1, True), text
