@@ -4,7 +4,8 @@
     python -m bench.snapbuild.snap [--xmin XID] [--json] PATH
 
 PATH is a file of pg_logical/snapshots, or that folder. Files are only read. The exit status is 0 if all are sound and
-no xmax is stale, 1 if not, 2 if nothing could be read; a folder's file that cannot be read counts as not sound. What a stale xmax does: tests/findings/stale_xmax.
+no xmax is stale, 1 if not, 2 if nothing could be read. A folder's file that cannot be read counts as not sound, and the
+others are read. What a stale xmax does: tests/findings/stale_xmax.
 """
 
 import json

@@ -77,3 +77,8 @@ def test_a_chain_that_leads_back_ends() -> None:
     on = hinted.HOT_UPDATED | hinted.HEAP_ONLY
     root = (10, 11, 2, hinted.HOT_UPDATED, DELETED)
     assert flags(root, (11, 12, 3, on, COMMITTED), (12, 11, 2, on, DELETED)) == [DEAD, UNUSED, UNUSED]
+
+
+def test_a_chain_ends_where_the_next_tuple_is_not_heap_only() -> None:
+    root = (10, 11, 2, hinted.HOT_UPDATED, DELETED)
+    assert flags(root, (11, 0, 2, 0, COMMITTED)) == [DEAD, NORMAL]
