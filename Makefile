@@ -78,7 +78,7 @@ JOB = $(PY) -m tools.job $@ $(if $(STEM),--stem $(STEM))
 main: $(SETUP)/python.stamp ##day models, proofs, a differential run, benchmarks, the report; STEM= narrows (8 minutes)
 	@$(PY) -m tools.job make $(if $(STEM),--stem $(STEM))
 
-test: $(SETUP)/python.stamp ##day all tests, then the kernels under sanitizers, fuzzed, and broken on purpose; STEM= narrows (45 minutes)
+test: $(SETUP)/python.stamp ##day all tests, then the kernels under sanitizers, fuzzed, and broken on purpose; STEM= narrows (30 minutes)
 	@$(if $(CROSS),$(MAKE) test-cross,$(JOB))
 
 ci: $(SETUP)/python.stamp ##deep what .ci/run runs after set-up: linters, models, proofs, all tests, a quarter of the mutants (about an hour)
