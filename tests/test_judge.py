@@ -27,6 +27,7 @@ from tests.runners import (
     judge_heat,
     judge_icount,
     judge_page,
+    judge_run,
     judge_source,
     judge_speed,
     judge_verdict,
@@ -344,6 +345,31 @@ def test_how_a_process_ended_gives_the_verdict(code: int, asleep: bool, log: str
 
 def test_an_end_outside_of_any_test_is_not_the_candidates_fault() -> None:
     assert judge_verdict.of_process(1, False, "", "Traceback") is None
+
+
+def test_what_comes_after_the_last_test_is_in_none(tmp_path: Path) -> None:
+    current = tmp_path / "current"
+    current.write_text("tests/t.py::test_it")
+    judge_child.Plugin(judge_child.Order(["t.py"], [], "", str(current))).pytest_sessionfinish()
+    assert current.read_text() == ""
+
+
+@pytest.mark.parametrize(("unexplained", "times", "word"), [(1, 2, ""), (2, 2, "FAIL"), (0, 1, "")])
+def test_an_end_that_nobody_explains_is_tried_once_more(
+    monkeypatch: pytest.MonkeyPatch, unexplained: int, times: int, word: str
+) -> None:
+    tried: list[str] = []
+
+    def tests(_: judge_run.Runs, run: judge_run.Run) -> judge_run.Outcome:
+        tried.append(run.name)
+        ended = judge_verdict.of_process(1, False, "t", "") if len(tried) <= unexplained else None
+        return judge_run.Outcome(ended)
+
+    monkeypatch.setattr(judge_run.Runs, "_tests", tests)
+    runs = judge_run.Runs(SimpleNamespace())  # type: ignore[arg-type]
+    found = runs.start(judge_run.Run("plain", Path(), "brief"))()
+    runs.end()
+    assert (len(tried), found.verdict.word if found.verdict else "") == (times, word)
 
 
 def test_a_candidate_that_real_servers_are_not_asked_of_is_not_undecided() -> None:
