@@ -102,7 +102,7 @@ drift: $(SETUP)/python.stamp ##people which functions of upstream have changed s
 drift-accept: $(SETUP)/python.stamp ##keep record a checkout's functions as those of its major version, after review (as drift)
 	@$(PY) -m tools.drift --postgres "$(PG)" --stem "$(STEM)" --accept
 
-claims: $(SETUP)/python.stamp ##deep run the commands of CLAIMS.md, and see that they print what they must: CLAIM=7 one, MINUTES=5 the short ones, LIST=1, PG= (3 hours)
+claims: $(SETUP)/python.stamp ##deep run the commands of CLAIMS.md, and see that they print what they must: CLAIM=7 one, MINUTES=5 the short ones, LIST=1, PG= (hours; never timed whole)
 	@$(PY) -m tools.claims $(if $(CLAIM),--claim $(CLAIM)) $(if $(MINUTES),--minutes $(MINUTES)) $(if $(PG),--postgres "$(PG)") $(if $(LIST),--list)
 
 lint: lint-c lint-python ##day all linters, and that README agrees with the matrix of stems and layers and with how costs grow (1 minute)

@@ -20,16 +20,7 @@ ROOT = Path(__file__).parent.parent
 SPDX = "SPDX-License-Identifier: PostgreSQL"
 SOURCES = {".py", ".c", ".h", ".cc", ".v", ".tla", ".mk", ".sh", ".ml"}
 FOLDERS = {"spec", "proofs", "ref", "csrc", "tests", "bench", "tools", ".ci"}
-DOCUMENTS = {
-    "README.md",
-    "CLAIMS.md",
-    "SOUNDNESS.md",
-    "CONTRIBUTING.md",
-    "CHANGELOG.md",
-    "ARTIFACT.md",
-    "CITATION.cff",
-    "LICENSE",
-}
+DOCUMENTS = {"README.md", "CLAIMS.md", "SOUNDNESS.md", "CONTRIBUTING.md", "CHANGELOG.md", "CITATION.cff", "LICENSE"}
 SETTINGS = {"Makefile", "pyproject.toml", "requirements.lock", "requirements-alone.lock", ".gitignore", ".clang-format"}
 
 # What a layer may import of the house, beside itself. The standard library is free to all.

@@ -18,7 +18,7 @@ from bench.report.readme import README, with_table
 from tools.rows import with_cell
 
 BEGIN, END = "<!-- growth: made by `make icount-accept` -->", "<!-- /growth -->"
-HEADINGS = ("row", "operation", "grows with", "slope [95 % interval]", "last step", "wanted")
+HEADINGS = ("stem", "operation", "grows with", "slope [95 % interval]", "last step", "wanted")
 
 
 def declared(stem: str) -> list[Series]:
