@@ -99,6 +99,25 @@ def test_what_runs_can_be_chosen(tmp_path: Path) -> None:
     assert (with_pg.returncode, "of /some/where" in with_pg.stdout) == (0, True)
 
 
+@pytest.mark.parametrize(
+    ("output", "piece", "has"),
+    [
+        ("x: 12/12 stop", "N/N stop", True),
+        ("x: 11/12 stop", "N/N stop", False),
+        ("x: 2/12 stop", "N/N stop", False),
+        ("18 of 18 hold", "N of N hold", True),
+        ("passed, pages", "N pages", False),
+        ("3,400 pages", "N pages", True),
+        ("10 failed", "0 failed", False),
+        ("1,0 failed, 0 failed", "0 failed", True),
+        ("a.b", "a+b", False),
+        ("None pages", "None pages", True),
+    ],
+)
+def test_a_number_is_taken_whole_and_the_same_each_time(output: str, piece: str, has: bool) -> None:
+    assert bool(claims.found_in(output, piece)) is has
+
+
 def test_more_than_twice_the_time_told_is_marked() -> None:
     claim = claims.Claim(1, "", ["make x"], 1.0, ["x"])
     assert claims.judge(claim, {"make x": claims.Ran("x", 0, 2.1)}).minutes == 2.1

@@ -4,8 +4,9 @@
     python -m tools.claims [--claim N] [--minutes M] [--postgres CHECKOUT] [--list]
 
 A row of the table: its number, the claim, `make` commands, how long they take together, and what they print. Of the
-last, what stands in backquotes must be in the output of one of the commands; N stands for any number there. A command
-that several claims name runs once. build/claims/ gets each command's output, and CLAIMS.md with what was seen.
+last, what stands in backquotes must be in the output of one of the commands; N stands for any number there, the same
+one in all of a text. A command that several claims name runs once. build/claims/ gets each command's output, and
+CLAIMS.md with what was seen.
 """
 
 import re
@@ -89,8 +90,11 @@ def read(text: str) -> list[Claim]:
 
 
 def found_in(output: str, piece: str) -> str:
-    """The first line of the output that has the piece, N in which is any number; empty if none has it."""
-    pattern = re.sub(r"\bN\b", r"[\\d,.]+", re.escape(piece))
+    """The first line of the output that has the piece; empty if none has it. N is any number, the same one each time:
+    of "N of N" all. A number is taken whole: "10 failed" does not have "0 failed"."""
+    head, *rest = re.split(r"\bN\b", re.escape(piece))
+    pattern = head + "".join((r"(?P<N>\d[\d,.]*)" if i == 0 else "(?P=N)") + part for i, part in enumerate(rest))
+    pattern = rf"(?<![\d,.]){pattern}" if re.match(r"[\dN]", piece) else pattern
     return next((line.strip() for line in output.splitlines() if re.search(pattern, line)), "")
 
 
