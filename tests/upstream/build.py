@@ -90,6 +90,7 @@ class Tree:
     """A tree of PostgreSQL, built in place."""
 
     folder: Path
+    configure: Sequence[str] = CONFIGURE
 
     @property
     def postgres(self) -> Path:
@@ -127,16 +128,16 @@ def count_tests(log: str) -> int:
     return sum(int(next(filter(None, found))) for found in PASSED.findall(log))
 
 
-def control(work: Path, name: str, fill: Callable[[Tree], None]) -> Tree:
-    """The unchanged tree, built: once for each version."""
-    tree = Tree(work / name / "control")
+def control(work: Path, name: str, fill: Callable[[Tree], None], configure: Sequence[str] = CONFIGURE) -> Tree:
+    """The unchanged tree, built: once for each name."""
+    tree = Tree(work / name / "control", configure)
     built = tree.folder.with_name("control.built")
     if not built.exists():
         shutil.rmtree(tree.folder, ignore_errors=True)
         give(work / name)
         give(tree.folder)
         fill(tree)
-        tree.must("./configure", *CONFIGURE)
+        tree.must("./configure", *tree.configure)
         tree.make()
         built.touch()
     return tree
@@ -170,13 +171,13 @@ def library(work: Path, kinds: Sequence[Kind]) -> str:
 
 def changed(work: Path, base: Tree, name: str, texts: Mapping[Path, str], custom: str) -> Tree:
     """A copy of the built control in which these files have these texts, and what they change is built anew."""
-    tree = Tree(base.folder.with_name(name))
+    tree = Tree(base.folder.with_name(name), base.configure)
     touched = tree.folder.with_name(f"{name}.files")
     if not touched.exists():
         shutil.rmtree(tree.folder, ignore_errors=True)
         give(tree.folder)
         tree.must("cp", "-a", f"{base.folder}/.", ".")
-        tree.must("./configure", *CONFIGURE)  # for the absolute paths; headers that stay the same keep their time
+        tree.must("./configure", *tree.configure)  # for the absolute paths; headers that stay the same keep their time
         touched.touch()
     custom_path = tree.folder / "src" / "Makefile.custom"
     relink = not custom_path.exists() or custom_path.read_text() != custom
