@@ -277,7 +277,7 @@ def test_a_figure_is_found_in_what_a_measure_prints() -> None:
     assert ratios.figure("tps = ([0-9.]+)", "number: 3\ntps = 512.5 (without)\n") == 512.5
     between = ratios.MEASURES["checksums"]["figure"]
     assert ratios.figure(between, "100.25\nBad checksums:  0\n103.75\n") == 3.5
-    with pytest.raises(ValueError, match="has no figure .* it ends: FATAL"):
+    with pytest.raises(ValueError, match=r"has no figure .* it ends: FATAL"):
         ratios.figure("tps = ([0-9.]+)", "FATAL")
 
 

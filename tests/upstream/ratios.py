@@ -3,9 +3,9 @@
 
     python -m tests.upstream.ratios --major 15 [--rounds 7] [--only "NAMES"]
 
-What is measured stands in ratios.toml. The two servers take turns, and who begins changes each round. A ratio above 1 says
-that ours is faster. Writes build/upstream/ratios.json and build/upstream/ratios.md. No figure fails the command: its exit
-code is 1 only if something could not be measured.
+What is measured stands in ratios.toml. The two servers take turns, and who begins changes each round. A ratio above 1
+says that ours is faster. Writes build/upstream/ratios.json and build/upstream/ratios.md. No figure fails the command:
+its exit code is 1 only if something could not be measured.
 """
 
 from __future__ import annotations
