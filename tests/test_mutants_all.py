@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: PostgreSQL
 """The changes that a machine makes: which are tried, which are dropped, and the list of those that may survive."""
 
+import os
+import re
+import subprocess
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -11,6 +14,7 @@ from tests.runners.changes import Change
 from tests.runners.mutants import Compiler
 from tools import rows
 
+TOP = Path(__file__).resolve().parent.parent
 COMPILER = Compiler(["-O2", "-Wall", "-Wextra", "-Werror", "-Icsrc"], {})
 SCALAR = "int f(int x);\nint f(int x)\n{\n    return x + 0;\n}\n"
 
@@ -138,3 +142,23 @@ def test_verdicts(
     item = small().judge({built.change.key: "no test has to"} if listed else {}, False, built)
     assert item["verdict"] == verdict
     assert (item["status"] == "failed") == (verdict in ("stale", "survived"))
+
+
+@pytest.mark.parametrize(
+    ("command", "words", "numbers"),
+    [
+        ("mutants-all", [], ["150"]),
+        ("mutants-all", ["NUMBER=7"], ["7"]),
+        ("model-mutants", [], []),
+        ("model-mutants", ["NUMBER=7"], ["7"]),
+        ("prove-changes", [], []),
+        ("prove-changes", ["NUMBER=7"], ["7"]),
+    ],
+)
+def test_the_number_of_one_layer_is_not_that_of_another(command: str, words: list[str], numbers: list[str]) -> None:
+    """Models and definitions say in survivors.toml how many changes are tried; the default of the kernels is not theirs."""
+    alone = {name: value for name, value in os.environ.items() if name not in {"MAKEFLAGS", "MAKELEVEL", "NUMBER"}}
+    would = subprocess.run(
+        ["make", "-n", command, *words], cwd=TOP, env=alone, capture_output=True, text=True, check=True
+    )
+    assert re.findall(r"--number (\d+)", would.stdout) == numbers

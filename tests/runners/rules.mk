@@ -57,13 +57,13 @@ mutants-sample: kernels $(SETUP)/python.stamp ##keep of `make mutants` one in ON
 mutants-drivers: kernels oracle $(SETUP)/python.stamp ##deep break the programs around the extracted proofs; the tests that ask them must fail (1 minute)
 	@$(PY) -m tests.runners.drivers --stem '$(STEM)' $(ONLY:%=--only %)
 
-# Changes that a machine makes, of kernels and oracles alike. NUMBER: of each row, the same ones each time.
-NUMBER ?= 150
+# Changes that a machine makes, of kernels and oracles alike. NUMBER: of each row, the same ones each time. It has no default
+# as a variable: those of the models and of the definitions stand in their survivors.toml.
 RUN_MUTANTS_ALL = PGQUERN_PROFILE=brief $(PY) -m tests.runners.mutants_all --stem '$(STEM)' --cflags '$(CFLAGS_KERNEL)' --world '$(CFLAGS_WORLD)' --asan '$(CFLAGS_ASAN)' $(foreach level,$(LEVELS),--isa '$(level)=$(ISA_$(level))')
 
 .PHONY: mutants-all mutants-all-sample
 mutants-all: kernels kernels-asan $(EXTRACTED) $(OBJECTS_WORLD) $(SETUP)/python.stamp ##deep a machine changes one line at a time, of kernels and oracles: a test must fail, or survivors.toml say why not; NUMBER=150 a row (hours; never timed whole)
-	@$(RUN_MUTANTS_ALL) --number $(NUMBER)
+	@$(RUN_MUTANTS_ALL) --number $(or $(NUMBER),150)
 
 # What survivors.toml lists is not tried here.
 mutants-all-sample: kernels kernels-asan $(EXTRACTED) $(OBJECTS_WORLD) $(SETUP)/python.stamp ##keep of `make mutants-all` the first four changes of a row (20 s a stem)
