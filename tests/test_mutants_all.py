@@ -156,7 +156,7 @@ def test_verdicts(
     ],
 )
 def test_the_number_of_one_layer_is_not_that_of_another(command: str, words: list[str], numbers: list[str]) -> None:
-    """Models and definitions say in survivors.toml how many changes are tried; the default of the kernels is not theirs."""
+    """Models and definitions say in survivors.toml how many are tried; the default of the kernels is not theirs."""
     alone = {name: value for name, value in os.environ.items() if name not in {"MAKEFLAGS", "MAKELEVEL", "NUMBER"}}
     would = subprocess.run(
         ["make", "-n", command, *words], cwd=TOP, env=alone, capture_output=True, text=True, check=True
