@@ -50,6 +50,8 @@ class Measured:
     """The figures of one measure, a pair for each round."""
 
     name: str
+    kernels: list[str]
+    """Those that the servers call on this path."""
     control: list[float] = field(default_factory=list)
     ours: list[float] = field(default_factory=list)
 
@@ -65,7 +67,7 @@ class Measured:
         unit = MEASURES[self.name]["unit"]
         return [
             MEASURES[self.name]["says"],
-            ", ".join(MEASURES[self.name]["kernels"]),
+            ", ".join(self.kernels),
             f"{statistics.median(self.control):,.4g} {unit}",
             f"{statistics.median(self.ours):,.4g} {unit}",
             f"{statistics.median(ratios):.3f} [{ratios[0]:.3f}, {ratios[-1]:.3f}]",
@@ -97,9 +99,9 @@ def run(tree: Tree, programs: Path, folder: Path, text: str) -> str:
     return log.read_text(errors="replace")
 
 
-def measure(name: str, trees: Sequence[Tree], work: Path, rounds: int) -> Measured:
+def measure(name: str, kernels: list[str], trees: Sequence[Tree], work: Path, rounds: int) -> Measured:
     """Rounds of one measure; both servers see the same prepared cluster."""
-    one = Measured(name)
+    one = Measured(name, kernels)
     wanted = MEASURES[name]
     programs = [install(tree) for tree in trees]
     place = work / "ratios" / name
@@ -161,7 +163,8 @@ def main(major: str, rounds: int, only: str) -> None:
         names = only.split() or list(MEASURES)
         for name in progress.track(names, description="measuring"):
             try:
-                found.append(measure(name, (control, ours), work, rounds))
+                kernels = [kind.name for kind in chosen if name in kind.measures]
+                found.append(measure(name, kernels, (control, ours), work, rounds))
             except (BuildError, ValueError) as error:
                 console().print(f"[red]failed[/] {name}: {error}", soft_wrap=True)
                 bad = True
