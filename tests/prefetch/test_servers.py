@@ -5,6 +5,7 @@ shared_buffers holds all that is read, so the fate of each reference is known; o
 """
 
 import random
+import re
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -12,6 +13,7 @@ import pytest
 
 from tests.postgres.server import DEBIAN, EMBEDDED
 from tests.prefetch.trace.follow import follow
+from tests.prefetch.trace.listing import MARK, read_listing
 from tests.prefetch.trace.record import Recorded, change_indexes, crashed, record, why_no_strace
 from tests.prefetch.trace.strace import Call, Trace
 from tests.tally import tally
@@ -91,7 +93,7 @@ def test_with_a_small_decode_buffer_look_ahead_stops(recorded: dict[str, Recorde
     assert not by_default.full
 
 
-INDEXED = {"Gin", "Gist", "Hash", "BRIN"}
+INDEXED = {"Gin", "Gist", "SPGist", "Hash", "BRIN"}
 
 
 @pytest.mark.parametrize("label", BUILDS)
@@ -112,6 +114,11 @@ def test_a_recovery_of_other_access_methods_conforms(tmp_path: Path, label: str)
         if any(reference.will_init for reference in listed.record.blocks)
     }
     assert initialised >= INDEXED
+    assert "SPGist PICKSPLIT" in {listed.kind for listed in run.records()}
+    unmarked = tmp_path / "unmarked"
+    unmarked.write_text(re.sub(f"{MARK}.*", "", run.listing.read_text()))
+    for marked, told in zip(run.records(), read_listing(unmarked, guess=True), strict=True):
+        assert told.guessed or marked.record == told.record, "the WAL says what the table of kinds says"
     tally("prefetch", "advises and reads of real servers explained", len(followed.steps))
 
 

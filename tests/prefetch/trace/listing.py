@@ -3,7 +3,8 @@
 
 A listing has a line a record; `pg_waldump -b` adds lines for the blocks, which are read too. It must be complete: each
 record names the one before it. It does not say which blocks are initialised: INITIALISED does, from the calls of
-XLogRegisterBuffer with REGBUF_WILL_INIT in upstream's access methods.
+XLogRegisterBuffer with REGBUF_WILL_INIT in upstream's access methods. Where a line was marked from the WAL itself
+(wal.py), the mark counts.
 """
 
 import itertools
@@ -91,6 +92,8 @@ KNOWN = {"XLOG", "Transaction", "Storage", "CLOG", "Database", "Tablespace", "Mu
          "Generic", "LogicalMessage"}  # fmt: skip
 """Resource managers of which this module knows what their records do."""
 
+MARK = "; initialises "
+"""Before the numbers of the blocks that a record initialises, or "none", at the end of a marked line."""
 _LINE = re.compile(
     r"rmgr: (?P<rmgr>\S+)\s+len \(rec/tot\):\s*\d+/\s*(?P<length>\d+), tx:\s*\d+, "
     r"lsn: (?P<lsn>[0-9A-F]+/[0-9A-F]+), prev (?P<prev>[0-9A-F]+/[0-9A-F]+), desc: (?P<type>[A-Z_0-9+]+)\b(?P<rest>.*)"
@@ -176,6 +179,9 @@ def _joined(lines: Iterable[str]) -> Iterator[tuple[int, str]]:
 
 def _initialised(kind: str, rest: str) -> set[int] | None:
     """The blocks that a record initialises; None: it cannot be told."""
+    _, mark, blocks = rest.rpartition(MARK)
+    if mark and re.fullmatch(r"none|\d+(?: \d+)*", blocks):
+        return set() if blocks == "none" else set(map(int, blocks.split()))
     rmgr, _, type = kind.partition(" ")
     if rmgr == "SPGist" and type in NEW_PAGE:
         block, tells = NEW_PAGE[type]

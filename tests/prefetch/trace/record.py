@@ -20,6 +20,7 @@ from tests.prefetch.trace.decode import DecodeBuffer
 from tests.prefetch.trace.follow import DECODE_BUFFER, Followed, Recovery, follow
 from tests.prefetch.trace.listing import Listed, lsn_of, read_listing
 from tests.prefetch.trace.strace import Trace, read_strace
+from tests.prefetch.trace.wal import marked
 
 STRACE = ("strace", "-D", "-ff", "-y", "-s", "0", "-e", "trace=fadvise64,pread64,preadv,openat,close,lseek")
 SETTINGS: dict[str, str | int] = {
@@ -92,15 +93,13 @@ def change_pages(server: Server, updates: int, rows: int) -> str:
 
 
 def change_indexes(server: Server, updates: int, rows: int) -> str:
-    """Tables with GIN, GiST, hash and BRIN indexes, which grow and are vacuumed; one is empty at the checkpoint.
-    Returns where redo starts.
-
-    Not SP-GiST: a listing does not tell which blocks a PICKSPLIT initialises.
+    """Tables with GIN, GiST, SP-GiST, hash and BRIN indexes, which grow and are vacuumed; one is empty at the
+    checkpoint. Returns where redo starts.
     """
     row = "array[i % 500, i * 7919 % 1000], point(i * 7919 % 10007, i * 31 % 9973), i * 7919 % 100003, i"
     server.execute("CREATE TABLE indexed (a int[], p point, h int, n int)")
     server.execute(f"INSERT INTO indexed SELECT {row} FROM generate_series(1, {rows}) i")
-    for index in ("gin (a)", "gist (p)", "hash (h)", "brin (n) WITH (pages_per_range = 1)"):
+    for index in ("gin (a)", "gist (p)", "spgist (p)", "hash (h)", "brin (n) WITH (pages_per_range = 1)"):
         server.execute(f"CREATE INDEX ON indexed USING {index}")
     server.execute("CREATE TABLE empty (h int, v text)")
     for index in ("hash (h)", "brin (v) WITH (pages_per_range = 1)"):
@@ -212,7 +211,7 @@ def record(
 
 
 def list_wal(server: Server, crash: Crashed) -> str:
-    """What a server that has recovered replayed, as pg_waldump prints it.
+    """What a server that has recovered replayed, as pg_waldump prints it, with what each record initialises.
 
     The server's own pg_waldump, or Debian's, which knows the WAL of its own major. Without one the server itself lists
     it, by pg_walinspect: the same words, put together here as pg_waldump does.
@@ -222,18 +221,20 @@ def list_wal(server: Server, crash: Crashed) -> str:
     if waldump := next((program for program in programs if program.exists()), None):
         command: list[str | Path] = [waldump, "-p", crash.data / "pg_wal", "-s", crash.redo]
         listing = subprocess.run(command, capture_output=True, text=True).stdout
-        return "".join(line for line in listing.splitlines(True) if lsn_of(_lsn(line)) <= lsn_of(last))
+        listing = "".join(line for line in listing.splitlines(True) if lsn_of(_lsn(line)) <= lsn_of(last))
+        return marked(listing, crash.data / "pg_wal")
     server.execute("CREATE EXTENSION pg_walinspect")
     rows = server.execute(
         "SELECT resource_manager, record_type, record_length, start_lsn::text, prev_lsn::text,"
         f" coalesce(description, ''), coalesce(', ' || block_ref, '') FROM pg_get_wal_records_info('{crash.redo}',"
         f" pg_current_wal_flush_lsn()) WHERE start_lsn <= '{last}' ORDER BY start_lsn"
     )
-    return "".join(
+    listing = "".join(
         f"rmgr: {manager:<11} len (rec/tot): {length:6}/{length:6}, tx: 0, lsn: {lsn}, prev {prev}, "
         f"desc: {kind} {description}{blocks}\n"
         for manager, kind, length, lsn, prev, description, blocks in rows
     )
+    return marked(listing, crash.data / "pg_wal")
 
 
 def _lsn(line: str) -> str:

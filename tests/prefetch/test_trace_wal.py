@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: PostgreSQL
+"""What a record of WAL initialises, read from its bytes."""
+
+import struct
+from pathlib import Path
+
+import pytest
+
+from tests.prefetch.trace.listing import MARK, ListingError, lsn_text
+from tests.prefetch.trace.wal import LONG_HEADER, PAGE, SHORT_HEADER, Wal, marked
+
+SEGMENT = 1 << 20
+INIT, IMAGE, DATA, SAME = 0x40, 0x10, 0x20, 0x80
+Block = tuple[int, int, bytes]
+"""Its number, its flags, and the header of its image."""
+
+
+def image(flags: int) -> bytes:
+    return struct.pack("<HHB", 100, 0, flags) + b"\0\0" * (flags & 0x1D > 1)
+
+
+def record(*blocks: Block) -> bytes:
+    """The headers come first; then all data."""
+    headers = b"".join(
+        bytes([number, flags]) + struct.pack("<H", 8) + more + bytes(0 if flags & SAME else 12) + b"\x03\0\0\0"
+        for number, flags, more in blocks
+    )
+    body = headers + b"\xff\x02" + bytes([0, INIT] * 20)
+    return struct.pack("<I", 24 + len(body)) + bytes(20) + body
+
+
+def segments(folder: Path, stream: bytes, at: int) -> None:
+    """One segment of WAL, whose first bytes past `at`, the headers of its pages left out, are the stream."""
+    pages = []
+    for number in range(SEGMENT // PAGE):
+        head = struct.pack("<HHIQ", 0xD110, 2 if number == 0 else 0, 1, SEGMENT + number * PAGE) + bytes(8)
+        if number == 0:
+            head += struct.pack("<QII", 7, SEGMENT, PAGE)
+        start = max(at - number * PAGE, len(head))
+        body = bytes(start - len(head)) if start < PAGE else bytes(PAGE - len(head))
+        room = PAGE - len(head) - len(body)
+        pages.append(head + body + stream[:room].ljust(room, b"\0"))
+        stream = stream[room:]
+    folder.mkdir()
+    (folder / "000000010000000000000001").write_bytes(b"".join(pages))
+
+
+@pytest.mark.parametrize(
+    ("blocks", "initialised"),
+    [
+        ([], []),
+        ([(0, 0, b"")], []),
+        ([(0, INIT, b""), (1, DATA | SAME, b"")], [0]),
+        ([(0, DATA, b""), (1, INIT | SAME, b""), (3, INIT | SAME | DATA, b"")], [1, 3]),
+        ([(0, IMAGE, image(0)), (1, INIT | SAME, b"")], [1]),
+        ([(0, IMAGE, image(0x03)), (2, INIT, b"")], [2]),
+        ([(0, IMAGE, image(0x07)), (2, INIT, b"")], [2]),
+        ([(0, IMAGE, image(0x13)), (32, INIT, b"")], [32]),
+        ([(0, IMAGE, struct.pack("<HHB", 100, 0, 0x06)), (1, INIT | SAME, b"")], [1]),
+    ],
+)
+@pytest.mark.parametrize("at", [LONG_HEADER, 504, 2 * PAGE - 16, 3 * PAGE - 30, 2 * PAGE + SHORT_HEADER])
+def test_the_blocks_that_a_record_initialises(
+    tmp_path: Path, blocks: list[Block], initialised: list[int], at: int
+) -> None:
+    """Wherever it starts, and wherever a page ends in it."""
+    segments(tmp_path / "pg_wal", record(*blocks), at)
+    assert Wal(tmp_path / "pg_wal").initialised(SEGMENT + at) == initialised
+
+
+def test_a_record_without_data_ends_with_its_header(tmp_path: Path) -> None:
+    segments(tmp_path / "pg_wal", struct.pack("<I", 24) + bytes(20) + record((0, INIT, b"")), 40)
+    assert Wal(tmp_path / "pg_wal").initialised(SEGMENT + 40) == []
+
+
+def test_each_line_is_marked(tmp_path: Path) -> None:
+    segments(tmp_path / "pg_wal", record((1, INIT, b""), (2, INIT | SAME, b"")), 40)
+    lines = [f"lsn: {lsn_text(SEGMENT + 40)}, prev 0/0, desc: X{end}\n" for end in (", blkref #1: rel 1/2/3", "")]
+    said = marked("".join(lines), tmp_path / "pg_wal")
+    assert [line.partition(MARK)[2] for line in said.splitlines()] == ["1 2", "none"]
+
+
+@pytest.mark.parametrize(
+    ("damage", "says"),
+    [
+        (lambda segment: segment.unlink(), "has no segment of WAL"),
+        (lambda segment: segment.write_bytes(b"x"), "is cut off"),
+        (lambda segment: segment.write_bytes(bytes(PAGE)), "is no segment of WAL: its size would be 0"),
+        (lambda segment: segment.rename(segment.with_name("000000010000000000000009")), "lacks the segment"),
+        (lambda segment: segment.write_bytes(segment.read_bytes()[:PAGE]), "ends before"),
+    ],
+)
+def test_wal_that_is_damaged_is_told(tmp_path: Path, damage: object, says: str) -> None:
+    folder = tmp_path / "pg_wal"
+    segments(folder, record((0, INIT, b"")), 2 * PAGE + SHORT_HEADER)
+    assert callable(damage)
+    damage(next(folder.iterdir()))
+    with pytest.raises(ListingError, match=says):
+        Wal(folder).initialised(SEGMENT + 2 * PAGE + SHORT_HEADER)
