@@ -38,7 +38,7 @@ def test_a_recorded_recovery_is_accepted_whole_and_refused_where_it_is_altered(t
     if reason := why_no_strace():
         pytest.skip(reason)
     with crashed(EMBEDDED[18], UPDATES, ROWS) as crash:
-        run = record(crash, CONCURRENCY, tmp_path / "recovery")
+        run = record(crash, [CONCURRENCY], tmp_path / "recovery")
     calls, whole = run.calls().calls, tla.lines(run)
     traces = {"whole": whole}
     for name, alter in ALTERATIONS.items():
@@ -57,7 +57,7 @@ def record_kept(into: Path) -> None:
     """Record the traces that the models follow without servers."""
     for name, (build, concurrency, shared_buffers) in KEPT.items():
         with tempfile.TemporaryDirectory() as folder, crashed(build, KEPT_UPDATES, KEPT_ROWS) as crash:
-            run = record(crash, concurrency, Path(folder) / name, shared_buffers)
+            run = record(crash, [concurrency], Path(folder) / name, shared_buffers)
             followed = run.followed()
             print(f"{name}: {len(followed.steps)} events, {followed.peak} in flight, {followed.told} pages were gone")
             tla.write(into / f"{name}.jsonl", tla.lines(run))

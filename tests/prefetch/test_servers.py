@@ -40,9 +40,9 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Recorded]:
     for label, build in BUILDS.items():
         with crashed(build, UPDATES, ROWS) as crash:
             for concurrency in CONCURRENCIES:
-                found[f"{label} {concurrency}"] = record(crash, concurrency, top / f"{label}-{concurrency}")
-            found[f"{label} small"] = record(crash, 10, top / f"{label}-small", SMALL_BUFFERS)
-            found[f"{label} full"] = record(crash, 32, top / f"{label}-full", decode=SMALL_DECODE)
+                found[f"{label} {concurrency}"] = record(crash, [concurrency], top / f"{label}-{concurrency}")
+            found[f"{label} small"] = record(crash, [10], top / f"{label}-small", SMALL_BUFFERS)
+            found[f"{label} full"] = record(crash, [32], top / f"{label}-full", decode=SMALL_DECODE)
     return found
 
 
@@ -52,7 +52,7 @@ def test_a_recovery_conforms(recorded: dict[str, Recorded], name: str) -> None:
     followed = run.followed()
     assert followed.mismatch == ""
     assert followed.counters == run.counters
-    assert followed.peak <= run.concurrency
+    assert followed.peak <= run.concurrencies[0]
     assert len(followed.steps) == len(run.calls().calls) > 150
     tally("prefetch", "advises and reads of real servers explained", len(followed.steps))
 
@@ -61,9 +61,9 @@ def test_a_recovery_conforms(recorded: dict[str, Recorded], name: str) -> None:
 def test_the_window_fills(recorded: dict[str, Recorded], name: str) -> None:
     run = recorded[name]
     followed = run.followed()
-    assert followed.peak == run.concurrency
+    assert followed.peak == run.concurrencies[0]
     assert followed.told == 0
-    if run.concurrency:
+    if run.concurrencies[0]:
         assert all(count > 0 for count in run.counters.values()), "the recovery has every sort of reference"
 
 
@@ -74,7 +74,7 @@ def test_the_last_record_advises_and_reads_its_block(recorded: dict[str, Recorde
     last = [listed for listed in run.records() if listed.kind != "Standby RUNNING_XACTS"][-1]
     (reference,) = last.record.blocks
     calls = [call for call in run.calls().calls if (call.relation, call.block) == reference[:2]]
-    assert [call.what for call in calls] == ["advise", "read"][0 if run.concurrency else 1 :]
+    assert [call.what for call in calls] == ["advise", "read"][0 if run.concurrencies[0] else 1 :]
     assert calls[-1] == run.calls().calls[-1]
 
 
@@ -88,9 +88,35 @@ def test_with_a_small_decode_buffer_look_ahead_stops(recorded: dict[str, Recorde
     """Records of 8 kB fill it; the default, under which the same recovery would look further ahead, does not fit."""
     run = recorded[name]
     assert run.followed().full
-    by_default = follow(run.records(), run.calls(), run.concurrency, run.buffers)
+    by_default = follow(run.records(), run.calls(), run.concurrencies, run.buffers)
     assert "Expected: an advise" in by_default.mismatch
     assert not by_default.full
+
+
+@pytest.mark.parametrize(
+    ("label", "changes"),
+    [(DEBIAN.label, (10, 0, 5)), ("15", (3, 20)), ("18", (20, 3)), ("18", (10, 0, 5)), ("18", (2, 2))],
+    ids=str,
+)
+def test_a_recovery_whose_concurrency_changes_conforms(tmp_path: Path, label: str, changes: tuple[int, ...]) -> None:
+    """Each value from its place on; with the same values elsewhere, or never, the trace does not conform."""
+    if reason := why_no_strace():
+        pytest.skip(reason)
+    with crashed(BUILDS[label], UPDATES, ROWS) as crash:
+        run = record(crash, changes, tmp_path / "recovery")
+    followed, trace = run.followed(), run.calls()
+    assert followed.mismatch == ""
+    assert followed.counters == run.counters
+    assert [to for _, to in followed.changes] == list(changes[1:])
+    others = [changes[:1], (*changes[:-1], changes[-1] + 1)]
+    others += [tuple(reversed(changes))] if changes != changes[::-1] else []
+    for other in others if changes != (2, 2) else others[1:]:
+        assert follow(run.records(), trace, other, run.buffers).mismatch, other
+    early = replace(trace, reloads=[max(at - 40, 0) for at in trace.reloads])
+    assert follow(run.records(), early, run.concurrencies, run.buffers).mismatch
+    never = replace(trace, reloads=[])
+    assert follow(run.records(), never, run.concurrencies, run.buffers).mismatch
+    tally("prefetch", "advises and reads of real servers explained", len(followed.steps))
 
 
 INDEXED = {"Gin", "Gist", "SPGist", "Hash", "BRIN"}
@@ -102,7 +128,7 @@ def test_a_recovery_of_other_access_methods_conforms(tmp_path: Path, label: str)
     if reason := why_no_strace():
         pytest.skip(reason)
     with crashed(BUILDS[label], UPDATES, ROWS, change_indexes) as crash:
-        run = record(crash, 10, tmp_path / "recovery")
+        run = record(crash, [10], tmp_path / "recovery")
     followed = run.followed()
     assert followed.mismatch == ""
     assert followed.counters == run.counters
@@ -171,7 +197,7 @@ def test_a_tampered_recovery_is_refused_at_the_event(recorded: dict[str, Recorde
     assert callable(tamper)
     for _ in range(5):
         tampered: Tampered = tamper(trace.calls, rng)
-        followed = follow(records, Trace(trace.path, tampered.calls, dict(trace.sizes)), run.concurrency, run.buffers)
+        followed = follow(records, Trace(trace.path, tampered.calls, dict(trace.sizes)), run.concurrencies, run.buffers)
         assert followed.mismatch
         assert followed.wrong == tampered.wrong
         assert "Expected: " in followed.mismatch
@@ -182,7 +208,7 @@ def test_another_concurrency_is_refused(recorded: dict[str, Recorded], label: st
     for concurrency in CONCURRENCIES:
         run = recorded[f"{label} {concurrency}"]
         other = concurrency + 1
-        assert follow(run.records(), run.calls(), other, run.buffers).mismatch
+        assert follow(run.records(), run.calls(), [other], run.buffers).mismatch
 
 
 @pytest.mark.parametrize("label", BUILDS)
@@ -191,5 +217,5 @@ def test_a_record_that_is_not_listed_is_missed(recorded: dict[str, Recorded], la
     run = recorded[f"{label} 3"]
     records = list(run.records())
     blocks = [i for i, listed in enumerate(records) if listed.record.blocks]
-    assert follow(records[blocks[0] + 1 :], run.calls(), 3, run.buffers).mismatch
-    assert follow(records[: blocks[len(blocks) // 2]], run.calls(), 3, run.buffers).mismatch
+    assert follow(records[blocks[0] + 1 :], run.calls(), [3], run.buffers).mismatch
+    assert follow(records[: blocks[len(blocks) // 2]], run.calls(), [3], run.buffers).mismatch

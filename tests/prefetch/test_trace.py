@@ -10,6 +10,7 @@ from ref.prefetch import NO_RELATION, Effect, Record, Relation
 from tests.prefetch.trace.check import main
 from tests.prefetch.trace.decode import DecodeBuffer, required_space
 from tests.prefetch.trace.follow import follow
+from tests.prefetch.trace.guesses import Guesses
 from tests.prefetch.trace.listing import Listed, ListingError, Replay, lsn_of, lsn_text, read_listing, relation_of
 from tests.prefetch.trace.picture import Bar, bars, depths
 from tests.prefetch.trace.strace import Call, StraceError, read_strace
@@ -182,7 +183,7 @@ def listed_of(length: int, low: int, high: int) -> Listed:
 
 def test_a_decode_buffer_wraps_and_lets_go() -> None:
     """Records of 20,000 bytes, of which each must find 22,445 bytes; they take 20,000."""
-    buffer, one = DecodeBuffer(65536), listed_of(20_000, 20_000, 20_000)
+    buffer, one = DecodeBuffer(65536, Guesses()), listed_of(20_000, 20_000, 20_000)
     assert required_space(20_000) == 22_445
     assert [buffer.add(one, queued, nonblocking=True) for queued in range(4)] == [True, True, True, False]
     # Before the second, at 20,000, there is too little; before the third, at 40,000, there is enough for one.
@@ -191,12 +192,12 @@ def test_a_decode_buffer_wraps_and_lets_go() -> None:
     assert not buffer.add(one, 2, nonblocking=True)
     assert buffer.add(one, 0, nonblocking=False)  # All have left: it starts at the front again.
     assert buffer.tail == (20_000, 20_000)
-    assert buffer.guessed == []
+    assert buffer.guesses.given == []
 
 
 def test_a_record_larger_than_the_decode_buffer_lies_outside() -> None:
     """It is decoded when it is waited for, and takes no room."""
-    buffer, huge = DecodeBuffer(65536), listed_of(100_000, 100_000, 100_000)
+    buffer, huge = DecodeBuffer(65536, Guesses()), listed_of(100_000, 100_000, 100_000)
     assert not buffer.add(huge, 0, nonblocking=True)
     assert buffer.add(huge, 0, nonblocking=False)
     assert buffer.add(listed_of(60_000, 60_000, 60_000), 1, nonblocking=True)
@@ -205,10 +206,11 @@ def test_a_record_larger_than_the_decode_buffer_lies_outside() -> None:
 @pytest.mark.parametrize("guess", [True, False])
 def test_what_a_listing_leaves_open_is_guessed(guess: bool) -> None:
     """43,091 bytes are the most that may be taken for the next one to fit."""
-    buffer = DecodeBuffer(65536, iter([guess]))
+    guesses = Guesses([guess])
+    buffer = DecodeBuffer(65536, guesses)
     assert buffer.add(listed_of(40_000, 43_088, 43_096), 0, nonblocking=True)
     assert buffer.add(listed_of(20_000, 20_000, 20_008), 1, nonblocking=True) == guess
-    assert buffer.guessed == [guess]
+    assert guesses.given == [guess]
 
 
 def test_the_size_of_a_decoded_record_is_bounded(tmp_path: Path) -> None:
@@ -441,4 +443,4 @@ def test_reads_of_one_record_come_in_any_order(files: tuple[Path, Path]) -> None
     records = read_listing(files[1])
     for reads in (["p1", "p2"], ["p2", "p1"]):
         files[0].write_text(strace_of(["a1", "a2", *reads]))
-        assert not follow(records, read_strace(files[0]), 10, 99).mismatch
+        assert not follow(records, read_strace(files[0]), [10], 99).mismatch

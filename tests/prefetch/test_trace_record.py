@@ -45,6 +45,22 @@ def test_a_crashed_cluster_is_recorded_and_conforms(crash: Crashed, tmp_path: Pa
     assert before == {path: path.stat().st_mtime_ns for path in crash.data.rglob("*")}
 
 
+def test_a_concurrency_that_changes_is_followed(crash: Crashed, tmp_path: Path) -> None:
+    code, said = run(crash, tmp_path / "recorded", "--concurrency", "3,1")
+    assert code == 0, said
+    assert "of 3 advises were in flight. It was set to 1 after event " in said
+    code, said = run(crash, tmp_path / "never", "--concurrency", "3,1,2,1,2,1,2")
+    assert code == 0, said
+    assert "never came." in said
+
+
+@pytest.mark.parametrize("text", ["", "x", "1,", "-1", "3;4", "99999"])
+def test_what_is_no_concurrency_is_told(tmp_path: Path, text: str) -> None:
+    said = CliRunner().invoke(main, ["--data", "/no", "--into", str(tmp_path / "into"), "--concurrency", text])
+    assert said.exit_code == 2
+    assert "is no maintenance_io_concurrency" in said.output
+
+
 def with_state(state: int) -> Callable[[Path], None]:
     def change(data: Path) -> None:
         control = data / "global" / "pg_control"

@@ -6,7 +6,9 @@ both are recorded. Without the WAL only a bound can be checked: an advise that i
 Exits with 0 if the trace conforms (or the bound holds), with 1 if it does not, with 2 if it cannot be read.
 """
 
+import re
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
@@ -27,12 +29,23 @@ def default_concurrency(major: int) -> int:
     return 16 if major >= 18 else 10
 
 
+def concurrencies_of(_: click.Context, __: click.Parameter, text: str | None) -> tuple[int, ...] | None:
+    """10, or 10,32: what it was first, and what it was set to later."""
+    if text is not None and not re.fullmatch(r"\d{1,4}(,\d{1,4})*", text):
+        raise click.BadParameter(f"{text!r} is no maintenance_io_concurrency, nor some with commas between")
+    return tuple(map(int, text.split(","))) if text else None
+
+
 @click.command(help=__doc__)
 @click.option("--strace", "trace_path", required=True, type=click.Path(exists=True, path_type=Path))
 @click.option("--wal", "wal_path", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.option("--version", "major", default=15, show_default=True, help="The major version of the server.")
 @click.option(
-    "--concurrency", type=click.IntRange(min=0), help="maintenance_io_concurrency. The default is that of the version."
+    "--concurrency",
+    "concurrencies",
+    callback=concurrencies_of,
+    help="maintenance_io_concurrency; with commas, also what it was set to during the recovery. The default is that of "
+    "the version.",
 )
 @click.option("--buffers", default=16384, show_default=True, help="shared_buffers, in pages of 8 KiB.")
 @click.option(
@@ -47,29 +60,29 @@ def main(
     trace_path: Path,
     wal_path: Path | None,
     major: int,
-    concurrency: int | None,
+    concurrencies: tuple[int, ...] | None,
     buffers: int,
     decode: int,
     picture: Path | None,
 ) -> None:
     """Hold a trace against the definition."""
     try:
-        limit = default_concurrency(major) if concurrency is None else concurrency
+        limits = concurrencies or (default_concurrency(major),)
         trace = read_strace(trace_path)
         records = read_listing(wal_path) if wal_path else None
     except (StraceError, ListingError, ValueError) as error:
         click.echo(f"trace-check: {error}", err=True)
         sys.exit(2)
     if records is None:
-        wrong, verdict = check_bound(trace, limit)
+        wrong, verdict = check_bound(trace, max(limits))
         holds = wrong is None
     else:
-        followed = follow(records, trace, limit, buffers, decode << 10)
-        verdict = conforms(followed, trace, limit, decode)
+        followed = follow(records, trace, limits, buffers, decode << 10)
+        verdict = conforms(followed, trace, limits, decode)
         holds, wrong = not followed.mismatch, followed.wrong
     click.echo(verdict)
     if picture:
-        draw(trace.calls, limit, wrong, picture)
+        draw(trace.calls, max(limits), wrong, picture)
         click.echo(f"timeline: {picture}")
     sys.exit(0 if holds else 1)
 
@@ -92,7 +105,7 @@ def check_bound(trace: Trace, limit: int) -> tuple[int | None, str]:
     )
 
 
-def conforms(followed: Followed, trace: Trace, limit: int, decode: int) -> str:
+def conforms(followed: Followed, trace: Trace, limits: Sequence[int], decode: int) -> str:
     """The verdict in words."""
     if followed.mismatch:
         return (
@@ -102,10 +115,14 @@ def conforms(followed: Followed, trace: Trace, limit: int, decode: int) -> str:
         )
     counters = ", ".join(f"{name} {count}" for name, count in followed.counters.items())
     told = f", {followed.told} of them known from the trace alone: shared_buffers is small" if followed.told else ""
+    changed = "".join(f" It was set to {to} after event {at}." for at, to in followed.changes)
+    if len(limits) - 1 > len(followed.changes):
+        changed += f" Of the concurrencies given, {len(limits) - 1 - len(followed.changes)} never came."
     last = f"; the last event is in line {trace.calls[-1].line}" if trace.calls else ""
     return (
         f"conforms: {len(followed.steps)} advises and reads are those of {followed.replayed} records{told}{last}. At "
-        f"most {followed.peak} of {limit} advises were in flight.\npg_stat_recovery_prefetch must show: {counters}"
+        f"most {followed.peak} of {max(limits)} advises were in flight.{changed}\n"
+        f"pg_stat_recovery_prefetch must show: {counters}"
     )
 
 

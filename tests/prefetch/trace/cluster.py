@@ -19,11 +19,11 @@ import click
 import psycopg
 
 from tests.postgres.server import DEBIAN, Build, ServerError
-from tests.prefetch.trace.check import conforms, default_concurrency
+from tests.prefetch.trace.check import concurrencies_of, conforms, default_concurrency
 from tests.prefetch.trace.follow import DECODE_BUFFER
 from tests.prefetch.trace.listing import ListingError, lsn_text
 from tests.prefetch.trace.picture import draw
-from tests.prefetch.trace.record import Crashed, Recorded, record, why_no_strace
+from tests.prefetch.trace.record import CHANGE_AFTER, Crashed, Recorded, record, why_no_strace
 from tests.prefetch.trace.strace import StraceError
 from tools.asked import option
 
@@ -78,11 +78,11 @@ def crashed(data: Path, build: Build) -> Crashed:
     return Crashed(build, data, lsn_text(redo))
 
 
-def judge(run: Recorded, concurrency: int, decode: int, picture: Path) -> bool:
+def judge(run: Recorded, picture: Path) -> bool:
     """Prints the verdict; whether the recovery conforms."""
     followed, trace = run.followed(), run.calls()
-    click.echo(conforms(followed, trace, concurrency, decode))
-    draw(trace.calls, concurrency, followed.wrong, picture)
+    click.echo(conforms(followed, trace, run.concurrencies, run.decode >> 10))
+    draw(trace.calls, max(run.concurrencies), followed.wrong, picture)
     if not followed.mismatch and followed.counters != run.counters:
         click.echo(f"but it shows {', '.join(f'{name} {count}' for name, count in run.counters.items())}")
     return not followed.mismatch and followed.counters == run.counters
@@ -91,22 +91,29 @@ def judge(run: Recorded, concurrency: int, decode: int, picture: Path) -> bool:
 @click.command(help=__doc__)
 @click.option("--data", required=True, type=click.Path(path_type=Path), help="The data directory.")
 @click.option("--bin", "programs", default=DEBIAN.bin, type=click.Path(path_type=Path), help="Of the server.")
-@click.option("--concurrency", type=click.IntRange(min=0), help="maintenance_io_concurrency.")
+@click.option(
+    "--concurrency",
+    "concurrencies",
+    callback=concurrencies_of,
+    help=f"maintenance_io_concurrency; with commas, each next one is set after {CHANGE_AFTER} advises and reads.",
+)
 @click.option("--buffers", default=16384, show_default=True, help="shared_buffers, in pages of 8 KiB.")
 @click.option("--decode", default=DECODE_BUFFER >> 10, show_default=True, type=click.IntRange(64), help="In kB.")
 @click.option("--into", required=True, type=click.Path(path_type=Path), help="Where the recordings stay.")
-def main(data: Path, programs: Path, concurrency: int | None, buffers: int, decode: int, into: Path) -> None:
+def main(
+    data: Path, programs: Path, concurrencies: tuple[int, ...] | None, buffers: int, decode: int, into: Path
+) -> None:
     try:
         if reason := why_no_strace():
             raise ClusterError(f"Nothing can be recorded: {reason}.")
         build = build_of(programs)
-        limit = default_concurrency(build.major) if concurrency is None else concurrency
+        limits = concurrencies or (default_concurrency(build.major),)
         crash = crashed(data, build)
         shutil.rmtree(into, ignore_errors=True)
         into.parent.mkdir(parents=True, exist_ok=True)
         click.echo(f"a copy of {data} recovers from {crash.redo} on, under strace")
-        run = record(crash, limit, into, f"{8 * buffers}kB", decode << 10)
-        holds = judge(run, limit, decode, into / "timeline.png")
+        run = record(crash, limits, into, f"{8 * buffers}kB", decode << 10)
+        holds = judge(run, into / "timeline.png")
     except (ClusterError, ServerError, StraceError, ListingError, ValueError, psycopg.Error, OSError) as error:
         click.echo(f"trace-record: {error}", err=True)
         sys.exit(2)

@@ -7,8 +7,8 @@ for what each has taken, so where a record fits by one bound and not by the othe
 """
 
 from collections import deque
-from collections.abc import Iterable
 
+from tests.prefetch.trace.guesses import Guesses
 from tests.prefetch.trace.listing import DECODED_BLOCK, DECODED_FIXED, Listed
 
 BLOCK_IDS = 33
@@ -21,14 +21,10 @@ def required_space(length: int) -> int:
 
 
 class DecodeBuffer:
-    """guesses: for each question that the bounds leave open, in turn; where they end, that the record fits.
+    """guesses: where the bounds leave open whether a record fits."""
 
-    `guessed` has all answers that were given.
-    """
-
-    def __init__(self, size: int, guesses: Iterable[bool] = ()) -> None:
-        self.size, self.guesses = size, iter(guesses)
-        self.guessed: list[bool] = []
+    def __init__(self, size: int, guesses: Guesses) -> None:
+        self.size, self.guesses = size, guesses
         self.starts: deque[tuple[Bounds, int] | None] = deque()
         """Of the records that are queued: where each starts, and in which lap; None: outside of the buffer."""
         self.tail: Bounds = (0, 0)
@@ -67,7 +63,4 @@ class DecodeBuffer:
         return None
 
     def _is(self, surely: bool, maybe: bool) -> bool:
-        if surely == maybe:
-            return surely
-        self.guessed.append(next(self.guesses, True))
-        return self.guessed[-1]
+        return surely if surely == maybe else self.guesses.ask()

@@ -5,6 +5,9 @@ The oracle runs over the records of the WAL. What it asks of the storage is answ
 what replay has done so far; each advise that it gives, and each read that replay needs, must be the trace's next call.
 The reads of one record may come in any order.
 
+Where the server has read its configuration anew, the concurrency may have changed. A trace does not always tell between
+which two records that was, so all places are tried.
+
 While all pages fit into shared_buffers, none leaves it, and each reference's fate is known beforehand. Otherwise a page
 that was there may be gone; then the trace itself says so, by advising or reading it again (`told` counts these).
 """
@@ -14,14 +17,13 @@ from dataclasses import dataclass, field
 
 from ref.prefetch import MAIN_FORK, Effect, Prefetcher, Record, Relation
 from tests.prefetch.trace.decode import DecodeBuffer
+from tests.prefetch.trace.guesses import Guesses
 from tests.prefetch.trace.listing import Listed, Replay, lsn_text
 from tests.prefetch.trace.strace import Call, Trace
 
 Page = tuple[Relation, int]
 DECODE_BUFFER = 512 * 1024
 """wal_decode_buffer_size, by default."""
-MOST_GUESSES = 200
-"""Of these a recovery is followed anew with another guess."""
 
 
 def name(page: Page) -> str:
@@ -57,6 +59,8 @@ class Followed:
     mismatch: str = ""
     full: bool = False
     """Whether the decode buffer was full at some time, so that look-ahead stopped there."""
+    changes: list[tuple[int, int]] = field(default_factory=list)
+    """Each time that the concurrency was set anew: after so many events, and to what."""
 
     @property
     def wrong(self) -> int | None:
@@ -67,10 +71,25 @@ class Followed:
 
 
 class Recovery:
-    """Implements Wal and Storage: the server as it was, while it is followed. buffers: shared_buffers, in pages."""
+    """Implements Wal and Storage: the server as it was, while it is followed.
 
-    def __init__(self, records: Sequence[Listed], trace: Trace, buffers: int, decode: DecodeBuffer) -> None:
-        self.records, self.trace, self.decode = records, trace, decode
+    concurrencies: the first one, and those that came later; the last one stays. buffers: shared_buffers, in pages.
+    decode: wal_decode_buffer_size, in bytes.
+    """
+
+    def __init__(
+        self,
+        records: Sequence[Listed],
+        trace: Trace,
+        concurrencies: Sequence[int],
+        buffers: int,
+        decode: int,
+        guesses: Guesses,
+    ) -> None:
+        self.records, self.trace, self.guesses = records, trace, guesses
+        self.decode = DecodeBuffer(decode, guesses)
+        self.concurrency, self.to_come = concurrencies[0], list(concurrencies[1:])
+        self.reloads, self.set_anew = list(trace.reloads), False
         self.sizes: dict[Relation, int | None] = dict(trace.sizes)
         self.loaded: set[Page] = set()
         self.decoded = 0
@@ -120,6 +139,27 @@ class Recovery:
             raise self.unexplained(f"an advise of {name(page)}, which {_of(record)} references")
         self.take(record.record.lsn)
         return None
+
+    # ---- the configuration ----
+
+    def interrupts(self) -> None:
+        """ProcessStartupProcInterrupts: a configuration that is read anew sets the concurrency, even to what it was,
+        if a file names it. The next record is looked for with it."""
+        while self.reloads and self.reloads[0] == len(self.seen.steps) and self.guesses.ask():
+            del self.reloads[0]
+            if self.to_come:
+                self.concurrency = self.to_come.pop(0)
+                self.set_anew = True
+            else:
+                self.set_anew |= self.guesses.ask()
+        if self.reloads and self.reloads[0] < len(self.seen.steps):
+            raise Mismatch("No record was left before which the server could have read its configuration anew.")
+
+    def configure(self, prefetcher: Prefetcher) -> None:
+        if self.set_anew:
+            prefetcher.reconfigure(self.concurrency)
+            self.seen.changes.append((len(self.seen.steps), self.concurrency))
+            self.set_anew = False
 
     # ---- the trace ----
 
@@ -222,42 +262,42 @@ def _read_last_again(prefetcher: Prefetcher, recovery: Recovery) -> None:
 
 
 def follow(
-    records: Sequence[Listed], trace: Trace, concurrency: int, buffers: int, decode: int = DECODE_BUFFER
+    records: Sequence[Listed],
+    trace: Trace,
+    concurrencies: Sequence[int],
+    buffers: int,
+    decode: int = DECODE_BUFFER,
 ) -> Followed:
     """Follow a whole recovery, from the first record on. `mismatch` is empty if all is explained.
 
-    decode: wal_decode_buffer_size, in bytes. Where the listing leaves open whether a record found room there, both are
-    tried; of those that do not fit the one that gets farthest is returned.
+    Where the recordings leave something open, both answers are tried; of those that do not fit the one that gets
+    farthest is returned.
     """
-    found, guesses = list[Followed](), list[bool]()
-    for _ in range(MOST_GUESSES):
-        room = DecodeBuffer(decode, guesses)
-        found.append(_follow(Recovery(records, trace, buffers, room), concurrency))
+    found = list[Followed]()
+    for guesses in Guesses.all():
+        found.append(_follow(Recovery(records, trace, concurrencies, buffers, decode, guesses)))
         if not found[-1].mismatch:
             return found[-1]
-        # The last guess that a record fits is where to try that it does not.
-        guesses = room.guessed
-        while guesses and not guesses[-1]:
-            guesses.pop()
-        if not guesses:
-            break
-        guesses[-1] = False
     return max(found, key=lambda followed: len(followed.steps))
 
 
-def _follow(recovery: Recovery, concurrency: int) -> Followed:
+def _follow(recovery: Recovery) -> Followed:
     records, trace = recovery.records, recovery.trace
-    prefetcher = Prefetcher(recovery, recovery, concurrency, records[0].record.lsn)
+    prefetcher = Prefetcher(recovery, recovery, recovery.concurrency, records[0].record.lsn)
     by_lsn = {listed.record.lsn: listed for listed in records}
     try:
+        recovery.interrupts()
+        recovery.configure(prefetcher)
         while record := prefetcher.read_record():
+            recovery.interrupts()
             recovery.replay(by_lsn[record.lsn])
+            recovery.configure(prefetcher)
         _read_last_again(prefetcher, recovery)
         if len(recovery.seen.steps) < len(trace.calls):
             raise recovery.unexplained("nothing more: all records of the listing have been replayed")
     except Mismatch as mismatch:
         advised = len(recovery.unreplayed)
-        recovery.seen.mismatch = f"{mismatch} {advised} of {concurrency} advises are in flight."
+        recovery.seen.mismatch = f"{mismatch} {advised} of {recovery.concurrency} advises are in flight."
     recovery.seen.counters = prefetcher.counters
     recovery.seen.full = recovery.decode.fullest
     return recovery.seen

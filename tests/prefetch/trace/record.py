@@ -1,28 +1,38 @@
 # SPDX-License-Identifier: PostgreSQL
 """Crash recoveries of real servers, recorded with strace, and the WAL that they replayed, as a listing."""
 
+import os
 import re
 import shutil
+import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import psycopg
 
 from ref.prefetch import COUNTERS
 from tests.postgres.server import DEBIAN, Build, Server, ServerError, wait_for
-from tests.prefetch.trace.decode import DecodeBuffer
 from tests.prefetch.trace.follow import DECODE_BUFFER, Followed, Recovery, follow
+from tests.prefetch.trace.guesses import Guesses
 from tests.prefetch.trace.listing import Listed, lsn_of, read_listing
 from tests.prefetch.trace.strace import Trace, read_strace
 from tests.prefetch.trace.wal import marked
 
 STRACE = ("strace", "-D", "-ff", "-y", "-s", "0", "-e", "trace=fadvise64,pread64,preadv,openat,close,lseek")
+SLOWLY = ("-e", "inject=fadvise64,pread64:delay_enter=1000")
+"""Each call takes 1 ms more, so that a recovery does not end before its concurrency was to change."""
+CALL = re.compile(r"^(?:fadvise64|pread64)\(", re.M)
+CHANGE_AFTER = 30
+"""Advises and reads."""
+CONCURRENCY = "maintenance_io_concurrency"
 SETTINGS: dict[str, str | int] = {
     "full_page_writes": "off",  # with images the first change of a page reads nothing
     "checkpoint_timeout": "1h",
@@ -159,7 +169,8 @@ class Recorded:
     """A recovery: its trace, the records it replayed, and pg_stat_recovery_prefetch after it."""
 
     build: Build
-    concurrency: int
+    concurrencies: tuple[int, ...]
+    """maintenance_io_concurrency: the first one, and what it was set to later."""
     buffers: int
     listing: Path
     trace: Path
@@ -176,22 +187,34 @@ class Recorded:
     @property
     def evicts(self) -> bool:
         """Whether not all that it reads and makes fits into its buffers."""
-        return Recovery(self.records(), self.calls(), self.buffers, DecodeBuffer(self.decode)).evicts
+        return Recovery(self.records(), self.calls(), self.concurrencies, self.buffers, self.decode, Guesses()).evicts
 
     def followed(self) -> Followed:
-        return follow(self.records(), self.calls(), self.concurrency, self.buffers, self.decode)
+        return follow(self.records(), self.calls(), self.concurrencies, self.buffers, self.decode)
 
 
 def record(
-    crash: Crashed, concurrency: int, into: Path, shared_buffers: str = "128MB", decode: int = DECODE_BUFFER
+    crash: Crashed,
+    concurrencies: Sequence[int],
+    into: Path,
+    shared_buffers: str = "128MB",
+    decode: int = DECODE_BUFFER,
 ) -> Recorded:
-    """Let a copy of a crashed cluster recover, under strace."""
-    settings = {**SETTINGS, "shared_buffers": shared_buffers, "maintenance_io_concurrency": concurrency}
+    """Let a copy of a crashed cluster recover, under strace. Each next concurrency comes after CHANGE_AFTER calls."""
+    settings = {**SETTINGS, "shared_buffers": shared_buffers, CONCURRENCY: concurrencies[0]}
     settings["wal_decode_buffer_size"] = f"{decode >> 10}kB"
     into.mkdir()
+    slowly = SLOWLY if len(concurrencies) > 1 else ()
     with Server(crash.build, settings=settings, template=crash.data, start_now=False) as server:
         traces = server.folder("traces")
-        server.start(under=[*STRACE, "-o", traces / "trace"])
+        with ThreadPoolExecutor(1) as pool:
+            ready = Event()
+            changing = pool.submit(change_concurrency, server, settings, concurrencies[1:], traces, ready)
+            try:
+                server.start(under=[*STRACE, *slowly, "-o", traces / "trace"])
+            finally:
+                ready.set()
+            changing.result()
         ((buffers,),) = server.execute("SELECT setting::int FROM pg_settings WHERE name = 'shared_buffers'")
         (counters,) = server.execute(f"SELECT {', '.join(COUNTERS)} FROM pg_stat_recovery_prefetch")
         listing = into / "wal"
@@ -201,13 +224,25 @@ def record(
         shutil.copytree(traces, into / "traces")
     return Recorded(
         crash.build,
-        concurrency,
+        tuple(concurrencies),
         int(buffers),
         listing,
         into / "traces",
         dict(zip(COUNTERS, counters, strict=True)),
         decode,
     )
+
+
+def change_concurrency(
+    server: Server, settings: Mapping[str, str | int], values: Sequence[int], traces: Path, ready: Event
+) -> None:
+    """Set each value in turn, while the server recovers."""
+    for number, value in enumerate(values, 1):
+        while sum(len(CALL.findall(file.read_text())) for file in traces.iterdir()) < number * CHANGE_AFTER:
+            if ready.wait(0.01):
+                return
+        server.configure({**settings, CONCURRENCY: value})
+        os.kill(server.pid, signal.SIGHUP)
 
 
 def list_wal(server: Server, crash: Crashed) -> str:

@@ -41,6 +41,8 @@ class Trace:
     sizes: dict[Relation, int | None] = field(default_factory=dict)
     other_reads: set[tuple[str, str]] = field(default_factory=set)
     """Pages read of other forks: they take buffers, too."""
+    reloads: list[int] = field(default_factory=list)
+    """After how many calls the process read its configuration anew, each time."""
     ended: bool = False
     """Whether the trace goes on to the end of the process."""
 
@@ -107,6 +109,8 @@ def _take(trace: Trace, line: str, number: int) -> None:
 def _opened(trace: Trace, arguments: str, result: str) -> None:
     """Of a relation that is opened first we learn whether it exists."""
     path, _, flags = arguments.partition('", ')
+    if path.endswith("postgresql.auto.conf"):  # the last file of a configuration
+        trace.reloads.append(len(trace.calls))
     relation = relation_of(path)
     if relation is None or relation in trace.sizes or _SEGMENT.search(path):
         return

@@ -71,17 +71,19 @@ def head(records: Sequence[Listed], sizes: Mapping[Relation, int | None], **more
 
 
 def lines(run: Recorded) -> list[dict[str, Any]]:
-    """The head, with the WAL, and the events. ValueError if there is a record that the model cannot express."""
+    """The head, with the WAL, and the events. ValueError if there is something that the model cannot express."""
     records, trace = run.records(), run.calls()
     if any(listed.record.effect is Effect.CREATE_DATABASE for listed in records):
         raise ValueError("a listing does not say which relations the database that is copied has")
+    if len(run.concurrencies) > 1:
+        raise ValueError("the trace does not say between which records the concurrency has changed")
     named = {relation for listed in records for relation in (*listed.drops, *_relations(listed))}
     first = head(
         records,
         {relation: trace.sizes.get(relation) for relation in named},
         server=run.build.version(),
         tells=["advise", "read"],
-        concurrency=run.concurrency,
+        concurrency=run.concurrencies[0],
         room=len(records),
         late=[],
     ) | {"evicts": run.evicts, "again": again(trace.calls)}
