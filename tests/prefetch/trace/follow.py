@@ -8,14 +8,19 @@ The reads of one record may come in any order.
 Where the server has read its configuration anew, the concurrency may have changed. A trace does not always tell between
 which two records that was, so all places are tried.
 
+A standby looks ahead no further than its WAL had come when it waited last. Of each flush of the WAL receiver two
+moments are known; where the end of a wait lies between them, both answers are tried.
+
 While all pages fit into shared_buffers, none leaves it, and each reference's fate is known beforehand. Otherwise a page
 that was there may be gone; then the trace itself says so, by advising or reading it again (`told` counts these).
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from math import inf
 
 from ref.prefetch import MAIN_FORK, Effect, Prefetcher, Record, Relation
+from tests.prefetch.trace.arrivals import Arrivals
 from tests.prefetch.trace.decode import DecodeBuffer
 from tests.prefetch.trace.guesses import Guesses
 from tests.prefetch.trace.listing import Listed, Replay, lsn_text
@@ -70,6 +75,14 @@ class Followed:
         return sum(step.lsn is not None for step in self.steps) + 1
 
 
+@dataclass(frozen=True)
+class Standby:
+    """arrivals: of its WAL. until: the last record that it replayed, if it did not replay all."""
+
+    arrivals: Arrivals
+    until: int
+
+
 class Recovery:
     """Implements Wal and Storage: the server as it was, while it is followed.
 
@@ -85,9 +98,11 @@ class Recovery:
         buffers: int,
         decode: int,
         guesses: Guesses,
+        standby: Standby | None = None,
     ) -> None:
         self.records, self.trace, self.guesses = records, trace, guesses
         self.decode = DecodeBuffer(decode, guesses)
+        self.standby, self.visible = standby, standby.arrivals.local if standby else 0
         self.concurrency, self.to_come = concurrencies[0], list(concurrencies[1:])
         self.reloads, self.set_anew = list(trace.reloads), False
         self.sizes: dict[Relation, int | None] = dict(trace.sizes)
@@ -108,6 +123,8 @@ class Recovery:
 
     def read_ahead(self, queued: int, *, nonblocking: bool) -> Record | None:
         if self.decoded == len(self.records):
+            return None
+        if self.standby and not self.has_come(self.standby.arrivals, self.records[self.decoded], nonblocking):
             return None
         if not self.decode.add(self.records[self.decoded], queued, nonblocking=nonblocking):
             return None
@@ -139,6 +156,20 @@ class Recovery:
             raise self.unexplained(f"an advise of {name(page)}, which {_of(record)} references")
         self.take(record.record.lsn)
         return None
+
+    def has_come(self, arrivals: Arrivals, listed: Listed, nonblocking: bool) -> bool:
+        """Whether a record's bytes are there, as far as the server knows: only a read that waits asks the WAL receiver
+        (XLogPageRead, xlogrecovery.c), so no look ahead goes beyond what was there when one waited last."""
+        if listed.end <= self.visible or nonblocking:
+            return listed.end <= self.visible
+        self.interrupts()
+        at, calls = len(self.seen.steps), self.trace.calls
+        since, until = calls[at - 1].at if at else 0.0, calls[at].at if at < len(calls) else inf
+        candidates = arrivals.current(listed.end, since, until)
+        if not candidates:
+            raise self.unexplained(f"nothing until {_of(listed)} has come")
+        self.visible = next((end for end in candidates[:-1] if self.guesses.ask()), candidates[-1])
+        return True
 
     # ---- the configuration ----
 
@@ -267,6 +298,7 @@ def follow(
     concurrencies: Sequence[int],
     buffers: int,
     decode: int = DECODE_BUFFER,
+    standby: Standby | None = None,
 ) -> Followed:
     """Follow a whole recovery, from the first record on. `mismatch` is empty if all is explained.
 
@@ -275,7 +307,7 @@ def follow(
     """
     found = list[Followed]()
     for guesses in Guesses.all():
-        found.append(_follow(Recovery(records, trace, concurrencies, buffers, decode, guesses)))
+        found.append(_follow(Recovery(records, trace, concurrencies, buffers, decode, guesses, standby)))
         if not found[-1].mismatch:
             return found[-1]
     return max(found, key=lambda followed: len(followed.steps))
@@ -291,8 +323,11 @@ def _follow(recovery: Recovery) -> Followed:
         while record := prefetcher.read_record():
             recovery.interrupts()
             recovery.replay(by_lsn[record.lsn])
+            if recovery.standby and record.lsn == recovery.standby.until:
+                break
             recovery.configure(prefetcher)
-        _read_last_again(prefetcher, recovery)
+        else:
+            _read_last_again(prefetcher, recovery)
         if len(recovery.seen.steps) < len(trace.calls):
             raise recovery.unexplained("nothing more: all records of the listing have been replayed")
     except Mismatch as mismatch:

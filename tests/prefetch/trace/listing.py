@@ -19,6 +19,10 @@ from ref.prefetch import MAIN_FORK, NO_RELATION, BlockReference, Effect, Record,
 FORKS = {None: MAIN_FORK, "main": MAIN_FORK, "fsm": 1, "vm": 2, "init": 3}
 DEFAULT_TABLESPACE, GLOBAL_TABLESPACE = 1663, 1664
 XLR_MAX_BLOCK_ID = 32
+PAGE, SHORT_HEADER, LONG_HEADER = 8192, 24, 40
+"""Of WAL: a segment's first page has the long header."""
+SEGMENT = 16 << 20
+"""wal_segment_size, by default."""
 DECODED_FIXED, DECODED_BLOCK = 88, 64
 """sizeof of a DecodedXLogRecord without blocks, and of a DecodedBkpBlock, on 64-bit machines."""
 
@@ -50,6 +54,8 @@ class Listed:
     """Bytes of the record in the WAL."""
     decoded: tuple[int, int] = (0, 0)
     """The fewest and the most bytes of a decode buffer that it may take."""
+    end: int = 0
+    """The LSN behind its last byte."""
     guessed: bool = False
     """The listing does not tell which of its blocks are initialised: none are taken to be."""
 
@@ -214,7 +220,17 @@ def _listed(match: re.Match[str], lsn: int, next_lsn: int, where: str) -> Listed
     total, slots = int(match["length"]), max((int(found[1]) + 1 for found in _BLOCK.finditer(rest)), default=0)
     decoded = _decoded_size(total, slots, tuple(blocks))
     guessed = told is None and Replay.READ in replays
-    return Listed(record, kind, tuple(replays), tuple(_drops(kind, rest)), total, decoded, guessed)
+    drops = tuple(_drops(kind, rest))
+    return Listed(record, kind, tuple(replays), drops, total, decoded, _end(lsn, total), guessed)
+
+
+def _end(lsn: int, length: int) -> int:
+    """The LSN behind a record's last byte: pages that begin within it begin with a header."""
+    while length > (room := PAGE - lsn % PAGE):
+        length -= room
+        lsn += room
+        lsn += LONG_HEADER if lsn % SEGMENT == 0 else SHORT_HEADER
+    return lsn + length
 
 
 def _decoded_size(total: int, slots: int, blocks: tuple[BlockReference, ...]) -> tuple[int, int]:

@@ -20,9 +20,11 @@ import psycopg
 
 from ref.prefetch import COUNTERS
 from tests.postgres.server import DEBIAN, Build, Server, ServerError, wait_for
-from tests.prefetch.trace.follow import DECODE_BUFFER, Followed, Recovery, follow
+from tests.prefetch.trace import standby
+from tests.prefetch.trace.follow import DECODE_BUFFER, Followed, Recovery, Standby, follow
 from tests.prefetch.trace.guesses import Guesses
 from tests.prefetch.trace.listing import Listed, lsn_of, read_listing
+from tests.prefetch.trace.standby import Primary
 from tests.prefetch.trace.strace import Trace, read_strace
 from tests.prefetch.trace.wal import marked
 
@@ -177,6 +179,7 @@ class Recorded:
     counters: dict[str, int]
     decode: int
     """wal_decode_buffer_size, in bytes."""
+    standby: Standby | None = None
 
     def records(self) -> Sequence[Listed]:
         return read_listing(self.listing)
@@ -190,7 +193,7 @@ class Recorded:
         return Recovery(self.records(), self.calls(), self.concurrencies, self.buffers, self.decode, Guesses()).evicts
 
     def followed(self) -> Followed:
-        return follow(self.records(), self.calls(), self.concurrencies, self.buffers, self.decode)
+        return follow(self.records(), self.calls(), self.concurrencies, self.buffers, self.decode, self.standby)
 
 
 def record(
@@ -199,29 +202,51 @@ def record(
     into: Path,
     shared_buffers: str = "128MB",
     decode: int = DECODE_BUFFER,
+    primary: Primary | None = None,
 ) -> Recorded:
-    """Let a copy of a crashed cluster recover, under strace. Each next concurrency comes after CHANGE_AFTER calls."""
+    """Let a copy of a crashed cluster recover, or of a standby stream, under strace.
+
+    Each next concurrency comes after CHANGE_AFTER calls.
+    """
     settings = {**SETTINGS, "shared_buffers": shared_buffers, CONCURRENCY: concurrencies[0]}
     settings["wal_decode_buffer_size"] = f"{decode >> 10}kB"
     into.mkdir()
-    slowly = SLOWLY if len(concurrencies) > 1 else ()
+    strace = [*STRACE, *(SLOWLY if len(concurrencies) > 1 else ())]
+    if primary:
+        settings |= primary.settings()
+        strace += standby.STRACE
     with Server(crash.build, settings=settings, template=crash.data, start_now=False) as server:
         traces = server.folder("traces")
+        if primary:
+            server.write("postgresql.auto.conf", "")  # it would come before the settings
+            server.write("standby.signal", "")
         with ThreadPoolExecutor(1) as pool:
             ready = Event()
             changing = pool.submit(change_concurrency, server, settings, concurrencies[1:], traces, ready)
             try:
-                server.start(under=[*STRACE, *slowly, "-o", traces / "trace"])
+                server.start(under=[*strace, "-o", traces / "trace"])
+                until = standby.wait_until_paused(server) if primary else ""
             finally:
                 ready.set()
             changing.result()
         ((buffers,),) = server.execute("SELECT setting::int FROM pg_settings WHERE name = 'shared_buffers'")
         (counters,) = server.execute(f"SELECT {', '.join(COUNTERS)} FROM pg_stat_recovery_prefetch")
         listing = into / "wal"
-        listing.write_text(list_wal(server, crash))
+        if primary:
+            listing.write_text(list_wal(primary.lists or server, crash.redo, server.data / "pg_wal", None))
+        else:
+            last = re.findall(r"redo done at ([0-9A-F/]+)", server.log_text())[-1]
+            listing.write_text(list_wal(server, crash.redo, crash.data / "pg_wal", last))
         server.stop()
         wait_for(lambda: all("+++ exited" in file.read_text()[-200:] for file in traces.iterdir()), "strace to end")
         shutil.copytree(traces, into / "traces")
+        streamed = (
+            standby.standby_of(
+                read_listing(listing), into / "traces", until, crash.data / "pg_wal", server.data / "pg_wal"
+            )
+            if primary
+            else None
+        )
     return Recorded(
         crash.build,
         tuple(concurrencies),
@@ -230,6 +255,7 @@ def record(
         into / "traces",
         dict(zip(COUNTERS, counters, strict=True)),
         decode,
+        streamed,
     )
 
 
@@ -245,33 +271,31 @@ def change_concurrency(
         os.kill(server.pid, signal.SIGHUP)
 
 
-def list_wal(server: Server, crash: Crashed) -> str:
-    """What a server that has recovered replayed, as pg_waldump prints it, with what each record initialises.
+def list_wal(server: Server, start: str, pg_wal: Path, last: str | None) -> str:
+    """WAL of a server, as pg_waldump prints it, with what each record initialises. last: the last record, if not all.
 
     The server's own pg_waldump, or Debian's, which knows the WAL of its own major. Without one the server itself lists
     it, by pg_walinspect: the same words, put together here as pg_waldump does.
     """
-    last = re.findall(r"redo done at ([0-9A-F/]+)", server.log_text())[-1]
     programs = [build.bin / "pg_waldump" for build in (server.build, DEBIAN) if build.major == server.build.major]
     if waldump := next((program for program in programs if program.exists()), None):
-        command: list[str | Path] = [waldump, "-p", crash.data / "pg_wal", "-s", crash.redo]
+        command: list[str | Path] = [waldump, "-p", pg_wal, "-s", start]
         listing = subprocess.run(command, capture_output=True, text=True).stdout
-        listing = "".join(line for line in listing.splitlines(True) if lsn_of(_lsn(line)) <= lsn_of(last))
-        return marked(listing, crash.data / "pg_wal")
-    server.execute("CREATE EXTENSION pg_walinspect")
-    rows = server.execute(
-        "SELECT resource_manager, record_type, record_length, start_lsn::text, prev_lsn::text,"
-        f" coalesce(description, ''), coalesce(', ' || block_ref, '') FROM pg_get_wal_records_info('{crash.redo}',"
-        f" pg_current_wal_flush_lsn()) WHERE start_lsn <= '{last}' ORDER BY start_lsn"
-    )
-    listing = "".join(
-        f"rmgr: {manager:<11} len (rec/tot): {length:6}/{length:6}, tx: 0, lsn: {lsn}, prev {prev}, "
-        f"desc: {kind} {description}{blocks}\n"
-        for manager, kind, length, lsn, prev, description, blocks in rows
-    )
-    return marked(listing, crash.data / "pg_wal")
+    else:
+        server.execute("CREATE EXTENSION IF NOT EXISTS pg_walinspect")
+        rows = server.execute(
+            "SELECT resource_manager, record_type, record_length, start_lsn::text, prev_lsn::text,"
+            f" coalesce(description, ''), coalesce(', ' || block_ref, '') FROM pg_get_wal_records_info('{start}',"
+            " pg_current_wal_flush_lsn()) ORDER BY start_lsn"
+        )
+        listing = "".join(
+            f"rmgr: {manager:<11} len (rec/tot): {length:6}/{length:6}, tx: 0, lsn: {lsn}, prev {prev}, "
+            f"desc: {kind} {description}{blocks}\n"
+            for manager, kind, length, lsn, prev, description, blocks in rows
+        )
+    return marked("".join(line for line in listing.splitlines(True) if not last or _lsn(line) <= lsn_of(last)), pg_wal)
 
 
-def _lsn(line: str) -> str:
+def _lsn(line: str) -> int:
     found = re.search(r"lsn: ([0-9A-F]+/[0-9A-F]+)", line)
-    return found[1] if found else "0/0"
+    return lsn_of(found[1]) if found else 0

@@ -2,7 +2,8 @@
 """What strace recorded of a startup process, as advises and reads of relations' blocks.
 
 Recorded with: strace -ff -y -s 0 -e trace=fadvise64,pread64,preadv,openat,close,lseek -o DIR/trace postgres -D DATA.
-With -ff each process has a file; -y names the file behind each descriptor. Times (-ttt, -r) may stand before the calls.
+With -ff each process has a file; -y names the file behind each descriptor. Times (-ttt, -r) may stand before the calls;
+of a standby those of -ttt are needed.
 """
 
 import re
@@ -30,6 +31,8 @@ class Call:
     relation: Relation
     block: int
     line: int
+    at: float = field(default=0.0, compare=False)
+    """In seconds since 1970, if it was recorded."""
 
 
 @dataclass
@@ -48,6 +51,7 @@ class Trace:
 
 
 _TIME = re.compile(r"^(?:\d{2}:\d{2}:)?\d*\.?\d+ +(?=[a-z+-])")
+_STAMP = re.compile(r"^(\d{9,}\.\d+) ")
 _CALL = re.compile(r"(?P<name>\w+)\((?P<arguments>.*)\) += (?P<result>-?\d+|\?)(?P<more>.*)$")
 _OTHER = re.compile(r"(?:--- SIG\w+ .*---|\+\+\+ killed by .*\+\+\+|exit_group\(.*\) += \?|<detached \.\.\.>)$")
 _END = re.compile(r"\+\+\+ exited with \d+ \+\+\+$")
@@ -70,7 +74,8 @@ def read_strace(path: Path) -> Trace:
     trace = Trace(path)
     for number, line in enumerate(lines, 1):
         if line.strip():
-            _take(trace, _TIME.sub("", line, count=1), number)
+            stamp = _STAMP.match(line)
+            _take(trace, _TIME.sub("", line, count=1), number, float(stamp[1]) if stamp else 0.0)
     if not trace.ended:
         raise StraceError(f"{path}: the trace is cut off; its last line is not '+++ exited with ... +++'")
     if not trace.calls and not trace.sizes:
@@ -84,7 +89,7 @@ def _likely(path: Path) -> tuple[bool, int]:
     return any('"backup_label"' in line for line in lines), sum(relation_of(line) is not None for line in lines)
 
 
-def _take(trace: Trace, line: str, number: int) -> None:
+def _take(trace: Trace, line: str, number: int, at: float) -> None:
     """One line."""
     if trace.ended:
         raise StraceError(f"{trace.path}, line {number}: the process has exited before; one process, one file (-ff)")
@@ -103,7 +108,7 @@ def _take(trace: Trace, line: str, number: int) -> None:
         file = _FILE.match(arguments)
         if file is None:
             raise StraceError(f"{trace.path}, line {number}: no name of a file behind the descriptor; record with -y")
-        _called(trace, name, file[2], arguments.split(", "), result, number)
+        _called(trace, name, file[2], arguments.split(", "), result, number, at)
 
 
 def _opened(trace: Trace, arguments: str, result: str) -> None:
@@ -118,7 +123,7 @@ def _opened(trace: Trace, arguments: str, result: str) -> None:
         trace.sizes[relation] = None
 
 
-def _called(trace: Trace, name: str, path: str, arguments: Sequence[str], result: str, number: int) -> None:
+def _called(trace: Trace, name: str, path: str, arguments: Sequence[str], result: str, number: int, at: float) -> None:
     relation = relation_of(path)
     if relation is None:
         if name != "lseek" and _OTHER_FORK.search(path):
@@ -138,4 +143,4 @@ def _called(trace: Trace, name: str, path: str, arguments: Sequence[str], result
         raise StraceError(f"{trace.path}, line {number}: {name} of a part of a block, or short: {result} bytes")
     what = "advise" if name == "fadvise64" else "read"
     block = first + int(offset) // BLOCK_SIZE
-    trace.calls += [Call(what, relation, block + k, number) for k in range(wanted // BLOCK_SIZE)]
+    trace.calls += [Call(what, relation, block + k, number, at) for k in range(wanted // BLOCK_SIZE)]

@@ -11,10 +11,18 @@ from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 
-from tests.prefetch.trace.listing import MARK, XLR_MAX_BLOCK_ID, ListingError, lsn_of, lsn_text
+from tests.prefetch.trace.listing import (
+    LONG_HEADER,
+    MARK,
+    PAGE,
+    SHORT_HEADER,
+    XLR_MAX_BLOCK_ID,
+    Listed,
+    ListingError,
+    lsn_of,
+    lsn_text,
+)
 
-PAGE = 8192
-SHORT_HEADER, LONG_HEADER = 24, 40
 RECORD_HEADER = 24
 HAS_IMAGE, WILL_INIT, SAME_RELATION = 0x10, 0x40, 0x80
 """BKPBLOCK_, in a block's fork_flags."""
@@ -80,6 +88,14 @@ class Wal:
                 skip(left, 2 if image & HAS_HOLE and image & COMPRESSED else 0)
             skip(left, (0 if fork_flags & SAME_RELATION else LOCATOR) + BLOCK_NUMBER)
         return found
+
+    def has(self, listed: Listed, other: "Wal") -> bool:
+        """Whether a record of another folder of WAL stands here, too."""
+        try:
+            here = bytes(islice(self.bytes_from(listed.record.lsn), listed.length))
+        except ListingError:
+            return False
+        return here == bytes(islice(other.bytes_from(listed.record.lsn), listed.length))
 
 
 def skip(source: Iterator[int], size: int) -> None:

@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: PostgreSQL
+"""Standbys that stream from real primaries, recorded with strace, against the oracle."""
+
+import itertools
+import random
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.postgres.server import DEBIAN, EMBEDDED, Build, Server, wait_for
+from tests.prefetch.trace.arrivals import Arrivals
+from tests.prefetch.trace.follow import follow
+from tests.prefetch.trace.listing import lsn_of, lsn_text
+from tests.prefetch.trace.record import PROBE_PAGES, SETTINGS, Crashed, Recorded, crashed, record, why_no_strace
+from tests.prefetch.trace.standby import Primary
+from tests.tally import tally
+
+pytestmark = pytest.mark.servers
+BUILDS = {build.label: build for build in (DEBIAN, EMBEDDED[18])}
+UPDATES, ROWS = 60, 20_000
+COLD = range(PROBE_PAGES // 2, PROBE_PAGES - UPDATES // 3)
+"""Pages of the table `probe`."""
+STREAMED = 12_000
+"""Bytes of WAL that come while the standby runs: updates of most of these pages."""
+CONCURRENCY = 10
+
+
+@contextmanager
+def primary_of(crash: Crashed) -> Iterator[Server]:
+    """The crashed cluster itself, recovered; its copies are its standbys."""
+    settings = {**SETTINGS, "wal_level": "replica", "max_wal_senders": 4, "shared_buffers": "64MB"}
+    with Server(crash.build, settings=settings, template=crash.data) as server:
+        yield server
+
+
+def write_until(server: Server, until: str) -> None:
+    """Once a standby streams: one row of each page that nobody has touched since the checkpoint, some alone, some in
+    transactions of many, until an LSN is behind; and a record more."""
+    wait_for(lambda: bool(server.execute("SELECT 1 FROM pg_stat_replication WHERE state = 'streaming'")), "the standby")
+    pages = iter(random.Random(1).sample(COLD, len(COLD)))
+    with server.connect() as session:
+        for burst in itertools.count():
+            with session.transaction():
+                for page in itertools.islice(pages, 1 + burst % 3 * 4):
+                    session.execute(f"UPDATE probe SET k = 0 WHERE ctid = '({page},1)'".encode())
+            if session.execute("SELECT pg_current_wal_insert_lsn() > %s", (until,)).fetchone() == (True,):
+                break
+    server.execute("CHECKPOINT")
+
+
+def streamed(build: Build, into: Path) -> Recorded:
+    """The standby catches up while its primary goes on."""
+    with crashed(build, UPDATES, ROWS) as crash, primary_of(crash) as server, ThreadPoolExecutor(1) as pool:
+        ((now,),) = server.execute("SELECT pg_current_wal_insert_lsn()::text")
+        until = lsn_text(lsn_of(now) + STREAMED)
+        writing = pool.submit(write_until, server, until)
+        run = record(crash, [CONCURRENCY], into, primary=Primary(f"host={server.base} user=postgres", until, server))
+        writing.result()
+        return run
+
+
+@pytest.fixture(scope="module", params=BUILDS)
+def run(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Recorded:
+    if reason := why_no_strace():
+        pytest.skip(reason)
+    return streamed(BUILDS[request.param], tmp_path_factory.mktemp("standby") / "recorded")
+
+
+def test_a_standby_that_streams_conforms(run: Recorded) -> None:
+    followed = run.followed()
+    assert followed.mismatch == ""
+    assert followed.counters == run.counters
+    assert len(followed.steps) == len(run.calls().calls) > 150
+    assert run.standby is not None
+    assert len(run.standby.arrivals.ends) > 5
+    tally("prefetch", "advises and reads of real standbys explained", len(followed.steps))
+
+
+def test_what_had_not_come_was_not_looked_at(run: Recorded) -> None:
+    """If all WAL had been there from the start, more would have been advised."""
+    assert run.standby is not None
+    early = replace(run.standby, arrivals=Arrivals(run.standby.arrivals.ends[-1]))
+    followed = follow(run.records(), run.calls(), run.concurrencies, run.buffers, run.decode, early)
+    assert "Expected: an advise" in followed.mismatch
+
+
+def test_wal_that_is_replayed_has_come(run: Recorded) -> None:
+    assert run.standby is not None
+    arrivals = run.standby.arrivals
+    late = replace(arrivals, after=[at + 3600 for at in arrivals.after], before=[at + 3600 for at in arrivals.before])
+    followed = follow(
+        run.records(), run.calls(), run.concurrencies, run.buffers, run.decode, replace(run.standby, arrivals=late)
+    )
+    assert "Expected: nothing until the record at" in followed.mismatch
