@@ -14,6 +14,7 @@ bool nondet_bool(void);
 uint8_t nondet_u8(void);
 uint16_t nondet_u16(void);
 uint32_t nondet_u32(void);
+uint64_t nondet_u64(void);
 size_t nondet_size(void);
 
 #define assume(condition)      __CPROVER_assume(condition)
