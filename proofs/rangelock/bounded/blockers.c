@@ -44,7 +44,8 @@ static void leaves_a_tree(const char *shape)
         bool was = meet(&before[i], &x) && before[i].ticket > x.ticket;
 
         claim(nodes[i].blockers == before[i].blockers - was, "who leaves is off each later count");
-        claim(nodes[i].state == (was && nodes[i].blockers == 0 ? HELD : WAITS), "who has no blockers is granted");
+        claim(nodes[i].state == (was && nodes[i].blockers == 0 ? HELD : WAITS),
+              "who has no blockers is granted");
     }
 }
 

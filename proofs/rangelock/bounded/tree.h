@@ -5,7 +5,9 @@
 
 #include <string.h>
 
-enum { PLACES = 15 }; /* in their order: of the trees' nodes, at odd numbers, and of those that come, at even ones */
+enum {
+    PLACES = 15
+}; /* in their order: of the trees' nodes, at odd numbers, and of those that come, at even ones */
 
 static node nodes[PLACES];
 
