@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: PostgreSQL */
-/* Who comes counts the ranges that overlap its own; who leaves takes itself off the counts of the later ones of these. */
+/* Who comes counts the ranges that overlap its own; who leaves takes itself off the counts of the later ones. */
 #include "tree.h"
 
 #include "rangelock/interval.c"

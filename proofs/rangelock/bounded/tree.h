@@ -42,8 +42,8 @@ static bool is_listed(const node *tree, const node *const *in_order, size_t *n)
 }
 
 /*
- * The node at a place: two have the same lo, and the ticket tells them apart. Any hi below 8: ends are compared alone, and
- * there are no more nodes.
+ * The node at a place: two have the same lo, and the ticket tells them apart. Any hi below 8: ends are only compared,
+ * and there are no more nodes.
  */
 static node *make_node(size_t place)
 {
