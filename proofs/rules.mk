@@ -10,7 +10,7 @@ prove: $(SETUP)/coq.stamp $(SETUP)/python.stamp ##layer build and audit the proo
 prove-accept: $(SETUP)/coq.stamp $(SETUP)/python.stamp ##keep accept changed statements and definitions into proofs/*/*.expected, after review (as prove)
 	@$(PY) -m proofs.audit --jobs $(PROOF_JOBS) --stem "$(STEM)" --accept
 
-prove-c: $(SETUP)/c.stamp $(SETUP)/cbmc.stamp $(SETUP)/python.stamp ##deep CBMC proves C text for every input up to a bound, and refutes changes of it; STEM=, ONLY= narrow (10 minutes)
+prove-c: $(SETUP)/c.stamp $(SETUP)/cbmc.stamp $(SETUP)/python.stamp ##deep CBMC proves C text for every input up to a bound, and refutes changes of it; STEM=, ONLY= narrow (7 minutes)
 	@$(PY) -m proofs.bounded --stem "$(STEM)" --only "$(ONLY)"
 
 prove-mutants: prove ##deep change one thing in a definition, see a proof stop; STEM= narrows (20 minutes)
