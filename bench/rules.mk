@@ -38,9 +38,12 @@ bench: $(BENCH_STEMS:%=$(BENCH)/%/bench) $(SETUP)/python.stamp ##layer every con
 bench-quick: $(BENCH_STEMS:%=$(BENCH)/%/bench) $(SETUP)/python.stamp ##layer the main job's selection of the benchmarks: ratios only (15 s a stem)
 	@set -e; for stem in $(BENCH_STEMS); do $(PY) -m bench.run $$stem --quick; done
 
-.PHONY: report matrix figures
+.PHONY: report paper matrix figures
 report: $(SETUP)/python.stamp ##layer one page of all results, build/report/index.html (3 s)
 	@$(PY) -m bench.report
+
+paper: $(SETUP)/python.stamp ##layer the paper about the project, set from the recorded results: build/paper/pgquern.pdf; PNG=1: pages as pictures, too (3 s)
+	@$(PY) -m tools.paper $(if $(PNG),--png)
 
 matrix: $(SETUP)/python.stamp ##keep write the matrix of stems and layers into README.md (1 s)
 	@$(PY) -m bench.report.matrix --write

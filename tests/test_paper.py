@@ -1,0 +1,245 @@
+# SPDX-License-Identifier: PostgreSQL
+"""The paper is set from the recorded results: its numbers are theirs, and what is missing there it calls missing."""
+
+import json
+import re
+import shutil
+import statistics
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+import typst
+from click.testing import CliRunner
+
+from tools import results, rows
+from tools.paper import __main__ as program
+from tools.paper import data, figures, texts
+
+SECTIONS = ["The problem", "The subjects", "The method", "What was found in upstream", "Figures", "What is not proved",
+            "Related work", "How to reproduce", "Bibliography"]  # fmt: skip
+JSON = Path("bench/figures")
+Change = Callable[[Any], None]
+
+
+@pytest.fixture(scope="module")
+def found() -> dict[str, Any]:
+    """The data of the recorded figures, without results of this machine."""
+    return data.collect(runs=Path("no such folder"))
+
+
+def copied(folder: Path, change: Change | None = None) -> Path:
+    """A copy of the recorded figures; `change` changes the largest file's content."""
+    for path in JSON.glob("*.json"):
+        shutil.copy(path, folder)
+    if change:
+        largest = max(folder.glob("*.json"), key=lambda path: path.stat().st_size)
+        content = json.loads(largest.read_text())
+        change(content)
+        largest.write_text(json.dumps(content))
+    return folder
+
+
+def recorded() -> list[Any]:
+    """The file with most results, as it is."""
+    content: list[Any] = json.loads(max(JSON.glob("*.json"), key=lambda path: path.stat().st_size).read_text())
+    return content
+
+
+def values(found: Any) -> list[Any]:
+    """All that is in the data, one after the other."""
+    if isinstance(found, dict | list):
+        return [inner for one in (found.values() if isinstance(found, dict) else found) for inner in values(one)]
+    return [found]
+
+
+def asked(found: dict[str, Any], selector: str) -> list[Any]:
+    """What Typst says of the set paper."""
+    answer: list[Any] = json.loads(typst.query(str(program.TEXT), selector, **program.set_up(found)))
+    return answer
+
+
+def plain(content: Any) -> str:
+    """The text of an element that Typst tells."""
+    if isinstance(content, dict):
+        return content.get("text", "") if content.get("func") in ("text", "raw") else plain(list(content.values()))
+    return "".join(plain(one) for one in content) if isinstance(content, list) else ""
+
+
+def test_it_is_set_from_the_recorded_figures(tmp_path: Path, found: dict[str, Any]) -> None:
+    run = CliRunner().invoke(program.main, ["--into", str(tmp_path), "--png"])
+    assert run.exit_code == 0, run.output
+    assert (tmp_path / "pgquern.pdf").read_bytes().startswith(b"%PDF-")
+    pages = sorted(tmp_path.glob("page-*.png"))
+    assert 5 <= len(pages) <= 8
+    assert min(path.stat().st_size for path in pages) > 50_000  # an empty page has some 10,000
+    kept = json.loads((tmp_path / "data.json").read_text())
+    assert kept["subjects"] == json.loads(json.dumps(found["subjects"]))
+
+
+def test_each_section_is_there_and_each_row_has_its_own(found: dict[str, Any]) -> None:
+    headings = [(one["level"], plain(one["body"])) for one in asked(found, "heading")]
+    assert [text for level, text in headings if level == 1] == SECTIONS
+    for stem in rows.stems():
+        assert [text for level, text in headings if level == 2 and text.endswith(stem)] != []
+    titles = ["".join(piece["text"] for piece in one["title"]) for one in found["findings"]]
+    assert [text for level, text in headings if text in titles] == titles
+
+
+def test_no_section_is_empty(found: dict[str, Any]) -> None:
+    """Between one heading and the next stands text: a paragraph, a table or a block."""
+    text = program.TEXT.read_text()
+    starts = [match.start() for match in re.finditer(r"^= ", text, re.MULTILINE)]
+    lengths = [end - start for start, end in zip(starts, [*starts[1:], len(text)], strict=True)]
+    assert len(starts) == len(SECTIONS) - 1
+    assert min(lengths) > 500
+
+
+def test_the_words_hold_no_number_of_a_result(found: dict[str, Any]) -> None:
+    """A number in paper.typ that a result holds could not follow the result."""
+    numbers = {f"{value:,}" for value in values(found["counts"]) if isinstance(value, int) and value > 40}
+    for subject in found["subjects"]:
+        for cell in (cell for line in subject["figures"] for cell in line["cells"] if cell):
+            numbers.add(f"{cell['worst']['median']:.2f}")
+    for server in found["servers"]:
+        numbers |= {f"{row['ratio'][key]:.2f}" for row in server["rows"] for key in ("median", "low", "high")}
+    text = re.sub(r"\d[\d.]*(pt|em|cm|fr|%)", "", program.TEXT.read_text())  # without sizes of the page
+    assert {number for number in numbers if re.search(rf"(?<![-\d.,]){re.escape(number)}(?![\d.,]*\d)", text)} == set()
+
+
+def test_chosen_figures_are_those_recorded(found: dict[str, Any]) -> None:
+    seen = 0
+    for subject in found["subjects"]:
+        benches = [one for one in recorded() if (one["layer"], one["stem"]) == ("bench", subject["stem"])]
+        goals = [goal for one in benches for goal in [*one["targets"], *one["floors"]]]
+        for line in subject["figures"]:
+            match = [goal for goal in goals if (goal["title"], goal["variant"]) == (line["what"], line["variant"])]
+            if match:
+                cell, seen = line["cells"][0], seen + 1
+                assert cell["worst"] == {key: match[0]["worst"][key] for key in ("median", "low", "high")}
+                assert (cell["holds"], cell["of"]) == (match[0]["holds"], match[0]["of"])
+    assert seen >= 2 * len(rows.stems())
+
+
+def test_each_row_shows_what_holds_it_and_what_was_measured(found: dict[str, Any]) -> None:
+    assert [subject["stem"] for subject in found["subjects"]] == rows.stems()
+    for subject in found["subjects"]:
+        assert all(theorem["says"] for theorem in subject["theorems"])
+        assert any(cell for line in subject["figures"] for cell in line["cells"])
+
+
+def test_whole_servers_are_those_recorded(found: dict[str, Any]) -> None:
+    for server, path in zip(found["servers"], sorted(JSON.glob("servers-*.json")), strict=True):
+        rounds = json.loads(path.read_text())["figures"]
+        for row, pair in zip(server["rows"], rounds.values(), strict=True):
+            higher = row["unit"] == "transactions/s"
+            ratios = [b / a if higher else a / b for a, b in zip(pair["control"], pair["ours"], strict=True)]
+            assert row["ratio"] == {"median": statistics.median(ratios), "low": min(ratios), "high": max(ratios)}
+            assert row["unchanged"] == statistics.median(pair["control"])
+
+
+def test_a_changed_number_changes_the_paper(tmp_path: Path, found: dict[str, Any]) -> None:
+    def worse(content: Any) -> None:
+        for one in content:
+            for goal in [*one.get("targets", ()), *one.get("floors", ())]:
+                goal["worst"]["median"] = 0.123
+
+    def faster(content: Any) -> None:
+        variant, ratio = (content[0]["columns"].index(name) for name in ("variant", "speedup.median"))
+        row = next(row for row in content[0]["rows"] if row[variant] == content[0]["floors"][0]["variant"])
+        row[ratio] = 77777.0
+
+    changed = data.collect(copied(tmp_path, worse))
+    first = [line["cells"][0] for subject in changed["subjects"] for line in subject["figures"] if line["cells"][0]]
+    assert sum(cell["worst"]["median"] == 0.123 for cell in first) >= 2 * len(rows.stems())
+    assert changed["servers"] == found["servers"]
+    again = data.collect(copied(tmp_path, faster))
+    assert 77777.0 in values([subject["spread"] for subject in again["subjects"]])
+    assert 77777.0 not in values(found)
+
+
+def test_what_was_not_measured_is_missing(tmp_path: Path, found: dict[str, Any]) -> None:
+    """Then the cells are empty, and the paper can still be set: it says so in each."""
+    gone = rows.stems()[0]
+    changed = data.collect(copied(tmp_path, lambda content: content.__delitem__(slice(0, 1))))
+    subject = next(one for one in changed["subjects"] if one["stem"] == gone)
+    before = next(one for one in found["subjects"] if one["stem"] == gone)
+    assert sum(cell is not None for line in before["figures"] for cell in line["cells"][:1]) > 0
+    assert [cell for line in subject["figures"] for cell in line["cells"][:1] if cell] == []
+    for path in tmp_path.glob("servers-*.json"):
+        path.unlink()
+    run = CliRunner().invoke(program.main, ["--into", str(tmp_path / "out"), "--figures", str(tmp_path)])
+    assert run.exit_code == 0, run.output
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        ("{", "does not hold figures"),
+        ('{"columns": []}', "does not hold figures"),
+        ('[{"layer": "bench"}]', "does not hold figures"),
+        ("7", "does not hold figures"),
+        (None, "holds no figures: run `make bench`"),
+    ],
+)
+def test_figures_that_are_none_are_a_clear_error(tmp_path: Path, content: str | None, says: str) -> None:
+    if content is not None:
+        (tmp_path / "cpu.json").write_text(content)
+    run = CliRunner().invoke(program.main, ["--into", str(tmp_path / "out"), "--figures", str(tmp_path)])
+    assert run.exit_code == 1
+    assert says in run.output
+    assert "make figures" in run.output
+    assert "Traceback" not in run.output
+
+
+def test_a_table_that_is_cut_short_is_a_clear_error(tmp_path: Path) -> None:
+    """A row of the table that lacks a value must not shift the others."""
+
+    def cut(content: Any) -> None:
+        content[0]["rows"][3].pop()
+
+    with pytest.raises(figures.FigureError, match="does not hold figures"):
+        data.collect(copied(tmp_path, cut))
+
+
+def test_rounds_of_servers_come_in_pairs() -> None:
+    known = next(iter(figures.measures()))
+    with pytest.raises(figures.FigureError, match="make bench-upstream"):
+        figures.served(known, figures.Pair(control=[1.0, 2.0], ours=[1.0]), figures.measures())
+    with pytest.raises(figures.FigureError, match="make bench-upstream"):
+        figures.served("unknown", figures.Pair(control=[1.0], ours=[1.0]), figures.measures())
+
+
+def test_a_row_cannot_ask_for_what_is_not_there(found: dict[str, Any]) -> None:
+    machines, _ = figures.load()
+    with pytest.raises(click.ClickException, match=r"correct `title`"):
+        figures.goal(rows.stems()[0], figures.Goal(title="no such title", variant="v"), machines)
+    with pytest.raises(click.ClickException, match="has no theorem"):
+        data.shown(rows.stems()[0], {}, machines)
+    with pytest.raises(click.ClickException, match=r"paper\.toml is missing"):
+        data.subject("norow")
+
+
+def test_a_document_that_lacks_its_table_is_a_clear_error() -> None:
+    with pytest.raises(click.ClickException, match="put it back"):
+        texts.table("## Heading\nwords\n", "## Heading", Path("DOCUMENT.md"))
+    cells = texts.table("\n## Heading\n\n| a | b |\n|---|---|\n| `x\\|y` | z |\n", "## Heading", Path("D"))
+    assert cells == [["`x|y`", "z"]]
+
+
+def test_markdown_in_a_line_becomes_pieces() -> None:
+    told = texts.pieces("a `b_c` and **d**, *e* of [`f`](g) in 2*3*4")
+    assert [(one["kind"], one["text"]) for one in told] == [
+        ("text", "a "), ("code", "b_c"), ("text", " and "), ("strong", "d"), ("text", ", "), ("emph", "e"),
+        ("text", " of "), ("text", "f"), ("text", " in 2*3*4"),
+    ]  # fmt: skip
+
+
+def test_results_of_this_machine_are_told_with_what_failed(tmp_path: Path) -> None:
+    items = [{"name": "a", "status": "passed"}, {"name": "b", "status": "failed"}, {"name": "c", "status": "skipped"}]
+    results.write("layer", "one", items, says="", tools={}, folder=tmp_path)
+    results.write("layer", "two", items[:1], says="", tools={}, folder=tmp_path)
+    (line,) = data.last_runs(tmp_path)
+    assert (line["passed"], line["failed"], line["skipped"], line["stems"]) == (2, 1, 1, 2)

@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: PostgreSQL
+"""What the paper takes from the documents: findings, tables of SOUNDNESS.md, the English sentences of theorems.
+
+Markdown inside a line becomes pieces: {"kind": "text" | "code" | "strong", "text": ...}. Of a link its text is left.
+"""
+
+import re
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import click
+
+SOUNDNESS = Path("SOUNDNESS.md")
+CLAIMS = Path("CLAIMS.md")
+THEOREMS = Path("proofs/README.md")
+FINDINGS = Path("tests/findings")
+ABOUT = {
+    "what": "What happens.",
+    "lost": "What is lost.",
+    "since": "Since when, which versions.",
+    "likely": "How likely.",
+    "mend": "What would mend it.",
+}
+"""The paragraphs of a finding's README that the paper has, by how each begins."""
+PIECE = re.compile(
+    r"`(?P<code>[^`]+)`|\*\*(?P<strong>[^*]+)\*\*|(?<!\w)\*(?P<emph>[^*\s][^*]*)\*(?!\w)|\[(?P<link>[^]]+)\]\([^)]+\)"
+)
+
+Piece = dict[str, str]
+
+
+class TextError(click.ClickException):
+    """A document lacks what the paper takes from it. The text says what to put back."""
+
+
+def pieces(text: str) -> list[Piece]:
+    """Markdown within a line as pieces of plain text, code and strong text."""
+    found, end = [], 0
+    for match in PIECE.finditer(text):
+        found.append({"kind": "text", "text": text[end : match.start()]})
+        kind = {"link": "text"}.get(str(match.lastgroup), str(match.lastgroup))
+        found.append({"kind": kind, "text": match[str(match.lastgroup)].strip("`")})
+        end = match.end()
+    found.append({"kind": "text", "text": text[end:]})
+    return [piece for piece in found if piece["text"]]
+
+
+def table(text: str, heading: str, of: Path) -> list[list[str]]:
+    """The cells of the first table under a heading, without its own heads. TextError: there is none."""
+    section = text.partition(f"\n{heading}\n")[2].partition("\n#")[0]
+    lines = [line for line in section.splitlines() if line.startswith("|")]
+    if len(lines) < 3:
+        raise TextError(
+            f"{of} has no table under {heading!r}, which the paper shows: put it back, or change tools/paper"
+        )
+    cut = re.compile(r"(?<!\\)\|")
+    return [[cell.strip().replace("\\|", "|") for cell in cut.split(line)[1:-1]] for line in lines[2:]]
+
+
+def soundness(heading: str) -> list[list[list[Piece]]]:
+    """A table of SOUNDNESS.md."""
+    return [[pieces(cell) for cell in row] for row in table(SOUNDNESS.read_text(), heading, SOUNDNESS)]
+
+
+def sentences() -> dict[tuple[str, str], str]:
+    """(stem, theorem) -> its English sentence. The stem is the folder of the theorem's file."""
+    rows = table(THEOREMS.read_text(), "## Theorems", THEOREMS)
+    # Coq's comments have code in square brackets.
+    says = {(row[2].strip("`").partition("/")[0], row[0].strip("`")): row[1] for row in rows if len(row) == 3}
+    return {name: re.sub(r"\[(\w+)]", r"`\1`", text) for name, text in says.items()}
+
+
+def finding(folder: Path) -> dict[str, Any]:
+    """A finding: its title, the paragraphs that the paper has, the model's run and the servers."""
+    text = (folder / "README.md").read_text()
+    told = tomllib.loads((folder / "finding.toml").read_text())
+    paragraphs = {}
+    for name, begins in ABOUT.items():
+        if not (body := text.partition(f"**{begins}**")[2].partition("\n\n")[0]):
+            raise TextError(f"{folder / 'README.md'} has no paragraph '**{begins}**', which the paper shows: write it")
+        head, *steps = re.split(r"\n\d+\. ", body)
+        whole = " ".join([head, *(f"({number}) {step}" for number, step in enumerate(steps, 1))])
+        # A paragraph that leads to a table ends without it.
+        paragraphs[name] = pieces(re.sub(r":$", ".", " ".join(whole.split())))
+    title, _, rest = text.partition("\n")
+    about = re.sub(r":?\s+https?://\S+?(?=\.\s|\s|$)", "", rest.partition("**")[0])
+    return {"title": pieces(title.lstrip("# ")), "about": pieces(" ".join(about.split())), **paragraphs, **told}
+
+
+def findings() -> list[dict[str, Any]]:
+    """All findings, by their folders."""
+    return [finding(path.parent) for path in sorted(FINDINGS.glob("*/finding.toml"))]
+
+
+def further_findings() -> int:
+    """How many findings the table of CLAIMS.md has."""
+    return len(table(CLAIMS.read_text(), "## What we found about upstream", CLAIMS))
