@@ -72,11 +72,14 @@ $(VENV)/bin/pgquern: tools/pgquern/install $(SETUP)/python.stamp
 	@$< $@
 
 # ---- the jobs: every step runs, whatever fails; tools/jobs.toml lists the steps ------------------
-.PHONY: main test full ci setup claims lint drift drift-accept help clean
+.PHONY: main quick test full ci setup claims lint drift drift-accept help clean
 JOB = $(PY) -m tools.job $@ $(if $(STEM),--stem $(STEM))
 
 main: $(SETUP)/python.stamp ##day models, proofs, a differential run, benchmarks, the report; STEM= narrows (8 minutes)
 	@$(PY) -m tools.job make $(if $(STEM),--stem $(STEM))
+
+quick: $(SETUP)/python.stamp ##day a first look after set-up: the smallest models, proofs if compiled, kernels on few inputs, a broken one of each row (2 minutes)
+	@$(JOB)
 
 test: $(SETUP)/python.stamp ##day all tests, then the kernels under sanitizers, fuzzed, and broken on purpose; STEM= narrows (30 minutes)
 	@$(if $(CROSS),$(MAKE) test-cross,$(JOB))

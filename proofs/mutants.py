@@ -133,10 +133,10 @@ def table() -> str:
     return "\n".join(lines) + "\n"
 
 
-def run(listing: Path, accept: bool) -> Sequence[dict[str, object]]:
-    """Try each mutant of a file. The items of its result."""
+def run(listing: Path, accept: bool, at_most: int | None = None) -> Sequence[dict[str, object]]:
+    """Try each mutant of a file, or the first ones. The items of its result."""
     items: list[dict[str, object]] = []
-    for mutant in mutants.load(listing, Mutant):
+    for mutant in mutants.load(listing, Mutant)[:at_most]:
         started = time.monotonic()
         killed_by, refuted_by = try_mutant(mutant)
         if accept and killed_by:

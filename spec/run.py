@@ -2,7 +2,8 @@
 """Run the models and compare their results with spec/STEM/models.toml.
 
 Exits with 0 if nothing failed, with 1 if something failed, with 2 if it could not begin. Results:
-build/results/model/STEM.json, and build/results/model-large/STEM.json for the large runs alone. Configuration files:
+build/results/model/STEM.json; for the large runs alone, and the smallest of each row, build/results/model-large and
+model-quick. Configuration files:
 build/model/STEM/RUN.cfg; what the tools said: build/model/STEM/RUN/log.
 """
 
@@ -22,8 +23,12 @@ from spec.tools import accepted, models, readme, summary, traces
 from spec.tools.models import ModelError, Run
 from spec.tools.outcome import ToolMissing
 from spec.tools.runner import How, Item, run_all
+from spec.tools.smallest import smallest
+from tools import results
 
 SPEC = Path("spec")
+LAYERS = {"small": "model", "large": "model-large", "quick": "model" + results.QUICK}
+"""What is run alone, and the layer of its results."""
 
 
 @click.command(help=__doc__)
@@ -31,7 +36,11 @@ SPEC = Path("spec")
 @click.option(
     "--run", "pattern", default="*", help="Only runs whose name matches, as in 'MC*_mutant_*'. No results are written."
 )
-@click.option("--only", type=click.Choice(["small", "large"]), help="Only the large runs, or only the others.")
+@click.option(
+    "--only",
+    type=click.Choice(list(LAYERS)),
+    help="Only the large runs, or only the others; quick: of each row the smallest that holds, and that fails.",
+)
 @click.option(
     "--coverage",
     is_flag=True,
@@ -55,7 +64,8 @@ def main(
     try:
         found = models.find(SPEC, stem)
         traces.generate(SPEC, build)
-        wanted = [run for run in found if fnmatch(run.name, pattern) and only in (None, size(run))]
+        among = smallest(found) if only == "quick" else [run for run in found if only in (None, size(run))]
+        wanted = [run for run in among if fnmatch(run.name, pattern)]
         if not wanted:
             raise ModelError(f"no run of {stem or 'any subject'} matches '{pattern}'")
         began = time.monotonic()
@@ -74,13 +84,13 @@ def main(
     said = [text for texts in complaints.values() for text in texts]
     for text in said:
         click.echo(f"model: {text}", err=True)
-    results = build / "results" if pattern == "*" else None
-    if results:
-        layer = "model-large" if only == "large" else "model"
+    folder = build / "results" if pattern == "*" else None
+    if folder:
+        layer = LAYERS[only or "small"]
         for name, share in times.items():
             mine = [item for item in items if item.run.stem == name]
-            summary.write(layer, name, mine, complaints.get(name, []), share, results)
-    summary.say(items, said, times, results)
+            summary.write(layer, name, mine, complaints.get(name, []), share, folder)
+    summary.say(items, said, times, folder)
     sys.exit(1 if said or any(item.status == "failed" for item in items) else 0)
 
 

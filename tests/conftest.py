@@ -2,8 +2,8 @@
 """Common to all tests: Hypothesis profiles, counts, and the results file that the report reads.
 
 PGQUERN_PROFILE chooses the number of examples: `ci` (default; the same examples each time), `brief` (a quarter of them,
-for the main job), `asan` (fewer, for sanitizers), `cross` (a few, and a sample of the tests, under an emulator), `deep`
-(many, new ones each time). PGQUERN_RESULT=LAYER writes
+for the main job), `quick` (a twentieth, for a first look), `asan` (fewer, for sanitizers), `cross` (a few, and a sample
+of the tests, under an emulator), `deep` (many, new ones each time). PGQUERN_RESULT=LAYER writes
 build/results/LAYER/<stem>.json at the end: the tests, their seconds, and counts (`examples` are counted here,
 everything else by tally()). The stem of a test is the folder of its file: tests/<stem>/test_*.py. Under the sanitizers
 the run ends with a look for memory that the library has leaked; it counts as one more test, `leaks`.
@@ -38,6 +38,7 @@ common: dict[str, Any] = {
 }
 settings.register_profile("ci", max_examples=1000, derandomize=True, database=None, **common)
 settings.register_profile("brief", max_examples=250, derandomize=True, database=None, **common)
+settings.register_profile("quick", max_examples=50, derandomize=True, database=None, **common)
 settings.register_profile("asan", max_examples=150, derandomize=True, database=None, **common)
 settings.register_profile("cross", max_examples=5, derandomize=True, database=None, **common)
 settings.register_profile("deep", max_examples=20_000, **common)

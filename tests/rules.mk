@@ -23,7 +23,7 @@ SANITIZED    := $(wildcard tests/$(or $(STEM),*)/test_sanitized.py)
 # A process for each stem, as many side by side as there are CPUs: $(call side_by_side,RULE,FILES), with a rule RULE-%.
 side_by_side = $(MAKE) --keep-going --output-sync=target --jobs=$$(nproc) $(sort $(patsubst tests/%/,$1-%,$(dir $2)))
 
-.PHONY: differential test-python test-deep test-minors test-levels test-asan lint-python
+.PHONY: differential differential-quick test-python test-deep test-minors test-levels test-asan lint-python
 # A quarter of the examples of `make test`.
 differential: $(TEST_NEEDS) $(EXTRACTED) ##layer proofs, oracles and kernels against each other on thousands of inputs; STEM= narrows (1 minute)
 	@echo "side by side, shown as they end: $(sort $(notdir $(patsubst %/,%,$(dir $(DIFFERENTIAL)))))"
@@ -31,6 +31,14 @@ differential: $(TEST_NEEDS) $(EXTRACTED) ##layer proofs, oracles and kernels aga
 
 differential-%:
 	@PGQUERN_PROFILE=$${PGQUERN_PROFILE:-brief} PGQUERN_RESULT=test $(PYTEST) $(filter tests/$*/%,$(DIFFERENTIAL))
+
+# Needs no compiled proof: kernels against the definitions alone.
+QUICK := $(wildcard tests/$(or $(STEM),*)/test_kernels.py)
+differential-quick: $(TEST_NEEDS) ##keep oracles and kernels against each other on few inputs; STEM= narrows (30 s)
+	@$(call side_by_side,differential-quick,$(or $(QUICK),$(ORACLE_TESTS)))
+
+differential-quick-%:
+	@PGQUERN_PROFILE=quick PGQUERN_RESULT=test-quick $(PYTEST) $(filter tests/$*/%,$(QUICK) $(ORACLE_TESTS))
 
 # A process for each folder of tests, as many side by side as there are CPUs: `house` are the tests of no row. They take the
 # longest, so they start first.

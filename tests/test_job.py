@@ -3,9 +3,15 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
+
+import pytest
+
+from tools import results
+from tools.job import jobs
 
 JOBS = """
 [make]
@@ -13,6 +19,7 @@ steps = ["good", "bad", "silent"]
 finally = ["report"]
 seconds = {seconds}
 row_seconds = 0
+measured = {measured}
 may_skip = ["this CPU"]
 """
 
@@ -33,11 +40,13 @@ def result(stem: str, status: str) -> str:
     return json.dumps(told | {"commit": "", "cpu": "", "cpu_level": "all", "tools": {}, "items": [item]})
 
 
-def job(folder: Path, fails: dict[str, str], *, seconds: int = 0) -> subprocess.CompletedProcess[str]:
+def job(
+    folder: Path, fails: dict[str, str], *, seconds: int = 0, measured: str = "[]"
+) -> subprocess.CompletedProcess[str]:
     """Runs `make`'s job in a tree of its own; `fails`: the targets that do not pass, and the status of their item."""
     for name in ("tools", "results", "fails"):
         (folder / name).mkdir()
-    (folder / "tools/jobs.toml").write_text(JOBS.format(seconds=seconds))
+    (folder / "tools/jobs.toml").write_text(JOBS.format(seconds=seconds, measured=measured))
     (folder / "Makefile").write_text(MAKEFILE)
     (folder / "results/good").write_text(result("good", "passed"))
     for target, status in fails.items():
@@ -92,3 +101,66 @@ def test_what_this_machine_lacks_may_be_skipped(tmp_path: Path) -> None:
     done = job(tmp_path, {"bad": "allowed"})
     assert done.returncode == 0
     assert "SKIPPED 1: this CPU lacks it" in done.stdout
+
+
+TOOK = '[{ seconds = 300, on = "two cores", when = 2026-01-02, commit = "abc" }]'
+
+
+def test_the_plan_and_what_was_measured_are_printed_before_it_starts(tmp_path: Path) -> None:
+    said = job(tmp_path, {}, seconds=600, measured=TOOK).stdout.splitlines()
+    assert said[:2] == [
+        "make: planned: 10 minutes on 2 quiet cores",
+        "make: measured: 5 minutes on two cores, 2026-01-02, commit abc",
+    ]
+    assert said.index("ran good") > 1
+
+
+def test_a_plan_that_a_measurement_exceeds_says_so(tmp_path: Path) -> None:
+    said = job(tmp_path, {}, seconds=100, measured=TOOK).stdout.splitlines()
+    assert said[0] == "make: planned: 100 s on 2 quiet cores"
+    assert said[1].endswith("commit abc; that is more than planned")
+
+
+def test_what_was_never_timed_says_so(tmp_path: Path) -> None:
+    assert job(tmp_path, {}).stdout.splitlines()[1] == "make: measured: never yet as a whole"
+
+
+def test_a_measurement_without_its_commit_is_no_measurement(tmp_path: Path) -> None:
+    done = job(tmp_path, {}, measured=TOOK.replace("commit", "comit"))
+    assert done.returncode != 0
+    assert "comit" in done.stderr
+
+
+def targets() -> set[str]:
+    """The targets that have a rule in the Makefile, or in what it includes."""
+    rules = [Path("Makefile"), *Path().glob("[!b]*/**/rules.mk"), *Path("bench").glob("**/rules.mk")]
+    lines = [line for path in rules for line in path.read_text().splitlines()]
+    return {name for line in lines if (rule := re.match(r"([a-z][a-z -]*):(?!=)", line)) for name in rule[1].split()}
+
+
+@pytest.mark.parametrize("name", sorted(jobs()))
+def test_each_step_of_each_job_is_a_target(name: str) -> None:
+    steps = [*jobs()[name].steps, *jobs()[name].finally_]
+    assert steps
+    assert len(set(steps)) == len(steps)
+    assert set(steps) - targets() == set()
+    assert "no-such-target" not in targets()
+
+
+def test_the_first_look_has_each_layer_within_two_minutes() -> None:
+    """Its results are apart from those of whole runs, and nothing of it is skipped in silence."""
+    quick = jobs()["quick"]
+    assert quick.seconds <= 120
+    assert quick.seconds < jobs()["make"].seconds
+    assert [step.removesuffix(results.QUICK) for step in quick.steps] == ["model", "prove", "differential", "mutants"]
+    assert all(one.seconds <= quick.seconds for one in quick.measured)
+    assert quick.steps[-1] in targets()
+    recipe = subprocess.run(["make", "-n", "quick"], capture_output=True, text=True, check=True).stdout
+    assert "tools.job quick" in recipe
+
+
+def test_the_results_of_a_first_look_are_in_no_report(tmp_path: Path) -> None:
+    for layer in ("model", "model-quick"):
+        results.write(layer, "one", [{"name": "a", "status": "passed"}], says="", tools={}, folder=tmp_path)
+    assert [result.layer for result in results.whole(tmp_path)] == ["model"]
+    assert len(results.load(tmp_path)) == 2

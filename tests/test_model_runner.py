@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,7 @@ from spec.tools import accepted, apalache, batch, cfg, changed, changes, models,
 from spec.tools.models import Holds, ModelError, Run, Settings, Violates
 from spec.tools.outcome import Ended, Outcome, ToolMissing
 from spec.tools.runner import How, Item
+from spec.tools.smallest import smallest
 from tools import results, survivors
 
 TOP = Path(__file__).resolve().parent.parent
@@ -830,3 +832,35 @@ def test_changes_are_tried_from_the_command_line(tiny: Path) -> None:
     assert len(items) == 3
     assert done.returncode == (1 if any(item["verdict"] != "killed" for item in items) else 0), done.stderr
     assert all((item["status"] == "failed") == (item["verdict"] != "killed") for item in items)
+
+
+def test_a_first_look_takes_the_smallest_run_that_holds_and_a_broken_one_that_ends_soonest() -> None:
+    def some(kind: str, expected: Holds | Violates, module: str = "MCM", name: str = "") -> Run:
+        return replace(run(kind, expected, module), name=f"{module}_{kind}_{name}")
+
+    def broken(trace: int | None) -> Violates:
+        return Violates(invariant="I", trace=trace) if trace else Violates(liveness="L")
+
+    small = some("small", Holds(states=5, depth=2), name="five")
+    soon = some("mutant", broken(4), name="four")
+    others = [
+        some("small", Holds(states=50, depth=2), name="fifty"),
+        some("large", Holds(states=51, depth=2)),
+        some("small", Holds(states=1, depth=1), "TraceM"),
+        some("small", Holds(), "APM"),
+        some("mutant", broken(1), name="at once"),
+        some("mutant", broken(9), name="late"),
+        some("bug", broken(None), name="lives"),
+        some("reach", broken(4), name="reached"),
+    ]
+    assert smallest([*others, small, soon]) == [small, soon]
+    assert smallest([soon, small, *others]) == [soon, small]
+    assert smallest([others[4], others[7]]) == [others[4]]
+    assert smallest([others[2], others[3]]) == []
+
+
+def test_a_first_look_has_each_row_that_has_models() -> None:
+    found = models.find(TOP / "spec")
+    chosen = smallest(found)
+    for stem in {run.stem for run in found}:
+        assert sorted(run.must_fail for run in chosen if run.stem == stem) == [False, True]

@@ -10,9 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.runners import mutants as runner
 from tests.runners import nodes, tsan
 from tools import mutants
 from tools.mutants import Mutant
+from tools.rows import with_cell
 
 TOP = Path(__file__).resolve().parent.parent
 # Where the files of each sort of list lie.
@@ -122,3 +124,12 @@ def test_what_threads_find(code: int | None, output: str, found: str) -> None:
     """Whatever ThreadSanitizer reports first is a finding, but for what it says of itself."""
     assert tsan.finding(code, output).startswith(found)
     assert bool(tsan.finding(code, output)) == bool(found)
+
+
+@pytest.mark.parametrize("stem", with_cell("tests/{stem}/mutants.toml"))
+def test_a_first_look_takes_one_mutant_of_each_row_that_any_cpu_can_run(stem: str) -> None:
+    compiler = runner.Compiler([], {"avx2": [], "avx512": []})
+    listed = mutants.load(Path("tests", stem, "mutants.toml"), Mutant)
+    (chosen,) = runner.first(listed, compiler)
+    assert (compiler.level(chosen.file), Path(chosen.file).suffix) == ("", ".c")
+    assert runner.first(listed[::-1], compiler) == [chosen]

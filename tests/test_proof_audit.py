@@ -11,11 +11,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 from rich.console import Console
 
+from proofs import quick
 from proofs.audit import __main__ as audit
 from proofs.audit import coq, golden
-from proofs.audit.sources import FORBIDDEN, strip_comments
+from proofs.audit.sources import FORBIDDEN, listed_sources, strip_comments
 from tools import results
 
 if shutil.which("coq_makefile") is None:
@@ -482,3 +484,42 @@ def test_stem_narrows(development: Development) -> None:
     assert development.audit(stem="small"), development.said
     assert development.audit(stem="absent"), development.said
     assert "0/0 required theorems" in development.said
+
+
+def test_compiled_is_what_is_compiled_as_it_is_now(development: Development, tmp_path: Path) -> None:
+    """For a first look, which compiles nothing."""
+    files = listed_sources(development.source)
+    assert coq.is_compiled(development.source, development.build, files)
+    assert not coq.is_compiled(development.source, tmp_path / "nothing", files)
+    compiled = development.build / "small" / "Neutral.vo"
+    kept = compiled.read_bytes()
+    compiled.unlink()
+    assert not coq.is_compiled(development.source, development.build, files)
+    compiled.write_bytes(kept)
+    assert coq.is_compiled(development.source, development.build, files)
+    development.write("small/Defined.v", DEFINED.replace("start := 0", "start := 1"))
+    assert not coq.is_compiled(development.source, development.build, files)
+    development.write("small/Defined.v", DEFINED)
+    assert coq.is_compiled(development.source, development.build, files)
+
+
+def test_a_first_look_without_compiled_proofs_is_skipped_and_says_what_to_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree("proofs", tmp_path / "proofs", ignore=shutil.ignore_patterns("__pycache__"))
+    monkeypatch.chdir(tmp_path)
+    done = CliRunner().invoke(quick.main, [])
+    assert done.exit_code == 0, done.output
+    assert "SKIPPED" in done.output
+    assert "make prove" in done.output
+    found = results.load(tmp_path / "build/results")
+    assert {result.layer for result in found} == {"proof-quick"}
+    assert {result.status for result in found} == {"skipped"}
+
+
+def test_a_first_look_breaks_a_definition_of_the_shortest_row() -> None:
+    chosen = quick.shortest("").parent
+    text = {path.parent.name: 0 for path in Path("proofs").glob("*/mutants.toml")}
+    for stem in text:
+        text[stem] = sum(path.stat().st_size for path in Path("proofs", stem).glob("*.v"))
+    assert text[chosen.name] == min(text.values())

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: PostgreSQL
 """Runs all steps of a job, also after one has failed. Then prints the results and the commands to run again.
 
-    python -m tools.job make|test|full|ci [--stem STEM]
+    python -m tools.job quick|make|test|full|ci [--stem STEM]
+
+Before it starts it prints the time plan, and how long the job took where it was measured.
 
 tools/jobs.toml lists the steps. Exits with 1 if a step failed, or if something was skipped that the job may not skip.
 """
@@ -10,7 +12,7 @@ import subprocess
 import time
 import tomllib
 from collections.abc import Sequence
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from pathlib import Path
 
 import click
@@ -23,6 +25,17 @@ from tools.results import Result
 JOBS = Path("tools/jobs.toml")
 
 
+class Measured(BaseModel):
+    """How long a whole job took once."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    seconds: int
+    on: str
+    when: date
+    commit: str
+
+
 class Job(BaseModel):
     """One table of jobs.toml."""
 
@@ -32,7 +45,17 @@ class Job(BaseModel):
     finally_: list[str]
     seconds: int
     row_seconds: int
+    measured: list[Measured]
     may_skip: list[str] | None = None
+
+    def budget(self) -> list[str]:
+        """The time plan, and what was measured when, a line each."""
+        told = [
+            f"measured: {spoken(one.seconds)} on {one.on}, {one.when}, commit {one.commit}"
+            + ("; that is more than planned" if one.seconds > self.seconds else "")
+            for one in self.measured
+        ]
+        return [f"planned: {spoken(self.seconds)} on 2 quiet cores", *(told or ["measured: never yet as a whole"])]
 
     def unneeded(self, found: Sequence[Result]) -> list[str]:
         """What was skipped for a reason that the job does not allow: "LAYER STEM: NAME: REASON"."""
@@ -43,6 +66,11 @@ class Job(BaseModel):
             if item.status == "skipped" and self.may_skip is not None
             if not any(word in item.reason for word in self.may_skip)
         ]
+
+
+def spoken(seconds: int) -> str:
+    """A time in seconds up to two minutes, then in minutes."""
+    return f"{seconds} s" if seconds <= 120 else f"{round(seconds / 60)} minutes"
 
 
 class Step(BaseModel):
@@ -74,6 +102,8 @@ def run(target: str, stem: str) -> Step:
 def main(name: str, stem: str) -> None:
     """Run the job NAME."""
     job, began = jobs()[name], datetime.now(UTC).replace(microsecond=0)
+    for text in job.budget():
+        console().print(f"{name}: {text}{', all rows' if stem else ''}", markup=False, soft_wrap=True)
     steps = [run(target, stem) for target in [*job.steps, *job.finally_]]
     found = [result for result in results.load() if result.finished >= began]
     summary.show(f"{name}{' ' + stem if stem else ''}", found, row_seconds=job.row_seconds)

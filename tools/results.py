@@ -15,6 +15,8 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from tools import environment
 
 RESULTS = Path("build/results")
+QUICK = "-quick"
+"""The end of a layer's name in a first look (`make quick`). No report has these: a whole run of the layer says more."""
 
 Status = Literal["passed", "failed", "skipped"]
 
@@ -113,3 +115,8 @@ def read(path: Path) -> Result:
 def load(folder: Path = RESULTS, layer: str = "*", stem: str = "*") -> list[Result]:
     """Every result, sorted by layer and stem. Raises ValueError as read() does."""
     return [read(path) for path in sorted(folder.glob(f"{layer}/{stem}.json"))]
+
+
+def whole(folder: Path = RESULTS) -> list[Result]:
+    """Every result but those of a first look."""
+    return [result for result in load(folder) if not result.layer.endswith(QUICK)]

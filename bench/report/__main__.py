@@ -119,7 +119,7 @@ def page(found: Sequence[Result]) -> str:
 @click.command()
 def main() -> None:
     """Write the report (2 s)."""
-    found = [result for result in results.load() if result.cpu_level == environment.cpu_level()]
+    found = [result for result in results.whole() if result.cpu_level == environment.cpu_level()]
     if not found:
         raise click.ClickException(f"{results.RESULTS} holds no results; run `make` first")
     PAGE.parent.mkdir(parents=True, exist_ok=True)

@@ -73,6 +73,17 @@ def run_coq_make(
     return process.returncode == 0, times, "\n".join(complaints[-40:])
 
 
+def is_compiled(source: Path, build: Path, files: Sequence[str]) -> bool:
+    """Whether all of the files, as they are now, are compiled. Nothing is compiled or copied."""
+    if not (build / "CoqMakefile").exists():
+        return False
+    for file in [*files, "_CoqProject"]:
+        if not (build / file).exists() or (build / file).read_bytes() != (source / file).read_bytes():
+            return False
+    command = ["make", "-q", "-f", "CoqMakefile", *(file + "o" for file in files)]
+    return subprocess.run(command, cwd=build, capture_output=True, check=False).returncode == 0
+
+
 def compile_sources(build: Path, files: Sequence[str], jobs: int, audit: Audit, console: Console) -> bool:
     """Compile the files, and what they import, as far as they have changed. The seconds go to each file's stem."""
     ok, times, said = run_coq_make(build, [file + "o" for file in files], jobs, console)

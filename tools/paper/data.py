@@ -65,7 +65,7 @@ def shown(stem: str, sentences: Mapping[tuple[str, str], str], machines: Sequenc
 def last_runs(folder: Path) -> list[dict[str, Any]]:
     """What the last run of each layer on this machine found, if there was one."""
     layers: dict[str, dict[str, Any]] = {}
-    for result in results.load(folder):
+    for result in results.whole(folder):
         line = layers.setdefault(result.label, {"layer": result.label, "commits": [], "stems": 0})
         line["stems"] += 1
         line["commits"] = sorted({*line["commits"], result.commit})

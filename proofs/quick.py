@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: PostgreSQL
+"""A first look at the proofs: their audit and one broken definition, if they are compiled already; else SKIPPED.
+
+    python -m proofs.quick [--stem STEM]
+
+Writes build/results/proof/STEM.json as `make prove` does, and build/results/proof-mutants-quick/STEM.json; if nothing
+is compiled, build/results/proof-quick/STEM.json, which says so.
+"""
+
+from pathlib import Path
+
+import click
+
+from proofs import mutants
+from proofs.audit import __main__ as audit
+from proofs.audit import coq
+from proofs.audit.sources import listed_sources, required
+from tools import results
+from tools.progress import console
+from tools.results import Item
+from tools.rows import with_cell
+
+SOURCE, BUILD = Path("proofs"), Path("build/proofs")
+NOT_COMPILED = "the proofs are not compiled yet: `make prove` does that"
+
+
+def skipped(stem: str) -> None:
+    """A result for each stem that says why nothing was looked at."""
+    for name in dict.fromkeys(theorem.stem for theorem in required(SOURCE) if stem in ("", theorem.stem)):
+        item = {"name": f"the audit of {name}", "status": "skipped", "reason": NOT_COMPILED}
+        results.write("proof" + results.QUICK, name, [item], says="not compiled yet", tools={})
+    console().print(f"[yellow]SKIPPED[/] {NOT_COMPILED}")
+
+
+def shortest(stem: str) -> Path:
+    """The mutants of the row whose proofs are the shortest text: what is compiled anew there takes seconds."""
+    rows = with_cell("proofs/{stem}/mutants.toml", stem)
+    sizes = {row: sum(path.stat().st_size for path in (SOURCE / row).glob("*.v")) for row in rows}
+    return SOURCE / min(sizes, key=lambda row: (sizes[row], row)) / "mutants.toml"
+
+
+@click.command(help=__doc__)
+@click.option("--stem", default="", help="Only this row.")
+def main(stem: str) -> None:
+    """Look, if there is something to look at."""
+    if not coq.is_compiled(SOURCE, BUILD, listed_sources(SOURCE)):
+        skipped(stem)
+        return
+    sound = audit.run(SOURCE, BUILD, results.RESULTS, stem=stem, jobs=2, accept=False, console=console())
+    listing = shortest(stem)
+    items = [Item.model_validate(item) for item in mutants.run(listing, accept=False, at_most=1)]
+    good = sum(item.status == "passed" for item in items)
+    says = f"{good} of {len(items)} broken definitions stops the proof that it should"
+    results.write(
+        "proof-mutants" + results.QUICK, listing.parent.name, [item.model_dump() for item in items], says=says, tools={}
+    )
+    raise SystemExit(0 if sound and good == len(items) else 1)
+
+
+if __name__ == "__main__":
+    main()
