@@ -32,11 +32,20 @@ def skipped(stem: str) -> None:
     console().print(f"[yellow]SKIPPED[/] {NOT_COMPILED}")
 
 
-def shortest(stem: str) -> Path:
-    """The mutants of the row whose proofs are the shortest text: what is compiled anew there takes seconds."""
+def shortest(stem: str) -> list[str]:
+    """The row whose proofs are the shortest text: what is compiled anew there takes seconds. The ground has none."""
     rows = with_cell("proofs/{stem}/mutants.toml", stem)
     sizes = {row: sum(path.stat().st_size for path in (SOURCE / row).glob("*.v")) for row in rows}
-    return SOURCE / min(sizes, key=lambda row: (sizes[row], row)) / "mutants.toml"
+    return sorted(rows, key=lambda row: (sizes[row], row))[:1]
+
+
+def broken(row: str) -> bool:
+    """Try the first broken definition of a row; whether it stops the proof that it should."""
+    items = [Item.model_validate(item) for item in mutants.run(SOURCE / row / "mutants.toml", accept=False, at_most=1)]
+    good = sum(item.status == "passed" for item in items)
+    says = f"{good} of {len(items)} broken definitions stops the proof that it should"
+    results.write("proof-mutants" + results.QUICK, row, [item.model_dump() for item in items], says=says, tools={})
+    return good == len(items)
 
 
 @click.command(help=__doc__)
@@ -47,14 +56,8 @@ def main(stem: str) -> None:
         skipped(stem)
         return
     sound = audit.run(SOURCE, BUILD, results.RESULTS, stem=stem, jobs=2, accept=False, console=console())
-    listing = shortest(stem)
-    items = [Item.model_validate(item) for item in mutants.run(listing, accept=False, at_most=1)]
-    good = sum(item.status == "passed" for item in items)
-    says = f"{good} of {len(items)} broken definitions stops the proof that it should"
-    results.write(
-        "proof-mutants" + results.QUICK, listing.parent.name, [item.model_dump() for item in items], says=says, tools={}
-    )
-    raise SystemExit(0 if sound and good == len(items) else 1)
+    caught = all([broken(row) for row in shortest(stem)])
+    raise SystemExit(0 if sound and caught else 1)
 
 
 if __name__ == "__main__":
