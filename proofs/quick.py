@@ -56,7 +56,7 @@ def main(stem: str) -> None:
         skipped(stem)
         return
     sound = audit.run(SOURCE, BUILD, results.RESULTS, stem=stem, jobs=2, accept=False, console=console())
-    caught = all([broken(row) for row in shortest(stem)])
+    caught = all(broken(row) for row in shortest(stem))
     raise SystemExit(0 if sound and caught else 1)
 
 
