@@ -3,16 +3,21 @@
 
 import itertools
 import random
+import re
+import struct
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from threading import Event
 
 import pytest
+from click.testing import CliRunner
 
 from tests.postgres.server import DEBIAN, EMBEDDED, Build, Server, wait_for
 from tests.prefetch.trace.arrivals import Arrivals
+from tests.prefetch.trace.cluster import STANDBYS, main
 from tests.prefetch.trace.follow import follow
 from tests.prefetch.trace.listing import lsn_of, lsn_text
 from tests.prefetch.trace.record import PROBE_PAGES, SETTINGS, Crashed, Recorded, crashed, record, why_no_strace
@@ -58,7 +63,9 @@ def streamed(build: Build, into: Path) -> Recorded:
         ((now,),) = server.execute("SELECT pg_current_wal_insert_lsn()::text")
         until = lsn_text(lsn_of(now) + STREAMED)
         writing = pool.submit(write_until, server, until)
-        run = record(crash, [CONCURRENCY], into, primary=Primary(f"host={server.base} user=postgres", until, server))
+        run = record(
+            crash, [CONCURRENCY], into, primary=Primary(f"host={server.base} user=postgres", until, lists=server)
+        )
         writing.result()
         return run
 
@@ -96,3 +103,74 @@ def test_wal_that_is_replayed_has_come(run: Recorded) -> None:
         run.records(), run.calls(), run.concurrencies, run.buffers, run.decode, replace(run.standby, arrivals=late)
     )
     assert "Expected: nothing until the record at" in followed.mismatch
+
+
+# ---- by the command ----------------------------------------------------------------------------------
+
+
+@contextmanager
+def stopped(build: Build) -> Iterator[tuple[Server, Path]]:
+    """A primary, and the data directory of its standby, which has streamed and was stopped."""
+    with (
+        crashed(build, UPDATES, ROWS) as crash,
+        primary_of(crash) as server,
+        Server(build, settings=SETTINGS, template=crash.data, start_now=False) as standby,
+    ):
+        standby.write("standby.signal", "")
+        standby.write("postgresql.auto.conf", f"primary_conninfo = 'host={server.base} user=''postgres'''\n")
+        standby.start()
+        wait_for(lambda: bool(server.execute("SELECT 1 FROM pg_stat_replication")), "the standby")
+        standby.stop("immediate")
+        yield server, standby.data
+
+
+def by_command(build: Build, data: Path, into: Path, *words: str) -> tuple[int, str]:
+    said = CliRunner().invoke(main, ["--data", str(data), "--bin", str(build.bin), "--into", str(into), *words])
+    return said.exit_code, said.output
+
+
+def test_a_stopped_standby_is_recorded_and_conforms(tmp_path: Path) -> None:
+    if reason := why_no_strace():
+        pytest.skip(reason)
+    with stopped(DEBIAN) as (server, data), ThreadPoolExecutor(1) as pool:
+        ended = Event()
+
+        def go_on() -> None:
+            while not ended.wait(0.2):
+                server.execute("CHECKPOINT")
+
+        going = pool.submit(go_on)
+        try:
+            code, said = by_command(DEBIAN, data, tmp_path / "recorded")
+        finally:
+            ended.set()
+        going.result()
+    assert code == 0, said
+    assert re.search(r"recovers from \S+ on up to \S+ and a record more", said)
+    assert re.search(r"conforms: \d{3,} advises and reads", said)
+
+
+@pytest.mark.parametrize(
+    ("build", "conf", "words", "says"),
+    [
+        (DEBIAN, "", (), "does not say where its primary is: give PRIMARY=connection"),
+        (DEBIAN, "primary_conninfo = 'host=/no user=postgres'\n", (), "The primary does not answer"),
+        (DEBIAN, "", ("--primary", "host=/no user=postgres"), "The primary does not answer"),
+        (EMBEDDED[18], "", (), "pg_waldump, which lists what a standby has replayed: install it"),
+    ],
+    ids=["nowhere", "silent", "given", "no pg_waldump"],
+)
+def test_a_standby_that_cannot_be_recorded_is_told(
+    tmp_path: Path, build: Build, conf: str, words: tuple[str, ...], says: str
+) -> None:
+    if reason := why_no_strace():
+        pytest.skip(reason)
+    with Server(build, start_now=False) as server:
+        control = server.data / "global" / "pg_control"
+        read = bytearray(control.read_bytes())
+        struct.pack_into("<I", read, 16, STANDBYS[0])
+        control.write_bytes(read)
+        server.write("postgresql.auto.conf", conf)
+        code, said = by_command(build, server.data, tmp_path / "recorded", *words)
+    assert code == 2
+    assert says in said

@@ -80,7 +80,6 @@ def with_state(state: int) -> Callable[[Path], None]:
         (lambda data: (data / "pg_tblspc" / "1").symlink_to("/tmp"), "has tablespaces"),
         (lambda data: (data / "global" / "pg_control").write_bytes(b""), "is cut off"),
         (with_state(1), "was shut down cleanly: there is nothing to recover"),
-        (with_state(5), "is a standby's"),
     ],
 )
 def test_what_cannot_be_recorded_is_told(

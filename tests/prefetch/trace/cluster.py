@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: PostgreSQL
-"""A crash recovery of your own cluster: recorded on a copy of it, and judged.
+"""A recovery of your own cluster: recorded on a copy of it, and judged.
 
-Give the data directory of a server that was stopped at once (pg_ctl stop -m immediate), and the folder of its programs.
-The copy recovers under strace, with the concurrency and the buffers that you say; what it replayed is listed; and the
-verdict is that of trace-check. The copy is removed, the recordings stay. Exits with 0 if the recovery conforms, with 1
-if it does not, with 2 if there is nothing that could be recorded.
+Give the data directory of a server that was stopped at once (pg_ctl stop -m immediate), or of a standby that was
+stopped, and the folder of its programs. The copy recovers under strace, with the concurrency and the buffers that you
+say; that of a standby streams from its primary, up to where the primary is now, and waits there for a record more. What
+was replayed is listed, and the verdict is that of trace-check. The copy is removed, the recordings stay. Exits with 0
+if the recovery conforms, with 1 if it does not, with 2 if there is nothing that could be recorded.
 """
 
 import os
@@ -24,6 +25,7 @@ from tests.prefetch.trace.follow import DECODE_BUFFER
 from tests.prefetch.trace.listing import ListingError, lsn_text
 from tests.prefetch.trace.picture import draw
 from tests.prefetch.trace.record import CHANGE_AFTER, Crashed, Recorded, record, why_no_strace
+from tests.prefetch.trace.standby import Primary, primary_of
 from tests.prefetch.trace.strace import StraceError
 from tools.asked import option
 
@@ -31,9 +33,11 @@ CONTROL = struct.Struct("<16xI12xQQ")
 """The first bytes of pg_control: state, checkPoint, checkPointCopy.redo (src/include/catalog/pg_control.h)."""
 STATES = {
     1: "was shut down cleanly: there is nothing to recover; stop it with `pg_ctl stop -m immediate` instead",
-    2: "is a standby's: these are not followed yet",
-    5: "is a standby's: these are not followed yet",
 }
+STANDBYS = (2, 5)
+"""DB_SHUTDOWNED_IN_RECOVERY, and DB_IN_ARCHIVE_RECOVERY of one that was stopped at once."""
+LEAST = re.compile(r"^(max_\w+) setting: +(\d+)$", re.M)
+"""What pg_controldata says of the primary's settings: hot_standby needs no less."""
 
 
 class ClusterError(Exception):
@@ -78,6 +82,31 @@ def crashed(data: Path, build: Build) -> Crashed:
     return Crashed(build, data, lsn_text(redo))
 
 
+def is_standby(data: Path) -> bool:
+    state, *_ = CONTROL.unpack_from((data / "global" / "pg_control").read_bytes())
+    return state in STANDBYS
+
+
+def primary_for(crash: Crashed, conninfo: str | None) -> Primary:
+    """The primary of a standby. ClusterError: nothing says where it is, or it cannot be reached."""
+    waldump = crash.build.bin / "pg_waldump"
+    if not waldump.exists():
+        raise ClusterError(f"There is no program {waldump}, which lists what a standby has replayed: install it.")
+    for name in ("postgresql.auto.conf", "postgresql.conf") if conninfo is None else ():
+        file = crash.data / name
+        lines = re.findall(
+            r"^\s*primary_conninfo\s*=?\s*'((?:[^']|'')*)'", file.read_text() if file.exists() else "", re.M
+        )
+        conninfo = conninfo or (lines[-1].replace("''", "'") if lines else None)
+    if not conninfo:
+        raise ClusterError(f"{crash.data} does not say where its primary is: give {option('PRIMARY', 'connection')}.")
+    said = subprocess.run([crash.build.bin / "pg_controldata", crash.data], capture_output=True, text=True).stdout
+    try:
+        return primary_of(conninfo, {name.replace("xact", "transaction"): value for name, value in LEAST.findall(said)})
+    except psycopg.Error as error:
+        raise ClusterError(f"The primary does not answer ({str(error).strip()}): give {option('PRIMARY')}.") from error
+
+
 def judge(run: Recorded, picture: Path) -> bool:
     """Prints the verdict; whether the recovery conforms."""
     followed, trace = run.followed(), run.calls()
@@ -99,9 +128,16 @@ def judge(run: Recorded, picture: Path) -> bool:
 )
 @click.option("--buffers", default=16384, show_default=True, help="shared_buffers, in pages of 8 KiB.")
 @click.option("--decode", default=DECODE_BUFFER >> 10, show_default=True, type=click.IntRange(64), help="In kB.")
+@click.option("--primary", help="Of a standby: how to reach its primary, in libpq's words, if not as it says itself.")
 @click.option("--into", required=True, type=click.Path(path_type=Path), help="Where the recordings stay.")
 def main(
-    data: Path, programs: Path, concurrencies: tuple[int, ...] | None, buffers: int, decode: int, into: Path
+    data: Path,
+    programs: Path,
+    concurrencies: tuple[int, ...] | None,
+    buffers: int,
+    decode: int,
+    primary: str | None,
+    into: Path,
 ) -> None:
     try:
         if reason := why_no_strace():
@@ -111,8 +147,10 @@ def main(
         crash = crashed(data, build)
         shutil.rmtree(into, ignore_errors=True)
         into.parent.mkdir(parents=True, exist_ok=True)
-        click.echo(f"a copy of {data} recovers from {crash.redo} on, under strace")
-        run = record(crash, limits, into, f"{8 * buffers}kB", decode << 10)
+        source = primary_for(crash, primary) if is_standby(data) else None
+        up_to = f" up to {source.until} and a record more" if source else ""
+        click.echo(f"a copy of {data} recovers from {crash.redo} on{up_to}, under strace")
+        run = record(crash, limits, into, f"{8 * buffers}kB", decode << 10, source)
         holds = judge(run, into / "timeline.png")
     except (ClusterError, ServerError, StraceError, ListingError, ValueError, psycopg.Error, OSError) as error:
         click.echo(f"trace-record: {error}", err=True)
