@@ -9,13 +9,18 @@ from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 
 from bench import plots
+from bench.prefetch import lag
 from tools.results import Result
 
 MEASURED, SIMULATED, LIMIT = plots.OURS[2], plots.OURS[0], plots.UPSTREAM[1]
 
 
 def _measured(found: Sequence[Result]) -> dict[str, Any] | None:
-    return next((result.model_dump() for result in found if result.layer == "recovery"), None)
+    return _of(found, "recovery")
+
+
+def _of(found: Sequence[Result], layer: str) -> dict[str, Any] | None:
+    return next((result.model_dump() for result in found if result.layer == layer), None)
 
 
 def _replay(axes: Axes, result: dict[str, Any]) -> None:
@@ -30,32 +35,46 @@ def _replay(axes: Axes, result: dict[str, Any]) -> None:
     axes.legend(frameon=False, fontsize=8.5)
 
 
-def _lag(axes: Axes, lag: dict[str, Any]) -> None:
-    axes.plot(lag["time"], lag["lag"], color=SIMULATED)
-    for step, concurrency in enumerate(lag["steps"]):
-        axes.axvline(step * lag["step_seconds"], color=LIMIT, linestyle=":")
-        axes.text((step + 0.5) * lag["step_seconds"], 0.97 * max(lag["lag"]), str(concurrency), ha="center")
-    axes.set(xlabel="simulated seconds, and the concurrency of each step", ylabel="lag of a standby, s")
-
-
 def context(found: Sequence[Result]) -> dict[str, Any]:
     """What report.html is rendered with."""
-    result = _measured(found)
-    if result is None:
+    result, standby = _measured(found), _of(found, "standby")
+    if result is None and standby is None:
         return {"rows": []}
     with plt.rc_context(plots.STYLE):
-        figure, (left, right) = plt.subplots(1, 2, figsize=(11, 3.6), layout="constrained")
-        _replay(left, result)
-        _lag(right, result["lag"])
+        parts = [result is not None, result is not None, standby is not None]
+        figure, axes = plt.subplots(1, sum(parts), figsize=(5.5 * sum(parts), 3.6), layout="constrained", squeeze=False)
+        places = iter(axes[0])
+        if result:
+            _replay(next(places), result)
+            lag.plot(next(places), lag.Lag(**result["lag"]), "simulated")
+        if standby:
+            lag.plot(next(places), lag.Lag(**standby["lag"]), "real")
         picture = Markup(plots.svg(figure))
-    return {"rows": result["items"], "run": result, "picture": picture}
+    return {"rows": result["items"] if result else [], "run": result, "standby": standby, "picture": picture}
 
 
 def figures(found: Sequence[Result]) -> list[str]:
     """Sections of bench/figures/CPU.md."""
-    result = _measured(found)
-    if result is None:
-        return []
+    recovery, standby = _measured(found), _of(found, "standby")
+    return [*(_recovery_lines(recovery) if recovery else []), *(_standby_lines(standby) if standby else [])]
+
+
+def _standby_lines(result: dict[str, Any]) -> list[str]:
+    return [
+        "### The lag of a real standby on emulated cold storage",
+        "",
+        f"`make bench-standby`, commit {result['commit']}, PostgreSQL {result['tools']['PostgreSQL']}: pgbench at "
+        f"{result['rate']:.0f} transactions a second; a cold read takes {result['latency'] / 1000:g} ms, in a library "
+        "in front of the standby's files. Both servers ran on this machine.",
+        "",
+        f"| steps of {result['lag']['step_seconds']:g} s | lag at first, s | at the end |",
+        "|---|---|---|",
+        *(f"| {item['name']} | {item['first']:.2f} | {item['last']:.2f} |" for item in result["items"]),
+        "",
+    ]
+
+
+def _recovery_lines(result: dict[str, Any]) -> list[str]:
     server = next(iter(result["tools"].values()))
     lines = [
         "### Cold crash recoveries of a real server",
