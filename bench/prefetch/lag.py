@@ -32,7 +32,7 @@ def plot(axes: Axes, lag: Lag, label: str) -> None:
     for step, concurrency in enumerate(lag.steps):
         axes.axvline(step * lag.step_seconds, color=LIMIT, linestyle=":")
         axes.text((step + 0.5) * lag.step_seconds, 1.03 * top, str(concurrency), ha="center")
-    axes.set(xlabel=f"{label} seconds, and the concurrency of each step", ylabel="lag of a standby, s")
+    axes.set(xlabel=f"{label}, and the concurrency of each step", ylabel="lag of a standby, s")
     axes.set_ylim(0, 1.15 * top + 0.1)
 
 
@@ -40,6 +40,6 @@ def draw(lag: Lag, picture: Path) -> None:
     picture.parent.mkdir(parents=True, exist_ok=True)
     with plt.rc_context(plots.STYLE):
         figure, axes = plt.subplots(figsize=(8, 3.6), layout="constrained")
-        plot(axes, lag, "real")
+        plot(axes, lag, "seconds")
         figure.savefig(picture)
         plt.close(figure)

@@ -29,7 +29,7 @@ def _replay(axes: Axes, result: dict[str, Any]) -> None:
     spans = [[r["median"] - r["low"] for r in redo], [r["high"] - r["median"] for r in redo]]
     axes.errorbar(names, [r["median"] for r in redo], spans, marker="o", color=MEASURED, label="real server, cold")
     simulated = [item["simulated"] for item in result["items"]]
-    axes.plot(names, simulated, "s--", color=SIMULATED, label="simulated")
+    axes.plot(names, simulated, "s--", color=SIMULATED, label="simulated seconds")
     axes.axhline(result["warm"], color=LIMIT, linestyle=":", label="real server, all cached")
     axes.set(xlabel="maintenance_io_concurrency", ylabel="redo, s", ylim=(0, None))
     axes.legend(frameon=False, fontsize=8.5)
@@ -39,16 +39,16 @@ def context(found: Sequence[Result]) -> dict[str, Any]:
     """What report.html is rendered with."""
     result, standby = _measured(found), _of(found, "standby")
     if result is None and standby is None:
-        return {"rows": []}
+        return {"rows": [], "standby": None}
     with plt.rc_context(plots.STYLE):
         parts = [result is not None, result is not None, standby is not None]
         figure, axes = plt.subplots(1, sum(parts), figsize=(5.5 * sum(parts), 3.6), layout="constrained", squeeze=False)
         places = iter(axes[0])
         if result:
             _replay(next(places), result)
-            lag.plot(next(places), lag.Lag(**result["lag"]), "simulated")
+            lag.plot(next(places), lag.Lag(**result["lag"]), "simulated seconds")
         if standby:
-            lag.plot(next(places), lag.Lag(**standby["lag"]), "real")
+            lag.plot(next(places), lag.Lag(**standby["lag"]), "seconds")
         picture = Markup(plots.svg(figure))
     return {"rows": result["items"] if result else [], "run": result, "standby": standby, "picture": picture}
 
