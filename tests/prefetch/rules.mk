@@ -6,8 +6,8 @@ trace-check: $(SETUP)/python.stamp ##people does a recovery's strace conform: ST
 	  $(if $(CONCURRENCY),--concurrency '$(CONCURRENCY)') $(if $(BUFFERS),--buffers '$(BUFFERS)') \
 	  $(if $(DECODE),--decode '$(DECODE)')
 
-trace-record: $(SETUP)/python.stamp ##people record the recovery of your own cluster or standby, on a copy, and judge it: DATA=directory BIN=programs [CONCURRENCY=10,32 BUFFERS= DECODE= PRIMARY=] (its recovery, and seconds)
+trace-record: $(SETUP)/python.stamp ##people record the recovery of your own cluster or standby, on a copy, and judge it: DATA=directory BIN=programs [CONCURRENCY=10,32 BUFFERS= DECODE= PRIMARY= STOP=1] (its recovery, and seconds)
 	@$(if $(DATA),,echo "trace-record: say where the cluster is: make trace-record DATA=/path/to/data BIN=/path/to/bin" >&2; exit 2;) \
 	$(PY) -m tests.prefetch.trace.cluster --data '$(DATA)' --into $(BUILD)/trace-record $(if $(BIN),--bin '$(BIN)') \
 	  $(if $(CONCURRENCY),--concurrency '$(CONCURRENCY)') $(if $(BUFFERS),--buffers '$(BUFFERS)') $(if $(DECODE),--decode '$(DECODE)') \
-	  $(if $(PRIMARY),--primary '$(PRIMARY)')
+	  $(if $(PRIMARY),--primary '$(PRIMARY)') $(if $(STOP),--stop)

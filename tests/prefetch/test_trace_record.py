@@ -61,6 +61,25 @@ def test_what_is_no_concurrency_is_told(tmp_path: Path, text: str) -> None:
     assert "is no maintenance_io_concurrency" in said.output
 
 
+def test_a_server_that_runs_is_stopped_if_asked(tmp_path: Path) -> None:
+    if reason := why_no_strace():
+        pytest.skip(reason)
+    with Server(EMBEDDED[18]) as server:
+        server.execute("CREATE TABLE t AS SELECT generate_series(1, 1000)")
+        crash = Crashed(EMBEDDED[18], server.data, "")
+        code, said = run(crash, tmp_path / "recorded")
+        assert code == 2
+        assert "runs: stop it at once with `" in said
+        assert server.running
+        code, said = run(crash, tmp_path / "recorded", "--stop")
+        assert code == 0, said
+        assert "it stays stopped" in said
+        assert not server.running
+        code, said = run(crash, tmp_path / "again", "--stop")
+        assert code == 0, said
+        assert "stopping" not in said
+
+
 def with_state(state: int) -> Callable[[Path], None]:
     def change(data: Path) -> None:
         control = data / "global" / "pg_control"

@@ -19,13 +19,18 @@ def image(flags: int) -> bytes:
     return struct.pack("<HHB", 100, 0, flags) + b"\0\0" * (flags & 0x1D > 1)
 
 
-def record(*blocks: Block) -> bytes:
+def record(*blocks: Block, main: bool = True) -> bytes:
     """The headers come first; then all data."""
     headers = b"".join(
-        bytes([number, flags]) + struct.pack("<H", 8) + more + bytes(0 if flags & SAME else 12) + b"\x03\0\0\0"
+        bytes([number, flags])
+        + struct.pack("<H", 8 if flags & DATA else 0)
+        + more
+        + bytes(0 if flags & SAME else 12)
+        + b"\x03\0\0\0"
         for number, flags, more in blocks
     )
-    body = headers + b"\xff\x02" + bytes([0, INIT] * 20)
+    data = sum(8 * bool(flags & DATA) + 100 * bool(flags & IMAGE) for _, flags, _ in blocks)
+    body = headers + (b"\xff\x28" if main else b"") + bytes([0, INIT] * (data // 2 + (20 if main else 0)))
     return struct.pack("<I", 24 + len(body)) + bytes(20) + body
 
 
@@ -59,12 +64,13 @@ def segments(folder: Path, stream: bytes, at: int) -> None:
         ([(0, IMAGE, struct.pack("<HHB", 100, 0, 0x06)), (1, INIT | SAME, b"")], [1]),
     ],
 )
+@pytest.mark.parametrize("main", [True, False])
 @pytest.mark.parametrize("at", [LONG_HEADER, 504, 2 * PAGE - 16, 3 * PAGE - 30, 2 * PAGE + SHORT_HEADER])
 def test_the_blocks_that_a_record_initialises(
-    tmp_path: Path, blocks: list[Block], initialised: list[int], at: int
+    tmp_path: Path, blocks: list[Block], initialised: list[int], at: int, main: bool
 ) -> None:
-    """Wherever it starts, and wherever a page ends in it."""
-    segments(tmp_path / "pg_wal", record(*blocks), at)
+    """Wherever it starts, and wherever a page ends in it; with data of its own, and without."""
+    segments(tmp_path / "pg_wal", record(*blocks, main=main), at)
     assert Wal(tmp_path / "pg_wal").initialised(SEGMENT + at) == initialised
 
 

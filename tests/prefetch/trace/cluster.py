@@ -1,16 +1,17 @@
 # SPDX-License-Identifier: PostgreSQL
 """A recovery of your own cluster: recorded on a copy of it, and judged.
 
-Give the data directory of a server that was stopped at once (pg_ctl stop -m immediate), or of a standby that was
-stopped, and the folder of its programs. The copy recovers under strace, with the concurrency and the buffers that you
-say; that of a standby streams from its primary, up to where the primary is now, and waits there for a record more. What
-was replayed is listed, and the verdict is that of trace-check. The copy is removed, the recordings stay. Exits with 0
-if the recovery conforms, with 1 if it does not, with 2 if there is nothing that could be recorded.
+Give the data directory of a server that was stopped at once (pg_ctl stop -m immediate; --stop does it), or of a
+standby that was stopped, and the folder of its programs. The copy recovers under strace, with the concurrency and the
+buffers that you say; that of a standby streams from its primary, up to where the primary is now, and waits there for a
+record more. What was replayed is listed, and the verdict is that of trace-check. The copy is removed, the recordings
+stay. Exits with 0 if the recovery conforms, with 1 if it does not, with 2 if there is nothing that could be recorded.
 """
 
 import os
 import re
 import shutil
+import signal
 import struct
 import subprocess
 import sys
@@ -19,7 +20,7 @@ from pathlib import Path
 import click
 import psycopg
 
-from tests.postgres.server import DEBIAN, Build, ServerError
+from tests.postgres.server import DEBIAN, Build, ServerError, wait_for
 from tests.prefetch.trace.check import concurrencies_of, conforms, default_concurrency
 from tests.prefetch.trace.follow import DECODE_BUFFER
 from tests.prefetch.trace.listing import ListingError, lsn_text
@@ -56,6 +57,24 @@ def build_of(programs: Path) -> Build:
     return Build(major.group(), int(major.group()), programs.parent, embedded=False)
 
 
+def running(data: Path) -> int | None:
+    """The process of the cluster's server, if there is one that has not ended."""
+    pidfile = data / "postmaster.pid"
+    pid = pidfile.read_text().split()[:1] if pidfile.exists() else []
+    stat = Path("/proc", *pid, "stat")
+    if not pid or not stat.exists() or stat.read_text().rpartition(")")[2].split()[0] == "Z":
+        return None
+    return int(pid[0])
+
+
+def stop(data: Path) -> None:
+    """Stop the cluster's server at once, as `pg_ctl stop -m immediate` does, and wait for its end."""
+    if pid := running(data):
+        click.echo(f"stopping the server of {data} at once; it stays stopped")
+        os.kill(pid, signal.SIGQUIT)
+        wait_for(lambda: running(data) is None, f"process {pid} to end")
+
+
 def crashed(data: Path, build: Build) -> Crashed:
     """The cluster, and where its recovery starts. ClusterError: it runs, or it is none that a copy could recover."""
     version, control = data / "PG_VERSION", data / "global" / "pg_control"
@@ -66,11 +85,10 @@ def crashed(data: Path, build: Build) -> Crashed:
             f"{data} is of PostgreSQL {version.read_text().strip()}, and {build.bin} has {build.major}: say"
             f" {option('BIN')}."
         )
-    pidfile = data / "postmaster.pid"
-    pid = pidfile.read_text().split()[:1] if pidfile.exists() else []
-    if pid and Path("/proc", pid[0]).exists():
+    if running(data):
         raise ClusterError(
-            f"The server of {data} runs: stop it at once with `{build.bin}/pg_ctl stop -D {data} -m immediate`."
+            f"The server of {data} runs: stop it at once with `{build.bin}/pg_ctl stop -D {data} -m immediate`, or give"
+            f" {option('STOP', 1)}."
         )
     if list((data / "pg_tblspc").iterdir()):
         raise ClusterError(f"{data} has tablespaces, which a copy would share with it: not recorded.")
@@ -128,6 +146,7 @@ def judge(run: Recorded, picture: Path) -> bool:
 )
 @click.option("--buffers", default=16384, show_default=True, help="shared_buffers, in pages of 8 KiB.")
 @click.option("--decode", default=DECODE_BUFFER >> 10, show_default=True, type=click.IntRange(64), help="In kB.")
+@click.option("--stop", "stops", is_flag=True, help="Stop its server at once, if it runs; it stays stopped.")
 @click.option("--primary", help="Of a standby: how to reach its primary, in libpq's words, if not as it says itself.")
 @click.option("--into", required=True, type=click.Path(path_type=Path), help="Where the recordings stay.")
 def main(
@@ -136,6 +155,7 @@ def main(
     concurrencies: tuple[int, ...] | None,
     buffers: int,
     decode: int,
+    stops: bool,
     primary: str | None,
     into: Path,
 ) -> None:
@@ -144,6 +164,8 @@ def main(
             raise ClusterError(f"Nothing can be recorded: {reason}.")
         build = build_of(programs)
         limits = concurrencies or (default_concurrency(build.major),)
+        if stops:
+            stop(data)
         crash = crashed(data, build)
         shutil.rmtree(into, ignore_errors=True)
         into.parent.mkdir(parents=True, exist_ok=True)

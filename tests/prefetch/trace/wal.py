@@ -28,9 +28,6 @@ HAS_IMAGE, WILL_INIT, SAME_RELATION = 0x10, 0x40, 0x80
 """BKPBLOCK_, in a block's fork_flags."""
 HAS_HOLE, COMPRESSED = 0x01, 0x1C
 """BKPIMAGE_, in an image's bimg_info, as of 15: by any of three methods."""
-LOCATOR, BLOCK_NUMBER = 12, 4
-END = 255
-"""XLR_BLOCK_ID_DATA_SHORT; a record without any data ends before it."""
 LSN = re.compile(r"lsn: ([0-9A-F]+/[0-9A-F]+), prev")
 SEGMENT_NAME = re.compile(r"[0-9A-F]{24}$")
 
@@ -77,16 +74,26 @@ class Wal:
     def initialised(self, lsn: int) -> list[int]:
         """The numbers of the blocks that the record at an LSN initialises."""
         source = self.bytes_from(lsn)
-        (length,) = struct.unpack_from("<I", header := bytes(islice(source, RECORD_HEADER)))
-        left, found = islice(source, max(length - len(header), 0)), list[int]()
-        while (number := next(left, END)) <= XLR_MAX_BLOCK_ID:
-            fork_flags, _ = struct.unpack("<BH", bytes(islice(left, 3)))
+        (length,) = struct.unpack_from("<I", bytes(islice(source, RECORD_HEADER)))
+        read, data, found = RECORD_HEADER, 0, list[int]()
+
+        def take(layout: str) -> tuple[int, ...]:
+            nonlocal read
+            read += struct.calcsize(layout)
+            return struct.unpack(layout, bytes(islice(source, struct.calcsize(layout))))
+
+        # The headers end where all that is left is the data that they announce; or at one that is no block's.
+        while length - read > data and (number := take("<B")[0]) <= XLR_MAX_BLOCK_ID:
+            fork_flags, size = take("<BH")
+            data += size
             if fork_flags & WILL_INIT:
                 found.append(number)
             if fork_flags & HAS_IMAGE:
-                _, _, image = struct.unpack("<HHB", bytes(islice(left, 5)))
-                skip(left, 2 if image & HAS_HOLE and image & COMPRESSED else 0)
-            skip(left, (0 if fork_flags & SAME_RELATION else LOCATOR) + BLOCK_NUMBER)
+                size, _, image = take("<HHB")
+                data += size
+                if image & HAS_HOLE and image & COMPRESSED:
+                    take("<H")
+            take("<I" if fork_flags & SAME_RELATION else "<4I")
         return found
 
     def has(self, listed: Listed, other: "Wal") -> bool:
@@ -96,10 +103,6 @@ class Wal:
         except ListingError:
             return False
         return here == bytes(islice(other.bytes_from(listed.record.lsn), listed.length))
-
-
-def skip(source: Iterator[int], size: int) -> None:
-    bytes(islice(source, size))
 
 
 def marked(listing: str, folder: Path) -> str:
