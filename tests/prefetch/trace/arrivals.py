@@ -49,7 +49,7 @@ def read_arrivals(folder: Path, segment_size: int, local: int) -> Arrivals:
         )
     arrivals, written, flushing = Arrivals(local), local, 0.0
     for time, name, arguments, result in _CALL.findall(found[0].read_text(errors="replace")):
-        if flushing and written > max(arrivals.ends, default=local):
+        if flushing and written > (arrivals.ends[-1] if arrivals.ends else local):
             arrivals.ends.append(written)
             arrivals.after.append(flushing)
             arrivals.before.append(float(time))
