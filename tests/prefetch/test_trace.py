@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: PostgreSQL
 """The checker of recorded recoveries: on the twelve blocks of the canonical picture, and on input that is broken."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -201,6 +202,37 @@ def test_a_record_larger_than_the_decode_buffer_lies_outside() -> None:
     assert not buffer.add(huge, 0, nonblocking=True)
     assert buffer.add(huge, 0, nonblocking=False)
     assert buffer.add(listed_of(60_000, 60_000, 60_000), 1, nonblocking=True)
+
+
+def test_all_answers_are_tried_once_and_no_more_than_so_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Three questions, the second only after a yes."""
+
+    def answers(guesses: Guesses) -> tuple[bool, ...]:
+        first = guesses.ask()
+        return (first, *([guesses.ask()] if first else []), guesses.ask())
+
+    asked = list(Guesses.all())
+    assert [guesses.given for guesses in asked] == [[]]
+    told = [answers(guesses) for guesses in Guesses.all()]
+    assert told == [
+        (True, True, True),
+        (True, True, False),
+        (True, False, True),
+        (True, False, False),
+        (False, True),
+        (False, False),
+    ]
+    assert not guesses_left(answers)
+    monkeypatch.setattr("tests.prefetch.trace.guesses.MOST", 5)
+    assert guesses_left(answers)
+    monkeypatch.setattr("tests.prefetch.trace.guesses.MOST", 6)
+    assert not guesses_left(answers)
+
+
+def guesses_left(answers: Callable[[Guesses], object]) -> bool:
+    for guesses in Guesses.all():
+        answers(guesses)
+    return bool(guesses.given)
 
 
 @pytest.mark.parametrize("guess", [True, False])

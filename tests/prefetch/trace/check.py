@@ -3,7 +3,8 @@
 
 Give the strace of the startup process, and the WAL that it replayed as pg_waldump lists it. tests/README.md says how
 both are recorded. Without the WAL only a bound can be checked: an advise that is missing looks like a cached block.
-Exits with 0 if the trace conforms (or the bound holds), with 1 if it does not, with 2 if it cannot be read.
+Exits with 0 if the trace conforms (or the bound holds), with 1 if it does not, with 2 if it cannot be read or what is
+left open is too much to try it all.
 """
 
 import re
@@ -75,16 +76,16 @@ def main(
         sys.exit(2)
     if records is None:
         wrong, verdict = check_bound(trace, max(limits))
-        holds = wrong is None
+        holds, undecided = wrong is None, False
     else:
         followed = follow(records, trace, limits, buffers, decode << 10)
         verdict = conforms(followed, trace, limits, decode)
-        holds, wrong = not followed.mismatch, followed.wrong
+        holds, wrong, undecided = not followed.mismatch, followed.wrong, followed.undecided
     click.echo(verdict)
     if picture:
         draw(trace.calls, max(limits), wrong, picture)
         click.echo(f"timeline: {picture}")
-    sys.exit(0 if holds else 1)
+    sys.exit(0 if holds else 2 if undecided else 1)
 
 
 def check_bound(trace: Trace, limit: int) -> tuple[int | None, str]:
@@ -108,8 +109,13 @@ def check_bound(trace: Trace, limit: int) -> tuple[int | None, str]:
 def conforms(followed: Followed, trace: Trace, limits: Sequence[int], decode: int) -> str:
     """The verdict in words."""
     if followed.mismatch:
+        verdict = (
+            "not decided: much is left open, and not all of it was tried."
+            if followed.undecided
+            else "does not conform."
+        )
         return (
-            f"does not conform. {followed.mismatch} With a decode buffer of {decode} kB look-ahead "
+            f"{verdict} {followed.mismatch} With a decode buffer of {decode} kB look-ahead "
             f"{'stopped at times' if followed.full else 'never stopped'} for want of room: if wal_decode_buffer_size "
             f"was another, give {option('DECODE')}."
         )

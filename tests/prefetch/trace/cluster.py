@@ -5,7 +5,7 @@ Give the data directory of a server that was stopped at once (pg_ctl stop -m imm
 standby that was stopped, and the folder of its programs. The copy recovers under strace, with the concurrency and the
 buffers that you say; that of a standby streams from its primary, up to where the primary is now, and waits there for a
 record more. What was replayed is listed, and the verdict is that of trace-check. The copy is removed, the recordings
-stay. Exits with 0 if the recovery conforms, with 1 if it does not, with 2 if there is nothing that could be recorded.
+stay. Exits with 0 if the recovery conforms, with 1 if it does not, with 2 if nothing could be recorded, or judged.
 """
 
 import os
@@ -125,14 +125,16 @@ def primary_for(crash: Crashed, conninfo: str | None) -> Primary:
         raise ClusterError(f"The primary does not answer ({str(error).strip()}): give {option('PRIMARY')}.") from error
 
 
-def judge(run: Recorded, picture: Path) -> bool:
-    """Prints the verdict; whether the recovery conforms."""
+def judge(run: Recorded, picture: Path) -> int:
+    """Prints the verdict; the exit code."""
     followed, trace = run.followed(), run.calls()
     click.echo(conforms(followed, trace, run.concurrencies, run.decode >> 10))
     draw(trace.calls, max(run.concurrencies), followed.wrong, picture)
     if not followed.mismatch and followed.counters != run.counters:
         click.echo(f"but it shows {', '.join(f'{name} {count}' for name, count in run.counters.items())}")
-    return not followed.mismatch and followed.counters == run.counters
+    if followed.undecided:
+        return 2
+    return 1 if followed.mismatch or followed.counters != run.counters else 0
 
 
 @click.command(help=__doc__)
@@ -173,12 +175,12 @@ def main(
         up_to = f" up to {source.until} and a record more" if source else ""
         click.echo(f"a copy of {data} recovers from {crash.redo} on{up_to}, under strace")
         run = record(crash, limits, into, f"{8 * buffers}kB", decode << 10, source)
-        holds = judge(run, into / "timeline.png")
+        code = judge(run, into / "timeline.png")
     except (ClusterError, ServerError, StraceError, ListingError, ValueError, psycopg.Error, OSError) as error:
         click.echo(f"trace-record: {error}", err=True)
         sys.exit(2)
     click.echo(f"recordings: {os.fspath(into)}/traces, {os.fspath(into)}/wal, {os.fspath(into)}/timeline.png")
-    sys.exit(0 if holds else 1)
+    sys.exit(code)
 
 
 if __name__ == "__main__":

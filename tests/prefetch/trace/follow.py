@@ -62,6 +62,8 @@ class Followed:
     """References of which only the trace says whether they were in a buffer."""
     counters: dict[str, int] = field(default_factory=dict)
     mismatch: str = ""
+    undecided: bool = False
+    """Whether there was more to try, of what the recordings leave open."""
     full: bool = False
     """Whether the decode buffer was full at some time, so that look-ahead stopped there."""
     changes: list[tuple[int, int]] = field(default_factory=list)
@@ -310,7 +312,9 @@ def follow(
         found.append(_follow(Recovery(records, trace, concurrencies, buffers, decode, guesses, standby)))
         if not found[-1].mismatch:
             return found[-1]
-    return max(found, key=lambda followed: len(followed.steps))
+    farthest = max(found, key=lambda followed: len(followed.steps))
+    farthest.undecided = bool(guesses.given)
+    return farthest
 
 
 def _follow(recovery: Recovery) -> Followed:

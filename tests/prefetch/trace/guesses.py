@@ -22,7 +22,8 @@ class Guesses:
 
     @classmethod
     def all(cls) -> Iterator[Self]:
-        """One after the other: each tries what the one before, which is used up by then, has not."""
+        """One after the other: each tries what the one before, which is used up by then, has not. Where MOST ends them,
+        some of the last one's answers are left in `given`."""
         guesses = cls()
         for _ in range(MOST):
             yield guesses
