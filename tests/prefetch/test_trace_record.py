@@ -15,6 +15,8 @@ from tests.prefetch.trace.cluster import main
 from tests.prefetch.trace.record import Crashed, crashed, why_no_strace
 
 pytestmark = pytest.mark.servers
+TRIES = 10
+"""Of a change during a recovery, which may end before it, on a machine that is busy."""
 BUILDS = {build.label: build for build in (DEBIAN, EMBEDDED[18])}
 
 
@@ -46,8 +48,11 @@ def test_a_crashed_cluster_is_recorded_and_conforms(crash: Crashed, tmp_path: Pa
 
 
 def test_a_concurrency_that_changes_is_followed(crash: Crashed, tmp_path: Path) -> None:
-    code, said = run(crash, tmp_path / "recorded", "--concurrency", "3,1")
-    assert code == 0, said
+    for number in range(TRIES):
+        code, said = run(crash, tmp_path / f"recorded {number}", "--concurrency", "3,1")
+        assert code == 0, said
+        if "never came." not in said:
+            break
     assert "of 3 advises were in flight. It was set to 1 after event " in said
     code, said = run(crash, tmp_path / "never", "--concurrency", "3,1,2,1,2,1,2")
     assert code == 0, said

@@ -29,8 +29,8 @@ from tests.prefetch.trace.strace import Trace, read_strace
 from tests.prefetch.trace.wal import marked
 
 STRACE = ("strace", "-D", "-ff", "-y", "-s", "0", "-e", "trace=fadvise64,pread64,preadv,openat,close,lseek")
-SLOWLY = ("-e", "inject=fadvise64,pread64:delay_enter=1000")
-"""Each call takes 1 ms more, so that a recovery does not end before its concurrency was to change."""
+SLOWLY = ("-e", "inject=fadvise64,pread64:delay_enter=5000")
+"""Each call takes 5 ms more, so that a recovery does not end before its concurrency was to change."""
 CALL = re.compile(r"^(?:fadvise64|pread64)\(", re.M)
 CHANGE_AFTER = 30
 """Advises and reads."""
