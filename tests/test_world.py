@@ -4,11 +4,12 @@ printed finds it again. The lines that ask for I/O are named, with what happened
 
 import re
 import subprocess
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
-from tests.runners import calls
+from tests.runners import calls, world
 
 WORLD = Path(__file__).resolve().parent / "world"
 FORGOTTEN = {
@@ -102,3 +103,40 @@ def test_a_fault_that_a_row_does_not_have_is_not_missed() -> None:
     lines = [calls.Line("a", "sync", made=2, failed=1, interrupted=None), calls.Line("b", "sync", made=2)]
     assert calls.applying(lines) == ["failed"]
     assert [line.lacks(["failed", "interrupted"]) for line in lines] == [[], ["failed", "interrupted"]]
+
+
+def test_seeds_follow_without_a_gap(tmp_path: Path) -> None:
+    source = tmp_path / "world.c"
+    source.write_text("const unsigned world_weight = 4;\n")
+    (tmp_path / "seeds.txt").write_text("7  # found once\n")
+    more = world.waves(source, world.Aim(runs=1000))
+    first, second = next(more), next(more)
+    assert [seed for part in first for seed in part] == [*range(250), 7]
+    assert [seed for part in second for seed in part] == list(range(250, 250 + world.WAVE * world.PART))
+    assert next(more)[0].start == second[-1].stop
+
+
+@pytest.mark.parametrize(
+    ("states", "seconds", "reached"), [(100, 60, True), (99, 60, False), (100, 59, False), (200, 600, True)]
+)
+def test_a_world_ends_when_all_of_its_aim_is_reached(states: int, seconds: float, reached: bool) -> None:
+    assert world.Aim(runs=1, states=100, minutes=1).reached(states, seconds) == reached
+
+
+def test_runs_go_on_to_the_first_violation_or_the_aim(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source, judged = tmp_path / "world.c", 0
+    source.touch()
+
+    def run(name: str, part: range) -> tuple[Counter[str], Counter[tuple[calls.Chain, str]], str]:
+        nonlocal judged
+        judged += len(part)
+        return Counter(states=2 * len(part)), Counter(), "the last line\nexit code 1" if 1000 in part else ""
+
+    monkeypatch.setattr(world, "run", run)
+    monkeypatch.setattr(calls, "lines_of", lambda *_: [])
+    item, says = world.judge(source, world.waves(source, world.Aim(10, states=1500)), world.Aim(10, states=1500))
+    assert (item["status"], judged) == ("passed", 10 + world.WAVE * world.PART)
+    assert says.startswith("810 runs: 1,620 states")
+    item, says = world.judge(source, world.waves(source, world.Aim(10, states=10**6)), world.Aim(10, states=10**6))
+    assert item["status"] == "failed"
+    assert "the last line" in item["reason"]

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: PostgreSQL
 """Runs the worlds of each row that has any, tests/<stem>/world.c and tests/<stem>/<name>_world.c, for many seeds.
 
-python -m tests.runners.world [--stem STEM] [--runs N] [--seed SEED]
+python -m tests.runners.world [--stem STEM] [--runs N] [--states N] [--minutes M] [--seed SEED]
 
 The seeds are 0 to N - 1, and those in tests/<stem>/seeds.txt (<name>_seeds.txt), a number a line, which once found
-something. A world whose runs are heavy says so, `const unsigned world_weight = 4;`: it gets a quarter of the seeds. The
-program judges each run itself, and prints `tally: NAME=N ...`: a count of 0 fails the row, since it then no longer
+something. A world whose runs are heavy says so, `const unsigned world_weight = 4;`: it gets a quarter of the seeds.
+More seeds follow until the world has judged N states, one after each step of a run, and until M minutes have passed.
+The program judges each run itself, and prints `tally: NAME=N ...`: a count of 0 fails the row, since it then no longer
 reaches what it is for. It also prints how the calls of the disks ended, by their callers: if all RUNS seeds ran, each
 source line that asks for I/O must have seen each fault that the world has, if the world says that it tries all lines.
 """
@@ -14,9 +15,11 @@ import re
 import subprocess
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from functools import partial
+from itertools import count
 from os import sched_getaffinity
 from pathlib import Path
 from typing import Any
@@ -32,6 +35,20 @@ from tools.rows import with_cell
 RUNS = 2_000
 PART = 100
 """Seeds that one process runs: a part ends within seconds, so there is progress to show."""
+WAVE = 8
+"""Parts that follow at a time, as long as there are too few states or there is time left."""
+
+
+@dataclass(frozen=True)
+class Aim:
+    """How much each world does: all of these."""
+
+    runs: int
+    states: int = 0
+    minutes: float = 0
+
+    def reached(self, states: int, seconds: float) -> bool:
+        return states >= self.states and seconds >= 60 * self.minutes
 
 
 def program(source: Path) -> str:
@@ -74,34 +91,44 @@ def untried(lines: Sequence[calls.Line]) -> str:
     return f"no run has tried {'; '.join(lacking)}" if lacking else ""
 
 
-def judge(source: Path, parts: list[range], whole: bool) -> tuple[dict[str, Any], str]:
-    """Run these seeds of a world, and print what came of it: the item of the result, and what it says.
+def waves(source: Path, aim: Aim) -> Iterator[list[range]]:
+    """The seeds of a world, in parts: those that it always runs, and then more and more."""
+    n = -(-aim.runs // weight(source))
+    kept_parts = [range(seed, seed + 1) for seed in kept(source)]
+    yield [range(first, min(first + PART, n)) for first in range(0, n, PART)] + kept_parts
+    for first in count(n, WAVE * PART):
+        yield [range(part, part + PART) for part in range(first, first + WAVE * PART, PART)]
 
-    whole: there are so many seeds that each line that asks for I/O must have seen each fault.
-    """
+
+def judge(source: Path, more: Iterator[list[range]], aim: Aim) -> tuple[dict[str, Any], str]:
+    """Run seeds of a world up to the aim, and print what came of it: the item of the result, and what it says."""
     name, stem = program(source), source.parent.name
     start = time.monotonic()
-    counts, chains, found = Counter[str](), Counter[tuple[calls.Chain, str]](), ""
+    counts, chains, found, runs = Counter[str](), Counter[tuple[calls.Chain, str]](), "", 0
     screen = console(stderr=True)
     with ThreadPoolExecutor(len(sched_getaffinity(0))) as pool, bar(screen) as progress:
-        task = progress.add_task(f"world {name}", total=len(parts))
-        for counted, called, violation in pool.map(partial(run, name), parts):
-            progress.advance(task)
-            chains.update(called)
-            for what, n in counted.items():
-                counts[what] += n
-            found = found or violation
+        task = progress.add_task(f"world {name}", total=0)
+        for parts in more:
+            runs += sum(map(len, parts))
+            progress.update(task, total=runs)
+            for part, (counted, called, violation) in zip(parts, pool.map(partial(run, name), parts), strict=True):
+                progress.advance(task, len(part))
+                chains.update(called)
+                for what, n in counted.items():
+                    counts[what] += n
+                found = found or violation
+            if found or aim.reached(counts["states"], time.monotonic() - start):
+                break
     missed = [what for what, n in counts.items() if n == 0]
-    reason = found or (f"no run has counted {', '.join(missed)}" if missed and len(parts) > 1 else "")
+    reason = found or (f"no run has counted {', '.join(missed)}" if missed and runs > 1 else "")
     lines = calls.lines_of(stem, Path("build/world", name), chains)
-    if lines and len(parts) > 1:
+    if lines and runs > 1:
         console().print(calls.table(name, lines))
-    if whole:
+    if aim.runs >= RUNS and tries_all_lines(source):
         reason = reason or untried(lines)
     if found:
         console().print("\n".join(found.splitlines()[-80:]), markup=False)
         reason = found.splitlines()[-2] + f"; make world STEM={stem} SEED=N repeats it"
-    runs = sum(map(len, parts))
     says = f"{runs:,} runs: {words(counts)}"
     item: dict[str, Any] = {
         "name": f"world {name}",
@@ -114,15 +141,12 @@ def judge(source: Path, parts: list[range], whole: bool) -> tuple[dict[str, Any]
     return item, says
 
 
-def judge_row(stem: str, runs: int, seed: int | None) -> bool:
+def judge_row(stem: str, aim: Aim, seed: int | None) -> bool:
     """Run the worlds of a row, and write the result; whether it passed."""
     items, says = [], []
     for source in sorted(Path("tests", stem).glob("*world.c")):
-        n = -(-runs // weight(source))
-        parts = [range(first, min(first + PART, n)) for first in range(0, n, PART)]
-        parts += [range(old, old + 1) for old in kept(source)]
-        whole = runs >= RUNS and seed is None and tries_all_lines(source)
-        item, line = judge(source, parts if seed is None else [range(seed, seed + 1)], whole)
+        chosen = waves(source, aim) if seed is None else iter([[range(seed, seed + 1)]])
+        item, line = judge(source, chosen, aim if seed is None else Aim(1))
         items.append(item)
         says.append(line)
     gcc = environment.first_line("gcc", "--version")
@@ -132,11 +156,14 @@ def judge_row(stem: str, runs: int, seed: int | None) -> bool:
 
 @click.command()
 @click.option("--stem", default="", help="Only this row.")
-@click.option("--runs", default=RUNS, show_default=True, help="Seeds of each row.")
+@click.option("--runs", default=RUNS, show_default=True, help="Seeds of each world, at the least.")
+@click.option("--states", default=0, help="More seeds, until each world has judged so many states.")
+@click.option("--minutes", default=0.0, help="More seeds, until each world has run for so long.")
 @click.option("--seed", type=int, help="Only this seed.")
-def main(stem: str, runs: int, seed: int | None) -> None:
+def main(stem: str, runs: int, states: int, minutes: float, seed: int | None) -> None:
     """Run the worlds of each row that has any."""
-    passed = [judge_row(name, runs, seed) for name in with_cell("tests/{stem}/*world.c", stem)]
+    aim = Aim(runs, states, minutes)
+    passed = [judge_row(name, aim, seed) for name in with_cell("tests/{stem}/*world.c", stem)]
     raise SystemExit(not all(passed))
 
 

@@ -2,7 +2,8 @@
 /*
  * Runs a row's world for many seeds: PROGRAM FIRST COUNT [whole]. It ends at the first violation: prints the seed, and the history
  * that is left when all steps were taken away without which a violation still comes. A crash, and a run without an end, are
- * violations too. If there is none it prints `tally: NAME=N ...`, `digest: HEX` and the calls of calls.h.
+ * violations too. If there is none it prints `tally: states=N NAME=N ...`, `digest: HEX` and the calls of calls.h. A state is
+ * what a step leaves, judged by the row.
  */
 #include "../tests/world/calls.h"
 #include "../tests/world/world.h"
@@ -28,7 +29,7 @@ const char *__asan_default_options(void)
     return "quarantine_size_mb=4:malloc_context_size=4:detect_stack_use_after_return=0";
 }
 
-static unsigned long long counts[MAX_COUNTS];
+static unsigned long long counts[MAX_COUNTS], states;
 static uint64_t digest; /* of all that was drawn and counted: the same digest is the same runs */
 static char ended[40];  /* how the last process ended, if a signal ended it */
 static bool endless;    /* it came to no end */
@@ -138,6 +139,7 @@ static bool run(uint64_t seed, const bool keeps[], bool tracing)
         w.stream = stream_of(seed, step + UINT64_C(1));
         world_says(&w, "step %u", step);
         world_step(row, &w, step);
+        states++;
     }
     w.stream = stream_of(seed, world_steps + UINT64_C(1));
     world_end(row, &w);
@@ -214,7 +216,7 @@ static void run_all(volatile uint64_t *seed, uint64_t first, uint64_t n)
     for (*seed = first; *seed < first + n; (*seed)++)
         if (run(*seed, keeps, false))
             exit(1);
-    fputs("tally:", stdout);
+    printf("tally: states=%llu", states);
     for (unsigned i = 0; world_counts[i] != NULL; i++)
         printf(" %s=%llu", world_counts[i], counts[i]);
     printf("\ndigest: %016llx\n", (unsigned long long)digest);

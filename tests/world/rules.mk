@@ -28,8 +28,8 @@ $(foreach world,$(WORLDS),$(eval $(call world_rule,$(world))))
 .PHONY: world worlds
 worlds: $(foreach world,$(WORLDS),$(call world_program,$(world)))
 
-world: worlds $(SETUP)/python.stamp ##layer disks that fail, stops of the machine, threads: WORLD_RUNS=2000 seeds a row; SEED= repeats one (up to a minute a row)
-	@$(PY) -m tests.runners.world --stem '$(STEM)' --runs $(WORLD_RUNS) $(SEED:%=--seed %)
+world: worlds $(SETUP)/python.stamp ##layer disks that fail, stops of the machine, threads: WORLD_RUNS=2000 seeds a row; STATES=n or MINUTES=n: more, up to so many states or so long; SEED= repeats one (up to two minutes a row)
+	@$(PY) -m tests.runners.world --stem '$(STEM)' --runs $(WORLD_RUNS) $(STATES:%=--states %) $(MINUTES:%=--minutes %) $(SEED:%=--seed %)
 
 # Without sanitizers a world is built in seconds, and its seeds do the same.
 RUN_WORLD_MUTANTS = $(PY) -m tests.runners.world_mutants --stem '$(STEM)' --cflags '$(CFLAGS_PLAIN)' \
