@@ -122,13 +122,21 @@ def in_use() -> int:
 
 
 def leaks(module: ModuleType, name: str, times: int) -> None:
-    """A block of malloc has 24 bytes at least: a call that leaked one each time would be seen."""
+    """A block of malloc has 24 bytes at least: a call that leaked one each time would be seen, in each of three rounds.
+
+    In one of them something else may grow: a table of the interpreter, or the heap that a thread leaves behind.
+    """
     for _ in range(50):
         call_of(module, name)()
-    before, open_before = in_use(), len(os.listdir("/proc/self/fd"))
-    for _ in range(times):
-        call_of(module, name)()
-    assert in_use() - before < 12 * times
+    grown, open_before = [], len(os.listdir("/proc/self/fd"))
+    for _ in range(3):
+        before = in_use()
+        for _ in range(times):
+            call_of(module, name)()
+        grown.append(in_use() - before)
+        if grown[-1] < 12 * times:
+            break
+    assert min(grown) < 12 * times, grown
     assert len(os.listdir("/proc/self/fd")) == open_before
 
 

@@ -6,7 +6,7 @@
     don't overflow (every number here is below 2^33); the realisations below; and, where the main program runs a program of
     operations on its buffers and not by the extracted [exec], its interpreter of five cases. *)
 From Coq Require Import ExtrOcamlBasic ExtrOcamlNatInt ExtrOcamlZInt ZArith.
-From Pgquern.compaction Require Import Page Memory Algorithms.
+From Pgquern.compaction Require Import Page Memory Algorithms Choice.
 
 (* Z.div and Z.modulo round towards minus infinity, OCaml's towards zero; nothing is divided by zero here. *)
 Extract Inlined Constant Z.eqb => "(fun (a : int) b -> a = b)".
@@ -18,4 +18,4 @@ Extract Constant Z.modulo => "(fun a b -> let r = a mod b in if r <> 0 && (r < 0
 Extract Constant Z.to_nat => "(fun n -> if n < 0 then 0 else n)".
 Extract Constant Z.of_nat => "(fun n -> n)".
 
-Extraction "compaction_proved.ml" page_repair_fragmentation exec.
+Extraction "compaction_proved.ml" page_repair_fragmentation repair_by exec.

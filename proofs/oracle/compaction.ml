@@ -8,7 +8,8 @@
    place, 4 by windows of 256 bytes, 5 each tuple exactly, 6 by runs; 7 squeezed in place, line by line; through registers,
    by windows of 64 bytes: 8 all read before one is written, 9 read ahead; 10 each in place by pieces of 32 bytes; from
    scratch: 11 by whole lines, 12 each exactly; 13 to scratch line by line, by depth; by runs in place, by vectors of 64 (14)
-   or 32 bytes (15); 16 from slot to slot; 17 by windows of 32 bytes.  Where windows or pieces don't fit, the tuples are too many or not in slots, or the
+   or 32 bytes (15); 16 from slot to slot; 17 by windows of 32 bytes; the way that a kernel takes for the page: 18 scalar, 19 avx2,
+   20 avx512.  Where windows or pieces don't fit, the tuples are too many or not in slots, or the
    page isn't presorted, 2 to 4, 7 to 11 and 13 to 17 go by runs as 6 does.
 
    Plus 128: the extracted interpreter does the operations, byte by byte on functions (slow), instead of [step] below on
@@ -62,11 +63,18 @@ let algorithm = function
   | 15 -> Runs false
   | 16 -> Slots
   | 17 -> Gather (false, Some 32)
-  | n -> prerr_endline (Printf.sprintf "no algorithm %d: give 0 to 17" n); exit 2
+  | n -> prerr_endline (Printf.sprintf "no algorithm %d: give 0 to 20" n); exit 2
 
 let answer kind truncate page =
   let memory i = Char.code (Bytes.get page i) in
-  match page_repair_fragmentation (algorithm (kind land 63)) truncate memory with
+  let repaired =
+    match kind land 63 with
+    | 18 -> repair_by Scalar truncate memory
+    | 19 -> repair_by Avx2 truncate memory
+    | 20 -> repair_by Avx512 truncate memory
+    | way -> page_repair_fragmentation (algorithm way) truncate memory
+  in
+  match repaired with
   | Inl refusal -> (refusal.code, refusal.index, [])
   | Inr program -> (0, 0, program)
 

@@ -40,6 +40,9 @@ PROVED = {
     "runs by vectors of 32": (15, Order.ITEM),
     "slots": (16, Order.ITEM),
     "windows of 32": (17, Order.ITEM),
+    "as scalar chooses": (18, Order.ITEM),
+    "as avx2 chooses": (19, Order.ITEM),
+    "as avx512 chooses": (20, Order.ITEM),
 }
 # A candidate on trial meets one proved algorithm of each order, on pages of the trial's own seed. That the others give
 # the same is no question of the candidate's.

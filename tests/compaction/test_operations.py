@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: PostgreSQL
 """The operations themselves. All ways end in the same bytes: these do not say that C went a way that was proved.
 
-Each memcpy and memmove of pg13, pg14 and scalar (traced.c) is held against the operations of the proved algorithms. The
-ways of the SIMD kernels are not traced; of them it is tested that the extracted program goes the way it is asked for.
+Each memcpy and memmove of pg13, pg14 and scalar (traced.c) is held against the operations of the proved algorithms, each
+place where avx2 and avx512 read or write a tuple too. Of the ways that a kernel has it must take the one that the proved
+choice names: all give the same page, so nothing else would tell. Of each way it is tested that the extracted program goes
+it when it is asked for it.
 """
 
 import struct
@@ -10,11 +12,12 @@ import subprocess
 from collections import Counter
 from collections.abc import Callable
 from functools import cache
-from itertools import combinations
+from itertools import combinations, pairwise, zip_longest
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from pgquern import compaction
 
 from tests.compaction.strategies import edge_page, random_edge
 from tests.compaction.test_extracted import PROGRAM, PROVED
@@ -27,6 +30,7 @@ MOVE, SAVE, RESTORE, STORE16, STORE32 = range(5)
 PLANS = 64
 """Added to the algorithm: the program answers with the operations, and does none of them."""
 HEADER_STORES = 3
+TRACED_NUMBER = {"pg13": 0, "pg14": 1, "scalar": 2, "avx2": 3, "avx512": 4}
 
 Operation = tuple[int, int, int, int]
 
@@ -102,21 +106,21 @@ OF_SCALAR = ["runs", "windows of 32", "windows of 64", "slots", "each exactly, f
 
 
 @pytest.mark.parametrize("truncate", [False, True])
-def test_scalar_goes_ways_that_are_proved(truncate: bool) -> None:
-    """On each page its copies are those of one of its ways; then come line pointers and header as proved.
+def test_scalar_goes_the_way_that_is_proved(truncate: bool) -> None:
+    """On each page its copies are those of the way chosen; then come line pointers and header as proved.
 
     It leaves out stores that change nothing.
     """
     taken: Counter[str] = Counter()
     candidates = [proved(way, truncate) for way in OF_SCALAR]
-    for page, got, *ways in zip(pages(), plans(TRACED, 2, truncate), *candidates, strict=True):
-        assert (got.code, got.at) == (ways[0].code, ways[0].at)
-        same = [way for way, plan in zip(OF_SCALAR, ways, strict=True) if plan.shifted() == got.copies]
-        assert same, f"{got.copies} are the copies of no way that is proved"
-        taken[same[0]] += bool(got.copies)
+    chosen = proved("as scalar chooses", truncate)
+    for page, got, want, *ways in zip(pages(), plans(TRACED, 2, truncate), chosen, *candidates, strict=True):
+        assert (got.code, got.at) == (want.code, want.at)
+        assert want.shifted() == got.copies
+        taken.update(way for way, plan in zip(OF_SCALAR, ways, strict=True) if got.copies and plan.copies == want.copies)
         assert got.operations == got.copies + got.stores
-        assert got.stores[-HEADER_STORES:] == ways[0].stores[-HEADER_STORES:]
-        left = iter(ways[0].stores[:-HEADER_STORES])
+        assert got.stores[-HEADER_STORES:] == want.stores[-HEADER_STORES:]
+        left = iter(want.stores[:-HEADER_STORES])
         for store in got.stores[:-HEADER_STORES]:
             for other in left:
                 if other == store:
@@ -127,6 +131,87 @@ def test_scalar_goes_ways_that_are_proved(truncate: bool) -> None:
         for other in left:
             assert struct.unpack_from("<I", page, other[1])[0] == other[2] & 0xFFFFFFFF
     assert min(taken[way] for way in OF_SCALAR) >= 5, taken
+
+
+Access = tuple[int, int]
+"""Where it begins, and how many bytes it has."""
+
+
+def reads(plan: Plan) -> list[Access]:
+    return [(start, n) for what, _, start, n in plan.copies if what in (MOVE, SAVE)]
+
+
+def writes(plan: Plan) -> list[Access]:
+    return [(to, n) for what, to, _, n in plan.copies if what in (MOVE, RESTORE)]
+
+
+def assert_in_pieces(got: list[Access], wanted: list[Access]) -> None:
+    """Each access that is proved is one of the kernel's, or several that go upwards through it from its start to its end.
+
+    Pieces may overlap, and the last one may be read or written twice.
+    """
+    at = 0
+    for (start, length), then in zip_longest(wanted, (next_start for next_start, _ in wanted[1:])):
+        end = reached = start
+        end += length
+        while reached < end:
+            assert at < len(got), f"{start}, {length}: nothing is left of {got}"
+            piece, n = got[at]
+            assert piece == start if reached == start else start < piece <= reached, (start, length, got[at])
+            assert piece + n <= end, (start, length, got[at])
+            reached = max(reached, piece + n)
+            at += 1
+        if at < len(got) and sum(got[at]) == end and start <= got[at][0] != then:
+            at += 1
+    assert at == len(got), f"{got[at:]} are proved nowhere"
+
+
+def assert_by_lines(got: list[Access], wanted: list[Access]) -> None:
+    """Squeezing reads the hole, and then whole lines downwards; the proof takes the live units out of each, downwards too."""
+    assert got[0] == wanted[0]
+    assert all(start % 64 == 0 and n == 64 for start, n in got[1:])
+    assert all(below[0] == above[0] - 64 for above, below in pairwise(got[1:]))
+    lines = iter(got[1:])
+    line = next(lines)
+    for start, n in wanted[1:]:
+        while start < line[0]:
+            line = next(lines)
+        assert start + n <= sum(line)
+    assert not list(lines)
+
+
+WAYS_BY_VECTORS = {
+    "avx2": ["runs by vectors of 32", "windows of 32", "windows of 64", "windows of 256", "each exactly", "slots"]
+    + ["each exactly, from the area"],
+    "avx512": ["runs by vectors of 64", "slide", "climb", "squeeze", "windows of 64", "windows of 256", "slots", "by depth"]
+    + ["whole lines", "each exactly"],
+}
+"""Those that the extracted program knows by number; some of other widths are only asked for by a choice."""
+
+
+@pytest.mark.parametrize("truncate", [False, True])
+@pytest.mark.parametrize("variant", WAYS_BY_VECTORS)
+def test_vectors_go_the_way_that_is_proved(variant: str, truncate: bool) -> None:
+    """On each page the kernel reads and writes what the way chosen does, in its order."""
+    if not {row.name: row for row in compaction.variants()}[variant].supported:
+        pytest.skip(f"this CPU cannot run {variant}")
+    taken: Counter[str] = Counter()
+    names = [*WAYS_BY_VECTORS[variant], "permute"]
+    number = TRACED_NUMBER[variant]
+    traced, chosen = plans(TRACED, number, truncate), proved(f"as {variant} chooses", truncate)
+    for got, want, *ways in zip(traced, chosen, *(proved(way, truncate) for way in names), strict=True):
+        assert (got.code, got.at) == (want.code, want.at)
+        assert_in_pieces(writes(got), writes(want))
+        took = {way for way, plan in zip(names, ways, strict=True) if got.copies and plan.copies == want.copies}
+        if took == {"squeeze"}:
+            assert_by_lines(reads(got), reads(want))
+        elif is_any_permute(want):
+            assert sorted(reads(got)) == sorted(reads(want))
+            took.add("permute")
+        else:
+            assert_in_pieces(reads(got), reads(want))
+        taken.update(took)
+    assert min(taken[way] for way in names) >= 5, taken
 
 
 def by_windows(width: int) -> Callable[[Plan], bool]:
@@ -158,6 +243,12 @@ def is_squeeze(plan: Plan) -> bool:
 def is_permute(plan: Plan) -> bool:
     half = len(plan.copies) // 2
     return plan.kinds() == [SAVE] * half + [RESTORE] * half and {length for *_, length in plan.copies} == {64}
+
+
+def is_any_permute(plan: Plan) -> bool:
+    """All windows of one width are read before one is written."""
+    half = len(plan.copies) // 2
+    return half > 1 and plan.kinds() == [SAVE] * half + [RESTORE] * half and len({n for *_, n in plan.copies}) == 1
 
 
 def is_slide(plan: Plan) -> bool:
