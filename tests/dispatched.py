@@ -89,12 +89,13 @@ def entry(kind: str) -> Callable[[], Any]:
 
 
 def chosen() -> dict[str, str | int]:
-    """By kind: the variant that its entry calls, or the code that it returns without calling one."""
+    """By kind: the variant that its entry calls, or the code that it returns without calling one; its index is 0."""
     result: dict[str, str | int] = {}
     for kind in kinds():
         called.clear()
         status = entry(kind)()
-        result[kind] = called[0] if called else int(status.code)
+        refused = int(status.code) if status.index == 0 else f"index {status.index}"
+        result[kind] = called[0] if called else refused
     return result
 
 

@@ -118,7 +118,7 @@ Definition repair_by (k : kernel) (truncate : bool) (m : mem) : refusal + list o
   match check m with Some r => inl r | None => inr (program (choice k m) truncate m) end.
 
 (** ** What each way needs of a page, so that its own program runs and not the fallback by runs *)
-Definition fits (a : algorithm) (m : mem) : bool :=
+Definition suits (a : algorithm) (m : mem) : bool :=
   let sorted := presorted (pd_special m) (items m) in
   match a with
   | PG13 | PG14 | Area | Gather _ None => true

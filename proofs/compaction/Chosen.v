@@ -209,11 +209,11 @@ Section Valid.
     | H : (_ <? _) = false |- _ => apply Z.ltb_ge in H
     end.
 
-  Lemma scalar_fits : ngaps m <> 0 -> fits (scalar_way m) m = true.
+  Lemma scalar_suits : ngaps m <> 0 -> suits (scalar_way m) m = true.
   Proof.
     intros G. destruct (some_items G) as [N L]. pose proof (lengths_spec its (items_nonneg m page_m (proj1 valid))) as (P & F).
     pose proof (longest_least its (lengths its) P F) as Q.
-    unfold scalar_way. fold its. cbv zeta. follow; cbn [fits runs_by_memmove]; auto.
+    unfold scalar_way. fold its. cbv zeta. follow; cbn [suits runs_by_memmove]; auto.
     - apply orb_true_iff. right. apply windows; lia.
     - apply orb_true_iff. right. apply windows; lia.
     - now apply in_slots_lengths.
@@ -225,13 +225,13 @@ Section Valid.
     intros G. destruct (some_items G). pose proof pointers_below. pose proof new_upper_facts. pose proof header_facts. div_lia.
   Qed.
 
-  Lemma avx2_fits : ngaps m <> 0 -> fits (avx2_way m) m = true.
+  Lemma avx2_suits : ngaps m <> 0 -> suits (avx2_way m) m = true.
   Proof.
     intros G. destruct (some_items G) as [N L]. destruct (room_for_a_vector G) as [R U].
     unfold avx2_way. fold its. cbv zeta. rewrite !unsorted_says, negb_involutive. fold its.
     pose proof (window_holds (longest its)) as H. pose proof (window_small (longest its)) as W.
     pose proof (window_widest (longest its)) as X. unfold WIDEST in *. unfold nitems.
-    follow; cbn [fits]; fold its; rewrite ?andb_true_iff, ?orb_true_iff, ?Z.leb_le, ?Z.ltb_lt, ?Nat.leb_le; try reflexivity.
+    follow; cbn [suits]; fold its; rewrite ?andb_true_iff, ?orb_true_iff, ?Z.leb_le, ?Z.ltb_lt, ?Nat.leb_le; try reflexivity.
     - split; [split; [lia|unfold REGISTERS; subst its; lia]|]. apply small_registers; lia.
     - right. apply windows; lia.
     - assumption.
@@ -241,13 +241,13 @@ Section Valid.
     - now rewrite in_slots_longest.
   Qed.
 
-  Lemma avx512_fits : ngaps m <> 0 -> fits (avx512_way m) m = true.
+  Lemma avx512_suits : ngaps m <> 0 -> suits (avx512_way m) m = true.
   Proof.
     intros G. destruct (some_items G) as [N L]. destruct (room_for_a_vector G) as [R U].
     unfold avx512_way. fold its. cbv zeta. rewrite !unsorted_says, !negb_involutive. fold its.
     pose proof (window_holds (longest its)) as H. pose proof (window_small (longest its)) as W.
     pose proof (window_widest (longest its)) as X. unfold WIDEST in *. unfold nitems.
-    follow; cbn [fits]; fold its; rewrite ?andb_true_iff, ?orb_true_iff, ?Z.leb_le, ?Z.ltb_lt, ?Nat.leb_le; auto.
+    follow; cbn [suits]; fold its; rewrite ?andb_true_iff, ?orb_true_iff, ?Z.leb_le, ?Z.ltb_lt, ?Nat.leb_le; auto.
     1-4: split; [split; [subst its; lia|unfold REGISTERS; lia]|]; apply small_registers; lia.
     1-2: split; [assumption|]; pose proof (sorted_new_upper ltac:(assumption)); apply small_registers; lia.
     - split; [assumption|]. now apply similar_pieces.
@@ -266,11 +266,11 @@ Theorem kernels_agree_on_order : forall k m, is_page m -> valid_page m ->
 Proof. intros k m P V. now apply unsorted_says. Qed.
 
 (** A kernel takes a way only on a page that the way can take: its own program runs there, not the fallback by runs. *)
-Theorem choice_fits : forall k m, is_page m -> valid_page m -> fits (choice k m) m = true.
+Theorem choice_suits : forall k m, is_page m -> valid_page m -> suits (choice k m) m = true.
 Proof.
   intros k m P V. unfold choice. destruct (Z.eqb_spec (ngaps m) 0) as [G|G]; [now apply without_gaps|].
-  destruct k; [now apply scalar_fits|case (BLCKSZ <? _)..];
-    auto using scalar_fits, avx2_fits, avx512_fits.
+  destruct k; [now apply scalar_suits|case (BLCKSZ <? _)..];
+    auto using scalar_suits, avx2_suits, avx512_suits.
 Qed.
 
 (** Where no tuple has a gap before it, no kernel copies anything. *)

@@ -5,7 +5,7 @@
     all of them are true, so no theorem holds for want of a page that fulfils its hypotheses.  `make prove-mutants` computes
     them with a definition changed: where a hypothesis is true and its conclusion false, the theorem is false. *)
 From Coq Require Import String ZArith List Bool.
-From Pgquern.compaction Require Import Page Memory Algorithms Spec.
+From Pgquern.compaction Require Import Page Memory Algorithms Spec Choice.
 Import ListNotations.
 Local Open Scope Z_scope.
 Local Open Scope string_scope.
@@ -87,6 +87,20 @@ Definition full_page : mem := page_with 1200 8192 (map (fun n => normal (8192 - 
 
 Definition pages : list mem :=
   [presorted_page; unsorted_page; long_runs; overlapping_page; sparse_page; slots_page; pieces_page; low_page].
+
+(** Pages on which one test more or less lets a kernel take a way that does not fit: the new pd_upper has no line below; two
+    lengths whose OR is no power of 2; long tuples, presorted and not, two of them in one slot; one gap. *)
+Definition spaced (n : nat) (len top : Z) : list Z := map (fun k => normal (top - (len + 8) * (Z.of_nat k + 1)) len) (seq 0 n).
+Definition tight_page : mem := page_with 64 128 [normal 64 40; normal 88 40].
+Definition two_sizes_page : mem := page_with 8000 8192 [normal 8000 40; normal 8112 40].
+Definition climbing_page : mem := page_with 4096 8192 (spaced 20 160 8192).
+Definition wide_page : mem := page_with 4000 8192 (rev (spaced 20 128 8192)).
+Definition one_slot_page : mem := page_with 7664 8192 [normal 7928 264; normal 7928 264].
+Definition one_gap_page : mem := page_with 8128 8192 [normal 8128 64; normal 8160 32].
+Definition squeezing_page : mem := page_with 4000 8192 (spaced 20 200 8192).
+Definition long_page : mem := page_with 6400 8192 [normal 7592 600; normal 6400 520; normal 6960 632].
+Definition crossroads : list mem :=
+  [tight_page; two_sizes_page; climbing_page; wide_page; one_slot_page; one_gap_page; squeezing_page; long_page].
 
 (** ** What is assumed, decided *)
 Definition header_ok_b (m : mem) : bool :=
@@ -220,9 +234,17 @@ Definition numbers : list instance :=
           | _ => (scratch_above a =? 0) && (scratch_below a =? 0)
           end)) algorithms.
 
+(** A kernel's choice suits the page, and the kernel takes those tuples for presorted that are. *)
+Definition chooses (m : mem) : list instance :=
+  flat_map (fun k =>
+    [Instance "choice_suits" (valid_b m) (suits (choice k m) m);
+     Instance "kernels_agree_on_order" (valid_b m) (Bool.eqb (unsorted k m) (negb (presorted (pd_special m) (items m))))])
+    [Scalar; Avx2; Avx512].
+
 (** Each algorithm on the pages that it is made for, and all of them on two.  Then one on the crowded page. *)
 Definition instances : list instance :=
-  numbers ++ decoded ++ map accepts (full_page :: crowded_page :: pages) ++ refusals ++ [finds_slots 264; finds_slots 1000] ++
+  numbers ++ decoded ++ map accepts (full_page :: crowded_page :: pages ++ crossroads) ++ refusals ++
+  flat_map chooses (pages ++ crossroads) ++ [finds_slots 264; finds_slots 1000] ++
   judge true algorithms presorted_page ++ judge false algorithms unsorted_page ++
   judge true [PG13; PG14; Gather true (Some 904); Runs true; Runs false; Area; Lines; ByDepth] long_runs ++
   judge true [PG13; PG14; Area; Lines; ByDepth] overlapping_page ++ judge true [PG13; PG14; Permute 64 8] sparse_page ++

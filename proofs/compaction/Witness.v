@@ -4,7 +4,7 @@
     A theorem whose hypotheses nothing fulfils says nothing.  The pages are those of Instances.v. *)
 From Coq Require Import ZArith List Bool Lia.
 From Pgquern.common Require Import Premises.
-From Pgquern.compaction Require Import Page Memory Layout Slots Repair Contents Again Algorithms Spec Instances Decode.
+From Pgquern.compaction Require Import Page Memory Layout Slots Repair Contents Again Algorithms Spec Choice Chosen Instances Decode.
 Import ListNotations.
 Local Open Scope Z_scope.
 
@@ -59,6 +59,19 @@ Theorem every_way_is_taken :
   LINE <= pd_upper long_runs + 8 /\ slots_fit slots_page = true.
 Proof. vm_compute. repeat split; try discriminate; repeat constructor. Qed.
 
+(** Of the ways that the kernels have, these pages take each. *)
+Theorem kernels_take_their_ways :
+  choice Scalar presorted_page = runs_by_memmove /\ choice Scalar two_sizes_page = Gather false (Some 64) /\
+  choice Scalar crowded_page = Gather false (Some 32) /\ choice Scalar slots_page = Slots /\ choice Scalar long_page = Area /\
+  choice Avx2 crowded_page = Slide 32 /\ choice Avx2 unsorted_page = Gather true (Some 64) /\ choice Avx2 climbing_page = Runs false /\
+  choice Avx2 wide_page = Gather false (Some 128) /\ choice Avx2 slots_page = Slots /\ choice Avx2 long_page = Area /\
+  choice Avx2 overlapping_page = Gather false None /\ choice Avx512 presorted_page = Permute 64 16 /\
+  choice Avx512 long_runs = Runs true /\ choice Avx512 crowded_page = Slide 32 /\ choice Avx512 climbing_page = Climb 5 /\
+  choice Avx512 squeezing_page = Squeeze /\ choice Avx512 wide_page = Gather false (Some 128) /\ choice Avx512 slots_page = Slots /\
+  choice Avx512 one_slot_page = ByDepth /\ choice Avx512 long_page = Lines /\ choice Avx512 overlapping_page = Gather false None /\
+  choice Avx512 full_page = nothing.
+Proof. vm_compute. repeat split. Qed.
+
 (** On these pages the hypotheses and the conclusions of the theorems are true; both were computed. *)
 Theorem instances_hold : Forall (fun i => hypothesis i = true /\ conclusion i = true) (instances ++ crowded_instances).
 Proof.
@@ -105,6 +118,17 @@ Lemma refused_is_unchanged_witness : premises_of refused_is_unchanged.
 Proof. exists Lines, true, (fun _ => 0), dirt. intros [[H _] _]. vm_compute in H. destruct H as [H _]. now apply H. Qed.
 Lemma stays_in_bounds_witness : premises_of stays_in_bounds.
 Proof. exists Lines, true, small_page. is_small. Qed.
+Lemma kernels_agree_on_order_witness : premises_of kernels_agree_on_order.
+Proof. exists Avx2, small_page. is_small. Qed.
+Lemma choice_suits_witness : premises_of choice_suits.
+Proof. exists Avx512, small_page. is_small. Qed.
+Lemma nothing_to_move_witness : premises_of nothing_to_move.
+Proof.
+  exists Avx512, (page_with 8160 8192 [word first_tuple]). split; [apply page_with_is_page|].
+  split; [apply check_iff_valid; vm_compute; reflexivity|reflexivity].
+Qed.
+Lemma kernels_repair_witness : premises_of kernels_repair.
+Proof. exists Scalar, true, small_page, dirt. is_small. Qed.
 Lemma contents_preserved_witness : premises_of contents_preserved.
 Proof. small Lines. exists last_tuple. is_small. rewrite small_items. right. now left. Qed.
 Lemma other_line_pointers_witness : premises_of other_line_pointers.

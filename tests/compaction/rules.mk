@@ -2,17 +2,20 @@
 # A page of a real table before and after, for the report's picture.
 $(RESULTS)/real-page.json: tests/compaction/picture.py tests/compaction/heap.py $(PG_EXTENSIONS) $(SETUP)/servers.stamp $(SETUP)/python.stamp
 	@$(PY) -m tests.compaction.picture
-# The kernels with each of their copies made known, and those by vectors with each load and store: traced.c.
-TRACED_PLAIN   := $(patsubst %,$(BUILD)/traced/%.o,pg13 pg14 scalar)
-TRACED_VECTORS := $(patsubst csrc/compaction/%.c,$(BUILD)/traced/%.o,$(foreach level,$(filter avx%,$(LEVELS)),$(wildcard csrc/compaction/$(level).c)))
+# The kernels with each of their copies made known, and those by vectors with each load and store: traced.c. CHANGED: a folder
+# of sources that stand in for those of csrc/, TRACED: where the program goes then.
+TRACED         ?= $(BUILD)/traced
+TRACED_PLAIN   := $(patsubst %,$(TRACED)/%.o,pg13 pg14 scalar)
+TRACED_VECTORS := $(patsubst csrc/compaction/%.c,$(TRACED)/%.o,$(foreach level,$(filter avx%,$(LEVELS)),$(wildcard csrc/compaction/$(level).c)))
 
 $(TRACED_PLAIN): TRACING := traced.h
 $(TRACED_VECTORS): TRACING := traced_vectors.h
-$(BUILD)/traced/%.o: csrc/compaction/%.c $(wildcard tests/compaction/traced*.h) $(KERNEL_HEADERS) $(SETUP)/c.stamp
+$(TRACED)/%.o: csrc/compaction/%.c $(wildcard tests/compaction/traced*.h) $(KERNEL_HEADERS) $(SETUP)/c.stamp
 	@mkdir -p $(@D)
-	@gcc $(CFLAGS_KERNEL) $(call isa_flags,$<) -include tests/compaction/$(TRACING) -c $< -o $@
+	@gcc $(CHANGED:%=-w -I%) $(CFLAGS_KERNEL) $(call isa_flags,$<) -include tests/compaction/$(TRACING) \
+	  -c $(firstword $(wildcard $(CHANGED:%=%/compaction/$*.c)) $<) -o $@
 
-$(BUILD)/traced/compaction: tests/compaction/traced.c $(TRACED_PLAIN) $(TRACED_VECTORS) $(BUILD)/lib/libpgquern.a
+$(TRACED)/compaction: tests/compaction/traced.c $(TRACED_PLAIN) $(TRACED_VECTORS) $(BUILD)/lib/libpgquern.a
 	@gcc $(CFLAGS_KERNEL) $^ -o $@
 
-test-python-compaction mutants-drivers: $(BUILD)/traced/compaction
+test-python-compaction mutants-drivers: $(TRACED)/compaction
