@@ -45,7 +45,7 @@ def fresh(variant: str) -> Iterator[RangeLock]:
 def refuses(code: str) -> Iterator[None]:
     with pytest.raises(PgquernError) as refusal:
         yield
-    assert refusal.value.code == getattr(lib, f"PGQ_RANGELOCK_{code}")
+    assert (refusal.value.code, refusal.value.index) == (getattr(lib, f"PGQ_RANGELOCK_{code}"), 0)
 
 
 def in_order(events: list[ref.Event]) -> list[ref.Event]:
@@ -322,7 +322,9 @@ def test_a_refused_call_changes_nothing(variant: str) -> None:
                 lib.pgq_rangelock_lock_for(lock.c, hold.c, offset, length, 1, 1),
                 lib.pgq_rangelock_request(lock.c, hold.c, offset, length, 1, flag),
             ):
-                assert status.code == code
+                assert (status.code, status.index) == (code, 0)
+        status = lib.pgq_rangelock_destroy(lock.c)
+        assert (status.code, status.index) == (lib.PGQ_RANGELOCK_IN_USE, 0)
         if variant != "interval":
             status = lib.pgq_rangelock_request(lock.c, idle.c, 100, 1, 1, flag)
             assert status.code == lib.PGQ_RANGELOCK_UNSUPPORTED

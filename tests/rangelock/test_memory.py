@@ -36,7 +36,7 @@ fd = sys.stdin.fileno()
 seen.value, failing.value = 0, int(sys.argv[2])
 status = create(fd, made)
 failing.value = -1
-print(status.code, made[0] == ffi.NULL, len(os.listdir("/proc/self/fd")) - before)
+print(status.code, status.index, made[0] == ffi.NULL, len(os.listdir("/proc/self/fd")) - before)
 """
 
 
@@ -57,4 +57,4 @@ def test_without_memory_no_lock_is_made(variant: str, failing: int, allocator: P
         command = [sys.executable, "-c", CREATE, variant, str(failing)]
         run = subprocess.run(command, capture_output=True, text=True, env=environment, stdin=file)
     assert run.returncode == 0, run.stderr
-    assert run.stdout.split() == [str(lib.PGQ_MEMORY), "True", "0"]
+    assert run.stdout.split() == [str(lib.PGQ_MEMORY), "0", "True", "0"]
