@@ -21,6 +21,7 @@ import pwd
 import re
 import shutil
 import signal
+import stat
 import subprocess
 import tempfile
 import time
@@ -133,6 +134,12 @@ def _readable(path: Path) -> bool:
     return subprocess.run([*as_server_user(), "test", "-r", path, "-a", "-x", path]).returncode == 0
 
 
+def _sockets(folder: str, names: list[str]) -> list[str]:
+    """A server that was killed leaves its socket, which cannot be copied; a pipe would be waited for."""
+    modes = {name: os.lstat(os.path.join(folder, name)).st_mode for name in names}
+    return [name for name, mode in modes.items() if stat.S_ISSOCK(mode) or stat.S_ISFIFO(mode)]
+
+
 @dataclass
 class Server:
     """A context manager; `settings` go into postgresql.conf, `environment` into the postmaster's own at each start.
@@ -168,7 +175,8 @@ class Server:
                     "--locale=C", "--no-sync", *self.initdb,
                 )  # fmt: skip
             else:
-                shutil.copytree(self.template, self.data, symlinks=True)
+                # What a link leads to is copied, too: else a write to the copy would change the template's own file.
+                shutil.copytree(self.template, self.data, ignore=_sockets, ignore_dangling_symlinks=True)
                 (self.data / "postmaster.pid").unlink(missing_ok=True)
                 self._own_tree(self.data)
                 self.data.chmod(0o700)

@@ -3,6 +3,7 @@
 
 import os
 import shutil
+import socket
 import struct
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -11,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from tests.postgres.server import DEBIAN, EMBEDDED, Server
-from tests.prefetch.trace.cluster import main
+from tests.prefetch.trace.cluster import is_standby, main
 from tests.prefetch.trace.record import Crashed, crashed, why_no_strace
 
 pytestmark = pytest.mark.servers
@@ -102,6 +103,9 @@ def with_state(state: int) -> Callable[[Path], None]:
         (lambda data: (data / "PG_VERSION").write_text("9.6\n"), "is of PostgreSQL 9.6, and "),
         (lambda data: (data / "postmaster.pid").write_text(f"{os.getpid()}\n"), "runs: stop it at once with `"),
         (lambda data: (data / "pg_tblspc" / "1").symlink_to("/tmp"), "has tablespaces"),
+        (lambda data: (data / "tablespace_map").write_text("1 /tmp\n"), "has tablespaces"),
+        (lambda data: (data / "backup_label").write_text("\n"), "does not say where the backup starts"),
+        (lambda data: (data / "recovery.signal").write_text(""), "its WAL comes from an archive"),
         (lambda data: (data / "global" / "pg_control").write_bytes(b""), "is cut off"),
         (with_state(1), "was shut down cleanly: there is nothing to recover"),
     ],
@@ -117,6 +121,70 @@ def test_what_cannot_be_recorded_is_told(
     assert code == 2
     assert says in said
     assert "Traceback" not in said
+
+
+def test_the_copy_shares_nothing_with_the_cluster(crash: Crashed, tmp_path: Path) -> None:
+    """Links out of the data directory, a socket that a killed server left, and settings that act outside: an archive,
+    a primary and its slot, a port, who may connect."""
+    data, outside = tmp_path / "data", tmp_path / "outside"
+    shutil.copytree(crash.data, data)
+    outside.mkdir()
+    (data / "pg_wal").rename(outside / "wal")
+    (data / "pg_wal").symlink_to(outside / "wal")
+    (data / "postgresql.conf").rename(outside / "postgresql.conf")
+    (data / "postgresql.conf").symlink_to(outside / "postgresql.conf")
+    (data / "gone").symlink_to(outside / "nothing")
+    (data / "pg_hba.conf").unlink()
+    (data / "postgresql.auto.conf").write_text(
+        f"port = 5999\narchive_mode = always\narchive_command = 'cp %p {outside}/'\nmax_connections = 1\n"
+    )
+    with socket.socket(socket.AF_UNIX) as left, pytest.MonkeyPatch.context() as patch:
+        patch.chdir(data)  # the path of a socket must be short
+        left.bind(".s.PGSQL.5432")
+    slot = data / "pg_replslot" / "theirs"
+    slot.mkdir()
+    (slot / "state").write_bytes(b"of no version")
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    for folder in (tmp_path, *tmp_path.rglob("*/")):
+        folder.chmod(0o777)
+    code, said = run(Crashed(crash.build, data, crash.redo), tmp_path.with_name(f"{tmp_path.name}-recorded"))
+    assert code == 0, said
+    assert before == {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+
+
+def test_what_has_yet_to_become_a_standby_is_one(crash: Crashed, tmp_path: Path) -> None:
+    """A backup of its primary: a crash recovery of it would be another."""
+    data = tmp_path / "data"
+    shutil.copytree(crash.data, data)
+    assert not is_standby(data)
+    (data / "standby.signal").write_text("")
+    assert is_standby(data)
+
+
+@pytest.mark.parametrize("label", BUILDS)
+def test_a_backup_recovers_from_where_it_began(label: str, tmp_path: Path) -> None:
+    """Which a checkpoint during the backup does not change, but pg_control has that one. Its WAL has a prepared
+    transaction, which a server that allows none does not replay."""
+    if reason := why_no_strace():
+        pytest.skip(reason)
+    settings = {"wal_level": "replica", "max_wal_senders": 2, "max_prepared_transactions": 2}
+    data = tmp_path / "data"
+    with Server(BUILDS[label], settings=settings) as server:
+        server.execute("CREATE TABLE t AS SELECT generate_series(1, 10000) k")
+        with server.connect() as session:
+            session.execute("SELECT pg_backup_start('b', true)")
+            session.execute("UPDATE t SET k = k + 1 WHERE k % 500 = 0")
+            for statement in ("BEGIN", "DELETE FROM t WHERE k = 1", "PREPARE TRANSACTION 'p'", "CHECKPOINT"):
+                session.execute(statement.encode())
+            shutil.copytree(server.data, data, ignore=shutil.ignore_patterns("postmaster.*"))
+            stopped = session.execute("SELECT labelfile FROM pg_backup_stop()").fetchone()
+            assert stopped is not None
+        server.stop("immediate")
+        shutil.copytree(server.data / "pg_wal", data / "pg_wal", dirs_exist_ok=True)
+    (data / "backup_label").write_text(stopped[0])
+    code, said = run(Crashed(BUILDS[label], data, ""), tmp_path / "recorded")
+    assert code == 0, said
+    assert f"recovers from {stopped[0].split()[3]} on" in said
 
 
 def test_without_programs_nothing_is_recorded(tmp_path: Path) -> None:

@@ -38,7 +38,11 @@ STATES = {
 STANDBYS = (2, 5)
 """DB_SHUTDOWNED_IN_RECOVERY, and DB_IN_ARCHIVE_RECOVERY of one that was stopped at once."""
 LEAST = re.compile(r"^(max_\w+) setting: +(\d+)$", re.M)
-"""What pg_controldata says of the primary's settings: hot_standby needs no less."""
+"""What pg_controldata says of its settings: prepared transactions and hot_standby need no less."""
+MANY_PREPARED = 1000
+"""Where there is no pg_controldata to say how many."""
+START = re.compile(r"^START WAL LOCATION: ([0-9A-F]+/[0-9A-F]+) ", re.M)
+"""In backup_label."""
 
 
 class ClusterError(Exception):
@@ -90,19 +94,38 @@ def crashed(data: Path, build: Build) -> Crashed:
             f"The server of {data} runs: stop it at once with `{build.bin}/pg_ctl stop -D {data} -m immediate`, or give"
             f" {option('STOP', 1)}."
         )
-    if list((data / "pg_tblspc").iterdir()):
+    if list((data / "pg_tblspc").iterdir()) or (data / "tablespace_map").exists():
         raise ClusterError(f"{data} has tablespaces, which a copy would share with it: not recorded.")
     if control.stat().st_size < CONTROL.size:
         raise ClusterError(f"{control} is cut off: restore it.")
     state, _, redo = CONTROL.unpack_from(control.read_bytes())
-    if state in STATES:
+    label = data / "backup_label"
+    start = START.search(label.read_text(errors="replace")) if label.exists() else None
+    if label.exists() and start is None:
+        raise ClusterError(f"{label} does not say where the backup starts: restore it.")
+    if state in STATES and not start and not is_standby(data):
         raise ClusterError(f"{data} {STATES[state]}.")
-    return Crashed(build, data, lsn_text(redo))
+    if (data / "recovery.signal").exists() and not is_standby(data):
+        raise ClusterError(
+            f"{data} has recovery.signal: its WAL comes from an archive, and that is not recorded. Let it recover to its"
+            " end first, or make a standby of it."
+        )
+    return Crashed(build, data, start[1] if start else lsn_text(redo), least(data, build))
+
+
+def least(data: Path, build: Build) -> dict[str, str | int]:
+    """Settings that its recovery needs no less of."""
+    program = build.bin / "pg_controldata"
+    if not program.exists():
+        return {"max_prepared_transactions": MANY_PREPARED}
+    said = subprocess.run([program, data], capture_output=True, text=True, env={**os.environ, "LC_ALL": "C"}).stdout
+    return {name.replace("xact", "transaction"): value for name, value in LEAST.findall(said)}
 
 
 def is_standby(data: Path) -> bool:
+    """One that has been, or one that has not started yet, such as a backup of its primary."""
     state, *_ = CONTROL.unpack_from((data / "global" / "pg_control").read_bytes())
-    return state in STANDBYS
+    return state in STANDBYS or (data / "standby.signal").exists()
 
 
 def primary_for(crash: Crashed, conninfo: str | None) -> Primary:
@@ -118,9 +141,8 @@ def primary_for(crash: Crashed, conninfo: str | None) -> Primary:
         conninfo = conninfo or (lines[-1].replace("''", "'") if lines else None)
     if not conninfo:
         raise ClusterError(f"{crash.data} does not say where its primary is: give {option('PRIMARY', 'connection')}.")
-    said = subprocess.run([crash.build.bin / "pg_controldata", crash.data], capture_output=True, text=True).stdout
     try:
-        return primary_of(conninfo, {name.replace("xact", "transaction"): value for name, value in LEAST.findall(said)})
+        return primary_of(conninfo)
     except psycopg.Error as error:
         raise ClusterError(f"The primary does not answer ({str(error).strip()}): give {option('PRIMARY')}.") from error
 

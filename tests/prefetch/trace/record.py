@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Event
 from typing import Any
@@ -150,6 +150,8 @@ class Crashed:
     build: Build
     data: Path
     redo: str
+    least: Mapping[str, str | int] = field(default_factory=dict)
+    """Settings that its recovery needs no less of."""
 
 
 @contextmanager
@@ -208,7 +210,7 @@ def record(
 
     Each next concurrency comes after CHANGE_AFTER calls.
     """
-    settings = {**SETTINGS, "shared_buffers": shared_buffers, CONCURRENCY: concurrencies[0]}
+    settings = {**SETTINGS, **crash.least, "shared_buffers": shared_buffers, CONCURRENCY: concurrencies[0]}
     settings["wal_decode_buffer_size"] = f"{decode >> 10}kB"
     into.mkdir()
     strace = [*STRACE, *(SLOWLY if len(concurrencies) > 1 else ())]
@@ -217,8 +219,8 @@ def record(
         strace += standby.STRACE
     with Server(crash.build, settings=settings, template=crash.data, start_now=False) as server:
         traces = server.folder("traces")
+        alone(server)
         if primary:
-            server.write("postgresql.auto.conf", "")  # it would come before the settings
             server.write("standby.signal", "")
         with ThreadPoolExecutor(1) as pool:
             ready = Event()
@@ -257,6 +259,18 @@ def record(
         decode,
         streamed,
     )
+
+
+def alone(server: Server) -> None:
+    """The copy keeps nothing that acts outside it, or that stops it: no archive and no primary of its owner's, no rule
+    who may connect, no slot (of which a walsender's may be in use elsewhere, and a logical one asks for a wal_level).
+    """
+    server.write("postgresql.auto.conf", "")  # it would come before the settings
+    server.write("pg_hba.conf", "local all all trust\nlocal replication all trust\n")
+    for name in ("standby.signal", "recovery.signal"):
+        (server.data / name).unlink(missing_ok=True)
+    for slot in (server.data / "pg_replslot").iterdir():
+        shutil.rmtree(slot)
 
 
 def change_concurrency(

@@ -5,8 +5,8 @@ It replays up to where the primary was when the recording began, and pauses ther
 """
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import psycopg
@@ -22,18 +22,16 @@ STRACE = ("-ttt", "-e", "trace=fadvise64,pread64,preadv,openat,close,lseek,fdata
 
 @dataclass(frozen=True)
 class Primary:
-    """conninfo: libpq's words. until: the LSN up to which the standby replays. least: settings that must not be less
-    than the primary's. lists: the primary itself, if there is no pg_waldump and it has pg_walinspect."""
+    """conninfo: libpq's words. until: the LSN up to which the standby replays. lists: the primary itself, if there is
+    no pg_waldump and it has pg_walinspect."""
 
     conninfo: str
     until: str
-    least: Mapping[str, str] = field(default_factory=dict)
     lists: Server | None = None
 
     def settings(self) -> dict[str, str | int]:
         """Of its standby. With fsync off, no call would show when WAL is flushed."""
         return {
-            **self.least,
             "primary_conninfo": self.conninfo,
             "primary_slot_name": "",
             "restore_command": "",
@@ -44,7 +42,7 @@ class Primary:
         }
 
 
-def primary_of(conninfo: str, least: Mapping[str, str]) -> Primary:
+def primary_of(conninfo: str) -> Primary:
     """The primary as it is now. psycopg.Error: it cannot be reached."""
     with psycopg.connect(
         conninfo, autocommit=True, replication="true", cursor_factory=psycopg.ClientCursor
@@ -52,7 +50,7 @@ def primary_of(conninfo: str, least: Mapping[str, str]) -> Primary:
         said = connection.execute("IDENTIFY_SYSTEM").fetchone()
     assert said is not None
     position = said[2]
-    return Primary(conninfo, position.decode() if isinstance(position, bytes) else position, least)
+    return Primary(conninfo, position.decode() if isinstance(position, bytes) else position)
 
 
 def wait_until_paused(server: Server) -> str:
