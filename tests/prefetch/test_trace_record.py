@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: PostgreSQL
 """`make trace-record`: a crashed cluster of one's own is recorded on a copy; what cannot be is told in a sentence."""
 
-import os
 import shutil
 import socket
 import struct
+import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -86,6 +86,20 @@ def test_a_server_that_runs_is_stopped_if_asked(tmp_path: Path) -> None:
         assert "stopping" not in said
 
 
+@pytest.mark.parametrize("words", [(), ("--stop",)])
+def test_another_process_of_its_number_is_no_server(crash: Crashed, tmp_path: Path, words: tuple[str, ...]) -> None:
+    """It is not stopped: after a crash of the machine the number in postmaster.pid may be anybody's."""
+    data = tmp_path / "data"
+    shutil.copytree(crash.data, data)
+    with subprocess.Popen(["sleep", "infinity"], cwd="/") as other:
+        (data / "postmaster.pid").write_text(f"{other.pid}\n")
+        code, said = run(Crashed(crash.build, data, crash.redo), tmp_path / "recorded", *words)
+        assert other.poll() is None
+        other.kill()
+    assert code == 0, said
+    assert "stopping" not in said
+
+
 def with_state(state: int) -> Callable[[Path], None]:
     def change(data: Path) -> None:
         control = data / "global" / "pg_control"
@@ -101,7 +115,6 @@ def with_state(state: int) -> Callable[[Path], None]:
     [
         (lambda data: (data / "PG_VERSION").unlink(), "is no data directory"),
         (lambda data: (data / "PG_VERSION").write_text("9.6\n"), "is of PostgreSQL 9.6, and "),
-        (lambda data: (data / "postmaster.pid").write_text(f"{os.getpid()}\n"), "runs: stop it at once with `"),
         (lambda data: (data / "pg_tblspc" / "1").symlink_to("/tmp"), "has tablespaces"),
         (lambda data: (data / "tablespace_map").write_text("1 /tmp\n"), "has tablespaces"),
         (lambda data: (data / "backup_label").write_text("\n"), "does not say where the backup starts"),

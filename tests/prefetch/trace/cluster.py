@@ -15,6 +15,7 @@ import signal
 import struct
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import click
@@ -62,11 +63,19 @@ def build_of(programs: Path) -> Build:
 
 
 def running(data: Path) -> int | None:
-    """The process of the cluster's server, if there is one that has not ended."""
+    """The process of the cluster's server, if there is one that has not ended.
+
+    After a crash of the machine the number may be that of any other process. A server works in its data directory.
+    """
     pidfile = data / "postmaster.pid"
     pid = pidfile.read_text().split()[:1] if pidfile.exists() else []
-    stat = Path("/proc", *pid, "stat")
-    if not pid or not stat.exists() or stat.read_text().rpartition(")")[2].split()[0] == "Z":
+    process = Path("/proc", *pid)
+    if not pid or not pid[0].isdecimal() or not (process / "stat").exists():
+        return None
+    with suppress(FileNotFoundError, PermissionError):  # a zombie works nowhere; of another user's one is not told
+        if not (process / "cwd").samefile(data):
+            return None
+    if (process / "stat").read_text().rpartition(")")[2].split()[0] == "Z":
         return None
     return int(pid[0])
 
@@ -194,7 +203,7 @@ def main(
         shutil.rmtree(into, ignore_errors=True)
         into.parent.mkdir(parents=True, exist_ok=True)
         source = primary_for(crash, primary) if is_standby(data) else None
-        up_to = f" up to {source.until} and a record more" if source else ""
+        up_to = f" up to {source.until} and a record more (a primary that is quiet must commit one)" if source else ""
         click.echo(f"a copy of {data} recovers from {crash.redo} on{up_to}, under strace")
         run = record(crash, limits, into, f"{8 * buffers}kB", decode << 10, source)
         code = judge(run, into / "timeline.png")
