@@ -1,17 +1,20 @@
 # SPDX-License-Identifier: PostgreSQL
 """`make trace-record`: a crashed cluster of one's own is recorded on a copy; what cannot be is told in a sentence."""
 
+import os
 import shutil
+import signal
 import socket
 import struct
 import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
-from tests.postgres.server import DEBIAN, EMBEDDED, Server
+from tests.postgres.server import DEBIAN, EMBEDDED, Server, wait_for
 from tests.prefetch.trace.cluster import is_standby, main
 from tests.prefetch.trace.record import Crashed, crashed, why_no_strace
 
@@ -198,6 +201,33 @@ def test_a_backup_recovers_from_where_it_began(label: str, tmp_path: Path) -> No
     code, said = run(Crashed(BUILDS[label], data, ""), tmp_path / "recorded")
     assert code == 0, said
     assert f"recovers from {stopped[0].split()[3]} on" in said
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_who_stops_it_finds_nothing_left(crash: Crashed, tmp_path: Path, number: signal.Signals) -> None:
+    """The whole group, as Ctrl-C does."""
+    data = tmp_path / "data"
+    shutil.copytree(crash.data, data)
+    command = [sys.executable, "-m", "tests.prefetch.trace.cluster", "--data", data, "--bin", crash.build.bin]
+    with subprocess.Popen(
+        [*command, "--into", tmp_path / "into", "--concurrency", "3,1"],
+        start_new_session=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    ) as process:  # fmt: skip
+        assert process.stdout is not None
+        assert "recovers from" in process.stdout.readline()
+        wait_for(lambda: bool(folders_of(process.pid)), "the copy")
+        (folder,) = folders_of(process.pid)
+        os.killpg(process.pid, number)
+        _, said = process.communicate()
+    assert (process.returncode, said) == (128 + number, f"trace-record: stopped by {number.name}; the copy is removed\n")
+    assert not folder.exists()
+
+
+def folders_of(pid: int) -> set[Path]:
+    """Where the servers of a process lie, once they have started."""
+    children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    words = [Path(f"/proc/{child}/cmdline").read_bytes().split(b"\0") for child in children]
+    return {Path(word.decode()).parent for each in words if b"-D" in each for word in each if word.endswith(b"/data")}
 
 
 def test_without_programs_nothing_is_recorded(tmp_path: Path) -> None:

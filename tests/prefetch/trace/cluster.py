@@ -15,7 +15,8 @@ import signal
 import struct
 import subprocess
 import sys
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import click
@@ -156,6 +157,27 @@ def primary_for(crash: Crashed, conninfo: str | None) -> Primary:
         raise ClusterError(f"The primary does not answer ({str(error).strip()}): give {option('PRIMARY')}.") from error
 
 
+@contextmanager
+def removing() -> Iterator[None]:
+    """Whatever ends the program removes the copy first, and is no verdict: not 1, as click would end by Ctrl-C."""
+
+    def end(number: int, _: object) -> None:
+        for each in before:
+            signal.signal(each, signal.SIG_IGN)  # the same again would interrupt the removal
+        click.echo(f"trace-record: stopped by {signal.Signals(number).name}; the copy is removed", err=True)
+        sys.exit(128 + number)
+
+    before = {each: signal.getsignal(each) for each in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+    before = {each: handler for each, handler in before.items() if handler is not signal.SIG_IGN}  # nohup, say
+    for each in before:
+        signal.signal(each, end)
+    try:
+        yield
+    finally:
+        for each, handler in before.items():
+            signal.signal(each, handler)
+
+
 def judge(run: Recorded, picture: Path) -> int:
     """Prints the verdict; the exit code."""
     followed, trace = run.followed(), run.calls()
@@ -205,8 +227,9 @@ def main(
         source = primary_for(crash, primary) if is_standby(data) else None
         up_to = f" up to {source.until} and a record more (a primary that is quiet must commit one)" if source else ""
         click.echo(f"a copy of {data} recovers from {crash.redo} on{up_to}, under strace")
-        run = record(crash, limits, into, f"{8 * buffers}kB", decode << 10, source)
-        code = judge(run, into / "timeline.png")
+        with removing():
+            run = record(crash, limits, into, f"{8 * buffers}kB", decode << 10, source)
+            code = judge(run, into / "timeline.png")
     except (ClusterError, ServerError, StraceError, ListingError, ValueError, psycopg.Error, OSError) as error:
         click.echo(f"trace-record: {error}", err=True)
         sys.exit(2)
