@@ -230,6 +230,14 @@ def folders_of(pid: int) -> set[Path]:
     return {Path(word.decode()).parent for each in words if b"-D" in each for word in each if word.endswith(b"/data")}
 
 
+@pytest.mark.parametrize("words", [(), ("--concurrency", "10")])
+def test_a_server_without_prefetching_is_told(tmp_path: Path, words: tuple[str, ...]) -> None:
+    if reason := why_no_strace():
+        pytest.skip(reason)
+    said = run(Crashed(EMBEDDED[14], tmp_path, ""), tmp_path / "into", *words)
+    assert said == (2, "trace-record: PostgreSQL 14 has no recovery prefetching; 15 is the first that has it\n")
+
+
 def test_without_programs_nothing_is_recorded(tmp_path: Path) -> None:
     said = CliRunner().invoke(main, ["--data", "/no", "--bin", str(tmp_path), "--into", str(tmp_path / "into")])
     assert said.exit_code == 2

@@ -218,7 +218,8 @@ def main(
         if reason := why_no_strace():
             raise ClusterError(f"Nothing can be recorded: {reason}.")
         build = build_of(programs)
-        limits = concurrencies or (default_concurrency(build.major),)
+        usual = default_concurrency(build.major)
+        limits = concurrencies or (usual,)
         if stops:
             stop(data)
         crash = crashed(data, build)
