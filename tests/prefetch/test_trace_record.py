@@ -16,7 +16,7 @@ from click.testing import CliRunner
 
 from tests.postgres.server import DEBIAN, EMBEDDED, Server, wait_for
 from tests.prefetch.trace.cluster import is_standby, main
-from tests.prefetch.trace.record import Crashed, crashed, why_no_strace
+from tests.prefetch.trace.record import CALL, Crashed, crashed, why_no_strace
 
 pytestmark = pytest.mark.servers
 TRIES = 10
@@ -236,6 +236,13 @@ def test_a_server_without_prefetching_is_told(tmp_path: Path, words: tuple[str, 
         pytest.skip(reason)
     said = run(Crashed(EMBEDDED[14], tmp_path, ""), tmp_path / "into", *words)
     assert said == (2, "trace-record: PostgreSQL 14 has no recovery prefetching; 15 is the first that has it\n")
+
+
+@pytest.mark.parametrize("stamp", ["", "1000000000.123456 "])
+def test_advises_and_reads_are_counted_until_a_change(stamp: str) -> None:
+    """A standby's have times."""
+    lines = ("fadvise64(5</base/1/2>, 0, 8192, 3) = 0", "pread64(5</base/1/2>, , 8192, 0) = 8192", "lseek(5) = 8192")
+    assert len(CALL.findall("".join(f"{stamp}{line}\n" for line in lines))) == 2
 
 
 def test_without_programs_nothing_is_recorded(tmp_path: Path) -> None:

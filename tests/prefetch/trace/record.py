@@ -31,7 +31,8 @@ from tests.prefetch.trace.wal import marked
 STRACE = ("strace", "-D", "-ff", "-y", "-s", "0", "-e", "trace=fadvise64,pread64,preadv,openat,close,lseek")
 SLOWLY = ("-e", "inject=fadvise64,pread64:delay_enter=5000")
 """Each call takes 5 ms more, so that a recovery does not end before its concurrency was to change."""
-CALL = re.compile(r"^(?:fadvise64|pread64)\(", re.M)
+CALL = re.compile(r"^(?:[\d.]+ )?(?:fadvise64|pread64)\(", re.M)
+"""With its time, where a standby is recorded."""
 CHANGE_AFTER = 30
 """Advises and reads."""
 CONCURRENCY = "maintenance_io_concurrency"
