@@ -12,6 +12,8 @@ PYTHON  ?= python3
 STEM    ?=
 CROSS   ?=
 RESULTS := $(BUILD)/results
+# A word of a person's own, for the shell: paths and connection strings have apostrophes, too.
+quoted   = '$(subst ','\'',$(1))'
 
 export PYTHONPATH := .:csrc/ffi:build/ffi
 # Compiled Python goes there, and the sources' folders stay clean.

@@ -2,6 +2,7 @@
 """`make trace-record`: a crashed cluster of one's own is recorded on a copy; what cannot be is told in a sentence."""
 
 import os
+import shlex
 import shutil
 import signal
 import socket
@@ -14,7 +15,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from tests.postgres.server import DEBIAN, EMBEDDED, Server, wait_for
+from tests.postgres.server import DEBIAN, EMBEDDED, TOP, Server, wait_for
 from tests.prefetch.trace.cluster import is_standby, main
 from tests.prefetch.trace.record import CALL, Crashed, crashed, why_no_strace
 
@@ -243,6 +244,19 @@ def test_advises_and_reads_are_counted_until_a_change(stamp: str) -> None:
     """A standby's have times."""
     lines = ("fadvise64(5</base/1/2>, 0, 8192, 3) = 0", "pread64(5</base/1/2>, , 8192, 0) = 8192", "lseek(5) = 8192")
     assert len(CALL.findall("".join(f"{stamp}{line}\n" for line in lines))) == 2
+
+
+@pytest.mark.parametrize(
+    ("target", "names"), [("trace-record", ("DATA", "BIN", "PRIMARY")), ("trace-check", ("STRACE", "WAL"))]
+)
+def test_make_hands_on_what_the_shell_would_split(target: str, names: tuple[str, ...]) -> None:
+    """A path with an apostrophe, or a connection string with quotes."""
+    words = {name: f"{name} it's a=\'b c\' \"d\"" for name in names}
+    said = subprocess.run(
+        ["make", "-n", target, *(f"{name}={word}" for name, word in words.items())], cwd=TOP, capture_output=True, text=True
+    )
+    assert said.returncode == 0, said.stderr
+    assert set(words.values()) <= set(shlex.split(said.stdout))
 
 
 def test_without_programs_nothing_is_recorded(tmp_path: Path) -> None:
