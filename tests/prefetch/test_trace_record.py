@@ -17,7 +17,7 @@ from click.testing import CliRunner
 
 from tests.postgres.server import DEBIAN, EMBEDDED, TOP, Server, wait_for
 from tests.prefetch.trace.cluster import is_standby, main
-from tests.prefetch.trace.record import CALL, Crashed, crashed, why_no_strace
+from tests.prefetch.trace.record import CALL, SETTINGS, Crashed, crashed, why_no_strace
 
 pytestmark = pytest.mark.servers
 TRIES = 10
@@ -167,6 +167,26 @@ def test_the_copy_shares_nothing_with_the_cluster(crash: Crashed, tmp_path: Path
     code, said = run(Crashed(crash.build, data, crash.redo), tmp_path.with_name(f"{tmp_path.name}-recorded"))
     assert code == 0, said
     assert before == {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+
+
+@pytest.mark.parametrize("label", BUILDS)
+def test_a_second_timeline_is_listed(label: str, tmp_path: Path) -> None:
+    """A standby was promoted, and crashed before its first checkpoint: replay begins on the timeline before."""
+    if reason := why_no_strace():
+        pytest.skip(reason)
+    with crashed(BUILDS[label], updates=8, rows=1000) as crash, Server(
+        crash.build, settings={**SETTINGS, "hot_standby": "on"}, template=crash.data, start_now=False
+    ) as server:  # fmt: skip
+        server.write("standby.signal", "")
+        server.start()
+        server.execute("SELECT pg_promote(true)")
+        server.execute("INSERT INTO t SELECT i, 0 FROM generate_series(100000, 100200) i")
+        server.execute("UPDATE t SET v = 7 WHERE k % 50 = 3")
+        server.stop("immediate")
+        assert {path.name[:8] for path in (server.data / "pg_wal").glob("0" * 7 + "*")} >= {"00000001", "00000002"}
+        code, said = run(Crashed(crash.build, server.data, ""), tmp_path / "recorded")
+        assert code == 0, said
+        assert server.data.exists()
 
 
 def test_what_has_yet_to_become_a_standby_is_one(crash: Crashed, tmp_path: Path) -> None:

@@ -26,7 +26,7 @@ from tests.prefetch.trace.guesses import Guesses
 from tests.prefetch.trace.listing import Listed, lsn_of, read_listing
 from tests.prefetch.trace.standby import Primary
 from tests.prefetch.trace.strace import Trace, read_strace
-from tests.prefetch.trace.wal import marked
+from tests.prefetch.trace.wal import Wal, marked
 
 STRACE = ("strace", "-D", "-ff", "-y", "-s", "0", "-e", "trace=fadvise64,pread64,preadv,openat,close,lseek")
 SLOWLY = ("-e", "inject=fadvise64,pread64:delay_enter=5000")
@@ -294,8 +294,9 @@ def list_wal(server: Server, start: str, pg_wal: Path, last: str | None) -> str:
     """
     programs = [build.bin / "pg_waldump" for build in (server.build, DEBIAN) if build.major == server.build.major]
     if waldump := next((program for program in programs if program.exists()), None):
-        command: list[str | Path] = [waldump, "-p", pg_wal, "-s", start]
-        listing = subprocess.run(command, capture_output=True, text=True).stdout
+        with one_timeline(pg_wal) as folder:
+            command: list[str | Path] = [waldump, "-p", folder, "-s", start]
+            listing = subprocess.run(command, capture_output=True, text=True).stdout
     else:
         server.execute("CREATE EXTENSION IF NOT EXISTS pg_walinspect")
         rows = server.execute(
@@ -309,6 +310,17 @@ def list_wal(server: Server, start: str, pg_wal: Path, last: str | None) -> str:
             for manager, kind, length, lsn, prev, description, blocks in rows
         )
     return marked("".join(line for line in listing.splitlines(True) if not last or _lsn(line) <= lsn_of(last)), pg_wal)
+
+
+@contextmanager
+def one_timeline(pg_wal: Path) -> Iterator[Path]:
+    """A folder with links to the segments, each of the last timeline that has it, named as the first one's: pg_waldump
+    does not go from one to the next, as a recovery does."""
+    with tempfile.TemporaryDirectory(prefix="pgquern-") as name:
+        folder = Path(name)
+        for number, segment in Wal(pg_wal).names.items():
+            (folder / f"00000001{number}").symlink_to((pg_wal / segment).resolve())
+        yield folder
 
 
 def _lsn(line: str) -> int:
