@@ -34,20 +34,23 @@ def record(*blocks: Block, main: bool = True) -> bytes:
     return struct.pack("<I", 24 + len(body)) + bytes(20) + body
 
 
-def segments(folder: Path, stream: bytes, at: int) -> None:
-    """One segment of WAL, whose first bytes past `at`, the headers of its pages left out, are the stream."""
+def segments(folder: Path, stream: bytes, at: int, count: int = 1) -> None:
+    """Segments of WAL, whose first bytes past `at`, the headers of their pages left out, are the stream."""
     pages = []
-    for number in range(SEGMENT // PAGE):
-        head = struct.pack("<HHIQ", 0xD110, 2 if number == 0 else 0, 1, SEGMENT + number * PAGE) + bytes(8)
-        if number == 0:
+    for number in range(count * SEGMENT // PAGE):
+        first = number % (SEGMENT // PAGE) == 0
+        head = struct.pack("<HHIQ", 0xD110, 2 if first else 0, 1, SEGMENT + number * PAGE) + bytes(8)
+        if first:
             head += struct.pack("<QII", 7, SEGMENT, PAGE)
         start = max(at - number * PAGE, len(head))
         body = bytes(start - len(head)) if start < PAGE else bytes(PAGE - len(head))
         room = PAGE - len(head) - len(body)
         pages.append(head + body + stream[:room].ljust(room, b"\0"))
         stream = stream[room:]
-    folder.mkdir()
-    (folder / "000000010000000000000001").write_bytes(b"".join(pages))
+    folder.mkdir(exist_ok=True)
+    for number in range(count):
+        part = pages[number * SEGMENT // PAGE :][: SEGMENT // PAGE]
+        (folder / f"0000000100000000{number + 1:08X}").write_bytes(b"".join(part))
 
 
 @pytest.mark.parametrize(
@@ -74,6 +77,26 @@ def test_the_blocks_that_a_record_initialises(
     assert Wal(tmp_path / "pg_wal").initialised(SEGMENT + at) == initialised
 
 
+@pytest.mark.parametrize("before", [16, 30, 48])
+def test_a_record_goes_on_in_the_next_segment(tmp_path: Path, before: int) -> None:
+    """Whose first page has the longer header."""
+    segments(tmp_path / "pg_wal", record((0, DATA, b""), (1, INIT | SAME, b""), (2, SAME, b"")), SEGMENT - before, 2)
+    assert Wal(tmp_path / "pg_wal").initialised(2 * SEGMENT - before) == [1]
+
+
+@pytest.mark.parametrize("backwards", [True, False])
+def test_the_later_timeline_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, backwards: bool) -> None:
+    """In whatever order a folder gives its files."""
+    folder = tmp_path / "pg_wal"
+    segments(folder, record((0, INIT, b"")), 40)
+    segment = folder / "000000010000000000000001"
+    segment.rename(folder / "0000000A0000000000000001")
+    segments(folder, record((1, INIT, b"")), 40)
+    files = sorted(folder.iterdir(), reverse=backwards)
+    monkeypatch.setattr(Path, "iterdir", lambda _: iter(files))
+    assert Wal(folder).initialised(SEGMENT + 40) == [0]
+
+
 def test_a_record_without_data_ends_with_its_header(tmp_path: Path) -> None:
     segments(tmp_path / "pg_wal", struct.pack("<I", 24) + bytes(20) + record((0, INIT, b"")), 40)
     assert Wal(tmp_path / "pg_wal").initialised(SEGMENT + 40) == []
@@ -94,6 +117,7 @@ def test_each_line_is_marked(tmp_path: Path) -> None:
         (lambda segment: segment.write_bytes(bytes(PAGE)), "is no segment of WAL: its size would be 0"),
         (lambda segment: segment.rename(segment.with_name("000000010000000000000009")), "lacks the segment"),
         (lambda segment: segment.write_bytes(segment.read_bytes()[:PAGE]), "ends before"),
+        (lambda segment: segment.write_bytes(segment.read_bytes()[: 3 * PAGE - 1]), "ends before"),
     ],
 )
 def test_wal_that_is_damaged_is_told(tmp_path: Path, damage: object, says: str) -> None:
