@@ -41,6 +41,11 @@ class Replay(Enum):
     NOTHING = "nothing"
 
 
+MAX_BLOCK = 0xFFFFFFFE
+MIN_RECORD, MAX_RECORD = 24, 1020 << 20
+"""Bytes: a header, and XLogRecordMaxSize (xlogrecord.h)."""
+
+
 @dataclass(frozen=True)
 class Listed:
     """A record of a listing. `kind`: resource manager and record type. `replays`: by block, as in record.blocks."""
@@ -213,10 +218,12 @@ def _listed(match: re.Match[str], lsn: int, next_lsn: int, where: str) -> Listed
             replays.append(Replay.INIT)
         else:
             replays.append(Replay.NOTHING if kind == "XLOG FPI_FOR_HINT" else Replay.READ)
-    if len(blocks) < rest.count("blkref #"):
+    if len(blocks) < rest.count("blkref #") or any(block.block > MAX_BLOCK for block in blocks):
         raise ListingError(f"{where}: a reference to a block is garbled")
     effect, relation, length = _effect(kind, rest, where)
     record = Record(lsn, next_lsn, tuple(blocks), effect, relation, length)
+    if not MIN_RECORD <= int(match["length"]) <= MAX_RECORD:
+        raise ListingError(f"{where}: no record has {match['length']} bytes")
     total, slots = int(match["length"]), max((int(found[1]) + 1 for found in _BLOCK.finditer(rest)), default=0)
     decoded = _decoded_size(total, slots, tuple(blocks))
     guessed = told is None and Replay.READ in replays
