@@ -204,7 +204,7 @@ def test_a_backup_recovers_from_where_it_began(label: str, tmp_path: Path) -> No
     transaction, which a server that allows none does not replay."""
     if reason := why_no_strace():
         pytest.skip(reason)
-    settings = {"wal_level": "replica", "max_wal_senders": 2, "max_prepared_transactions": 2}
+    settings: dict[str, str | int] = {"wal_level": "replica", "max_wal_senders": 2, "max_prepared_transactions": 2}
     data = tmp_path / "data"
     with Server(BUILDS[label], settings=settings) as server:
         server.execute("CREATE TABLE t AS SELECT generate_series(1, 10000) k")
@@ -229,7 +229,15 @@ def test_who_stops_it_finds_nothing_left(crash: Crashed, tmp_path: Path, number:
     """The whole group, as Ctrl-C does."""
     data = tmp_path / "data"
     shutil.copytree(crash.data, data)
-    command = [sys.executable, "-m", "tests.prefetch.trace.cluster", "--data", data, "--bin", crash.build.bin]
+    command: list[str | Path] = [
+        sys.executable,
+        "-m",
+        "tests.prefetch.trace.cluster",
+        "--data",
+        data,
+        "--bin",
+        crash.build.bin,
+    ]
     with subprocess.Popen(
         [*command, "--into", tmp_path / "into", "--concurrency", "3,1"],
         start_new_session=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
@@ -240,7 +248,10 @@ def test_who_stops_it_finds_nothing_left(crash: Crashed, tmp_path: Path, number:
         (folder,) = folders_of(process.pid)
         os.killpg(process.pid, number)
         _, said = process.communicate()
-    assert (process.returncode, said) == (128 + number, f"trace-record: stopped by {number.name}; the copy is removed\n")
+    assert (process.returncode, said) == (
+        128 + number,
+        f"trace-record: stopped by {number.name}; the copy is removed\n",
+    )
     assert not folder.exists()
 
 
@@ -271,9 +282,12 @@ def test_advises_and_reads_are_counted_until_a_change(stamp: str) -> None:
 )
 def test_make_hands_on_what_the_shell_would_split(target: str, names: tuple[str, ...]) -> None:
     """A path with an apostrophe, or a connection string with quotes."""
-    words = {name: f"{name} it's a=\'b c\' \"d\"" for name in names}
+    words = {name: f"{name} it's a='b c' \"d\"" for name in names}
     said = subprocess.run(
-        ["make", "-n", target, *(f"{name}={word}" for name, word in words.items())], cwd=TOP, capture_output=True, text=True
+        ["make", "-n", target, *(f"{name}={word}" for name, word in words.items())],
+        cwd=TOP,
+        capture_output=True,
+        text=True,
     )
     assert said.returncode == 0, said.stderr
     assert set(words.values()) <= set(shlex.split(said.stdout))

@@ -117,7 +117,7 @@ def crashed(data: Path, build: Build) -> Crashed:
         raise ClusterError(f"{data} {STATES[state]}.")
     if (data / "recovery.signal").exists() and not is_standby(data):
         raise ClusterError(
-            f"{data} has recovery.signal: its WAL comes from an archive, and that is not recorded. Let it recover to its"
+            f"{data} has recovery.signal: its WAL comes from an archive, which is not recorded. Let it recover to its"
             " end first, or make a standby of it."
         )
     return Crashed(build, data, start[1] if start else lsn_text(redo), least(data, build))

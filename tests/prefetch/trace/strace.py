@@ -80,7 +80,7 @@ def read_strace(path: Path) -> Trace:
         raise StraceError(f"{path}: the trace is cut off; its last line is not '+++ exited with ... +++'")
     if not trace.calls and not trace.sizes:
         raise StraceError(
-            f"{path}: no call on a file of a relation: the recovery needed no block, or this is not the startup process,"
+            f"{path}: no call on a file of a relation: it needed no block, or this is not the startup process,"
             " recorded with -y"
         )
     return trace
