@@ -76,6 +76,14 @@ def test_a_timeline_is_drawn(files: tuple[Path, Path], script: list[str]) -> Non
     assert picture.read_bytes().startswith(b"\x89PNG")
 
 
+@pytest.mark.parametrize("name", ["wal/timeline.png", "timeline.weird"])
+def test_a_picture_that_cannot_be_drawn_is_no_verdict(files: tuple[Path, Path], name: str) -> None:
+    code, said = check(files, "--concurrency", "3", "--picture", str(files[0].parent / name))
+    assert code == 2
+    assert "conforms: " in said
+    assert f"{name} cannot be drawn: " in said
+
+
 def test_bars_go_from_an_advise_to_its_read() -> None:
     script = ["p7", *PICTURE[:5], "a9"]
     calls = [Call("advise" if step[0] == "a" else "read", NO_RELATION, int(step[1:]), 1) for step in script]

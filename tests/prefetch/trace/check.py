@@ -83,7 +83,10 @@ def main(
         holds, wrong, undecided = not followed.mismatch, followed.wrong, followed.undecided
     click.echo(verdict)
     if picture:
-        draw(trace.calls, max(limits), wrong, picture)
+        try:
+            draw(trace.calls, max(limits), wrong, picture)
+        except (OSError, ValueError) as error:  # no folder, no kind of picture: that is no verdict
+            raise click.UsageError(f"{picture} cannot be drawn: {error}") from error
         click.echo(f"timeline: {picture}")
     sys.exit(0 if holds else 2 if undecided else 1)
 
