@@ -55,9 +55,15 @@ static intptr_t in_scratch(const uint8_t *p)
 /* Is it a function that reads or writes line pointers or the header? */
 static bool of_no_tuple(const char *function)
 {
-    static const char *const functions[] = {"load16",     "load32",    "store16",
-                                            "store32",    "scan_few",  "scan_vector",
-                                            "scan_line_pointers", "store_line_pointers", "put_line_pointers"};
+    static const char *const functions[] = {"load16",
+                                            "load32",
+                                            "store16",
+                                            "store32",
+                                            "scan_few",
+                                            "scan_vector",
+                                            "scan_line_pointers",
+                                            "store_line_pointers",
+                                            "put_line_pointers"};
 
     for (size_t i = 0; i < sizeof functions / sizeof functions[0]; i++)
         if (strcmp(function, functions[i]) == 0)
@@ -117,7 +123,8 @@ static pgq_compaction_fn variant(uint8_t number)
     static const char *const names[] = {"pg13", "pg14", "scalar", "avx2", "avx512"};
 
     for (size_t i = 0; number < sizeof names / sizeof names[0] && i < pgq_compaction_variant_count; i++)
-        if (strcmp(pgq_compaction_variants[i].name, names[number]) == 0 && pgq_compaction_variants[i].supported())
+        if (strcmp(pgq_compaction_variants[i].name, names[number]) == 0 &&
+            pgq_compaction_variants[i].supported())
             return pgq_compaction_variants[i].fn;
     return NULL;
 }
