@@ -130,7 +130,8 @@ def test_runs_go_on_to_the_first_violation_or_the_aim(tmp_path: Path, monkeypatc
     def run(name: str, part: range) -> tuple[Counter[str], Counter[tuple[calls.Chain, str]], str]:
         nonlocal judged
         judged += len(part)
-        return Counter(states=2 * len(part)), Counter(), "the last line\nexit code 1" if 1000 in part else ""
+        found = "step 3\nviolation with SEED=1000: late\n\nexit code 1" if 1000 in part else ""
+        return Counter(states=2 * len(part)), Counter(), found
 
     monkeypatch.setattr(world, "run", run)
     monkeypatch.setattr(calls, "lines_of", lambda *_: [])
@@ -139,4 +140,4 @@ def test_runs_go_on_to_the_first_violation_or_the_aim(tmp_path: Path, monkeypatc
     assert says.startswith("810 runs: 1,620 states")
     item, says = world.judge(source, world.waves(source, world.Aim(10, states=10**6)), world.Aim(10, states=10**6))
     assert item["status"] == "failed"
-    assert "the last line" in item["reason"]
+    assert item["reason"].startswith("violation with SEED=1000: late; ")

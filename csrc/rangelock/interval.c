@@ -212,14 +212,9 @@ static bool gave_up(interval *me, node *x)
     return late;
 }
 
-/* The wait of a request that is AWAITED, or has ended by now. */
-static pgq_status await(interval *me, node *x, uint64_t nanoseconds)
+/* How a request has ended that was in this state, and neither WAITS nor AWAITED. */
+static pgq_status how_it_ended(node *x, uint32_t state)
 {
-    uint32_t state;
-
-    if (!sleep_until_granted(x, nanoseconds) && gave_up(me, x))
-        return refused(PGQ_RANGELOCK_TIMEOUT, 0);
-    state = state_of(x);
     if (state == HELD)
         return accepted();
     /* Who was cancelled is told once. */
@@ -228,13 +223,22 @@ static pgq_status await(interval *me, node *x, uint64_t nanoseconds)
     return refused(PGQ_RANGELOCK_NOT_WAITING, 0);
 }
 
+/* The wait of the thread that has made the request AWAITED. */
+static pgq_status await(interval *me, node *x, uint64_t nanoseconds)
+{
+    if (!sleep_until_granted(x, nanoseconds) && gave_up(me, x))
+        return refused(PGQ_RANGELOCK_TIMEOUT, 0);
+    return how_it_ended(x, state_of(x));
+}
+
+/* What it saw counts: a request that comes now, with the same hold, is not the one that was waited for. */
 static pgq_status wait_for(pgq_rangelock *lock, node *x, uint64_t nanoseconds)
 {
     uint32_t from = WAITS;
 
-    if (!change_state(x, &from, AWAITED) && from == AWAITED)
-        return refused(PGQ_RANGELOCK_IN_USE, 0);
-    return await(of(lock), x, nanoseconds);
+    if (change_state(x, &from, AWAITED))
+        return await(of(lock), x, nanoseconds);
+    return from == AWAITED ? refused(PGQ_RANGELOCK_IN_USE, 0) : how_it_ended(x, from);
 }
 
 static pgq_status acquire(pgq_rangelock *lock, node *x, uint64_t nanoseconds)

@@ -60,6 +60,8 @@ WakeOne(p) == \E q \in wakes[p] :
     /\ wakes' = [wakes EXCEPT ![p] = @ \ {q}]
     /\ IF SleepersOf(q) = {} THEN UNCHANGED asleep ELSE \E r \in SleepersOf(q) : asleep' = asleep \ {r}
     /\ UNCHANGED <<shared, pc, call, target>>
+\* Whoever finds that nothing waits looks again, and sleeps with who asks meanwhile.
+SomethingMay(q) == FALSE
 \* Who asks anew does not care who waits with the hold.
 AtAnyTime(p) == TRUE
 \* Who was woken may be late too.

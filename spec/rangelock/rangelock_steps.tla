@@ -78,7 +78,7 @@ Init ==
 Goto(p, where) == pc' = [pc EXCEPT ![p] = where]
 
 IsWaiting(q)  == state[q] \in {"waits", "awaited"}
-Waiting       == {"joins", "looks", "falls asleep", "asleep", "is late", "unlocks to look"}
+Waiting       == {"looks", "falls asleep", "asleep", "is late", "unlocks to look"}
 WaitersOf(q)  == {p \in Processes : pc[p] \in Waiting /\ target[p] = q}
 SleepersOf(q) == {p \in asleep : target[p] = q}
 
@@ -105,9 +105,10 @@ BeginCancel(p) == \E q \in Processes \ {p} :
     /\ Goto(p, "cancels")
     /\ UNCHANGED <<shared, wakes, asleep, call>>
 
-(* pgq_rangelock_wait, with one's own hold or another's. *)
+(* pgq_rangelock_wait, with one's own hold or another's, whether its owner *)
+(* has asked already or not.                                               *)
 BeginWait(p) == \E q \in Processes :
-    /\ pc[p] = "outside" /\ state[p] # "held" /\ IsWaiting(q) /\ (q = p \/ MayJoin)
+    /\ pc[p] = "outside" /\ state[p] # "held" /\ (MayJoin \/ (q = p /\ IsWaiting(q)))
     /\ target' = [target EXCEPT ![p] = q]
     /\ call' = [call EXCEPT ![p] = "wait"]
     /\ Goto(p, "joins")
@@ -214,12 +215,15 @@ AllAreAwake(p) ==
     /\ UNCHANGED <<shared, wakes, asleep, call, target>>
 
 (* wait_for(): the first thread waits with the hold, the next is refused.  *)
+(* If nothing waits it says so: what is asked for later is another request. *)
 IsRefused(q) == state[q] = "awaited"
+NothingWaits(q) == ~IsWaiting(q)
 Join(p) ==
     LET q == target[p] IN
     /\ pc[p] = "joins"
-    /\ Goto(p, IF IsRefused(q) THEN "outside" ELSE "looks")
-    /\ state' = [state EXCEPT ![q] = IF @ = "waits" THEN "awaited" ELSE @]
+    /\ Goto(p, IF IsRefused(q) \/ NothingWaits(q) THEN "outside" ELSE "looks")
+    /\ state' = [state EXCEPT ![q] = IF @ = "waits" THEN "awaited"
+                                     ELSE IF @ = "cancelled" /\ NothingWaits(q) THEN "idle" ELSE @]
     /\ UNCHANGED <<arrived, request, blockers, mutex, granted, wakes, asleep, call, target>>
 
 (* sleep_until_granted() looks at the state; the kernel looks again. *)
@@ -317,7 +321,7 @@ NoLostWakeUp == \A p \in asleep :
 (* A request is awaited only while a thread waits with its hold: a try     *)
 (* that would have to wait leaves none, and who gives up takes its own.    *)
 AwaitedBySomebody == \A q \in Processes : state[q] = "awaited" =>
-    \E p \in Processes : target[p] = q /\ pc[p] \in (Waiting \ {"joins"}) \cup {"unlocks to wait"}
+    \E p \in Processes : target[p] = q /\ pc[p] \in Waiting \cup {"unlocks to wait"}
 
 (* One thread waits with a hold. *)
 OneWaits == \A q \in Processes : Cardinality(SleepersOf(q)) <= 1

@@ -128,8 +128,9 @@ def judge(source: Path, more: Iterator[list[range]], aim: Aim) -> tuple[dict[str
         reason = reason or untried(lines)
     if found:
         console().print("\n".join(found.splitlines()[-80:]), markup=False)
-        reason = found.splitlines()[-2] + f"; make world STEM={stem} SEED=N repeats it"
-    says = f"{runs:,} runs: {words(counts)}"
+        told = [line for line in found.splitlines() if line.startswith("violation")] or found.splitlines()
+        reason = told[-1] + f"; make world STEM={stem} SEED=N repeats it"
+    summary = f"{runs:,} runs: {words(counts)}"
     item: dict[str, Any] = {
         "name": f"world {name}",
         "status": "failed" if reason else "passed",
@@ -137,8 +138,8 @@ def judge(source: Path, more: Iterator[list[range]], aim: Aim) -> tuple[dict[str
         "reason": reason,
         "calls": [line.record() for line in lines],
     }
-    console().print(f"world {name}: {reason or 'passed'}. {says}", markup=False, soft_wrap=True)
-    return item, says
+    console().print(f"world {name}: {reason or 'passed'}. {summary}", markup=False, soft_wrap=True)
+    return item, summary
 
 
 def judge_row(stem: str, aim: Aim, seed: int | None) -> bool:

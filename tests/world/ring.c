@@ -33,7 +33,8 @@ static unsigned end; /* none is from here on */
 static bool stops;
 static unsigned refusals_to_come, failures_to_come;
 static int refusal;
-static char kernel; /* the address at which the kernel sleeps */
+static bool refuses_for_good; /* this refusal, or one before it in the same row, is lasting */
+static char kernel;           /* the address at which the kernel sleeps */
 
 void world_kernel_may_go_on(void)
 {
@@ -60,6 +61,7 @@ static bool is_refused(void)
         refusals_to_come = times();
         bool hard = world_one_in(system_world, 4);
         refusal = (hard ? lasting : passing)[world_below(system_world, 4)];
+        refuses_for_good = hard || (refuses_for_good && the_system.refused > 0);
     }
     refusals_to_come--;
     return true;
@@ -71,7 +73,8 @@ static int refused_submission(void)
         the_system.slept = 0;
     if (the_system.refused > the_system.most_refused)
         the_system.most_refused = the_system.refused;
-    if (the_system.refused == 100 && the_system.slept > the_system.slept_in_100)
+    /* After a lasting one the requests are given up, and others are asked for: that may take any time. */
+    if (the_system.refused == 100 && !refuses_for_good && the_system.slept > the_system.slept_in_100)
         the_system.slept_in_100 = the_system.slept;
     the_system.refusals |= UINT64_C(1) << refusal;
     world_says(system_world, "  ring: takes nothing, error %d", refusal);

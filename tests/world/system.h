@@ -47,7 +47,7 @@ typedef struct system_state {
     unsigned refused; /* submissions in a row of which the ring has taken nothing */
     uint64_t slept;   /* nanoseconds that were asked for since the first of them */
     unsigned most_refused;
-    uint64_t slept_in_100;                           /* the most, when 100 were refused */
+    uint64_t slept_in_100;                           /* the most, when 100 were refused, all for now */
     uint64_t refusals;                               /* bit e: one with errno e */
     unsigned failed_waits, fewer, doing, most_doing; /* doing: reads and writes that the kernel has */
     int descriptors, rings;                          /* that are open; those of system_open count */
