@@ -173,7 +173,7 @@ Definition conversions : list instruction := [
 ].
 
 Definition general : list instruction := [
-  one "_mm_popcnt_u32" 4 4 population; one "_tzcnt_u32" 4 4 trailing; one "_lzcnt_u32" 4 4 leading;
+  one "_mm_popcnt_u32" 4 4 population; one "__builtin_popcount" 4 4 population; one "_tzcnt_u32" 4 4 trailing; one "_lzcnt_u32" 4 4 leading;
   two "_bzhi_u32" 4 4 4 low_bits;
   two "_mm_crc32_u8" 4 1 4 crc; two "_mm_crc32_u64" 8 8 8 crc_wide
 ].

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: PostgreSQL
 """Inputs of an instruction: all its corners, and random ones from a seed.
 
-An operand is known by its size alone. One of 16, 32 or 64 bytes is a register, and has corners in lanes of each width; a
-smaller one is a mask, a number, or the edge of memory.
+An operand is known by its size alone. One of 16, 32 or 64 bytes is a register, and has corners in lanes of each width;
+a smaller one is a mask, a number, or the edge of memory.
 """
 
 import itertools
@@ -129,14 +129,17 @@ def neighbours(rng: np.random.Generator, before: Bytes, mine: Bytes, w: int) -> 
 
 
 def operand(rng: np.random.Generator, n: int, size: int, earlier: list[Bytes]) -> Bytes:
-    """A third is uniform, a third has corners as lanes, a third is like an earlier operand of this size."""
+    """A third is uniform, a third has corners as lanes, a third is like an earlier operand of this size, if there is
+    one, or else has corners, too."""
     made = rng.integers(0, 256, (n, size), dtype=np.uint8)
     like = next((each for each in reversed(earlier) if each.shape[1] == size), None)
     for k, w in enumerate(width for width in WIDTHS if size % width == 0):
         rows = np.arange(n) % 12 == k
         made[rows] = lanes_at_random(rng, int(rows.sum()), size, w)
         rows = np.arange(n) % 12 == 4 + k
-        if like is not None:
+        if like is None:
+            made[rows] = lanes_at_random(rng, int(rows.sum()), size, w)
+        else:
             made[rows] = neighbours(rng, np.ascontiguousarray(like[rows]), made[rows], w)
     return made
 
