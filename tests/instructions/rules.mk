@@ -9,3 +9,14 @@ $(BUILD)/instructions/%.o: tests/instructions/%.c $(wildcard tests/instructions/
 
 $(BUILD)/instructions/cpu: $(INSTRUCTIONS_C:tests/instructions/%.c=$(BUILD)/instructions/%.o) $(BUILD)/lib/libpgquern.a
 	@gcc $^ -o $@
+
+INSTRUCTION_PROGRAMS := $(BUILD)/instructions/cpu $(BUILD)/oracle/instructions
+
+test-python-instructions: $(INSTRUCTION_PROGRAMS)
+
+.PHONY: instructions instructions-readings
+instructions: $(INSTRUCTION_PROGRAMS) $(SETUP)/python.stamp ##deep each instruction of the kernels on this CPU and by its meaning in Coq: INPUTS=100000 random ones each, and all corners (8 minutes)
+	@$(PY) -m tests.instructions.run $(INPUTS:%=--inputs %)
+
+instructions-readings: $(INSTRUCTION_PROGRAMS) $(SETUP)/python.stamp ##deep change one meaning to a wrong reading of the manual; the CPU must refute it (3 minutes)
+	@$(PY) -m tests.instructions.readings
