@@ -190,3 +190,7 @@ Definition memory : list instruction := [
 
 Definition table : list instruction :=
   arithmetic ++ logic ++ shifts ++ comparisons ++ choices ++ permutations ++ conversions ++ general ++ memory.
+
+(** The meaning that the table gives a name; an unknown one yields no bytes. *)
+Definition intrinsic (s : string) (operands : list bytes) : bytes :=
+  match find (fun i => String.eqb (name i) s) table with Some i => meaning i operands | None => [] end.
