@@ -16,7 +16,7 @@ from pathlib import Path
 import click
 
 from proofs.audit.coq import CONTEXT
-from proofs.audit.sources import PREFIX, SHARED, listed_sources
+from proofs.audit.sources import GROUND, PREFIX, listed_sources
 from tools import mutants, results
 from tools.environment import first_line
 from tools.progress import console
@@ -72,7 +72,7 @@ def prepare(mutant: Mutant) -> list[str]:
     """A fresh copy of the compiled development with the change made; the files to compile, in order."""
     changed = mutant.source(SOURCE)
     shutil.rmtree(WORK, ignore_errors=True)
-    for folder in sorted({SHARED, mutant.stem}):
+    for folder in dict.fromkeys((*GROUND, mutant.stem)):
         shutil.copytree(COMPILED / folder, WORK / folder)
     (WORK / mutant.file).write_text(changed)
     files = [file for file in listed_sources(SOURCE) if file.startswith(mutant.stem + "/")]

@@ -10,6 +10,10 @@ from pathlib import Path
 PREFIX = "Pgquern"
 SHARED = "common"
 """The folder of the ground under all rows. Each of its files is a stem of its own."""
+INSTRUCTIONS = "instructions"
+"""The folder of what the instructions of a CPU mean."""
+GROUND = (SHARED, INSTRUCTIONS)
+"""What the files of a row may import beside the row's."""
 
 # Vernacular that leaves something unproved, switches a check of the kernel off, or loads code unseen by the audit.
 # Coq itself reports the rest (Variable outside a section, for one) through Print Assumptions and coqchk.

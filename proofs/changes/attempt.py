@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Literal
 
 from proofs.audit import coq
-from proofs.audit.sources import PREFIX, SHARED, WITNESS, Audit, listed_sources, required
+from proofs.audit.sources import GROUND, PREFIX, WITNESS, Audit, listed_sources, required
 from proofs.changes import rules
 from proofs.changes.rules import Change
 from proofs.changes.source import INDUCTIVE, blanked, definitions
@@ -112,7 +112,7 @@ class Copy:
         self.stated: dict[str, str] = {}
         """Files that were compiled without their proofs, and where Coq stopped in them."""
         shutil.rmtree(self.folder, ignore_errors=True)
-        for folder in (SHARED, row.stem):
+        for folder in (*GROUND, row.stem):
             (self.folder / folder).mkdir(parents=True)
             for path in (compiled / folder).glob("*.vo"):
                 if f"{folder}/{path.stem}.v" not in self.changed:

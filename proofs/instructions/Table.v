@@ -4,7 +4,7 @@
     Operands stand in the order of C; [set] has all its lanes in one.  A size is in bytes: 16, 32 and 64 are registers, 1 to 8 masks and
     general registers. *)
 From Coq Require Import ZArith List String.
-From Pgquern.instructions Require Import Lanes Arithmetic Logic Shift Masked Compare Permute Scalar Crc Memory.
+From Pgquern.instructions Require Import Lanes Arithmetic Logic Shift Masked Compare Permute Scalar Crc Memory Neon.
 Import ListNotations.
 Local Open Scope string_scope.
 Local Open Scope Z_scope.
@@ -188,8 +188,42 @@ Definition memory : list instruction := [
   stores_masked "_mm512_mask_storeu_epi32" 2 64 (store_masked 4)
 ].
 
+(** LD2 of 32 bytes into two registers. *)
+Definition loads_two (s : string) (w : nat) : instruction :=
+  two s 1 32 33 (fun edge m => answer 32 (option_map (two_lanes w) (load 32 (window 32 edge m)))).
+
+Definition arm : list instruction := [
+  alike "vaddq_u16" 16 (add 2); alike "vsubq_u16" 16 (sub 2); alike "vsubq_u32" 16 (sub 4); alike "vmulq_u32" 16 (mullo 4);
+  alike "vmaxq_u16" 16 (max_unsigned 2); alike "vmaxq_u32" 16 (max_unsigned 4); alike "vmax_u32" 8 (max_unsigned 4);
+  alike "vminq_u16" 16 (min_unsigned 2); alike "vpadalq_u16" 16 (add_pairs 2);
+  one "vaddvq_u16" 16 2 (reduce_add 2); one "vaddvq_u32" 16 4 (reduce_add 4); one "vmaxvq_u16" 16 2 (reduce_max 2);
+  one "vmaxvq_u32" 16 4 (reduce_max 4); one "vminvq_u16" 16 2 (reduce_min 2);
+  alike "vandq_u16" 16 and; alike "vandq_u32" 16 and; alike "vorrq_u16" 16 or; alike "veorq_u32" 16 xor; alike "vornq_u16" 16 or_not;
+  three "vbslq_u16" 16 16 16 16 bit_select;
+  one "vshrq_n_u16 1" 16 16 (shift_right 2 1); one "vshrq_n_u32 17" 16 16 (shift_right 4 17);
+  alike "vcgtq_s16" 16 (compare_greater 2); alike "vcgeq_u32" 16 (compare_lanes 4 Z.geb); alike "vcleq_u16" 16 (compare_lanes 2 Z.leb);
+  one "vcltzq_s16" 16 16 (compare_zero 2 Z.ltb); one "vcgezq_s32" 16 16 (compare_zero 4 Z.geb); alike "vtstq_u16" 16 (test_lanes 2);
+  alike "vextq_u16 4" 16 (extract_from 2 4); alike "vextq_u16 6" 16 (extract_from 2 6); alike "vextq_u16 7" 16 (extract_from 2 7);
+  alike "vextq_s16 7" 16 (extract_from 2 7);
+  alike "vzip1q_u16" 16 (unpack_low 2); alike "vzip2q_u16" 16 (unpack_high 2); alike "vuzp1q_u16" 16 (evens 2); alike "vuzp2q_u16" 16 (odds 2);
+  alike "vqtbl1q_u8" 16 look_up; one "vmovn_u16" 16 8 (narrow 2 1);
+  one "vdupq_n_u16" 2 16 (spread 8); one "vdupq_n_s16" 2 16 (spread 8); one "vdupq_n_u32" 4 16 (spread 4); one "vdupq_n_u64" 8 16 (spread 2);
+  one "vdupq_laneq_u16 7" 16 16 (fun a => spread 8 (extract 2 7 a));
+  one "vget_low_u32" 16 8 (extract 8 0); one "vget_high_u32" 16 8 (extract 8 1);
+  one "vget_lane_u32 0" 8 4 (extract 4 0); one "vget_lane_u32 1" 8 4 (extract 4 1);
+  one "vgetq_lane_u64 0" 16 8 (extract 8 0); one "vgetq_lane_u64 1" 16 8 (extract 8 1);
+  two "vsetq_lane_u32 2" 4 16 16 (insert 4 2);
+  one "vcreate_u64" 8 8 id; two "vcombine_u64" 8 8 16 (@app Z);
+  one "vreinterpretq_u16_u8" 16 16 id; one "vreinterpretq_u8_u16" 16 16 id; one "vreinterpretq_u16_u32" 16 16 id;
+  one "vreinterpretq_u32_u16" 16 16 id; one "vreinterpretq_s16_u16" 16 16 id; one "vreinterpretq_u32_u8" 16 16 id;
+  one "vreinterpretq_u8_u32" 16 16 id; one "vreinterpretq_u32_u64" 16 16 id; one "vreinterpretq_u64_u32" 16 16 id;
+  one "vreinterpretq_s32_u32" 16 16 id;
+  loads "vld1q_u8" 16 16; loads "vld1q_u16" 16 16; loads "vld1q_u32" 16 16; loads_two "vld2q_u16" 2;
+  stores "vst1q_u8" 16; stores "vst1q_u16" 16; stores "vst1q_u32" 16; stores "vst1_u8" 8
+].
+
 Definition table : list instruction :=
-  arithmetic ++ logic ++ shifts ++ comparisons ++ choices ++ permutations ++ conversions ++ general ++ memory.
+  arithmetic ++ logic ++ shifts ++ comparisons ++ choices ++ permutations ++ conversions ++ general ++ memory ++ arm.
 
 (** The meaning that the table gives a name; an unknown one yields no bytes. *)
 Definition intrinsic (s : string) (operands : list bytes) : bytes :=

@@ -192,3 +192,78 @@ Proof.
     rewrite repeat_app, firstn_app, repeat_length, Nat.sub_diag, firstn_all2 by (rewrite repeat_length; lia). apply app_nil_r.
   - rewrite M. unfold count. rewrite fold_right_app, nothing_counted. apply count_is_kept.
 Qed.
+
+(* The sign bit of a difference of 32 bits. *)
+Lemma sign_of_bytes x : (128 <=? last (bytes_of 4 x) 0) = negb (x mod RING <? HALF).
+Proof.
+  change (x mod RING) with (x mod span 4). rewrite <- number_bytes_of. pose proof (bytes_of_bytes 4 x) as B. revert B.
+  cbn [bytes_of]. generalize (x mod 256) (x / 256 mod 256) (x / 256 / 256 mod 256) (x / 256 / 256 / 256 mod 256).
+  intros b0 b1 b2 b3 B. cbn [last number]. repeat (inversion B as [|? ? ? B']; subst; clear B; rename B' into B). unfold is_byte, HALF in *.
+  destruct (Z.leb_spec 128 b3), (Z.ltb_spec (b0 + 256 * (b1 + 256 * (b2 + 256 * (b3 + 256 * 0)))) 2147483648); auto; lia.
+Qed.
+
+Lemma eight {A} (l : list A) : length l = 8%nat -> exists a b c d e f g h, l = [a; b; c; d; e; f; g; h].
+Proof. intros L. do 8 (destruct l as [|? l]; [discriminate|]). destruct l; [repeat eexists|discriminate]. Qed.
+
+Lemma low_byte_of_int m : length m = 8%nat -> firstn 8 (bits (widened 4 (register_of_bits m))) = m.
+Proof.
+  intros L. destruct (eight m L) as (a & b & c & d & e & f & g & h & ->).
+  destruct a, b, c, d, e, f, g, h; reflexivity.
+Qed.
+
+Lemma avx2_kept_is_kept xmin l : normal xmin -> Forall normal l -> length l = 8%nat ->
+  avx2_kept xmin (register_of 4 l) = map (keeps xmin) l.
+Proof.
+  intros X N L. pose proof (normal_is_valid l N) as V. assert (VX : valid xmin) by (unfold normal, valid, FIRST_NORMAL in *; lia).
+  change (avx2_kept xmin (register_of 4 l)) with
+    (map negb (firstn 8 (bits (widened 4 (signs 4 (sub 4 (register_of 4 l) (spread 8 (bytes_of 4 xmin)))))))).
+  unfold sub, lanewise. rewrite spread_is_register, !valid_lanes by (auto using all_valid). rewrite map2_repeat by exact L.
+  unfold signs, register_of at 1. rewrite pieces_concat by
+    (lia || (apply Forall_map, List.Forall_forall; intros x _; apply bytes_of_length)).
+  rewrite low_byte_of_int by (rewrite !map_length; exact L). rewrite <- kept_by_differences by auto.
+  rewrite !map_map. apply map_ext. intros x. rewrite sign_of_bytes. apply negb_involutive.
+Qed.
+
+(* What VPERMD picks by an entry of pgq_left_pack. *)
+Definition picked (kept : list bool) (l : list bytes) : list bytes :=
+  map (fun i => item (i mod Z.of_nat (length l)) l) (lanes 4 (widen 1 4 8 (widened 16 (left_pack kept)))).
+
+Lemma picked_begins kept l : length kept = 8%nat -> length l = 8%nat ->
+  firstn (length (selected kept l)) (picked kept l) = selected kept l /\ length (picked kept l) = 8%nat.
+Proof.
+  intros K L. destruct (eight kept K) as (a & b & c & d & e & f & g & h & ->).
+  destruct (eight l L) as (l0 & l1 & l2 & l3 & l4 & l5 & l6 & l7 & ->).
+  destruct a, b, c, d, e, f, g, h; split; reflexivity.
+Qed.
+
+Lemma picked_lengths kept l : (0 < length l)%nat -> Forall (fun p => length p = 4%nat) l -> Forall (fun p => length p = 4%nat) (picked kept l).
+Proof.
+  intros L F. apply Forall_map, List.Forall_forall. intros i _. rewrite List.Forall_forall in F. apply F, nth_In.
+  unfold bytes in *. pose proof (Z.mod_pos_bound i (Z.of_nat (length l)) ltac:(lia)). lia.
+Qed.
+
+(** A step of the AVX2 purge, as the intrinsics that the C code calls, packs eight XIDs: those that stay are in the lower lanes, in their
+    order. *)
+Theorem avx2_step_is_its_instructions : forall xmin l, normal xmin -> Forall normal l -> length l = 8%nat ->
+  (exists others, lanes 4 (avx2_pack xmin (register_of 4 l)) = kept xmin l ++ others /\
+    length (lanes 4 (avx2_pack xmin (register_of 4 l))) = length l) /\
+  count (avx2_kept xmin (register_of 4 l)) = zlength (kept xmin l).
+Proof.
+  intros xmin l X N L. pose proof (avx2_kept_is_kept xmin l X N L) as K. split; [|rewrite K; apply count_is_kept].
+  assert (LP : length (map (bytes_of 4) l) = 8%nat) by now rewrite map_length.
+  assert (FP : Forall (fun p => length p = 4%nat) (map (bytes_of 4) l)).
+  { apply Forall_map, List.Forall_forall. intros x _. apply bytes_of_length. }
+  assert (E : lanes 4 (avx2_pack xmin (register_of 4 l)) = map number (picked (map (keeps xmin) l) (map (bytes_of 4) l))).
+  { change (avx2_pack xmin (register_of 4 l)) with
+      (pick 4 (register_of 4 l) (widen 1 4 8 (widened 16 (left_pack (avx2_kept xmin (register_of 4 l)))))).
+    assert (P : pieces 4 (register_of 4 l) = map (bytes_of 4) l) by (apply pieces_concat; [lia|exact FP]).
+    rewrite K. unfold pick. cbv zeta. rewrite P. fold (picked (map (keeps xmin) l) (map (bytes_of 4) l)).
+    unfold lanes at 1. rewrite pieces_concat; [reflexivity|lia|]. apply picked_lengths; [unfold bytes in *; lia|exact FP]. }
+  destruct (picked_begins (map (keeps xmin) l) (map (bytes_of 4) l)) as [B C]; [now rewrite map_length|exact LP|].
+  exists (map number (skipn (length (selected (map (keeps xmin) l) (map (bytes_of 4) l))) (picked (map (keeps xmin) l) (map (bytes_of 4) l)))).
+  rewrite E. split; [|rewrite map_length, C; now symmetry].
+  rewrite <- (firstn_skipn (length (selected (map (keeps xmin) l) (map (bytes_of 4) l))) (picked (map (keeps xmin) l) (map (bytes_of 4) l))) at 1.
+  rewrite map_app, B. f_equal. rewrite selected_map, map_map. rewrite <- selected_is_kept. f_equal.
+  transitivity (map (fun x => x) l); [|apply map_id]. apply map_ext_in. intros x I. rewrite number_bytes_of. apply valid_mod.
+  pose proof (normal_is_valid l N) as V. rewrite List.Forall_forall in V. auto.
+Qed.

@@ -6,7 +6,7 @@ From Coq Require Import ZArith Lia List Bool Sorted.
 From stdpp Require Import base option list.
 From Pgquern.common Require Import Premises Xid.
 From Pgquern.snapbuild Require Import Memory MemoryFacts Spec Algorithms Instances.
-From Pgquern.snapbuild Require Purge Registers Search Arc SortedFacts PurgeSorted PurgeFull Merge SortBatch Insert KnownAssigned.
+From Pgquern.snapbuild Require Purge Registers Vectors Search Arc SortedFacts PurgeSorted PurgeFull Merge SortBatch Insert KnownAssigned.
 From Pgquern.snapbuild Require Maintenance MaintenanceCost LazyHead Catchange Visibility Entry.
 Local Open Scope Z_scope.
 
@@ -91,6 +91,19 @@ Proof.
 Qed.
 Lemma avx_schedules_are_filters_witness : premises_of Registers.avx_schedules_are_filters.
 Proof. exists wrapped, xmin, (laid wrapped), [(true, repeat 16%nat 12)]. apply laid_array. Qed.
+
+(* About xmin, where some are kept and some are not. *)
+Lemma some_are_normal n m : Forall normal (firstn n (skipn m wrapped)).
+Proof. apply Forall_take, Forall_drop. exact wrapped_is_normal. Qed.
+
+Lemma avx512_step_is_its_instructions_witness : premises_of Vectors.avx512_step_is_its_instructions.
+Proof. exists xmin, (firstn 16 (skipn 140 wrapped)). split; [exact xmin_is_normal|]. split; [apply some_are_normal|reflexivity]. Qed.
+Lemma avx512_last_step_is_its_instructions_witness : premises_of Vectors.avx512_last_step_is_its_instructions.
+Proof.
+  exists xmin, (firstn 7 (skipn 146 wrapped)). split; [exact xmin_is_normal|]. split; [apply some_are_normal|]. vm_compute. lia.
+Qed.
+Lemma avx2_step_is_its_instructions_witness : premises_of Vectors.avx2_step_is_its_instructions.
+Proof. exists xmin, (firstn 8 (skipn 146 wrapped)). split; [exact xmin_is_normal|]. split; [apply some_are_normal|reflexivity]. Qed.
 
 (* Where 15 belongs in 3, 10, 17, 20. *)
 Definition below : list Z := [3; 10].

@@ -18,4 +18,5 @@ static const instruction table[] = {
 #include "../tests/instructions/avx512vbmi2.def"
 };
 
-const level instructions_avx512vbmi2 = {"avx512vbmi2", pgq_cpu_avx512vbmi2, table, sizeof table / sizeof *table};
+const level instructions_avx512vbmi2 = {"avx512vbmi2", pgq_cpu_avx512vbmi2, table,
+                                        sizeof table / sizeof *table};

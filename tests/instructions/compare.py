@@ -4,12 +4,11 @@
 import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import numpy as np
 
 from tests.instructions import inputs
-from tests.instructions.programs import CPU, MEANING, Instruction, results
+from tests.instructions.programs import MEANING, Command, Instruction, OnCpu, results
 
 
 @dataclass
@@ -74,13 +73,15 @@ def first_difference(one: Instruction, batch: bytes, cpu: bytes, meaning: bytes)
     return ""
 
 
-def compare(one: Instruction, amount: Amount, *, cpu: Path = CPU, meaning: Path = MEANING) -> Outcome:
+def compare(here: OnCpu, amount: Amount, *, meaning: Command = MEANING) -> Outcome:
     """Run both on the same inputs, up to the first difference."""
+    one = here.instruction
     outcome, started = Outcome(one.name), time.monotonic()
     todo: Iterable[tuple[bytes, bool]] = batches(one, amount) if one.sizes else [(b"", False)]
     for batch, random in todo:
         n = len(batch) // one.size if one.size else 1
-        outcome.difference = first_difference(one, batch, results(cpu, one, batch), results(meaning, one, batch))
+        by_cpu, by_meaning = results(here.command, one, batch), results(meaning, one, batch)
+        outcome.difference = first_difference(one, batch, by_cpu, by_meaning)
         outcome.random += n * random
         outcome.corners += n * (not random)
         if outcome.difference:

@@ -31,7 +31,7 @@ typedef struct level {
     size_t n;
 } level;
 
-extern const level instructions_avx2, instructions_avx512, instructions_avx512vbmi2;
+extern const level instructions_avx2, instructions_avx512, instructions_avx512vbmi2, instructions_neon;
 
 /* ---- memory with an edge: window.c ---- */
 

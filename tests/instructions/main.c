@@ -14,6 +14,8 @@ enum { LONGEST = 64 * MOST_OPERANDS };
 static const level *const levels[] = {
 #if defined(__x86_64__)
     &instructions_avx2, &instructions_avx512, &instructions_avx512vbmi2,
+#elif defined(__aarch64__)
+    &instructions_neon,
 #endif
     NULL};
 

@@ -19,7 +19,7 @@ from typing import Any
 import click
 
 from tests.instructions.compare import BRIEF, compare
-from tests.instructions.programs import on_cpu, with_meaning
+from tests.instructions.programs import listed, on_cpu, with_meaning
 from tools import environment, mutants, results
 from tools.mutants import Mutant
 from tools.progress import bar, console
@@ -62,11 +62,11 @@ def build(mutant: Mutant) -> Path:
 
 def judge(mutant: Mutant) -> dict[str, Any]:
     """An item of the results."""
-    started, here = time.monotonic(), on_cpu()[mutant.killed_by]
+    started, here = time.monotonic(), on_cpu().get(mutant.killed_by)
     told = mutant.model_dump()
-    if not here.supported:
-        return told | {"status": "skipped", "reason": f"this CPU lacks {here.level}"}
-    found = compare(here.instruction, BRIEF, meaning=build(mutant)).difference
+    if here is None or not here.supported:
+        return told | {"status": "skipped", "reason": f"this CPU lacks {listed()[mutant.killed_by]}"}
+    found = compare(here, BRIEF, meaning=[str(build(mutant))]).difference
     reason = "" if found else f"survived: {mutant.killed_by} is the same on all inputs of `make test`"
     seconds = round(time.monotonic() - started, 1)
     return told | {"status": "failed" if reason else "passed", "reason": reason, "seconds": seconds, "refuted": found}
@@ -89,7 +89,8 @@ def main(only: tuple[str, ...], one_in: int) -> None:
             progress.advance(task)
     for found in items:
         console().print(f"  {found['status'].upper()} {found['name']} {found['reason']}", markup=False)
-    says = f"{sum(found['status'] == 'passed' for found in items)} of {len(items)} wrong readings are refuted by the CPU"
+    refuted = sum(found["status"] == "passed" for found in items)
+    says = f"{refuted} of {len(items)} wrong readings are refuted by the CPU"
     if not only:
         tools = {"Coq": environment.first_line("coqc", "--print-version").split(" ")[0]}
         seconds = time.monotonic() - started

@@ -3,12 +3,13 @@
 # build/oracle/instructions; the flags of a level's list are those of the kernels of that level.
 INSTRUCTIONS_C := $(filter-out $(addprefix %/,$(addsuffix .c,$(FOREIGN_LEVELS))),$(wildcard tests/instructions/*.c))
 
-$(BUILD)/instructions/%.o: tests/instructions/%.c $(wildcard tests/instructions/*.h tests/instructions/*.def) csrc/common/cpu.h $(SETUP)/c.stamp
+$(OUT)/instructions/%.o: tests/instructions/%.c $(wildcard tests/instructions/*.h tests/instructions/*.def) csrc/common/cpu.h $(COMPILER)
 	@mkdir -p $(@D)
-	@gcc $(CFLAGS_KERNEL) $(call isa_flags,$<) -c $< -o $@
+	@$(GCC) $(CFLAGS_KERNEL) $(call isa_flags,$<) -c $< -o $@
 
-$(BUILD)/instructions/cpu: $(INSTRUCTIONS_C:tests/instructions/%.c=$(BUILD)/instructions/%.o) $(BUILD)/lib/libpgquern.a
-	@gcc $^ -o $@
+# Another machine's program has no loader here: it holds its libraries.
+$(OUT)/instructions/cpu: $(INSTRUCTIONS_C:tests/instructions/%.c=$(OUT)/instructions/%.o) $(OUT)/lib/libpgquern.a
+	@$(GCC) $(if $(CROSS),-static) $^ -o $@
 
 INSTRUCTION_PROGRAMS := $(BUILD)/instructions/cpu $(BUILD)/oracle/instructions
 

@@ -10,34 +10,35 @@ report shows: the instruction, the kernels' files that use it, and the inputs.
 import time
 from concurrent.futures import ThreadPoolExecutor
 from os import sched_getaffinity
+from pathlib import Path
 from typing import Any
 
 import click
 
 from tests.instructions.compare import Amount, Outcome, compare
-from tests.instructions.programs import Instruction, OnCpu, UnknownError, on_cpu, with_meaning
+from tests.instructions.programs import Instruction, OnCpu, UnknownError, listed, on_cpu, with_meaning
 from tests.instructions.used import NO_MEANING, used
 from tools import environment, results
 from tools.progress import bar, console
 
 
-def item(one: Instruction, here: OnCpu | None, amount: Amount, files: list[str]) -> dict[str, Any]:
-    """An instruction's line in the results."""
-    if here is None:
-        return {"name": one.name, "status": "failed", "reason": "no list of tests/instructions has it", "files": files}
-    if not here.supported:
-        why = f"this CPU lacks {here.level}"
-        return {"name": one.name, "status": "skipped", "reason": why, "files": files, "level": here.level}
-    outcome: Outcome = compare(one, amount)
+def item(one: Instruction, here: OnCpu | None, level: str, amount: Amount, files: list[str]) -> dict[str, Any]:
+    """An instruction's line in the results. level: that of the list which has it; "" if none has."""
+    told: dict[str, Any] = {"name": one.name, "files": files, "level": level}
+    if not level:
+        return told | {"status": "failed", "reason": "no list of tests/instructions has it"}
+    if here is None or not here.supported:
+        return told | {"status": "skipped", "reason": f"this CPU lacks {level}"}
+    outcome: Outcome = compare(here, amount)
     counts = {"corners": outcome.corners, "random": outcome.random, "tried": outcome.tried}
     status = "failed" if outcome.difference else "passed"
-    base = {"name": one.name, "status": status, "reason": outcome.difference, "seconds": round(outcome.seconds, 2)}
-    return base | counts | {"files": files, "level": here.level}
+    told |= {"status": status, "reason": outcome.difference, "seconds": round(outcome.seconds, 2)}
+    return told | counts | {"on": Path(here.command[0]).name if len(here.command) > 1 else "this CPU"}
 
 
 def run(amount: Amount, only: tuple[str, ...]) -> list[dict[str, Any]]:
     """The items, in the order of the table."""
-    meanings, here = with_meaning(), on_cpu()
+    meanings, here, levels = with_meaning(), on_cpu(), listed()
     files = used(meanings)
     if unknown := set(only) - set(meanings):
         names = ", ".join(sorted(unknown))
@@ -47,7 +48,8 @@ def run(amount: Amount, only: tuple[str, ...]) -> list[dict[str, Any]]:
     items = [{"name": name, "status": "failed", "reason": "has no meaning", "files": files[name]} for name in without]
     with bar(console()) as progress, ThreadPoolExecutor(len(sched_getaffinity(0))) as pool:
         task = progress.add_task("instructions", total=len(chosen))
-        for found in pool.map(lambda one: item(one, here.get(one.name), amount, files.get(one.name, [])), chosen):
+        lines = ((one, here.get(one.name), levels.get(one.name, ""), amount, files.get(one.name, [])) for one in chosen)
+        for found in pool.map(lambda line: item(*line), lines):
             items.append(found)
             progress.advance(task)
     return items

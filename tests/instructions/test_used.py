@@ -34,11 +34,13 @@ def test_an_immediate_that_is_no_constant_is_refused(text: str) -> None:
 
 def test_a_new_instruction_and_a_new_immediate_are_found(tmp_path: Path) -> None:
     """Of the sources as they are, with one more file."""
-    table = {"_mm_slli_epi16 7", "_mm_loadl_epi64"}
+    table = {"_mm_slli_epi16 7", "_mm_loadl_epi64", "vextq_u16 3"}
     (tmp_path / "a.c").write_text("_mm_slli_epi16(_mm_loadl_epi64(p), 7);")
-    (tmp_path / "a_neon.c").write_text("vaddq_u16(a, b);")
+    (tmp_path / "own.h").write_text("#define TWO 2\n")
+    (tmp_path / "a_neon.c").write_text("vext_t v_u = vextq_u16(a, v_u, TWO + 1);")
     assert set(used(table, tmp_path)) == table
     (tmp_path / "b.h").write_text("_mm_slli_epi16(v, 8); _mm_srli_epi16(v, 7); _mm_loadl_epi64(p);")
+    (tmp_path / "b_neon.c").write_text("vreinterpretq_u16_u32(vshrq_n_u32(a, 9));")
     found = used(table, tmp_path)
-    assert set(found) - table == {"_mm_slli_epi16 8", "_mm_srli_epi16"}
+    assert set(found) - table == {"_mm_slli_epi16 8", "_mm_srli_epi16", "vreinterpretq_u16_u32", "vshrq_n_u32"}
     assert found["_mm_loadl_epi64"] == ["a.c", "b.h"]

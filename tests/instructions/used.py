@@ -2,7 +2,7 @@
 """The instructions that csrc/ uses: intrinsics, each with the immediates that it has there, and assembler.
 
 An immediate is the last argument of an intrinsic that stands in the table with one. It may be a number, a constant of
-an enum in the same file, or a macro of the intrinsics' headers.
+the same file or of a header beside it, or a macro of the intrinsics' headers.
 """
 
 import ast
@@ -17,16 +17,16 @@ SOURCES = Path("csrc")
 INTRINSIC = re.compile(r"\b(?:_mm\d*_\w+|_[a-z]+_u(?:32|64)|__builtin_(?:popcount|ctz|clz|bswap)\w*)\b")
 ASSEMBLER = re.compile(r'__asm__\s*(?:volatile)?\s*\(\s*"(\w*)')
 COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.S)
-CONSTANT = re.compile(r"\b([A-Z][A-Z0-9_]*) = ([^,;{}]+)")
+CONSTANT = re.compile(r"(?:#define[ \t]+([A-Z][A-Z0-9_]*)[ \t]+|\b([A-Z][A-Z0-9_]*) = )([^,;{}\n]+)")
 NEON = re.compile(r"neon\.[ch]$")
+NEON_INTRINSIC = re.compile(r"\bv[a-z]\w*_[usf](?:8|16|32|64)\b|\b__builtin_(?:popcount|ctz|clz|bswap)\w*\b")
 
 NO_MEANING = {
     "xgetbv": "asks which registers the operating system saves; no data of a kernel goes through it",
     "__builtin_ctz": "C of the compiler, for every machine; no value at 0, and nobody asks for it",
+    "__builtin_ctzll": "C of the compiler, for every machine; no value at 0, and nobody asks for it",
 }
 """What has no meaning in Coq, and why."""
-
-FILES_WITHOUT_MEANING = "NEON: no instruction of ARM has a meaning here"
 
 
 class UnreadError(ValueError):
@@ -85,11 +85,17 @@ def arguments(text: str, start: int) -> list[str]:
     raise UnreadError(f"{text[start : start + 40]}: the bracket is not closed")
 
 
-def in_text(text: str, with_immediate: Collection[str]) -> Iterator[str]:
-    """The instructions of a source, each as often as it stands there, with its immediate behind it if it has one."""
+def in_text(
+    text: str, with_immediate: Collection[str], *, headers: str = "", pattern: re.Pattern[str] = INTRINSIC
+) -> Iterator[str]:
+    """The instructions of a source, each as often as it stands there, with its immediate behind it if it has one.
+
+    headers: the text of those that may have its constants. pattern: what an intrinsic looks like.
+    """
     code = COMMENT.sub(" ", text)
-    constants = dict(CONSTANT.findall(code))
-    for found in INTRINSIC.finditer(code):
+    found_constants = CONSTANT.findall(COMMENT.sub(" ", headers) + code)
+    constants = {macro or enum: said for macro, enum, said in found_constants}
+    for found in pattern.finditer(code):
         name = found.group()
         if name in with_immediate:
             if not (bracket := re.compile(r"\s*\(").match(code, found.end())):
@@ -101,10 +107,12 @@ def in_text(text: str, with_immediate: Collection[str]) -> Iterator[str]:
 
 
 def used(table: Collection[str], sources: Path = SOURCES) -> dict[str, list[str]]:
-    """Each instruction that the sources use, and the files that do, but for NEON's. table: what has a meaning."""
+    """Each instruction that the sources use, and the files that do. table: what has a meaning."""
     with_immediate = {name.split()[0] for name in table if " " in name}
     files: dict[str, list[str]] = defaultdict(list)
-    for path in sorted(path for path in sources.rglob("*.[ch]") if not NEON.search(path.name)):
-        for name in dict.fromkeys(in_text(path.read_text(), with_immediate)):
+    for path in sorted(sources.rglob("*.[ch]")):
+        headers = "".join(header.read_text() for header in sorted(path.parent.glob("*.h")))
+        pattern = NEON_INTRINSIC if NEON.search(path.name) else INTRINSIC
+        for name in dict.fromkeys(in_text(path.read_text(), with_immediate, headers=headers, pattern=pattern)):
             files[name].append(str(path.relative_to(sources)))
     return dict(files)
