@@ -18,7 +18,8 @@ Definition mask_compare (w : nat) (f : Z -> Z -> bool) (a b : bytes) : bytes := 
 Definition under_mask (k m : bytes) : bytes := and k m.
 
 (** VPTESTM: the lanes in which a bit is set in both. *)
-Definition mask_test (w : nat) (a b : bytes) : bytes := register_of_bits (map (fun x => negb (x =? 0)) (lanes w (and a b))).
+Definition mask_test (w : nat) (a b : bytes) : bytes :=
+  register_of_bits (map (fun x => negb (x =? 0)) (lanes w (and a b))).
 
 (** The signs of the lanes: VPMOV2M as a mask; PMOVMSK and MOVMSKPS as an int, zeros above. *)
 Definition signs (w : nat) (a : bytes) : bytes := register_of_bits (map (fun lane => 128 <=? last lane 0) (pieces w a)).

@@ -31,10 +31,12 @@ Proof.
   rewrite (Z.mul_comm 256), Z.mod_add, Z.div_add, (Z.mod_small b), (Z.div_small b) by lia. cbn [Z.add]. now rewrite IH.
 Qed.
 
-Lemma concat_length {A} w (ls : list (list A)) : Forall (fun l => length l = w) ls -> length (concat ls) = (length ls * w)%nat.
+Lemma concat_length {A} w (ls : list (list A)) : Forall (fun l => length l = w) ls ->
+  length (concat ls) = (length ls * w)%nat.
 Proof. induction 1 as [|l ls L F IH]; [reflexivity|]. cbn [concat length]. rewrite app_length, IH, L. reflexivity. Qed.
 
-Lemma pieces_concat {A} w (ls : list (list A)) : (0 < w)%nat -> Forall (fun l => length l = w) ls -> pieces w (concat ls) = ls.
+Lemma pieces_concat {A} w (ls : list (list A)) : (0 < w)%nat -> Forall (fun l => length l = w) ls ->
+  pieces w (concat ls) = ls.
 Proof.
   intros W F. unfold pieces. rewrite (concat_length w) by exact F. rewrite Nat.div_mul by lia.
   induction F as [|l ls L F IH]; [reflexivity|]. cbn [concat length pieces_of].
@@ -42,7 +44,8 @@ Proof.
   now rewrite app_nil_r, IH.
 Qed.
 
-Lemma pieces_of_lengths {A} w n : forall l : list A, (n * w <= length l)%nat -> Forall (fun p => length p = w) (pieces_of n w l).
+Lemma pieces_of_lengths {A} w n : forall l : list A, (n * w <= length l)%nat ->
+  Forall (fun p => length p = w) (pieces_of n w l).
 Proof.
   induction n as [|n IH]; intros l L; cbn [pieces_of]; constructor.
   - rewrite firstn_length. lia.
@@ -77,15 +80,18 @@ Proof.
 Qed.
 
 (** A register is what its lanes make again. *)
-Theorem register_of_its_lanes w n r : (0 < w)%nat -> length r = (n * w)%nat -> Forall is_byte r -> register_of w (lanes w r) = r.
+Theorem register_of_its_lanes w n r : (0 < w)%nat -> length r = (n * w)%nat -> Forall is_byte r ->
+  register_of w (lanes w r) = r.
 Proof.
-  intros W L B. unfold register_of, lanes. rewrite map_map. transitivity (concat (pieces w r)); [|now apply (concat_pieces w n)].
+  intros W L B. unfold register_of, lanes. rewrite map_map. transitivity (concat (pieces w r));
+    [|now apply (concat_pieces w n)].
   f_equal. rewrite <- map_id. apply map_ext_in. intros p P.
   pose proof (pieces_lengths w r W) as F. rewrite Forall_forall in F. rewrite <- (F p P) at 1. apply bytes_of_number.
   rewrite <- (concat_pieces w n r W L) in B. rewrite Forall_forall in B |- *. intros b I. apply B, in_concat. eauto.
 Qed.
 
-(** A lane of a sum, a difference, or any other operation lane by lane, is the operation's result on these lanes, cut. *)
+(** A lane of a sum, a difference, or any other operation lane by lane, is the operation's result on these lanes, cut.
+    *)
 Theorem lanes_of_lanewise w f a b : (0 < w)%nat ->
   lanes w (lanewise w f a b) = map (fun x => x mod span w) (map2 f (lanes w a) (lanes w b)).
 Proof. intros W. now apply lanes_of_register. Qed.
@@ -101,7 +107,8 @@ Qed.
 (** The bits of a mask that was made of bits are these. *)
 Theorem bits_of_register n l : length l = (n * 8)%nat -> bits (register_of_bits l) = l.
 Proof.
-  intros L. unfold bits, register_of_bits. rewrite map_map. transitivity (concat (pieces 8 l)); [|apply (concat_pieces 8 n); lia].
+  intros L. unfold bits, register_of_bits. rewrite map_map. transitivity (concat (pieces 8 l));
+    [|apply (concat_pieces 8 n); lia].
   f_equal. rewrite <- map_id. apply map_ext_in. intros p P. apply byte_of_bits.
   pose proof (pieces_lengths 8 l ltac:(lia)) as F. rewrite Forall_forall in F. auto.
 Qed.
@@ -109,7 +116,8 @@ Qed.
 Lemma choose_lengths {A} w : forall k (l source : list (list A)), Forall (fun p => length p = w) l ->
   Forall (fun p => length p = w) source -> Forall (fun p => length p = w) (choose k l source).
 Proof.
-  induction k as [|t k IH]; intros [|x l] [|y source] F G; cbn [choose]; constructor; inversion F; inversion G; subst; auto.
+  induction k as [|t k IH]; intros [|x l] [|y source] F G; cbn [choose]; constructor; inversion F; inversion G;
+    subst; auto.
   now destruct t.
 Qed.
 
@@ -119,7 +127,8 @@ Theorem lanes_of_masked w source k r : (0 < w)%nat ->
 Proof.
   intros W. unfold lanes, masked.
   rewrite pieces_concat by (auto using choose_lengths, pieces_lengths).
-  generalize (pieces w r) (pieces w source). induction (bits k) as [|t m IH]; intros [|x l] [|y s]; cbn [choose map]; auto.
+  generalize (pieces w r) (pieces w source). induction (bits k) as [|t m IH]; intros [|x l] [|y s]; cbn [choose map];
+    auto.
   rewrite IH. now destruct t.
 Qed.
 
@@ -156,7 +165,8 @@ Proof.
   assert (F : Forall (fun p => length p = w) s) by (apply selected_in, pieces_lengths, W).
   assert (S : (length s <= n)%nat) by (rewrite <- (pieces_count w n r W L); apply selected_length).
   assert (E : widened (length r) (concat s) = concat (s ++ repeat (zeros w) (n - length s))).
-  { unfold widened. rewrite L, concat_app, firstn_app, (concat_length w s F), firstn_all2 by (rewrite (concat_length w s F); nia).
+  { unfold widened. rewrite L, concat_app, firstn_app, (concat_length w s F), firstn_all2 by (rewrite (concat_length w
+    s F); nia).
     f_equal. rewrite <- zeros_concat. unfold zeros.
     replace (n * w)%nat with ((n - length s) * w + length s * w)%nat at 2 by nia.
     replace (n * w - length s * w)%nat with ((n - length s) * w)%nat by nia.
@@ -164,14 +174,16 @@ Proof.
     apply app_nil_r. }
   rewrite E, pieces_concat; [|exact W|].
   - rewrite map_app. f_equal. rewrite repeat_mapped, number_zeros. reflexivity.
-  - apply Forall_app. split; [exact F|]. apply Forall_forall. intros p P. apply repeat_spec in P. subst p. apply repeat_length.
+  - apply Forall_app. split; [exact F|]. apply Forall_forall. intros p P. apply repeat_spec in P. subst p.
+    apply repeat_length.
 Qed.
 
 (** ** Memory *)
 
 (** A masked load does not touch what the mask leaves out: there, memory may hold anything or not be at all. *)
 Theorem load_touches_its_mask_alone k : forall m m', length m = length m' ->
-  Forall (fun c => fst c = true -> fst (snd c) = snd (snd c)) (combine k (combine m m')) -> load_bytes k m = load_bytes k m'.
+  Forall (fun c => fst c = true -> fst (snd c) = snd (snd c)) (combine k (combine m m')) ->
+    load_bytes k m = load_bytes k m'.
 Proof.
   induction k as [|t k IH]; intros [|c m] [|c' m'] L F; try discriminate; auto.
   cbn [combine] in F. inversion F as [|? ? H F']; subst. cbn [fst snd] in H. injection L as L.
@@ -179,7 +191,8 @@ Proof.
 Qed.
 
 (** A masked store leaves each cell as it is where the mask has no bit. *)
-Theorem store_keeps_the_rest k : forall r m m', length k = length r -> length k = length m -> store_bytes k r m = Some m' ->
+Theorem store_keeps_the_rest k : forall r m m', length k = length r -> length k = length m ->
+  store_bytes k r m = Some m' ->
   Forall (fun c => fst c = false -> fst (snd c) = snd (snd c)) (combine k (combine m m')).
 Proof.
   induction k as [|t k IH]; intros [|x r] [|c m] m' L1 L2 S; try discriminate; [constructor|].

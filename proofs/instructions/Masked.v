@@ -14,7 +14,8 @@ Fixpoint choose {A} (k : list bool) (l source : list A) : list A :=
 Definition masked (w : nat) (source k r : bytes) : bytes := concat (choose (bits k) (pieces w r) (pieces w source)).
 Definition masked_zero (w : nat) (k r : bytes) : bytes := masked w (zeros (length r)) k r.
 
-(** PBLENDVB: the byte of [b] where the sign of the mask's byte is set.  VPBLENDD: the lane of [b] where the immediate has a bit. *)
+(** PBLENDVB: the byte of [b] where the sign of the mask's byte is set.  VPBLENDD: the lane of [b] where the immediate
+    has a bit. *)
 Definition blend_bytes (a b mask : bytes) : bytes := choose (map (fun m => 128 <=? m) mask) b a.
 Definition blend (w : nat) (k : Z) (a b : bytes) : bytes := masked w a [k] b.
 

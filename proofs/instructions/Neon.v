@@ -16,7 +16,8 @@ Definition compare_zero (w : nat) (f : Z -> Z -> bool) (a : bytes) : bytes :=
 Definition test_lanes (w : nat) (a b : bytes) : bytes := as_lanes w (map (fun x => negb (x =? 0)) (lanes w (and a b))).
 
 (** UADALP: two unsigned neighbours added into a lane of twice their width, and to what it held. *)
-Definition add_pairs (w : nat) (sums a : bytes) : bytes := add (2 * w) sums (register_of (2 * w) (pair_sums (lanes w a))).
+Definition add_pairs (w : nat) (sums a : bytes) : bytes :=
+  add (2 * w) sums (register_of (2 * w) (pair_sums (lanes w a))).
 (** UMINV. *)
 Definition reduce_min (w : nat) (a : bytes) : bytes := bytes_of w (fold_right Z.min (span w - 1) (lanes w a)).
 

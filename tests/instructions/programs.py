@@ -64,9 +64,10 @@ def instruction(name: str, sizes: str, width: str) -> Instruction:
 
 
 def on_cpu() -> dict[str, OnCpu]:
-    """The instructions that a program can be asked for here, by name: this machine's, and those under qemu."""
-    commands: list[tuple[str, ...]] = [(str(CPU),)]
+    """The instructions that a program can be asked for here, by name: those under qemu, and this machine's."""
+    commands: list[tuple[str, ...]] = []
     commands += [(qemu, str(path)) for qemu, path in EMULATED.items() if shutil.which(qemu) and path.exists()]
+    commands.append((str(CPU),))
     return {
         line[0]: OnCpu(instruction(*line[:3]), line[3], line[4] == "1", command)
         for command in commands

@@ -3,8 +3,8 @@
 
     python -m tests.instructions.readings [--only NAME] [--one-in N]
 
-tests/instructions/readings.toml lists the changes. Each is compiled and extracted anew in build/instructions/readings/, and
-its instruction runs as in `make test`. Writes build/results/instructions-readings/instructions.json.
+tests/instructions/readings.toml lists the changes. Each is compiled and extracted anew in build/instructions/readings/,
+and its instruction runs as in `make test`. Writes build/results/instructions-readings/instructions.json.
 """
 
 import shutil
