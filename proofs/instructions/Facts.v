@@ -90,8 +90,7 @@ Proof.
   rewrite <- (concat_pieces w n r W L) in B. rewrite Forall_forall in B |- *. intros b I. apply B, in_concat. eauto.
 Qed.
 
-(** A lane of a sum, a difference, or any other operation lane by lane, is the operation's result on these lanes, cut.
-    *)
+(** A lane of a sum, a difference, or any other operation lane by lane, is its result on these lanes, cut. *)
 Theorem lanes_of_lanewise w f a b : (0 < w)%nat ->
   lanes w (lanewise w f a b) = map (fun x => x mod span w) (map2 f (lanes w a) (lanes w b)).
 Proof. intros W. now apply lanes_of_register. Qed.
@@ -165,8 +164,8 @@ Proof.
   assert (F : Forall (fun p => length p = w) s) by (apply selected_in, pieces_lengths, W).
   assert (S : (length s <= n)%nat) by (rewrite <- (pieces_count w n r W L); apply selected_length).
   assert (E : widened (length r) (concat s) = concat (s ++ repeat (zeros w) (n - length s))).
-  { unfold widened. rewrite L, concat_app, firstn_app, (concat_length w s F), firstn_all2 by (rewrite (concat_length w
-    s F); nia).
+  { unfold widened. rewrite L, concat_app, firstn_app, (concat_length w s F), firstn_all2
+      by (rewrite (concat_length w s F); nia).
     f_equal. rewrite <- zeros_concat. unfold zeros.
     replace (n * w)%nat with ((n - length s) * w + length s * w)%nat at 2 by nia.
     replace (n * w - length s * w)%nat with ((n - length s) * w)%nat by nia.

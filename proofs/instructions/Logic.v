@@ -15,7 +15,8 @@ Definition andnot : bytes -> bytes -> bytes := bitwise (fun x y => negb x && y).
 (** VPTERNLOG: the three bits, that of [a] highest, say which bit of the immediate is the result. *)
 Definition ternary (table : Z) (a b c : bytes) : bytes :=
   let rank x y z := 4 * Z.b2z x + 2 * Z.b2z y + Z.b2z z in
-  register_of_bits (map2 id (map2 (fun x y z => Z.testbit table (rank x y z)) (bits a) (bits b)) (bits c)).
+  let by_third := map2 (fun x y z => Z.testbit table (rank x y z)) (bits a) (bits b) in
+  register_of_bits (map2 (fun f z => f z) by_third (bits c)).
 
 (** PTEST's zero flag, as an int: 1 if no bit is set in both. *)
 Definition test_zero (a b : bytes) : bytes := bytes_of 4 (Z.b2z (negb (existsb id (bits (and a b))))).

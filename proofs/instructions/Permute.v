@@ -11,8 +11,7 @@ Definition by_block (f : bytes -> bytes) (a : bytes) : bytes := concat (map f (p
 Definition by_blocks (f : bytes -> bytes -> bytes) (a b : bytes) : bytes := concat (map2 f (pieces 16 a) (pieces 16 b)).
 
 (** VPERMD, VPERMW, VPERMQ; VPERMT2W: lane i is that of the source which index i names, modulo the number of lanes.
-    Two sources
-    count as one, [a] below [b]. *)
+    Two sources count as one, [a] below [b]. *)
 Definition pick (w : nat) (source index : bytes) : bytes :=
   let l := pieces w source in concat (map (fun i => item (i mod Z.of_nat (length l)) l) (lanes w index)).
 Definition pick_of_two (w : nat) (a index b : bytes) : bytes := pick w (a ++ b) index.
@@ -28,21 +27,19 @@ Definition permute_halves (control : Z) (a b : bytes) : bytes :=
   let half c := if Z.testbit c 3 then zeros 16 else item (c mod 4) (pieces 16 a ++ pieces 16 b) in
   half (control mod 16) ++ half (control / 16).
 
-(** PSHUFB: in each block, byte i is that which the low four bits of index i name; zero if the sign of index i is set.
-    *)
+(** PSHUFB: in each block, byte i is that which the low four bits of index i name; zero if index i has its sign set. *)
 Definition shuffle_bytes : bytes -> bytes -> bytes :=
   by_blocks (fun block index => map (fun i => if 128 <=? i then 0 else nth (Z.to_nat (i mod 16)) block 0) index).
 
 (** PUNPCKL, PUNPCKH: in each block, the lanes of the lower, or upper, halves of [a] and [b] in turn. *)
 Definition interleave (w : nat) (a b : bytes) : bytes := concat (map2 (@app Z) (pieces w a) (pieces w b)).
-Definition unpack_low (w : nat) : bytes -> bytes -> bytes := by_blocks (fun a b => interleave w (firstn 8 a) (firstn 8
-  b)).
-Definition unpack_high (w : nat) : bytes -> bytes -> bytes := by_blocks (fun a b => interleave w (skipn 8 a) (skipn 8
-  b)).
+Definition unpack_low (w : nat) : bytes -> bytes -> bytes :=
+  by_blocks (fun a b => interleave w (firstn 8 a) (firstn 8 b)).
+Definition unpack_high (w : nat) : bytes -> bytes -> bytes :=
+  by_blocks (fun a b => interleave w (skipn 8 a) (skipn 8 b)).
 
 (** PACKUS, PACKSS: in each block, the signed lanes of [a], then those of [b], narrowed to half their width, no less
-    than [low] and no
-    more than [high]. *)
+    than [low] and no more than [high]. *)
 Definition pack (w : nat) (low high : Z) : bytes -> bytes -> bytes :=
   by_blocks (fun a b => register_of (w / 2) (map (fun x => Z.max low (Z.min high (signed w x))) (lanes w (a ++ b)))).
 

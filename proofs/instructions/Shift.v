@@ -10,8 +10,8 @@ Definition per_lane (w : nat) (move : list bool -> list bool) (r : bytes) : byte
 (** PSLL, PSRL: zeros come in.  PSRA: copies of the sign. *)
 Definition shift_left (w n : nat) : bytes -> bytes :=
   per_lane w (fun l => firstn (length l) (repeat false n ++ l)).
-Definition shift_right (w n : nat) : bytes -> bytes := per_lane w (fun l => skipn n l ++ firstn n (repeat false
-  (length l))).
+Definition shift_right (w n : nat) : bytes -> bytes :=
+  per_lane w (fun l => skipn n l ++ firstn n (repeat false (length l))).
 Definition shift_right_signed (w n : nat) : bytes -> bytes :=
   per_lane w (fun l => skipn n l ++ firstn n (repeat (last l false) (length l))).
 

@@ -1,9 +1,8 @@
 (* SPDX-License-Identifier: PostgreSQL *)
 (** * The meaning of each intrinsic that the kernels use, by its name in C and its immediate
 
-    Operands stand in the order of C; [set] has all its lanes in one.
-      A size is in bytes: 16, 32 and 64 are registers, 1 to 8 masks and
-    general registers. *)
+    Operands stand in the order of C; [set] has all its lanes in one.  A size is in bytes: 16, 32 and 64 are registers,
+    1 to 8 masks and general registers. *)
 From Coq Require Import ZArith List String.
 From Pgquern.instructions Require Import Lanes Arithmetic Logic Shift Masked Compare Permute Scalar Crc Memory Neon.
 Import ListNotations.
@@ -28,9 +27,8 @@ Definition mask_into_mask (s : string) (m n : nat) (f : bytes -> bytes -> bytes)
   three s m n n m (fun k a b => under_mask k (f a b)).
 
 (** Memory of [n] bytes of which an edge says what is there: the first [edge], or, from n + 1 on, all but the first
-    edge - n - 1.
-    So the first or the last byte that is there has a neighbour that is not.  The result begins with 1 if all was
-      there. *)
+    edge - n - 1.  So the first or the last byte that is there has a neighbour that is not.  The result begins with 1 if
+    all was there. *)
 Definition window (n : nat) (edge : bytes) (m : bytes) : cells :=
   let e := Z.to_nat (hd 0 edge mod (2 * Z.of_nat n + 2)) in
   let there i := if (e <=? n)%nat then (i <? e)%nat else (e - n - 1 <=? i)%nat in
@@ -144,8 +142,8 @@ Definition permutations : list instruction := [
   three "_mm512_permutex2var_epi16" 64 64 64 64 (pick_of_two 2);
   one "_mm256_permute4x64_epi64 216" 32 32 (permute_quarters 216);
   one "_mm256_permute4x64_epi64 255" 32 32 (permute_quarters 255);
-  alike "_mm256_permute2x128_si256 8" 32 (permute_halves 8); alike "_mm256_permute2x128_si256 32" 32 (permute_halves
-    32);
+  alike "_mm256_permute2x128_si256 8" 32 (permute_halves 8);
+  alike "_mm256_permute2x128_si256 32" 32 (permute_halves 32);
   alike "_mm256_permute2x128_si256 49" 32 (permute_halves 49);
   one "_mm_shuffle_epi32 78" 16 16 (shuffle 78); one "_mm_shuffle_epi32 177" 16 16 (shuffle 177);
   one "_mm512_shuffle_epi32 255" 64 64 (shuffle 255);
@@ -168,19 +166,19 @@ Definition conversions : list instruction := [
   (* What the upper half holds is undefined: the lower one alone is the result. *)
   one "_mm512_castsi256_si512" 32 32 id;
   one "_mm_set1_epi16" 2 16 (spread 8); one "_mm256_set1_epi16" 2 32 (spread 16);
-    one "_mm256_set1_epi32" 4 32 (spread 8);
+  one "_mm256_set1_epi32" 4 32 (spread 8);
   one "_mm256_set1_epi64x" 8 32 (spread 4); one "_mm512_set1_epi8" 1 64 (spread 64);
   one "_mm512_set1_epi16" 2 64 (spread 32); one "_mm512_set1_epi32" 4 64 (spread 16);
   one "_mm256_set_epi16" 32 32 (from_highest 2); one "_mm256_set_epi32" 32 32 (from_highest 4);
   one "_mm512_set_epi16" 64 64 (from_highest 2);
   one "_mm256_setr_epi32" 32 32 id; one "_mm256_setr_epi64x" 32 32 id;
-  Instruction "_mm256_setzero_si256" [] 32 (fun _ => zeros 32); Instruction "_mm512_setzero_si512" [] 64 (fun _ =>
-    zeros 64)
+  Instruction "_mm256_setzero_si256" [] 32 (fun _ => zeros 32);
+  Instruction "_mm512_setzero_si512" [] 64 (fun _ => zeros 64)
 ].
 
 Definition general : list instruction := [
   one "_mm_popcnt_u32" 4 4 population; one "__builtin_popcount" 4 4 population; one "_tzcnt_u32" 4 4 trailing;
-    one "_lzcnt_u32" 4 4 leading;
+  one "_lzcnt_u32" 4 4 leading;
   two "_bzhi_u32" 4 4 4 low_bits;
   two "_mm_crc32_u8" 4 1 4 crc; two "_mm_crc32_u64" 8 8 8 crc_wide
 ].
@@ -201,27 +199,27 @@ Definition loads_two (s : string) (w : nat) : instruction :=
 
 Definition arm : list instruction := [
   alike "vaddq_u16" 16 (add 2); alike "vsubq_u16" 16 (sub 2); alike "vsubq_u32" 16 (sub 4);
-    alike "vmulq_u32" 16 (mullo 4);
+  alike "vmulq_u32" 16 (mullo 4);
   alike "vmaxq_u16" 16 (max_unsigned 2); alike "vmaxq_u32" 16 (max_unsigned 4); alike "vmax_u32" 8 (max_unsigned 4);
   alike "vminq_u16" 16 (min_unsigned 2); alike "vpadalq_u16" 16 (add_pairs 2);
   one "vaddvq_u16" 16 2 (reduce_add 2); one "vaddvq_u32" 16 4 (reduce_add 4); one "vmaxvq_u16" 16 2 (reduce_max 2);
   one "vmaxvq_u32" 16 4 (reduce_max 4); one "vminvq_u16" 16 2 (reduce_min 2);
   alike "vandq_u16" 16 and; alike "vandq_u32" 16 and; alike "vorrq_u16" 16 or; alike "veorq_u32" 16 xor;
-    alike "vornq_u16" 16 or_not;
+  alike "vornq_u16" 16 or_not;
   three "vbslq_u16" 16 16 16 16 bit_select;
   one "vshrq_n_u16 1" 16 16 (shift_right 2 1); one "vshrq_n_u32 17" 16 16 (shift_right 4 17);
   alike "vcgtq_s16" 16 (compare_greater 2); alike "vcgeq_u32" 16 (compare_lanes 4 Z.geb);
-    alike "vcleq_u16" 16 (compare_lanes 2 Z.leb);
+  alike "vcleq_u16" 16 (compare_lanes 2 Z.leb);
   one "vcltzq_s16" 16 16 (compare_zero 2 Z.ltb); one "vcgezq_s32" 16 16 (compare_zero 4 Z.geb);
-    alike "vtstq_u16" 16 (test_lanes 2);
+  alike "vtstq_u16" 16 (test_lanes 2);
   alike "vextq_u16 4" 16 (extract_from 2 4); alike "vextq_u16 6" 16 (extract_from 2 6);
-    alike "vextq_u16 7" 16 (extract_from 2 7);
+  alike "vextq_u16 7" 16 (extract_from 2 7);
   alike "vextq_s16 7" 16 (extract_from 2 7);
   alike "vzip1q_u16" 16 (unpack_low 2); alike "vzip2q_u16" 16 (unpack_high 2); alike "vuzp1q_u16" 16 (evens 2);
-    alike "vuzp2q_u16" 16 (odds 2);
+  alike "vuzp2q_u16" 16 (odds 2);
   alike "vqtbl1q_u8" 16 look_up; one "vmovn_u16" 16 8 (narrow 2 1);
   one "vdupq_n_u16" 2 16 (spread 8); one "vdupq_n_s16" 2 16 (spread 8); one "vdupq_n_u32" 4 16 (spread 4);
-    one "vdupq_n_u64" 8 16 (spread 2);
+  one "vdupq_n_u64" 8 16 (spread 2);
   one "vdupq_laneq_u16 7" 16 16 (fun a => spread 8 (extract 2 7 a));
   one "vget_low_u32" 16 8 (extract 8 0); one "vget_high_u32" 16 8 (extract 8 1);
   one "vget_lane_u32 0" 8 4 (extract 4 0); one "vget_lane_u32 1" 8 4 (extract 4 1);

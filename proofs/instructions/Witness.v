@@ -13,11 +13,10 @@ Lemma register_has_bytes : Forall Facts.is_byte register.
 Proof. repeat constructor; discriminate. Qed.
 
 (** A register of 16 bytes meets the hypotheses: it has four lanes of 32 bits, the greatest positive and the least
-    negative one among
-    them. *)
+    negative one among them. *)
 Theorem register_has_four_lanes :
-  length register = (4 * 4)%nat /\ Forall Facts.is_byte register /\ map (signed 4) (lanes 4 register) = [2147483647;
-    -2147483648; 67305985; 16776957].
+  length register = (4 * 4)%nat /\ Forall Facts.is_byte register /\
+  map (signed 4) (lanes 4 register) = [2147483647; -2147483648; 67305985; 16776957].
 Proof. split; [reflexivity|]. split; [exact register_has_bytes|reflexivity]. Qed.
 
 Lemma lanes_of_register_witness : premises_of Facts.lanes_of_register.

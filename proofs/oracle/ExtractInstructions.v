@@ -1,9 +1,8 @@
 (* SPDX-License-Identifier: PostgreSQL *)
 (** * Extraction of the instructions' meanings to OCaml
 
-    Numbers become int, of 63 bits.  A product of two lanes of 32 bits, and a lane of 64, may wrap there;
-      both are only taken modulo
-    a power of two that divides 2^63. *)
+    Numbers become int, of 63 bits.  A product of two lanes of 32 bits, and a lane of 64, may wrap there; both are only
+    taken modulo a power of two that divides 2^63. *)
 From Coq Require Import Extraction ExtrOcamlBasic ExtrOcamlNatInt ExtrOcamlZInt ExtrOcamlNativeString ZArith.
 From Pgquern.instructions Require Import Table.
 

@@ -1,12 +1,10 @@
 (* SPDX-License-Identifier: PostgreSQL *)
 (* The instructions' meanings as a program. Batches come from stdin and results go to stdout, until the end of the
-  input.
+   input.
 
    In: the length of a name (1 byte), the name, n (4 bytes, little-endian), then n times the operands, each with its
-     bytes.
-   Out: n results. With the argument --list: a line for each instruction, its name, the sizes of the operands, and
-     that of the
-   result, with tabs between. tests/instructions/machine.h has the same for the CPU. *)
+   bytes. Out: n results. With the argument --list: a line for each instruction, its name, the sizes of the operands,
+   and that of the result, with tabs between. tests/instructions/machine.h has the same for the CPU. *)
 
 open Instructions_proved
 

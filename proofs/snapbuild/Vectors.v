@@ -1,11 +1,9 @@
 (* SPDX-License-Identifier: PostgreSQL *)
 (** * The vector step of the purges is made of instructions
 
-    Registers.v takes a step of the SIMD purges as one: a register is packed.
-      Here the step is what the C code says: a composition of
-    intrinsics, each with the meaning that the table of instructions/ gives it, and that is run against the CPU.
-      What lies between
-    them in C, the negation of AVX2's mask and a look into an array, is said in Coq, and tested. *)
+    Registers.v takes a step of the SIMD purges as one: a register is packed.  Here the step is what the C code says: a
+    composition of intrinsics, each with the meaning that the table of instructions/ gives it, and that is run against
+    the CPU.  What lies between them in C, the negation of AVX2's mask and a look into an array, is said in Coq. *)
 From Coq Require Import String ZArith Lia List Bool.
 From Pgquern.common Require Import Xid.
 From Pgquern.instructions Require Import Lanes Logic Arithmetic Masked Compare Permute Scalar Facts Table.
@@ -63,22 +61,22 @@ Proof. apply Forall_impl. unfold normal, valid, FIRST_NORMAL. lia. Qed.
 Lemma spread_is_register n x : spread n (bytes_of 4 x) = register_of 4 (repeat x n).
 Proof. unfold spread, register_of. now rewrite repeat_mapped. Qed.
 
-Lemma map2_repeat {A B C} (f : A -> B -> C) c : forall l n, length l = n -> map2 f l (repeat c n) = map (fun x => f x
-  c) l.
+Lemma map2_repeat {A B C} (f : A -> B -> C) c : forall l n, length l = n ->
+  map2 f l (repeat c n) = map (fun x => f x c) l.
 Proof. induction l as [|x l IH]; intros [|n] L; try discriminate; cbn [map2 map repeat]; [|rewrite IH]; auto. Qed.
 
 (* The lanes of x - xmin, for any number of them. *)
 Lemma differences n xmin l : length l = n -> Forall valid l -> valid xmin ->
   lanes 4 (sub 4 (register_of 4 l) (spread n (bytes_of 4 xmin))) = map (fun x => (x - xmin) mod RING) l.
 Proof.
-  intros L V X. unfold sub. rewrite lanes_of_lanewise, spread_is_register, !valid_lanes by (lia || auto using
-    all_valid).
+  intros L V X. unfold sub. rewrite lanes_of_lanewise, spread_is_register, !valid_lanes
+    by (lia || auto using all_valid).
   rewrite map2_repeat, map_map by exact L. reflexivity.
 Qed.
 
 Lemma below_half n xmin l : length l = (n * 8)%nat -> Forall valid l -> valid xmin ->
-  bits (mask_compare 4 Z.ltb (sub 4 (register_of 4 l) (spread (n * 8) (bytes_of 4 xmin))) (spread (n * 8) (bytes_of 4
-    HALF))) =
+  bits (mask_compare 4 Z.ltb (sub 4 (register_of 4 l) (spread (n * 8) (bytes_of 4 xmin)))
+    (spread (n * 8) (bytes_of 4 HALF))) =
   map (fun x => (x - xmin) mod RING <? HALF) l.
 Proof.
   intros L V X. unfold mask_compare, compared. rewrite differences, spread_is_register, valid_lanes by
@@ -127,24 +125,23 @@ Lemma avx512_mask_bits xmin l : length l = 16%nat -> Forall valid l -> valid xmi
 Proof. intros L V X. exact (below_half 2 xmin l L V X). Qed.
 
 (** A step of the AVX-512 purge, as the intrinsics that the C code calls, packs sixteen XIDs as the proof of the purge
-    takes it, and its
-    mask counts them. *)
+    takes it, and its mask counts them. *)
 Theorem avx512_step_is_its_instructions : forall xmin l, normal xmin -> Forall normal l -> length l = 16%nat ->
   lanes 4 (avx512_pack xmin (register_of 4 l)) = compress_zeros xmin l /\
   count (bits (avx512_mask xmin (register_of 4 l))) = zlength (kept xmin l).
 Proof.
-  intros xmin l X N L. pose proof (normal_is_valid l N) as V. assert (VX : valid xmin) by (unfold normal, valid,
-    FIRST_NORMAL in *; lia).
+  intros xmin l X N L. pose proof (normal_is_valid l N) as V.
+  assert (VX : valid xmin) by (unfold normal, valid, FIRST_NORMAL in *; lia).
   pose proof (avx512_mask_bits xmin l L V VX) as M. rewrite kept_by_differences in M by auto. split.
-  - change (avx512_pack xmin (register_of 4 l)) with (compress 4 (avx512_mask xmin (register_of 4 l)) (register_of 4
-    l)).
+  - change (avx512_pack xmin (register_of 4 l)) with
+      (compress 4 (avx512_mask xmin (register_of 4 l)) (register_of 4 l)).
     rewrite (lanes_of_compress 4 16) by (lia || now rewrite (register_length 16)).
     rewrite M, valid_lanes, selected_is_kept by exact V. unfold compress_zeros. now rewrite L.
   - rewrite M. apply count_is_kept.
 Qed.
 
-Lemma selected_app {A} : forall k k' (l l' : list A), length k = length l -> selected (k ++ k') (l ++ l') = selected k
-  l ++ selected k' l'.
+Lemma selected_app {A} : forall k k' (l l' : list A), length k = length l ->
+  selected (k ++ k') (l ++ l') = selected k l ++ selected k' l'.
 Proof.
   induction k as [|t k IH]; intros k' [|x l] l' L; try discriminate; [reflexivity|]. cbn [app selected].
   injection L as L. rewrite (IH _ _ _ L). apply app_assoc.
@@ -171,8 +168,7 @@ Lemma rest_bits n : (n <= 16)%nat -> bits (bytes_of 2 (2 ^ Z.of_nat n - 1)) = re
 Proof. intros N. do 17 (destruct n as [|n]; [reflexivity|]). lia. Qed.
 
 (** The last step of the AVX-512 purge packs the fewer XIDs that are left, which a masked load has put over zeros: in
-    its lanes stands what
-    the proof of the purge takes. *)
+    its lanes stands what the proof of the purge takes. *)
 Theorem avx512_last_step_is_its_instructions : forall xmin l, normal xmin -> Forall normal l -> (length l <= 16)%nat ->
   let n := length l in
   let rest := bytes_of 2 (2 ^ Z.of_nat n - 1) in
@@ -202,8 +198,8 @@ Proof.
     unfold compress_zeros. pose proof (kept_length xmin l) as K.
     rewrite firstn_app, firstn_all2 by (unfold n; lia). f_equal. fold n.
     replace (16 - length (kept xmin l))%nat with ((n - length (kept xmin l)) + (16 - n))%nat by (unfold n in *; lia).
-    rewrite repeat_app, firstn_app, repeat_length, Nat.sub_diag, firstn_all2 by (rewrite repeat_length;
-      lia). apply app_nil_r.
+    rewrite repeat_app, firstn_app, repeat_length, Nat.sub_diag, firstn_all2 by (rewrite repeat_length; lia).
+    apply app_nil_r.
   - rewrite M. unfold count. rewrite fold_right_app, nothing_counted. apply count_is_kept.
 Qed.
 
@@ -212,8 +208,8 @@ Lemma sign_of_bytes x : (128 <=? last (bytes_of 4 x) 0) = negb (x mod RING <? HA
 Proof.
   change (x mod RING) with (x mod span 4). rewrite <- number_bytes_of. pose proof (bytes_of_bytes 4 x) as B. revert B.
   cbn [bytes_of]. generalize (x mod 256) (x / 256 mod 256) (x / 256 / 256 mod 256) (x / 256 / 256 / 256 mod 256).
-  intros b0 b1 b2 b3 B. cbn [last number]. repeat (inversion B as [|? ? ? B']; subst; clear B;
-    rename B' into B). unfold is_byte, HALF in *.
+  intros b0 b1 b2 b3 B. cbn [last number]. repeat (inversion B as [|? ? ? B']; subst; clear B; rename B' into B).
+  unfold is_byte, HALF in *.
   destruct (Z.leb_spec 128 b3), (Z.ltb_spec (b0 + 256 * (b1 + 256 * (b2 + 256 * (b3 + 256 * 0)))) 2147483648); auto;
     lia.
 Qed.
@@ -230,8 +226,8 @@ Qed.
 Lemma avx2_kept_is_kept xmin l : normal xmin -> Forall normal l -> length l = 8%nat ->
   avx2_kept xmin (register_of 4 l) = map (keeps xmin) l.
 Proof.
-  intros X N L. pose proof (normal_is_valid l N) as V. assert (VX : valid xmin) by (unfold normal, valid, FIRST_NORMAL
-    in *; lia).
+  intros X N L. pose proof (normal_is_valid l N) as V.
+  assert (VX : valid xmin) by (unfold normal, valid, FIRST_NORMAL in *; lia).
   change (avx2_kept xmin (register_of 4 l)) with
     (map negb (firstn 8 (bits (widened 4 (signs 4 (sub 4 (register_of 4 l) (spread 8 (bytes_of 4 xmin)))))))).
   unfold sub, lanewise. rewrite spread_is_register, !valid_lanes by (auto using all_valid).
@@ -262,8 +258,7 @@ Proof.
 Qed.
 
 (** A step of the AVX2 purge, as the intrinsics that the C code calls, packs eight XIDs: those that stay are in the
-    lower lanes, in their
-    order. *)
+    lower lanes, in their order. *)
 Theorem avx2_step_is_its_instructions : forall xmin l, normal xmin -> Forall normal l -> length l = 8%nat ->
   (exists others, lanes 4 (avx2_pack xmin (register_of 4 l)) = kept xmin l ++ others /\
     length (lanes 4 (avx2_pack xmin (register_of 4 l))) = length l) /\

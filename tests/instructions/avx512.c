@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: PostgreSQL */
-/* The intrinsics of avx512.def on this CPU. The kernels write two of their instructions in assembler; so they stand here. */
+/* The intrinsics of avx512.def on this CPU; two instructions in assembler, as the kernels have them. */
 #include "../tests/instructions/machine.h"
 #include "common/cpu.h"
 #include <immintrin.h>

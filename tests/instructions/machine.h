@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: PostgreSQL */
 /*
- * The intrinsics that the kernels use, each as a function from the bytes of its operands to the bytes of its result: the CPU's
- * side of proofs/instructions/Table.v, with the same names, sizes and order of operands.
+ * The intrinsics that the kernels use, each as a function from the bytes of its operands to the bytes of its
+ * result: the CPU's side of proofs/instructions/Table.v, with the same names, sizes and order of operands.
  *
- * A list (avx2.def) has a line for each. It is included twice: once the macros below make functions of its lines, once the
- * lines of a table. Both times a line has the same number, so it names the function.
+ * A list (avx2.def) has a line for each. It is included twice: functions.h makes functions of its lines, lines.h the
+ * lines of a table. Both times a line has the same number, and so names the same function.
  */
 #ifndef INSTRUCTIONS_MACHINE_H
 #define INSTRUCTIONS_MACHINE_H

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: PostgreSQL */
 /*
- * Runs batches of instructions on this CPU. In: the length of a name (1 byte), the name, n (4 bytes, little-endian), then n times the
- * operands. Out: n results. With the argument --list: a line for each instruction: its name, the sizes of the operands, that of
- * the result, its level, and 1 if this CPU has it. proofs/oracle/instructions.ml is the same of the meanings.
+ * Runs batches of instructions on this CPU. In: the length of a name (1 byte), the name, n (4 bytes, little-endian),
+ * then n times the operands. Out: n results. With the argument --list: a line for each instruction: its name, the
+ * sizes of the operands, that of the result, its level, and 1 if this CPU has it. proofs/oracle/instructions.ml does
+ * the same by the meanings.
  */
 #include "../tests/instructions/machine.h"
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: PostgreSQL
-# Each intrinsic that the kernels use, on this CPU and by its meaning in Coq. The programs are build/instructions/cpu and
-# build/oracle/instructions; the flags of a level's list are those of the kernels of that level.
+# Each intrinsic that the kernels use, on this CPU and by its meaning in Coq. The programs are build/instructions/cpu
+# and build/oracle/instructions; the flags of a level's list are those of the kernels of that level.
 INSTRUCTIONS_C := $(filter-out $(addprefix %/,$(addsuffix .c,$(FOREIGN_LEVELS))),$(wildcard tests/instructions/*.c))
 
 $(OUT)/instructions/%.o: tests/instructions/%.c $(wildcard tests/instructions/*.h tests/instructions/*.def) csrc/common/cpu.h $(COMPILER)
