@@ -203,6 +203,9 @@ Proof.
   - rewrite M. unfold count. rewrite fold_right_app, nothing_counted. apply count_is_kept.
 Qed.
 
+Lemma widened_length n r : length (widened n r) = n.
+Proof. unfold widened, zeros. rewrite firstn_length, app_length, repeat_length. lia. Qed.
+
 (* The sign bit of a difference of 32 bits. *)
 Lemma sign_of_bytes x : (128 <=? last (bytes_of 4 x) 0) = negb (x mod RING <? HALF).
 Proof.
@@ -258,13 +261,15 @@ Proof.
 Qed.
 
 (** A step of the AVX2 purge, as the intrinsics that the C code calls, packs eight XIDs: those that stay are in the
-    lower lanes, in their order. *)
+    lower lanes, in their order.  The entry of the array that it looks up has eight bytes, as in C. *)
 Theorem avx2_step_is_its_instructions : forall xmin l, normal xmin -> Forall normal l -> length l = 8%nat ->
   (exists others, lanes 4 (avx2_pack xmin (register_of 4 l)) = kept xmin l ++ others /\
     length (lanes 4 (avx2_pack xmin (register_of 4 l))) = length l) /\
-  count (avx2_kept xmin (register_of 4 l)) = zlength (kept xmin l).
+  count (avx2_kept xmin (register_of 4 l)) = zlength (kept xmin l) /\
+  length (left_pack (avx2_kept xmin (register_of 4 l))) = 8%nat.
 Proof.
-  intros xmin l X N L. pose proof (avx2_kept_is_kept xmin l X N L) as K. split; [|rewrite K; apply count_is_kept].
+  intros xmin l X N L. pose proof (avx2_kept_is_kept xmin l X N L) as K.
+  split; [|rewrite K; split; [apply count_is_kept|apply widened_length]].
   assert (LP : length (map (bytes_of 4) l) = 8%nat) by now rewrite map_length.
   assert (FP : Forall (fun p => length p = 4%nat) (map (bytes_of 4) l)).
   { apply Forall_map, List.Forall_forall. intros x _. apply bytes_of_length. }
