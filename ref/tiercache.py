@@ -107,7 +107,9 @@ class Lru:
 
 
 class S3Fifo:
-    """S3-FIFO (Yang, Zhang, Qiu, Yue, Rashmi, SOSP 2023), algorithm 1: three queues, the oldest page first."""
+    """S3-FIFO (Yang, Zhang, Qiu, Yue, Rashmi, SOSP 2023), algorithm 1: three queues, the oldest page first.
+
+    As in libcachesim, too: until a page was evicted, the small queue takes no more than its share."""
 
     MOST_HITS, TO_MAIN, SMALL_SHARE = 3, 2, 10
 
@@ -117,8 +119,10 @@ class S3Fifo:
         self.main: OrderedDict[int, int] = OrderedDict()
         self.aside: OrderedDict[int, int] = OrderedDict()
         """page -> hits"""
+        self.share = max(1, n // self.SMALL_SHARE)
         self.ghosts: OrderedDict[int, None] = OrderedDict()
-        """Pages that left the small queue, n at most."""
+        """Pages that left the small queue: 9 n / 10 at most, and for the moment n, until the next page has come."""
+        self.evicted = False
 
     def _queue_of(self, page: int) -> OrderedDict[int, int]:
         return next(queue for queue in (self.small, self.main, self.aside) if page in queue)
@@ -127,8 +131,12 @@ class S3Fifo:
         if page in self.ghosts:
             del self.ghosts[page]
             self.main[page] = 0
+        elif not self.evicted and len(self.small) >= self.share:
+            self.main[page] = 0
         else:
             self.small[page] = 0
+        while len(self.ghosts) > self.n * 9 // 10:
+            self.ghosts.popitem(last=False)
 
     def hit(self, page: int) -> None:
         queue = self._queue_of(page)
@@ -137,12 +145,13 @@ class S3Fifo:
     def victim(self) -> int | None:
         if not self.small and not self.main:
             return None
-        while len(self.small) >= max(1, self.n // self.SMALL_SHARE) or not self.main:
-            page, hits = next(iter(self.small.items()))
-            if hits < self.TO_MAIN:
-                return page
-            del self.small[page]
-            self.main[page] = 0
+        if len(self.small) >= self.share or not self.main:
+            while self.small:
+                page, hits = next(iter(self.small.items()))
+                if hits < self.TO_MAIN:
+                    return page
+                del self.small[page]
+                self.main[page] = 0
         while True:
             page, hits = next(iter(self.main.items()))
             if hits == 0:
@@ -153,6 +162,7 @@ class S3Fifo:
     def remove(self, page: int, *, evicted: bool) -> None:
         queue = self._queue_of(page)
         del queue[page]
+        self.evicted |= evicted
         if evicted and queue is self.small:
             if len(self.ghosts) == self.n:
                 self.ghosts.popitem(last=False)

@@ -25,6 +25,7 @@ typedef struct policy {
     table ghosts;        /* page -> ghost */
     uint32_t free_ghost; /* a ghost that was never used; n ghosts: all were */
     uint32_t spare_ghost;
+    bool has_evicted;
 } policy;
 
 typedef struct policy_calls {

@@ -5,7 +5,10 @@
  * So a scan passes through the small queue and leaves the main one alone. A hit writes one byte and moves nothing.
  *
  * As in the paper's algorithm 1: a page leaves the small queue for the main one after two hits; in the main queue each hit
- * (three at most are counted) buys another round.
+ * (three at most are counted) buys another round. As in libcachesim, whose hits are the same, one by one: the small queue
+ * has frames / 10 pages and there are 9 * frames / 10 ghosts, rounded down; when the small queue's turn has come, it goes on
+ * until one of its pages leaves or all went to the main queue; and until a page was evicted, the small queue takes no more
+ * than its share, so that both fill up. A page's ghost is looked for before the page that makes room becomes one.
  */
 #include "tiercache/policy.h"
 
@@ -17,19 +20,32 @@ static void hit(policy *p, uint32_t entry)
         p->hits[entry]++;
 }
 
+static uint32_t small_share(const policy *p)
+{
+    return p->n / SMALL_SHARE > 0 ? p->n / SMALL_SHARE : 1;
+}
+
+static void forget(policy *p, uint32_t ghost)
+{
+    table_remove(&p->ghosts, p->pages[ghost]);
+    queue_leave(p, ghost);
+    p->older[ghost] = p->spare_ghost;
+    p->spare_ghost = ghost;
+}
+
+/* The page came after the one that makes room for it has become a ghost: there may be some more ghosts until then. */
 static void insert(policy *p, uint32_t entry, uint64_t page)
 {
     uint32_t ghost = table_get(&p->ghosts, page);
+    bool fills_up = !p->has_evicted && p->queues[SMALL].count >= small_share(p);
 
-    if (ghost != TABLE_NONE) {
-        table_remove(&p->ghosts, page);
-        queue_leave(p, ghost);
-        p->older[ghost] = p->spare_ghost;
-        p->spare_ghost = ghost;
-    }
+    if (ghost != TABLE_NONE)
+        forget(p, ghost);
+    while (p->queues[GHOST].count > (uint64_t)p->n * 9 / 10)
+        forget(p, p->queues[GHOST].tail);
     p->pages[entry] = page;
     p->hits[entry] = 0;
-    queue_join(p, ghost == TABLE_NONE ? SMALL : MAIN, entry);
+    queue_join(p, ghost == TABLE_NONE && !fills_up ? SMALL : MAIN, entry);
 }
 
 /* An entry for one more ghost: a spare one, one never used, or that of the oldest ghost. */
@@ -51,6 +67,7 @@ static uint32_t ghost_entry(policy *p)
 
 static void leave(policy *p, uint32_t entry, bool evicted)
 {
+    p->has_evicted |= evicted;
     if (evicted && p->queue_of[entry] == SMALL) {
         uint32_t ghost = ghost_entry(p);
 
@@ -77,18 +94,18 @@ static uint32_t main_victim(policy *p)
 
 static uint32_t victim(policy *p)
 {
-    uint32_t share = p->n / SMALL_SHARE > 0 ? p->n / SMALL_SHARE : 1;
-
     if (p->queues[SMALL].count + p->queues[MAIN].count == 0)
         return TABLE_NONE;
-    while (p->queues[SMALL].count >= share || p->queues[MAIN].count == 0) {
-        uint32_t entry = p->queues[SMALL].tail;
+    if (p->queues[SMALL].count >= small_share(p) || p->queues[MAIN].count == 0) {
+        while (p->queues[SMALL].count > 0) {
+            uint32_t entry = p->queues[SMALL].tail;
 
-        if (p->hits[entry] < TO_MAIN)
-            return entry;
-        p->hits[entry] = 0;
-        queue_leave(p, entry);
-        queue_join(p, MAIN, entry);
+            if (p->hits[entry] < TO_MAIN)
+                return entry;
+            p->hits[entry] = 0;
+            queue_leave(p, entry);
+            queue_join(p, MAIN, entry);
+        }
     }
     return main_victim(p);
 }
