@@ -175,7 +175,113 @@ class S3Fifo:
         self.main[page] = self.aside.pop(page)
 
 
-POLICIES: dict[str, type[Lru] | type[S3Fifo]] = {"lru": Lru, "s3fifo": S3Fifo}
+class Sketch:
+    """How often pages were asked for lately: four counters a page, in one block; others may share some of them."""
+
+    ROWS, ROW, MOST, FACTOR = 4, 16, 15, 0x9E3779B97F4A7C15
+
+    def __init__(self, n: int) -> None:
+        """32 to 64 counters for each of n pages, in a power of two of blocks."""
+        self.blocks = 1
+        while 2 * self.blocks < n:
+            self.blocks *= 2
+        self.counters: dict[tuple[int, int, int], int] = {}
+        """(block, row, column) -> what was counted; zeros are left out."""
+
+    def _places(self, page: int) -> list[tuple[int, int, int]]:
+        hashed = (page + 1) % 2**64 * self.FACTOR % 2**64
+        block = (hashed >> 32) % self.blocks
+        mixed = (hashed ^ hashed >> 32) * self.FACTOR % 2**64
+        return [(block, row, (mixed >> 32 + 4 * row) % self.ROW) for row in range(self.ROWS)]
+
+    def count(self, page: int) -> int:
+        return min(self.counters.get(place, 0) for place in self._places(page))
+
+    def add(self, page: int) -> None:
+        """Counters that are above the least are no page's alone; they stay."""
+        least = self.count(page)
+        for place in self._places(page):
+            if self.counters.get(place, 0) == least < self.MOST:
+                self.counters[place] = least + 1
+
+    def halve(self) -> None:
+        self.counters = {place: counted // 2 for place, counted in self.counters.items() if counted > 1}
+
+
+class TinyLfu:
+    """W-TinyLFU with a window that adapts (Einziger, Eytan, Friedman, Manes, Middleware 2018): LRU queues, the oldest
+    page first.
+
+    New pages come to the window. Who leaves it meets the oldest page of the others, and the one asked for more often
+    stays. Of the others, those that are used again are protected.
+    """
+
+    PERIOD, STEP_SHARE, WINDOW_SHARE = 10, 16, 100
+
+    def __init__(self, n: int) -> None:
+        self.n, self.window_size = n, max(1, n // self.WINDOW_SHARE)
+        self.window: OrderedDict[int, int] = OrderedDict()
+        self.main: OrderedDict[int, int] = OrderedDict()
+        self.protected: OrderedDict[int, int] = OrderedDict()
+        self.aside: OrderedDict[int, int] = OrderedDict()
+        self.counts = Sketch(n)
+        self.references = self.found = self.found_before = 0
+        self.step = max(1, n // self.STEP_SHARE)
+
+    def _queue_of(self, page: int) -> OrderedDict[int, int]:
+        return next(queue for queue in (self.window, self.main, self.protected, self.aside) if page in queue)
+
+    def _count(self, page: int, found: bool) -> None:
+        """After each PERIOD * n references the window takes a step: the other way, if there were fewer hits."""
+        self.counts.add(page)
+        self.references += 1
+        self.found += found
+        if self.references == self.PERIOD * self.n:
+            if self.found < self.found_before:
+                self.step = -self.step
+            self.window_size = max(1, min(self.window_size + self.step, self.n * 4 // 5))
+            self.references, self.found_before, self.found = 0, self.found, 0
+            self.counts.halve()
+
+    def insert(self, page: int) -> None:
+        self.window[page] = 0
+        self._count(page, found=False)
+        while len(self.window) > self.window_size:
+            self.main[self.window.popitem(last=False)[0]] = 0
+
+    def hit(self, page: int) -> None:
+        self._count(page, found=True)
+        queue = self._queue_of(page)
+        if queue is self.aside:
+            return
+        del queue[page]
+        (self.window if queue is self.window else self.protected)[page] = 0
+        while len(self.protected) > (self.n - self.window_size) * 4 // 5:
+            self.main[self.protected.popitem(last=False)[0]] = 0
+
+    def victim(self) -> int | None:
+        newcomer = next(iter(self.window), None)
+        oldest = next(iter(self.main), next(iter(self.protected), None))
+        if newcomer is None or oldest is None:
+            return oldest if newcomer is None else newcomer
+        if len(self.window) < self.window_size:
+            return oldest
+        if self.counts.count(newcomer) <= self.counts.count(oldest):
+            return newcomer
+        self.main[newcomer] = self.window.pop(newcomer)
+        return oldest
+
+    def remove(self, page: int, *, evicted: bool) -> None:
+        del self._queue_of(page)[page]
+
+    def set_aside(self, page: int) -> None:
+        self.aside[page] = self._queue_of(page).pop(page)
+
+    def bring_back(self, page: int) -> None:
+        self.main[page] = self.aside.pop(page)
+
+
+POLICIES: dict[str, type[Lru] | type[S3Fifo] | type[TinyLfu]] = {"lru": Lru, "s3fifo": S3Fifo, "tinylfu": TinyLfu}
 
 
 def hits(policy: str, pages: Sequence[int], frames: int) -> int:

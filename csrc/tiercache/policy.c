@@ -21,7 +21,9 @@ bool pgq_tiercache_policy_make(policy *p, const policy_calls *calls, uint32_t n)
     p->hits = malloc(all);
     p->free_ghost = n;
     p->spare_ghost = TABLE_NONE;
-    return table_make(&p->ghosts, n) && p->newer != NULL && p->older != NULL && p->pages != NULL &&
+    bool counts = sketch_make(&p->counts, n);
+
+    return table_make(&p->ghosts, n) && counts && p->newer != NULL && p->older != NULL && p->pages != NULL &&
            p->queue_of != NULL && p->hits != NULL;
 }
 
@@ -33,6 +35,7 @@ void pgq_tiercache_policy_free(policy *p)
     free(p->queue_of);
     free(p->hits);
     free(p->ghosts.entries);
+    sketch_free(&p->counts);
 }
 
 /* A cache without contents: pages come, are hit, and make room. */

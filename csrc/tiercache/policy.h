@@ -3,6 +3,7 @@
 #ifndef PGQUERN_TIERCACHE_POLICY_H
 #define PGQUERN_TIERCACHE_POLICY_H
 
+#include "tiercache/sketch.h"
 #include "tiercache/table.h"
 #include "tiercache/tiercache.h"
 
@@ -12,7 +13,7 @@ typedef struct queue {
 } queue;
 
 /* ASIDE: entries that cannot leave now. They are no victims. */
-enum { SMALL, MAIN, GHOST, ASIDE, QUEUES };
+enum { SMALL, MAIN, PROTECTED, GHOST, ASIDE, QUEUES };
 
 typedef struct policy {
     const struct policy_calls *calls;
@@ -26,6 +27,13 @@ typedef struct policy {
     uint32_t free_ghost; /* a ghost that was never used; n ghosts: all were */
     uint32_t spare_ghost;
     bool has_evicted;
+
+    /* W-TinyLFU's */
+    sketch counts;
+    uint32_t window;            /* pages that it may have; 0: none has come yet */
+    uint64_t references, found; /* in this period */
+    uint64_t found_before;      /* in the one before */
+    bool shrinks;               /* the window's last step */
 } policy;
 
 typedef struct policy_calls {
@@ -35,7 +43,7 @@ typedef struct policy_calls {
     void (*remove)(policy *p, uint32_t entry, bool evicted); /* it leaves; evicted: to make room */
 } policy_calls;
 
-extern const policy_calls pgq_tiercache_lru, pgq_tiercache_s3fifo;
+extern const policy_calls pgq_tiercache_lru, pgq_tiercache_s3fifo, pgq_tiercache_tinylfu;
 
 /* false: no memory; pgq_tiercache_policy_free frees what there is. */
 bool pgq_tiercache_policy_make(policy *p, const policy_calls *calls, uint32_t n);
@@ -50,6 +58,7 @@ pgq_status pgq_tiercache_policy_replay(const policy_calls *calls, const uint64_t
 
 pgq_status pgq_tiercache_policy_lru(const uint64_t pages[], size_t n, uint32_t frames, uint64_t *hits);
 pgq_status pgq_tiercache_policy_s3fifo(const uint64_t pages[], size_t n, uint32_t frames, uint64_t *hits);
+pgq_status pgq_tiercache_policy_tinylfu(const uint64_t pages[], size_t n, uint32_t frames, uint64_t *hits);
 
 static inline void queue_join(policy *p, unsigned q, uint32_t entry)
 {

@@ -9,13 +9,16 @@
 const pgq_tiercache_policy_variant pgq_tiercache_policy_variants[] = {
     {"lru", "least recently used, in one queue", pgq_cpu_any, pgq_tiercache_policy_lru},
     {"s3fifo", "S3-FIFO: a small queue, a main one, and ghosts", pgq_cpu_any, pgq_tiercache_policy_s3fifo},
+    {"tinylfu", "W-TinyLFU: a window that adapts, and what is asked for often", pgq_cpu_any,
+     pgq_tiercache_policy_tinylfu},
 };
 const size_t pgq_tiercache_policy_variant_count =
     sizeof pgq_tiercache_policy_variants / sizeof pgq_tiercache_policy_variants[0];
 
 PGQ_KIND(tiercache_policy)
 
-static const policy_calls *const calls_of[] = {&pgq_tiercache_lru, &pgq_tiercache_s3fifo};
+static const policy_calls *const calls_of[] = {&pgq_tiercache_lru, &pgq_tiercache_s3fifo,
+                                               &pgq_tiercache_tinylfu};
 
 pgq_code pgq_tiercache_policy_named(const char *name, const policy_calls **calls)
 {

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: PostgreSQL */
+/*
+ * W-TinyLFU with a window that adapts (Einziger, Friedman, Manes: "TinyLFU", ACM TOS 2017; Einziger, Eytan, Friedman, Manes:
+ * "Adaptive Software Cache Management", Middleware 2018). New pages stand in a window, least recently used. Who leaves it
+ * meets the oldest of the main pages, and the one asked for more often lately stays. Main pages that are used again are
+ * protected, up to four fifths of them; what is too much goes back. A small window suits pages that are asked for at a
+ * steady rate, and scans, a large one suits pages that are asked for in bursts.
+ *
+ * After each 10 * frames references the window grows or shrinks by a sixteenth of the frames, the same way as the last
+ * time, unless there were fewer hits than in the period before; and what was counted is halved.
+ *
+ * Other than in the papers: the step does not shrink (traces change), the counters have four bits of a byte each, and a
+ * page that was counted often is not let in by chance now and then.
+ */
+#include "tiercache/policy.h"
+
+enum { WINDOW = SMALL, PERIOD = 10, STEP_SHARE = 16, WINDOW_SHARE = 100 };
+
+static uint32_t at_least_one(uint32_t n)
+{
+    return n > 0 ? n : 1;
+}
+
+/* The most of a window: four fifths of n entries. */
+static uint32_t four_fifths(uint32_t n)
+{
+    return (uint32_t)((uint64_t)n * 4 / 5);
+}
+
+static void move(policy *p, uint32_t entry, unsigned q)
+{
+    queue_leave(p, entry);
+    queue_join(p, q, entry);
+}
+
+static void adapt(policy *p)
+{
+    uint32_t step = at_least_one(p->n / STEP_SHARE), most = at_least_one(four_fifths(p->n));
+
+    p->shrinks ^= p->found < p->found_before;
+    if (p->shrinks)
+        p->window = p->window > step ? p->window - step : 1;
+    else
+        p->window = p->window + step < most ? p->window + step : most;
+    p->found_before = p->found;
+    p->found = 0;
+    p->references = 0;
+    sketch_halve(&p->counts);
+}
+
+static void count(policy *p, uint32_t entry, bool found)
+{
+    sketch_add(&p->counts, p->pages[entry]);
+    p->found += found;
+    if (++p->references == (uint64_t)PERIOD * p->n)
+        adapt(p);
+}
+
+static void insert(policy *p, uint32_t entry, uint64_t page)
+{
+    if (p->window == 0)
+        p->window = at_least_one(p->n / WINDOW_SHARE);
+    p->pages[entry] = page;
+    queue_join(p, WINDOW, entry);
+    count(p, entry, false);
+    while (p->queues[WINDOW].count > p->window)
+        move(p, p->queues[WINDOW].tail, MAIN);
+}
+
+static void hit(policy *p, uint32_t entry)
+{
+    unsigned q = p->queue_of[entry];
+
+    count(p, entry, true);
+    if (q == ASIDE)
+        return;
+    move(p, entry, q == WINDOW ? WINDOW : PROTECTED);
+    while (p->queues[PROTECTED].count > four_fifths(p->n - p->window))
+        move(p, p->queues[PROTECTED].tail, MAIN);
+}
+
+static uint32_t victim(policy *p)
+{
+    uint32_t newcomer = p->queues[WINDOW].tail;
+    uint32_t oldest = p->queues[MAIN].count > 0 ? p->queues[MAIN].tail : p->queues[PROTECTED].tail;
+
+    if (newcomer == TABLE_NONE || oldest == TABLE_NONE)
+        return newcomer == TABLE_NONE ? oldest : newcomer;
+    if (p->queues[WINDOW].count < p->window)
+        return oldest;
+    if (sketch_count(&p->counts, p->pages[newcomer]) <= sketch_count(&p->counts, p->pages[oldest]))
+        return newcomer;
+    move(p, newcomer, MAIN);
+    return oldest;
+}
+
+static void leave(policy *p, uint32_t entry, bool evicted)
+{
+    (void)evicted;
+    queue_leave(p, entry);
+}
+
+const policy_calls pgq_tiercache_tinylfu = {insert, hit, victim, leave};
+
+pgq_status pgq_tiercache_policy_tinylfu(const uint64_t pages[], size_t n, uint32_t frames, uint64_t *hits)
+{
+    return pgq_tiercache_policy_replay(&pgq_tiercache_tinylfu, pages, n, frames, hits);
+}
