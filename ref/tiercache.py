@@ -231,7 +231,7 @@ class TinyLfu:
     def _queue_of(self, page: int) -> OrderedDict[int, int]:
         return next(queue for queue in (self.window, self.main, self.protected, self.aside) if page in queue)
 
-    def _count(self, page: int, found: bool) -> None:
+    def _count(self, page: int, *, found: bool) -> None:
         """After each PERIOD * n references the window takes a step: the other way, if there were fewer hits."""
         self.counts.add(page)
         self.references += 1
@@ -242,32 +242,33 @@ class TinyLfu:
             self.window_size = max(1, min(self.window_size + self.step, self.n * 4 // 5))
             self.references, self.found_before, self.found = 0, self.found, 0
             self.counts.halve()
+        while len(self.window) > self.window_size:
+            self.main[self.window.popitem(last=False)[0]] = 0
+        while len(self.protected) > (self.n - self.window_size) * 4 // 5:
+            self.main[self.protected.popitem(last=False)[0]] = 0
 
     def insert(self, page: int) -> None:
         self.window[page] = 0
         self._count(page, found=False)
-        while len(self.window) > self.window_size:
-            self.main[self.window.popitem(last=False)[0]] = 0
 
     def hit(self, page: int) -> None:
-        self._count(page, found=True)
         queue = self._queue_of(page)
-        if queue is self.aside:
-            return
-        del queue[page]
-        (self.window if queue is self.window else self.protected)[page] = 0
-        while len(self.protected) > (self.n - self.window_size) * 4 // 5:
-            self.main[self.protected.popitem(last=False)[0]] = 0
+        if queue is not self.aside:
+            del queue[page]
+            (self.window if queue is self.window else self.protected)[page] = 0
+        self._count(page, found=True)
 
     def victim(self) -> int | None:
-        newcomer = next(iter(self.window), None)
-        oldest = next(iter(self.main), next(iter(self.protected), None))
+        newcomer, queue = next(iter(self.window), None), self.main or self.protected
+        oldest = next(iter(queue), None)
         if newcomer is None or oldest is None:
             return oldest if newcomer is None else newcomer
         if len(self.window) < self.window_size:
             return oldest
         if self.counts.count(newcomer) <= self.counts.count(oldest):
             return newcomer
+        if queue is self.protected:
+            self.main[oldest] = self.protected.pop(oldest)
         self.main[newcomer] = self.window.pop(newcomer)
         return oldest
 
@@ -471,7 +472,7 @@ class TierCache:
     """
 
     def __init__(
-        self, files: Files, *, pages: int, frames: int, slots: int, batch: int, policy: str = "s3fifo"
+        self, files: Files, *, pages: int, frames: int, slots: int, batch: int, policy: str = "tinylfu"
     ) -> None:
         self.files, self.pages, self.slots, self.batch = files, pages, slots, batch
         self.frames = frames

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: PostgreSQL
 """How far is each eviction policy from the best, at each size of the cache and on each trace? Counted, no clock.
 
-    python -m bench.tiercache.policies      (a minute)
+    python -m bench.tiercache.policies      (30 s)
 
 Seven policies and Belady's optimum are libcachesim's, a program of its own (peer.py); ours run beside them. A cell fails
 if our LRU or S3-FIFO has other hits than libcachesim's, or if the default is farther from the best of the seven than

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: PostgreSQL
-"""The part of the report and of the figures on the file I/O stack (stack.py), and on hit rates (policy.cc)."""
+"""The part of the report and of the figures on the file I/O stack (stack.py), and on hit rates (policy.cc, policies.py)."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -9,7 +9,10 @@ from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
+import numpy as np
+
 from bench import plots
+from bench.tiercache.policies import DEFAULT, LEAST_FRAMES, MOST_POINTS, PERCENTS, SEVEN, points, summary
 from bench.tiercache.stack import CONFIGURATIONS, DEVICES
 from tools.results import Result
 
@@ -21,7 +24,7 @@ PANELS = {
     "read_p999_ms": "99.9th percentile of a read, ms",
     "commit_p99_ms": "99th percentile of a commit, ms",
 }
-POLICIES = {"lru": ("LRU", PLAIN), "s3fifo": ("S3-FIFO", ALL), "optimum": ("optimum", plots.UPSTREAM[2])}
+POLICIES = {"lru": ("LRU", PLAIN), "s3fifo": ("S3-FIFO", plots.OURS[2]), "tinylfu": ("W-TinyLFU", ALL), "optimum": ("optimum", plots.UPSTREAM[2])}
 
 
 def _colour(name: str) -> str:
@@ -76,15 +79,55 @@ def hit_rates(found: Sequence[Result]) -> dict[str, dict[str, float]]:
 
 
 def hits_picture(rates: dict[str, dict[str, float]]) -> Markup:
-    """Three bars a trace."""
+    """Four bars a trace."""
     with plt.rc_context(plots.STYLE):
         figure, axes = plt.subplots(figsize=(max(8.2, 0.9 * len(rates)), 2.8), layout="constrained")
         for i, (policy, (label, colour)) in enumerate(POLICIES.items()):
-            places = [place + 0.27 * (i - 1) for place in range(len(rates))]
-            axes.bar(places, [100 * rate[policy] for rate in rates.values()], 0.25, color=colour, label=label)
+            places = [place + 0.21 * (i - 1.5) for place in range(len(rates))]
+            axes.bar(places, [100 * rate.get(policy, 0) for rate in rates.values()], 0.19, color=colour, label=label)
         axes.set(xticks=range(len(rates)), xticklabels=list(rates), ylabel="hits, % of references", ylim=(0, 100))
-        axes.legend(frameon=False, fontsize=8.5, ncols=3)
+        axes.legend(frameon=False, fontsize=8.5, ncols=4)
         return Markup(plots.svg(figure))
+
+
+FAR = 20.0
+"""Points from the best at which the colour is the darkest."""
+NAMED = {
+    "lru": "LRU", "clock": "clock", "2q": "2Q", "arc": "ARC", "s3fifo": "S3-FIFO", "sieve": "SIEVE",
+    "wtinylfu": "W-TinyLFU, window of 1 %", f"our {DEFAULT}": "ours: W-TinyLFU, window that adapts",
+}  # fmt: skip
+
+
+def distances_picture(cells: Sequence[dict[str, Any]]) -> Markup:
+    """A map for each policy, a line for each trace, a column for each size: points from the best of the seven."""
+    traces = list(dict.fromkeys(cell["trace"] for cell in cells))
+    far = {(cell["trace"], cell["percent"]): points(cell) for cell in cells}
+    with plt.rc_context(plots.STYLE):
+        figure, grid = plt.subplots(2, 4, figsize=(13, 7), layout="constrained", sharey=True, sharex=True)
+        for policy, axes in zip((*SEVEN, f"our {DEFAULT}"), grid.flat, strict=True):
+            shown = np.array([[far[trace, percent][policy] for percent in PERCENTS] for trace in traces])
+            axes.imshow(shown, cmap="Reds", vmin=0, vmax=FAR, aspect="auto")
+            for (y, x), value in np.ndenumerate(shown):
+                colour = "white" if value > 0.6 * FAR else "#1d2433"
+                axes.text(x, y, f"{value:.1f}", ha="center", va="center", fontsize=7, color=colour)
+            axes.set_title(NAMED[policy], fontsize=9, loc="left")
+            axes.set(xticks=range(len(PERCENTS)), xticklabels=[f"{p:g} %" for p in PERCENTS])
+            axes.set(yticks=range(len(traces)), yticklabels=traces)
+            axes.grid(visible=False)
+        return Markup(plots.svg(figure))
+
+
+def distances(found: Sequence[Result]) -> dict[str, Any] | None:
+    """The sweep of policies.py; None if there is none, or if libcachesim was not there."""
+    items = [i.model_dump() for result in found if result.layer == "policies" for i in result.items]
+    if not items or any(i["status"] == "skipped" for i in items):
+        return None
+    rows = [
+        [NAMED[policy], f"{farthest:.1f}", where, f"{over} of {len(items)}", f"{mean:.2f}"]
+        for policy, (farthest, where, over, mean) in summary(items).items()
+        if policy in NAMED
+    ]
+    return {"picture": distances_picture(items), "rows": rows, "least": LEAST_FRAMES, "most": MOST_POINTS}
 
 
 def seed_rows(items: Sequence[dict[str, Any]]) -> list[list[str]]:
@@ -149,6 +192,7 @@ def context(found: Sequence[Result]) -> dict[str, Any]:
         "devices": list(DEVICES),
         "hits": hits_picture(rates) if rates else "",
         "rates": rates,
+        "distances": distances(found),
     }
 
 

@@ -48,12 +48,17 @@ static void adapt(policy *p)
     sketch_halve(&p->counts);
 }
 
+/* A page was asked for. Then window and protected pages are no more than they may be. */
 static void count(policy *p, uint32_t entry, bool found)
 {
     sketch_add(&p->counts, p->pages[entry]);
     p->found += found;
     if (++p->references == (uint64_t)PERIOD * p->n)
         adapt(p);
+    while (p->queues[WINDOW].count > p->window)
+        move(p, p->queues[WINDOW].tail, MAIN);
+    while (p->queues[PROTECTED].count > four_fifths(p->n - p->window))
+        move(p, p->queues[PROTECTED].tail, MAIN);
 }
 
 static void insert(policy *p, uint32_t entry, uint64_t page)
@@ -63,26 +68,23 @@ static void insert(policy *p, uint32_t entry, uint64_t page)
     p->pages[entry] = page;
     queue_join(p, WINDOW, entry);
     count(p, entry, false);
-    while (p->queues[WINDOW].count > p->window)
-        move(p, p->queues[WINDOW].tail, MAIN);
 }
 
 static void hit(policy *p, uint32_t entry)
 {
     unsigned q = p->queue_of[entry];
 
+    if (q != ASIDE)
+        move(p, entry, q == WINDOW ? WINDOW : PROTECTED);
     count(p, entry, true);
-    if (q == ASIDE)
-        return;
-    move(p, entry, q == WINDOW ? WINDOW : PROTECTED);
-    while (p->queues[PROTECTED].count > four_fifths(p->n - p->window))
-        move(p, p->queues[PROTECTED].tail, MAIN);
 }
 
+/* Asked again at once, it names the same entry: who has won against the oldest stands behind it. */
 static uint32_t victim(policy *p)
 {
     uint32_t newcomer = p->queues[WINDOW].tail;
-    uint32_t oldest = p->queues[MAIN].count > 0 ? p->queues[MAIN].tail : p->queues[PROTECTED].tail;
+    unsigned q = p->queues[MAIN].count > 0 ? MAIN : PROTECTED;
+    uint32_t oldest = p->queues[q].tail;
 
     if (newcomer == TABLE_NONE || oldest == TABLE_NONE)
         return newcomer == TABLE_NONE ? oldest : newcomer;
@@ -90,6 +92,8 @@ static uint32_t victim(policy *p)
         return oldest;
     if (sketch_count(&p->counts, p->pages[newcomer]) <= sketch_count(&p->counts, p->pages[oldest]))
         return newcomer;
+    if (q == PROTECTED)
+        move(p, oldest, MAIN);
     move(p, newcomer, MAIN);
     return oldest;
 }

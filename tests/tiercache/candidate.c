@@ -65,7 +65,8 @@ static void compare(const policy *p, const places *before, uint32_t entry, bool 
 static size_t size_of(const policy *p)
 {
     return (2 * (size_t)p->n + 1) * (2 * sizeof *p->newer + sizeof *p->pages + 2) +
-           (size_t)(p->ghosts.mask + 1) * sizeof *p->ghosts.entries;
+           (size_t)(p->ghosts.mask + 1) * sizeof *p->ghosts.entries +
+           (size_t)(p->counts.mask + 1) * (sizeof *p->counts.blocks + sizeof *p->counts.halved);
 }
 
 /* All arrays of a policy to bytes, or from there. */
@@ -80,7 +81,9 @@ static void copy(policy *p, uint8_t *bytes, bool back)
                  {p->pages, all * sizeof *p->pages},
                  {p->queue_of, all},
                  {p->hits, all},
-                 {p->ghosts.entries, (size_t)(p->ghosts.mask + 1) * sizeof *p->ghosts.entries}};
+                 {p->ghosts.entries, (size_t)(p->ghosts.mask + 1) * sizeof *p->ghosts.entries},
+                 {p->counts.blocks, (size_t)(p->counts.mask + 1) * sizeof *p->counts.blocks},
+                 {p->counts.halved, (size_t)(p->counts.mask + 1) * sizeof *p->counts.halved}};
 
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
         memcpy(back ? parts[i].array : (void *)bytes, back ? (void *)bytes : parts[i].array, parts[i].size);

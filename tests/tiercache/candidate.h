@@ -10,11 +10,11 @@
 
 /*
  * An eviction policy over entries 0 to n - 1, each of which is free or holds a page. All that it keeps is in *p.
- * Each entry that holds a page stands in one queue: SMALL, MAIN or ASIDE. queue_join and queue_leave move it between them.
+ * Each entry that holds a page stands in one queue: SMALL, MAIN, PROTECTED or ASIDE. queue_join and queue_leave move it between them.
  * ASIDE are the entries that are pinned: their pages cannot leave now. The cache puts them there and brings them back, to
  * MAIN; a policy leaves them there until they are removed.
- * hits[entry] is the policy's own, and so are the queue GHOST, the table `ghosts`, free_ghost, spare_ghost, and the entries
- * n to 2 n, whose pages[] may remember what has left.
+ * hits[entry] is the policy's own, and so are the queue GHOST, the table `ghosts`, free_ghost, spare_ghost, the entries
+ * n to 2 n, whose pages[] may remember what has left, and what follows them in policy.h.
  * insert: page comes to a free entry; set pages[entry], and join a queue. hit: it is used again.
  * victim: which entry should leave, and no other may: it holds a page, and is not pinned. It stays until it is removed.
  * TABLE_NONE: all are pinned. To be asked again changes nothing: the policy may move entries, but a copy of *p answers the same.

@@ -96,7 +96,7 @@ def test_a_cache_without_frames_is_refused(policy: str) -> None:
 class SideBySide(RuleBasedStateMachine):
     """Random calls, failures of single operations, and crashes. `flat` is what a user may rely on."""
 
-    policy = "s3fifo"
+    policy = "tinylfu"
 
     def __init__(self) -> None:
         super().__init__()
@@ -449,11 +449,17 @@ class SideBySideLru(SideBySide):
     policy = "lru"
 
 
+class SideBySideS3Fifo(SideBySide):
+    policy = "s3fifo"
+
+
 SETTINGS = settings(max_examples=max(10, settings().max_examples // 40), stateful_step_count=40)
 TestSideBySide = SideBySide.TestCase
 TestSideBySide.settings = SETTINGS
 TestSideBySideLru = SideBySideLru.TestCase
 TestSideBySideLru.settings = SETTINGS
+TestSideBySideS3Fifo = SideBySideS3Fifo.TestCase
+TestSideBySideS3Fifo.settings = SETTINGS
 
 
 @pytest.mark.deep

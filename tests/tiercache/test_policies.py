@@ -22,6 +22,7 @@ from tests.tiercache.record import TRACE
 
 LEAST_FRAMES, NOT_INSTALLED = 20, 3
 """As in bench/tiercache/peer.py."""
+FEWER = settings(max_examples=max(10, settings().max_examples // 5))
 both = pytest.mark.parametrize("policy", ["lru", "s3fifo"])
 
 
@@ -65,7 +66,7 @@ def hits_until(policy: str, pages: Sequence[int], frames: int) -> list[int]:
 
 
 @both
-@settings(deadline=None)
+@FEWER
 @given(seed=st.integers(0, 2**32), frames=st.integers(LEAST_FRAMES, 60), spread=st.integers(1, 6))
 def test_each_reference_as_libcachesim(peer: Peer, policy: str, seed: int, frames: int, spread: int) -> None:
     """Few pages have most of the references, which ones changes on the way, and now and then comes a scan."""
@@ -81,7 +82,7 @@ def test_each_reference_as_libcachesim(peer: Peer, policy: str, seed: int, frame
 
 
 @both
-@settings(deadline=None)
+@FEWER
 @given(pages=st.lists(st.integers(0, 40), max_size=400), frames=st.integers(LEAST_FRAMES, 30))
 def test_any_trace_as_libcachesim(peer: Peer, policy: str, pages: list[int], frames: int) -> None:
     assert hits(pages, frames, policy=policy) == peer.ask(policy, pages, frames)["hits"]
