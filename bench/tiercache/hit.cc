@@ -28,12 +28,13 @@ struct Bare {
 
 struct Readers {
     Device device;
-    Cache s3fifo, lru;
+    Cache tinylfu, s3fifo, lru;
     Bare bare;
     std::vector<uint64_t> order;
 
     explicit Readers(uint32_t n)
-        : device(n, 0), s3fifo(fill(n, "s3fifo")), lru(fill(n, "lru")), bare(n), order(n)
+        : device(n, 0), tinylfu(fill(n, "tinylfu")), s3fifo(fill(n, "s3fifo")), lru(fill(n, "lru")), bare(n),
+          order(n)
     {
         std::iota(order.begin(), order.end(), uint64_t{0});
         std::shuffle(order.begin(), order.end(), std::mt19937_64(1));
@@ -54,11 +55,12 @@ void add_hits(uint32_t n)
 {
     std::string name = "tiercache/kind=hit/n=" + std::to_string(n);
     constexpr size_t GROUP = 64;
-    bench::add(name, {"limit", "limit-again", "lru", "s3fifo"}, n / GROUP, [=]() -> bench::Timer {
+    bench::add(name, {"limit", "limit-again", "lru", "s3fifo", "tinylfu"}, n / GROUP, [=]() -> bench::Timer {
         auto readers = std::make_shared<Readers>(n);
         auto contents = std::make_shared<std::vector<uint8_t>>(PAGE);
         return [=](size_t v, size_t g) {
-            pgq_tiercache *cache = v == 2 ? readers->lru.get() : readers->s3fifo.get();
+            const Cache &one = v == 2 ? readers->lru : v == 3 ? readers->s3fifo : readers->tinylfu;
+            pgq_tiercache *cache = one.get();
             return bench::time_group(GROUP, [&](size_t i) {
                 uint64_t page = readers->order[g * GROUP + i];
                 if (v < 2)

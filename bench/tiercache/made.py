@@ -55,7 +55,7 @@ def pgbench() -> list[int]:
 
 
 def _read(name: str) -> Callable[[], list[int]]:
-    return lambda: [int(line) for line in lzma.open(FOLDER / f"{name}.xz").read().split()]
+    return lambda: [int(line) for line in lzma.decompress((FOLDER / f"{name}.xz").read_bytes()).split()]
 
 
 TRACES: dict[str, Callable[[], list[int]]] = {

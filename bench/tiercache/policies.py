@@ -3,9 +3,9 @@
 
     python -m bench.tiercache.policies      (30 s)
 
-Seven policies and Belady's optimum are libcachesim's, a program of its own (peer.py); ours run beside them. A cell fails
-if our LRU or S3-FIFO has other hits than libcachesim's, or if the default is farther from the best of the seven than
-MOST_POINTS, points being hits for 100 references.
+Seven policies and the optimum (Belady) are libcachesim's, a program of its own (peer.py); ours run beside them. A cell
+fails if our LRU or S3-FIFO has other hits than libcachesim's, or if the default is farther from the best of the seven
+than MOST_POINTS, points being hits for 100 references.
 """
 
 import json
@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -48,12 +49,10 @@ class Peer:
         """None: it is not installed."""
         assert self.process.stdin is not None
         assert self.process.stdout is not None
-        try:
-            asked = {"policy": policy, "frames": frames, "pages": str(trace)}
+        asked = {"policy": policy, "frames": frames, "pages": str(trace)}
+        with suppress(BrokenPipeError):
             self.process.stdin.write(json.dumps(asked) + "\n")
             self.process.stdin.flush()
-        except BrokenPipeError:
-            pass
         line = self.process.stdout.readline()
         if line:
             return int(json.loads(line)["hits"])

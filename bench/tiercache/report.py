@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: PostgreSQL
-"""The part of the report and of the figures on the file I/O stack (stack.py), and on hit rates (policy.cc, policies.py)."""
+"""The part of the report and of the figures on the I/O stack (stack.py), and on hit rates (policy.cc, policies.py)."""
 
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 from markupsafe import Markup
 from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
-import numpy as np
-
 from bench import plots
-from bench.tiercache.policies import DEFAULT, LEAST_FRAMES, MOST_POINTS, PERCENTS, SEVEN, points, summary
+from bench.tiercache.peer import LEAST_FRAMES
+from bench.tiercache.policies import DEFAULT, MOST_POINTS, PERCENTS, SEVEN, points, summary
 from bench.tiercache.stack import CONFIGURATIONS, DEVICES
 from tools.results import Result
 
@@ -24,7 +24,12 @@ PANELS = {
     "read_p999_ms": "99.9th percentile of a read, ms",
     "commit_p99_ms": "99th percentile of a commit, ms",
 }
-POLICIES = {"lru": ("LRU", PLAIN), "s3fifo": ("S3-FIFO", plots.OURS[2]), "tinylfu": ("W-TinyLFU", ALL), "optimum": ("optimum", plots.UPSTREAM[2])}
+POLICIES = {
+    "lru": ("LRU", PLAIN),
+    "s3fifo": ("S3-FIFO", plots.OURS[2]),
+    "tinylfu": ("W-TinyLFU", ALL),
+    "optimum": ("optimum", plots.UPSTREAM[2]),
+}
 
 
 def _colour(name: str) -> str:

@@ -12,7 +12,7 @@ typedef struct queue {
     uint32_t head, tail, count;
 } queue;
 
-/* ASIDE: entries that cannot leave now. They are no victims. */
+/* ASIDE: entries that cannot leave now. They are no victims. SMALL is W-TinyLFU's window. */
 enum { SMALL, MAIN, PROTECTED, GHOST, ASIDE, QUEUES };
 
 typedef struct policy {

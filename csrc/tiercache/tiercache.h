@@ -2,10 +2,11 @@
 /*
  * A page cache in three tiers: pages of 8 KiB in memory, below it a fast SSD that may be lost, below that a slow durable
  * store that is written in blocks of 128 KiB. Source: the AppOS file stack's description of a page cache over cloud
- * storage; the eviction policy is S3-FIFO (Yang, Zhang, Qiu, Yue, Rashmi: "FIFO queues are all you need for cache
- * eviction", SOSP 2023): a database's scans must not flush its hot pages, which SIEVE does not promise, and a hit should
- * move nothing, which CLOCK-Pro pays for with three hands and more state. One kind, `tiercache_policy`: the eviction
- * policies, on their own.
+ * storage. The eviction policy is W-TinyLFU with a window that adapts (Einziger, Eytan, Friedman, Manes: "Adaptive Software
+ * Cache Management", Middleware 2018; tinylfu.c says what is other): what stays is what was asked for often, so that scans
+ * pass, and the window takes what comes in bursts. `lru` is the plain one. S3-FIFO (Yang, Zhang, Qiu, Yue, Rashmi: "FIFO
+ * queues are all you need for cache eviction", SOSP 2023), where a hit moves nothing, stands beside it. `make bench-policies`
+ * shows how far each is from the best, by trace and size. One kind, `tiercache_policy`: the eviction policies, on their own.
  */
 #ifndef PGQUERN_TIERCACHE_H
 #define PGQUERN_TIERCACHE_H
@@ -73,7 +74,7 @@ pgq_tiercache_files pgq_tiercache_descriptors(int fds[3]);
 /*
  * Replays n references to pages in a cache of `frames` pages (1 to 2^28) that is empty at first, and counts those that
  * find their page there into *hits. Refused: PGQ_NULL if a pointer is NULL, PGQ_TIERCACHE_OPTIONS if frames is out of
- * range, PGQ_MEMORY; index is 0, and *hits stays. It allocates about 120 bytes a frame.
+ * range, PGQ_MEMORY; index is 0, and *hits stays. It allocates 130 to 230 bytes a frame.
  */
 typedef pgq_status (*pgq_tiercache_policy_fn)(const uint64_t pages[], size_t n, uint32_t frames,
                                               uint64_t *hits);

@@ -9,6 +9,7 @@ import lzma
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from itertools import accumulate
 from random import Random
 from typing import Any
@@ -38,11 +39,9 @@ class Peer:
         assert self.process.stdin is not None
         assert self.process.stdout is not None
         asked = {"policy": policy, "frames": frames, "pages": [page + 1 for page in pages], "each": True}
-        try:
+        with suppress(BrokenPipeError):
             self.process.stdin.write(json.dumps(asked) + "\n")
             self.process.stdin.flush()
-        except BrokenPipeError:
-            pass
         line = self.process.stdout.readline()
         if not line and self.process.wait() == NOT_INSTALLED:
             pytest.skip("libcachesim is not installed: it has no wheel for this machine or this Python")
@@ -91,6 +90,6 @@ def test_any_trace_as_libcachesim(peer: Peer, policy: str, pages: list[int], fra
 @both
 @pytest.mark.parametrize("percent", [0.5, 1, 2, 5, 10, 20, 50])
 def test_the_recorded_trace_as_libcachesim(peer: Peer, policy: str, percent: float) -> None:
-    pages = [int(line) for line in lzma.open(TRACE).read().split()]
+    pages = [int(line) for line in lzma.decompress(TRACE.read_bytes()).split()]
     frames = max(LEAST_FRAMES, int(len(set(pages)) * percent / 100))
     assert hits(pages, frames, policy=policy) == peer.ask(policy, pages, frames)["hits"]
