@@ -259,16 +259,13 @@ class TinyLfu:
         self._count(page, found=True)
 
     def victim(self) -> int | None:
-        newcomer, queue = next(iter(self.window), None), self.main or self.protected
-        oldest = next(iter(queue), None)
+        newcomer, oldest = next(iter(self.window), None), next(iter(self.main or self.protected), None)
         if newcomer is None or oldest is None:
             return oldest if newcomer is None else newcomer
         if len(self.window) < self.window_size:
             return oldest
         if self.counts.count(newcomer) <= self.counts.count(oldest):
             return newcomer
-        if queue is self.protected:
-            self.main[oldest] = self.protected.pop(oldest)
         self.main[newcomer] = self.window.pop(newcomer)
         return oldest
 

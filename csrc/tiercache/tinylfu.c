@@ -79,12 +79,10 @@ static void hit(policy *p, uint32_t entry)
     count(p, entry, true);
 }
 
-/* Asked again at once, it names the same entry: who has won against the oldest stands behind it. */
 static uint32_t victim(policy *p)
 {
     uint32_t newcomer = p->queues[WINDOW].tail;
-    unsigned q = p->queues[MAIN].count > 0 ? MAIN : PROTECTED;
-    uint32_t oldest = p->queues[q].tail;
+    uint32_t oldest = p->queues[MAIN].count > 0 ? p->queues[MAIN].tail : p->queues[PROTECTED].tail;
 
     if (newcomer == TABLE_NONE || oldest == TABLE_NONE)
         return newcomer == TABLE_NONE ? oldest : newcomer;
@@ -92,8 +90,6 @@ static uint32_t victim(policy *p)
         return oldest;
     if (sketch_count(&p->counts, p->pages[newcomer]) <= sketch_count(&p->counts, p->pages[oldest]))
         return newcomer;
-    if (q == PROTECTED)
-        move(p, oldest, MAIN);
     move(p, newcomer, MAIN);
     return oldest;
 }
