@@ -51,59 +51,56 @@ static inline void sketch_halve(sketch *s)
     s->halvings++;
 }
 
-/* A page's block, halved as often as all. */
-static inline sketch_block *sketch_block_of(sketch *s, uint64_t hash)
+/* A block that comes late is halved as often as all. */
+static inline void sketch_catch_up(sketch *s, uint64_t block)
 {
-    uint64_t i = (hash >> 32) & s->mask;
-    uint32_t late = s->halvings - s->halved[i];
+    uint32_t late = s->halvings - s->halved[block], by = late < 4 ? late : 4;
 
-    if (late > 0)
-        for (unsigned r = 0; r < SKETCH_ROWS; r++)
-            for (unsigned k = 0; k < SKETCH_ROW; k++)
-                s->blocks[i].counters[r][k] = (uint8_t)(s->blocks[i].counters[r][k] >> (late < 4 ? late : 4));
-    s->halved[i] = s->halvings;
-    return &s->blocks[i];
+    for (unsigned r = 0; r < SKETCH_ROWS; r++)
+        for (unsigned k = 0; k < SKETCH_ROW; k++)
+            s->blocks[block].counters[r][k] = (uint8_t)(s->blocks[block].counters[r][k] >> by);
+    s->halved[block] = s->halvings;
 }
 
-static inline uint64_t sketch_hash(uint64_t page)
+/* A page's counters, one in each row of its block, and the least count. Written out: a hit pays for it. */
+typedef struct sketch_found {
+    uint8_t *a, *b, *c, *d;
+    uint8_t least;
+} sketch_found;
+
+static inline uint8_t sketch_least(uint8_t x, uint8_t y)
 {
-    return (page + 1) * UINT64_C(0x9E3779B97F4A7C15);
+    return x < y ? x : y;
 }
 
-/* Where a page's counter stands in row r. */
-static inline unsigned sketch_column(uint64_t hash, unsigned r)
+static inline sketch_found sketch_find(sketch *s, uint64_t page)
 {
-    uint64_t mixed = (hash ^ (hash >> 32)) * UINT64_C(0x9E3779B97F4A7C15);
+    uint64_t hash = (page + 1) * UINT64_C(0x9E3779B97F4A7C15), block = (hash >> 32) & s->mask;
+    uint32_t columns = (uint32_t)(((hash ^ (hash >> 32)) * UINT64_C(0x9E3779B97F4A7C15)) >> 32);
+    uint8_t(*rows)[SKETCH_ROW] = s->blocks[block].counters;
 
-    return (unsigned)(mixed >> (32 + 4 * r)) & (SKETCH_ROW - 1);
+    if (s->halved[block] != s->halvings)
+        sketch_catch_up(s, block);
+    uint8_t *a = &rows[0][columns & 15], *b = &rows[1][columns >> 4 & 15];
+    uint8_t *c = &rows[2][columns >> 8 & 15], *d = &rows[3][columns >> 12 & 15];
+    return (sketch_found){a, b, c, d, sketch_least(sketch_least(*a, *b), sketch_least(*c, *d))};
 }
 
 static inline unsigned sketch_count(sketch *s, uint64_t page)
 {
-    uint64_t hash = sketch_hash(page);
-    const sketch_block *block = sketch_block_of(s, hash);
-    unsigned least = SKETCH_MOST;
-
-    for (unsigned r = 0; r < SKETCH_ROWS; r++) {
-        unsigned counter = block->counters[r][sketch_column(hash, r)];
-
-        least = counter < least ? counter : least;
-    }
-    return least;
+    return sketch_find(s, page).least;
 }
 
 static inline void sketch_add(sketch *s, uint64_t page)
 {
-    unsigned least = sketch_count(s, page);
-    uint64_t hash = sketch_hash(page);
-    sketch_block *block = &s->blocks[(hash >> 32) & s->mask];
+    sketch_found found = sketch_find(s, page);
 
-    for (unsigned r = 0; least < SKETCH_MOST && r < SKETCH_ROWS; r++) {
-        uint8_t *counter = &block->counters[r][sketch_column(hash, r)];
-
-        if (*counter == least)
-            ++*counter;
-    }
+    if (found.least == SKETCH_MOST)
+        return;
+    *found.a = (uint8_t)(*found.a + (*found.a == found.least));
+    *found.b = (uint8_t)(*found.b + (*found.b == found.least));
+    *found.c = (uint8_t)(*found.c + (*found.c == found.least));
+    *found.d = (uint8_t)(*found.d + (*found.d == found.least));
 }
 
 #endif
