@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: PostgreSQL
-"""Traces of references to pages: those in bench/tiercache/traces, and made ones, each from a seed."""
+"""Traces of references to pages: the recorded one, made ones, each from a seed, and those of a folder of one's own."""
 
 import lzma
 from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import accumulate, islice
 from pathlib import Path
 from random import Random
@@ -54,12 +55,23 @@ def pgbench() -> list[int]:
     return trace
 
 
-def _read(name: str) -> Callable[[], list[int]]:
-    return lambda: [int(line) for line in lzma.decompress((FOLDER / f"{name}.xz").read_bytes()).split()]
+def _read(file: Path) -> list[int]:
+    """A line a reference, a page's number in each. ValueError: it is no such file."""
+    try:
+        return [int(line) for line in lzma.decompress(file.read_bytes()).split()]
+    except (lzma.LZMAError, ValueError) as error:
+        raise ValueError(f"{file} is no trace, a page's number a line, compressed by xz: {error}") from error
+
+
+def of_folder(folder: Path) -> dict[str, Callable[[], list[int]]]:
+    """The traces in its files *.xz. ValueError: it has none."""
+    if not (files := sorted(folder.glob("*.xz"))):
+        raise ValueError(f"{folder} has no traces: files *.xz, a page's number a line")
+    return {file.stem: partial(_read, file) for file in files}
 
 
 TRACES: dict[str, Callable[[], list[int]]] = {
-    **{name: _read(name) for name in ("server16", "oltp", "ps", "multi3", "sprite")},
+    "server16": partial(_read, FOLDER / "server16.xz"),
     "zipf 0.7": lambda: zipf(0.7, 1),
     "zipf 0.9": lambda: zipf(0.9, 2),
     "zipf 1.1": lambda: zipf(1.1, 3),
@@ -68,4 +80,4 @@ TRACES: dict[str, Callable[[], list[int]]] = {
     "shift": shift,
     "pgbench": pgbench,
 }
-"""server16 is recorded, the next four are public (bench/tiercache/traces/README.md), the others are made."""
+"""server16 is recorded (bench/tiercache/traces/README.md), the others are made."""

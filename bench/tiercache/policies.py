@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: PostgreSQL
 """How far is each eviction policy from the best, at each size of the cache and on each trace? Counted, no clock.
 
-    python -m bench.tiercache.policies      (30 s)
+    python -m bench.tiercache.policies [--traces FOLDER]      (20 s)
 
 Seven policies and the optimum (Belady) are libcachesim's, a program of its own (peer.py); ours run beside them. A cell
 fails if our LRU or S3-FIFO has other hits than libcachesim's, or if the default is farther from the best of the seven
@@ -12,7 +12,7 @@ import json
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,7 @@ from pgquern.tiercache import hits, variants
 from rich import box
 from rich.table import Table
 
-from bench.tiercache.made import TRACES
+from bench.tiercache.made import TRACES, of_folder
 from bench.tiercache.peer import LEAST_FRAMES, NOT_INSTALLED, write_trace
 from tools import progress, results
 
@@ -83,9 +83,9 @@ def faults(cell: Cell) -> list[str]:
     return found
 
 
-def cells(peer: Peer, folder: Path) -> Iterator[Cell]:
+def cells(peer: Peer, traces: Mapping[str, Callable[[], list[int]]], folder: Path) -> Iterator[Cell]:
     """A cell for each trace and size. Without libcachesim: one, without its hits."""
-    for name, make in TRACES.items():
+    for name, make in traces.items():
         pages = make()
         distinct = len(set(pages))
         trace = folder / "trace"
@@ -131,14 +131,19 @@ def summary(items: list[Cell]) -> dict[str, tuple[float, str, int, float]]:
 
 
 @click.command()
-def main() -> None:
+@click.option("--traces", "own", type=click.Path(path_type=Path), help="A folder with further traces.")
+def main(own: Path | None) -> None:
     """Each policy on each trace at each size, and how far it is from the best."""
+    try:
+        traces = TRACES | (of_folder(own) if own else {})
+    except ValueError as error:
+        raise click.UsageError(str(error)) from error
     items: list[Cell] = []
     peer = Peer()
     console = progress.console()
     with tempfile.TemporaryDirectory() as folder, progress.bar(console) as bar:
-        task = bar.add_task("policies", total=len(TRACES) * len(PERCENTS))
-        for cell in cells(peer, Path(folder)):
+        task = bar.add_task("policies", total=len(traces) * len(PERCENTS))
+        for cell in cells(peer, traces, Path(folder)):
             items.append(item(cell))
             bar.advance(task)
     peer.close()

@@ -15,8 +15,8 @@ $(BENCH)/tiercache/server16.txt: bench/tiercache/traces/server16.xz $(SETUP)/pyt
 	@$(PY) -c 'import lzma, sys; sys.stdout.buffer.write(lzma.open("$<").read())' > $@
 
 .PHONY: stack stack-check bench-policies
-bench-policies: kernels $(SETUP)/python.stamp ##people each eviction policy at each size of a page cache, on twelve traces, beside the best of seven and the optimum (30 s)
-	@$(PY) -m bench.tiercache.policies
+bench-policies: kernels $(SETUP)/python.stamp ##people each eviction policy at each size of a page cache, on eight traces, beside the best of seven and the optimum; TRACES=folder: further traces (20 s)
+	@$(PY) -m bench.tiercache.policies $(if $(TRACES),--traces $(call quoted,$(TRACES)))
 
 stack: $(BENCH)/tiercache/stack/stack $(SETUP)/python.stamp ##people the file I/O stack under foreground and checkpoints, each part alone and all together (4 minutes)
 	@$(PY) -m bench.tiercache.stack
