@@ -52,6 +52,21 @@ def test_a_crashed_cluster_is_recorded_and_conforms(crash: Crashed, tmp_path: Pa
     assert before == {path: path.stat().st_mtime_ns for path in crash.data.rglob("*")}
 
 
+def test_a_copy_that_does_not_fit_is_not_begun(crash: Crashed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: shutil._ntuple_diskusage(2 << 20, 1 << 20, 1 << 20))
+    code, said = run(crash, tmp_path / "recorded")
+    assert code == 2
+    assert "and /tmp has 1 MB: make room there" in said
+
+
+@pytest.mark.parametrize("buffers", ["0", "15", "-1"])
+def test_no_server_has_so_few_buffers(buffers: str, tmp_path: Path) -> None:
+    words = ["--data", str(tmp_path), "--into", str(tmp_path), "--buffers", buffers]
+    said = CliRunner().invoke(main, words)
+    assert said.exit_code == 2
+    assert "x>=16" in said.output
+
+
 def test_a_concurrency_that_changes_is_followed(crash: Crashed, tmp_path: Path) -> None:
     for number in range(TRIES):
         code, said = run(crash, tmp_path / f"recorded {number}", "--concurrency", "3,1")

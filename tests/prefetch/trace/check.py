@@ -48,7 +48,9 @@ def concurrencies_of(_: click.Context, __: click.Parameter, text: str | None) ->
     help="maintenance_io_concurrency; with commas, also what it was set to during the recovery. The default is that of "
     "the version.",
 )
-@click.option("--buffers", default=16384, show_default=True, help="shared_buffers, in pages of 8 KiB.")
+@click.option(
+    "--buffers", default=16384, show_default=True, type=click.IntRange(1), help="shared_buffers, in pages of 8 KiB."
+)
 @click.option(
     "--decode",
     default=DECODE_BUFFER >> 10,

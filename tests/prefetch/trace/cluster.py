@@ -43,6 +43,8 @@ LEAST = re.compile(r"^(max_\w+) setting: +(\d+)$", re.M)
 """What pg_controldata says of its settings: prepared transactions and hot_standby need no less."""
 MANY_PREPARED = 1000
 """Where there is no pg_controldata to say how many."""
+COPIES = Path("/tmp")
+"""Where tests/postgres/server.py has its clusters."""
 START = re.compile(r"^START WAL LOCATION: ([0-9A-F]+/[0-9A-F]+) ", re.M)
 """In backup_label."""
 
@@ -157,6 +159,17 @@ def primary_for(crash: Crashed, conninfo: str | None) -> Primary:
         raise ClusterError(f"The primary does not answer ({str(error).strip()}): give {option('PRIMARY')}.") from error
 
 
+def must_have_room(data: Path) -> None:
+    """ClusterError if the copy does not fit where servers of these tests live."""
+    files = (Path(folder, name) for folder, _, names in os.walk(data, followlinks=True) for name in names)
+    needed = sum(file.stat().st_size for file in files if file.is_file())
+    if needed > (free := shutil.disk_usage(COPIES).free):
+        raise ClusterError(
+            f"The copy of {data} needs {needed >> 20} MB, and {COPIES} has {free >> 20} MB: make room there, or mount a"
+            " larger file system."
+        )
+
+
 @contextmanager
 def removing() -> Iterator[None]:
     """Whatever ends the program removes the copy first, and is no verdict: not 1, as click would end by Ctrl-C."""
@@ -199,7 +212,9 @@ def judge(run: Recorded, picture: Path) -> int:
     callback=concurrencies_of,
     help=f"maintenance_io_concurrency; with commas, each next one is set after {CHANGE_AFTER} advises and reads.",
 )
-@click.option("--buffers", default=16384, show_default=True, help="shared_buffers, in pages of 8 KiB.")
+@click.option(
+    "--buffers", default=16384, show_default=True, type=click.IntRange(16), help="shared_buffers, in pages of 8 KiB."
+)
 @click.option("--decode", default=DECODE_BUFFER >> 10, show_default=True, type=click.IntRange(64), help="In kB.")
 @click.option("--stop", "stops", is_flag=True, help="Stop its server at once, if it runs; it stays stopped.")
 @click.option("--primary", help="Of a standby: how to reach its primary, in libpq's words, if not as it says itself.")
@@ -223,6 +238,7 @@ def main(
         if stops:
             stop(data)
         crash = crashed(data, build)
+        must_have_room(data)
         shutil.rmtree(into, ignore_errors=True)
         into.parent.mkdir(parents=True, exist_ok=True)
         source = primary_for(crash, primary) if is_standby(data) else None
