@@ -10,12 +10,14 @@ import signal
 import subprocess
 import sys
 import tomllib
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from _pytest.mark import ParameterSet
 from pgquern.variants import Variant
 
 from bench import goals
@@ -39,17 +41,24 @@ from tests.runners.judge_kinds import JudgeError, Kind, kind_of, kinds
 from tools.rows import with_cell
 
 PLACES = [Path("tests", stem) for stem in with_cell("tests/{stem}/judge.toml")]
-CANDIDATES = [
-    pytest.param(
-        place / "judge" / entry["file"],
-        [f"{word.upper()}={value}" for word, value in ({"speed": "no"} | entry).items() if word in ("like", "speed")],
-        entry["verdict"],
-        entry["why"],
-        id=entry["file"],
-    )
-    for place in PLACES
-    for entry in tomllib.loads((place / "judge.toml").read_text()).get("candidates", [])
-]
+
+
+def candidates() -> Iterator[ParameterSet]:
+    """Each with its verdict. The first right one and the first wrong one of a kind are judged always, the others by
+    `make judge-candidates`."""
+    seen = set()
+    for place in PLACES:
+        for entry in tomllib.loads((place / "judge.toml").read_text()).get("candidates", []):
+            source = place / "judge" / entry["file"]
+            first = (source.parent, entry["verdict"] == "PASS") not in seen
+            seen.add((source.parent, entry["verdict"] == "PASS"))
+            settings = {"speed": "no"} | entry
+            words = [f"{word.upper()}={value}" for word, value in settings.items() if word in ("like", "speed")]
+            marks = () if first else pytest.mark.every_candidate
+            yield pytest.param(source, words, entry["verdict"], entry["why"], id=entry["file"], marks=marks)
+
+
+CANDIDATES = list(candidates())
 KINDS = kinds()
 FIRST = next(iter(KINDS))
 
