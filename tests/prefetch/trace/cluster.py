@@ -233,7 +233,7 @@ def main(
         if reason := why_no_strace():
             raise ClusterError(f"Nothing can be recorded: {reason}.")
         build = build_of(programs)
-        usual = default_concurrency(build.major)
+        usual = default_concurrency(build.major)  # also if another is asked for: it refuses 13 and 14
         limits = concurrencies or (usual,)
         if stops:
             stop(data)
