@@ -10,15 +10,16 @@
 #include "judge.h"
 
 #include "../tests/world/interpose.h"
+#include "../tests/world/system.h"
 
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { MOST_THREADS = 5, BYTES = 12, CALLS = 6, EVENTS = 8 * MOST_THREADS * CALLS };
-enum { GRANTS, LATE_GRANTS, REFUSALS, TIMEOUTS, CANCELS, GIVEN_BACK, SECOND_WAITS, IN_USE, TAKEN };
+enum { GRANTS, LATE_GRANTS, REFUSALS, TIMEOUTS, CANCELS, GIVEN_BACK, SECOND_WAITS, IN_USE, TAKEN, NO_MEMORY };
 const char *const world_counts[] = {"grants",     "after_a_wait", "refusals", "timeouts", "cancelled",
-                                    "given_back", "second_waits", "in_use",   "taken",    NULL};
+                                    "given_back", "second_waits", "in_use",   "taken",    "no_memory", NULL};
 const unsigned world_steps = 8;
 
 typedef struct worker {
@@ -31,6 +32,7 @@ typedef struct worker {
 
 typedef struct file {
     world *world;
+    const pgq_rangelock_variant *variant;
     pgq_rangelock *lock;
     unsigned threads;
     worker workers[MOST_THREADS];
@@ -201,9 +203,10 @@ void *world_begin(world *w)
         abort();
     f->world = w;
     for (size_t i = 0; i < pgq_rangelock_variant_count; i++)
-        if (strcmp(pgq_rangelock_variants[i].name, "interval") == 0 &&
-            pgq_rangelock_variants[i].fn(-1, &f->lock).code != PGQ_OK)
-            world_violation(w, "no lock");
+        if (strcmp(pgq_rangelock_variants[i].name, "interval") == 0)
+            f->variant = &pgq_rangelock_variants[i];
+    if (f->variant == NULL || f->variant->fn(-1, &f->lock).code != PGQ_OK)
+        abort();
     for (unsigned i = 0; i < MOST_THREADS; i++)
         pthread_mutex_init(&f->workers[i].other, NULL);
     return f;
@@ -221,11 +224,22 @@ void world_step(void *row, world *w, unsigned step)
     judge_calls(f);
 }
 
+/* A lock for which there is no memory. */
+static pgq_code create_and_destroy(void *row)
+{
+    file *f = row;
+    pgq_status status = f->variant->fn(-1, &f->lock);
+
+    return status.code == PGQ_OK ? pgq_rangelock_destroy(f->lock).code : status.code;
+}
+
 void world_end(void *row, world *w)
 {
     file *f = row;
 
     if (pgq_rangelock_destroy(f->lock).code != PGQ_OK)
         world_violation(w, "a lock of which nothing is held could not be ended");
+    for (unsigned n = system_refuse_each(w, create_and_destroy, f); n > 0; n--)
+        world_count(NO_MEMORY);
     free(f);
 }

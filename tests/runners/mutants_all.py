@@ -9,13 +9,13 @@ Each of the N that are left is tried, until one kills it, by
 
 - the tests that tests/<stem>/mutants.toml names for changes of the same file, and for the oracle by its own tests,
 - all of test_kernels*.py and test_extracted.py, and of the row's other files that mutants.toml names a test of,
-- a few seeds of the row's world, if it has one and C was changed,
+- a few seeds of the row's worlds, if it has any and C was changed,
 - test_kernels*.py under ASan and UBSan, if C was changed: a write past an array may hurt nobody else.
 
 A change of which another compiler makes the original's code changes nothing, and is tried no further than the first of
 these. What survives must stand in tests/<stem>/survivors.toml with a reason. What stands there and is killed is an
 error.
-The limits of CPU time are multiples of what the unchanged sources need, for each test; the world has its own.
+The limits of CPU time are multiples of what the unchanged sources need, for each test; a world has its own.
 """
 
 import os
@@ -51,6 +51,7 @@ from tests.runners.mutants import (
     cpu,
     sources_with,
 )
+from tests.runners.world import weight
 from tools import environment, mutants, results
 from tools.kernels import kernel_sources
 from tools.mutants import Mutant
@@ -61,7 +62,7 @@ ROOT = Path("build/mutants-all")
 WORLD_OBJECTS = Path("build/obj-world")
 ASAN_OBJECTS = Path("build/obj-asan")
 SEEDS = 200
-"""Of the world."""
+"""Of a world; fewer of one that is heavy."""
 CPU_LEAST, CPU_TIMES = 20, 60
 """A test may use 20 CPU seconds, and 60 times what the control has used, which tries a fifth of the examples."""
 STATUS = {"killed": "passed", "reason": "passed", "survived": "failed", "stale": "failed", "skipped": "skipped"}
@@ -92,7 +93,7 @@ class Row:
     controls: nodes.Ended = field(default_factory=lambda: nodes.Ended(0, {}, "", 0.0, {}, ""))
     controlled: set[str] = field(default_factory=set)
     world_passes: bool = False
-    """Whether the unchanged world has passed."""
+    """Whether the unchanged worlds have passed."""
     controlling: Lock = field(default_factory=Lock)
     compiling: Lock = field(default_factory=Lock)
     """Held while what all changes share is made."""
@@ -242,30 +243,33 @@ class Row:
         return ""
 
     def worlds(self, built: Built) -> str:
-        """Whether a few runs in the row's world kill the change."""
-        if not built.objects or not Path("tests", self.stem, "world.c").exists():
+        """Which of the row's worlds kills the change, by a few runs; empty if none does."""
+        sources = sorted(Path("tests", self.stem).glob("*world.c"))
+        if not built.objects or not sources:
             return ""
         folder = built.folder / "world"
         if (made := self.compile(self.world, built.change, folder)) is None:
             return ""
         with self.controlling:
-            if not self.world_passes and self.run_world(self.root / "world" / "run", {}):
+            if not self.world_passes and any(self.run_world(each, self.root / "world", {}) for each in sources):
                 raise click.ClickException(f"{self.stem}'s world fails unchanged: make world STEM={self.stem}")
             self.world_passes = True
-        return "world" if self.run_world(folder / "run", made) else ""
+        return next((each.stem for each in sources if self.run_world(each, folder, made)), "")
 
-    def run_world(self, program: Path, changed: Mapping[str, Path]) -> int:
-        """Links the row's world with these objects in the place of the sources' own, and runs it: 0 if all is well.
+    def run_world(self, world: Path, folder: Path, changed: Mapping[str, Path]) -> int:
+        """Links a world with these objects in the place of the sources' own, and runs it: 0 if all is well.
 
         Each seed's CPU time is limited by the world itself.
         """
         names = (str(path.relative_to(SOURCES)) for path in kernel_sources())
         objects = {name: WORLD_OBJECTS / Path(name).with_suffix(".o") for name in names} | dict(changed)
-        sources = [Path("tests", self.stem, "world.c"), *sorted(Path("tests/world").glob("*.c"))]
+        sources = [world, *sorted(Path("tests/world").glob("*.c"))]
+        program = folder / f"run_{world.stem}"
         linked = [*map(self.harness, sources), *objects.values()]
         sanitize = "-fsanitize=address,undefined"
         subprocess.run(["gcc", sanitize, *linked, "-pthread", "-o", program], check=True)
-        return subprocess.run([program, "0", str(SEEDS), "whole"], capture_output=True).returncode
+        seeds = str(SEEDS // weight(world))
+        return subprocess.run([program, "0", seeds, "whole"], capture_output=True).returncode
 
     def sanitized(self, built: Built) -> str:
         """Whether the kernels' tests under ASan and UBSan kill the change."""

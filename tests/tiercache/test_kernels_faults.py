@@ -554,6 +554,42 @@ def test_a_write_fails_only_after_all_was_tried(policy: str, batch: int) -> None
     cache.close()
 
 
+class Full(Disk):
+    """Writes of a file move nothing, as pwrite of a full device may."""
+
+    full: File | None = None
+    nothings = 0
+
+    def write(self, file: File, contents: bytes, offset: int) -> int:
+        if file is not self.full:
+            return super().write(file, contents, offset)
+        self.nothings += 1
+        assert self.nothings < 10 * FRAMES, "it is asked again and again"
+        return 0
+
+
+@pytest.mark.parametrize("file", [File.STORE, File.SSD])
+def test_a_write_that_moves_nothing_has_failed(file: File) -> None:
+    """It is not tried for ever: the fsync says so of the store, and the SSD is given up."""
+    disk = Full(PAGES, SLOTS)
+    cache = opened(disk)
+    disk.full = file
+    for written in range(FRAMES + 1):
+        cache.write(written, page(1))
+    if file is File.STORE:
+        with pytest.raises(PgquernError) as failure:
+            cache.fsync()
+        assert failure.value.code == lib.PGQ_TIERCACHE_WRITE_BACK
+        disk.full = None
+    cache.fsync()
+    cache.close()
+    disk.lose_power(nothing)
+    disk.full = None
+    cache = opened(disk)
+    assert [number(cache.read(written)) for written in range(FRAMES + 1)] == [1] * (FRAMES + 1)
+    cache.close()
+
+
 # ---- refusals ------------------------------------------------------------------------------------
 
 

@@ -5,6 +5,7 @@
  * failed that allows it (world_calls.h, world_open.h). Between two opens the files change (world_changes.h).
  */
 #include "../tests/tiercache/world_changes.h"
+#include "../tests/world/system.h"
 
 #include <stdlib.h>
 
@@ -376,6 +377,30 @@ void world_step(void *argument, world *w, unsigned step)
         check_all(s);
 }
 
+/* Opens a cache that nothing is refused but memory. */
+static pgq_code open_and_close(void *argument)
+{
+    site *s = argument;
+    pgq_tiercache_files files = {s, site_read, site_write, site_sync, site_random};
+
+    begin_call(s);
+    pgq_status status = pgq_tiercache_open(&files, &s->options, &s->cache);
+    end_call();
+    if (status.code == PGQ_OK)
+        close_site(s);
+    return status.code;
+}
+
+/* An open for which there is no memory, in a machine in which nothing else fails. */
+static void refuse_memory(site *s, world *w)
+{
+    close_site(s);
+    s->disk.quiet = true;
+    mend(s);
+    for (unsigned n = system_refuse_each(w, open_and_close, s); n > 0; n--)
+        world_count(REFUSED_MEMORY);
+}
+
 void world_end(void *argument, world *w)
 {
     row *r = argument;
@@ -386,6 +411,8 @@ void world_end(void *argument, world *w)
         if (!w->violated)
             check_all(&r->sites[i]);
     }
+    if (!w->violated)
+        refuse_memory(&r->sites[0], w);
     for (unsigned i = 0; i < SITES; i++)
         free_site(&r->sites[i]);
     free(r);

@@ -8,6 +8,7 @@
  * world_recovery.h have what a step does and its checks; world_device.h has the files, world_history.h what may be found in them.
  */
 #include "../tests/tornpage/world_recovery.h"
+#include "../tests/world/system.h"
 
 const unsigned world_steps = 360;
 const bool world_tries_all_lines = true;
@@ -203,6 +204,19 @@ void world_step(void *context, world *w, unsigned step)
 
 /* ---- how a run ends ---- */
 
+/* A store for which there is no memory. */
+static pgq_code create_and_destroy(void *context)
+{
+    row *r = context;
+    pgq_tornpage_device device = {&r->dev, device_read, device_write, device_sync};
+    pgq_tornpage_store *store;
+    pgq_status status = pgq_tornpage_create(shape_of(r), &device, &store);
+
+    if (status.code == PGQ_OK)
+        pgq_tornpage_destroy(store);
+    return status.code;
+}
+
 void world_end(void *context, world *w)
 {
     row *r = context;
@@ -212,6 +226,8 @@ void world_end(void *context, world *w)
     if (!w->violated)
         recover(r);
     pgq_tornpage_destroy(r->store);
+    for (unsigned n = system_refuse_each(w, create_and_destroy, r); n > 0; n--)
+        world_count(NO_MEMORY);
     history_free(&r->life);
     free_copies(r->previous);
     free_copies(r->foreign);

@@ -48,6 +48,7 @@ enum {
     NOT_PROMISED,
     AHEAD,
     CONFIGS,
+    NO_MEMORY,
     COUNTS
 };
 const char *const world_counts[COUNTS + 1] = {
@@ -89,6 +90,7 @@ const char *const world_counts[COUNTS + 1] = {
     [NOT_PROMISED] = "not_promised",
     [AHEAD] = "ahead",
     [CONFIGS] = "configs",
+    [NO_MEMORY] = "no_memory",
 };
 
 /* What happened to a file while no process had it open: nothing, its content is gone, it is another store's, or it is cut. */

@@ -24,6 +24,7 @@ system_row system_listener;
 static disk *drive;
 static uint32_t rates[SYSTEM_FAULTS];
 static bool is_quiet;
+static unsigned refuse_in; /* so many allocations; 0: none is refused by its number */
 static descriptor descriptors[DESCRIPTORS];
 static bool cached[DISK_FILES][CACHED]; /* by 4 KiB: what a read that must not wait finds */
 
@@ -72,10 +73,33 @@ static void *counted(void *bytes)
 
 static bool no_memory(void)
 {
-    bool none = system_comes(SYSTEM_NO_MEMORY);
+    bool none = refuse_in == 1 || system_comes(SYSTEM_NO_MEMORY);
 
+    refuse_in -= refuse_in > 0;
     the_system.no_memory += none;
     return none;
+}
+
+unsigned system_refuse_each(world *w, pgq_code (*call)(void *context), void *context)
+{
+    pgq_code said = PGQ_MEMORY;
+    unsigned refused = 0;
+
+    while (said == PGQ_MEMORY && !w->violated) {
+        long kept = the_system.allocations;
+        refuse_in = refused + 1;
+        said = call(context);
+        bool asked = refuse_in == 0;
+        refuse_in = 0;
+        if (said != (asked ? PGQ_MEMORY : PGQ_OK))
+            world_violation(w, "allocation %u %s, and a call says %d", refused + 1,
+                            asked ? "was refused" : "was never asked for", (int)said);
+        if (the_system.allocations != kept)
+            world_violation(w, "allocation %u was refused, and %ld are left behind", refused + 1,
+                            the_system.allocations - kept);
+        refused += asked;
+    }
+    return refused;
 }
 
 void *world_malloc(size_t size)

@@ -11,6 +11,7 @@
 #include "../tests/world/replaced.h"
 #include "../tests/world/disk.h"
 #include "../tests/world/threads.h"
+#include "pgquern.h"
 
 typedef enum system_fault {
     SYSTEM_INTERRUPTS,   /* a request ends with EINTR, or EAGAIN if a ring has it, before anything is done */
@@ -68,6 +69,12 @@ void system_kernel(void);
 void system_stop(void);
 /* Nothing fails in the system while this is set. */
 void system_quiet(bool quiet);
+/*
+ * Refuses the first allocation of a call, then the second, until one call has asked for no more: `call` is made each time. It says
+ * PGQ_MEMORY if it was refused, and then has kept nothing; else it undoes what it has done. All others of its answers are
+ * violations. How many allocations were refused. It needs no system_begin.
+ */
+unsigned system_refuse_each(world *w, pgq_code (*call)(void *context), void *context);
 
 /* ---- for ring.c ---- */
 bool system_comes(system_fault fault);
