@@ -70,7 +70,8 @@ def stem_of(nodeid: str) -> str:
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Deep tests run in the profile of that name only, those of old minors if they are asked for by their marker, all
-    candidates if the judge's results are; every Hypothesis test counts its examples."""
+    candidates if the judge's results are, those of slow tools but in `make test`; every Hypothesis test counts its
+    examples."""
     if ONE_IN > 1:
         one_in = {item: OWN_ONE_IN if cpu() in item.name else ONE_IN for item in items}
         left_out = [item for item in items if zlib.crc32(item.nodeid.encode()) % one_in[item]]
@@ -80,6 +81,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         "deep": PROFILE == "deep",
         "minors": config.getoption("markexpr") == "minors",
         "every_candidate": RESULT == "judge",
+        "tools": RESULT != "test",
     }
     for marker, wanted in asked.items():
         left_out = [item for item in items if item.get_closest_marker(marker) and not wanted]

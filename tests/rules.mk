@@ -23,7 +23,7 @@ SANITIZED    := $(wildcard tests/$(or $(STEM),*)/test_sanitized.py)
 # A process for each stem, as many side by side as there are CPUs: $(call side_by_side,RULE,FILES), with a rule RULE-%.
 side_by_side = $(MAKE) --keep-going --output-sync=target --jobs=$$(nproc) $(sort $(patsubst tests/%/,$1-%,$(dir $2)))
 
-.PHONY: differential differential-quick test-python test-deep test-minors test-levels test-asan lint-python
+.PHONY: differential differential-quick test-python test-tools test-deep test-minors test-levels test-asan lint-python
 # A quarter of the examples of `make test`.
 differential: $(TEST_NEEDS) $(EXTRACTED) ##layer proofs, oracles and kernels against each other on thousands of inputs; STEM= narrows (1 minute)
 	@echo "side by side, shown as they end: $(sort $(notdir $(patsubst %/,%,$(dir $(DIFFERENTIAL)))))"
@@ -52,6 +52,10 @@ test-python-house:
 
 test-python-%:
 	@PGQUERN_RESULT=test $(PYTEST) --ignore-glob '*/test_sanitized.py' tests/$*
+
+# Tests of programs that build, judge, audit and draw: seconds each.
+test-tools: $(TEST_NEEDS) $(EXTRACTED) $(SETUP)/coq.stamp $(SETUP)/tlc.stamp kernels-asan ##layer the tests of the house's own programs that take seconds each: the judge, the audit of proofs, the package (5 minutes)
+	@PGQUERN_RESULT=test-tools $(PYTEST) -m tools tests/test_*.py
 
 test-deep: $(TEST_NEEDS) $(EXTRACTED) ##deep the differential tests with far more, and new, examples each time; STEM= narrows (20 minutes a stem)
 	@PGQUERN_PROFILE=deep PGQUERN_RESULT=test $(PYTEST) $(DIFFERENTIAL)

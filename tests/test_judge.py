@@ -74,6 +74,7 @@ def program(*words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
+@pytest.mark.tools
 @pytest.mark.parametrize(("source", "words", "verdict", "why"), CANDIDATES)
 def test_each_candidate_gets_its_verdict(source: Path, words: list[str], verdict: str, why: str) -> None:
     told = run(f"KIND={source.parent.name}", f"SRC={source}", "SEED=1", *words)
@@ -158,6 +159,7 @@ def test_each_variant_lies_in_one_file_of_its_row() -> None:
     assert all(file.parent.name == KINDS[name].stem for file, rows in held.items() for name, _ in rows)
 
 
+@pytest.mark.tools
 def test_a_patch_is_judged_as_the_variant_that_it_changes(tmp_path: Path) -> None:
     """The one line that it adds to our code is told; what it belongs to is found out."""
     file, [(kind, variant), *_] = next((f, rows) for f, rows in judge_source.where().items() if len(rows) == 1)
@@ -173,6 +175,7 @@ def test_a_patch_is_judged_as_the_variant_that_it_changes(tmp_path: Path) -> Non
     assert "The patch changes no variant" in told.stderr
 
 
+@pytest.mark.tools
 def test_a_folder_of_sources_is_one_candidate(tmp_path: Path) -> None:
     kind = KINDS[FIRST]
     (tmp_path / "a.c").write_text(kind.template().replace(f"{kind.variant}(", "helper("))
@@ -506,6 +509,7 @@ def test_where_it_is_slower_is_told() -> None:
     )
 
 
+@pytest.mark.tools
 def test_speed_is_measured_where_the_table_of_the_row_says(tmp_path: Path) -> None:
     """The kind with the fewest configurations: each has upstream, ours and the candidate. No ratio is judged here."""
     kind = next(kind for name, kind in KINDS.items() if name.endswith("need_update"))

@@ -547,6 +547,7 @@ def run_models(folder: Path, *options: str) -> tuple[int, dict[str, str]]:
     return done.returncode, found or {"said": done.stderr}
 
 
+@pytest.mark.tools
 def test_real_models_pass_and_a_wrong_count_or_a_mended_mutant_fails(copied: Path) -> None:
     assert run_models(copied) == (0, {"MCXid_mutant_third": "passed", "MCXid_small": "passed"})
 
@@ -566,6 +567,7 @@ def compile_batch(folder: Path) -> None:
     subprocess.run(["jar", "cf", to / "batch.jar", "-C", to / "classes", "."], check=True, timeout=HANG)
 
 
+@pytest.mark.tools
 def test_batch_judges_as_runs_alone_do(copied: Path) -> None:
     compile_batch(copied)
     path = copied / "spec" / "xid" / "models.toml"
@@ -580,6 +582,7 @@ def test_batch_judges_as_runs_alone_do(copied: Path) -> None:
     assert run_models(copied) == (1, all_pass | {"MCXid_mutant_third": "failed", "MCXid_mutant_lax": "failed"})
 
 
+@pytest.mark.tools
 def test_batch_that_cannot_start_costs_no_verdict(copied: Path) -> None:
     (copied / "spec" / "xid" / "models.toml").write_text(XID + LAX)
     tlc.batch_jar(copied / "build").parent.mkdir(parents=True)
@@ -587,6 +590,7 @@ def test_batch_that_cannot_start_costs_no_verdict(copied: Path) -> None:
     assert run_models(copied)[0] == 0
 
 
+@pytest.mark.tools
 def test_show_prints_a_command_that_starts_the_run(copied: Path) -> None:
     command = [sys.executable, str(TOP / "spec" / "show.py"), "--run", "*_third"]
     shown = subprocess.run(
@@ -600,6 +604,7 @@ def test_show_prints_a_command_that_starts_the_run(copied: Path) -> None:
     assert "Invariant Transitive is violated" in done.stdout
 
 
+@pytest.mark.tools
 def test_some_runs_write_no_results_and_say_so(copied: Path) -> None:
     code, said = run_models(copied, "--run", "MCXid_mutant_*")
     assert code == 0
@@ -609,12 +614,14 @@ def test_some_runs_write_no_results_and_say_so(copied: Path) -> None:
     assert not (copied / "build" / "results").exists()
 
 
+@pytest.mark.tools
 def test_pattern_that_matches_nothing_is_refused(copied: Path) -> None:
     code, said = run_models(copied, "--run", "MCXid_other*")
     assert code == 2
     assert "no run of xid matches 'MCXid_other*'" in said["said"]
 
 
+@pytest.mark.tools
 def test_accept_fills_in_what_a_new_run_shows(copied: Path) -> None:
     path = copied / "spec" / "xid" / "models.toml"
     path.write_text(XID.replace("{ states = 3346, depth = 1 }", "{}").replace(", trace = 1", ""))
@@ -624,6 +631,7 @@ def test_accept_fills_in_what_a_new_run_shows(copied: Path) -> None:
     assert "3,346 states" in (copied / "spec" / "README.md").read_text()
 
 
+@pytest.mark.tools
 def test_module_that_does_not_parse_fails(copied: Path) -> None:
     module = copied / "spec" / "xid" / "XidLaws.tla"
     module.write_text(module.read_text().replace("Irreflexive ==", "Irreflexive = ="))
@@ -729,6 +737,7 @@ def changes_of(folder: Path) -> changed.Row:
     return changed.load("tiny", models.find(folder / "spec"), folder / "build")
 
 
+@pytest.mark.tools
 def test_changes_are_found_where_the_specification_looks(tiny: Path) -> None:
     row = changes_of(tiny)
     assert {change.definition for change in row.changes} == {"Room", "MayStep", "Init", "Step", "Stay", "Next"}
@@ -745,6 +754,7 @@ def test_changes_are_found_where_the_specification_looks(tiny: Path) -> None:
     assert "Step: not updated: ghost' = ghost" not in found, "that is no change"
 
 
+@pytest.mark.tools
 def test_changes_are_the_same_wherever_a_definition_stands(tiny: Path) -> None:
     before = [change.name for change in changes_of(tiny).changes]
     path = tiny / "spec" / "tiny" / "tiny.tla"
@@ -764,6 +774,7 @@ def test_a_change_leaves_the_columns_of_all_that_follows() -> None:
     assert changes.replaced("x <= 1", 2, 4, "<") == "x <  1"
 
 
+@pytest.mark.tools
 @pytest.mark.parametrize(
     ("says", "verdict", "by"),
     [
@@ -823,6 +834,7 @@ def test_survivors_need_a_reason(tmp_path: Path) -> None:
     assert (number, [one.seen for one in listed.values()]) == (2, ["survived"])
 
 
+@pytest.mark.tools
 def test_changes_are_tried_from_the_command_line(tiny: Path) -> None:
     command = [sys.executable, str(TOP / "spec" / "mutants.py"), "--stem", "tiny", "--jobs", "1"]
     environment = os.environ | {"PGQUERN_CPU": ""}  # with a level, the results have a folder of their own

@@ -246,6 +246,7 @@ def loaded(folder: Path) -> list[sentences.Module]:
     return sentences.modules(folder / "spec" / "beads" / "MCbeads.tla", folder / "spec" / "common")
 
 
+@pytest.mark.tools
 def test_each_step_has_its_actor_its_sentence_and_its_changes(with_tlc: Path) -> None:
     picture = drawn(with_tlc, "MCbeads_mutant_missing")
     assert told(picture) == [
@@ -268,12 +269,14 @@ def test_each_step_has_its_actor_its_sentence_and_its_changes(with_tlc: Path) ->
     assert "http" not in page.replace("http://www.w3.org", "")
 
 
+@pytest.mark.tools
 def test_a_step_that_breaks_a_property_and_an_action_given_to_another(with_tlc: Path) -> None:
     picture = drawn(with_tlc, "MCbeads_mutant_loses")
     assert told(picture)[-1] == "the shop -> client c: takes a thing back"
     assert picture.broken == ["c had 1"]
 
 
+@pytest.mark.tools
 def test_a_trace_that_never_ends_is_drawn_with_its_end(with_tlc: Path) -> None:
     picture = drawn(with_tlc, "MCbeads_mutant_closes")
     assert picture.stutters
@@ -281,6 +284,7 @@ def test_a_trace_that_never_ends_is_drawn_with_its_end(with_tlc: Path) -> None:
     assert "for ever: Closes" in draw.svg(picture)
 
 
+@pytest.mark.tools
 def test_a_trace_that_goes_round_is_drawn_with_its_loop(with_tlc: Path) -> None:
     picture = drawn(with_tlc, "MCbeads_mutant_loops")
     assert picture.back_to is not None
@@ -291,6 +295,7 @@ def test_a_trace_that_goes_round_is_drawn_with_its_loop(with_tlc: Path) -> None:
     assert f"The steps from {picture.back_to + 1} on can follow again, for ever" in draw.html(picture)
 
 
+@pytest.mark.tools
 def test_what_cannot_be_drawn_is_said(with_tlc: Path) -> None:
     near = show(with_tlc, "MCbeads_mutant_mising")
     assert near.returncode == 2
@@ -304,6 +309,7 @@ def test_what_cannot_be_drawn_is_said(with_tlc: Path) -> None:
     assert not (with_tlc / "build" / "show").exists()
 
 
+@pytest.mark.tools
 def test_without_a_run_they_are_listed_and_without_a_subject_the_subjects_are(with_tlc: Path) -> None:
     listed = show(with_tlc, "").stdout.splitlines()
     assert [line.partition(":")[0] for line in listed[:2]] == ["MCbeads_mutant_missing", "MCbeads_mutant_loses"]
@@ -320,6 +326,7 @@ def test_without_tlc_it_says_what_is_missing(beads: Path) -> None:
     assert "make setup" in done.stderr
 
 
+@pytest.mark.tools
 def test_a_step_without_a_sentence_is_drawn_by_its_name(with_tlc: Path) -> None:
     path = with_tlc / "spec" / "beads" / "beads.tla"
     path.write_text(re.sub(r"\\\* STEP c.*\n", "", BEADS))
@@ -328,6 +335,7 @@ def test_a_step_without_a_sentence_is_drawn_by_its_name(with_tlc: Path) -> None:
     assert (steps[3].who, steps[3].text) == ("model", "take (the model has no sentence for this step)")
 
 
+@pytest.mark.tools
 def test_a_sentence_that_no_longer_fits_the_model_is_refused(with_tlc: Path) -> None:
     path = with_tlc / "spec" / "beads" / "beads.tla"
     path.write_text(BEADS.replace("{stock'} is left", "{shelf'} is left"))

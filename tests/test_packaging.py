@@ -19,6 +19,8 @@ from pathlib import Path
 import pgquern
 import pytest
 
+pytestmark = pytest.mark.tools
+
 ROOT = Path(__file__).parent.parent
 CLONE = ("bench", "csrc", "ref", "tests", "tools", "pyproject.toml", "README.md", "LICENSE")
 HOUSE = {"bench", "ref", "tests", "tools"}

@@ -21,6 +21,8 @@ from proofs.audit.sources import FORBIDDEN, listed_sources, strip_comments
 from tools import results
 from tools.rows import GROUND
 
+pytestmark = pytest.mark.tools
+
 if shutil.which("coq_makefile") is None:
     pytest.skip("Coq is not installed: make setup", allow_module_level=True)
 

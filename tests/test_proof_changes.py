@@ -14,6 +14,8 @@ from proofs.changes.attempt import Row
 from proofs.changes.rules import Change, fields_of
 from proofs.changes.source import blanked, definitions
 
+pytestmark = pytest.mark.tools
+
 DEFINED = """(* SPDX-License-Identifier: PostgreSQL *)
 From Coq Require Import Bool Arith.
 Record pair := Pair { low : nat; high : nat }.

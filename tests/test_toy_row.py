@@ -17,6 +17,8 @@ import pytest
 from tests.test_house import FILES, GENERATED, ROOT
 from tools import results
 
+pytestmark = pytest.mark.tools
+
 TOY = ROOT / "tests" / "toy_row"
 REGISTRIES = "registries.toml"
 OWN = {"conftest.py", "README.md", REGISTRIES}
