@@ -19,7 +19,8 @@
 enum { MOST_THREADS = 5, BYTES = 12, CALLS = 6, EVENTS = 8 * MOST_THREADS * CALLS };
 enum { GRANTS, LATE_GRANTS, REFUSALS, TIMEOUTS, CANCELS, GIVEN_BACK, SECOND_WAITS, IN_USE, TAKEN, NO_MEMORY };
 const char *const world_counts[] = {"grants",     "after_a_wait", "refusals", "timeouts", "cancelled",
-                                    "given_back", "second_waits", "in_use",   "taken",    "no_memory", NULL};
+                                    "given_back", "second_waits", "in_use",   "taken",    "no_memory",
+                                    NULL};
 const unsigned world_steps = 8;
 
 typedef struct worker {

@@ -357,7 +357,8 @@ static void stop_soon(row *r)
 static void format(row *r)
 {
     pgq_status status = pgq_tornpage_format(r->store);
-    if (status.code == PGQ_TORNPAGE_IO && r->below.failed > 0) /* the cache owed this error: it tells each once */
+    /* The cache may have owed this error: it tells each once. */
+    if (status.code == PGQ_TORNPAGE_IO && r->below.failed > 0)
         status = pgq_tornpage_format(r->store);
     if (status.code == PGQ_OK) {
         if (!finds_empty(r->store, &r->config))
