@@ -73,7 +73,7 @@ include spec/rules.mk proofs/rules.mk csrc/rules.mk tests/rules.mk bench/rules.m
 $(VENV)/bin/pgquern: tools/pgquern/install $(SETUP)/python.stamp
 	@$< $@
 
-# ---- the jobs: every step runs, whatever fails; tools/jobs.toml lists the steps ------------------
+# ---- the jobs: every step runs, whatever fails; tools/job/jobs.toml lists the steps ------------------
 .PHONY: main quick test full ci setup claims lint drift drift-accept help clean
 JOB = $(PY) -m tools.job $@ $(if $(STEM),--stem $(STEM))
 
@@ -111,8 +111,8 @@ claims: $(SETUP)/python.stamp ##deep run the commands of CLAIMS.md, and see that
 	@$(PY) -m tools.claims $(if $(CLAIM),--claim $(CLAIM)) $(if $(MINUTES),--minutes $(MINUTES)) $(if $(PG),--postgres "$(PG)") $(if $(LIST),--list)
 
 lint: lint-c lint-python ##day all linters, and that README agrees with the matrix of stems and layers and with how costs grow (1 minute)
-	@$(PY) -m bench.report.matrix --check
-	@$(PY) -m bench.report.growth --check
+	@$(PY) -m tools.report.matrix --check
+	@$(PY) -m tools.report.growth --check
 
 # A target's text stands behind ##GROUP; HELP_GROUP is the group's heading.
 HELP_GROUPS := day layer people deep keep

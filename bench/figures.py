@@ -14,10 +14,10 @@ from typing import Any
 
 import click
 
+from bench import parts
 from bench.goals import Ratio
-from bench.report import parts
-from tools import environment, results
-from tools.results import Result
+from tools.common import environment, results
+from tools.common.results import Result
 
 FOLDER = Path("bench/figures")
 LAYERS = (

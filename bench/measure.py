@@ -15,7 +15,7 @@ from pathlib import Path
 import click
 
 from bench.goals import Config, Times
-from tools import environment
+from tools.common import environment
 
 Key = tuple[tuple[str, str], ...]
 

@@ -40,13 +40,13 @@ bench-quick: $(BENCH_STEMS:%=$(BENCH)/%/bench) $(SETUP)/python.stamp ##layer the
 
 .PHONY: report paper matrix figures
 report: $(SETUP)/python.stamp ##layer one page of all results, build/report/index.html (3 s)
-	@$(PY) -m bench.report
+	@$(PY) -m tools.report
 
 paper: $(SETUP)/python.stamp ##layer the paper about the project, set from the recorded results: build/paper/pgquern.pdf; PNG=1: pages as pictures, too (3 s)
 	@$(PY) -m tools.paper $(if $(PNG),--png)
 
 matrix: $(SETUP)/python.stamp ##keep write the matrix of stems and layers into README.md (1 s)
-	@$(PY) -m bench.report.matrix --write
+	@$(PY) -m tools.report.matrix --write
 
 figures: $(SETUP)/python.stamp ##keep write the last full benchmarks to bench/figures/CPU.md and CPU.json (1 s)
 	@$(PY) -m bench.figures

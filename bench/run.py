@@ -20,7 +20,7 @@ import numpy as np
 from bench import goals, show
 from bench.goals import Config, Goals, Roles, Standing, Times
 from bench.measure import list_configs, measure, pin, skipped
-from tools import environment, progress, results
+from tools.common import environment, progress, results
 
 BUILD = Path("build/bench")
 console = progress.console()

@@ -17,9 +17,9 @@ import click
 
 from proofs.audit.coq import CONTEXT
 from proofs.audit.sources import GROUND, PREFIX, listed_sources
-from tools import mutants, results
-from tools.environment import first_line
-from tools.progress import console
+from tools.common import mutants, results
+from tools.common.environment import first_line
+from tools.common.progress import console
 
 SOURCE, COMPILED, WORK = Path("proofs"), Path("build/proofs"), Path("build/proof-mutants")
 INSTANCES = "Instances"

@@ -15,10 +15,10 @@ from proofs import mutants
 from proofs.audit import __main__ as audit
 from proofs.audit import coq
 from proofs.audit.sources import listed_sources, required
-from tools import results
-from tools.progress import console
-from tools.results import Item
-from tools.rows import with_cell
+from tools.common import results
+from tools.common.progress import console
+from tools.common.results import Item
+from tools.common.rows import with_cell
 
 SOURCE, BUILD = Path("proofs"), Path("build/proofs")
 NOT_COMPILED = "the proofs are not compiled yet: `make prove` does that"

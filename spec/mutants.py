@@ -25,7 +25,7 @@ from spec.tools import changed, models, traces
 from spec.tools.changed import Row, Tried
 from spec.tools.models import ModelError
 from spec.tools.outcome import ToolMissing
-from tools import progress, results, survivors
+from tools.common import progress, results, survivors
 
 SPEC, LAYER = Path("spec"), "model-mutants"
 

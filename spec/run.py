@@ -24,7 +24,7 @@ from spec.tools.models import ModelError, Run
 from spec.tools.outcome import ToolMissing
 from spec.tools.runner import How, Item, run_all
 from spec.tools.smallest import smallest
-from tools import results
+from tools.common import results
 
 SPEC = Path("spec")
 LAYERS = {"small": "model", "large": "model-large", "quick": "model" + results.QUICK}

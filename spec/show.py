@@ -21,7 +21,7 @@ from spec.tools import apalache, cfg, counterexample, draw, models, tlc, traces
 from spec.tools.counterexample import NoCounterexample, Picture
 from spec.tools.models import ModelError, Run
 from spec.tools.outcome import ToolMissing
-from tools.asked import by_command, option, program
+from tools.common.asked import by_command, option, program
 
 SPEC = Path("spec")
 

@@ -26,7 +26,7 @@ from pgquern.cpu import cpu, rows
 
 from tests import leaks, progress
 from tests.tally import of, tally
-from tools import results
+from tools.common import results
 
 PROFILE = os.environ.get("PGQUERN_PROFILE", "ci")
 RESULT = os.environ.get("PGQUERN_RESULT")

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 from rich.console import Console
 
-from tools.progress import bar
+from tools.common.progress import bar
 
 
 class Line:

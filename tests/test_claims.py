@@ -10,7 +10,8 @@ from pathlib import Path
 import click
 import pytest
 
-from tools import claims, rows
+from tools.claims import __main__ as claims
+from tools.common import rows
 
 TOP = Path(__file__).resolve().parent.parent
 LISTED = claims.read((TOP / "CLAIMS.md").read_text())

@@ -19,7 +19,7 @@ from click.shell_completion import ShellComplete
 from click.testing import CliRunner, Result
 
 from tests.commands import Inputs
-from tools.asked import option
+from tools.common.asked import option
 from tools.pgquern import house, program
 from tools.pgquern.__main__ import Commands, main
 from tools.pgquern.registry import GROUPS, Entry, entries
@@ -111,9 +111,9 @@ def test_no_parameter_of_a_program_is_lost(name: str) -> None:
 
 def test_the_version_names_the_commit(monkeypatch: pytest.MonkeyPatch) -> None:
     project = tomllib.loads((TOP / "pyproject.toml").read_text())["project"]["version"]
-    monkeypatch.setattr("tools.environment.commit", lambda folder: "0123456789" if folder == TOP else "another")
+    monkeypatch.setattr("tools.common.environment.commit", lambda folder: "0123456789" if folder == TOP else "another")
     assert run("--version").stdout == f"pgquern {project}, commit 0123456789\n"
-    monkeypatch.setattr("tools.environment.commit", lambda folder: "")
+    monkeypatch.setattr("tools.common.environment.commit", lambda folder: "")
     assert run("--version").stdout == f"pgquern {project}\n"
 
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from tools import defects, mutants, rows
-from tools.defects import Defect
-from tools.mutants import Mutant
+from tools.common import defects, mutants, rows
+from tools.common.defects import Defect
+from tools.common.mutants import Mutant
 
 TOP = Path(__file__).resolve().parent.parent
 DEFECTS = defects.load(TOP / defects.LIST)

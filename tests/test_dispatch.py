@@ -21,7 +21,7 @@ import pytest
 from _pgquern import ffi, lib
 
 from tests.dispatched import kinds, name_of, rows
-from tools.kernels import kernel_sources
+from tools.common.kernels import kernel_sources
 
 # The levels of PGQUERN_CPU by machine. Each has the features that it needs beyond the one before, as Linux names them.
 MACHINES: dict[str, dict[str, set[str]]] = {

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tools import environment
+from tools.common import environment
 
 X86 = """\
 processor\t: 0

@@ -13,9 +13,9 @@ from pydantic import ValidationError
 
 from bench.icount.growth import AGREEMENT, FEWEST, TOLERANCE, WIDE, Above, Fit, Series, fault, fit, judge
 from bench.icount.run import Counter, Subject
-from bench.report import __main__ as report
-from bench.report import growth, readme
-from tools import results
+from tools.common import results
+from tools.report import __main__ as report
+from tools.report import growth, readme
 
 SIZES = [16 * 4**k for k in range(5)]
 

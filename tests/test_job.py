@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from tools import results
-from tools.job import jobs
+from tools.common import results
+from tools.job.__main__ import jobs
 
 JOBS = """
 [make]
@@ -44,9 +44,9 @@ def job(
     folder: Path, fails: dict[str, str], *, seconds: int = 0, measured: str = "[]"
 ) -> subprocess.CompletedProcess[str]:
     """Runs `make`'s job in a tree of its own; `fails`: the targets that do not pass, and the status of their item."""
-    for name in ("tools", "results", "fails"):
-        (folder / name).mkdir()
-    (folder / "tools/jobs.toml").write_text(JOBS.format(seconds=seconds, measured=measured))
+    for name in ("tools/job", "results", "fails"):
+        (folder / name).mkdir(parents=True)
+    (folder / "tools/job/jobs.toml").write_text(JOBS.format(seconds=seconds, measured=measured))
     (folder / "Makefile").write_text(MAKEFILE)
     (folder / "results/good").write_text(result("good", "passed"))
     for target, status in fails.items():

@@ -38,7 +38,7 @@ from tests.runners import (
 )
 from tests.runners.judge_build import Candidate
 from tests.runners.judge_kinds import JudgeError, Kind, kind_of, kinds
-from tools.rows import with_cell
+from tools.common.rows import with_cell
 
 PLACES = [Path("tests", stem) for stem in with_cell("tests/{stem}/judge.toml")]
 

@@ -10,7 +10,7 @@ import pytest
 from tests import leaks
 from tests.leaks import NO_PTRACE, TRIES, UNABLE
 from tests.runners import fuzz
-from tools import results
+from tools.common import results
 
 TARGET = """
 #include <stddef.h>

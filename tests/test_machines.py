@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tools import kernels
+from tools.common import kernels
 
 PUBLIC = sorted(str(path) for path in Path("csrc").rglob("*.h") if path.stem in ("pgquern", "common", path.parent.name))
 REFUSAL = "pgquern needs a little-endian machine"

@@ -19,7 +19,7 @@ from spec.tools.models import Holds, ModelError, Run, Settings, Violates
 from spec.tools.outcome import Ended, Outcome, ToolMissing
 from spec.tools.runner import How, Item
 from spec.tools.smallest import smallest
-from tools import results, survivors
+from tools.common import results, survivors
 
 TOP = Path(__file__).resolve().parent.parent
 HANG = 1800

@@ -12,9 +12,9 @@ import pytest
 
 from tests.runners import mutants as runner
 from tests.runners import nodes, tsan
-from tools import mutants
-from tools.mutants import Mutant
-from tools.rows import with_cell
+from tools.common import mutants
+from tools.common.mutants import Mutant
+from tools.common.rows import with_cell
 
 TOP = Path(__file__).resolve().parent.parent
 # Where the files of each sort of list lie.

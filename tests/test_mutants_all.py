@@ -12,7 +12,7 @@ import pytest
 from tests.runners import changes, mutants_all, nodes
 from tests.runners.changes import Change
 from tests.runners.mutants import Compiler
-from tools import rows
+from tools.common import rows
 
 TOP = Path(__file__).resolve().parent.parent
 COMPILER = Compiler(["-O2", "-Wall", "-Wextra", "-Werror", "-Icsrc"], {})

@@ -14,7 +14,7 @@ import pytest
 import typst
 from click.testing import CliRunner
 
-from tools import results, rows
+from tools.common import results, rows
 from tools.paper import __main__ as program
 from tools.paper import data, figures, texts
 

@@ -18,8 +18,8 @@ from proofs import quick
 from proofs.audit import __main__ as audit
 from proofs.audit import coq, golden
 from proofs.audit.sources import FORBIDDEN, listed_sources, strip_comments
-from tools import results
-from tools.rows import GROUND
+from tools.common import results
+from tools.common.rows import GROUND
 
 pytestmark = pytest.mark.tools
 

@@ -5,11 +5,11 @@ import re
 from pathlib import Path
 from typing import Any
 
-from bench.report import __main__ as report
-from bench.report import changes, matrix
-from bench.report.changes import Line
-from tools import results
-from tools.results import Result
+from tools.common import results
+from tools.common.results import Result
+from tools.report import __main__ as report
+from tools.report import changes, matrix
+from tools.report.changes import Line
 
 
 def item(verdict: str, status: str = "passed") -> dict[str, Any]:

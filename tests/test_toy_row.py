@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from tests.test_house import FILES, GENERATED, ROOT
-from tools import results
+from tools.common import results
 
 pytestmark = pytest.mark.tools
 
@@ -151,7 +151,7 @@ def test_each_layer_takes_up_a_new_row(tree: Path) -> None:
 def test_the_house_keeps_its_rules_with_a_new_row(tree: Path) -> None:
     """No generic file names it; README's matrix and the paper show it; its sources pass the linters."""
     run(tree, sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/test_house.py")
-    assert "no cell is missing" in run(tree, sys.executable, "-m", "bench.report.matrix", "--check")
+    assert "no cell is missing" in run(tree, sys.executable, "-m", "tools.report.matrix", "--check")
     run(tree, sys.executable, "-m", "tools.paper")
     assert '"The largest number"' in (tree / "build/paper/data.json").read_text()
     run(tree, sys.executable, "-m", "ruff", "check", "--no-cache", *(n for n in cells() if n.endswith(".py")))
@@ -165,6 +165,6 @@ def test_a_missing_cell_is_found(tree: Path, tmp_path: Path, cell: str) -> None:
     (tree / cell).rename(tmp_path / "away")
     try:
         with pytest.raises(AssertionError, match=r"toy: no \w+ \(" + cell):
-            run(tree, sys.executable, "-m", "bench.report.matrix", "--check")
+            run(tree, sys.executable, "-m", "tools.report.matrix", "--check")
     finally:
         (tmp_path / "away").rename(tree / cell)

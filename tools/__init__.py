@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: PostgreSQL
-"""What the scripts of all layers share: rows, environment, results, mutants, progress, jobs."""
+"""What people run, a folder for each command, and what the scripts of all layers share (common/)."""

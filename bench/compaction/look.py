@@ -37,7 +37,7 @@ from bench.tornpage.what_file import (
 )
 from ref import page as heap
 from ref.compaction import VERSIONS, Version
-from tools.asked import option, pictures, program
+from tools.common.asked import option, pictures, program
 
 SIZE = heap.BLCKSZ
 CHUNK = 512

@@ -13,7 +13,7 @@ from matplotlib import pyplot as plt
 from bench import plots
 from bench.compaction import page_picture
 from bench.goals import Ratio
-from tools.results import Result
+from tools.common.results import Result
 
 REAL_PAGE = Path("build/results/real-page.json")
 CAPTIONS = {

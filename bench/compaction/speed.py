@@ -16,8 +16,8 @@ import pgquern.compaction
 from bench.compaction.pages import PAGE_SIZE, pool
 from bench.measure import pin, skipped
 from ref.compaction import Order, page_repair_fragmentation
-from tools import results
-from tools.progress import console
+from tools.common import results
+from tools.common.progress import console
 
 PAGES, REPETITIONS = 64, 9
 TWO_INTS = {"n": "226", "len": "32", "live": "85", "order": "random"}  # the two-INT table with fillfactor 85

@@ -26,7 +26,7 @@ from rich.console import Console
 from bench.datfrozenxid.listing import HELP, SIZE, Listing, ListingError, Relation, from_connection, from_files
 from ref.datfrozenxid import RELKINDS, Pair
 from ref.xid import XID
-from tools.asked import option
+from tools.common.asked import option
 
 TOP = 10
 QUOTED = "'host=... dbname=...'"

@@ -26,8 +26,8 @@ import click
 from pydantic import BaseModel, ConfigDict
 from rich.table import Table
 
-from tools import environment, progress, results
-from tools.rows import with_cell
+from tools.common import environment, progress, results
+from tools.common.rows import with_cell
 
 CALLS = 2  # as in emulated.c
 # One instruction a block, by the name of qemu 7.2, and of 8.1 and later. Chained blocks are not logged.

@@ -19,7 +19,7 @@ icount: $(if $(CROSS),,$(ICOUNT_NEEDS)) ##layer instructions of each kernel: 5 %
 
 icount-accept: $(ICOUNT_NEEDS) ##keep record the instruction counts of this tree, and write how they grow into README.md (1 minute)
 	@$(PY) -m bench.icount.run $(ICOUNT_STEMS) --accept
-	@$(PY) -m bench.report.growth --write
+	@$(PY) -m tools.report.growth --write
 
 ifdef CROSS
 # Linked statically: no function of libc waits for its first call.

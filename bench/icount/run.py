@@ -34,7 +34,7 @@ from rich.table import Table
 
 from bench.icount import growth
 from bench.icount.growth import Series
-from tools import environment, progress, results
+from tools.common import environment, progress, results
 
 CALLS = 4  # as in step.c
 LACKING = 2  # what step.c exits with if this CPU lacks a variant

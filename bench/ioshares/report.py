@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 
 from bench import plots
 from bench.ioshares import sweep
-from tools.results import Result
+from tools.common.results import Result
 
 FIFO, KERNEL = plots.UPSTREAM[:2]
 LATENCY, ALONE, SFQ = plots.OURS[:3]

@@ -39,7 +39,7 @@ from bench.ioshares.device import (
     Sessions,
     Simulation,
 )
-from tools import progress, results
+from tools.common import progress, results
 
 SEED = 3
 SECONDS = 2.0

@@ -17,7 +17,7 @@ import numpy as np
 from rich.table import Table
 
 from bench.measure import list_configs, measure, pin
-from tools.progress import console
+from tools.common.progress import console
 
 BINARY = Path("build/bench/prefetch/bench")
 FILE = Path("build/bench/prefetch/blocks-256M")

@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 
 from bench import plots
 from bench.prefetch import lag
-from tools.results import Result
+from tools.common.results import Result
 
 MEASURED, SIMULATED, LIMIT = plots.OURS[2], plots.OURS[0], plots.UPSTREAM[1]
 

@@ -8,7 +8,7 @@ from markupsafe import Markup
 from matplotlib import pyplot as plt
 
 from bench import plots
-from tools.results import Result
+from tools.common.results import Result
 
 
 def _items(found: Sequence[Result]) -> list[dict[str, Any]]:

@@ -24,7 +24,7 @@ from rich.console import Console
 from bench.snapbuild.snap_file import FLAGS, LSNS, PREFIX, NoSnapError, Snap, decode, lsn, lsn_of, prefix
 from ref.snapbuild import purge_catchange
 from ref.xid import XID
-from tools.asked import program
+from tools.common.asked import program
 
 FAR = 2**30
 """An xmax that lies so far from xmin is stale: half of the way to the point where it does harm."""

@@ -30,7 +30,7 @@ from pgquern.snapbuild import variants
 from rich.table import Table
 
 from bench.measure import pin
-from tools import progress, results
+from tools.common import progress, results
 
 CLIENTS = 100
 SECONDS = 40.0

@@ -24,7 +24,7 @@ from rich.table import Table
 
 from bench.tiercache.made import TRACES, of_folder
 from bench.tiercache.peer import LEAST_FRAMES, NOT_INSTALLED, write_trace
-from tools import progress, results
+from tools.common import progress, results
 
 PERCENTS = (0.5, 1, 2, 5, 10, 20, 50)
 """The frames, as a share of the trace's distinct pages."""

@@ -14,7 +14,7 @@ from bench import plots
 from bench.tiercache.peer import LEAST_FRAMES
 from bench.tiercache.policies import DEFAULT, MOST_POINTS, PERCENTS, SEVEN, points, summary
 from bench.tiercache.stack import CONFIGURATIONS, DEVICES
-from tools.results import Result
+from tools.common.results import Result
 
 NAMES = [configuration.name for configuration in CONFIGURATIONS]
 ALL_FOUR = "all four, images"

@@ -23,7 +23,7 @@ import click
 from rich import box
 from rich.table import Table
 
-from tools import progress, results
+from tools.common import progress, results
 
 PROGRAM = Path("build/bench/tiercache/stack/stack")
 FILES = Path("build/bench/tiercache/stack/files")

@@ -32,7 +32,7 @@ from bench.tornpage.what_file import (
     header_faults,
     segment,
 )
-from tools.asked import option, pictures, program
+from tools.common.asked import option, pictures, program
 
 CHUNK = 64 * 1024 * 1024
 SEGMENT_BYTES = 1 << 30

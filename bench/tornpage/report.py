@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from bench.tornpage.written import CHECKPOINTS
-from tools.results import Result
+from tools.common.results import Result
 
 
 def _items(found: Sequence[Result]) -> list[dict[str, Any]]:

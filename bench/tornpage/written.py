@@ -17,7 +17,7 @@ from pgquern.tornpage import File, Protection, Store
 from rich.console import Console
 from rich.table import Table
 
-from tools import results
+from tools.common import results
 
 SECTOR = 4096
 PAGES = 256

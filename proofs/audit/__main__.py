@@ -29,9 +29,9 @@ from proofs.audit.sources import (
     stem_of,
     witnessed,
 )
-from tools import results
-from tools.environment import first_line
-from tools.progress import console as tools_console
+from tools.common import results
+from tools.common.environment import first_line
+from tools.common.progress import console as tools_console
 
 
 def audit_compiled(

@@ -13,7 +13,7 @@ from pathlib import Path
 from rich.console import Console
 
 from proofs.audit.sources import PREFIX, Audit, Theorem, file_of, stem_of
-from tools.environment import first_line
+from tools.common.environment import first_line
 
 CLOSED = "Closed under the global context"
 # Fields of sealed modules in Coq's own libraries: implemented there, but coqchk lists what a signature hides.

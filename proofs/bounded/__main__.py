@@ -18,10 +18,10 @@ import click
 
 from proofs.bounded import cbmc, listing
 from proofs.bounded.listing import Change, Proof
-from tools import results
-from tools.mutants import Mutant
-from tools.progress import console
-from tools.rows import with_cell
+from tools.common import results
+from tools.common.mutants import Mutant
+from tools.common.progress import console
+from tools.common.rows import with_cell
 
 SOURCE, CSRC, WORK = Path("proofs"), Path("csrc"), Path("build/bounded")
 LISTING = "proofs/{stem}/bounded.toml"

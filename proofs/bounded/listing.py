@@ -6,7 +6,7 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from tools import mutants
+from tools.common import mutants
 
 
 class Change(BaseModel):

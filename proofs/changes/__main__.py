@@ -21,8 +21,8 @@ from rich.markup import escape
 
 from proofs.changes import attempt
 from proofs.changes.attempt import Row, Tried
-from tools import progress, results, rows, survivors
-from tools.environment import first_line
+from tools.common import progress, results, rows, survivors
+from tools.common.environment import first_line
 
 SOURCE, COMPILED, WORK = Path("proofs"), Path("build/proofs"), Path("build/proof-changes")
 LAYER = "proof-changes"

@@ -18,8 +18,8 @@ from rich.markup import escape
 from spec.tools import accepted, apalache, batch, tlc
 from spec.tools.models import Holds, Run
 from spec.tools.outcome import Ended, Outcome, ToolBroken, ToolMissing
-from tools import progress
-from tools.results import Status
+from tools.common import progress
+from tools.common.results import Status
 
 HANG_FACTOR, HANG_SECONDS = 20, 600
 """A run is taken to hang after HANG_FACTOR times its planned seconds, and at the earliest after HANG_SECONDS."""

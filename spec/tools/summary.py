@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from spec.tools.runner import Item
-from tools import progress, results
+from tools.common import progress, results
 
 
 def write(layer: str, stem: str, items: Sequence[Item], complaints: Sequence[str], share: float, folder: Path) -> None:

@@ -20,9 +20,9 @@ import click
 
 from tests.instructions.compare import BRIEF, compare
 from tests.instructions.programs import listed, on_cpu, with_meaning
-from tools import environment, mutants, results
-from tools.mutants import Mutant
-from tools.progress import bar, console
+from tools.common import environment, mutants, results
+from tools.common.mutants import Mutant
+from tools.common.progress import bar, console
 
 LIST = Path("tests/instructions/readings.toml")
 SOURCES, COMPILED, ROOT = Path("proofs"), Path("build/proofs"), Path("build/instructions/readings")

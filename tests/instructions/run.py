@@ -18,8 +18,8 @@ import click
 from tests.instructions.compare import Amount, Outcome, compare
 from tests.instructions.programs import Instruction, OnCpu, UnknownError, listed, on_cpu, with_meaning
 from tests.instructions.used import NO_MEANING, used
-from tools import environment, results
-from tools.progress import bar, console
+from tools.common import environment, results
+from tools.common.progress import bar, console
 
 
 def item(one: Instruction, here: OnCpu | None, level: str, amount: Amount, files: list[str]) -> dict[str, Any]:

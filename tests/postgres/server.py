@@ -33,7 +33,7 @@ from typing import Any, Self
 
 import psycopg
 
-from tools.environment import first_line
+from tools.common.environment import first_line
 
 TOP = Path(__file__).resolve().parents[2]
 # Only a guard against a server that hangs: no verdict depends on the speed of the machine.

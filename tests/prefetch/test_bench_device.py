@@ -14,7 +14,7 @@ from bench.prefetch.report import context, figures
 from ref.prefetch import BlockReference, Record, Relation
 from tests.prefetch.test_trace import line, listing_of
 from tests.prefetch.trace.listing import read_listing
-from tools.results import Result
+from tools.common.results import Result
 
 RELATION = Relation(1663, 5, 16384)
 

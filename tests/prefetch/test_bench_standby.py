@@ -13,8 +13,8 @@ from click.testing import CliRunner
 from bench.prefetch.endtoend.standby import STEPS, build, main
 from bench.prefetch.report import context, figures
 from tests.prefetch.trace.record import why_no_strace
-from tools import results
-from tools.results import Result
+from tools.common import results
+from tools.common.results import Result
 
 READER = """
 import ctypes, os, select, sys

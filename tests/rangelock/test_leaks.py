@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests import leaks
-from tools.mutants import Mutant
+from tools.common.mutants import Mutant
 
 SOURCES = Path("csrc")
 FORGOTTEN = Mutant(

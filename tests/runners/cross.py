@@ -28,10 +28,10 @@ import click
 
 from tests.runners.tally import tally, words
 from tests.runners.world import program, weight
-from tools import environment, mutants, results
-from tools.mutants import Mutant
-from tools.progress import console
-from tools.rows import with_cell
+from tools.common import environment, mutants, results
+from tools.common.mutants import Mutant
+from tools.common.progress import console
+from tools.common.rows import with_cell
 
 INPUTS = (3_000, 30_000)
 """Of each fuzz target; the second, if the first have not given each answer, or have not found a mutant."""

@@ -24,10 +24,10 @@ import click
 import pytest
 from rich.table import Table
 
-from tools import environment, mutants, results
-from tools.mutants import Mutant
-from tools.progress import bar, console
-from tools.rows import with_cell
+from tools.common import environment, mutants, results
+from tools.common.mutants import Mutant
+from tools.common.progress import bar, console
+from tools.common.rows import with_cell
 
 SOURCES = Path("proofs/oracle")
 PROVED = Path("build/oracle")

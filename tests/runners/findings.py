@@ -16,9 +16,9 @@ from typing import Any
 import click
 
 from tests.postgres.server import BUILDS
-from tools import environment, results
-from tools.progress import console
-from tools.rows import stems
+from tools.common import environment, results
+from tools.common.progress import console
+from tools.common.rows import stems
 
 TOP = Path(__file__).resolve().parents[2]
 FINDINGS = TOP / "tests" / "findings"

@@ -25,9 +25,9 @@ import click
 
 from tests.leaks import NO_PTRACE, UNABLE
 from tests.runners.tally import tally, words
-from tools import environment, results
-from tools.progress import console
-from tools.rows import with_cell
+from tools.common import environment, results
+from tools.common.progress import console
+from tools.common.rows import with_cell
 
 SEED = 19
 SEED_FILES = 200

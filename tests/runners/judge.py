@@ -40,9 +40,9 @@ from tests.runners.judge_kinds import JudgeError, kind_of, kinds
 from tests.runners.judge_last import Told
 from tests.runners.judge_trial import Step, Trial, judge
 from tests.runners.judge_verdict import Verdict
-from tools import environment
-from tools.asked import by_command, option, program
-from tools.progress import console
+from tools.common import environment
+from tools.common.asked import by_command, option, program
+from tools.common.progress import console
 
 ROOT = Path("build/judge")
 CODES = {"PASS": 0, "FAIL": 1, "UNDECIDED": 3, "SLOWER": 4}

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.runners.judge_kinds import CALL, JudgeError, Kind
-from tools.asked import option
-from tools.kernels import kernel_sources
+from tools.common.asked import option
+from tools.common.kernels import kernel_sources
 
 FFI = "_pgquern.abi3.so"
 BINDING = Path("build/ffi-src/_pgquern.o")

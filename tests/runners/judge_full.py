@@ -16,7 +16,7 @@ from tests.runners.judge_kinds import CALL, JudgeError
 from tests.runners.judge_run import Outcome, Run
 from tests.runners.judge_verdict import Verdict
 from tests.runners.tally import tally, words
-from tools.kernels import kernel_sources
+from tools.common.kernels import kernel_sources
 
 OBJECTS = Path("build/obj-fuzz")
 SECONDS = 60

@@ -18,7 +18,7 @@ from tests.runners.judge_kinds import JudgeError, Kind
 from tests.runners.judge_run import Outcome
 from tests.runners.judge_source import variants_of
 from tests.runners.judge_verdict import Verdict
-from tools.kernels import kernel_sources
+from tools.common.kernels import kernel_sources
 
 FLAGS = ("-O2", "-std=gnu11", "-Icsrc", "-Ibench")
 CANDIDATE = "candidate"

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from tools.rows import with_cell
+from tools.common.rows import with_cell
 
 SOURCES = Path("csrc")
 STATUS = """\

@@ -21,7 +21,7 @@ from tests.runners.judge_verdict import Verdict
 if TYPE_CHECKING:
     from tests.runners.judge_speed import Place
 
-TEMPLATES = (Path("tests/runners/templates"), Path("bench/report/templates"))
+TEMPLATES = (Path("tests/runners/templates"), Path("tools/report/templates"))
 
 
 def marked(contract: str, breaks: str) -> Markup:

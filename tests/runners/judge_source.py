@@ -16,7 +16,7 @@ from pathlib import Path
 
 from tests.runners.judge_build import CPLUSPLUS, Candidate
 from tests.runners.judge_kinds import SOURCES, JudgeError, Kind, kind_of, kinds
-from tools.kernels import kernel_sources
+from tools.common.kernels import kernel_sources
 
 OBJECTS = Path("build/obj")
 CHANGED = re.compile(r"^\+\+\+ (?P<side>b/)?(?P<file>csrc/[^\s]+)", re.MULTILINE)

@@ -21,7 +21,7 @@ from bench.goals import Config, Goals, Ratio, Times
 from bench.measure import list_configs, measure
 from tests.runners.judge_build import Candidate, unwatched
 from tests.runners.judge_kinds import JudgeError, Kind
-from tools.kernels import kernel_sources
+from tools.common.kernels import kernel_sources
 
 BUILD = Path("build/bench")
 CANDIDATE = "candidate"

@@ -17,8 +17,8 @@ from tests.runners.judge_kinds import JudgeError
 from tests.runners.judge_last import Call
 from tests.runners.judge_run import Outcome, Run, Runs
 from tests.runners.judge_verdict import Verdict, of_process
-from tools.asked import option
-from tools.progress import console
+from tools.common.asked import option
+from tools.common.progress import console
 
 if TYPE_CHECKING:
     from tests.runners.judge_speed import Place

@@ -22,7 +22,7 @@ from tests.runners.judge_kinds import JudgeError
 from tests.runners.judge_verdict import BROKEN
 from tests.runners.tally import tally, words
 from tests.runners.tsan import FIXED_ADDRESSES
-from tools.kernels import kernel_sources
+from tools.common.kernels import kernel_sources
 
 Parts = Sequence[str | Path]
 RUNS = 400

@@ -30,11 +30,11 @@ import click
 from rich.table import Table
 
 from tests.runners import nodes
-from tools import environment, mutants, results
-from tools.kernels import kernel_sources
-from tools.mutants import Mutant
-from tools.progress import bar, console
-from tools.rows import with_cell
+from tools.common import environment, mutants, results
+from tools.common.kernels import kernel_sources
+from tools.common.mutants import Mutant
+from tools.common.progress import bar, console
+from tools.common.rows import with_cell
 
 SOURCES = Path("csrc")
 ROOT = Path("build/mutants")

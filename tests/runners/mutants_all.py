@@ -52,11 +52,11 @@ from tests.runners.mutants import (
     sources_with,
 )
 from tests.runners.world import weight
-from tools import environment, mutants, results
-from tools.kernels import kernel_sources
-from tools.mutants import Mutant
-from tools.progress import bar, console
-from tools.rows import with_cell
+from tools.common import environment, mutants, results
+from tools.common.kernels import kernel_sources
+from tools.common.mutants import Mutant
+from tools.common.progress import bar, console
+from tools.common.rows import with_cell
 
 ROOT = Path("build/mutants-all")
 WORLD_OBJECTS = Path("build/obj-world")

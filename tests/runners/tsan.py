@@ -27,11 +27,11 @@ import click
 from rich.table import Table
 
 from tests.runners.tally import tally, words
-from tools import environment, mutants, results
-from tools.kernels import kernel_sources
-from tools.mutants import Mutant
-from tools.progress import console
-from tools.rows import with_cell
+from tools.common import environment, mutants, results
+from tools.common.kernels import kernel_sources
+from tools.common.mutants import Mutant
+from tools.common.progress import console
+from tools.common.rows import with_cell
 
 ROOT = Path("build/tsan")
 SOURCES = Path("csrc")

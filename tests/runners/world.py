@@ -28,9 +28,9 @@ import click
 
 from tests.runners import calls
 from tests.runners.tally import tally, words
-from tools import environment, results
-from tools.progress import bar, console
-from tools.rows import with_cell
+from tools.common import environment, results
+from tools.common.progress import bar, console
+from tools.common.rows import with_cell
 
 RUNS = 2_000
 PART = 100

@@ -33,11 +33,11 @@ from typing import Any
 
 import click
 
-from tools import environment, mutants, results
-from tools.kernels import kernel_sources
-from tools.mutants import Mutant
-from tools.progress import bar, console
-from tools.rows import with_cell
+from tools.common import environment, mutants, results
+from tools.common.kernels import kernel_sources
+from tools.common.mutants import Mutant
+from tools.common.progress import bar, console
+from tools.common.rows import with_cell
 
 SOURCES = Path("csrc")
 ROOT = Path("build/world-mutants")

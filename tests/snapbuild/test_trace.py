@@ -28,7 +28,7 @@ from tests.postgres.server import EMBEDDED, Build, Server
 from tests.postgres.wrap import move_next_to_wrap
 from tests.snapbuild.tracing import SETTINGS, Journal, record, record_creation
 from tests.tally import tally
-from tools import results
+from tools.common import results
 
 TOP = Path(__file__).resolve().parents[2]
 JAR = TOP / "build" / "tools" / "tla2tools.jar"

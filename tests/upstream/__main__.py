@@ -29,11 +29,11 @@ from tests.upstream import build, kinds, obtain
 from tests.upstream import mends as findings
 from tests.upstream.build import Ran, Tree
 from tests.upstream.kinds import Kind
-from tools import environment, results
+from tools.common import environment, results
+from tools.common.environment import cpu_level
+from tools.common.progress import console
 from tools.drift import followed, source
 from tools.drift.__main__ import compared_with, found_of, show
-from tools.environment import cpu_level
-from tools.progress import console
 
 SUITES: dict[str, dict[str, Any]] = tomllib.loads(Path(__file__).with_name("suites.toml").read_text())
 PATCH = Path("build/upstream/pgquern.patch")

@@ -27,8 +27,8 @@ from rich.table import Table
 from tests.upstream import build, kinds, obtain
 from tests.upstream.__main__ import PATCH, fill_from, write_patch
 from tests.upstream.build import BuildError, Tree
-from tools import environment
-from tools.progress import bar, console
+from tools.common import environment
+from tools.common.progress import bar, console
 
 HERE = Path(__file__).parent
 MEASURES: dict[str, dict[str, Any]] = tomllib.loads((HERE / "ratios.toml").read_text())

@@ -16,9 +16,9 @@ from pathlib import Path
 import click
 from rich.table import Table
 
+from tools.common.progress import console
 from tools.drift import followed, source
 from tools.drift.followed import Followed
-from tools.progress import console
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict
 
+from tools.common.rows import with_cell
 from tools.drift import source
-from tools.rows import with_cell
 
 LISTING = "spec/{stem}/upstream.toml"
 SUMS = re.compile(r"^(\w+) = \"\w{64}\"\n", re.MULTILINE)

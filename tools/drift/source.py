@@ -5,7 +5,7 @@ import hashlib
 import re
 from pathlib import Path
 
-from tools.asked import option
+from tools.common.asked import option
 
 VERSION = re.compile(r"^AC_INIT\(\[PostgreSQL\], \[(\w+[\w.]*)\]", re.MULTILINE)
 LITERAL = re.compile(r'"(?:\\.|[^"\\])*"|\'(?:\\.|[^\'\\])*\'|/\*.*?\*/|//[^\n]*', re.DOTALL)

@@ -3,7 +3,7 @@
 
 from typing import Any
 
-from bench.report import growth
+from tools.report import growth
 
 
 def table() -> list[dict[str, Any]]:

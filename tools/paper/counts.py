@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from spec.tools import models
-from tools import defects
-from tools.rows import GROUND, stems
+from tools.common import defects
+from tools.common.rows import GROUND, stems
 
 REQUIRED = Path("proofs/required-theorems.txt")
 

@@ -13,10 +13,10 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from tools import environment, results
+from tools.common import environment, results
+from tools.common.rows import stems
 from tools.paper import costs, counts, figures, texts
 from tools.paper.figures import Beside, FigureError, Goal, Item, Machine
-from tools.rows import stems
 
 
 class Subject(BaseModel):

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import click
 
-from tools import environment
+from tools.common import environment
 
 TOP = Path(__file__).resolve().parents[2]
 IS_CLONE = (TOP / "Makefile").is_file()

@@ -28,7 +28,7 @@ from bench.measure import list_configs, pin, skipped
 from ref.compaction import VERSIONS
 from tests.compaction.prb import Prb
 from tests.postgres.server import BUILDS, DEBIAN, Build, Server
-from tools import progress, results
+from tools.common import progress, results
 
 BINARY = Path("build/bench/compaction/bench")
 STEM = "compaction"

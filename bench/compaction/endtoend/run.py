@@ -25,7 +25,7 @@ from bench.compaction.endtoend.experiment import Recovery, crashed, recover
 from bench.compaction.report import spread as in_words
 from bench.measure import pin, skipped
 from tests.postgres.server import BUILDS, DEBIAN, Build
-from tools import environment, progress, results
+from tools.common import environment, progress, results
 
 STEM = "compaction"
 BY_LABEL = {build.label: build for build in BUILDS}

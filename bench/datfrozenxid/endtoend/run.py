@@ -22,7 +22,7 @@ from rich.table import Column, Table
 
 from tests.datfrozenxid.server import SETTINGS, Database
 from tests.postgres.server import DEBIAN, Server
-from tools import progress, results
+from tools.common import progress, results
 
 STEM = "datfrozenxid"
 SIZES = (300, 1300, 3400)

@@ -25,7 +25,7 @@ from rich.table import Table
 from bench.ioshares.files import kernel
 from bench.ioshares.files.kernel import BEST_EFFORT, IDLE, UnavailableError, ioprio
 from bench.ioshares.files.mix import BACKEND, CLASSES, QUANTILES, SLOT_MS, Run, Target, Way, make_pages, run
-from tools import environment, progress, results
+from tools.common import environment, progress, results
 
 NAMES = ("backend", "checkpointer", "autovacuum", "writeback")
 SHARES = (500, 200, 200, 100)

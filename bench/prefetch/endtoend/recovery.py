@@ -31,7 +31,7 @@ from rich.table import Table
 from bench.prefetch.device import STEP_SECONDS, STEPS, Device, Page, Recovery, lag_figure, simulate
 from ref.prefetch import BlockReference, Record, Relation
 from tests.postgres.server import BUILDS, Build, Server
-from tools import progress, results
+from tools.common import progress, results
 
 STEM = "prefetch"
 CONCURRENCIES = (0, 1, 2, 4, 8, 16, 32, 64, 128, 256)

@@ -28,8 +28,8 @@ import click
 
 from bench.prefetch.lag import Lag, draw
 from tests.postgres.server import DEBIAN, Server, ServerError, as_server_user, wait_for
-from tools import results
-from tools.progress import console
+from tools.common import results
+from tools.common.progress import console
 
 STEPS = (0, 10, 32, 24, 16, 10)
 SOURCE = Path(__file__).with_name("cold.c")

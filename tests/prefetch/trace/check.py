@@ -18,7 +18,7 @@ from tests.prefetch.trace.follow import DECODE_BUFFER, Followed, follow
 from tests.prefetch.trace.listing import ListingError, read_listing
 from tests.prefetch.trace.picture import depths, draw
 from tests.prefetch.trace.strace import StraceError, Trace, read_strace
-from tools.asked import option
+from tools.common.asked import option
 
 FIRST_MAJOR = 15
 

@@ -30,7 +30,7 @@ from tests.prefetch.trace.picture import draw
 from tests.prefetch.trace.record import CHANGE_AFTER, Crashed, Recorded, record, why_no_strace
 from tests.prefetch.trace.standby import Primary, primary_of
 from tests.prefetch.trace.strace import StraceError
-from tools.asked import option
+from tools.common.asked import option
 
 CONTROL = struct.Struct("<16xI12xQQ")
 """The first bytes of pg_control: state, checkPoint, checkPointCopy.redo (src/include/catalog/pg_control.h)."""

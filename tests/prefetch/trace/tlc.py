@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.prefetch.trace import tla
-from tools import results
+from tools.common import results
 
 TOP = Path(__file__).resolve().parents[3]
 SPEC = TOP / "spec" / "prefetch"

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tools.results import Item, Result
+from tools.common.results import Item, Result
 
 LAYERS = {
     "C": "mutants-all",

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: PostgreSQL
 """The matrix of stems and layers: the contents of each cell, read from the tree.
 
-    python -m bench.report.matrix            print it
-    python -m bench.report.matrix --write    put it into README.md, between its markers
-    python -m bench.report.matrix --check    fail when README.md disagrees, or a cell is empty without a reason
+    python -m tools.report.matrix            print it
+    python -m tools.report.matrix --write    put it into README.md, between its markers
+    python -m tools.report.matrix --check    fail when README.md disagrees, or a cell is empty without a reason
 
 A row exists once its oracle does. A cell that is empty on purpose has its reason in SOUNDNESS.md, under "Empty
 cells", in a table whose rows are `| stem | layer | reason |`.
@@ -15,8 +15,8 @@ from pathlib import Path
 
 import click
 
-from bench.report.readme import README, with_table
-from tools.rows import stems
+from tools.common.rows import stems
+from tools.report.readme import README, with_table
 
 LAYERS = {
     "model": "spec/{0}/*.tla",

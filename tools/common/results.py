@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from tools import environment
+from tools.common import environment
 
 RESULTS = Path("build/results")
 QUICK = "-quick"

@@ -18,7 +18,7 @@ from pathlib import Path
 import click
 from rich.table import Table
 
-from tools.progress import console
+from tools.common.progress import console
 
 CLAIMS = Path("CLAIMS.md")
 INTO = Path("build/claims")

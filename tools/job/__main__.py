@@ -5,7 +5,8 @@
 
 Before it starts it prints the time plan, and how long the job took where it was measured.
 
-tools/jobs.toml lists the steps. Exits with 1 if a step failed, or if something was skipped that the job may not skip.
+jobs.toml beside this lists the steps. Exits with 1 if a step failed, or if something was skipped that the job may not
+skip.
 """
 
 import subprocess
@@ -18,11 +19,11 @@ from pathlib import Path
 import click
 from pydantic import BaseModel, ConfigDict
 
-from tools import results, summary
-from tools.progress import console
-from tools.results import Result
+from tools.common import results, summary
+from tools.common.progress import console
+from tools.common.results import Result
 
-JOBS = Path("tools/jobs.toml")
+JOBS = Path("tools/job/jobs.toml")
 
 
 class Measured(BaseModel):

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: PostgreSQL
 """README's table of how costs grow, from the recorded counts in bench/STEM/growth.json.
 
-python -m bench.report.growth            print it
-python -m bench.report.growth --write    put it into README.md, between its markers
-python -m bench.report.growth --check    fail when README.md disagrees, or a series has no recorded counts
+python -m tools.report.growth            print it
+python -m tools.report.growth --write    put it into README.md, between its markers
+python -m tools.report.growth --check    fail when README.md disagrees, or a series has no recorded counts
 """
 
 import tomllib
@@ -14,8 +14,8 @@ import click
 
 from bench.icount import growth
 from bench.icount.growth import Fit, Series, two
-from bench.report.readme import README, with_table
-from tools.rows import with_cell
+from tools.common.rows import with_cell
+from tools.report.readme import README, with_table
 
 BEGIN, END = "<!-- growth: made by `make icount-accept` -->", "<!-- /growth -->"
 HEADINGS = ("stem", "operation", "grows with", "slope [95 % interval]", "last step", "wanted")

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from rich.markup import escape
 from rich.table import Table
 
-from tools.progress import console
-from tools.results import Result
+from tools.common.progress import console
+from tools.common.results import Result
 
 REASON = 300
 """Characters of a reason: many failures must fit on a screen, and the step has printed each whole."""

@@ -11,7 +11,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from tools.results import Result
+from tools.common.results import Result
 
 BENCH = Path("bench")
 

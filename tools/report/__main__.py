@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: PostgreSQL
 """Renders build/report/index.html from build/results/: one self-contained page.
 
-python -m bench.report
+python -m tools.report
 """
 
 from collections.abc import Sequence
@@ -13,11 +13,11 @@ import click
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from bench import goals, plots
-from bench.report import changes, matrix, parts
-from tools import defects, environment, results
-from tools.results import Result
-from tools.summary import reasons
+from bench import goals, parts, plots
+from tools.common import defects, environment, results
+from tools.common.results import Result
+from tools.common.summary import reasons
+from tools.report import changes, matrix
 
 PAGE = Path("build/report/index.html")
 FINDINGS = Path("tests/findings")
