@@ -55,6 +55,13 @@ def test_every_list_fits_the_sources(stem: str) -> None:
         assert len(reason.split()) >= 4, reason
 
 
+@pytest.mark.parametrize("stem", rows.stems())
+def test_no_change_comes_twice(stem: str) -> None:
+    """Each is built in a folder that its key names."""
+    keys = [change.key for change in changes.of_row(stem)]
+    assert len(keys) == len(set(keys))
+
+
 @pytest.mark.parametrize(
     ("file", "line", "new", "fate"),
     [

@@ -72,7 +72,7 @@ def files(stem: str) -> list[str]:
 
 @cache
 def of_file(file: str) -> list[Change]:
-    """All changes of a file, from its first line to its last."""
+    """All changes of a file, from its first line to its last; of those that differ in spaces alone, the first."""
     lines = Path(file).read_text().splitlines(keepends=True)
     with contextlib.redirect_stdout(io.StringIO()):  # it tells which rules it has read
         made = mutator.mutants_regexp(lines, RULES.get(Path(file).suffix, RULES_OF_C), ignorePatterns=[])
@@ -80,7 +80,8 @@ def of_file(file: str) -> list[Change]:
     for line in lines:
         seen[line.strip()] += 1
         nth.append(seen[line.strip()])
-    return [Change(file, line, nth[line - 1], lines[line - 1], new) for line, new, *_ in made]
+    changes = [Change(file, line, nth[line - 1], lines[line - 1], new) for line, new, *_ in made]
+    return [*{change.key: change for change in reversed(changes)}.values()][::-1]
 
 
 def of_row(stem: str) -> list[Change]:
