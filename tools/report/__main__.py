@@ -4,7 +4,7 @@
 python -m tools.report
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ from tools.common import defects, environment, results
 from tools.common.results import Result
 from tools.common.summary import reasons
 from tools.report import changes, matrix
+from tools.report.changes import Line
 
 PAGE = Path("build/report/index.html")
 FINDINGS = Path("tests/findings")
@@ -84,8 +85,8 @@ def findings() -> list[dict[str, Any]]:
     ]
 
 
-def page(found: Sequence[Result]) -> str:
-    """The whole page."""
+def page(found: Sequence[Result], kept: Mapping[str, Mapping[str, Line]]) -> str:
+    """The whole page. kept: what is recorded of the changes that a machine made."""
     jinja, layers = environment_for_templates(), by_layer(found)
     tools: dict[str, str] = {}
     for result in found:
@@ -102,7 +103,7 @@ def page(found: Sequence[Result]) -> str:
             Markup(jinja.get_template(f"{stem}/report.html").render(**context))
             for stem, context in parts.contexts(found).items()
         ],
-        changes=changes.table(found, [row.stem for row in matrix.rows()]),
+        changes=changes.table(found, [row.stem for row in matrix.rows()], kept),
         change_layers=list(changes.LAYERS),
         defects=defects.load(),
         findings=findings(),
@@ -123,7 +124,7 @@ def main() -> None:
     if not found:
         raise click.ClickException(f"{results.RESULTS} holds no results; run `make` first")
     PAGE.parent.mkdir(parents=True, exist_ok=True)
-    PAGE.write_text(page(found))
+    PAGE.write_text(page(found, changes.recorded()))
     click.echo(f"report: {PAGE}")
 
 

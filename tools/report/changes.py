@@ -1,11 +1,24 @@
 # SPDX-License-Identifier: PostgreSQL
-"""What became of the changes that a machine made: a line for each row and each layer in which changes are made."""
+"""What became of the changes that a machine made: a line for each row and each layer in which changes are made.
 
+    python -m tools.report.changes
+
+records the lines of build/results in tests/changes.json. The whole runs take hours, so the report shows what is
+recorded where this machine has tried fewer.
+"""
+
+import json
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
 
+import click
+
+from tools.common import results, rows
 from tools.common.results import Item, Result
+
+RECORDED = Path("tests/changes.json")
 
 LAYERS = {
     "C": "mutants-all",
@@ -33,6 +46,8 @@ class Line:
     """They survive, and there is none."""
     equivalent: int = 0
     """They change nothing: the same object code, the same term. They do not count as tried."""
+    recorded: str = ""
+    """Where it was recorded: the day and the commit; empty for what was run here."""
 
     @property
     def tried(self) -> int:
@@ -56,8 +71,8 @@ def of_items(layer: str, result: Result) -> Line:
     """From the verdict of each change."""
     counted = Counter(verdict_of(item) for item in result.items)
     refuted = (result.model_extra or {}).get("refuted")
-    verdicts = ("counts only", "survived", "without", "equivalent")
-    return Line(layer, counted["killed"], refuted, *(counted[verdict] for verdict in verdicts))
+    survive, same = (counted["counts only"], counted["survived"], counted["without"]), counted["equivalent"]
+    return Line(layer, counted["killed"], refuted, *survive, equivalent=same)
 
 
 def verdict_of(item: Item) -> str:
@@ -66,18 +81,39 @@ def verdict_of(item: Item) -> str:
     return "without" if item.status == "failed" and said in ("counts only", "survived") else said
 
 
-def table(found: Sequence[Result], stems: Sequence[str]) -> dict[str, list[Line | None]]:
-    """For each row, and for all together, a line for each of LAYERS; None if it was not run."""
-    by_name = {(result.layer, result.stem): result for result in found}
-    lines: dict[str, list[Line | None]] = {}
+def lines(found: Sequence[Result], stem: str) -> dict[str, Line]:
+    """The lines of one row that were run, by layer."""
+    by_name = {result.layer: result for result in found if result.stem == stem}
+    return {
+        layer: (of_tests if source == "mutants-all" else of_items)(layer, by_name[source])
+        for layer, source in LAYERS.items()
+        if source in by_name
+    }
+
+
+def recorded(path: Path = RECORDED) -> dict[str, dict[str, Line]]:
+    """For each row, the recorded lines by layer."""
+    if not path.exists():
+        return {}
+    return {
+        stem: {layer: Line(layer, **line) for layer, line in kept.items()}
+        for stem, kept in json.loads(path.read_text()).items()
+    }
+
+
+def table(
+    found: Sequence[Result], stems: Sequence[str], kept: Mapping[str, Mapping[str, Line]]
+) -> dict[str, list[Line | None]]:
+    """For each row, and for all together, a line for each of LAYERS; None if it was never run.
+
+    Of a line that was run and one of `kept`, that with more changes; if they are as many, the one that was run.
+    """
+    shown: dict[str, list[Line | None]] = {}
     for stem in stems:
-        lines[stem] = []
-        for layer, source in LAYERS.items():
-            result = by_name.get((source, stem))
-            read = of_tests if source == "mutants-all" else of_items
-            lines[stem].append(read(layer, result) if result else None)
-    alls = [total(layer, [of[i] for of in lines.values()]) for i, layer in enumerate(LAYERS)]
-    return lines | {"all": alls}
+        run, old = lines(found, stem), kept.get(stem, {})
+        both = [[each[layer] for each in (run, old) if layer in each] for layer in LAYERS]
+        shown[stem] = [max(of, key=lambda line: line.tried, default=None) for of in both]
+    return shown | {"all": [total(layer, [of[i] for of in shown.values()]) for i, layer in enumerate(LAYERS)]}
 
 
 def total(layer: str, lines: Sequence[Line | None]) -> Line | None:
@@ -95,3 +131,41 @@ def total(layer: str, lines: Sequence[Line | None]) -> Line | None:
         sum(line.without for line in run),
         sum(line.equivalent for line in run),
     )
+
+
+def record(found: Sequence[Result], stems: Sequence[str], path: Path = RECORDED) -> list[str]:
+    """Write the lines of `found` beside those that are kept, and say what became of each.
+
+    A sample does not replace a larger one: `make ci` tries a few changes of each row.
+    """
+    kept, says = recorded(path), []
+    when = {(result.stem, result.layer): f"{result.finished:%Y-%m-%d}, {result.commit}" for result in found}
+    for stem in stems:
+        for layer, line in lines(found, stem).items():
+            old = kept.setdefault(stem, {}).get(layer)
+            if old and old.tried > line.tried:
+                says.append(f"{stem}, {layer}: {old.tried} changes stay recorded; {line.tried} were tried now")
+            else:
+                kept[stem][layer] = replace(line, recorded=when[stem, LAYERS[layer]])
+                says.append(f"{stem}, {layer}: {line.killed} killed of {line.tried}")
+    text = {stem: {layer: stored(line) for layer, line in of.items()} for stem, of in sorted(kept.items())}
+    path.write_text(json.dumps(text, indent=1) + "\n")
+    return says
+
+
+def stored(line: Line) -> dict[str, int | str | None]:
+    """A line as the file has it."""
+    return {key: value for key, value in asdict(line).items() if key != "layer"}
+
+
+@click.command()
+def main() -> None:
+    """Record what the last runs made of the changes."""
+    for line in record(results.whole(), rows.stems()) or [
+        "nothing was run: make mutants-all, model-mutants, prove-changes"
+    ]:
+        click.echo(line)
+
+
+if __name__ == "__main__":
+    main()
