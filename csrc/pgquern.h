@@ -1,9 +1,19 @@
 /* SPDX-License-Identifier: PostgreSQL */
 /*
- * pgquern: verified kernels for PostgreSQL's recovery, vacuum and logical-decoding paths. The public C API.
+ * pgquern: verified kernels for PostgreSQL's recovery, vacuum and logical decoding, and for the file I/O under them. The
+ * public C API.
  *
  * This is the umbrella: one public header a stem, csrc/S/S.h. All names of stem S start with pgq_S_ or PGQ_S_; what all
- * stems share, and no more, is in csrc/common/common.h. The Python binding is generated from these headers.
+ * stems share, and no more, is in csrc/common/common.h. The Python binding is generated from these headers. A first use:
+ *
+ *     #include "pgquern.h"
+ *     static bool compact(unsigned char page[8192])
+ *     {
+ *         pgq_status status = pgq_compaction_repair_fragmentation(page, true);
+ *         if (status.code != PGQ_OK)
+ *             fprintf(stderr, "line pointer %u: %s\n", (unsigned)status.index, pgq_strerror(status.code));
+ *         return status.code == PGQ_OK;
+ *     }
  *
  * Each *kind* of kernel has one contract, one table of variants and one dispatched entry point. The contract is the
  * comment above the kind's function type. A table runs from upstream's algorithms to the fastest; the entry point takes
@@ -20,8 +30,14 @@
  *   on 64-bit ARM `none` and `neon`, which each CPU has. With any other word, the other machine's words among them, all
  *   dispatched calls return PGQ_VARIANT, and only variants in plain C say that they are supported.
  *
- * Kernels throw nothing, keep no pointer and allocate no memory, except the variants whose contract says so. All
- * functions are safe to call from several threads at once on different data.
+ * Two groups of stems. Neither throws anything or calls back, but for what the caller hands over for that.
+ *
+ * - Kernels (compaction, datfrozenxid, snapbuild; of tornpage the checksum and the check of pages) are functions of their
+ *   arguments. They keep no pointer after they return, and may run in several threads at once on different data. They
+ *   allocate no memory, but for the upstream variants of two kinds, whose contracts say PGQ_MEMORY.
+ * - Components (ioshares, prefetch, rangelock, tiercache, tornpage's store) are things that live from one call to another.
+ *   They keep the pointers that their headers name: memory, files, requests of the caller. Some allocate when they are
+ *   made; the headers say which calls may come from several threads.
  */
 #ifndef PGQUERN_H
 #define PGQUERN_H

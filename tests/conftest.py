@@ -22,7 +22,7 @@ from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
-from pgquern.cpu import cpu, rows
+from pgquern.cpu import all_variants, cpu
 
 from tests import leaks, progress
 from tests.tally import of, tally
@@ -58,7 +58,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_report_header() -> str:
-    lacking = ", ".join(f"{row.kind} {row.variant}" for row in rows() if not row.supported)
+    lacking = ", ".join(f"{v.kind} {v.variant}" for v in all_variants() if not v.supported)
     return f"kernels: level {cpu()}, cannot run here: {lacking or 'none'}"
 
 

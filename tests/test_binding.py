@@ -290,7 +290,7 @@ def test_an_object_that_c_keeps_memory_for_has_one_owner(cls: type[Meeting]) -> 
 
 @pytest.mark.parametrize("kind", ["", "nonsense", None])
 def test_a_kind_that_does_not_exist_is_a_value_error(kind: Any) -> None:
-    with pytest.raises(ValueError, match=r"no kind .*rows\(\) names them all"):
+    with pytest.raises(ValueError, match=r"no kind .*all_variants\(\) names them all"):
         variants(kind)
 
 

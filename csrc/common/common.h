@@ -39,16 +39,16 @@ const char *pgq_strerror(pgq_code code);
 /* The level in use, as a word of PGQUERN_CPU: what the CPU has and the variable allows. NULL: the word is unknown. */
 const char *pgq_cpu(void);
 
-/* A row of a table of variants, without its function. supported: this CPU can run it, and PGQUERN_CPU allows it. */
-typedef struct pgq_row {
+/* A variant of a kind, without its function. supported: this CPU can run it, and PGQUERN_CPU allows it. */
+typedef struct pgq_variant_info {
     const char *kind;
     const char *variant;
     bool supported;
-} pgq_row;
+} pgq_variant_info;
 
-/* The rows of all kinds; i < pgq_row_count(). A kind's rows follow each other in the order of its table. */
-size_t pgq_row_count(void);
-pgq_row pgq_row_at(size_t i);
+/* The variants of all kinds; i < pgq_variant_count(). Those of a kind follow each other in the order of its table. */
+size_t pgq_variant_count(void);
+pgq_variant_info pgq_variant_at(size_t i);
 
 #pragma GCC visibility pop
 

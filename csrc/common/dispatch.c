@@ -26,7 +26,7 @@ static bool is_supported(const pgq_kind *kind, size_t i)
     return supported();
 }
 
-size_t pgq_row_count(void)
+size_t pgq_variant_count(void)
 {
     size_t n = 0;
 
@@ -35,13 +35,13 @@ size_t pgq_row_count(void)
     return n;
 }
 
-pgq_row pgq_row_at(size_t i)
+pgq_variant_info pgq_variant_at(size_t i)
 {
     pgq_kind *const *kind = __start_pgq_kinds;
 
     for (; i >= (*kind)->count; kind++)
         i -= (*kind)->count;
-    return (pgq_row){(*kind)->name, name_of(*kind, i), is_supported(*kind, i)};
+    return (pgq_variant_info){(*kind)->name, name_of(*kind, i), is_supported(*kind, i)};
 }
 
 /* A part of the text of PGQUERN_VARIANT. */

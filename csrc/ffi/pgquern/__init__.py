@@ -5,7 +5,7 @@ Every call releases the GIL while C runs; pgquern.sharing says what threads may 
 codes of csrc/pgquern.h. An argument of a wrong type is a TypeError; one outside the range of its C type, OverflowError.
 """
 
-from pgquern.cpu import Row, cpu, rows
+from pgquern.cpu import VariantInfo, all_variants, cpu
 from pgquern.errors import PgquernBufferError, PgquernError
 
-__all__ = ["PgquernBufferError", "PgquernError", "Row", "cpu", "rows"]
+__all__ = ["PgquernBufferError", "PgquernError", "VariantInfo", "all_variants", "cpu"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: PostgreSQL
-"""What can run here: the CPU's level, and all rows of all tables of variants."""
+"""What can run here: the CPU's level, and all variants of all kinds."""
 
 from typing import NamedTuple
 
@@ -8,7 +8,7 @@ from _pgquern import ffi, lib
 from pgquern.errors import PgquernError
 
 
-class Row(NamedTuple):
+class VariantInfo(NamedTuple):
     """A row of a kind's table of variants. supported: this CPU can run it, and PGQUERN_CPU allows it."""
 
     kind: str
@@ -25,10 +25,11 @@ def cpu() -> str:
     return str(ffi.string(word).decode("ascii"))
 
 
-def rows() -> list[Row]:
-    """The rows of all kinds, those that cannot run here included. PgquernError as cpu()."""
+def all_variants() -> list[VariantInfo]:
+    """The variants of all kinds, those that cannot run here included. PgquernError as cpu()."""
     cpu()
-    found = (lib.pgq_row_at(i) for i in range(lib.pgq_row_count()))
+    found = (lib.pgq_variant_at(i) for i in range(lib.pgq_variant_count()))
     return [
-        Row(ffi.string(r.kind).decode("ascii"), ffi.string(r.variant).decode("ascii"), bool(r.supported)) for r in found
+        VariantInfo(ffi.string(v.kind).decode("ascii"), ffi.string(v.variant).decode("ascii"), bool(v.supported))
+        for v in found
     ]

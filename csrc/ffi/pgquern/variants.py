@@ -22,7 +22,7 @@ def rows(kind: str) -> list[Any]:
     """The rows as C has them. ValueError: there is no such kind."""
     table = getattr(lib, f"pgq_{kind}_variants", None)
     if table is None:
-        raise ValueError(f"no kind {kind!r} of kernels; pgquern.rows() names them all")
+        raise ValueError(f"no kind {kind!r} of kernels; pgquern.all_variants() names them all")
     return [table[i] for i in range(getattr(lib, f"pgq_{kind}_variant_count"))]
 
 
