@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.runners import changes, mutants_all, nodes
+from tests.runners import changes, mutants, mutants_all, nodes
 from tests.runners.changes import Change
 from tests.runners.mutants import Compiler
 from tools.common import rows
@@ -31,6 +31,9 @@ def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     changes.of_file.cache_clear()
     return tmp_path
+
+
+LINKS = mutants_all.Row.links
 
 
 @pytest.fixture(autouse=True)
@@ -75,6 +78,18 @@ def test_no_change_comes_twice(stem: str) -> None:
 )
 def test_what_is_dropped(tree: Path, file: str, line: int, new: str, fate: str) -> None:
     assert small().build(change(file, line, new)) == fate
+
+
+def test_a_change_that_takes_a_function_away_is_refused(tmp_path: Path) -> None:
+    """A binding without it is made all the same, and fails when it is loaded."""
+    if not mutants.OBJECTS.exists():
+        pytest.skip("no kernels are compiled: make kernels")
+    (tmp_path / "empty.c").write_text("static int nothing;\nint *pgq_nothing(void)\n{\n    return &nothing;\n}\n")
+    empty = tmp_path / "empty.o"
+    subprocess.run(["gcc", "-fPIC", "-c", str(tmp_path / "empty.c"), "-o", str(empty)], check=True)
+    built = mutants_all.Built(Change("csrc/common/cpu.c", 1, 1, "", ""), tmp_path, {"common/cpu.c": empty})
+    assert not LINKS(small(), built)
+    assert LINKS(small(), mutants_all.Built(built.change, tmp_path, {}))
 
 
 @pytest.mark.parametrize(

@@ -212,14 +212,20 @@ class Row:
                 yield built
 
     def links(self, built: Built) -> bool:
-        """Whether the change's binding can be linked; it then lies in the change's folder."""
+        """Whether the change's binding can be linked; it then lies in the change's folder.
+
+        A shared object may lack a function that it calls, and fails when it is loaded. So the kernels alone, which need
+        none of Python's, are linked so that all must be there.
+        """
+        whole = ["gcc", "-shared", "-Wl,-z,defs", *objects_with(OBJECTS, built.objects), "-pthread", "-o", os.devnull]
+        if subprocess.run(whole, capture_output=True).returncode:
+            return False
         return self.link(built.folder, OBJECTS, built.objects)
 
     def link(self, folder: Path, ordinary: Path, changed: Mapping[str, Path], *flags: str) -> bool:
         """Links a binding of the ordinary objects, but for those that are changed."""
-        names = (str(source.relative_to(SOURCES)) for source in kernel_sources())
-        objects = {name: ordinary / Path(name).with_suffix(".o") for name in names} | dict(changed)
-        command = ["gcc", "-shared", *flags, str(BINDING), *map(str, objects.values()), "-o", str(folder / FFI)]
+        objects = objects_with(ordinary, changed)
+        command = ["gcc", "-shared", *flags, str(BINDING), *objects, "-o", str(folder / FFI)]
         return subprocess.run(command, capture_output=True).returncode == 0
 
     def tests(self, built: Built) -> str:
@@ -235,7 +241,7 @@ class Row:
             ended = nodes.run(chosen, binding, log, CONTROL_CPU, limits=limits, without=passed, before=before)
             failed = next((node for node, outcome in ended.outcomes.items() if outcome == "failed"), "")
             self.kills[file, failed] += 1
-            if ended.code == pytest.ExitCode.INTERRUPTED:
+            if ended.code in (pytest.ExitCode.INTERRUPTED, pytest.ExitCode.USAGE_ERROR):
                 return "the tests cannot be imported"
             if failed or ended.killed:
                 return failed or ended.killed
@@ -261,11 +267,9 @@ class Row:
 
         Each seed's CPU time is limited by the world itself.
         """
-        names = (str(path.relative_to(SOURCES)) for path in kernel_sources())
-        objects = {name: WORLD_OBJECTS / Path(name).with_suffix(".o") for name in names} | dict(changed)
         sources = [world, *sorted(Path("tests/world").glob("*.c"))]
         program = folder / f"run_{world.stem}"
-        linked = [*map(self.harness, sources), *objects.values()]
+        linked = [*(str(self.harness(source)) for source in sources), *objects_with(WORLD_OBJECTS, changed)]
         sanitize = "-fsanitize=address,undefined"
         subprocess.run(["gcc", sanitize, *linked, "-pthread", "-o", program], check=True)
         seeds = str(SEEDS // weight(world))
@@ -339,6 +343,13 @@ class Row:
             shutil.rmtree(built.folder)
         item = {"name": change.name, "layer": change.layer, "verdict": verdict, "by": by, "reason": reason}
         return item | {"status": STATUS.get(verdict, "passed"), "seconds": round(time.monotonic() - start, 2)}
+
+
+def objects_with(ordinary: Path, changed: Mapping[str, Path]) -> list[str]:
+    """The objects of all kernels, those that are changed in the place of the ordinary ones."""
+    names = (str(source.relative_to(SOURCES)) for source in kernel_sources())
+    objects = {name: ordinary / Path(name).with_suffix(".o") for name in names} | dict(changed)
+    return list(map(str, objects.values()))
 
 
 def counts(row: Row, items: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
