@@ -73,6 +73,33 @@ def stack_picture(items: Sequence[dict[str, Any]]) -> Markup:
         return Markup(plots.svg(figure))
 
 
+COLOURS = (PLAIN, plots.UPSTREAM[2], ONE, ALL)
+
+
+def threads_picture(sweep: Sequence[dict[str, Any]]) -> Markup:
+    """Transactions a second against the number of threads, a panel for each device."""
+    names = list(dict.fromkeys(item["parts"] for item in sweep))
+    with plt.rc_context(plots.STYLE):
+        figure, panels = plt.subplots(1, 2, figsize=(11, 3.4), layout="constrained")
+        for device, axes in zip(DEVICES, panels, strict=True):
+            for name, colour in zip(names, COLOURS, strict=False):
+                of = sorted(
+                    (i for i in sweep if (i["device"], i["parts"]) == (device, name)), key=lambda i: i["threads"]
+                )
+                if not of:
+                    continue
+                x = [item["threads"] for item in of]
+                low, high = zip(*(item["range"]["transactions_a_second"] for item in of), strict=True)
+                axes.fill_between(x, low, high, color=colour, alpha=0.15, lw=0)
+                axes.plot(x, [item["transactions_a_second"] for item in of], "o-", color=colour, ms=4, label=name)
+            axes.set_xscale("log", base=2)
+            axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:g}"))
+            axes.set(ylim=(0, None), xlabel="threads")
+            axes.set_title(f"{device}: transactions a second", fontsize=9, loc="left")
+            axes.legend(frameon=False, fontsize=8)
+        return Markup(plots.svg(figure))
+
+
 def hit_rates(found: Sequence[Result]) -> dict[str, dict[str, float]]:
     """Hits a reference of each policy, by trace and size of the cache, from the benchmarks of kind policy."""
     rates: dict[str, dict[str, float]] = {}
@@ -193,6 +220,8 @@ def context(found: Sequence[Result]) -> dict[str, Any]:
     return {
         "stack": stack,
         "picture": stack_picture(stack["items"]) if stack else "",
+        "by_threads": threads_picture(stack["sweep"]) if stack and stack.get("sweep") else "",
+        "targets": stack.get("targets", []) if stack else [],
         "rows": seed_rows(stack["items"]) if stack else [],
         "devices": list(DEVICES),
         "hits": hits_picture(rates) if rates else "",
@@ -222,5 +251,34 @@ def figures(found: Sequence[Result]) -> list[str]:
         "| store writes | MB of log | MB in all |",
         "|---|---|---|---|---|---|---|---|---|---|---|",
         *rows,
+        "",
+        *target_lines(stack),
+    ]
+
+
+def target_lines(stack: dict[str, Any]) -> list[str]:
+    """The targets, and transactions a second by the number of threads, if the result has them."""
+    if not stack.get("targets"):
+        return []
+    numbers = sorted({item["threads"] for item in stack["sweep"]})
+    lines = [
+        f"| {t['device']} | {t['title']} | {t['wanted']} | {t['ratio']:.2f} [{t['least']:.2f}, {t['most']:.2f}] |"
+        for t in stack["targets"]
+    ]
+    swept = {(item["device"], item["parts"]): "" for item in stack["sweep"]}
+    for device, parts in swept:
+        of = {i["threads"]: i for i in stack["sweep"] if (i["device"], i["parts"]) == (device, parts)}
+        cells = " | ".join(f"{of[n]['transactions_a_second']:,.0f}" for n in numbers)
+        swept[device, parts] = f"| {device} | {parts} | {cells} |"
+    return [
+        "| device | target | wanted | reached [worst to best round, best to worst] |",
+        "|---|---|---|---|",
+        *lines,
+        "",
+        "Transactions a second by the number of threads:",
+        "",
+        f"| device | parts | {' | '.join(map(str, numbers))} |",
+        f"|---|---|{'---|' * len(numbers)}",
+        *swept.values(),
         "",
     ]

@@ -18,7 +18,7 @@ $(BENCH)/tiercache/server16.txt: bench/tiercache/traces/server16.xz $(SETUP)/pyt
 bench-policies: kernels $(SETUP)/python.stamp ##people each eviction policy at each size of a page cache, on eight traces, beside the best of seven and the optimum; TRACES=folder: further traces (20 s)
 	@$(PY) -m bench.tiercache.policies $(if $(TRACES),--traces $(call quoted,$(TRACES)))
 
-stack: $(BENCH)/tiercache/stack/stack $(SETUP)/python.stamp ##people the file I/O stack under foreground and checkpoints, each part alone and all together (4 minutes)
+stack: $(BENCH)/tiercache/stack/stack $(SETUP)/python.stamp ##people the file I/O stack under foreground and checkpoints, each part alone and all together, with 1 to 64 threads (8 minutes)
 	@$(PY) -m bench.tiercache.stack
 
 stack-check: $(BENCH)/tiercache/stack/stack $(SETUP)/python.stamp ##keep the whole stack for a moment, with each protection: a restart finds every page (10 s)

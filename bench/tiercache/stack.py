@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: PostgreSQL
 """The file I/O stack of four parts, each alone and all together, beside the plain one: bench/tiercache/stack/.
 
-    python -m bench.tiercache.stack         (about 4 minutes)
+    python -m bench.tiercache.stack [--threads 1 --threads 64 ...]         (about 7 minutes)
 
 The plain stack has one lock for the file, takes requests in the order in which they come, and writes back page by page.
 A stronger one leaves all to the kernel: its page cache, which holds the whole file, its locks, its scheduler. Only
 configurations that protect pages in the same way can be compared: a crash may tear the pages of those that do not.
 
 Each configuration runs on real files, and on a simulated volume (not that over the kernel's page cache: the simulation
-lies above the kernel); the configurations take turns. Figures are medians of the rounds. Nothing is judged by the
-clock; a run fails if a restart does not find all pages.
+lies above the kernel); the configurations take turns. Figures are medians of the rounds. Those that protect pages by
+images run with other numbers of threads, too. Nothing is judged by the clock; a run fails if a restart does not find
+all pages. stack_targets.py says what is aimed at, and how far that is.
 """
 
 import json
@@ -23,11 +24,16 @@ import click
 from rich import box
 from rich.table import Table
 
+from bench.tiercache import stack_targets
+from bench.tiercache.stack_targets import PLAIN, WHOLE
 from tools.common import progress, results
 
 PROGRAM = Path("build/bench/tiercache/stack/stack")
 FILES = Path("build/bench/tiercache/stack/files")
 THREADS = 8
+"""With which each configuration runs."""
+SWEEP = (1, 4, 16, 64)
+"""And with which those run that protect pages by images."""
 ALL = "rangelock,ioshares,tiercache"
 Figures = dict[str, Any]
 
@@ -53,10 +59,10 @@ CONFIGURATIONS = (
     Configuration("tiercache alone", "tiercache", "none"),
     Configuration("rangelock and ioshares", "rangelock,ioshares", "none"),
     Configuration("all but tornpage", ALL, "none"),
-    Configuration("tornpage alone, images", "none", "images"),
+    Configuration(PLAIN, "none", "images"),
     Configuration("kernel's page cache, images", KERNEL, "images"),
     Configuration("rangelock and ioshares, images", "rangelock,ioshares", "images"),
-    Configuration("all four, images", ALL, "images"),
+    Configuration(WHOLE, ALL, "images"),
     Configuration("all four, double write", ALL, "double write"),
     Configuration("all four, atomic device", ALL, "atomic"),
 )
@@ -64,9 +70,9 @@ CONFIGURATIONS = (
 DEVICES = {REAL: str(FILES), "simulated volume": "volume"}
 
 
-def run(configuration: Configuration, folder: str, seconds: float) -> Figures:
+def run(configuration: Configuration, folder: str, seconds: float, threads: int) -> Figures:
     """The figures of one run. ClickException: the program has failed."""
-    command = [str(PROGRAM), configuration.parts, configuration.protection, folder, str(seconds), str(THREADS)]
+    command = [str(PROGRAM), configuration.parts, configuration.protection, folder, str(seconds), str(threads)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         raise click.ClickException(f"{configuration.name} failed: {done.stderr[-500:] or done.stdout[-200:]}")
@@ -79,6 +85,8 @@ def summary(found: Figures) -> Figures:
     commits = found["commits"]["n"]
     store = found["store"]
     transactions = (found["reads"]["n"] + commits) / 1000
+    if not transactions:
+        raise click.ClickException("no transaction ended in the time that is measured: give more with --seconds")
     written = {file: found[file]["bytes_written"] for file in ("store", "ssd", "log", "area")}
     return {
         "transactions_a_second": 1000 * transactions / found["seconds"],
@@ -133,25 +141,55 @@ def show(device: str, figures: dict[str, Figures]) -> None:
     )
 
 
+def show_sweep(items: list[Figures]) -> None:
+    """Transactions a second by the number of threads."""
+    for device in DEVICES:
+        here = [item for item in items if item["device"] == device]
+        numbers = sorted({item["threads"] for item in here})
+        table = Table(
+            "parts", *map(str, numbers), box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False,
+            title=f"{device}: transactions a second, by threads", title_justify="left",
+        )  # fmt: skip
+        for name in dict.fromkeys(item["parts"] for item in here):
+            at = {item["threads"]: item["transactions_a_second"] for item in here if item["parts"] == name}
+            table.add_row(name, *(f"{at[n]:,.0f}" for n in numbers))
+        progress.console().print(table)
+
+
+def show_targets(items: list[Figures]) -> None:
+    """What is aimed at, and what was reached."""
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, title="targets", title_justify="left")
+    for head in ("device", "target", "wanted", "reached", "rounds"):
+        table.add_column(head)
+    for target in stack_targets.of(items):
+        rounds = f"{target.least:.2f} to {target.most:.2f}"
+        table.add_row(target.device, target.title, target.wanted, f"{target.ratio:.2f}", rounds)
+    progress.console().print(table)
+
+
 @click.command()
 @click.option("--seconds", default=1.5, show_default=True, help="Seconds of each run that are measured.")
 @click.option("--rounds", default=3, show_default=True, help="Runs of each configuration.")
+@click.option("--threads", multiple=True, type=click.IntRange(1, 1024), default=SWEEP, show_default=True,
+              help="Other numbers of threads, for those that protect pages by images.")  # fmt: skip
 @click.option("--check", is_flag=True, help="Only the whole stack, and no figures: each run must end as it must.")
-def main(seconds: float, rounds: int, check: bool) -> None:
+def main(seconds: float, rounds: int, threads: tuple[int, ...], check: bool) -> None:
     """Run each configuration on each device, print the figures, and write them to build/results/stack/."""
     started = time.monotonic()
     FILES.mkdir(parents=True, exist_ok=True)
-    runs: dict[tuple[str, str], list[Figures]] = {}
-    chosen = [(device, one) for device in DEVICES for one in CONFIGURATIONS if one.runs_on(device)]
-    if check:
-        chosen = [(device, one) for device, one in chosen if one.parts == ALL]
+    runs: dict[tuple[str, str, int], list[Figures]] = {}
+    both = [(device, one) for device in DEVICES for one in CONFIGURATIONS if one.runs_on(device)]
+    chosen = [(device, one, THREADS) for device, one in both if not check or one.parts == ALL]
+    if not check:
+        others = sorted(set(threads) - {THREADS})
+        chosen += [(device, one, n) for device, one in both if one.protection == "images" for n in others]
     with progress.bar(progress.console()) as bar:
         task = bar.add_task("", total=rounds * len(chosen))
         for _ in range(rounds):
-            for device, configuration in chosen:
-                bar.update(task, advance=1, description=f"stack {configuration.name}, {device}")
-                found = run(configuration, DEVICES[device], seconds)
-                runs.setdefault((device, configuration.name), []).append(found)
+            for device, configuration, n in chosen:
+                bar.update(task, advance=1, description=f"stack {configuration.name}, {device}, {n} threads")
+                found = run(configuration, DEVICES[device], seconds, n)
+                runs.setdefault((device, configuration.name, n), []).append(found)
     for path in FILES.iterdir():
         path.unlink()
     if check:
@@ -159,19 +197,23 @@ def main(seconds: float, rounds: int, check: bool) -> None:
         progress.console().print(f"stack: {done}, {time.monotonic() - started:.0f} s")
         return
     protection = {configuration.name: configuration.protection for configuration in CONFIGURATIONS}
-    figures = {
-        (device, name): over_rounds(found) | {"protection": protection[name]} for (device, name), found in runs.items()
-    }
-    items = [
-        {"name": f"{name}, {device}", "status": "passed", "device": device, "parts": name} | found
-        for (device, name), found in figures.items()
+    items: list[Figures] = [
+        {"name": f"{name}, {device}", "status": "passed", "device": device, "parts": name, "threads": n}
+        | {"protection": protection[name]}
+        | over_rounds(found)
+        for (device, name, n), found in runs.items()
     ]
+    ordinary = [item for item in items if item["threads"] == THREADS]
     for device in DEVICES:
-        show(device, {name: found for (where, name), found in figures.items() if where == device})
-    says = f"{len(items)} configurations, and a restart after each of {rounds * len(items)} runs found every page"
+        show(device, {item["parts"]: item for item in ordinary if item["device"] == device})
+    sweep = [item for item in items if item["protection"] == "images"]
+    show_sweep(sweep)
+    show_targets(ordinary)
+    says = f"{len(ordinary)} configurations, and a restart after each of {rounds * len(items)} runs found every page"
     result = results.write(
-        "stack", "tiercache", items, says=says, tools={}, seconds=time.monotonic() - started,
-        threads=THREADS, rounds=rounds, measured_seconds=seconds,
+        "stack", "tiercache", ordinary, says=says, tools={}, seconds=time.monotonic() - started,
+        threads=THREADS, rounds=rounds, measured_seconds=seconds, sweep=sweep,
+        targets=[target._asdict() for target in stack_targets.of(ordinary)],
     )  # fmt: skip
     progress.console().print(f"stack: {result.says}, {result.seconds:.0f} s")
 

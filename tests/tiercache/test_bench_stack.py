@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: PostgreSQL
+"""What the I/O stack's benchmark aims at, and the tables of its figures, on made-up results."""
+
+from typing import Any
+
+import pytest
+
+from bench.tiercache import report, stack_targets
+from bench.tiercache.stack import over_rounds
+from bench.tiercache.stack_targets import PLAIN, WHOLE
+
+RANGES = {"transactions_a_second": 0.1, "commit_p99_ms": 0.5}
+
+
+def item(device: str, parts: str, transactions: float, commit: float, threads: int = 8) -> dict[str, Any]:
+    """A configuration whose rounds lie 10 and 50 per cent around the medians."""
+    middle = {"transactions_a_second": transactions, "commit_p99_ms": commit}
+    around = {key: [value * (1 - RANGES[key]), value * (1 + RANGES[key])] for key, value in middle.items()}
+    protection = "images" if "images" in parts else "none"
+    return {"device": device, "parts": parts, "protection": protection, "threads": threads, "range": around} | middle
+
+
+ITEMS = [
+    item("file", PLAIN, 100, 10),
+    item("file", "two parts, images", 250, 6),
+    item("file", "two parts", 900, 1),
+    item("file", WHOLE, 210, 6),
+]
+
+
+def test_each_target_has_its_distance() -> None:
+    found = {target.title: target for target in stack_targets.of(ITEMS)}
+    assert list(found) == [
+        "transactions of all four, beside two parts, images",
+        "transactions of all four, beside the plain stack with images",
+        "99th percentile of a commit of all four, beside the plain stack with images",
+    ]  # not beside what does not protect pages
+    smaller, plain, commit = found.values()
+    assert [round(target.ratio, 6) for target in found.values()] == [0.84, 2.1, 0.6]
+    assert [target.reached for target in found.values()] == [False, True, False]
+    assert [target.wanted for target in found.values()] == ["at least 1.0", "at least 2.0", "at most 0.5"]
+    smaller = found["transactions of all four, beside two parts, images"]
+    assert [smaller.least, smaller.most] == pytest.approx([0.84 * 0.9 / 1.1, 0.84 * 1.1 / 0.9])
+
+
+def test_a_device_without_the_whole_stack_has_no_target() -> None:
+    assert stack_targets.of(ITEMS[:3]) == stack_targets.of(ITEMS[1:]) == []
+
+
+def test_the_figures_have_targets_and_threads() -> None:
+    sweep = [
+        item("file", parts, n * threads, 1, threads) for parts, n in ((PLAIN, 1), (WHOLE, 3)) for threads in (1, 64)
+    ]
+    targets = [target._asdict() for target in stack_targets.of(ITEMS)]
+    lines = report.target_lines({"targets": targets, "sweep": sweep})
+    assert "| file | transactions of all four, beside two parts, images | at least 1.0 | 0.84 [0.69, 1.03] |" in lines
+    assert lines[-4:-1] == ["|---|---|---|---|", f"| file | {PLAIN} | 1 | 64 |", f"| file | {WHOLE} | 3 | 192 |"]
+    assert report.target_lines({"rounds": 3}) == []  # an older result has neither
+
+
+def test_a_run_in_which_nothing_ended_says_what_to_do() -> None:
+    with pytest.raises(Exception, match="--seconds"):
+        over_rounds([{"reads": {"n": 0}, "commits": {"n": 0}, "store": {}}])
