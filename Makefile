@@ -86,7 +86,7 @@ quick: $(SETUP)/python.stamp ##day a first look after set-up: the smallest model
 test: $(SETUP)/python.stamp ##day all tests, then the kernels under sanitizers, fuzzed, and broken on purpose; STEM= narrows (30 minutes)
 	@$(if $(CROSS),$(MAKE) test-cross,$(JOB))
 
-ci: $(SETUP)/python.stamp ##deep what .ci/run runs after set-up: linters, models, proofs, all tests, a quarter of the mutants (about an hour)
+ci: $(SETUP)/python.stamp ##deep what .ci/run runs after set-up: linters, models, proofs, all tests, an eighth of the mutants (45 minutes)
 	@$(JOB)
 
 full: $(SETUP)/python.stamp ##deep everything: large models, the deep tests, all mutants, full benchmarks, real servers (hours; never timed whole)

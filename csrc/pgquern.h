@@ -24,7 +24,7 @@
  *   pgq_<kind>_variants. `scalar` chooses that variant in every kind that has it; `snapbuild_purge=avx2` in this kind
  *   alone. If several items name a variant of one kind, the last one counts. A kind that no item applies to runs as if
  *   the variable were unset. If an item names a kind or a variant that does not exist, all dispatched calls return
- *   PGQ_VARIANT; if it names one that this CPU cannot run, the dispatched calls of its kind do.
+ *   PGQ_VARIANT. If the CPU cannot run that variant, dispatched calls of that kind return PGQ_VARIANT.
  * - PGQUERN_CPU hides what the CPU has above a level, and never adds anything: `none` (no variant beyond plain C),
  *   `avx2`, `avx512` (F, BW, DQ, VL, but not VBMI2: as Skylake's and Cascade Lake's servers), `avx512vbmi2`;
  *   on 64-bit ARM `none` and `neon`, which each CPU has. With any other word, the other machine's words among them, all
