@@ -35,7 +35,6 @@ def test_each_target_has_its_distance() -> None:
         "transactions of all four, beside the plain stack with images",
         "99th percentile of a commit of all four, beside the plain stack with images",
     ]  # not beside what does not protect pages
-    smaller, plain, commit = found.values()
     assert [round(target.ratio, 6) for target in found.values()] == [0.84, 2.1, 0.6]
     assert [target.reached for target in found.values()] == [False, True, False]
     assert [target.wanted for target in found.values()] == ["at least 1.0", "at least 2.0", "at most 0.5"]
