@@ -20,8 +20,10 @@ KERNEL_TESTS := $(or $(wildcard tests/$(or $(STEM),*)/test_kernels*.py),$(ORACLE
 # These need the binding under ASan.
 SANITIZED    := $(wildcard tests/$(or $(STEM),*)/test_sanitized.py)
 
-# A process for each stem, as many side by side as there are CPUs: $(call side_by_side,RULE,FILES), with a rule RULE-%.
-side_by_side = $(MAKE) --keep-going --output-sync=target --jobs=$$(nproc) $(sort $(patsubst tests/%/,$1-%,$(dir $2)))
+# A process for each stem, as many side by side as there are CPUs, and one more, since some wait for servers:
+# $(call side_by_side,RULE,FILES), with a rule RULE-%.
+AT_ONCE      = $$(( $$(nproc) + 1 ))
+side_by_side = $(MAKE) --keep-going --output-sync=target --jobs=$(AT_ONCE) $(sort $(patsubst tests/%/,$1-%,$(dir $2)))
 
 .PHONY: differential differential-quick test-python test-tools test-deep test-minors test-levels test-asan lint-python
 # A quarter of the examples of `make test`.
@@ -40,12 +42,11 @@ differential-quick: $(TEST_NEEDS) ##keep oracles and kernels against each other 
 differential-quick-%:
 	@PGQUERN_PROFILE=quick PGQUERN_RESULT=test-quick $(PYTEST) $(filter tests/$*/%,$(QUICK) $(ORACLE_TESTS))
 
-# A process for each folder of tests, as many side by side as there are CPUs: `house` are the tests of no row. They take the
-# longest, so they start first.
+# A process for each folder of tests, side by side: `house` are the tests of no stem. They take long, so they start first.
 TEST_FOLDERS := $(if $(STEM),,house) $(sort $(notdir $(patsubst %/,%,$(dir $(wildcard tests/$(or $(STEM),*)/test_*.py)))))
 test-python: $(TEST_NEEDS) $(EXTRACTED) $(PG_EXTENSIONS) $(SETUP)/servers.stamp $(SETUP)/coq.stamp $(SETUP)/tlc.stamp ##layer all pytest tests: oracles, kernels, real servers, extracted proofs (about 5 minutes)
 	@echo "side by side, shown as they end: $(TEST_FOLDERS)"
-	@$(MAKE) --keep-going --output-sync=target --jobs=$$(nproc) $(TEST_FOLDERS:%=test-python-%)
+	@$(MAKE) --keep-going --output-sync=target --jobs=$(AT_ONCE) $(TEST_FOLDERS:%=test-python-%)
 
 test-python-house:
 	@PGQUERN_RESULT=test $(PYTEST) $(wildcard tests/test_*.py)
