@@ -113,6 +113,7 @@ claims: $(SETUP)/python.stamp ##deep run the commands of CLAIMS.md, and see that
 lint: lint-c lint-python ##day all linters, and that README agrees with the matrix of stems and layers and with how costs grow (1 minute)
 	@$(PY) -m tools.report.matrix --check
 	@$(PY) -m tools.report.growth --check
+	@$(PY) -m tools.report.claimed --check
 
 # A target's text stands behind ##GROUP; HELP_GROUP is the group's heading.
 HELP_GROUPS := day layer people deep keep

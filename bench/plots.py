@@ -2,7 +2,9 @@
 """Plots of benchmark results, as SVG text for the report. Medians, with the interquartile range of the repetitions."""
 
 import io
+import re
 from collections.abc import Sequence
+from html import escape
 from typing import Any
 
 import matplotlib as mpl
@@ -12,19 +14,22 @@ mpl.use("Agg")
 from matplotlib import pyplot as plt
 from matplotlib.figure import Figure
 
+from bench import plotted
+
 Item = dict[str, Any]
 
 UPSTREAM = ("#5b6b86", "#9aa3b2", "#c3c8d2")
 OURS = ("#d9822b", "#2f9e6e", "#2166c4", "#8250c4", "#c43d6b", "#3d9dc4", "#7a8f2a", "#b5651d")
 """The first three are those of scalar, avx2 and avx512."""
 LEVELS = ("scalar", "avx2", "avx512")
+GRID = "#e8eaef"
 STYLE: dict[Any, Any] = {
     "font.family": "sans-serif",
     "font.size": 10,
     "axes.spines.top": False,
     "axes.spines.right": False,
     "axes.grid": True,
-    "grid.color": "#e8eaef",
+    "grid.color": GRID,
     "axes.axisbelow": True,
     "svg.fonttype": "none",
     "figure.facecolor": "none",
@@ -32,13 +37,26 @@ STYLE: dict[Any, Any] = {
 }
 
 
+INK = ("#000000", "#1d2330", "#444a55")
+"""What is drawn in one of these has the colour of the text around the figure, on a light ground and on a dark one."""
+
+
 def svg(figure: Figure) -> str:
-    """The figure as an <svg> element that scales to its box."""
+    """The figure as an <svg> element that scales to its box. Its <metadata> holds what it shows, as CSV."""
+    shown = plotted.table(figure)
     out = io.StringIO()
-    figure.savefig(out, format="svg", bbox_inches="tight", metadata={"Date": None})
+    figure.savefig(out, format="svg", bbox_inches="tight", metadata=dict.fromkeys(("Date", "Creator", "Format", "Type")))
     plt.close(figure)
     text = out.getvalue()
-    return text[text.index("<svg") :]
+    text = re.sub(r"\s*<metadata>.*?</metadata>", "", text[text.index("<svg") :], flags=re.DOTALL)
+    text = text.replace(f"stroke: {GRID}", "stroke: currentColor; stroke-opacity: 0.14")
+    text = re.sub(f"(?<=: )(?:{'|'.join(INK)})(?=[;\"])", "currentColor", text)
+    # Of the many names only those are kept that something refers to: a page has several figures.
+    referred = set(re.findall(r"#([\w-]+)", text))
+    text = re.sub(r' id="([\w-]+)"', lambda match: match[0] if match[1] in referred else "", text)
+    # Text is black unless it says otherwise.
+    head, _, body = text.partition(">")
+    return f'{head} fill="currentColor">\n <metadata class="csv">{escape(shown)}</metadata>{body}'
 
 
 def colours(ours: Sequence[str], upstream: Sequence[str] = ()) -> dict[str, str]:
@@ -131,14 +149,12 @@ def times(items: Sequence[Item], ours: Sequence[str], upstream: Sequence[str], t
 
 
 GREY = "#7b8496"
-"""It can be read on white and on black."""
-INKS = ("text.color", "axes.labelcolor", "axes.edgecolor", "xtick.color", "ytick.color")
 ABOVE = "#d6453d"
 
 
 def growth(items: Sequence[Item], title: str) -> str:
     """Instructions against a size, both on equal log scales: points, the fitted line, and the wanted slope, dashed."""
-    with plt.rc_context(STYLE | dict.fromkeys(INKS, GREY) | {"grid.color": f"{GREY}40"}):
+    with plt.rc_context(STYLE):
         figure, axes = plt.subplots(figsize=(8.2, 4.2))
         for item, colour in zip(items, OURS, strict=False):
             sizes, counts = np.array(item["sizes"], float), np.array(item["instructions"], float)
@@ -156,4 +172,24 @@ def growth(items: Sequence[Item], title: str) -> str:
         axes.set_ylabel("instructions")
         axes.set_title(title, loc="left", fontweight="bold", pad=14 + 16 * (len(items) + 1))
         axes.legend(frameon=False, loc="lower left", bbox_to_anchor=(-0.01, 1), fontsize=9, handletextpad=0.3)
+        return svg(figure)
+
+
+def spread(lines: Sequence[tuple[str, str, Sequence[float]]], title: str) -> str:
+    """Ratios of whole variants: a line each (label, variant, ratios), a dot a configuration, the median in ink."""
+    colour = colours(list(dict.fromkeys(variant for _, variant, _ in lines)))
+    with plt.rc_context(STYLE):
+        figure, axes = plt.subplots(figsize=(8.2, 1.1 + 0.42 * len(lines)))
+        for y, (_, variant, ratios) in enumerate(lines):
+            axes.plot(ratios, [y] * len(ratios), "o", ms=7, mew=0, alpha=0.4, color=colour[variant])
+            axes.plot([float(np.median(ratios))], [y], "|", ms=15, mew=2, color="#1d2330")
+        axes.axvline(1, color="#b3261e", lw=1)
+        axes.set_xscale("log")
+        low, high = axes.get_xlim()
+        ticks = [t for t in (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000) if low <= t <= high]
+        axes.set_xticks(ticks, [f"{t:g}×" for t in ticks])
+        axes.minorticks_off()
+        axes.set_yticks(range(len(lines)), [label for label, _, _ in lines], fontsize=8.5)
+        axes.set_ylim(len(lines) - 0.5, -0.5)
+        axes.set_title(title, loc="left", fontweight="bold", fontsize=10)
         return svg(figure)

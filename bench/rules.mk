@@ -45,8 +45,9 @@ report: $(SETUP)/python.stamp ##layer one page of all results, build/report/inde
 paper: $(SETUP)/python.stamp ##layer the paper about the project, set from the recorded results: build/paper/pgquern.pdf; PNG=1: pages as pictures, too (3 s)
 	@$(PY) -m tools.paper $(if $(PNG),--png)
 
-matrix: $(SETUP)/python.stamp ##keep write the matrix of stems and layers into README.md (1 s)
+matrix: $(SETUP)/python.stamp ##keep write the matrix of stems and layers into README.md, and what others claim into CLAIMS.md (2 s)
 	@$(PY) -m tools.report.matrix --write
+	@$(PY) -m tools.report.claimed --write
 
 changes-accept: $(SETUP)/python.stamp ##keep record in tests/changes.json what the last make mutants-all, model-mutants and prove-changes found (1 s)
 	@$(PY) -m tools.report.changes

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: PostgreSQL
-"""Renders build/report/index.html from build/results/: one self-contained page.
+"""Renders build/report/index.html from build/results/ and bench/figures/: one page, and its figures as files beside it.
 
 python -m tools.report
 """
@@ -17,11 +17,13 @@ from bench import goals, parts, plots
 from tools.common import defects, environment, results
 from tools.common.results import Result
 from tools.common.summary import reasons
-from tools.report import changes, matrix
+from tools.paper import counts
+from tools.report import changes, finish, matrix, stories
 from tools.report.changes import Line
+from tools.report.claimed import Recorded
 
 PAGE = Path("build/report/index.html")
-FINDINGS = Path("tests/findings")
+LEAD = Path("bench/figures/before_after.svg")
 
 
 def bench_plots(result: Result) -> list[Markup]:
@@ -73,25 +75,28 @@ def environment_for_templates() -> Environment:
     )
 
 
-def findings() -> list[dict[str, Any]]:
-    """Our findings about upstream: what each is called, the folder, and the picture of the model's counterexample."""
-    return [
-        {
-            "title": (folder / "README.md").read_text().partition("\n")[0].lstrip("# "),
-            "folder": folder,
-            "picture": Markup((folder / "picture.svg").read_text()),
-        }
-        for folder in sorted(path.parent for path in FINDINGS.glob("*/finding.toml"))
-    ]
+def lead() -> Markup:
+    """The picture that the page opens with."""
+    return Markup(LEAD.read_text())
+
+
+def part(html: str) -> Markup:
+    """A row's part of the page, one rank lower: it stands within the row's section."""
+    return Markup(html.replace("<h2>", "<h3>").replace("</h2>", "</h3>"))
 
 
 def page(found: Sequence[Result], kept: Mapping[str, Mapping[str, Line]]) -> str:
     """The whole page. kept: what is recorded of the changes that a machine made."""
     jinja, layers = environment_for_templates(), by_layer(found)
+    recorded, in_claims = Recorded(), stories.found()
+    of_rows = {
+        stem: part(jinja.get_template(f"{stem}/report.html").render(**context))
+        for stem, context in parts.contexts(found).items()
+    }
     tools: dict[str, str] = {}
     for result in found:
         tools |= result.tools
-    return jinja.get_template("index.html").render(
+    html = jinja.get_template("index.html").render(
         layers=layers,
         cells={(result.stem, result.layer): as_dict(result) for result in found},
         stems=sorted({result.stem for result in found}),
@@ -99,14 +104,18 @@ def page(found: Sequence[Result], kept: Mapping[str, Mapping[str, Line]]) -> str
         matrix_layers=list(matrix.LAYERS),
         cell_text=matrix.cell_text,
         reasons=matrix.reasons(Path("SOUNDNESS.md").read_text()),
-        parts=[
-            Markup(jinja.get_template(f"{stem}/report.html").render(**context))
-            for stem, context in parts.contexts(found).items()
+        lead=lead(),
+        found=in_claims,
+        claims=stories.claims(recorded),
+        machines=stories.machines(recorded),
+        counts=counts.table()[-1],
+        stories=[
+            story | {"part": of_rows.get(story["stem"], "")} for story in stories.stories(in_claims, recorded)
         ],
         changes=changes.table(found, [row.stem for row in matrix.rows()], kept),
         change_layers=list(changes.LAYERS),
         defects=defects.load(),
-        findings=findings(),
+        findings=stories.findings(),
         growth_plots={result.stem: growth_plot(result) for result in found if result.layer == "growth"},
         bench_plots={result.stem: bench_plots(result) for result in found if result.layer == "bench"},
         tools=tools,
@@ -115,6 +124,13 @@ def page(found: Sequence[Result], kept: Mapping[str, Mapping[str, Line]]) -> str
         commit=environment.commit(),
         now=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
     )
+    return finish.with_contents(html)
+
+
+def write(html: str, path: Path = PAGE) -> None:
+    """The page, and its figures beside it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(finish.with_files(html, path.parent))
 
 
 @click.command()
@@ -123,8 +139,7 @@ def main() -> None:
     found = [result for result in results.whole() if result.cpu_level == environment.cpu_level()]
     if not found:
         raise click.ClickException(f"{results.RESULTS} holds no results; run `make` first")
-    PAGE.parent.mkdir(parents=True, exist_ok=True)
-    PAGE.write_text(page(found, changes.recorded()))
+    write(page(found, changes.recorded()))
     click.echo(f"report: {PAGE}")
 
 

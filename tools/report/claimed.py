@@ -1,0 +1,245 @@
+# SPDX-License-Identifier: PostgreSQL
+"""What others claim about a row, and ours beside it: bench/STEM/claimed.toml, for the report and for CLAIMS.md.
+
+    python -m tools.report.claimed            print the table
+    python -m tools.report.claimed --write    put it into CLAIMS.md, between its markers
+    python -m tools.report.claimed --check    fail when CLAIMS.md disagrees
+
+[source] says who claims it, where and when. Each [[claim]] has their `figure`, and what it is `of`; `ours`, a sentence
+with names in braces; `values`, where the recorded figure of each name stands; the `command` that measures it; and how
+what we measured `differs` from what they did. Without `differs` the measure is the same; without `ours` there is none.
+No figure of ours is typed: bench/figures has them all.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Self
+
+import click
+import tomllib
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from tools.common import results, rows
+from tools.paper import figures, texts
+from tools.paper.figures import FigureError, Machine, Servers
+from tools.report.readme import with_table
+
+CLAIMS = Path("CLAIMS.md")
+BEGIN, END = "<!-- claimed: made by `make matrix` -->", "<!-- /claimed -->"
+HEADINGS = ("stem", "who", "their figure", "of what", "ours", "by", "the same measure?")
+
+
+class Where(BaseModel):
+    """Where a figure of ours is recorded. One of `goal`, `servers` and `layer` says what sort it is."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    goal: str = ""
+    """The title of a floor or target: its worst configuration."""
+    servers: str = ""
+    """A measure of whole servers."""
+    layer: str = ""
+    """A layer: of the item `name`, or of that with the configuration `where`, the `value`; in the layer `bench` times."""
+    stem: str = ""
+    """The row that has the item; the row's own, if it is empty."""
+    name: str = ""
+    where: dict[str, str] = {}
+    variant: str = ""
+    value: str = "ns"
+    over: str = ""
+    """The variant beside which it stands: how many times as fast."""
+    than: str = ""
+    """The item beside whose value it stands: how many times as much."""
+
+
+class Claim(BaseModel):
+    """One figure of theirs."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    figure: str
+    of: str
+    ours: str = ""
+    values: dict[str, Where] = {}
+    command: str = ""
+    differs: str = ""
+
+    @model_validator(mode="after")
+    def _says_what_is_missing(self) -> Self:
+        if not self.ours and not self.differs:
+            raise ValueError("a claim without a figure of ours says in `differs` why there is none")
+        if self.ours and not (self.command and self.values):
+            raise ValueError("a figure of ours comes from `values`, and has a `command` that measures it")
+        return self
+
+
+class Source(BaseModel):
+    """Who claims it, in what, and when."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    who: str
+    what: str
+    when: str
+
+
+class Claimed(BaseModel):
+    """bench/STEM/claimed.toml."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    source: Source
+    claim: list[Claim] = Field(min_length=1)
+
+
+Kept = dict[tuple[str, str], tuple[list[dict[str, Any]], str]]
+"""(layer, stem) -> its items, each by columns with dots, and on what they were measured."""
+
+
+def on(cpu: str, commit: str) -> str:
+    """A CPU and a commit in few words."""
+    short = cpu.partition(" avx")[0].replace("(R)", "").replace(" Processor", "")
+    return f"{short}, {commit.rstrip('+')[:7]}"
+
+
+def items(machines: Sequence[Machine], folder: Path = figures.FOLDER) -> Kept:
+    """All recorded items; of two machines that of the one with more figures. Folders below hold single results."""
+    kept: Kept = {}
+    for machine in machines:
+        for one in machine.results:
+            kept.setdefault((one.layer, one.stem), (list(one.items()), on(one.cpu, one.commit)))
+    for path in sorted(folder.glob("*/*.json")):
+        alone = results.read(path)
+        found = ([item.model_dump() for item in alone.items], on(alone.cpu, alone.commit))
+        kept.setdefault((alone.layer, alone.stem), found)
+    return kept
+
+
+class Recorded:
+    """The recorded figures."""
+
+    def __init__(self, folder: Path = figures.FOLDER) -> None:
+        self.machines, self.whole = figures.load(folder)
+        self.items = items(self.machines, folder)
+
+    def find(self, stem: str, at: Where) -> tuple[float, str]:
+        """A figure, and on what it was measured. FigureError: it is not recorded."""
+        if at.goal:
+            return self._goal(stem, at)
+        if at.servers:
+            return self._servers(stem, at)
+        return self._item(stem, at)
+
+    def _goal(self, stem: str, at: Where) -> tuple[float, str]:
+        cells = figures.goal(stem, figures.Goal(title=at.goal, variant=at.variant), self.machines)["cells"]
+        for machine, cell in zip(self.machines, cells, strict=True):
+            if cell:
+                result = machine.of(stem, "bench")
+                return cell["worst"]["median"], on(machine.cpu, result.commit if result else "")
+        raise missing(stem, f"the goal {at.goal!r} of {at.variant!r}")
+
+    def _servers(self, stem: str, at: Where) -> tuple[float, str]:
+        one: Servers
+        for one in self.whole:
+            if at.servers in one.figures:
+                found = figures.served(at.servers, one.figures[at.servers], figures.measures())
+                part, _, inner = at.value.partition(".")
+                return (found[part][inner] if inner else found[part]), on(one.cpu, one.commit)
+        raise missing(stem, f"the servers' measure {at.servers!r}")
+
+    def _item(self, stem: str, at: Where) -> tuple[float, str]:
+        rows, place = self.items.get((at.layer, at.stem or stem), ([], ""))
+
+        def value(name: str, variant: str) -> float:
+            wanted = {f"config.{key}": text for key, text in at.where.items()}
+            wanted |= {"name": name} if name else {}
+            wanted |= {"variant": variant} if variant else {}
+            found = [one for one in rows if all(one.get(key) == text for key, text in wanted.items())]
+            if len(found) != 1 or not isinstance(found[0].get(at.value), int | float):
+                says = f"{len(found)} figures" if len(found) != 1 else "no number"
+                raise missing(stem, f"of the layer {at.layer!r} {wanted}, {at.value!r}", says)
+            return float(found[0][at.value])
+
+        mine = value(at.name, at.variant)
+        if at.over:
+            return value(at.name, at.over) / mine, place
+        return (mine / value(at.than, at.variant) if at.than else mine), place
+
+
+def missing(stem: str, what: str, says: str = "no figure") -> FigureError:
+    """The error for a figure that is not recorded."""
+    return FigureError(f"bench/{stem}/claimed.toml: bench/figures has {says} for {what}: correct it, or measure anew "
+                       "(`make bench`, then `make figures`)")  # fmt: skip
+
+
+def read(stem: str) -> Claimed | None:
+    """A row's file; None if it has none. FigureError: something else is in it."""
+    path = Path("bench", stem, "claimed.toml")
+    if not path.exists():
+        return None
+    try:
+        return Claimed.model_validate(tomllib.loads(path.read_text()))
+    except (tomllib.TOMLDecodeError, ValidationError) as error:
+        raise FigureError(f"{path}: {error}: correct it; tools/report/claimed.py says what the keys mean") from error
+
+
+def ours(stem: str, claim: Claim, recorded: Recorded) -> str:
+    """The sentence with its figures, and on what they were measured."""
+    if not claim.ours:
+        return ""
+    found = {name: recorded.find(stem, at) for name, at in claim.values.items()}
+    try:
+        says = claim.ours.format(**{name: value for name, (value, _) in found.items()})
+    except (KeyError, ValueError) as error:
+        raise FigureError(f"bench/{stem}/claimed.toml: {claim.ours!r} and its values disagree: {error!r}") from error
+    return f"{says} ({'; '.join(dict.fromkeys(place for _, place in found.values()))})"
+
+
+def table(recorded: Recorded) -> list[dict[str, str]]:
+    """A line for each claim of each row."""
+    lines = []
+    for stem in rows.stems():
+        told = read(stem)
+        for claim in told.claim if told else []:
+            who = told.source if told else None
+            lines.append({
+                "stem": stem, "who": who.who if who else "", "source": f"{who.what}, {who.when}" if who else "",
+                "figure": claim.figure, "of": claim.of, "ours": ours(stem, claim, recorded), "command": claim.command,
+                "differs": claim.differs,
+            })  # fmt: skip
+    return lines
+
+
+def markdown() -> str:
+    """The table of CLAIMS.md. A source stands in full where it is named first."""
+    lines, known = [f"| {' | '.join(HEADINGS)} |", "|---" * len(HEADINGS) + "|"], set()
+    for one in table(Recorded()):
+        source = f"{one['who']}: {one['source']}" if (one["who"], one["source"]) not in known else one["who"]
+        known.add((one["who"], one["source"]))
+        command = f"`{one['command']}`" if one["command"] else ""
+        same = f"no: {one['differs']}" if one["differs"] else "yes"
+        cells = (f"`{one['stem']}`", source, one["figure"], one["of"], one["ours"] or "none recorded", command, same)
+        lines.append(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |")
+    return "\n".join(lines)
+
+
+@click.command()
+@click.option("--write", is_flag=True, help="Put the table into CLAIMS.md.")
+@click.option("--check", is_flag=True, help="Fail when CLAIMS.md disagrees.")
+def main(write: bool, check: bool) -> None:
+    """Print, write or check the table."""
+    if not (write or check):
+        click.echo(markdown())
+        return
+    text = CLAIMS.read_text()
+    wanted = with_table(text, BEGIN, END, markdown())
+    if write:
+        CLAIMS.write_text(wanted)
+    elif wanted != text:
+        raise click.ClickException("CLAIMS.md's table of what others claim is out of date: run `make matrix`")
+    else:
+        click.echo("claimed: CLAIMS.md agrees with the recorded figures")
+
+
+if __name__ == "__main__":
+    main()
