@@ -42,6 +42,8 @@ APT_cross    := gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user
 APT_postgres := postgresql-$(PG_HERE) postgresql-client-$(PG_HERE) postgresql-server-dev-$(PG_HERE) xz-utils util-linux strace
 # Only `make findings` asks for it.
 APT_gdb      := gdb
+# Only `make test-browser` asks for it.
+APT_browser  := chromium fonts-dejavu-core
 # What must be there where nothing is installed (PGQUERN_NO_APT=1): commands, headers, a library of Coq's.
 TOOLS_c        := gcc g++ clang objdump pkg-config valgrind benchmark/benchmark.h liburing.h
 TOOLS_coq      := coqc coqchk coq_makefile ocamlfind stdpp.base
@@ -50,6 +52,7 @@ TOOLS_maven    := mvn
 TOOLS_postgres := pg_config xz setpriv strace
 TOOLS_cross    := aarch64-linux-gnu-gcc qemu-aarch64
 TOOLS_gdb      := gdb
+TOOLS_browser  := chromium
 SETUP        := $(BUILD)/setup
 
 $(SETUP)/%.stamp: .ci/apt-need
@@ -65,6 +68,12 @@ $(SETUP)/python.stamp: requirements.lock requirements-alone.lock .ci/apt-need
 	@$(PY) -m pip install --quiet --disable-pip-version-check --require-hashes --only-binary :all: -r requirements.lock \
 	  && $(PY) -m pip install --quiet --disable-pip-version-check --require-hashes --only-binary :all: --no-deps -r requirements-alone.lock \
 	  || { echo "set-up failed: pip could not install requirements.lock; check the network and try 'make setup' again" >&2; exit 1; }
+	@touch $@
+
+$(SETUP)/browser.stamp: requirements-browser.lock .ci/apt-need $(SETUP)/python.stamp
+	@.ci/apt-need $(APT_browser) --tools $(TOOLS_browser)
+	@echo "set-up: what drives the browser, from requirements-browser.lock (50 MB)"
+	@$(PY) -m pip install --quiet --disable-pip-version-check --require-hashes --only-binary :all: --no-deps -r requirements-browser.lock
 	@touch $@
 
 include spec/rules.mk proofs/rules.mk csrc/rules.mk tests/rules.mk bench/rules.mk

@@ -45,15 +45,17 @@ def svg(figure: Figure) -> str:
     """The figure as an <svg> element that scales to its box. Its <metadata> holds what it shows, as CSV."""
     shown = plotted.table(figure)
     out = io.StringIO()
-    figure.savefig(out, format="svg", bbox_inches="tight", metadata=dict.fromkeys(("Date", "Creator", "Format", "Type")))
+    figure.savefig(
+        out, format="svg", bbox_inches="tight", metadata=dict.fromkeys(("Date", "Creator", "Format", "Type"))
+    )
     plt.close(figure)
     text = out.getvalue()
     text = re.sub(r"\s*<metadata>.*?</metadata>", "", text[text.index("<svg") :], flags=re.DOTALL)
     text = text.replace(f"stroke: {GRID}", "stroke: currentColor; stroke-opacity: 0.14")
-    text = re.sub(f"(?<=: )(?:{'|'.join(INK)})(?=[;\"])", "currentColor", text)
+    text = re.sub(f'(?<=: )(?:{"|".join(INK)})(?=[;"])', "currentColor", text)
     # Of the many names only those are kept that something refers to: a page has several figures.
-    referred = set(re.findall(r"#([\w-]+)", text))
-    text = re.sub(r' id="([\w-]+)"', lambda match: match[0] if match[1] in referred else "", text)
+    referred = set(re.findall(r"#([\w.-]+)", text))
+    text = re.sub(r' id="([\w.-]+)"', lambda match: match[0] if match[1] in referred else "", text)
     # Text is black unless it says otherwise.
     head, _, body = text.partition(">")
     return f'{head} fill="currentColor">\n <metadata class="csv">{escape(shown)}</metadata>{body}'

@@ -69,9 +69,9 @@ def stem_of(nodeid: str) -> str:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Deep tests run in the profile of that name only, those of old minors if they are asked for by their marker, all
-    candidates if the judge's results are, those of slow tools but in `make test`; every Hypothesis test counts its
-    examples."""
+    """Deep tests run in the profile of that name only, those of old minors and of a browser if they are asked for by
+    their marker, all candidates if the judge's results are, those of slow tools but in `make test`; every Hypothesis
+    test counts its examples."""
     if ONE_IN > 1:
         one_in = {item: OWN_ONE_IN if cpu() in item.name else ONE_IN for item in items}
         left_out = [item for item in items if zlib.crc32(item.nodeid.encode()) % one_in[item]]
@@ -80,6 +80,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     asked = {
         "deep": PROFILE == "deep",
         "minors": config.getoption("markexpr") == "minors",
+        "browser": config.getoption("markexpr") == "browser",
         "every_candidate": RESULT == "judge",
         "tools": RESULT != "test",
     }

@@ -25,7 +25,7 @@ SANITIZED    := $(wildcard tests/$(or $(STEM),*)/test_sanitized.py)
 AT_ONCE      = $$(( $$(nproc) + 1 ))
 side_by_side = $(MAKE) --keep-going --output-sync=target --jobs=$(AT_ONCE) $(sort $(patsubst tests/%/,$1-%,$(dir $2)))
 
-.PHONY: differential differential-quick test-python test-tools test-deep test-minors test-levels test-asan lint-python
+.PHONY: differential differential-quick test-python test-tools test-browser test-deep test-minors test-levels test-asan lint-python
 # A quarter of the examples of `make test`.
 differential: $(TEST_NEEDS) $(EXTRACTED) ##layer proofs, oracles and kernels against each other on thousands of inputs; STEM= narrows (1 minute)
 	@echo "side by side, shown as they end: $(sort $(notdir $(patsubst %/,%,$(dir $(DIFFERENTIAL)))))"
@@ -57,6 +57,11 @@ test-python-%:
 # Tests of programs that build, judge, audit and draw: seconds each.
 test-tools: $(TEST_NEEDS) $(EXTRACTED) $(SETUP)/coq.stamp $(SETUP)/tlc.stamp kernels-asan ##layer the tests of the house's own programs that take seconds each: the judge, the audit of proofs, the package (5 minutes)
 	@PGQUERN_RESULT=test-tools $(PYTEST) -m tools tests/test_*.py
+
+# Where there is no Chromium, and none may be installed, each of these is SKIPPED.
+test-browser: $(TEST_NEEDS) $(SETUP)/python.stamp ##deep the report and the judge's page in a real browser, and broken pages, which must be told (2 minutes)
+	@$(MAKE) -s $(SETUP)/browser.stamp || true
+	@PGQUERN_RESULT=browser $(PYTEST) -m browser tests/test_pages.py
 
 test-deep: $(TEST_NEEDS) $(EXTRACTED) ##deep the differential tests with far more, and new, examples each time; STEM= narrows (20 minutes a stem)
 	@PGQUERN_PROFILE=deep PGQUERN_RESULT=test $(PYTEST) $(DIFFERENTIAL)

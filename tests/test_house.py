@@ -5,9 +5,11 @@ That no cell of the matrix of stems and layers is missing without a reason is ch
 """
 
 import ast
+import json
 import re
 import subprocess
 import sys
+import tomllib
 from collections.abc import Sequence
 from fnmatch import fnmatch
 from pathlib import Path
@@ -21,7 +23,10 @@ SPDX = "SPDX-License-Identifier: PostgreSQL"
 SOURCES = {".py", ".c", ".h", ".cc", ".v", ".tla", ".mk", ".sh", ".ml", ".typ"}
 FOLDERS = {"spec", "proofs", "ref", "csrc", "tests", "bench", "tools", ".ci"}
 DOCUMENTS = {"README.md", "CLAIMS.md", "SOUNDNESS.md", "CONTRIBUTING.md", "CHANGELOG.md", "CITATION.cff", "LICENSE"}
-SETTINGS = {"Makefile", "pyproject.toml", "requirements.lock", "requirements-alone.lock", ".gitignore", ".clang-format"}
+SETTINGS = {
+    "Makefile", "pyproject.toml", "requirements.lock", "requirements-alone.lock", "requirements-browser.lock",
+    ".gitignore", ".clang-format", ".zenodo.json",
+}  # fmt: skip
 
 # What a layer may import of the house, beside itself. The standard library is free to all.
 HOUSE = {"spec", "proofs", "ref", "pgquern", "_pgquern", "tests", "bench", "tools"}
@@ -43,6 +48,7 @@ EXCEPTIONS = {
     "tests/test_bench_goals.py": "bench",
     "tests/test_growth.py": "bench",
     "tests/test_icount.py": "bench",
+    "tests/test_pages.py": "bench",
     "tests/test_report.py": "bench",
     "tests/runners/judge_*.py": "bench",
     "tests/*/judged.py": "bench",
@@ -122,6 +128,20 @@ def test_nothing_else_lies_at_the_top() -> None:
 def test_the_citation_has_a_date_only_once_it_is_released() -> None:
     released = "unreleased" not in (ROOT / "CHANGELOG.md").read_text().partition("\n## ")[2].partition("\n")[0]
     assert ("date-released" in (ROOT / "CITATION.cff").read_text()) == released
+
+
+def test_all_documents_for_citing_name_one_version_and_each_row() -> None:
+    citation, zenodo = (ROOT / "CITATION.cff").read_text(), json.loads((ROOT / ".zenodo.json").read_text())
+    of_package = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    said = re.search(r"^version: (\S+)$", citation, re.MULTILINE)
+    assert said is not None
+    assert {said[1], zenodo["version"], of_package["version"]} == {of_package["version"]}
+    title = re.search(r'^title: "(.*)"$', citation, re.MULTILINE)
+    assert title is not None
+    assert zenodo["title"] == title[1]
+    keywords = set(re.findall(r"^  - (\S+)$", citation, re.MULTILINE))
+    assert rows.stems(ROOT)
+    assert set(rows.stems(ROOT)) <= keywords & set(zenodo["keywords"])
 
 
 def test_nothing_is_written_that_never_should_be() -> None:

@@ -109,9 +109,7 @@ def page(found: Sequence[Result], kept: Mapping[str, Mapping[str, Line]]) -> str
         claims=stories.claims(recorded),
         machines=stories.machines(recorded),
         counts=counts.table()[-1],
-        stories=[
-            story | {"part": of_rows.get(story["stem"], "")} for story in stories.stories(in_claims, recorded)
-        ],
+        stories=[story | {"part": of_rows.get(story["stem"], "")} for story in stories.stories(in_claims, recorded)],
         changes=changes.table(found, [row.stem for row in matrix.rows()], kept),
         change_layers=list(changes.LAYERS),
         defects=defects.load(),

@@ -11,16 +11,16 @@ what we measured `differs` from what they did. Without `differs` the measure is 
 No figure of ours is typed: bench/figures has them all.
 """
 
+import tomllib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Self
 
 import click
-import tomllib
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from tools.common import results, rows
-from tools.paper import figures, texts
+from tools.paper import figures
 from tools.paper.figures import FigureError, Machine, Servers
 from tools.report.readme import with_table
 
@@ -39,7 +39,7 @@ class Where(BaseModel):
     servers: str = ""
     """A measure of whole servers."""
     layer: str = ""
-    """A layer: of the item `name`, or of that with the configuration `where`, the `value`; in the layer `bench` times."""
+    """A layer: of the item `name`, or of that with the configuration `where`, the `value`; of `bench` that is a time."""
     stem: str = ""
     """The row that has the item; the row's own, if it is empty."""
     name: str = ""

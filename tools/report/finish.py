@@ -53,7 +53,8 @@ def with_contents(html: str) -> str:
         name = match["id"] or name_of(plain(text), taken)
         if tag == "h2":
             listed.append((name, plain(text)))
-        return f'<{tag} id="{name}">{text} <a class="anchor" href="#{name}" aria-label="link to this part">#</a></{tag}>'
+        link = f'<a class="anchor" href="#{name}" aria-label="link to this part">#</a>'
+        return f'<{tag} id="{name}">{text} {link}</{tag}>'
 
     html = HEADING.sub(named, html)
     links = Markup("").join(Markup('<li><a href="#{}">{}</a></li>').format(*each) for each in listed)
@@ -61,7 +62,7 @@ def with_contents(html: str) -> str:
 
 
 def with_files(html: str, folder: Path) -> str:
-    """Each figure is also a file in `folder`/figures, and what it shows, if it is a plot. Files of before are removed."""
+    """Each figure is also a file in `folder`/figures, and so is what a plot shows. Files of before are removed."""
     files = folder / FOLDER
     files.mkdir(parents=True, exist_ok=True)
     for old in [*files.glob("*.svg"), *files.glob("*.csv")]:
@@ -88,7 +89,8 @@ def with_files(html: str, folder: Path) -> str:
 
 def heading_before(html: str, match: re.Match[str]) -> str:
     """The text of the last heading before a place of the page."""
-    found = [plain(heading["text"].partition(' <a class="anchor"')[0]) for heading in HEADING.finditer(html, 0, match.start())]
+    texts = (heading["text"] for heading in HEADING.finditer(html, 0, match.start()))
+    found = [plain(text.partition(' <a class="anchor"')[0]) for text in texts]
     return found[-1] if found else "figure"
 
 
