@@ -77,8 +77,10 @@ def series(axes: Axes) -> Iterator[tuple[str, Row]]:
                 for at in np.asarray(segment, float):
                     yield said(collection.get_label()), ("interval", x(at[0]), y(at[1]), "")
     for image in axes.get_images():
-        for (line_of, column), value in np.ndenumerate(np.ma.filled(np.ma.asarray(image.get_array(), float), np.nan)):
-            yield "", ("cell", x(column), y(line_of), number(float(value)))
+        cells: list[list[float]] = np.ma.filled(np.ma.asarray(image.get_array(), float), np.nan).tolist()
+        for down, line_of in enumerate(cells):
+            for across, value in enumerate(line_of):
+                yield "", ("cell", x(across), y(down), number(value))
 
 
 def table(figure: Figure) -> str:

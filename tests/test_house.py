@@ -49,6 +49,7 @@ EXCEPTIONS = {
     "tests/test_growth.py": "bench",
     "tests/test_icount.py": "bench",
     "tests/test_pages.py": "bench",
+    "tests/test_claimed.py": "bench",
     "tests/test_report.py": "bench",
     "tests/runners/judge_*.py": "bench",
     "tests/*/judged.py": "bench",

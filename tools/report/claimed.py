@@ -39,7 +39,7 @@ class Where(BaseModel):
     servers: str = ""
     """A measure of whole servers."""
     layer: str = ""
-    """A layer: of the item `name`, or of that with the configuration `where`, the `value`; of `bench` that is a time."""
+    """A layer: of the item `name`, or of that with the configuration `where`, the `value`."""
     stem: str = ""
     """The row that has the item; the row's own, if it is empty."""
     name: str = ""

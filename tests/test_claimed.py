@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: PostgreSQL
+"""What others claim stands beside recorded figures of ours; and each finding and figure of the report has its place."""
+
+import csv
+import io
+import re
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import pytest
+from click.testing import CliRunner
+
+from bench import plots, plotted
+from tools.common import rows
+from tools.report import claimed, finish, stories
+from tools.report.claimed import Claim, Recorded, Where
+from tools.report.readme import with_table
+
+
+@pytest.fixture(scope="module")
+def recorded() -> Recorded:
+    return Recorded()
+
+
+def test_each_row_says_what_others_claim(recorded: Recorded) -> None:
+    lines = claimed.table(recorded)
+    assert {line["stem"] for line in lines} == set(rows.stems())
+    assert all(line["who"] and line["figure"] and (line["ours"] or line["differs"]) for line in lines)
+
+
+def test_no_figure_of_ours_is_typed(recorded: Recorded) -> None:
+    """What is left of a sentence without its names has no fraction, which only a measurement gives."""
+    for stem in rows.stems():
+        told = claimed.read(stem)
+        assert told is not None
+        for claim in told.claim:
+            assert not re.search(r"\d\.\d", re.sub(r"\{[^}]*\}|`[^`]*`", "", claim.ours)), claim.ours
+
+
+def test_a_figure_comes_from_where_it_is_recorded(recorded: Recorded) -> None:
+    """A ratio of two variants, and a measure of whole servers, computed here from the files."""
+    stem, result = next((r.stem, r) for m in recorded.machines for r in m.results if r.layer == "bench")
+    one = next(item for item in result.items() if item["speedup.median"] and item["upstream"] != item["variant"])
+    times = {item["variant"]: item["ns"] for item in result.items() if item["name"] == one["name"]}
+    at = Where(layer="bench", name=one["name"], variant=one["variant"], over=one["upstream"])
+    value, place = recorded.find(stem, at)
+    assert value == pytest.approx(times[one["upstream"]] / times[one["variant"]])
+    assert result.commit[:7] in place
+    whole = recorded.whole[0]
+    name, pair = next(iter(whole.figures.items()))
+    assert recorded.find(stem, Where(servers=name, value="ratio.low"))[0] <= max(
+        ours / old for old, ours in zip(pair.control, pair.ours, strict=True)
+    )
+
+
+@pytest.mark.parametrize(
+    "at",
+    [
+        Where(goal="no such goal", variant="scalar"),
+        Where(servers="no such measure"),
+        Where(layer="bench", name="no such configuration"),
+        Where(layer="no such layer", name="x"),
+    ],
+)
+def test_a_figure_that_is_not_recorded_is_an_error_that_names_the_file(recorded: Recorded, at: Where) -> None:
+    stem = rows.stems()[0]
+    with pytest.raises(claimed.FigureError, match=rf"bench/{stem}/"):
+        recorded.find(stem, at)
+
+
+def test_a_name_without_a_value_and_a_claim_without_a_reason_are_errors(recorded: Recorded) -> None:
+    stem = rows.stems()[0]
+    result = next(r for m in recorded.machines for r in m.results if (r.layer, r.stem) == ("bench", stem))
+    item = next(iter(result.items()))
+    at = Where(layer="bench", name=item["name"], variant=item["variant"])
+    claim = Claim(figure="1", of="it", ours="{other:.1f}", values={"one": at}, command="make it")
+    with pytest.raises(claimed.FigureError, match="disagree"):
+        claimed.ours(stem, claim, recorded)
+    with pytest.raises(ValueError, match="why there is none"):
+        Claim(figure="1", of="it")
+    with pytest.raises(ValueError, match="from `values`"):
+        Claim(figure="1", of="it", ours="twice as fast", command="make it")
+
+
+def test_claims_md_agrees_and_a_changed_figure_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = Path("CLAIMS.md").read_text()
+    assert with_table(text, claimed.BEGIN, claimed.END, claimed.markdown()) == text
+    (tmp_path / "CLAIMS.md").write_text(text.replace("times as fast", "times as slow"))
+    monkeypatch.setattr(claimed, "CLAIMS", tmp_path / "CLAIMS.md")
+    run = CliRunner().invoke(claimed.main, ["--check"])
+    assert run.exit_code == 1
+    assert "make matrix" in run.output
+
+
+def test_each_finding_belongs_to_one_row_and_each_row_tells_its_own() -> None:
+    found = stories.found()
+    assert {len(one["stems"]) for one in found} == {1}
+    assert len({one["id"] for one in found}) == len(found) > 10
+
+
+def test_a_figure_is_also_a_file_and_so_is_what_it_shows(tmp_path: Path) -> None:
+    figure, axes = plt.subplots()
+    axes.plot([1, 2], [3, 4], "o-", label="a line")
+    axes.bar([0, 1], [5, 6], label="bars")
+    axes.set_xticks([0, 1], ["none", "one"])
+    axes.set_title("a panel")
+    shown = list(csv.reader(io.StringIO(plotted.table(figure))))
+    assert shown[0] == list(plotted.COLUMNS)
+    assert ["a panel", "a line", "point", "one", "3", ""] in shown
+    assert ["a panel", "bars", "bar", "none", "5", ""] in shown
+    svg = plots.svg(figure)
+    assert "#000000" not in svg
+    html = f"<h2>One</h2><figure>{svg}</figure><h2>One</h2><figure>{svg}</figure>{finish.CONTENTS}"
+    (tmp_path / "figures").mkdir()
+    (tmp_path / "figures" / "old.svg").write_text("")
+    done = finish.with_files(finish.with_contents(html), tmp_path)
+    files = sorted(path.name for path in (tmp_path / "figures").iterdir())
+    assert len(files) == 4
+    assert all(f'href="figures/{name}"' in done for name in files)
+    assert (
+        (tmp_path / "figures" / next(name for name in files if name.endswith("csv"))).read_text().startswith("panel,")
+    )
+    assert "metadata" not in done
+    assert re.findall(r'<li><a href="#([\w-]+)">One</a>', done) == ["one", "one-2"]
+    assert all(f'id="{name}"' in done for name in ("one", "one-2"))
