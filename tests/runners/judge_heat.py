@@ -65,7 +65,7 @@ def heat(places: Sequence[Place]) -> str:
             axes.imshow(np.clip(grid, -MOST, MOST), cmap=COLOURS, norm=norm, aspect="auto")
             for where, ratio in ratios.items():
                 y, x = at[where]
-                colour = "#111111" if abs(grid[y, x]) < MOST * 0.55 else "#ffffff"
+                colour = ink_on(mpl.colormaps[COLOURS](float(norm(np.clip(grid[y, x], -MOST, MOST)))))
                 axes.text(x, y, text_of(ratio), ha="center", va="center", fontsize=8, color=colour)
             axes.set_title(title.replace(" ", "\n", 1), loc="left", fontsize=10, fontweight="bold")
             axes.set_xticks(range(len(columns)), columns, fontsize=8)
@@ -75,6 +75,13 @@ def heat(places: Sequence[Place]) -> str:
         row[0].set_yticks(range(len(lines)), ["  ".join(line) for line in lines], fontsize=8)
         row[0].set_ylabel(", ".join(down))
         return plots.svg(figure).replace(INK, "currentColor")
+
+
+def ink_on(ground: tuple[float, ...]) -> str:
+    """Black or white, whichever is told apart better from a colour (WCAG 2)."""
+    linear = [c / 12.92 if c <= 0.03928 else ((c + 0.055) / 1.055) ** 2.4 for c in ground[:3]]
+    luminance = 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+    return "#111111" if (luminance + 0.05) / 0.055 > 1.05 / (luminance + 0.05) else "#ffffff"
 
 
 def text_of(ratio: Ratio) -> str:
