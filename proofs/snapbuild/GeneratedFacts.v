@@ -264,8 +264,6 @@ Section purge.
     - destruct H as [H1 H2]. split; rewrite env_set_other, Same by reflexivity; auto.
   Qed.
 
-  (** The program of the purge: of an array of any length it moves the XIDs that xmin does not precede down to `to`, in their
-      order, and returns where they end.  It touches nothing before `to`, and nothing from `end` on. *)
   Lemma purge_runs :
     let place n := Address 4 (Z.of_nat (length before + 4 * n)) in
     exists junk,
@@ -368,3 +366,261 @@ Section purge.
         rewrite !app_length, !there_length, !words_length. do 4 f_equal. lia.
   Qed.
 End purge.
+
+(** The program of the purge, run on an array of any length, moves the XIDs that xmin does not precede down to `to`, in
+    their order, and returns where they end; it touches nothing before `to`, and nothing from `end` on. *)
+Theorem purge_program_is_filter : forall xmin before stale data behind, normal xmin -> Forall normal data ->
+  let place n := Address 4 (Z.of_nat (length before + 4 * n)) in
+  exists junk,
+    run purge_program [place 0%nat; place (length stale); place (length stale + length data)%nat;
+                       Register (bytes_of 4 xmin)] (before ++ words (stale ++ data) ++ behind) =
+      Some (place (length (kept xmin data)), before ++ words (kept xmin data) ++ there junk ++ behind) /\
+    (length junk + 4 * length (kept xmin data) = 4 * (length stale + length data))%nat.
+Proof. intros xmin before stale data behind X N. exact (purge_runs xmin X before behind stale data N). Qed.
+
+(** ** The compression of KnownAssignedXids *)
+
+Definition is_set (v : Z) : bool := negb (v =? 0).
+
+Lemma byte_again b : is_byte b -> number_of_bits (bits_of b) = b.
+Proof.
+  intros B. assert (H : forallb (fun n => number_of_bits (bits_of (Z.of_nat n)) =? Z.of_nat n) (seq 0 256) = true) by reflexivity.
+  rewrite forallb_forall in H. specialize (H (Z.to_nat b)). rewrite Z2Nat.id in H by apply B. apply Z.eqb_eq, H, in_seq.
+  unfold is_byte in B. lia.
+Qed.
+
+Lemma map2_andb_same : forall l, map2 andb l l = l.
+Proof. induction l as [|t l IH]; cbn [map2]; [|rewrite IH, andb_diag]; reflexivity. Qed.
+
+Lemma lanes_of_bytes r : lanes 1 r = r.
+Proof.
+  assert (P : pieces 1 r = map (fun x => [x]) r).
+  { transitivity (pieces 1 (concat (map (fun x => [x]) r))).
+    - f_equal. induction r as [|x r IH]; cbn [map concat app]; [|rewrite <- IH]; reflexivity.
+    - apply pieces_concat; [lia|]. apply Forall_map, Forall_forall. auto. }
+  unfold lanes. rewrite P, map_map. transitivity (map (fun x => x) r); [|apply map_id]. apply map_ext. intros x.
+  cbn [number]. lia.
+Qed.
+
+Lemma test_bits n r : Forall is_byte r -> length r = (n * 8)%nat -> bits (mask_test 1 r r) = map is_set r.
+Proof.
+  intros B L. unfold mask_test, and, bitwise. rewrite map2_andb_same.
+  assert (E : register_of_bits (bits r) = r).
+  { unfold register_of_bits, bits. rewrite pieces_concat; [|lia|now apply Forall_map, Forall_forall].
+    rewrite map_map. transitivity (map (fun x => x) r); [|apply map_id]. apply map_ext_in. intros b I. apply byte_again.
+    rewrite Forall_forall in B. auto. }
+  rewrite E, lanes_of_bytes. apply (bits_of_register n). now rewrite map_length.
+Qed.
+
+Lemma selected_is_live : forall xids flags, length flags = length xids ->
+  selected (map is_set flags) xids = live xids flags.
+Proof.
+  induction xids as [|x xids IH]; intros [|v flags] L; try discriminate; [reflexivity|]. injection L as L.
+  cbn [map selected live]. rewrite (IH _ L). unfold is_set. now destruct (v =? 0).
+Qed.
+
+Lemma live_app : forall a fa b fb, length fa = length a -> live (a ++ b) (fa ++ fb) = live a fa ++ live b fb.
+Proof.
+  induction a as [|x a IH]; intros [|v fa] b fb L; try discriminate; [reflexivity|]. injection L as L. cbn [app live].
+  rewrite (IH _ _ _ L). now destruct (v =? 0).
+Qed.
+
+Section compress.
+  Context (before behind : cells) (stale data flags : list Z) (p : nat).
+  Context (F : length flags = length data) (B : Forall is_byte flags).
+
+  (** The flags lie before `to`, or behind `end`. *)
+  Definition flags_apart : Prop :=
+    (exists b1 b2, before = b1 ++ there flags ++ b2 /\ p = length b1) \/
+    (exists b1 b2, behind = b1 ++ there flags ++ b2 /\
+      p = (length before + 4 * (length stale + length data) + length b1)%nat).
+  Context (Apart : flags_apart).
+
+  Lemma flags_stay middle f1 f f2 : length middle = (4 * (length stale + length data))%nat -> flags = f1 ++ f ++ f2 ->
+    exists A C, before ++ middle ++ behind = A ++ there f ++ C /\ length A = (p + length f1)%nat.
+  Proof.
+    intros L E. destruct Apart as [(b1 & b2 & Eb & P)|(b1 & b2 & Eb & P)]; rewrite E, !there_app in Eb; rewrite Eb.
+    - exists (b1 ++ there f1), (there f2 ++ b2 ++ middle ++ behind). rewrite <- !app_assoc. split; [reflexivity|].
+      rewrite app_length, there_length. lia.
+    - exists (before ++ middle ++ b1 ++ there f1), (there f2 ++ b2). rewrite <- !app_assoc. split; [reflexivity|].
+      rewrite !app_length, there_length. lia.
+  Qed.
+
+  Definition left_live (d : nat) (s : state) : Prop := exists done todo fdone ftodo junk,
+    data = done ++ todo /\ flags = fdone ++ ftodo /\ length fdone = length done /\ length todo = d /\
+    memory s = (before ++ words (live done fdone)) ++ there junk ++ words todo ++ behind /\
+    (length junk + 4 * length (live done fdone) = 4 * (length stale + length done))%nat /\
+    env s "to" = Some (Address 4 (Z.of_nat (length (before ++ words (live done fdone))))) /\
+    env s "from" = Some (Address 4 (Z.of_nat (length before + 4 * (length stale + length done)))) /\
+    env s "end" = Some (Address 4 (Z.of_nat (length before + 4 * (length stale + length data)))) /\
+    env s "valid" = Some (Address 1 (Z.of_nat (p + length done))).
+
+  Lemma left_live_distance d s : left_live d s -> distance s "from" "end" = Some (Z.of_nat d).
+  Proof.
+    intros (done & todo & fdone & ftodo & junk & D & _ & _ & L & _ & _ & _ & Fr & E & _).
+    eapply distance_is; [exact Fr| |lia]. rewrite E. do 2 f_equal. rewrite D, app_length. lia.
+  Qed.
+
+  Lemma mask_length r : length r = 16%nat -> Forall is_byte r -> length (mask_test 1 r r) = 2%nat.
+  Proof.
+    intros L Br. pose proof (test_bits 2 r Br L) as T. apply (f_equal (@length bool)) in T. rewrite map_length, L in T.
+    unfold bits in T. rewrite (concat_length 8), map_length in T; [lia|]. now apply Forall_map, Forall_forall.
+  Qed.
+
+  Lemma step_of_live d s : left_live d s -> (16 <= d)%nat ->
+    exists s1 s2, run_statements
+      [loaded "x" 0; Const Vector128 "flags" (Load "_mm_loadu_si128" [] "valid" 0);
+       Const Mask16 "live" (Call "_mm_test_epi8_mask" [Var "flags"; Var "flags"]);
+       Store "_mm512_storeu_si512" "to" [] (Call "vpcompressd" [Var "live"; Var "x"]); Advance "to" (Var "live")] s = Some s1 /\
+      move 16 ["from"; "valid"] s1 = Some s2 /\ left_live (d - 16) s2.
+  Proof.
+    intros (done & todo & fdone & ftodo & junk & D & FE & FL & L & M & J & T & Fr & E & V) G.
+    assert (FT : length ftodo = length todo).
+    { apply (f_equal (@length Z)) in D. apply (f_equal (@length Z)) in FE. rewrite app_length in D, FE. lia. }
+    destruct (split_at todo 16) as (l & rest & -> & Ll); [lia|]. rewrite app_length in L, FT.
+    destruct (split_at ftodo 16) as (fl & frest & -> & Lf); [lia|]. rewrite app_length in FT.
+    assert (Bf : Forall is_byte fl) by (rewrite FE, !Forall_app in B; tauto).
+    set (A := before ++ words (live done fdone)) in *.
+    assert (AL : length (A ++ there junk) = (length before + 4 * (length stale + length done))%nat).
+    { unfold A. rewrite !app_length, !there_length, words_length. lia. }
+    cbn [run_statements]. unfold loaded.
+    rewrite (load_words s "x" "from" 0 (A ++ there junk) [] l rest behind) by
+      (auto; try (now rewrite AL); rewrite M, <- !app_assoc; reflexivity). cbn [bind].
+    set (s1 := set "x" _ s).
+    destruct (flags_stay (words (live done fdone) ++ there junk ++ words (l ++ rest)) fdone fl frest) as (P & Q & PQ & PL); auto.
+    { rewrite !app_length, !there_length, !words_length, D, !app_length. lia. }
+    assert (M1 : memory s1 = P ++ there fl ++ Q).
+    { rewrite <- PQ. change (memory s1) with (memory s). rewrite M. unfold A. now rewrite <- !app_assoc. }
+    assert (E2 : run_statement (Const Vector128 "flags" (Load "_mm_loadu_si128" [] "valid" 0)) s1 =
+      Some (set "flags" (Register fl) s1)).
+    { cbn [run_statement]. unfold declare. cbn [eval]. unfold address_in. change (env s1 "valid") with (env s "valid").
+      rewrite V. change (known "_mm_loadu_si128" loads_known) with (Some (Whole 16)). cbn [bind fst snd]. rewrite M1.
+      replace (Z.of_nat (p + length done) + Z.of_nat 1 * Z.of_nat 0) with (Z.of_nat (length P)) by lia.
+      rewrite load_whole by exact Lf. cbn [bind]. now rewrite Lf. }
+    rewrite E2. cbn [bind]. clear E2. set (s2 := set "flags" _ s1). set (f := mask_test 1 fl fl).
+    assert (Lm : length f = 2%nat) by now apply mask_length.
+    assert (E3 : run_statement (Const Mask16 "live" (Call "_mm_test_epi8_mask" [Var "flags"; Var "flags"])) s2 =
+      Some (set "live" (Register f) s2)).
+    { cbn [run_statement]. unfold declare. cbn [eval]. change (register_in s2 "flags") with (Some fl). cbn [bind].
+      rewrite call_test by exact Lf. cbn [bind]. fold f. now rewrite Lm. }
+    rewrite E3. cbn [bind]. clear E3. set (s3 := set "live" _ s2).
+    destruct (packed_runs s3 "live" "x" f l A (junk ++ register_of 4 l) (words rest ++ behind) T eq_refl eq_refl eq_refl)
+      as (s4 & junk4 & R & M4 & J4 & T4 & O); auto.
+    - change (memory s3) with (memory s). rewrite M, words_app, !there_app, <- !app_assoc. reflexivity.
+    - rewrite app_length, words_length. lia.
+    - assert (S : selected (bits f) l = live l fl).
+      { unfold f. rewrite (test_bits 2) by (auto; lia). apply selected_is_live. lia. }
+      rewrite S in *. cbn [run_statements] in R. exists s4. rewrite R. cbn [move]. unfold address_in.
+      rewrite O by reflexivity. change (env s3 "from") with (env s "from"). rewrite Fr. cbn [bind fst snd].
+      rewrite env_set_other, O by reflexivity. change (env s3 "valid") with (env s "valid"). rewrite V. cbn [bind fst snd].
+      eexists. split; [reflexivity|]. split; [reflexivity|].
+      exists (done ++ l), rest, (fdone ++ fl), frest, junk4. rewrite app_length, words_length in J4.
+      split; [now rewrite <- app_assoc|]. split; [now rewrite <- app_assoc|]. split; [rewrite !app_length; lia|].
+      split; [lia|]. cbn [memory set]. rewrite live_app, words_app, there_app, (app_assoc before), (app_length done) by exact FL.
+      fold A. split; [exact M4|]. split; [rewrite app_length; lia|]. split; [exact T4|]. split; [|split].
+      + rewrite env_set_other, env_set_same by reflexivity. do 2 f_equal. lia.
+      + rewrite !env_set_other, O by reflexivity. exact E.
+      + rewrite env_set_same. do 2 f_equal. lia.
+  Qed.
+
+  Lemma compress_runs :
+    let place n := Address 4 (Z.of_nat (length before + 4 * n)) in
+    exists junk,
+      run compress_program [place 0%nat; place (length stale); place (length stale + length data)%nat;
+                            Address 1 (Z.of_nat p)] (before ++ words (stale ++ data) ++ behind) =
+        Some (place (length (live data flags)), before ++ words (live data flags) ++ there junk ++ behind) /\
+      (length junk + 4 * length (live data flags) = 4 * (length stale + length data))%nat.
+  Proof.
+    intros place. unfold run, place. cbn [given parameters compress_program fits Nat.eqb width_of].
+    cbn [Nat.eqb bind body compress_program run_steps outcome_of]. set (s0 := set "valid" _ _).
+    assert (L0 : left_live (length data) s0).
+    { exists [], data, [], flags, (register_of 4 stale). split; [reflexivity|]. split; [reflexivity|]. split; [reflexivity|].
+      split; [reflexivity|]. change (live [] []) with (@nil Z). change (words []) with (@nil (option Z)). rewrite app_nil_r.
+      split; [change (memory s0) with (before ++ words (stale ++ data) ++ behind); now rewrite words_app, there_app, <- app_assoc|].
+      split; [rewrite words_length; cbn [length]; lia|].
+      split; [change (env s0 "to") with (Some (Address 4 (Z.of_nat (length before + 4 * 0)))); do 2 f_equal; lia|].
+      split; [change (env s0 "from") with (Some (Address 4 (Z.of_nat (length before + 4 * length stale)))); do 2 f_equal; cbn [length]; lia|].
+      split; [reflexivity|]. change (env s0 "valid") with (Some (Address 1 (Z.of_nat p))). do 2 f_equal. cbn [length]. lia. }
+    rewrite (left_live_distance _ _ L0). cbn [bind]. rewrite Nat2Z.id.
+    destruct (loop_ends "from" "end" 16 ["valid"] _ left_live ltac:(lia) left_live_distance step_of_live (length data) _ s0 L0
+      (le_n _)) as (s4 & d4 & E4 & L4 & D4 & _).
+    rewrite E4. cbn [bind]. rewrite (left_live_distance _ _ L4). cbn [bind].
+    pose proof (left_live_distance _ _ L4) as Dist.
+    destruct L4 as (done & todo & fdone & ftodo & junk & D & FE & FL & L & M & J & T & Fr & E & V).
+    assert (FT : length ftodo = length todo).
+    { pose proof (f_equal (@length Z) D) as D'. pose proof (f_equal (@length Z) FE) as FE'. rewrite app_length in D', FE'. lia. }
+    set (A := before ++ words (live done fdone)) in *.
+    destruct (Z.eqb_spec (Z.of_nat d4) 0) as [Z|Z].
+    - destruct todo; [|cbn [length] in L; lia]. destruct ftodo; [|discriminate]. rewrite app_nil_r in D, FE. subst done fdone.
+      cbn [bind]. rewrite T. exists junk. rewrite M. unfold A. rewrite <- !app_assoc. split; [|exact J].
+      rewrite app_length, there_length, words_length. reflexivity.
+    - assert (Few : (length todo <= 16)%nat) by lia.
+      assert (AL : length (A ++ there junk) = (length before + 4 * (length stale + length done))%nat).
+      { unfold A. rewrite !app_length, !there_length, words_length. lia. }
+      assert (E5 : run_statement (Const Mask16 "rest" (Rest "from" "end")) s4 =
+        Some (set "rest" (Register (lowest (length todo))) s4)).
+      { cbn [run_statement]. unfold declare. cbn [eval]. rewrite Dist. cbn [bind]. rewrite <- L.
+        destruct (Z.leb_spec 0 (Z.of_nat (length todo))), (Z.ltb_spec (Z.of_nat (length todo)) 32); try lia. reflexivity. }
+      rewrite E5. cbn [bind]. clear E5. set (s5 := set "rest" _ s4).
+      set (x := register_of 4 (todo ++ repeat 0 (16 - length todo))).
+      assert (E6 : run_statement (Const Vector512 "last" (Load "_mm512_maskz_loadu_epi32" [Var "rest"] "from" 0)) s5 =
+        Some (set "last" (Register x) s5)).
+      { cbn [run_statement]. unfold declare. rewrite (load_last_words s5 "rest" "from" (A ++ there junk) todo behind).
+        - cbn [bind]. fold x. unfold x. rewrite words_length, app_length, repeat_length.
+          replace (4 * (length todo + (16 - length todo)))%nat with 64%nat by lia. reflexivity.
+        - change (env s5 "from") with (env s4 "from"). rewrite Fr, AL. reflexivity.
+        - reflexivity.
+        - change (memory s5) with (memory s4). rewrite M, <- !app_assoc. reflexivity.
+        - exact Few. }
+      rewrite E6. cbn [bind]. clear E6. set (s6 := set "last" _ s5).
+      destruct (flags_stay (words (live done fdone) ++ there junk ++ words todo) fdone ftodo []) as (P & Q & PQ & PL).
+      { rewrite !app_length, !there_length, !words_length, D, !app_length. lia. }
+      { now rewrite app_nil_r. }
+      set (r := ftodo ++ zeros (16 - length todo)).
+      assert (Lr : length r = 16%nat) by (unfold r; rewrite app_length, zeros_length; lia).
+      assert (Br : Forall is_byte r).
+      { apply Forall_app. split; [rewrite FE, Forall_app in B; tauto|]. apply Forall_forall. intros b I.
+        apply repeat_spec in I. subst b. unfold is_byte. lia. }
+      assert (E7 : run_statement (Const Vector128 "last_flags" (Load "_mm_maskz_loadu_epi8" [Var "rest"] "valid" 0)) s6 =
+        Some (set "last_flags" (Register r) s6)).
+      { cbn [run_statement]. unfold declare. cbn [eval]. unfold address_in. change (env s6 "valid") with (env s4 "valid").
+        change (register_in s6 "rest") with (Some (lowest (length todo))). rewrite V.
+        change (known "_mm_maskz_loadu_epi8" loads_known) with (Some (Masked 1 (16 * 1))). cbn [bind fst snd].
+        replace (memory s6) with (P ++ there ftodo ++ Q).
+        - replace (Z.of_nat (p + length done) + Z.of_nat 1 * Z.of_nat 0) with (Z.of_nat (length P)) by lia.
+          rewrite (load_lowest P ftodo Q 1 (length todo)) by (auto; lia). cbn [bind]. rewrite Nat.mul_1_l. fold r. now rewrite Lr.
+        - rewrite <- PQ. change (memory s6) with (memory s4). rewrite M. unfold A. now rewrite <- !app_assoc. }
+      rewrite E7. cbn [bind]. clear E7. set (s7 := set "last_flags" _ s6). set (f := mask_test 1 r r).
+      assert (Lm : length f = 2%nat) by now apply mask_length.
+      assert (E8 : run_statement (Const Mask16 "last_live" (Call "_mm_test_epi8_mask" [Var "last_flags"; Var "last_flags"])) s7 =
+        Some (set "last_live" (Register f) s7)).
+      { cbn [run_statement]. unfold declare. cbn [eval]. change (register_in s7 "last_flags") with (Some r). cbn [bind].
+        rewrite call_test by exact Lr. cbn [bind]. fold f. now rewrite Lm. }
+      rewrite E8. cbn [bind]. clear E8. set (s8 := set "last_live" _ s7).
+      destruct (last_packed_runs s8 "last_live" "last" f (map is_set ftodo) todo A (junk ++ register_of 4 todo) behind T eq_refl
+        eq_refl eq_refl) as (s9 & junk9 & R & M9 & J9 & T9); auto.
+      + now rewrite map_length.
+      + unfold f. rewrite (test_bits 2) by (auto; lia). unfold r. rewrite map_app. f_equal. unfold zeros. now rewrite repeat_mapped.
+      + change (memory s8) with (memory s4). rewrite M, there_app, <- !app_assoc. reflexivity.
+      + rewrite app_length, words_length. lia.
+      + cbn [run_statements] in R. match type of R with bind ?a _ = _ => destruct a as [s10|]; [|discriminate] end.
+        cbn [bind] in R |- *. match type of R with bind ?a _ = _ => destruct a as [s11|]; [|discriminate] end.
+        cbn [bind] in R |- *. injection R as ->. rewrite selected_is_live in * by exact FT. rewrite T9. exists junk9.
+        rewrite M9, D, FE, live_app by exact FL.
+        cbn [bind]. rewrite app_length, words_length in J9. unfold A. rewrite words_app, there_app, <- !app_assoc.
+        split; [|rewrite !app_length in *; lia].
+        rewrite !app_length, !there_length, !words_length. do 4 f_equal. lia.
+  Qed.
+End compress.
+
+(** The program of the compression moves the XIDs whose flag is set down to `to`, in their order, and returns where they
+    end; the flags stay as they are, before `to` or behind `end`, and nothing else there is touched. *)
+Theorem compress_program_keeps_live : forall before stale data behind flags p,
+  length flags = length data -> Forall is_byte flags -> flags_apart before behind stale data flags p ->
+  let place n := Address 4 (Z.of_nat (length before + 4 * n)) in
+  exists junk,
+    run compress_program [place 0%nat; place (length stale); place (length stale + length data)%nat;
+                          Address 1 (Z.of_nat p)] (before ++ words (stale ++ data) ++ behind) =
+      Some (place (length (live data flags)), before ++ words (live data flags) ++ there junk ++ behind) /\
+    (length junk + 4 * length (live data flags) = 4 * (length stale + length data))%nat.
+Proof. intros before stale data behind flags p F B Apart. exact (compress_runs before behind stale data flags p F B Apart). Qed.
