@@ -8,7 +8,7 @@ import click
 from proofs.audit.coq import compile_sources, copy_sources
 from proofs.audit.printed import GENERATED, check_printed
 from proofs.audit.sources import Audit, listed_sources, stem_of
-from tools.progress import console
+from tools.common.progress import console
 
 
 @click.command(help=__doc__)

@@ -38,6 +38,19 @@ Proof. apply pieces_concat; [lia|]. apply Forall_map, Forall_forall. intros x _.
 Lemma spread_words n x : spread n (bytes_of 4 x) = register_of 4 (repeat x n).
 Proof. unfold spread, register_of. now rewrite repeat_mapped. Qed.
 
+Lemma lanes_of_words l : Forall (fun x => 0 <= x < span 4) l -> lanes 4 (register_of 4 l) = l.
+Proof.
+  intros V. rewrite lanes_of_register by lia. rewrite <- map_id. apply map_ext_in. intros x X. apply Z.mod_small.
+  rewrite Forall_forall in V. auto.
+Qed.
+
+Lemma map2_repeat {A B C} (f : A -> B -> C) c : forall l n, length l = n ->
+  map2 f l (repeat c n) = map (fun x => f x c) l.
+Proof. induction l as [|x l IH]; intros [|n] L; try discriminate; cbn [map2 map repeat]; [|rewrite IH]; auto. Qed.
+
+Lemma map2_length {A B C} (f : A -> B -> C) : forall l m, length (map2 f l m) = Nat.min (length l) (length m).
+Proof. induction l as [|x l IH]; intros [|y m]; cbn [map2 length]; auto. now rewrite IH. Qed.
+
 (** ** The intrinsics that programs call *)
 
 Lemma passed_as_is r : passed (length r) r = Some r.

@@ -92,9 +92,6 @@ Proof.
   - cbn [String.eqb Ascii.eqb Bool.eqb]. do 2 f_equal. rewrite app_length, there_length, words_length. lia.
 Qed.
 
-Lemma map2_length {A B C} (f : A -> B -> C) : forall l m, length (map2 f l m) = Nat.min (length l) (length m).
-Proof. induction l as [|x l IH]; intros [|y m]; cbn [map2 length]; auto. now rewrite IH. Qed.
-
 (** ** The purge *)
 
 Section purge.

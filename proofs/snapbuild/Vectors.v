@@ -47,20 +47,13 @@ Lemma valid_mod x : valid x -> x mod span 4 = x.
 Proof. intros V. apply Z.mod_small. exact V. Qed.
 
 Lemma valid_lanes l : Forall valid l -> lanes 4 (register_of 4 l) = l.
-Proof.
-  intros V. rewrite lanes_of_register by lia. rewrite <- map_id. apply map_ext_in. intros x X.
-  apply valid_mod. rewrite Forall_forall in V. auto.
-Qed.
+Proof. apply lanes_of_words. Qed.
 
 Lemma all_valid n x : valid x -> Forall valid (repeat x n).
 Proof. intros V. apply List.Forall_forall. intros y Y. apply repeat_spec in Y. now subst. Qed.
 
 Lemma normal_is_valid l : Forall normal l -> Forall valid l.
 Proof. apply Forall_impl. unfold normal, valid, FIRST_NORMAL. lia. Qed.
-
-Lemma map2_repeat {A B C} (f : A -> B -> C) c : forall l n, length l = n ->
-  map2 f l (repeat c n) = map (fun x => f x c) l.
-Proof. induction l as [|x l IH]; intros [|n] L; try discriminate; cbn [map2 map repeat]; [|rewrite IH]; auto. Qed.
 
 (* The lanes of x - xmin, for any number of them. *)
 Lemma differences n xmin l : length l = n -> Forall valid l -> valid xmin ->
