@@ -3,9 +3,12 @@
 PROOF_JOBS ?= 2
 PROOF_SOURCES := $(shell find proofs -name '*.v') proofs/_CoqProject
 
-.PHONY: prove prove-quick prove-c prove-accept prove-mutants prove-mutants-accept prove-changes prove-changes-sample oracle
+.PHONY: prove generate prove-quick prove-c prove-accept prove-mutants prove-mutants-accept prove-changes prove-changes-sample oracle
 prove: $(SETUP)/coq.stamp $(SETUP)/python.stamp ##layer build and audit the proofs; STEM= narrows (2 minutes, again: seconds)
 	@$(PY) -m proofs.audit --jobs $(PROOF_JOBS) --stem "$(STEM)"
+
+generate: $(SETUP)/coq.stamp $(SETUP)/python.stamp ##keep print the C of the programs in proofs/*/Generated.v into csrc/; STEM= narrows (10 s)
+	@$(PY) -m proofs.generate --jobs $(PROOF_JOBS) --stem "$(STEM)"
 
 prove-quick: $(SETUP)/coq.stamp $(SETUP)/python.stamp ##keep the audit of the proofs and one broken definition, if they are compiled already (20 s)
 	@$(PY) -m proofs.quick --stem "$(STEM)"

@@ -16,8 +16,8 @@ from rich.console import Console
 
 from proofs import quick
 from proofs.audit import __main__ as audit
-from proofs.audit import coq, golden
-from proofs.audit.sources import FORBIDDEN, listed_sources, strip_comments
+from proofs.audit import coq, golden, printed
+from proofs.audit.sources import FORBIDDEN, Audit, listed_sources, strip_comments
 from tools.common import results
 from tools.common.rows import GROUND
 
@@ -527,3 +527,35 @@ def test_a_first_look_breaks_a_definition_of_the_shortest_row() -> None:
         text[stem] = sum(path.stat().st_size for path in Path("proofs", stem).glob("*.v"))
     assert text[chosen] == min(text.values())
     assert quick.shortest(GROUND[0]) == []
+
+
+def test_the_texts_of_printed_files_are_read() -> None:
+    said = """files 2
+     = (("csrc/S/a.h"%string,
+         "#include ""b.h""
+int a;
+"%string)
+        :: ("csrc/S/b.h"%string, "int b;
+"%string) :: nil)%list"""
+    assert printed.texts(said) == {"csrc/S/a.h": '#include "b.h"\nint a;\n', "csrc/S/b.h": "int b;\n"}
+
+
+def test_c_is_laid_out() -> None:
+    assert printed.laid_out("csrc/a.h", "static  int a( void )\n{ return  1 ; }\n") == (
+        "static int a(void)\n{\n    return 1;\n}\n"
+    )
+
+
+def test_a_printed_file_that_was_changed_by_hand_is_a_problem(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(printed, "printed", lambda build, file: {"a.h": "int a;\n"})
+    for before in (None, "int a; \n"):
+        if before is not None:
+            (tmp_path / "a.h").write_text(before)
+        found = Audit()
+        printed.check_printed(tmp_path, tmp_path, ["S/Generated.v", "S/Spec.v"], found, accept=False)
+        assert [stem for stem, _ in found.problems] == ["S"]
+        assert "a.h is not what proofs/S/Generated.v prints" in found.problems[0][1]
+    printed.check_printed(tmp_path, tmp_path, ["S/Generated.v"], Audit(), accept=True)
+    found = Audit()
+    printed.check_printed(tmp_path, tmp_path, ["S/Generated.v"], found, accept=False)
+    assert not found.problems

@@ -4,7 +4,8 @@
 The audit fails on: a .v that _CoqProject does not list (or a listed one that is not there), a source that admits or
 assumes something, a required theorem that is missing or has no English sentence of its own over it, a subject without
 witnesses, a theorem whose premises no witness meets, a statement, a set of assumptions or a definition behind a
-statement that differs from the golden files, and anything that coqchk finds wrong with the compiled files.
+statement that differs from the golden files, C that is not what its program prints, and anything that coqchk finds
+wrong with the compiled files.
 
 Writes build/results/proof/STEM.json. Exit code 0 only if everything passed.
 """
@@ -17,7 +18,7 @@ from pathlib import Path
 import click
 from rich.console import Console
 
-from proofs.audit import coq, golden
+from proofs.audit import coq, golden, printed
 from proofs.audit.sources import (
     Audit,
     Theorem,
@@ -49,6 +50,7 @@ def audit_compiled(
     golden.check_closed(said, audit)
     coq.check_witnesses(build, theorems, witnessed(source, theorems), audit)
     golden.check_golden(source, coq.terms(build, theorems, audit), audit, whole=whole, accept=accept)
+    printed.check_printed(source.parent, build, files, audit, accept=False)
     coq.check_compiled(build, files, audit)
     return said
 

@@ -189,6 +189,7 @@ Definition memory : list instruction := [
   stores "_mm_storeu_si128" 16; stores "_mm256_storeu_si256" 32; stores "_mm512_storeu_si512" 64;
   stores_aligned "_mm512_store_si512" 64;
   loads_masked "_mm512_maskz_loadu_epi32" 2 64 (load_masked 4);
+  loads_masked "_mm_maskz_loadu_epi8" 2 16 (load_masked 1);
   loads_masked "_mm256_maskload_epi32" 32 32 (load_by_signs 4);
   stores_masked "_mm512_mask_storeu_epi32" 2 64 (store_masked 4)
 ].

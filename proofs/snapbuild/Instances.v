@@ -7,8 +7,9 @@
 From Coq Require Import String ZArith List Bool.
 From stdpp Require Import base option zmap.
 From Pgquern.common Require Import Xid.
+From Pgquern.instructions Require Lanes Program.
 From Pgquern.snapbuild Require Import Memory Spec Algorithms.
-From Pgquern.snapbuild Require Maintenance.
+From Pgquern.snapbuild Require Maintenance Generated.
 Import ListNotations.
 Local Open Scope Z_scope.
 
@@ -130,7 +131,34 @@ Definition removals (case : Maintenance.known * Z) : list instance :=
     [Maintenance.Add [8; 9] now; Maintenance.EndTransaction (Z.eqb 1) now; Maintenance.RemovePreceding (Z.gtb 2) now;
      Maintenance.WhenIdle now].
 
+(** ** The programs of which C is printed: arrays of 0 to 83 XIDs, with two words before them, and an end that is not there *)
+Definition words (l : list Z) : list (option Z) := map Some (Lanes.register_of 4 l).
+Definition place (n : Z) : Program.value := Program.Address 4 (4 * n).
+(** That a program returns the end of [want], which stands where `to` was, one word behind the first. *)
+Definition returns (r : option (Program.value * list (option Z))) (want : list Z) (size : nat) : bool :=
+  match r with
+  | Some (Program.Address 4 a, m) =>
+      (a =? 4 * (1 + zlength want)) && Nat.eqb (length m) size &&
+      same (Lanes.lanes 4 (map (fun c => match c with Some b => b | None => 256 end) (firstn (Z.to_nat a) m))) (7 :: want)
+  | _ => false
+  end.
+Definition taken (n : nat) : list Z := firstn n (skipn 70 assigned).
+Definition program_purges (n : nat) (xmin : Z) : instance :=
+  let m := words ([7; 8] ++ taken n) in
+  Instance "purge_program_is_filter" (forallb normal_b (taken n) && normal_b xmin)
+    (returns (Program.run Generated.purge_program
+       [place 1; place 2; place (2 + Z.of_nat n); Program.Register (Lanes.bytes_of 4 xmin)] m) (kept xmin (taken n)) (length m)).
+Definition program_compresses (n : nat) : instance :=
+  let live_flags := firstn n flags in
+  let m := words ([7; 8] ++ taken n) in
+  Instance "compress_program_keeps_live" true
+    (returns (Program.run Generated.compress_program
+       [place 1; place 2; place (2 + Z.of_nat n); Program.Address 1 (zlength m)] (m ++ map Some live_flags))
+      (live (taken n) live_flags) (length m + n)).
+
 Definition instances : list instance :=
+  flat_map (fun n => [program_purges n 20; program_purges n 3; program_compresses n]) [0; 1; 15; 16; 17; 31; 64; 83]%nat ++
+  [program_purges 20 (2 ^ 31 + 10); program_purges 70 (2 ^ 32 - 50)] ++
   flat_map (fun xmin => purges wrapped xmin ++ [purges_sorted wrapped xmin; purges_sorted halfway xmin;
                                                 purges_sorted [3] xmin; purges_sorted [2 ^ 32 - 1] xmin]) xmins ++
   map (purges_full full) [3; 7 * 2 ^ 32 - 640; 7 * 2 ^ 32; 7 * 2 ^ 32 + 300; 8 * 2 ^ 32] ++

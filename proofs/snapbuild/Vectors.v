@@ -6,7 +6,7 @@
     the CPU.  What lies between them in C, the negation of AVX2's mask and a look into an array, is said in Coq. *)
 From Coq Require Import String ZArith Lia List Bool.
 From Pgquern.common Require Import Xid.
-From Pgquern.instructions Require Import Lanes Logic Arithmetic Masked Compare Permute Scalar Facts Table.
+From Pgquern.instructions Require Import Lanes Logic Arithmetic Masked Compare Permute Scalar Facts Table ProgramFacts.
 From Pgquern.snapbuild Require Import Memory Spec Purge Registers.
 Import ListNotations.
 Local Open Scope string_scope.
@@ -47,10 +47,7 @@ Lemma valid_mod x : valid x -> x mod span 4 = x.
 Proof. intros V. apply Z.mod_small. exact V. Qed.
 
 Lemma valid_lanes l : Forall valid l -> lanes 4 (register_of 4 l) = l.
-Proof.
-  intros V. rewrite lanes_of_register by lia. rewrite <- map_id. apply map_ext_in. intros x X.
-  apply valid_mod. rewrite Forall_forall in V. auto.
-Qed.
+Proof. apply lanes_of_words. Qed.
 
 Lemma all_valid n x : valid x -> Forall valid (repeat x n).
 Proof. intros V. apply List.Forall_forall. intros y Y. apply repeat_spec in Y. now subst. Qed.
@@ -58,18 +55,11 @@ Proof. intros V. apply List.Forall_forall. intros y Y. apply repeat_spec in Y. n
 Lemma normal_is_valid l : Forall normal l -> Forall valid l.
 Proof. apply Forall_impl. unfold normal, valid, FIRST_NORMAL. lia. Qed.
 
-Lemma spread_is_register n x : spread n (bytes_of 4 x) = register_of 4 (repeat x n).
-Proof. unfold spread, register_of. now rewrite repeat_mapped. Qed.
-
-Lemma map2_repeat {A B C} (f : A -> B -> C) c : forall l n, length l = n ->
-  map2 f l (repeat c n) = map (fun x => f x c) l.
-Proof. induction l as [|x l IH]; intros [|n] L; try discriminate; cbn [map2 map repeat]; [|rewrite IH]; auto. Qed.
-
 (* The lanes of x - xmin, for any number of them. *)
 Lemma differences n xmin l : length l = n -> Forall valid l -> valid xmin ->
   lanes 4 (sub 4 (register_of 4 l) (spread n (bytes_of 4 xmin))) = map (fun x => (x - xmin) mod RING) l.
 Proof.
-  intros L V X. unfold sub. rewrite lanes_of_lanewise, spread_is_register, !valid_lanes
+  intros L V X. unfold sub. rewrite lanes_of_lanewise, spread_words, !valid_lanes
     by (lia || auto using all_valid).
   rewrite map2_repeat, map_map by exact L. reflexivity.
 Qed.
@@ -79,7 +69,7 @@ Lemma below_half n xmin l : length l = (n * 8)%nat -> Forall valid l -> valid xm
     (spread (n * 8) (bytes_of 4 HALF))) =
   map (fun x => (x - xmin) mod RING <? HALF) l.
 Proof.
-  intros L V X. unfold mask_compare, compared. rewrite differences, spread_is_register, valid_lanes by
+  intros L V X. unfold mask_compare, compared. rewrite differences, spread_words, valid_lanes by
     (auto; apply all_valid; unfold valid, HALF, RING; lia).
   rewrite map2_repeat, map_map by now rewrite map_length. apply (bits_of_register n). now rewrite map_length.
 Qed.
@@ -163,9 +153,23 @@ Proof. induction l as [|t l IH]; cbn [length repeat map2]; [|rewrite IH]; reflex
 Lemma andb_false_all : forall n l, length l = n -> map2 andb (repeat false n) l = repeat false n.
 Proof. induction n as [|n IH]; intros [|t l] L; try discriminate; cbn [repeat map2]; [|rewrite IH]; auto. Qed.
 
-(* In C: (1 << n) - 1. *)
-Lemma rest_bits n : (n <= 16)%nat -> bits (bytes_of 2 (2 ^ Z.of_nat n - 1)) = repeat true n ++ repeat false (16 - n).
-Proof. intros N. do 17 (destruct n as [|n]; [reflexivity|]). lia. Qed.
+Lemma avx512_last_mask_bits xmin l : normal xmin -> Forall normal l -> (length l <= 16)%nat ->
+  bits (avx512_last_mask xmin (lowest (length l)) (register_of 4 (l ++ repeat 0 (16 - length l)))) =
+  map (keeps xmin) l ++ repeat false (16 - length l).
+Proof.
+  intros X N L. set (n := length l). pose proof (normal_is_valid l N) as V.
+  assert (VX : valid xmin) by (unfold normal, valid, FIRST_NORMAL in *; lia).
+  assert (V' : Forall valid (l ++ repeat 0 (16 - n))).
+  { apply Forall_app. split; [exact V|]. apply all_valid. unfold valid, RING. lia. }
+  assert (L' : length (l ++ repeat 0 (16 - n)) = 16%nat) by (rewrite app_length, repeat_length; unfold n; lia).
+  change (avx512_last_mask xmin (lowest n) (register_of 4 (l ++ repeat 0 (16 - n)))) with (register_of_bits
+    (map2 andb (bits (lowest n)) (bits (avx512_mask xmin (register_of 4 (l ++ repeat 0 (16 - n))))))).
+  rewrite (avx512_mask_bits xmin _ L' V' VX), map_app, kept_by_differences by auto.
+  rewrite lowest_bits by exact L. rewrite map2_app by (rewrite repeat_length, map_length; reflexivity).
+  replace n with (length (map (keeps xmin) l)) at 1 by apply map_length. rewrite andb_true_all.
+  rewrite andb_false_all by (rewrite map_length; apply repeat_length).
+  apply (bits_of_register 2). rewrite app_length, map_length, repeat_length. unfold n. lia.
+Qed.
 
 (** The last step of the AVX-512 purge packs the fewer XIDs that are left, which a masked load has put over zeros: in
     its lanes stands what the proof of the purge takes. *)
@@ -181,13 +185,8 @@ Proof.
   assert (V' : Forall valid (l ++ repeat 0 (16 - n))).
   { apply Forall_app. split; [exact V|]. apply all_valid. unfold valid, RING. lia. }
   assert (L' : length (l ++ repeat 0 (16 - n)) = 16%nat) by (rewrite app_length, repeat_length; unfold n; lia).
-  assert (M : bits (avx512_last_mask xmin rest x) = map (keeps xmin) l ++ repeat false (16 - n)).
-  { change (avx512_last_mask xmin rest x) with (register_of_bits (map2 andb (bits rest) (bits (avx512_mask xmin x)))).
-    unfold x. rewrite (avx512_mask_bits xmin _ L' V' VX), map_app, kept_by_differences by auto.
-    unfold rest. rewrite rest_bits by exact L. rewrite map2_app by (rewrite repeat_length, map_length; reflexivity).
-    replace n with (length (map (keeps xmin) l)) at 1 by apply map_length. rewrite andb_true_all.
-    rewrite andb_false_all by (rewrite map_length; apply repeat_length).
-    apply (bits_of_register 2). rewrite app_length, map_length, repeat_length. unfold n. lia. }
+  assert (M : bits (avx512_last_mask xmin rest x) = map (keeps xmin) l ++ repeat false (16 - n))
+    by now apply avx512_last_mask_bits.
   split.
   - change (avx512_last_pack xmin rest x) with (compress 4 (avx512_last_mask xmin rest x) x).
     rewrite (lanes_of_compress 4 16) by (lia || unfold x; now rewrite (register_length 16)).
@@ -233,7 +232,7 @@ Proof.
   assert (VX : valid xmin) by (unfold normal, valid, FIRST_NORMAL in *; lia).
   change (avx2_kept xmin (register_of 4 l)) with
     (map negb (firstn 8 (bits (widened 4 (signs 4 (sub 4 (register_of 4 l) (spread 8 (bytes_of 4 xmin)))))))).
-  unfold sub, lanewise. rewrite spread_is_register, !valid_lanes by (auto using all_valid).
+  unfold sub, lanewise. rewrite spread_words, !valid_lanes by (auto using all_valid).
     rewrite map2_repeat by exact L.
   unfold signs, register_of at 1. rewrite pieces_concat by
     (lia || (apply Forall_map, List.Forall_forall; intros x _; apply bytes_of_length)).

@@ -8,6 +8,8 @@ From Pgquern.common Require Import Premises Xid.
 From Pgquern.snapbuild Require Import Memory MemoryFacts Spec Algorithms Instances.
 From Pgquern.snapbuild Require Purge Registers Vectors Search Arc SortedFacts PurgeSorted PurgeFull Merge SortBatch Insert KnownAssigned.
 From Pgquern.snapbuild Require Maintenance MaintenanceCost LazyHead Catchange Visibility Entry.
+From Pgquern.instructions Require Facts Program ProgramFacts.
+From Pgquern.snapbuild Require Generated GeneratedFacts.
 Local Open Scope Z_scope.
 
 Lemma sorted_b_sound l : sorted_b l = true -> sorted_unique l.
@@ -277,3 +279,16 @@ Lemma run_purge_sorted_correct_witness : premises_of Entry.run_purge_sorted_corr
 Proof. exact run_purge_correct_witness. Qed.
 Lemma run_compress_correct_witness : premises_of Entry.run_compress_correct.
 Proof. now exists assigned, flags. Qed.
+
+Lemma purge_program_is_filter_witness : premises_of GeneratedFacts.purge_program_is_filter.
+Proof. exists 10, [None], [7], wrapped, []. split; [easy|exact wrapped_is_normal]. Qed.
+Lemma compress_program_keeps_live_witness : premises_of GeneratedFacts.compress_program_keeps_live.
+Proof.
+  exists [], [7], [3; 4], (ProgramFacts.there [1; 0]), [1; 0], 12%nat. split; [reflexivity|]. split; [repeat constructor; easy|].
+  right. exists [], []. split; reflexivity.
+Qed.
+
+(** In each program of which C is printed a name is declared once, so that no block hides another name. *)
+Theorem printed_programs_declare_once :
+  Program.declares_once Generated.purge_program = true /\ Program.declares_once Generated.compress_program = true.
+Proof. split; reflexivity. Qed.

@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: PostgreSQL
+"""The C that is printed of a program in Coq, against the file in csrc/.
+
+A row that has such programs has a STEM/Generated.v, whose list `printed` says which text stands in which file. Coq
+computes the text and clang-format lays it out.
+"""
+
+import re
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from proofs.audit import coq
+from proofs.audit.sources import PREFIX, Audit, stem_of
+
+GENERATED = "Generated.v"
+PAIR = re.compile(r'\("((?:[^"]|"")*)"(?:%string)?,\s*"((?:[^"]|"")*)"(?:%string)?\)')
+
+
+class UnprintedError(RuntimeError):
+    """Coq or clang-format said something else than a text."""
+
+
+def laid_out(path: str, text: str) -> str:
+    """The text as the house has C."""
+    command = [str(Path(sys.executable).with_name("clang-format")), f"--assume-filename={path}"]
+    run = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
+    if run.returncode:
+        raise UnprintedError(f"clang-format: {run.stderr.strip()}")
+    return run.stdout
+
+
+def texts(said: str) -> dict[str, str]:
+    """The pairs in what Coq prints of a list of (path, text)."""
+    return {path: text.replace('""', '"') for path, text in PAIR.findall(said)}
+
+
+def printed(build: Path, file: str) -> dict[str, str]:
+    """Each path of csrc/ that a Generated.v writes, with the text that belongs there. The file is compiled."""
+    module = f"{PREFIX}.{file.removesuffix('.v').replace('/', '.')}"
+    lines = [
+        "From Coq Require Import String List.",
+        *coq.modules([f"{module}.printed"]),
+        f'Goal True. let n := eval vm_compute in (List.length {module}.printed) in idtac "files" n. exact I. Qed.',
+        f"Eval vm_compute in {module}.printed.",
+    ]
+    said = coq.coqc(build, f"printed_{stem_of(file)}", lines)
+    found = texts(said)
+    count = re.search(r"^files (\d+)", said, re.M)
+    if count is None or int(count.group(1)) != len(found) or not found:
+        raise UnprintedError(f"{file}: Coq prints no list of files and texts:\n{said[-2000:]}")
+    return {path: laid_out(path, text) for path, text in found.items()}
+
+
+def check_printed(root: Path, build: Path, files: Sequence[str], audit: Audit, *, accept: bool) -> None:
+    """That each printed file says what its program says; with accept, it is written."""
+    for file in [file for file in files if file.endswith(f"/{GENERATED}")]:
+        try:
+            wanted = printed(build, file)
+        except UnprintedError as error:
+            audit.problem(stem_of(file), str(error))
+            continue
+        for path, text in wanted.items():
+            target = root / path
+            if accept:
+                target.write_text(text)
+            elif not target.exists() or target.read_text() != text:
+                audit.problem(
+                    stem_of(file),
+                    f"{path} is not what proofs/{file} prints: change the program there, and run `make generate`",
+                )

@@ -1,0 +1,50 @@
+(* SPDX-License-Identifier: PostgreSQL *)
+(** * What the printer prints, each construct once *)
+From Coq Require Import ZArith String List.
+From Pgquern.instructions Require Import Program Print.
+Import ListNotations.
+Local Open Scope string_scope.
+Local Open Scope list_scope.
+
+Definition each_construct : program := Program "f"
+  [("to", Pointer false Words); ("from", Pointer true Words); ("end", Pointer true Words); ("flags", Pointer true Flags);
+   ("w", Value)]
+  [Do (Variable_ Vector512 "a" (Call "_mm512_set1_epi32" [Number 2147483648]));
+   Loop "from" "end" 16 ["flags"]
+     [Const Vector512 "x" (Load ("_mm512_loadu_si512") [] "from" 48);
+      Const Vector128 "y" (Load ("_mm_loadu_si128") [] "flags" 16);
+      Assign "a" (Call "_mm512_sub_epi32" [Var "x"; Var "a"]);
+      Store "_mm512_storeu_si512" "to" [] (Var "a");
+      Advance "to" (Var "m")];
+   ReturnIf "from" "end";
+   Do (Const Mask16 "m" (Rest "from" "end"));
+   Do (Const Word "z" (Load ("_mm512_maskz_loadu_epi32") [Var "m"] "from" 0));
+   Do (Store "_mm512_mask_storeu_epi32" "to" [Var "m"] (Var "z"))]
+  (ReturnPointer "to").
+
+Definition its_text : string :=
+"static inline __attribute__((always_inline)) uint32_t *f(uint32_t *to, const uint32_t *from, const uint32_t *end, const bool *flags, uint32_t w)
+{
+__m512i a = _mm512_set1_epi32(2147483648u);
+for (; end - from >= 16; from += 16, flags += 16) {
+const __m512i x = _mm512_loadu_si512(from + 48);
+const __m128i y = _mm_loadu_si128((const __m128i *)(flags + 16));
+a = _mm512_sub_epi32(x, a);
+_mm512_storeu_si512(to, a);
+to += __builtin_popcount(m);
+}
+if (from == end)
+return to;
+const __mmask16 m = (__mmask16)((1u << (end - from)) - 1);
+const uint32_t z = _mm512_maskz_loadu_epi32(m, from);
+_mm512_mask_storeu_epi32(to, m, z);
+return to;
+}
+".
+
+(** Each construct of the language is printed as the C that its meaning was written for. *)
+Theorem each_construct_prints :
+  print_program each_construct = its_text /\
+  print_outcome (ReturnWord (Call "_mm512_reduce_max_epu32" [Var "a"])) =
+    ("return _mm512_reduce_max_epu32(a);" ++ newline)%string.
+Proof. split; reflexivity. Qed.
