@@ -70,8 +70,12 @@ def crafted(words: Sequence[int], upper: int, special: int) -> bytes:
 
 
 def corner_pages() -> list[bytes]:
-    """Sums that leave 32 bits, a full array, tuples in place that end too low, faults behind the point where branches end."""
-    long, dead, in_place = line_pointer(24, 1, 32767), line_pointer(0, 3, 0), [line_pointer(8192 - 8 * i, 1, 8) for i in range(1, 293)]
+    """Large sums, a full array, tuples in place that go too low, faults behind the point where branches end."""
+    long, dead, in_place = (
+        line_pointer(24, 1, 32767),
+        line_pointer(0, 3, 0),
+        [line_pointer(8192 - 8 * i, 1, 8) for i in range(1, 293)],
+    )
     unaligned, late = line_pointer(8100, 1, 8), [dead, 0, dead, 0, dead]
     return [
         crafted([long] * 2042, 8192, 8192),
@@ -109,7 +113,8 @@ def test_the_scan_of_scalar_finds_what_the_proved_one_finds() -> None:
         seen.update(name for name in ("nkept", "ngaps", "refused", "unsorted", "changed") if numbers.get(name))
         seen["sound and as it must be"] += numbers.get("refused") == 0 and not numbers["changed"]
         seen["no header"] += not got
-    assert min(seen.values()) >= 5 and len(seen) == 7, seen
+    assert len(seen) == 7, seen
+    assert min(seen.values()) >= 5, seen
     tally("compaction", "scans of scalar", len(inputs()))
 
 
