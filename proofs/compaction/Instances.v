@@ -5,7 +5,7 @@
     all of them are true, so no theorem holds for want of a page that fulfils its hypotheses.  `make prove-mutants` computes
     them with a definition changed: where a hypothesis is true and its conclusion false, the theorem is false. *)
 From Coq Require Import String ZArith List Bool.
-From Pgquern.compaction Require Import Page Memory Algorithms Spec Choice.
+From Pgquern.compaction Require Import Page Memory Algorithms Spec Choice Scan.
 Import ListNotations.
 Local Open Scope Z_scope.
 Local Open Scope string_scope.
@@ -241,10 +241,61 @@ Definition chooses (m : mem) : list instance :=
      Instance "kernels_agree_on_order" (valid_b m) (Bool.eqb (unsorted k m) (negb (presorted (pd_special m) (items m))))])
     [Scalar; Avx2; Avx512].
 
+(** The scan of [scalar] finds what there is, and what is made of it is the page of the specification: the claims whose
+    hypothesis the page meets. *)
+Definition same_refusal (a b : option refusal) : bool :=
+  match a, b with
+  | Some r, Some r' => (Page.code r =? Page.code r') && (Page.index r =? Page.index r')
+  | None, None => true
+  | _, _ => false
+  end.
+Definition same_numbers (a b : list Z) : bool :=
+  (length a =? length b)%nat && forallb (fun p => fst p =? snd p) (combine a b).
+Definition scans (truncate : bool) (m : mem) : list instance :=
+  let s := scan_line_pointers m in let its := items m in let header := header_ok_b m in let valid := valid_b m in
+  filter hypothesis
+  [Instance "check_in_order_is_the_check" true (same_refusal (check_in_order m) (check m));
+   Instance "scan_refuses_the_same" header
+     (Bool.eqb (refused s) (match check m with Some _ => true | None => false end));
+   Instance "scan_finds" header
+     (same_numbers (map (fun i => tuple_off (found_tuples s i)) (seq 0 (tuple_count s))) (map off its) &&
+      same_numbers (map (fun i => tuple_len (found_tuples s i)) (seq 0 (tuple_count s))) (map len its) &&
+      same_numbers (map (fun i => Z.of_nat (found_gaps s i)) (seq 0 (gap_count s)))
+        (map Z.of_nat (gap_positions 0 its (pd_special m))) &&
+      (total_length s =? total its) && (or_of_lengths s =? lengths its) &&
+      (nused s =? length (filter (fun it => is_used (word it)) (line_pointers m)))%nat &&
+      Bool.eqb (is_unsorted s) (unsorted Scalar m));
+   Instance "scan_stays_in_its_arrays" header ((tuple_count s <=? 2042)%nat && (gap_count s <=? tuple_count s)%nat);
+   Instance "scan_knows_the_line_pointers" valid
+     (forallb (fun k => new_word ItemOrder m (Z.of_nat k + 1) =?
+        (if (k <? nkept s)%nat then lp_word m (Z.of_nat k + 1) else words_to_be s k)) (seq 0 (Z.to_nat (nline m))));
+   Instance "scalar_repairs" true
+     (match scalar_kernel truncate m with
+      | inl r => same_refusal (check m) (Some r)
+      | inr ops =>
+          let r := page (exec ops (State m dirt)) in
+          valid && keeps_contents m r its && keeps_rest m r && has_header truncate m r its && keeps_pointers m r && flags_free m r
+      end)].
+
+(** Line pointers without storage among others, so that the scan gives up its branches; a page that is refused for each reason. *)
+Definition dead_page : mem := page_with 7000 8192
+  [normal 8160 30; redirect 1; 0; dead; garbage; dead; normal 8064 60; 0; normal 8000 64; dead; normal 7904 65; normal 7872 32; 0; garbage].
+Definition faulty : list mem :=
+  [page_with 20 8192 []; page_with 7000 8192 [normal 8128 64; 0; normal 6992 64; normal 7001 8];
+   page_with 7000 8192 [normal 8128 64; redirect 1; 0; 0; 0; 0; normal 7004 64];
+   page_with 7000 8192 [normal 8128 64; dead; 0; dead; 0; normal 8064 64; normal 6992 72];
+   page_with 7000 8000 [normal 7904 96; normal 7936 65; normal 7001 8];
+   page_with 8100 8192 [normal 8128 64; normal 8064 64]; page_with 7000 8192 [normal 8128 64; normal 7992 144; normal 7000 64];
+   page_with 7000 8192 [normal 7000 1192; normal 7000 1192; normal 7000 1192; normal 7000 1192; normal 7000 1192; normal 7000 1192;
+                        normal 7000 1192]].
+Definition scanned_instances : list instance :=
+  flat_map (scans true) ([dead_page; unsorted_page; overlapping_page; slots_page; two_sizes_page; one_gap_page; long_page] ++ faulty) ++
+  scans false dead_page.
+
 (** Each algorithm on the pages that it is made for, and all of them on two.  Then one on the crowded page. *)
 Definition instances : list instance :=
   numbers ++ decoded ++ map accepts (full_page :: crowded_page :: pages ++ crossroads) ++ refusals ++
-  flat_map chooses (pages ++ crossroads) ++ [finds_slots 264; finds_slots 1000] ++
+  flat_map chooses (pages ++ crossroads) ++ scanned_instances ++ [finds_slots 264; finds_slots 1000] ++
   judge true algorithms presorted_page ++ judge false algorithms unsorted_page ++
   judge true [PG13; PG14; Gather true (Some 904); Runs true; Runs false; Area; Lines; ByDepth] long_runs ++
   judge true [PG13; PG14; Area; Lines; ByDepth] overlapping_page ++ judge true [PG13; PG14; Permute 64 8] sparse_page ++

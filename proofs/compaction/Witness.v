@@ -4,7 +4,7 @@
     A theorem whose hypotheses nothing fulfils says nothing.  The pages are those of Instances.v. *)
 From Coq Require Import ZArith List Bool Lia.
 From Pgquern.common Require Import Premises.
-From Pgquern.compaction Require Import Page Memory Layout Slots Repair Contents Again Algorithms Spec Choice Chosen Instances Decode.
+From Pgquern.compaction Require Import Page Memory Layout Slots Repair Contents Again Algorithms Spec Choice Chosen Scan ScanFacts Scanned ScannedPage Instances Decode.
 Import ListNotations.
 Local Open Scope Z_scope.
 
@@ -129,6 +129,20 @@ Proof.
 Qed.
 Lemma kernels_repair_witness : premises_of kernels_repair.
 Proof. exists Scalar, true, small_page, dirt. is_small. Qed.
+Lemma small_has_a_header : header_ok small_page.
+Proof. apply small_is_valid. Qed.
+Lemma check_in_order_is_the_check_witness : premises_of check_in_order_is_the_check.
+Proof. exists small_page. exact small_is_page. Qed.
+Lemma scan_refuses_the_same_witness : premises_of scan_refuses_the_same.
+Proof. exists small_page. split; [exact small_is_page|exact small_has_a_header]. Qed.
+Lemma scan_finds_witness : premises_of scan_finds.
+Proof. exists small_page. split; [exact small_is_page|exact small_has_a_header]. Qed.
+Lemma scan_stays_in_its_arrays_witness : premises_of scan_stays_in_its_arrays.
+Proof. exists small_page. split; [exact small_is_page|exact small_has_a_header]. Qed.
+Lemma scan_knows_the_line_pointers_witness : premises_of scan_knows_the_line_pointers.
+Proof. exists small_page. is_small. Qed.
+Lemma scalar_repairs_witness : premises_of scalar_repairs.
+Proof. exists true, small_page, dirt. exact small_is_page. Qed.
 Lemma contents_preserved_witness : premises_of contents_preserved.
 Proof. small Lines. exists last_tuple. is_small. rewrite small_items. right. now left. Qed.
 Lemma other_line_pointers_witness : premises_of other_line_pointers.

@@ -9,11 +9,15 @@
    by windows of 64 bytes: 8 all read before one is written, 9 read ahead; 10 each in place by pieces of 32 bytes; from
    scratch: 11 by whole lines, 12 each exactly; 13 to scratch line by line, by depth; by runs in place, by vectors of 64 (14)
    or 32 bytes (15); 16 from slot to slot; 17 by windows of 32 bytes; the way that a kernel takes for the page: 18 scalar, 19 avx2,
-   20 avx512.  Where windows or pieces don't fit, the tuples are too many or not in slots, or the
+   20 avx512; 21: all that pgq_compaction_scalar does, from its scan on, stores as C does them.  Where windows or pieces don't fit, the tuples are too many or not in slots, or the
    page isn't presorted, 2 to 4, 7 to 11 and 13 to 17 go by runs as 6 does.
 
    Plus 128: the extracted interpreter does the operations, byte by byte on functions (slow), instead of [step] below on
    buffers.
+
+   22: what the scan of scalar finds. After code and number, which are 0, come 4 bytes number of integers, and these, of 32
+   bits: nkept, nitems, nused, ngaps, total, lengths, refused, unsorted, changed; words from the nkept-th to the last; tuples;
+   gaps.  If the header is refused: none.
 
    Plus 64: nothing is done. After code and number come 4 bytes number of operations, and of each operation four integers
    of 32 bits: 0 Move to from length, 1 Save to from length, 2 Restore to from length, 3 Store16 at value 0, 4 Store32 at
@@ -63,7 +67,7 @@ let algorithm = function
   | 15 -> Runs false
   | 16 -> Slots
   | 17 -> Gather (false, Some 32)
-  | n -> prerr_endline (Printf.sprintf "no algorithm %d: give 0 to 20" n); exit 2
+  | n -> prerr_endline (Printf.sprintf "no algorithm %d: give 0 to 21" n); exit 2
 
 let answer kind truncate page =
   let memory i = Char.code (Bytes.get page i) in
@@ -72,6 +76,7 @@ let answer kind truncate page =
     | 18 -> repair_by Scalar truncate memory
     | 19 -> repair_by Avx2 truncate memory
     | 20 -> repair_by Avx512 truncate memory
+    | 21 -> scalar_kernel truncate memory
     | way -> page_repair_fragmentation (algorithm way) truncate memory
   in
   match repaired with
@@ -90,6 +95,18 @@ let output_int32 value =
   Bytes.set_int32_le bytes 0 (Int32.of_int value);
   output_bytes stdout bytes
 
+let array get first count = List.init (max 0 (count - first)) (fun i -> get (first + i))
+
+let scanned page =
+  let memory i = Char.code (Bytes.get page i) in
+  if not (check_header memory) then []
+  else
+    let s = scan_line_pointers memory in
+    let flag b = if b then 1 else 0 in
+    [ s.nkept; s.tuple_count; s.nused; s.gap_count; s.total_length; s.or_of_lengths; flag s.refused; flag s.is_unsorted;
+      flag s.changed ]
+    @ array s.words_to_be s.nkept (nline memory) @ array s.found_tuples 0 s.tuple_count @ array s.found_gaps 0 s.gap_count
+
 let rec main () =
   match input_byte stdin with
   | exception End_of_file -> ()
@@ -98,11 +115,17 @@ let rec main () =
        let truncate = input_byte stdin <> 0 in
        let page = Bytes.create block in
        really_input stdin page 0 block;
-       let code, index, program = answer kind truncate page in
+       let scan = kind = 22 in
+       let code, index, program = if scan then (0, 0, []) else answer kind truncate page in
        output_byte stdout code;
        output_byte stdout (index land 255);
        output_byte stdout (index lsr 8);
-       if kind land 64 <> 0 then begin
+       if scan then begin
+         let found = scanned page in
+         output_int32 (List.length found);
+         List.iter output_int32 found
+       end
+       else if kind land 64 <> 0 then begin
          output_int32 (List.length program);
          List.iter (fun operation -> List.iter output_int32 (numbers operation)) program
        end
