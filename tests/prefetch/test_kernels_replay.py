@@ -287,7 +287,9 @@ def test_the_log_of_advise_adaptive_is_that_of_the_definition(
 ) -> None:
     """Of the blocks the kernel has none cached, or all but each so-manieth."""
     accesses = random_accesses(size, seed)
-    cached = set() if part == 0 else {access for i, access in enumerate(sorted(set(accesses))) if i % part != 1}
+    cached: set[tuple[int, int]] = (
+        set() if part == 0 else {access for i, access in enumerate(sorted(set(accesses))) if i % part != 1}
+    )
     kernel = (Answers if answers else CachedByTheKernel)(cached, fds)
 
     def forget(access: int, _content: bytes) -> None:
