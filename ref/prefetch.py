@@ -367,7 +367,7 @@ class Prefetcher:
         return event("direct" if self.direct else "prefetch")
 
 
-# ---- the policy of advise_adaptive ---------------------------------------------------------------
+# ---- the policy of advise_adaptive and uring_direct ----------------------------------------------
 
 
 class Advice(Enum):
@@ -379,8 +379,8 @@ class Advice(Enum):
     """Look whether the kernel has it cached, without waiting: probed() takes the answer."""
 
 
-PROBE_EVERY = 8
-FEWEST_PROBES, MOST_PROBES = 4, 64
+PROBE_EVERY, PROBE_SELDOM = 8, 64
+FEWEST_PROBES, MOST_PROBES = 64, 1024
 LONG_QUIET = 1024
 
 
@@ -388,12 +388,20 @@ LONG_QUIET = 1024
 class AdvicePolicy:
     """When advice to the kernel pays. Not upstream's: PostgreSQL advises always, also what the kernel has cached.
 
-    While it advises, it probes each 8th block. If the last few probes all found their block cached, it becomes quiet:
-    no advice, no probes. Reads then say whether they had to wait, and the first that had wakes it. If that was soon,
-    it takes twice as many probes to become quiet again. A block that follows the one before needs no advice, since the
-    kernel reads ahead by itself.
+    Advice is what starts a read: posix_fadvise, or a read past the kernel's cache. While the policy gives it, it
+    probes some of the blocks, and each one after a probe that found its block cached. If the last few probes all did,
+    it becomes quiet: no advice, no probes, and no look-ahead. Reads then say whether they had to wait, and the first
+    that had wakes it. If that was soon, it takes twice as many probes to become quiet again. A block that follows the
+    one before needs no advice, since the kernel reads ahead by itself. Nor does one that replay needs before all else.
+
+    Rest: while it is quiet, Wal.read_ahead gives None unless it waits. Once nothing is queued, blocks are replayed in
+    order past the prefetcher, until the policy wakes or they end. With a concurrency of 1 all are: what could be
+    advised is what comes next.
     """
 
+    probe_every: int = PROBE_EVERY
+    """So many references after a probe that found nothing the next one follows: 8 for advice, 1 for reads, which cost
+    more. Where the kernel does not say what it has cached, a probe is a read of a byte that must not wait: then 64."""
     quiet: bool = False
     probes_needed: int = FEWEST_PROBES
     cached_probes: int = 0
@@ -402,24 +410,26 @@ class AdvicePolicy:
     last: tuple[int, int] | None = None
     """The file and block that were looked at last."""
 
-    def look(self, file: int, block: int) -> Advice:
-        """Look-ahead has come to a block that is in no buffer."""
+    def look(self, file: int, block: int, *, comes_next: bool = False) -> Advice:
+        """Look-ahead has come to a block that is in no buffer. comes_next: replay needs it before anything else."""
         follows = self.last == (file, block - 1)
         self.last = file, block
-        if self.quiet or follows:
+        if self.quiet or follows or comes_next:
             return Advice.NONE
         if self.until_probe:
             self.until_probe -= 1
             return Advice.GIVE
-        self.until_probe = PROBE_EVERY - 1
         return Advice.PROBE
 
     def probed(self, *, cached: bool) -> bool:
         """The answer to a probe. Returns whether to advise the block."""
-        self.cached_probes = self.cached_probes + 1 if cached else 0
+        if not cached:
+            self.cached_probes, self.until_probe = 0, self.probe_every - 1
+            return True
+        self.cached_probes += 1
         if self.cached_probes == self.probes_needed:
             self.quiet, self.cached_probes, self.quiet_reads = True, 0, 0
-        return not cached
+        return False
 
     def read(self, *, cached: bool) -> None:
         """While quiet, replay has read a block: the kernel had it cached, or replay had to wait."""

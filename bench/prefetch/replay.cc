@@ -4,6 +4,7 @@
 //   cold        random blocks of a file that is not in the kernel's cache: posix_fadvise(DONTNEED) before each group
 //   sequential  the same for blocks that follow each other
 //   cached      random blocks of a file that is all in the kernel's cache
+//   mixed       random blocks, of which the kernel has so many in a hundred cached
 // The buffer pool holds few blocks, and none comes again while it is there: each block is read. The file is on the file system of
 // build/. What lies below the kernel, such as the cache of a virtual machine's host, is not emptied.
 #include <cerrno>
@@ -60,6 +61,20 @@ void make_cached(int fd, size_t mib)
     for (size_t i = 0; i < mib; i++)
         if (pread(fd, part.data(), part.size(), static_cast<off_t>(i * part.size())) <= 0)
             bench::fail("the file of blocks cannot be read");
+}
+
+// All these blocks are read at once; nothing but them.
+void make_cached(int fd, const std::vector<pgq_prefetch_access> &accesses)
+{
+    std::vector<char> page(PAGE);
+    posix_fadvise(fd, 0, 0, POSIX_FADV_RANDOM);
+    for (auto access : accesses)
+        posix_fadvise(fd, static_cast<off_t>(access.block * PAGE), PAGE, POSIX_FADV_WILLNEED);
+    for (auto access : accesses)
+        if (pread(fd, page.data(), PAGE, static_cast<off_t>(access.block * PAGE)) !=
+            static_cast<ssize_t>(PAGE))
+            bench::fail("the file of blocks cannot be read");
+    posix_fadvise(fd, 0, 0, POSIX_FADV_NORMAL);
 }
 
 // ---- jobs ----
@@ -131,21 +146,44 @@ std::vector<bench::Named<pgq_prefetch_replay_fn>> variants_that_run()
 
 // ---- configurations ----
 
-enum class Cache { COLD, FULL };
+// How many accesses in a hundred are of blocks that the kernel has cached; FULL: it has the file.
+constexpr size_t COLD = 0, FULL = 100;
 
-void add_replay(const std::string &kind, size_t mib, uint32_t window, size_t count, bool random, Cache cache)
+// The part of the accesses that is cached: each by its own, so that they are mixed at random, and the same in each round.
+Accesses share_of(const Accesses &accesses, size_t cached)
 {
+    std::mt19937_64 random(cached);
+    Accesses found;
+    for (auto access : accesses)
+        if (random() % 100 < cached)
+            found.push_back(access);
+    return found;
+}
+
+void add_replay(const std::string &kind, size_t mib, uint32_t window, size_t count, bool random,
+                size_t cached)
+{
+    std::string share = kind == "mixed" ? "/cached=" + std::to_string(cached) : "";
     std::string name =
-        "prefetch/kind=" + kind + "/mib=" + std::to_string(mib) + "/window=" + std::to_string(window);
+        "prefetch/kind=" + kind + share + "/mib=" + std::to_string(mib) + "/window=" + std::to_string(window);
     auto variants = variants_that_run();
     bench::add(name, bench::names_of(variants), GROUPS, [=]() -> bench::Timer {
         int fd = file_of(mib);
         auto groups = groups_of(mib, count, random);
-        if (cache == Cache::FULL)
-            make_cached(fd, mib);
+        std::vector<Accesses> warm;
+        for (const Accesses &accesses : groups)
+            warm.push_back(share_of(accesses, cached));
         return [=](size_t v, size_t g) {
             double seconds = bench::time_each(
-                1, [&](size_t) { cache == Cache::COLD ? make_cold(fd) : make_cached(fd, mib); },
+                1,
+                [&](size_t) {
+                    if (cached == FULL) {
+                        make_cached(fd, mib);
+                        return;
+                    }
+                    make_cold(fd);
+                    make_cached(fd, warm[g]);
+                },
                 [&](size_t) { bench::require_ok(run(variants[v].fn, fd, groups[g], window)); });
             return seconds / static_cast<double>(count);
         };
@@ -153,10 +191,14 @@ void add_replay(const std::string &kind, size_t mib, uint32_t window, size_t cou
 }
 
 const bench::Registration replays{[] {
-    for (uint32_t window : {4, 16, 64})
-        add_replay("cold", 256, window, 512, true, Cache::COLD);
-    add_replay("cold", 16, 16, 128, true, Cache::COLD);
-    add_replay("sequential", 256, 16, 2048, false, Cache::COLD);
-    add_replay("cached", 16, 16, 2048, true, Cache::FULL);
+    for (uint32_t window : {1, 4, 16, 64, 256}) {
+        size_t count = window == 1 ? 256 : 1024;
+        add_replay("cold", 256, window, count, true, COLD);
+        add_replay("sequential", 256, window, 1024, false, COLD);
+        add_replay("cached", 16, window, 16384, true, FULL);
+        for (size_t cached : {10, 50, 90})
+            add_replay("mixed", 256, window, count, true, cached);
+    }
+    add_replay("cold", 16, 16, 128, true, COLD);
 }};
 } // namespace

@@ -7,10 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
 /* ---- the system's own calls ---- */
+
+enum { CACHESTAT = 451 };
 
 static int64_t system_read(void *arg, int fd, void *buffer, size_t size, uint64_t offset, bool nowait)
 {
@@ -34,6 +37,23 @@ static int system_advise(void *arg, int fd, uint64_t offset, size_t size)
 {
     (void)arg;
     return posix_fadvise(fd, (off_t)offset, (off_t)size, POSIX_FADV_WILLNEED);
+}
+
+/* cachestat, of Linux 6.5 and later; its number is the same on all architectures. */
+static int system_cached(void *arg, int fd, uint64_t offset, size_t size)
+{
+    struct {
+        uint64_t offset, size;
+    } range = {offset, size};
+    struct {
+        uint64_t cached, dirty, writeback, evicted, recently_evicted;
+    } pages = {0};
+    uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+
+    (void)arg;
+    if (syscall(CACHESTAT, fd, &range, &pages, 0) != 0)
+        return -errno;
+    return pages.cached > (offset + size - 1) / page - offset / page;
 }
 
 static int32_t system_completed(void *arg, uint32_t access, int32_t result)
@@ -96,8 +116,7 @@ static const pgq_prefetch_record *read_ahead(void *arg, size_t queued, bool nonb
     uint32_t access = e->decoded, slot;
 
     (void)queued;
-    (void)nonblocking;
-    if (access == e->job->access_count)
+    if (access == e->job->access_count || (e->policy.quiet && nonblocking))
         return NULL;
     slot = access % e->record_space;
     e->blocks[slot] = (pgq_prefetch_block){.relation.number = e->job->accesses[access].file,
@@ -137,7 +156,7 @@ static pgq_status check(const pgq_prefetch_job *job)
         return refused(PGQ_NULL, 0);
     if (job->concurrency > PGQ_PREFETCH_MAX_CONCURRENCY || job->buffers <= job->concurrency ||
         job->buffers > UINT32_MAX / 2 || job->access_count >= UINT32_MAX ||
-        (job->steps != NULL && job->step_space / 4 < job->access_count))
+        (job->steps != NULL && job->step_space / 5 < job->access_count))
         return refused(PGQ_PREFETCH_JOB, 0);
     for (size_t i = 0; i < job->access_count; i++)
         if (job->accesses[i].file >= job->file_count)
@@ -163,6 +182,8 @@ static void use_system_calls(engine *e)
 {
     if (e->job->io != NULL)
         e->io = *e->job->io;
+    if (e->io.cached == NULL && e->io.read == NULL)
+        e->io.cached = system_cached;
     if (e->io.read == NULL)
         e->io.read = system_read;
     if (e->io.advise == NULL)
@@ -231,13 +252,15 @@ static pgq_code replay(engine *e, uint32_t access)
     return PGQ_OK;
 }
 
-static pgq_status replay_in_order(engine *e)
+/* Nothing is queued. Replays what comes without look-ahead: all of it, or while the policy is quiet. */
+static pgq_status replay_in_order(engine *e, bool all)
 {
-    for (uint32_t i = 0; i < e->job->access_count; i++) {
-        pgq_code code = replay(e, i);
+    while (e->decoded < e->job->access_count && (all || e->policy.quiet)) {
+        pgq_code code = replay(e, e->decoded++);
 
         if (code != PGQ_OK)
-            return refused(code, (size_t)i + 1);
+            return refused(code, e->decoded);
+        e->job->rested++;
     }
     return accepted();
 }
@@ -252,7 +275,10 @@ static pgq_status replay_looking_ahead(engine *e)
         uint32_t access;
         pgq_code code = PGQ_OK;
 
-        status = pgq_prefetch_read(&e->prefetch, &e->world, &record);
+        if (e->policy.quiet && e->prefetch.queued == 0)
+            status = replay_in_order(e, false);
+        if (status.code == PGQ_OK)
+            status = pgq_prefetch_read(&e->prefetch, &e->world, &record);
         if (status.code != PGQ_OK || record == NULL)
             break;
         access = (uint32_t)(record->lsn - 1);
@@ -267,25 +293,33 @@ static pgq_status replay_looking_ahead(engine *e)
     return status;
 }
 
+/* With one in flight all that could be advised is what replay needs next: a policy sees no use in that. */
+static bool looks_ahead(const engine *e)
+{
+    return e->way->looks_ahead && (e->way->probe_every == 0 || e->job->concurrency > 1);
+}
+
 pgq_status pgq_prefetch_engine_run(engine *e, pgq_prefetch_job *job)
 {
     pgq_status status;
 
     if (job == NULL)
         return refused(PGQ_NULL, 0);
-    job->step_count = job->used = 0;
+    job->step_count = job->used = job->rested = 0;
     job->error_number = 0;
     memset(job->counters, 0, sizeof job->counters);
     status = check(job);
     if (status.code != PGQ_OK)
         return status;
     e->job = job;
+    e->policy = (pgq_prefetch_policy){.probe_every = e->way->probe_every,
+                                      .probes_needed = PGQ_PREFETCH_FEWEST_PROBES};
     use_system_calls(e);
     status = allocate(e) ? measure_files(e) : refused(PGQ_MEMORY, 0);
     if (status.code == PGQ_OK && e->way->begin != NULL)
         status = e->way->begin(e);
     if (status.code == PGQ_OK)
-        status = e->way->looks_ahead ? replay_looking_ahead(e) : replay_in_order(e);
+        status = looks_ahead(e) ? replay_looking_ahead(e) : replay_in_order(e, true);
     if (e->way->end != NULL)
         e->way->end(e);
     release(e);

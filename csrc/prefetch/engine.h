@@ -12,6 +12,7 @@ typedef struct engine engine;
 /* What a variant does in its own way. NULL: nothing. */
 typedef struct way {
     bool looks_ahead;
+    uint32_t probe_every; /* of the policy; 0: the variant has none */
     /* Before the first access is replayed, and after the last: also if begin refused. */
     pgq_status (*begin)(engine *e);
     void (*end)(engine *e);
@@ -30,6 +31,7 @@ struct engine {
     const way *way;
     void *own; /* the variant's */
     pgq_prefetch_io io;
+    pgq_prefetch_policy policy;
     pool pool;
     int64_t *sizes; /* of the files, in blocks */
 
@@ -56,6 +58,12 @@ pgq_code pgq_prefetch_engine_read_rest(engine *e, uint32_t access, uint32_t fram
 
 /* The refusal for a read that failed with -error. */
 pgq_code pgq_prefetch_engine_failed(engine *e, int64_t error);
+
+/* By the policy: whether to read ahead, or to advise, the block of an access that look-ahead has come to. */
+bool pgq_prefetch_engine_pays(engine *e, uint32_t access);
+
+/* Reads the page of an access through the kernel's cache. While it rests, the policy hears whether that had to wait. */
+pgq_code pgq_prefetch_engine_read_and_watch(engine *e, uint32_t access, uint32_t frame);
 
 static inline uint64_t engine_offset(const engine *e, uint32_t access)
 {

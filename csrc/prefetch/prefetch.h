@@ -220,14 +220,16 @@ pgq_status pgq_prefetch_read(pgq_prefetch *prefetch, const pgq_prefetch_world *w
  */
 pgq_status pgq_prefetch_show_distances(pgq_prefetch *prefetch);
 
-/* ---- the policy of advise_adaptive ---- */
+/* ---- the policy of advise_adaptive and uring_direct ---- */
 
 enum {
     PGQ_PREFETCH_PROBE_EVERY =
-        8, /* while it advises, so many references after a probe the next one follows */
-    PGQ_PREFETCH_FEWEST_PROBES = 4, /* so many probes in a row that find their block cached make it quiet, */
-    PGQ_PREFETCH_MOST_PROBES = 64,  /* up to so many, if it was woken again and again */
-    PGQ_PREFETCH_LONG_QUIET = 1024  /* reads: after so many it was right to be quiet */
+        8, /* so many references after a probe that found nothing the next one follows */
+    PGQ_PREFETCH_PROBE_SELDOM =
+        64, /* the same, where a probe is a read: that starts one if it finds nothing */
+    PGQ_PREFETCH_FEWEST_PROBES = 64, /* so many probes in a row that find their block cached make it quiet, */
+    PGQ_PREFETCH_MOST_PROBES = 1024, /* up to so many, if it was woken again and again */
+    PGQ_PREFETCH_LONG_QUIET = 1024   /* reads: after so many it was right to be quiet */
 };
 
 /* What to do about a block that the prefetcher would advise. */
@@ -237,8 +239,12 @@ typedef enum pgq_prefetch_advice {
     PGQ_PREFETCH_ADVICE_PROBE = 2 /* look whether the kernel has it cached, without waiting, and say so */
 } pgq_prefetch_advice;
 
-/* AdvicePolicy of ref/prefetch.py. To start, all zero but probes_needed, which is PGQ_PREFETCH_FEWEST_PROBES. */
+/*
+ * AdvicePolicy of ref/prefetch.py. To start, all zero but probes_needed, which is PGQ_PREFETCH_FEWEST_PROBES, and
+ * probe_every, which is 1 or more.
+ */
 typedef struct pgq_prefetch_policy {
+    uint32_t probe_every;
     bool quiet;
     uint32_t probes_needed, cached_probes;
     uint32_t until_probe;
@@ -247,8 +253,9 @@ typedef struct pgq_prefetch_policy {
     uint32_t file, block; /* the block that was looked at last */
 } pgq_prefetch_policy;
 
-/* Look-ahead has come to a block that is in no buffer. */
-pgq_prefetch_advice pgq_prefetch_policy_look(pgq_prefetch_policy *policy, uint32_t file, uint32_t block);
+/* Look-ahead has come to a block that is in no buffer. comes_next: replay needs it before anything else. */
+pgq_prefetch_advice pgq_prefetch_policy_look(pgq_prefetch_policy *policy, uint32_t file, uint32_t block,
+                                             bool comes_next);
 
 /* The answer to a probe. Returns whether to advise the block. */
 bool pgq_prefetch_policy_probed(pgq_prefetch_policy *policy, bool cached);
@@ -286,6 +293,11 @@ typedef struct pgq_prefetch_io {
     int64_t (*read)(void *arg, int fd, void *buffer, size_t size, uint64_t offset, bool nowait);
     /* As posix_fadvise with POSIX_FADV_WILLNEED. Its result does not matter: advice is no more than that. */
     int (*advise)(void *arg, int fd, uint64_t offset, size_t size);
+    /*
+     * Whether the kernel has all of it cached, 1 or 0, or -errno: it does not say. Reads nothing. Where this says nothing, or
+     * is NULL and `read` is not, a read of a byte that must not wait stands for it: the rest of the job.
+     */
+    int (*cached)(void *arg, int fd, uint64_t offset, size_t size);
     /* Is given what io_uring says of an access's read, and returns what the engine shall take it for. */
     int32_t (*completed)(void *arg, uint32_t access, int32_t result);
     /*
@@ -318,6 +330,7 @@ typedef struct pgq_prefetch_job {
     /* what it comes to, also if it is refused */
     size_t step_count;
     size_t used;      /* accesses that were replayed: all before the one that is refused */
+    size_t rested;    /* those of them that were replayed without look-ahead */
     int error_number; /* for PGQ_PREFETCH_IO, PGQ_PREFETCH_FILE, PGQ_PREFETCH_URING and PGQ_PREFETCH_DIRECT */
     uint64_t counters[PGQ_PREFETCH_WHATS]; /* by pgq_prefetch_what */
 } pgq_prefetch_job;
@@ -328,7 +341,9 @@ typedef struct pgq_prefetch_job {
  *
  * Allocates its workspace at the start (buffers of 8 KiB, and 60 bytes for each), frees it at the end, and nothing between.
  * All reads that it started have ended, and all that it opened is closed, when it returns. `uring_direct` reads past the
- * kernel's cache; only the rest of a read that ended early goes through it. Refusals: PGQ_NULL, PGQ_MEMORY, PGQ_PREFETCH_JOB. FILE (index: of
+ * kernel's cache what its policy does not find there; all other reads go through it: of blocks that are cached or follow each
+ * other, and of what io_uring left. A read that was put into io_uring's queue is submitted at the latest when replay waits for it.
+ * Refusals: PGQ_NULL, PGQ_MEMORY, PGQ_PREFETCH_JOB. FILE (index: of
  * the access, from 1; 0: of the file that fstat refuses), before anything is replayed. PAST_END, SHORT, IO (index: of the
  * access) when replay comes to this access, and not earlier: all before it were replayed. URING, DIRECT from the variants
  * that need it, before anything is replayed.

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: PostgreSQL */
 /*
  * True asynchronous reads: what look-ahead finds is read straight into a buffer, several reads at a time, and the kernel
- * completes them in any order. `uring` reads through the kernel's cache, `uring_direct` past it.
+ * completes them in any order. `uring` reads through the kernel's cache. `uring_direct` reads past it what is not in it; what
+ * is, and blocks that follow each other, it leaves to pread.
+ *
+ * Several reads are submitted at once: each call wakes the device, which costs more than the read itself.
  */
 #include "prefetch/engine.h"
 
@@ -26,9 +29,13 @@ typedef struct ring {
     bool direct, is_open;
     int *fds;       /* the job's files, opened again with O_DIRECT; -1: not yet */
     uint32_t reads; /* in the ring */
+    uint32_t batch; /* so many are submitted at once, if replay does not need one earlier */
 } ring;
 
-enum { PATIENCE = 100 }; /* so often in a row the kernel may put off a submission */
+enum {
+    PATIENCE = 100, /* so often in a row the kernel may put off a submission */
+    BATCHES = 8     /* as many fit in what may be in flight */
+};
 
 static const uint64_t NO_READ = UINT64_MAX; /* of an entry that was given up: its completion means nothing */
 
@@ -57,6 +64,25 @@ static pgq_status open_direct(engine *e, ring *r)
     return accepted();
 }
 
+/*
+ * Nobody else uses the ring, and the kernel need interrupt no one for a completion: replay looks for them when it waits, and
+ * a flag tells liburing that there are some, also after a wait that failed. A kernel before 6.1 knows nothing of this.
+ */
+static int make_ring(ring *r, uint32_t entries)
+{
+    int failed = -EINVAL;
+
+#ifdef IORING_SETUP_DEFER_TASKRUN
+    failed = r->lib.queue_init(entries, &r->ring,
+                               IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN |
+                                   IORING_SETUP_TASKRUN_FLAG);
+#endif
+    if (failed == -EINVAL)
+        failed = r->lib.queue_init(entries, &r->ring, 0);
+    r->batch = entries < BATCHES ? 1 : entries / BATCHES;
+    return failed;
+}
+
 static pgq_status begin(engine *e)
 {
     ring *r = e->own;
@@ -64,7 +90,7 @@ static pgq_status begin(engine *e)
 
     if (!pgq_liburing_load(&r->lib))
         return refused(PGQ_PREFETCH_URING, 0);
-    failed = r->lib.queue_init(e->job->concurrency == 0 ? 1 : e->job->concurrency, &r->ring, 0);
+    failed = make_ring(r, e->job->concurrency == 0 ? 1 : e->job->concurrency);
     if (failed < 0) {
         e->job->error_number = -failed;
         return refused(PGQ_PREFETCH_URING, 0);
@@ -93,6 +119,12 @@ static void start(engine *e, uint32_t access)
     io_uring_sqe_set_data64(sqe, frame);
     r->reads++;
     pgq_prefetch_engine_log(e, PGQ_PREFETCH_STEP_SUBMIT, access);
+}
+
+static void start_if_it_pays(engine *e, uint32_t access)
+{
+    if (pgq_prefetch_engine_pays(e, access))
+        start(e, access);
 }
 
 static void ended(engine *e, uint64_t place, int32_t result)
@@ -154,7 +186,7 @@ static void give_up(engine *e)
 }
 
 /* Gives the kernel what is unsubmitted. */
-static pgq_code submit(engine *e)
+static void submit(engine *e)
 {
     ring *r = e->own;
 
@@ -172,6 +204,14 @@ static pgq_code submit(engine *e)
         if (taken <= 0)
             reap(e); /* A full queue of completions is a reason to put it off. */
     }
+}
+
+static pgq_code started(engine *e)
+{
+    ring *r = e->own;
+
+    if (io_uring_sq_ready(&r->ring) >= r->batch)
+        submit(e);
     return PGQ_OK;
 }
 
@@ -195,30 +235,6 @@ static void wait_for_one(engine *e)
     } while (reap(e) == 0);
 }
 
-/* Reads a page past the cache. Only the rest of one that ends early is read through it. */
-static pgq_code read_directly(engine *e, uint32_t access, uint32_t frame)
-{
-    int fd = ((ring *)e->own)->fds[e->job->accesses[access].file];
-    int64_t got;
-
-    do
-        got =
-            e->io.read(e->io.arg, fd, pool_page(&e->pool, frame), POOL_PAGE, engine_offset(e, access), false);
-    while (got == -EINTR);
-    if (got > 0 && got < POOL_PAGE)
-        return pgq_prefetch_engine_read_rest(e, access, frame, (size_t)got);
-    pgq_prefetch_engine_log(e, PGQ_PREFETCH_STEP_READ, access);
-    if (got < 0)
-        return pgq_prefetch_engine_failed(e, got);
-    return got == 0 ? PGQ_PREFETCH_SHORT : PGQ_OK;
-}
-
-static pgq_code read_now(engine *e, uint32_t access, uint32_t frame)
-{
-    return ((ring *)e->own)->direct ? read_directly(e, access, frame)
-                                    : pgq_prefetch_engine_read(e, access, frame);
-}
-
 /* A read that ended early, that was interrupted or given up, is finished by pread. */
 static pgq_code finish(engine *e, uint32_t access, uint32_t frame)
 {
@@ -228,10 +244,21 @@ static pgq_code finish(engine *e, uint32_t access, uint32_t frame)
     if (result < 0 && !is_passing(result))
         return pgq_prefetch_engine_failed(e, result);
     code = result > 0 ? pgq_prefetch_engine_read_rest(e, access, frame, (size_t)result)
-                      : read_now(e, access, frame);
+                      : pgq_prefetch_engine_read(e, access, frame);
     if (code == PGQ_OK)
         e->pool.frames[frame].result = POOL_PAGE;
     return code;
+}
+
+/* Whether any of the reads is submitted: then the one that replay needs is, which is the oldest. */
+static bool any_is_submitted(const ring *r)
+{
+    unsigned end = r->ring.sq.sqe_tail;
+    uint32_t unsubmitted = 0;
+
+    for (unsigned at = end - io_uring_sq_ready(&r->ring); at != end; at++)
+        unsubmitted += r->ring.sq.sqes[at & *r->ring.sq.kring_mask].user_data != NO_READ;
+    return r->reads > unsubmitted;
 }
 
 static pgq_code await(engine *e, uint32_t access, uint32_t frame)
@@ -239,7 +266,10 @@ static pgq_code await(engine *e, uint32_t access, uint32_t frame)
     pool_frame *f = &e->pool.frames[frame];
 
     while (f->pending)
-        wait_for_one(e);
+        if (any_is_submitted(e->own))
+            wait_for_one(e);
+        else
+            submit(e);
     if (f->owner == access)
         f->pinned = false;
     return f->result == POOL_PAGE ? PGQ_OK : finish(e, access, frame);
@@ -262,18 +292,27 @@ static void end(engine *e)
     free(r->fds);
 }
 
-static const way asynchronous = {.looks_ahead = true,
-                                 .begin = begin,
-                                 .end = end,
-                                 .start = start,
-                                 .started = submit,
-                                 .read = read_now,
-                                 .await = await};
+static const way through_the_cache = {.looks_ahead = true,
+                                      .begin = begin,
+                                      .end = end,
+                                      .start = start,
+                                      .started = started,
+                                      .read = pgq_prefetch_engine_read,
+                                      .await = await};
+
+static const way past_the_cache = {.looks_ahead = true,
+                                   .probe_every = 1,
+                                   .begin = begin,
+                                   .end = end,
+                                   .start = start_if_it_pays,
+                                   .started = started,
+                                   .read = pgq_prefetch_engine_read_and_watch,
+                                   .await = await};
 
 static pgq_status run(pgq_prefetch_job *job, bool direct)
 {
     ring r = {.direct = direct};
-    engine e = {.way = &asynchronous, .own = &r};
+    engine e = {.way = direct ? &past_the_cache : &through_the_cache, .own = &r};
 
     return pgq_prefetch_engine_run(&e, job);
 }

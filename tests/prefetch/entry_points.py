@@ -65,6 +65,7 @@ CALLS: dict[str, Callable[[], Call]] = {
     "Io": lambda: Call(Io),
     "Io.read": lambda: Call(Reads().read, (3, 4, 0), {"nowait": True}),
     "Io.advise": lambda: Call(type("Advises", (Io,), {"advise": lambda *_: None})().advise, (3, 0, 4)),
+    "Io.cached": lambda: Call(type("Caches", (Io,), {"cached": lambda *_: 0})().cached, (3, 0, 4)),
     "Io.completed": lambda: Call(type("Completes", (Io,), {"completed": lambda *_: 0})().completed, (3, 4)),
     "Io.submit": lambda: Call(type("Submits", (Io,), {"submit": lambda *_: 0})().submit),
     "Io.wait": lambda: Call(type("Waits", (Io,), {"wait": lambda *_: 0})().wait),

@@ -327,7 +327,7 @@ static void replay(const uint8_t *data, size_t size, const pgq_prefetch_replay_v
     size_t n = (size - 6) % 40, first_past = 0;
     int fd = small_file();
     pgq_prefetch_access *accesses = malloc(n * sizeof *accesses + 1);
-    pgq_prefetch_step *steps = malloc(4 * n * sizeof *steps + 1);
+    pgq_prefetch_step *steps = malloc(5 * n * sizeof *steps + 1);
     seen s = {accesses, 0};
     pgq_prefetch_job job = {.fds = &fd,
                             .file_count = 1,
@@ -338,7 +338,7 @@ static void replay(const uint8_t *data, size_t size, const pgq_prefetch_replay_v
                             .arg = &s,
                             .use = use,
                             .steps = steps,
-                            .step_space = 4 * n};
+                            .step_space = 5 * n};
     pgq_status status;
 
     for (size_t i = 0; i < n; i++) {

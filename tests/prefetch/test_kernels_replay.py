@@ -5,17 +5,20 @@ Every variant reads the right pages in order, its log is that of the definition,
 meets it.
 """
 
+import ctypes
 import errno
+import mmap
 import os
 import random
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from _pgquern import ffi, lib
 from hypothesis import HealthCheck, given, settings
+from hypothesis import event as hypothesis_event
 from hypothesis import strategies as st
 from pgquern.prefetch import BLCKSZ, Io, Policy, Replayed, ReplayError, Step, replay
 
@@ -24,14 +27,16 @@ from ref.prefetch import (
     LONG_QUIET,
     MOST_PROBES,
     PROBE_EVERY,
+    PROBE_SELDOM,
     Advice,
     AdvicePolicy,
     BlockReference,
+    Event,
     Prefetcher,
     Record,
     Relation,
 )
-from tests.prefetch.files import VARIANTS, faults_of, files, page, skip_unless_it_runs
+from tests.prefetch.files import VARIANTS, Cold, cached_pages, faults_of, files, page, skip_unless_it_runs
 from tests.prefetch.world import World
 from tests.tally import tally
 
@@ -47,6 +52,8 @@ blocks = st.tuples(st.just(0), st.integers(0, SIZES[0] - 1)) | st.tuples(st.just
 jobs = st.lists(blocks, max_size=80)
 concurrencies = st.sampled_from([0, 1, 2, 3, 10, 32])
 every = pytest.mark.parametrize("variant", VARIANTS)
+POLICIES = {"advise_adaptive": PROBE_EVERY, "uring_direct": 1}
+"""The variants that have one, and how often it probes."""
 
 
 @pytest.fixture(scope="module")
@@ -75,14 +82,21 @@ class Pages:
 
 @every
 @some
-@given(accesses=jobs, concurrency=concurrencies, more=st.sampled_from([1, 2, 5, 40]))
+@given(accesses=jobs, concurrency=concurrencies, more=st.sampled_from([1, 2, 5, 40]), cold=st.booleans())
 def test_every_page_is_the_right_one(
-    fds: list[int], variant: str, accesses: list[tuple[int, int]], concurrency: int, more: int
+    fds: list[int], variant: str, accesses: list[tuple[int, int]], concurrency: int, more: int, cold: bool
 ) -> None:
     skip_unless_it_runs(variant, fds)
     pages = Pages(accesses)
     done = replay(
-        fds, accesses, concurrency=concurrency, buffers=concurrency + more, variant=variant, use=pages, log=True
+        fds,
+        accesses,
+        concurrency=concurrency,
+        buffers=concurrency + more,
+        variant=variant,
+        use=pages,
+        io=Cold() if cold else None,
+        log=True,
     )
     assert pages.seen == list(range(len(accesses)))
     assert pages.wrong == []
@@ -93,12 +107,13 @@ def test_every_page_is_the_right_one(
 
 
 @every
-def test_a_long_job(fds: list[int], variant: str) -> None:
+@pytest.mark.parametrize("io", [None, Cold()], ids=["system", "cold"])
+def test_a_long_job(fds: list[int], variant: str, io: Io | None) -> None:
     skip_unless_it_runs(variant, fds)
     dice = random.Random(5)
     accesses = [(1, dice.randrange(30)) if dice.random() < 0.8 else (0, dice.randrange(7)) for _ in range(1500)]
     pages = Pages(accesses)
-    done = replay(fds, accesses, concurrency=5, buffers=8, variant=variant, use=pages, log=True)
+    done = replay(fds, accesses, concurrency=5, buffers=8, variant=variant, use=pages, io=io, log=True)
     assert pages.wrong == []
     assert faults_of(done.steps, len(accesses), 5) == []
     tally("prefetch", "accesses", len(accesses))
@@ -124,24 +139,48 @@ def test_a_log_with_a_fault_is_seen() -> None:
 
 
 class CachedByTheKernel(Io):
-    """A kernel whose cache is known: it has these blocks, and all that were advised or read."""
+    """A kernel whose cache is known: it has these blocks, and all that were advised or read. It does not say so."""
 
     def __init__(self, cached: set[tuple[int, int]], fds: list[int]) -> None:
-        self.cached, self.fds = set(cached), fds
+        self.cached_blocks, self.fds = set(cached), fds
 
     def key(self, fd: int, offset: int) -> tuple[int, int]:
         return self.fds.index(fd), offset // BLCKSZ
 
     def read(self, fd: int, size: int, offset: int, *, nowait: bool) -> bytes | int:
-        if nowait and self.key(fd, offset) not in self.cached:
+        if nowait and self.key(fd, offset) not in self.cached_blocks:
             return -errno.EAGAIN
         if size == BLCKSZ:
-            self.cached.add(self.key(fd, offset))
+            self.cached_blocks.add(self.key(fd, offset))
         return os.pread(fd, size, offset)
 
     def advise(self, fd: int, offset: int, size: int) -> None:
         assert size == BLCKSZ
-        self.cached.add(self.key(fd, offset))
+        self.cached_blocks.add(self.key(fd, offset))
+
+
+class Told(list[Event]):
+    """Events, of which each advice is told at once: what it comes to decides how look-ahead goes on."""
+
+    def __init__(self, advise: Callable[[int], None]) -> None:
+        super().__init__()
+        self.advise = advise
+
+    def append(self, event: Event) -> None:
+        super().append(event)
+        if event.what == "prefetch":
+            self.advise(event.lsn - 1)
+
+
+class Resting(World):
+    """A world whose WAL has nothing more while the policy is quiet."""
+
+    policy: AdvicePolicy | None = None
+
+    def read_ahead(self, queued: int, *, nonblocking: bool) -> Record | None:
+        if self.policy and self.policy.quiet and nonblocking:
+            return None
+        return super().read_ahead(queued, nonblocking=nonblocking)
 
 
 def expected(
@@ -150,17 +189,22 @@ def expected(
     pool: int,
     cached: set[tuple[int, int]],
     policy: AdvicePolicy | None = None,
+    forgets: int = 0,
 ) -> list[Step]:
-    """The steps by the definition: the prefetcher in a world of these files, and advice always, or by the policy."""
+    """The steps by the definition: the prefetcher in a world of these files, and advice always, or by the policy.
+
+    forgets: after each so many accesses the kernel has nothing cached any more; 0: it never forgets.
+    """
     records = [
         Record(i + 1, i + 2, (BlockReference(Relation(0, 0, file), block),)) for i, (file, block) in enumerate(accesses)
     ]
-    world = World(records, {Relation(0, 0, file): size for file, size in enumerate(SIZES)}, pool)
+    world = Resting(records, {Relation(0, 0, file): size for file, size in enumerate(SIZES)}, pool)
+    world.policy = policy
     prefetcher = Prefetcher(world, world, concurrency, 1)
-    steps, kernel = list[Step](), set(cached)
+    steps, kernel, used = list[Step](), set(cached), 0
 
     def advise(i: int) -> None:
-        advice = policy.look(*accesses[i]) if policy else Advice.GIVE
+        advice = policy.look(*accesses[i], comes_next=i == used) if policy else Advice.GIVE
         if policy and advice is Advice.PROBE:
             steps.append(Step("probe", i))
             advice = Advice.GIVE if policy.probed(cached=accesses[i] in kernel) else Advice.NONE
@@ -168,12 +212,14 @@ def expected(
             steps.append(Step("advise", i))
             kernel.add(accesses[i])
 
+    prefetcher.events = Told(advise)
     while True:
-        before = len(prefetcher.events)
-        record = prefetcher.read_record()
-        for event in prefetcher.events[before:]:
-            if event.what == "prefetch":
-                advise(event.lsn - 1)
+        rests = policy and (concurrency < 2 or (policy.quiet and not prefetcher.queue))
+        if rests and used < len(accesses):
+            record = records[used]
+            world.decoded = used + 1
+        else:
+            record = prefetcher.read_record()
         if record is None:
             return steps
         i = record.lsn - 1
@@ -184,6 +230,9 @@ def expected(
             kernel.add(accesses[i])
         world.apply(record, {})
         steps.append(Step("use", i))
+        used += 1
+        if forgets and used % forgets == 0:
+            kernel.clear()
 
 
 @some
@@ -204,25 +253,64 @@ def test_the_log_of_sync_is_that_of_the_definition_without_prefetching(
     assert done.steps == expected(accesses, 0, buffers, set())
 
 
+def random_accesses(size: int, seed: int) -> list[tuple[int, int]]:
+    """Blocks that come again, and runs of blocks that follow each other."""
+    dice = random.Random(seed)
+    found, runs = [(1, 0)], dice.choice([0, 0.1, 0.9])
+    while len(found) < size:
+        file, block = found[-1]
+        follows = block + 1 < SIZES[file] and dice.random() < runs
+        found.append((file, block + 1) if follows else (file := dice.randrange(2), dice.randrange(SIZES[file])))
+    return found[:size]
+
+
+class Answers(CachedByTheKernel):
+    """And says so when it is asked, without a read."""
+
+    def cached(self, fd: int, offset: int, size: int) -> int:
+        assert size == BLCKSZ
+        return self.key(fd, offset) in self.cached_blocks
+
+
+@pytest.mark.parametrize("answers", [True, False])
 @some
 @given(
-    accesses=st.lists(blocks, max_size=400), concurrency=concurrencies, more=st.sampled_from([1, 40]), data=st.data()
+    size=st.integers(0, 900),
+    seed=st.integers(0, 2**32 - 1),
+    concurrency=concurrencies,
+    more=st.sampled_from([1, 40]),
+    part=st.sampled_from([0, 2, 20, 1000]),
+    forgets=st.sampled_from([0, 3, 150, 400]),
 )
 def test_the_log_of_advise_adaptive_is_that_of_the_definition(
-    fds: list[int], accesses: list[tuple[int, int]], concurrency: int, more: int, data: st.DataObject
+    fds: list[int], size: int, seed: int, concurrency: int, more: int, part: int, forgets: int, answers: bool
 ) -> None:
-    cached = data.draw(st.sampled_from([set(), set(accesses), set(accesses[::2])]))
-    kernel = CachedByTheKernel(cached, fds)
+    """Of the blocks the kernel has none cached, or all but each so-manieth."""
+    accesses = random_accesses(size, seed)
+    cached: set[tuple[int, int]] = (
+        set() if part == 0 else {access for i, access in enumerate(sorted(set(accesses))) if i % part != 1}
+    )
+    kernel = (Answers if answers else CachedByTheKernel)(cached, fds)
+
+    def forget(access: int, _content: bytes) -> None:
+        if forgets and (access + 1) % forgets == 0:
+            kernel.cached_blocks.clear()
+
     done = replay(
         fds,
         accesses,
         concurrency=concurrency,
         buffers=concurrency + more,
         variant="advise_adaptive",
+        use=forget,
         io=kernel,
         log=True,
     )
-    assert done.steps == expected(accesses, concurrency, concurrency + more, cached, AdvicePolicy())
+    policy = AdvicePolicy(probe_every=PROBE_EVERY if answers else PROBE_SELDOM)
+    wanted = expected(accesses, concurrency, concurrency + more, cached, policy, forgets)
+    if policy.probes_needed > FEWEST_PROBES:
+        hypothesis_event("it was quiet, and woke")
+    assert done.steps == wanted
 
 
 def test_the_counters_are_those_of_the_definition(fds: list[int]) -> None:
@@ -236,13 +324,15 @@ def test_the_counters_are_those_of_the_definition(fds: list[int]) -> None:
 
 
 @some
-@given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 1), st.integers(0, 5)), max_size=300), st.booleans())
-def test_the_policy_step_by_step(steps: list[tuple[int, int, int]], mostly_cached: bool) -> None:
-    oracle, kernel = AdvicePolicy(), Policy()
-    for what, file, block in steps:
-        cached = mostly_cached if what else not mostly_cached
-        advice = oracle.look(file, block)
-        assert kernel.look(file, block) == advice.value
+@given(st.integers(0, 2**32 - 1), st.sampled_from([0.0, 0.5, 0.99, 1.0]), st.sampled_from([1, 8, 64]))
+def test_the_policy_step_by_step(seed: int, share: float, probe_every: int) -> None:
+    dice = random.Random(seed)
+    oracle, kernel = AdvicePolicy(probe_every), Policy(probe_every)
+    for _ in range(600):
+        file, block, cached = dice.randrange(2), dice.randrange(6), dice.random() < share
+        comes_next = dice.random() < 0.05
+        advice = oracle.look(file, block, comes_next=comes_next)
+        assert kernel.look(file, block, comes_next=comes_next) == advice.value
         if advice is Advice.PROBE:
             assert kernel.probed(cached=cached) == oracle.probed(cached=cached)
         if oracle.quiet:
@@ -264,35 +354,46 @@ def until_quiet(policy: Policy) -> int:
 @pytest.mark.parametrize(("reads", "then"), [(1, "twice"), (LONG_QUIET - 1, "twice"), (LONG_QUIET, "fewest")])
 def test_who_is_woken_soon_takes_longer_to_be_quiet_again(reads: int, then: str) -> None:
     policy = Policy()
-    assert until_quiet(policy) == (FEWEST_PROBES - 1) * PROBE_EVERY + 1
+    assert until_quiet(policy) == FEWEST_PROBES
     for _ in range(reads - 1):
         policy.read(cached=True)
     policy.read(cached=False)
     assert not policy.quiet
     needed = 2 * FEWEST_PROBES if then == "twice" else FEWEST_PROBES
-    assert until_quiet(policy) == (needed - 1) * PROBE_EVERY + 1
+    assert until_quiet(policy) == needed
 
 
 def test_a_miss_among_the_probes_starts_the_count_again() -> None:
+    """And the next probe comes after some references, each of which is advised."""
     policy = Policy()
     for _ in range(3):
-        for place in range((FEWEST_PROBES - 1) * PROBE_EVERY):
-            if policy.look(0, 2 * place) == "probe":
-                policy.probed(cached=place != 0)
+        for place in range(FEWEST_PROBES - 1):
+            assert policy.look(0, 2 * place) == "probe"
+            assert not policy.probed(cached=True)
+        assert policy.look(1, 0) == "probe"
+        assert policy.probed(cached=False)
+        assert [policy.look(1, 2 * place) for place in range(2, 1 + PROBE_EVERY)] == ["give"] * (PROBE_EVERY - 1)
         assert not policy.quiet
-    assert until_quiet(policy) > 1
+    assert until_quiet(policy) == FEWEST_PROBES
+
+
+def test_what_comes_next_or_follows_is_neither_advised_nor_probed() -> None:
+    policy = Policy()
+    assert policy.look(0, 7, comes_next=True) == "none"
+    assert policy.look(0, 8) == "none"
+    assert policy.look(1, 9) == policy.look(0, 10) == policy.look(0, 9) == "probe"
 
 
 def test_it_takes_no_more_than_the_most_probes() -> None:
     policy = Policy()
-    for _ in range(10):
+    for _ in range(6):
         until_quiet(policy)
         policy.read(cached=False)
     assert policy.probes_needed == MOST_PROBES
 
 
 def test_the_policys_numbers_are_the_definitions() -> None:
-    assert lib.PGQ_PREFETCH_PROBE_EVERY == PROBE_EVERY
+    assert (lib.PGQ_PREFETCH_PROBE_EVERY, lib.PGQ_PREFETCH_PROBE_SELDOM) == (PROBE_EVERY, PROBE_SELDOM)
     assert (lib.PGQ_PREFETCH_FEWEST_PROBES, lib.PGQ_PREFETCH_MOST_PROBES) == (FEWEST_PROBES, MOST_PROBES)
     assert lib.PGQ_PREFETCH_LONG_QUIET == LONG_QUIET
 
@@ -302,14 +403,67 @@ def advised(done: Replayed) -> int:
 
 
 def test_advise_adaptive_gives_no_advice_for_what_is_cached(fds: list[int]) -> None:
-    """Upstream's way advises each of the blocks; this one looks at four of them, and then trusts."""
+    """Upstream's way advises each of the blocks; this one probes some, then trusts, and looks ahead no more."""
     accesses = [(1, i * 7 % 30) for i in range(300)]
-    kernel = CachedByTheKernel(set(accesses), fds)
+    kernel = Answers(set(accesses), fds)
     always = replay(fds, accesses, concurrency=10, buffers=11, variant="advise", io=kernel, log=True)
-    adaptive = replay(fds, accesses, concurrency=10, buffers=11, variant="advise_adaptive", io=kernel, log=True)
     assert advised(always) >= 290
-    assert advised(adaptive) <= FEWEST_PROBES * PROBE_EVERY
-    assert sum(what == "probe" for what, _ in adaptive.steps) == FEWEST_PROBES
+    for variant in POLICIES:
+        skip_unless_it_runs(variant, fds)
+        done = replay(fds, accesses, concurrency=10, buffers=11, variant=variant, io=kernel, log=True)
+        assert {what for what, _ in done.steps} == {"probe", "read", "use"}
+        assert sum(what == "probe" for what, _ in done.steps) == FEWEST_PROBES
+        assert sum(done.counters.values()) + done.rested == len(accesses)
+        assert done.rested >= len(accesses) - FEWEST_PROBES - 40 - 2  # look-ahead is 40 references long
+
+
+@pytest.mark.parametrize("variant", POLICIES)
+def test_with_one_in_flight_nothing_is_looked_at(fds: list[int], variant: str) -> None:
+    skip_unless_it_runs(variant, fds)
+    accesses = [(1, i * 7 % 30) for i in range(100)]
+    done = replay(fds, accesses, concurrency=1, buffers=2, variant=variant, io=Cold(), log=True)
+    assert done.steps == [Step(what, i) for i in range(100) for what in ("read", "use")]
+    assert (done.rested, sum(done.counters.values())) == (100, 0)
+
+
+def test_uring_direct_reads_ahead_what_is_not_cached(fds: list[int]) -> None:
+    """It asks for each block but the first two, which come next; replay reads the others through the kernel's cache."""
+    skip_unless_it_runs("uring_direct", fds)
+    accesses = [(1, i * 7 % 30) for i in range(300)]
+    even = {access for access in accesses if access[1] % 2 == 0}
+
+    class Half(Io):
+        def cached(self, fd: int, offset: int, size: int) -> int:
+            assert (fds.index(fd), size) == (1, BLCKSZ)
+            return (1, offset // BLCKSZ) in even
+
+    done = replay(fds, accesses, concurrency=10, buffers=11, variant="uring_direct", io=Half(), log=True)
+    submitted = {i for what, i in done.steps if what == "submit"}
+    assert submitted == {i for i, access in enumerate(accesses) if access not in even and i > 1}
+    assert {i for what, i in done.steps if what == "read"} == set(range(300)) - submitted
+    assert {i for what, i in done.steps if what == "probe"} == set(range(2, 300))
+
+
+def test_who_does_not_say_what_is_cached_is_asked_once_and_then_read(fds: list[int]) -> None:
+    class Silent(CachedByTheKernel):
+        asked = probes = 0
+
+        def cached(self, fd: int, offset: int, size: int) -> int:
+            self.asked += 1
+            return -errno.ENOSYS
+
+        def read(self, fd: int, size: int, offset: int, *, nowait: bool) -> bytes | int:
+            self.probes += size == 1 and nowait
+            self.cached_blocks.clear()
+            return super().read(fd, size, offset, nowait=nowait)
+
+    accesses = [(1, i * 7 % 30) for i in range(300)]
+    for variant in POLICIES:
+        skip_unless_it_runs(variant, fds)
+        kernel = Silent(set(), fds)
+        done = replay(fds, accesses, concurrency=10, buffers=11, variant=variant, io=kernel, log=True)
+        assert (kernel.asked, kernel.probes) == (1, -(-298 // PROBE_SELDOM))
+        assert sum(what == "probe" for what, _ in done.steps) == kernel.probes
 
 
 def test_advise_adaptive_advises_what_is_cold(fds: list[int]) -> None:
@@ -317,13 +471,61 @@ def test_advise_adaptive_advises_what_is_cold(fds: list[int]) -> None:
         """Forgets at once."""
 
         def key(self, fd: int, offset: int) -> tuple[int, int]:
-            self.cached.clear()
+            self.cached_blocks.clear()
             return super().key(fd, offset)
 
     accesses = [(1, i * 7 % 30) for i in range(300)]
     for variant in ("advise", "advise_adaptive"):
         done = replay(fds, accesses, concurrency=10, buffers=11, variant=variant, io=Cold(set(), fds), log=True)
         assert advised(done) >= 290
+
+
+def cachestat(fd: int) -> int:
+    """0, or the error with which the kernel refuses to say what it has cached."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.syscall.restype = ctypes.c_long
+    libc.syscall.argtypes = [ctypes.c_long, ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint]
+    span, found = (ctypes.c_uint64 * 2)(0, 1), (ctypes.c_uint64 * 5)()
+    return 0 if libc.syscall(451, fd, span, found, 0) == 0 else ctypes.get_errno()
+
+
+def test_the_system_says_what_is_cached(tmp_path: Path) -> None:
+    """Of three blocks the kernel has all, a page and nothing: all but the first are advised."""
+    with files(tmp_path, [60]) as (fd,):
+        if mmap.PAGESIZE >= BLCKSZ or cachestat(fd) != 0:
+            pytest.skip("the kernel does not say of a part of a block whether it is cached")
+        os.fsync(fd)
+        os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
+        os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_RANDOM)  # so that nothing is read ahead
+        if cached_pages(fd):
+            pytest.skip("the kernel keeps the file's blocks")
+        os.pread(fd, BLCKSZ, 20 * BLCKSZ)
+        os.pread(fd, 1, 30 * BLCKSZ)
+        accesses = [(0, 2), (0, 4), (0, 20), (0, 30), (0, 40)]
+        done = replay([fd], accesses, concurrency=8, buffers=9, variant="advise_adaptive", log=True)
+        asked = [step for step in done.steps if step.what in ("probe", "advise")]
+        assert asked == [Step("probe", 2), Step("probe", 3), Step("advise", 3), Step("advise", 4)]
+
+
+@pytest.mark.parametrize("variant", ASYNCHRONOUS)
+def test_reads_are_submitted_together(fds: list[int], variant: str) -> None:
+    """An eighth of what may be in flight: replay needs none of them before the next ones come."""
+    skip_unless_it_runs(variant, fds)
+
+    class Counts(Cold):
+        submissions = 0
+
+        def submit(self) -> int:
+            self.submissions += 1
+            return 0
+
+    accesses = [(1, i * 7 % 30) for i in range(300)]
+    window, batch = 16, 2
+    io = Counts()
+    done = replay(fds, accesses, concurrency=window, buffers=window + 1, variant=variant, io=io, log=True)
+    reads = sum(what == "submit" for what, _ in done.steps)
+    assert (reads - window) // batch <= io.submissions <= reads // batch + 3
+    assert reads > 5 * window
 
 
 def test_without_nowait_reads_advise_adaptive_is_advise(fds: list[int]) -> None:
@@ -341,8 +543,10 @@ def test_without_nowait_reads_advise_adaptive_is_advise(fds: list[int]) -> None:
 def test_advise_adaptive_leaves_sequences_to_the_kernel(fds: list[int]) -> None:
     accesses = [(1, block) for block in range(30)]
     kernel = CachedByTheKernel(set(), fds)
-    done = replay(fds, accesses, concurrency=10, buffers=11, variant="advise_adaptive", io=kernel, log=True)
-    assert advised(done) <= 1
+    for variant in POLICIES:
+        skip_unless_it_runs(variant, fds)
+        done = replay(fds, accesses, concurrency=10, buffers=11, variant=variant, io=kernel, log=True)
+        assert done.steps == [Step(what, i) for i in range(30) for what in ("read", "use")]
 
 
 # ---- faults --------------------------------------------------------------------------------------
@@ -396,17 +600,21 @@ def test_a_quiet_read_that_gets_a_part_goes_on(fds: list[int]) -> None:
     """The kernel has the first half of each page cached."""
 
     class Halves(CachedByTheKernel):
+        halves = 0
+
         def read(self, fd: int, size: int, offset: int, *, nowait: bool) -> bytes | int:
+            self.halves += nowait and size == BLCKSZ
             return os.pread(fd, min(size, BLCKSZ // 2) if nowait else size, offset)
 
     accesses = [(1, i * 7 % 30) for i in range(200)]
     pages, kernel = Pages(accesses), Halves(set(), fds)
     done = replay(fds, accesses, concurrency=4, buffers=5, variant="advise_adaptive", use=pages, io=kernel, log=True)
     assert (done.used, pages.wrong) == (200, [])
-    assert 0 < advised(done) < 199  # it was quiet, and woke
+    assert kernel.halves > 0  # it was quiet,
+    assert sum(what == "probe" for what, _ in done.steps) > FEWEST_PROBES  # and woke
 
 
-class Says(Io):
+class Says(Cold):
     """io_uring's answer for one access is another one."""
 
     def __init__(self, results: dict[int, int]) -> None:
@@ -431,7 +639,7 @@ class AsksForTheRest(Says):
 
 @pytest.mark.parametrize("variant", ASYNCHRONOUS)
 @pytest.mark.parametrize("failure", [errno.EIO, errno.ENOMEM])
-@pytest.mark.parametrize("place", [1, 5, 29])
+@pytest.mark.parametrize("place", [2, 5, 29])
 def test_a_failed_asynchronous_read_is_reported_where_replay_meets_it(
     fds: list[int], variant: str, failure: int, place: int
 ) -> None:
@@ -455,13 +663,17 @@ def test_what_an_asynchronous_read_leaves_is_read_by_pread(fds: list[int], varia
     """The hook only says that the rest of the page is not there."""
     skip_unless_it_runs(variant, fds)
     accesses = [(1, i * 7 % 30) for i in range(30)]
-    pages, kernel = Pages(accesses), AsksForTheRest(dict.fromkeys(range(0, 30, 3), result), fds[1])
+    pages, kernel = Pages(accesses), AsksForTheRest(dict.fromkeys(range(2, 30, 3), result), fds[1])
     done = replay(fds, accesses, concurrency=8, buffers=9, variant=variant, use=pages, io=kernel, log=True)
     assert (done.used, pages.wrong) == (30, [])
-    cut = range(0, 30, 3)
-    assert [access for what, access in done.steps if what == "read"] == list(cut)
+    first = [0, 1] if variant == "uring_direct" else []  # they come next, and are not read ahead
+    cut = range(2, 30, 3)
+    assert [access for what, access in done.steps if what == "read"] == [*first, *cut]
     there = max(result, 0)
-    assert kernel.reads == [(accesses[i][1] * BLCKSZ + there, BLCKSZ - there) for i in cut]
+    assert kernel.reads == [
+        *((accesses[i][1] * BLCKSZ, BLCKSZ) for i in first),
+        *((accesses[i][1] * BLCKSZ + there, BLCKSZ - there) for i in cut),
+    ]
     assert faults_of(done.steps, 30, 8) == []
 
 
@@ -529,9 +741,9 @@ def test_null_and_a_log_too_small_are_refused(fds: list[int], variant: str) -> N
     assert fn(ffi.NULL).code == lib.PGQ_NULL
     assert fn(ffi.new("pgq_prefetch_job *")).code == lib.PGQ_NULL
     c_fds, accesses = ffi.new("int[]", fds), ffi.new("pgq_prefetch_access[]", [(0, 0)] * 5)
-    steps = ffi.new("pgq_prefetch_step[20]")
+    steps = ffi.new("pgq_prefetch_step[25]")
     job = {"fds": c_fds, "file_count": 2, "accesses": accesses, "access_count": 5, "buffers": 1, "steps": steps}
-    assert fn(ffi.new("pgq_prefetch_job *", job | {"step_space": 19})).code == lib.PGQ_PREFETCH_JOB
+    assert fn(ffi.new("pgq_prefetch_job *", job | {"step_space": 24})).code == lib.PGQ_PREFETCH_JOB
     assert fn(ffi.new("pgq_prefetch_job *", job | {"accesses": ffi.NULL})).code == lib.PGQ_NULL
     assert fn(ffi.new("pgq_prefetch_job *", job | {"access_count": 2**32 - 1})).code == lib.PGQ_PREFETCH_JOB
 

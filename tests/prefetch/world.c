@@ -3,7 +3,7 @@
  * The engine on files of the world, by each variant, with an io_uring of the world. What must hold:
  * - each access is replayed once, in its order, and its page is what the file has, while it is replayed too;
  * - a job is refused only for what the system has said of this access's block, or at its start, and says so;
- * - what the kernel was asked for is a page or the rest of one, past the cache where the variant says so;
+ * - what the kernel was asked for is a page or the rest of one, past the cache what the ring reads where the variant says so;
  * - each read that was started has ended, when the job ends; then all is given back, and the kernel writes to no buffer;
  * - nobody waits for ever; the log of steps and the counters tell what was done.
  */
@@ -19,7 +19,7 @@ enum { FILES = 2, BLOCKS = 10, PAGE = 8192, SECTOR = 512, ACCESSES = 640, VARIAN
 #define COUNTS(X)                                                                                            \
     X(SYNC), X(ADVISE), X(URING), X(URING_DIRECT), X(ADVISE_ADAPTIVE), X(REPLAYED), X(NO_MEMORY),            \
         X(NO_FILE), X(NO_RING), X(PAST_END), X(SHORT), X(FAILED), X(PARTS), X(INTERRUPTED),                  \
-        X(MACHINE_STOPS), X(ADVISED), X(PROBED), X(NO_LOOK_AHEAD)
+        X(MACHINE_STOPS), X(ADVISED), X(PROBED), X(NO_LOOK_AHEAD), X(RESTED)
 #define RING_COUNTS(X)                                                                                       \
     X(NO_DIRECT), X(SUBMITTED), X(GIVEN_UP), X(REPLAYED_WITHOUT_THE_RING), X(FAILED_WAITS), X(TAKES_FEWER),  \
         X(IN_FLIGHT_AT_A_REFUSAL)
@@ -37,10 +37,12 @@ typedef struct row {
     disk disk;
     uint64_t sizes[FILES], contents[FILES][BLOCKS + 1][PAGE / 8];
     const char *variant;
-    bool direct;
+    bool direct, adapts; /* adapts: it has a policy, which rests after many probes */
     pgq_prefetch_job job;
     pgq_prefetch_access accesses[ACCESSES];
-    pgq_prefetch_step steps[4 * ACCESSES];
+    pgq_prefetch_step steps[5 * ACCESSES];
+    pgq_prefetch_io io;
+    unsigned cached_in_8; /* probes of 8 that find their block cached; 9: the kernel does not say */
     pgq_status status;
     uint32_t used;
     int64_t said[FILES][BLOCKS + 1]; /* the last result of a read of the block that was not interrupted */
@@ -62,7 +64,7 @@ static void told(void *context, const system_request *said)
                         (unsigned long long)said->size, (unsigned long long)said->offset);
         return;
     }
-    if (said->direct != (r->direct && at == 0))
+    if (said->direct != (r->direct && said->by_ring))
         world_violation(r->world, "block %llu is read %s the cache", (unsigned long long)block,
                         said->direct ? "past" : "through");
     if (said->result == -EINTR || (said->by_ring && said->result == -EAGAIN))
@@ -75,6 +77,18 @@ static void told(void *context, const system_request *said)
         world_count(PARTS);
     if (++r->reads == r->shrinks_at)
         r->disk.files[0].cache_size = world_below(r->world, r->disk.files[0].cache_size);
+}
+
+/* The answer need not be true: what the kernel has cached may leave at any time. */
+static int cached(void *context, int fd, uint64_t offset, size_t size)
+{
+    row *r = context;
+
+    (void)fd;
+    if (size != PAGE || offset % PAGE != 0)
+        world_violation(r->world, "asked whether %zu bytes at %llu are cached", size,
+                        (unsigned long long)offset);
+    return r->cached_in_8 == 9 ? -ENOSYS : world_below(r->world, 8) < r->cached_in_8;
 }
 
 static void use(void *context, uint32_t access, void *page)
@@ -193,6 +207,7 @@ static void check_totals(const row *r, const uint64_t n[WHATS])
     const pgq_prefetch_job *job = &r->job;
     uint64_t looked = 0, advised = job->counters[PGQ_PREFETCH_WHAT_PREFETCH];
     bool ok = r->status.code == PGQ_OK;
+    bool looks = strcmp(r->variant, "sync") != 0 && job->concurrency > (r->adapts ? 1 : 0);
 
     for (int what = 0; what < PGQ_PREFETCH_WHATS; what++)
         looked += job->counters[what];
@@ -200,8 +215,10 @@ static void check_totals(const row *r, const uint64_t n[WHATS])
         world_violation(r->world, "a read that was started has not ended");
     if (n[PGQ_PREFETCH_STEP_USE] != r->used)
         world_violation(r->world, "the log has another number of accesses");
-    if (looked > job->access_count ||
-        (ok && looked != (job->concurrency > 0 && strcmp(r->variant, "sync") != 0 ? job->access_count : 0)))
+    if (job->rested > r->used || (job->rested > 0 && looks && !r->adapts))
+        world_violation(r->world, "%zu of %u were replayed without look-ahead", job->rested, r->used);
+    if (looked + job->rested > job->access_count || (!looks && looked > 0) ||
+        (ok && looks && looked + job->rested != job->access_count))
         world_violation(r->world, "the counters have %llu accesses", (unsigned long long)looked);
     if (n[PGQ_PREFETCH_STEP_ADVISE] + n[PGQ_PREFETCH_STEP_SUBMIT] > advised ||
         (strcmp(r->variant, "advise") == 0 && n[PGQ_PREFETCH_STEP_ADVISE] != advised))
@@ -223,6 +240,8 @@ static void check_log(const row *r)
         n[r->steps[i].what]++;
     }
     check_totals(r, n);
+    if (r->job.rested > 0 && n[PGQ_PREFETCH_STEP_PROBE] > 0)
+        world_count(RESTED);
     for (; n[PGQ_PREFETCH_STEP_ADVISE] > 0; n[PGQ_PREFETCH_STEP_ADVISE]--)
         world_count(ADVISED);
     for (; n[PGQ_PREFETCH_STEP_PROBE] > 0; n[PGQ_PREFETCH_STEP_PROBE]--)
@@ -258,8 +277,7 @@ static void run(void *context, unsigned number)
 static void choose_accesses(row *r)
 {
     world *w = r->world;
-    bool adapts = strcmp(r->variant, "advise_adaptive") == 0; /* after some probes, each of many accesses */
-    size_t n = world_below(w, adapts ? ACCESSES : world_one_in(w, 4) ? 160 : 40);
+    size_t n = world_below(w, r->adapts ? ACCESSES : world_one_in(w, 4) ? 160 : 40);
     bool past = world_one_in(w, 4);
 
     for (size_t i = 0; i < n; i++) {
@@ -287,15 +305,19 @@ static void choose_job(row *r, const int fds[])
     uint32_t concurrency = (uint32_t)world_below(w, 9);
 
     way = way < VARIANTS ? way : way - 3;
+    r->cached_in_8 = world_one_in(w, 3) ? 9 : world_one_in(w, 2) ? 8 : (unsigned)world_below(w, 9);
+    r->io = (pgq_prefetch_io){.arg = r, .cached = cached};
     world_count(SYNC + (unsigned)way);
     if (concurrency == 0)
         world_count(NO_LOOK_AHEAD);
     r->variant = variants[way];
     r->direct = strcmp(r->variant, "uring_direct") == 0;
+    r->adapts = r->direct || strcmp(r->variant, "advise_adaptive") == 0;
     r->job = (pgq_prefetch_job){.fds = fds,
                                 .file_count = FILES,
                                 .concurrency = concurrency,
                                 .buffers = concurrency + 1 + (uint32_t)world_below(w, 4),
+                                .io = &r->io,
                                 .arg = r,
                                 .use = use,
                                 .steps = r->steps,
@@ -305,7 +327,7 @@ static void choose_job(row *r, const int fds[])
     r->shrinks_at = world_one_in(w, 8) ? 1 + (unsigned)world_below(w, 30) : 0;
     memset(r->said, 0x55, sizeof r->said);
     memset(r->failed, 0, sizeof r->failed);
-    if ((w->rate[WORLD_POWER_LOSS] != 0 || w->rate[WORLD_KILL] != 0) && world_one_in(w, 3))
+    if ((w->rate[WORLD_POWER_LOSS] != 0 || w->rate[WORLD_KILL] != 0) && world_one_in(w, r->adapts ? 1 : 3))
         disk_stop_after(&r->disk, 1 + world_below(w, 20 + r->job.access_count));
 }
 

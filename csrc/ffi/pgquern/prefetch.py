@@ -309,19 +309,20 @@ class Prefetcher:
         return int(self._c.no_readahead_until)
 
 
-# ---- the policy of advise_adaptive ---------------------------------------------------------------
+# ---- the policy of advise_adaptive and uring_direct ----------------------------------------------
 
 
 @exclusive
 class Policy:
-    """When advise_adaptive advises."""
+    """When advise_adaptive advises, and uring_direct reads ahead. probe_every: 1 or more."""
 
-    def __init__(self) -> None:
-        self._c = ffi.new("pgq_prefetch_policy *", {"probes_needed": lib.PGQ_PREFETCH_FEWEST_PROBES})
+    def __init__(self, probe_every: int = lib.PGQ_PREFETCH_PROBE_EVERY) -> None:
+        start = {"probe_every": probe_every, "probes_needed": lib.PGQ_PREFETCH_FEWEST_PROBES}
+        self._c = ffi.new("pgq_prefetch_policy *", start)
 
-    def look(self, file: int, block: int) -> str:
+    def look(self, file: int, block: int, *, comes_next: bool = False) -> str:
         """Look-ahead has come to a block that is in no buffer: "none", "give" or "probe"."""
-        return ("none", "give", "probe")[lib.pgq_prefetch_policy_look(self._c, file, block)]
+        return ("none", "give", "probe")[lib.pgq_prefetch_policy_look(self._c, file, block, comes_next)]
 
     def probed(self, *, cached: bool) -> bool:
         """The answer to a probe. Returns whether to advise the block."""
@@ -364,6 +365,10 @@ class Io:
         """As posix_fadvise with POSIX_FADV_WILLNEED."""
         raise NotImplementedError
 
+    def cached(self, fd: int, offset: int, size: int) -> int:
+        """1 or 0: whether the kernel has all of it cached; or -errno: it does not say, and read() gives a byte."""
+        raise NotImplementedError
+
     def completed(self, access: int, result: int) -> int:
         """What io_uring says of a read; returns what the engine shall take it for."""
         raise NotImplementedError
@@ -379,12 +384,14 @@ class Io:
 
 @dataclass(frozen=True)
 class Replayed:
-    """used: accesses that were replayed. error_number: as errno, for a refusal that has one."""
+    """used: accesses that were replayed. error_number: as errno, for a refusal that has one. rested: accesses that were
+    replayed without look-ahead."""
 
     used: int
     steps: list[Step]
     counters: dict[str, int]
     error_number: int
+    rested: int
 
 
 class ReplayError(PgquernError):
@@ -413,6 +420,9 @@ def _hooks(io: Io, errors: list[BaseException]) -> dict[str, Any]:
         io.advise(fd, offset, size)
         return 0
 
+    def cached(_arg: Any, fd: int, offset: int, size: int) -> int:
+        return io.cached(fd, offset, size)
+
     def completed(_arg: Any, access: int, result: int) -> int:
         return io.completed(access, result)
 
@@ -429,7 +439,7 @@ def _hooks(io: Io, errors: list[BaseException]) -> dict[str, Any]:
 
     return {
         hook.__name__: ffi.callback(fields[hook.__name__].type, hook, error=-5, onerror=keep)
-        for hook in (read, advise, completed, submit, wait)
+        for hook in (read, advise, cached, completed, submit, wait)
         if getattr(type(io), hook.__name__) is not getattr(Io, hook.__name__)
     }
 
@@ -460,7 +470,7 @@ def replay(
     c_io = ffi.new("pgq_prefetch_io *", hooks)
     c_use = ffi.callback(fields["use"].type, use_page, onerror=lambda _t, e, _tb: errors.append(e)) if use else ffi.NULL
     c_fds, c_accesses = new_array("int[]", list(fds)), new_array("pgq_prefetch_access[]", list(accesses))
-    steps = new_array("pgq_prefetch_step[]", 4 * len(c_accesses)) if log else ffi.NULL
+    steps = new_array("pgq_prefetch_step[]", 5 * len(c_accesses)) if log else ffi.NULL
     job = ffi.new(
         "pgq_prefetch_job *",
         {
@@ -473,7 +483,7 @@ def replay(
             "io": c_io,
             "use": c_use,
             "steps": steps,
-            "step_space": 4 * len(c_accesses) if log else 0,
+            "step_space": 5 * len(c_accesses) if log else 0,
         },
     )
     fn = lib.pgq_prefetch_replay if variant is None else variants_.row_of("prefetch_replay", variant).fn
@@ -482,7 +492,7 @@ def replay(
         raise errors[0]
     done = [Step(STEPS[steps[i].what], steps[i].access) for i in range(job.step_count)] if log else []
     counters = dict(zip(COUNTERS, job.counters, strict=False))
-    replayed = Replayed(job.used, done, counters, job.error_number)
+    replayed = Replayed(job.used, done, counters, job.error_number, job.rested)
     if status.code != lib.PGQ_OK:
         raise ReplayError(status.code, status.index, replayed)
     return replayed
