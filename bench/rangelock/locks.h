@@ -4,6 +4,7 @@
 #pragma once
 
 #include "harness.h"
+#include "peers.h"
 
 #include <barrier>
 #include <chrono>
@@ -21,6 +22,15 @@ using Variant = bench::Named<pgq_rangelock_fn>;
 inline std::vector<Variant> variants()
 {
     return bench::supported<pgq_rangelock_fn>(pgq_rangelock_variants, pgq_rangelock_variant_count, "rwlock");
+}
+
+// The peers that are no variants (peers.h) stand beside them, by their names.
+inline std::vector<Variant> variants_and_peers()
+{
+    std::vector<Variant> all = variants();
+    all.push_back({"mutexes", nullptr});
+    all.push_back({"list", nullptr});
+    return all;
 }
 
 // A file that is gone when the program ends.
@@ -47,6 +57,8 @@ class File
 class Lock
 {
   public:
+    using Hold = pgq_rangelock_hold;
+
     Lock(const Variant &variant, int fd)
     {
         bench::require_ok(variant.fn(fd, &lock));
@@ -69,6 +81,21 @@ class Lock
   private:
     pgq_rangelock *lock;
 };
+
+// What use(lock) gives, of a new lock of a variant or a peer.
+template <typename Use> double with_lock(const Variant &variant, int fd, Use use)
+{
+    if (variant.name == "mutexes") {
+        PageMutexes lock;
+        return use(lock);
+    }
+    if (variant.name == "list") {
+        RangeList lock;
+        return use(lock);
+    }
+    Lock lock(variant, fd);
+    return use(lock);
+}
 
 // glibc leaves out atomic instructions as long as a process has one thread: from now on it has two.
 inline void have_threads()

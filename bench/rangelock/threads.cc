@@ -5,6 +5,7 @@
 //   contended each thread locks one of `pages` pages at random, exclusively, and gives up the CPU while it holds it
 //   file      each thread locks a random page of 8192, shared or exclusive by turns, and reads or writes it; io=direct
 //             goes past the page cache, where the file system can
+// Beside the variants: the peers of peers.h.
 #include "locks.h"
 
 #include <sched.h>
@@ -12,24 +13,24 @@
 namespace
 {
 using rangelock::File;
-using rangelock::Lock;
 using rangelock::PAGE;
 using rangelock::THREADS;
 
 void add_disjoint(unsigned wait, size_t calls)
 {
     std::string name = "rangelock/kind=disjoint/wait=" + std::to_string(wait);
-    auto variants = rangelock::variants();
+    auto variants = rangelock::variants_and_peers();
     bench::add(name, bench::names_of(variants), 1, [=]() -> bench::Timer {
         auto file = std::make_shared<File>();
         return [=](size_t v, size_t) {
-            Lock lock(variants[v], file->fd);
-            return rangelock::time_threads(calls, [&](size_t t, size_t) {
-                pgq_rangelock_hold hold{};
-                lock.take(hold, t * PAGE, PAGE, PGQ_RANGELOCK_EXCLUSIVE);
-                if (wait != 0)
-                    usleep(wait);
-                lock.release(hold);
+            return rangelock::with_lock(variants[v], file->fd, [&]<typename Lock>(Lock &lock) {
+                return rangelock::time_threads(calls, [&](size_t t, size_t) {
+                    typename Lock::Hold hold{};
+                    lock.take(hold, t * PAGE, PAGE, PGQ_RANGELOCK_EXCLUSIVE);
+                    if (wait != 0)
+                        usleep(wait);
+                    lock.release(hold);
+                });
             });
         };
     });
@@ -39,19 +40,20 @@ void add_disjoint(unsigned wait, size_t calls)
 void add_contended(uint64_t pages, size_t calls)
 {
     std::string name = "rangelock/kind=contended/pages=" + std::to_string(pages);
-    auto variants = rangelock::variants();
+    auto variants = rangelock::variants_and_peers();
     bench::add(name, bench::names_of(variants), 1, [=]() -> bench::Timer {
         auto file = std::make_shared<File>();
         return [=](size_t v, size_t) {
-            Lock lock(variants[v], file->fd);
             std::vector<std::mt19937_64> random(THREADS);
             for (size_t t = 0; t < THREADS; t++)
                 random[t].seed(t);
-            return rangelock::time_threads(calls, [&](size_t t, size_t) {
-                pgq_rangelock_hold hold{};
-                lock.take(hold, random[t]() % pages * PAGE, PAGE, PGQ_RANGELOCK_EXCLUSIVE);
-                sched_yield();
-                lock.release(hold);
+            return rangelock::with_lock(variants[v], file->fd, [&]<typename Lock>(Lock &lock) {
+                return rangelock::time_threads(calls, [&](size_t t, size_t) {
+                    typename Lock::Hold hold{};
+                    lock.take(hold, random[t]() % pages * PAGE, PAGE, PGQ_RANGELOCK_EXCLUSIVE);
+                    sched_yield();
+                    lock.release(hold);
+                });
             });
         };
     });
@@ -73,10 +75,10 @@ struct User {
     bench::Memory<char> page = bench::aligned<char>(PAGE);
     std::mt19937_64 random;
 
-    void use(Lock &lock, int fd, bool writes)
+    template <typename Lock> void use(Lock &lock, int fd, bool writes)
     {
         off_t at = static_cast<off_t>(random() % PAGES * PAGE);
-        pgq_rangelock_hold hold{};
+        typename Lock::Hold hold{};
         lock.take(hold, static_cast<uint64_t>(at), PAGE,
                   writes ? PGQ_RANGELOCK_EXCLUSIVE : PGQ_RANGELOCK_SHARED);
         ssize_t done = writes ? pwrite(fd, page.get(), PAGE, at) : pread(fd, page.get(), PAGE, at);
@@ -88,17 +90,18 @@ struct User {
 
 void add_file(const std::string &io, int flags, size_t calls)
 {
-    auto variants = rangelock::variants();
+    auto variants = rangelock::variants_and_peers();
     bench::add("rangelock/kind=file/io=" + io, bench::names_of(variants), 1, [=]() -> bench::Timer {
         auto file = std::make_shared<File>(flags);
         fill(*file);
         return [=](size_t v, size_t) {
-            Lock lock(variants[v], file->fd);
             std::vector<User> users(THREADS);
             for (size_t t = 0; t < THREADS; t++)
                 users[t].random.seed(t);
-            return rangelock::time_threads(
-                calls, [&](size_t t, size_t i) { users[t].use(lock, file->fd, (t + i) % 2 == 0); });
+            return rangelock::with_lock(variants[v], file->fd, [&](auto &lock) {
+                return rangelock::time_threads(
+                    calls, [&](size_t t, size_t i) { users[t].use(lock, file->fd, (t + i) % 2 == 0); });
+            });
         };
     });
 }

@@ -50,21 +50,30 @@ static node *rotate_left(node *tree)
     return top;
 }
 
-/* The children are balanced, and their heights differ by 2 at most. */
-static node *balance(node *tree)
+/* The left one is higher by 2. Rare, and so not a part of who asks. */
+static __attribute__((noinline)) node *turn_right(node *tree)
 {
-    int l = tree->left_height, r = tree->right_height;
+    if (tree->left->left_height < tree->left->right_height)
+        set_left(tree, rotate_left(tree->left));
+    return rotate_right(tree);
+}
 
-    if (l > r + 1) {
-        if (tree->left->left_height < tree->left->right_height)
-            set_left(tree, rotate_left(tree->left));
-        return rotate_right(tree);
-    }
-    if (r > l + 1) {
-        if (tree->right->right_height < tree->right->left_height)
-            set_right(tree, rotate_right(tree->right));
-        return rotate_left(tree);
-    }
+static __attribute__((noinline)) node *turn_left(node *tree)
+{
+    if (tree->right->right_height < tree->right->left_height)
+        set_right(tree, rotate_right(tree->right));
+    return rotate_left(tree);
+}
+
+/* The children are balanced, and their heights differ by 2 at most. */
+static inline node *balance(node *tree)
+{
+    int leans = tree->left_height - tree->right_height;
+
+    if (leans > 1)
+        return turn_right(tree);
+    if (leans < -1)
+        return turn_left(tree);
     return tree;
 }
 

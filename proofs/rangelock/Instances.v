@@ -52,6 +52,13 @@ Definition rotating : list call :=
 Definition after_each (cs : list call) : list lock :=
   map (fun n => fold_left done (firstn n cs) new_lock) (seq 0 (S (List.length cs))).
 
+(** Writers in ascending and in descending order, then such as turn a tree twice, and departures that turn it. *)
+Definition turning : list call :=
+  map (fun n => Ask (10 * Z.of_nat n) (10 * Z.of_nat n + 1) true) (seq 1 12) ++
+  map (fun n => Ask (500 - Z.of_nat n) (501 - Z.of_nat n) true) (seq 1 8) ++
+  map (fun n => Ask n (n + 1) true) [300; 200; 250; 220; 230; 260; 255; 205; 203; 204] ++
+  map Leave [16; 15; 13; 8; 4; 20; 19; 2; 1; 3; 23; 27; 24; 18; 17; 30; 12; 11; 10].
+
 Definition locks : list lock := after_each rotating ++ after_each calls.
 
 Definition ranges : list (Z * Z) := [(0, 1); (3, 5); (4, 5); (6, 12); (9, 10); (12, 13); (18, 30); (45, 46); (50, 60)].
@@ -97,7 +104,19 @@ Definition on_leaving (s : lock) (x : request) : list instance :=
 Definition on_rule (s : lock) : list instance :=
   map (fun r => Instance "held_iff_may_go" (Bool.eqb (contains r (held s)) (may_go_b s r))) (requests s).
 
+(** Each node knows its height, and its children's heights differ by one at most. *)
+Fixpoint balanced_b (t : tree) : bool :=
+  match t with
+  | Leaf => true
+  | Node l _ r h _ =>
+      balanced_b l && balanced_b r && (h =? 1 + Z.max (height l) (height r)) && (Z.abs (height l - height r) <=? 1)
+  end.
+
+Definition on_shape (s : lock) : list instance :=
+  [Instance "trees_stay_balanced" (balanced_b (shareds s) && balanced_b (exclusives s))].
+
 Definition instances : list instance :=
+  flat_map on_shape (after_each turning) ++
   flat_map (fun s => on_rule s ++ on_pairs s ++
     flat_map (fun range => on_asking s range false ++ on_asking s range true) ranges ++
     flat_map (on_leaving s) (requests s)) locks.

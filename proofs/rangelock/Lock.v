@@ -89,3 +89,14 @@ Inductive reachable : lock -> Prop :=
   | after_ask s from to mode : reachable s -> reachable (fst (ask s from to mode))
   | after_try s from to mode : reachable s -> reachable (fst (try_ask s from to mode))
   | after_leave s x : reachable s -> In x (requests s) -> reachable (fst (leave s x)).
+
+(** A run of calls, and the tickets that somebody was told are granted: who asks or tries, by the answer; who waits, when another
+    one leaves. [leave] is a release, a cancellation or the end of a time limit. *)
+Inductive run : lock -> list Z -> Prop :=
+  | run_start : run new_lock []
+  | run_ask s told from to mode : run s told ->
+      run (fst (ask s from to mode)) (let x := snd (ask s from to mode) in if is_held x then ticket (req x) :: told else told)
+  | run_try s told from to mode : run s told ->
+      run (fst (try_ask s from to mode))
+        (match snd (try_ask s from to mode) with Some x => ticket (req x) :: told | None => told end)
+  | run_leave s told x : run s told -> In x (requests s) -> run (fst (leave s x)) (snd (leave s x) ++ told).

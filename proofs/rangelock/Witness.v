@@ -2,7 +2,7 @@
 (** * Witnesses: locks that can be reached, on which the theorems say something *)
 From Coq Require Import ZArith Bool List Lia.
 From Pgquern.common Require Import Premises.
-From Pgquern.rangelock Require Import Tree Lock TreeFacts LockFacts Instances.
+From Pgquern.rangelock Require Import Tree Lock Shape TreeFacts LockFacts Balance Told Instances.
 Import ListNotations.
 Local Open Scope Z_scope.
 
@@ -103,3 +103,45 @@ Lemma tried_is_granted_iff_it_may_go_witness : premises_of tried_is_granted_iff_
 Proof. exact asked_is_granted_iff_it_may_go_witness. Qed.
 Lemma nobody_else_leaves_witness : premises_of nobody_else_leaves.
 Proof. exists three, first, second. split; [apply three_can_be_reached|]. vm_compute. auto. Qed.
+
+(** ** Balance *)
+
+(** A tree of the least number of ranges for its height, 4: seven. It is at the bound of size_is_fib. *)
+Definition least : tree :=
+  fold_left (fun t i => insert t (Entry (Request i i (i + 1) false) 0)) [5; 3; 7; 2; 4; 6; 1] Leaf.
+
+(** Seven ranges can stand four high, and no fewer can. *)
+Theorem seven_stand_four_high : balanced least /\ height least = 4 /\ size least = 7 /\ fib (4 + 2) = 8.
+Proof. vm_compute. repeat split; discriminate. Qed.
+
+Lemma height_is_depth_witness : premises_of height_is_depth.
+Proof. exists least. apply seven_stand_four_high. Qed.
+Lemma insert_keeps_balance_witness : premises_of insert_keeps_balance.
+Proof. exists least, (Entry (Request 8 0 1 false) 0). apply seven_stand_four_high. Qed.
+Lemma remove_keeps_balance_witness : premises_of remove_keeps_balance.
+Proof. exists least, (Request 7 7 8 false). apply seven_stand_four_high. Qed.
+Lemma size_is_fib_witness : premises_of size_is_fib.
+Proof. exact height_is_depth_witness. Qed.
+Lemma height_is_logarithmic_witness : premises_of height_is_logarithmic.
+Proof. exact height_is_depth_witness. Qed.
+Lemma height_in_memory_witness : premises_of height_in_memory.
+Proof. exists least. split; [apply seven_stand_four_high|reflexivity]. Qed.
+Lemma trees_stay_balanced_witness : premises_of trees_stay_balanced.
+Proof. exists crowd. apply a_hundred_go_at_once. Qed.
+
+(** ** Who is told *)
+
+(** The first was told when it asked, the second when the first left; the third waits and was not told. *)
+Theorem the_second_is_told_in_time : run (fst (leave three first)) [2; 1] /\ requests (fst (leave three first)) = [third; second].
+Proof.
+  split; [|vm_compute; reflexivity].
+  assert (R : run three [1]) by exact (run_ask _ _ 5 9 false (run_ask _ _ 2 6 true (run_ask _ _ 0 4 true run_start))).
+  apply (run_leave three [1] first R). vm_compute. auto.
+Qed.
+
+Lemma told_iff_held_witness : premises_of told_iff_held.
+Proof. exists (fst (leave three first)), [2; 1], third. split; [apply the_second_is_told_in_time|]. vm_compute. auto. Qed.
+Lemma told_iff_no_earlier_is_left_witness : premises_of told_iff_no_earlier_is_left.
+Proof. exact told_iff_held_witness. Qed.
+Lemma told_once_witness : premises_of told_once.
+Proof. exists (fst (leave three first)), [2; 1]. apply the_second_is_told_in_time. Qed.
