@@ -578,10 +578,14 @@ class TierCache:
                         self._write_back_from(victim // BLOCK_PAGES)
                         continue
                     self._leave_ssd(victim, evicted=True)
+                self.memory_policy.remove(page, evicted=True)
                 may_use_ssd = self._write_ssd(page, frame)
-                if not may_use_ssd:
-                    continue
-            elif frame.dirty:
+                if may_use_ssd:
+                    del self.memory[page]
+                else:
+                    self.memory_policy.insert(page)
+                continue
+            if frame.dirty:
                 self._write_back_from(page // BLOCK_PAGES)
                 continue
             del self.memory[page]
@@ -627,18 +631,20 @@ class TierCache:
         return found.contents if found and found[:4] == right else None
 
     def _write_ssd(self, page: int, frame: Frame) -> bool:
+        """The slot has the page once the write has ended. If that fails, it may have anything."""
         slot = self.free_slots.pop()
-        self.ssd_unsynced = True
-        self.stale.discard(slot)
-        self.ssd[page] = Held(slot, frame.version, frame.dirty)
-        self.ssd_policy.insert(page)
         try:
             self.files.write_slot(
                 slot, Slot(self.id, self.generation, page, frame.version, frame.dirty, frame.contents)
             )
         except DeviceError:
-            self._forget(page)
+            self._is_stale(slot)
+            self.free_slots.append(slot)
             return False
+        self.ssd_unsynced = True
+        self.stale.discard(slot)
+        self.ssd[page] = Held(slot, frame.version, frame.dirty)
+        self.ssd_policy.insert(page)
         return True
 
     def _leave_ssd(self, page: int, *, evicted: bool) -> None:

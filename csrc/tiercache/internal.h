@@ -2,9 +2,22 @@
 /*
  * The cache, as its files see it. Internal.
  *
- * Two locks. `map` guards all below it; a hit holds nothing else. `flushing` makes write-backs one at a time; it is taken
- * before `map`. While the durable store is written and synced, and while one page is read from it, `map` is free: reads
- * and writes of other threads go on.
+ * Two locks. `map` guards all that is not said to be guarded by `flushing`; a hit holds nothing else. `flushing` makes
+ * write-backs one at a time; it is taken before `map`. No file is read, written or synced while `map` is held. So who works on a
+ * file marks first what all others must leave alone, under `map`, and takes the mark away under `map`:
+ *
+ * - A load reads pages of a block (reads.c). It is in `loads` for all to see. Its frames are neither free nor in the table: it
+ *   alone touches their bytes. Who wants one of its pages waits for it, and a write to one tells it that it is old.
+ * - A frame is `leaving` while its page is written to the SSD (room.c). It stays in the table, and is read and written as before,
+ *   but it is no victim: it is in no queue of the policy. What is written to the SSD is a copy.
+ * - A slot has `users`: those who read it, or the one that writes it. Meanwhile nobody else writes it. A slot that is written is
+ *   not in the table until the write has ended.
+ *
+ * A slot that is not in the table, and may be valid on the SSD, is stale, until a write to it has ended: also while it is being
+ * written. So a write-back finds in `stale` all that may be older than what it is about to write to the store.
+ *
+ * A thread waits at a condition for one of these marks to go. It has none itself then, or it is the write-back, for which nobody
+ * waits who has one. So each wait is for one request to a file.
  */
 #ifndef PGQUERN_TIERCACHE_INTERNAL_H
 #define PGQUERN_TIERCACHE_INTERNAL_H
@@ -21,9 +34,9 @@
 #define BLOCK_PAGES ((uint32_t)PGQ_TIERCACHE_BLOCK_PAGES)
 #define SECTOR      512
 #define SLOT        (SECTOR + PAGE)
-#define WRITES      256
 #define LISTED      1017 /* blocks that a trailer lists */
 #define TRAILERS    PGQ_TIERCACHE_TRAILERS
+#define LOADS       64
 
 /* Entries 0 to n - 1 that hold a page each: the frames of the memory, the slots of the SSD. */
 typedef struct tier {
@@ -58,9 +71,19 @@ typedef struct gathered {
     uint64_t block;
     uint32_t asked, have, dirty; /* bit k: page k of the block is dirty; is at hand; is both */
     uint64_t versions[BLOCK_PAGES];
+    uint32_t slots[BLOCK_PAGES]; /* that are to be read; TABLE_NONE: none */
     uint8_t *bytes;
     bool written;
 } gathered;
+
+/* Pages of a block that a thread reads from a file. */
+typedef struct load {
+    uint64_t page;
+    uint32_t n, old; /* pages; bit i: page + i was written since */
+    bool keeps;      /* it has frames, and the pages come to memory */
+    uint32_t frames[BLOCK_PAGES];
+    struct load *next;
+} load;
 
 struct pgq_tiercache {
     pgq_tiercache_files files;
@@ -69,30 +92,35 @@ struct pgq_tiercache {
     crc32c crc;
 
     tier memory, ssd;
-    uint8_t *frames;      /* the pages in memory */
-    uint8_t *read_buffer; /* a block */
-    uint8_t *slot_buffer; /* a slot as it stands on the SSD */
-    uint64_t version;     /* the last one given */
-    uint64_t expected;    /* the page whose reading continues a sequential scan */
-    uint32_t reserved;    /* frames, free no more, for pages that are being read */
-    /* How often pages of each remainder were written: a page that is being read may be written meanwhile. */
-    uint32_t writes[WRITES];
+    uint8_t *frames;               /* the pages in memory */
+    load *loads[LOADS];            /* by the remainder of their block */
+    pthread_cond_t arrived[LOADS]; /* one of these loads has ended */
+    pthread_cond_t settled;        /* a slot has no users any more, a frame is not leaving any more */
+    uint32_t reserved;             /* frames of loads */
+    bool *leaving;                 /* frames */
+    uint32_t leaves;               /* how many of them are leaving */
+    uint32_t *users;               /* of each slot */
+    uint8_t *read_buffer;          /* a block; the load's that reads several pages */
+    bool reads_ahead;              /* there is such a load */
+    uint64_t version;              /* the last one given */
+    uint64_t expected;             /* the page whose reading continues a sequential scan */
     pgq_tiercache_counts counts;
 
     bool ssd_in_use;   /* pages may be put on it */
-    bool ssd_unsynced; /* written since its last sync */
+    bool ssd_unsynced; /* a write to it has ended since its last sync */
     bool ssd_owes;     /* old contents may be valid on it, after a crash at the latest */
-    bool retiring;     /* it is not in use any more, and the control file does not say so yet */
-    entries stale;     /* free slots that may still be valid on the SSD */
+    entries stale;     /* slots that are not in the table, and may be valid on the SSD */
     store_id id;
-    uint64_t mount;         /* as in the control file, unless retiring */
-    uint64_t spare_mount;   /* was never written to an SSD */
-    uint64_t generation;    /* of the slots: others are not ours */
-    uint64_t epoch;         /* how often something was taken off the SSD */
-    uint8_t sector[SECTOR]; /* of zeros, or to be written */
+    uint64_t generation; /* of the slots: others are not ours */
 
     /* Guarded by `flushing`: */
-    trailer *trailer;                      /* the next one */
+    bool retiring;          /* the SSD is not in use any more, and the control file does not say so yet */
+    uint64_t mount;         /* as in the control file, unless retiring */
+    uint64_t spare_mount;   /* was never written to an SSD */
+    uint64_t epoch;         /* how often something was taken off the SSD */
+    uint8_t sector[SECTOR]; /* of zeros, or to be written */
+    uint32_t *scrubbed;     /* slots that were stale when this write-back began to take old contents off */
+    trailer *trailer;       /* the next one */
     uint32_t trailer_synced, trailer_last; /* the places of the last ones that were synced, and written */
     uint32_t unsure; /* blocks at the start of its list, of which a sync has failed; above LISTED: any */
     gathered *batch;
@@ -126,13 +154,29 @@ static inline uint32_t tier_take(tier *t)
     return t->free[--t->free_count];
 }
 
-/* A page leaves. evicted: to make room, and not because it is old. */
-static inline void tier_drop(tier *t, uint32_t entry, bool evicted)
+static inline void tier_give(tier *t, uint32_t entry)
+{
+    t->free[t->free_count++] = entry;
+}
+
+/* A page leaves; the policy knows it already. */
+static inline void tier_remove(tier *t, uint32_t entry)
 {
     table_remove(&t->where, t->policy.pages[entry]);
-    t->policy.calls->remove(&t->policy, entry, evicted);
     entries_remove(&t->dirty, entry);
-    t->free[t->free_count++] = entry;
+}
+
+/* A page leaves its frame, to make room. */
+static inline void tier_drop(tier *t, uint32_t entry)
+{
+    t->policy.calls->remove(&t->policy, entry, true);
+    tier_remove(t, entry);
+    tier_give(t, entry);
+}
+
+static inline bool tier_holds(const tier *t, uint32_t entry)
+{
+    return tier_find(t, t->policy.pages[entry]) == entry;
 }
 
 /* All pages that were set aside become victims again. */
@@ -161,22 +205,63 @@ static inline bool same_id(const store_id *a, const store_id *b)
     return memcmp(a, b, sizeof *a) == 0;
 }
 
+/* ---- frames; `map` is held ---- */
+
+/* A page in memory is used. One that is leaving is in no queue. */
+static inline void touch_frame(pgq_tiercache *c, uint32_t frame)
+{
+    if (!c->leaving[frame])
+        c->memory.policy.calls->hit(&c->memory.policy, frame);
+}
+
+/* A page is written: what is being read of it is old. */
+static inline void note_write(pgq_tiercache *c, uint64_t page)
+{
+    for (load *l = c->loads[page / BLOCK_PAGES % LOADS]; l != NULL; l = l->next)
+        if (page - l->page < l->n)
+            l->old |= (uint32_t)1 << (page - l->page);
+}
+
+/* ---- room; `map` is held, and released meanwhile ---- */
+
+/*
+ * Until there are `wanted` free frames, or as many pages have left. PGQ_TIERCACHE_WRITE_BACK: no page can leave. insists: what
+ * was set aside is tried once more.
+ */
+pgq_code pgq_tiercache_make_room(pgq_tiercache *c, uint32_t wanted, bool insists);
+
 /* ---- the SSD; `map` is held ---- */
 
-/* A page to a free slot. false: it did not come to stand there. */
-bool pgq_tiercache_ssd_put(pgq_tiercache *c, uint64_t page, uint64_t version, bool dirty,
-                           const uint8_t *contents);
-/* A slot's contents; false if they cannot be read, or are not what was written. */
-bool pgq_tiercache_ssd_get(pgq_tiercache *c, uint32_t slot, void *contents);
+/* A free slot for a page, and its only user is the caller. TABLE_NONE: there is none now. */
+uint32_t pgq_tiercache_ssd_take(pgq_tiercache *c);
+/* One user less. Without users a slot whose page has left is free. */
+void pgq_tiercache_ssd_release(pgq_tiercache *c, uint32_t slot);
+/* A slot's clean page leaves to make room. false: the slot is not free yet. */
+bool pgq_tiercache_ssd_evict(pgq_tiercache *c, uint32_t slot);
 /* A slot's page leaves because newer contents exist, or because it cannot be read. */
 void pgq_tiercache_ssd_forget(pgq_tiercache *c, uint32_t slot);
-/* Overwrite what is stale on the SSD. false: a write failed. */
-bool pgq_tiercache_ssd_scrub(pgq_tiercache *c);
 /* Do not use it any more. Its dirty pages stay readable, unless these are forgotten, too. */
 void pgq_tiercache_ssd_abandon(pgq_tiercache *c, bool with_dirty);
+/* Overwrite what is stale on the SSD now. `map` is released meanwhile. false: a write failed. */
+bool pgq_tiercache_ssd_scrub(pgq_tiercache *c);
+
+/* ---- the SSD; `map` is free, and the caller is a user of the slot ---- */
+
+/* A page to a slot, in the bytes that are given, which have room for it. false: it does not stand there. */
+typedef struct slot_image {
+    uint8_t bytes[SLOT];
+} slot_image;
+/* Under `map`: the page as it is to stand in the slot, but for the checksum. */
+void pgq_tiercache_ssd_prepare(const pgq_tiercache *c, uint32_t frame, slot_image *image);
+bool pgq_tiercache_ssd_put(pgq_tiercache *c, uint32_t slot, slot_image *image);
+/* A slot's contents; false if they cannot be read, or are not this version of this page. */
+bool pgq_tiercache_ssd_get(pgq_tiercache *c, uint32_t slot, uint64_t page, uint64_t version, void *contents);
+
+/* ---- the SSD at an open ---- */
+
 /* Take over the slots of an SSD that is trusted. in_doubt: reads may give what is not durable. false: a write failed. */
 bool pgq_tiercache_ssd_scan(pgq_tiercache *c, bool in_doubt);
-/* A slot may have old contents. */
+/* `map` is held. A slot may have old contents. */
 static inline void slot_is_stale(pgq_tiercache *c, uint32_t slot)
 {
     entries_add(&c->stale, slot);
@@ -192,13 +277,14 @@ bool pgq_tiercache_store_announce(pgq_tiercache *c, const gathered batch[], size
 /* After a sync. The blocks that were written are durable now, unless it failed. */
 void pgq_tiercache_store_settle(pgq_tiercache *c, const gathered batch[], size_t n, bool synced);
 
-/* ---- opens; `map` is held ---- */
+/* ---- opens ---- */
 
 /* Look at control file, store and SSD, and begin a new mount. */
 pgq_code pgq_tiercache_mount(pgq_tiercache *c);
 /* Write the SSD's superblock, with the epoch. */
 bool pgq_tiercache_put_superblock(pgq_tiercache *c);
-/* No open will trust the SSD; its dirty pages stay readable. false: the control file could not be written. */
+/* No open will trust the SSD; its dirty pages stay readable. `map` is held, and released meanwhile. false: the control file could
+   not be written. */
 bool pgq_tiercache_retire(pgq_tiercache *c);
 
 /* ---- write-back; `map` is held, and released meanwhile ---- */

@@ -72,7 +72,6 @@ bool pgq_tiercache_put_superblock(pgq_tiercache *c)
     superblock record = {
         SSD_MAGIC, c->options.pages, c->options.slots, c->id, c->mount, c->generation, c->epoch, 0, 0};
 
-    c->ssd_unsynced = true;
     return put_record(c, PGQ_TIERCACHE_FILE_SSD, &record, sizeof record);
 }
 
@@ -108,7 +107,6 @@ static pgq_tiercache_ssd_found mount_ssd(pgq_tiercache *c, const control *last)
     if (found == PGQ_TIERCACHE_SSD_FAILED || (found == PGQ_TIERCACHE_SSD_OURS && !take_over(c, &before)) ||
         !pgq_tiercache_put_superblock(c) || !pgq_tiercache_sync_file(c, PGQ_TIERCACHE_FILE_SSD))
         return PGQ_TIERCACHE_SSD_FAILED;
-    c->ssd_unsynced = false;
     return found;
 }
 
@@ -119,8 +117,11 @@ bool pgq_tiercache_retire(pgq_tiercache *c)
         c->mount = c->spare_mount;
         c->retiring = true;
     }
-    if (c->retiring)
+    if (c->retiring) {
+        pthread_mutex_unlock(&c->map);
         c->retiring = !put_control(c);
+        pthread_mutex_lock(&c->map);
+    }
     return !c->retiring;
 }
 

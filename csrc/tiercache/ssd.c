@@ -30,82 +30,155 @@ static uint64_t slot_offset(uint32_t slot)
 /* What a slot's bytes are. DAMAGED ones may be sound when they are read again, or after a crash. */
 enum { VALID, NOT_OURS, DAMAGED };
 
-static int read_slot(pgq_tiercache *c, uint32_t slot, slot_header *header)
+static int read_slot(pgq_tiercache *c, uint32_t slot, slot_image *image, slot_header *header)
 {
-    if (!pgq_tiercache_read_all(c, PGQ_TIERCACHE_FILE_SSD, c->slot_buffer, SLOT, slot_offset(slot)))
+    if (!pgq_tiercache_read_all(c, PGQ_TIERCACHE_FILE_SSD, image->bytes, SLOT, slot_offset(slot)))
         return DAMAGED;
-    memcpy(header, c->slot_buffer, sizeof *header);
+    memcpy(header, image->bytes, sizeof *header);
     if (header->magic == 0)
         return NOT_OURS;
-    memset(c->slot_buffer + offsetof(slot_header, crc), 0, sizeof header->crc);
-    if (header->crc != pgq_tiercache_crc32c_of(&c->crc, c->slot_buffer, SLOT))
+    memset(image->bytes + offsetof(slot_header, crc), 0, sizeof header->crc);
+    if (header->crc != pgq_tiercache_crc32c_of(&c->crc, image->bytes, SLOT))
         return DAMAGED;
     bool ours = header->magic == SLOT_MAGIC && memcmp(&header->id, &c->id, sizeof c->id) == 0 &&
                 header->generation == c->generation && header->page < c->options.pages;
     return ours ? VALID : NOT_OURS;
 }
 
-bool pgq_tiercache_ssd_get(pgq_tiercache *c, uint32_t slot, void *contents)
+static bool write_slot(pgq_tiercache *c, uint32_t slot, const slot_image *image)
 {
+    return pgq_tiercache_write_all(c, PGQ_TIERCACHE_FILE_SSD, image->bytes, SLOT, slot_offset(slot));
+}
+
+/* ---- contents; `map` is free ---- */
+
+bool pgq_tiercache_ssd_get(pgq_tiercache *c, uint32_t slot, uint64_t page, uint64_t version, void *contents)
+{
+    slot_image image;
     slot_header header;
 
-    if (read_slot(c, slot, &header) != VALID || header.page != c->ssd.policy.pages[slot] ||
-        header.version != c->ssd.versions[slot])
+    if (read_slot(c, slot, &image, &header) != VALID || header.page != page || header.version != version)
         return false;
-    memcpy(contents, c->slot_buffer + SECTOR, PAGE);
+    memcpy(contents, image.bytes + SECTOR, PAGE);
     return true;
 }
 
-bool pgq_tiercache_ssd_put(pgq_tiercache *c, uint64_t page, uint64_t version, bool dirty,
-                           const uint8_t *contents)
+void pgq_tiercache_ssd_prepare(const pgq_tiercache *c, uint32_t frame, slot_image *image)
 {
-    uint32_t slot = tier_take(&c->ssd);
-    slot_header header = {SLOT_MAGIC, c->id, c->generation, page, version, dirty, 0};
+    bool dirty = entries_has(&c->memory.dirty, frame);
+    slot_header header = {
+        SLOT_MAGIC, c->id, c->generation, c->memory.policy.pages[frame], c->memory.versions[frame], dirty, 0};
 
-    memset(c->slot_buffer, 0, SECTOR);
-    memcpy(c->slot_buffer, &header, sizeof header);
-    memcpy(c->slot_buffer + SECTOR, contents, PAGE);
-    header.crc = pgq_tiercache_crc32c_of(&c->crc, c->slot_buffer, SLOT);
-    memcpy(c->slot_buffer, &header, sizeof header);
-    c->ssd_unsynced = true;
-    entries_remove(&c->stale, slot);
-    tier_put(&c->ssd, slot, page, version, dirty);
-    if (pgq_tiercache_write_all(c, PGQ_TIERCACHE_FILE_SSD, c->slot_buffer, SLOT, slot_offset(slot)))
+    memset(image->bytes, 0, SECTOR);
+    memcpy(image->bytes, &header, sizeof header);
+    memcpy(image->bytes + SECTOR, c->frames + PAGE * frame, PAGE);
+}
+
+bool pgq_tiercache_ssd_put(pgq_tiercache *c, uint32_t slot, slot_image *image)
+{
+    uint32_t crc = pgq_tiercache_crc32c_of(&c->crc, image->bytes, SLOT);
+
+    memcpy(image->bytes + offsetof(slot_header, crc), &crc, sizeof crc);
+    return write_slot(c, slot, image);
+}
+
+/* ---- who has a slot; `map` is held ---- */
+
+/* Of the free ones only that which is being scrubbed has a user. */
+uint32_t pgq_tiercache_ssd_take(pgq_tiercache *c)
+{
+    tier *t = &c->ssd;
+    uint32_t *top = t->free + t->free_count - 1;
+
+    if (t->free_count > 1 && c->users[*top] > 0) {
+        uint32_t scrubbed = *top;
+
+        *top = top[-1];
+        top[-1] = scrubbed;
+    }
+    if (t->free_count == 0 || c->users[*top] > 0)
+        return TABLE_NONE;
+    uint32_t slot = tier_take(t);
+    c->users[slot] = 1;
+    entries_add(&c->stale, slot);
+    return slot;
+}
+
+void pgq_tiercache_ssd_release(pgq_tiercache *c, uint32_t slot)
+{
+    if (--c->users[slot] > 0)
+        return;
+    if (!tier_holds(&c->ssd, slot))
+        tier_give(&c->ssd, slot);
+    pthread_cond_broadcast(&c->settled);
+}
+
+/* A page leaves its slot, which is free then, unless somebody reads it. */
+static void drop(pgq_tiercache *c, uint32_t slot, bool evicted)
+{
+    c->ssd.policy.calls->remove(&c->ssd.policy, slot, evicted);
+    tier_remove(&c->ssd, slot);
+    if (c->users[slot] == 0)
+        tier_give(&c->ssd, slot);
+}
+
+bool pgq_tiercache_ssd_evict(pgq_tiercache *c, uint32_t slot)
+{
+    drop(c, slot, true);
+    if (c->users[slot] == 0)
         return true;
-    pgq_tiercache_ssd_forget(c, slot);
+    slot_is_stale(c, slot);
     return false;
 }
 
 void pgq_tiercache_ssd_forget(pgq_tiercache *c, uint32_t slot)
 {
-    tier_drop(&c->ssd, slot, false);
+    drop(c, slot, false);
     slot_is_stale(c, slot);
-}
-
-bool pgq_tiercache_ssd_scrub(pgq_tiercache *c)
-{
-    if (!c->ssd_owes)
-        return true;
-    memset(c->sector, 0, SECTOR);
-    entries_sort(&c->stale);
-    while (c->stale.count > 0) {
-        uint32_t slot = c->stale.members[c->stale.count - 1];
-
-        c->ssd_unsynced = true;
-        if (!pgq_tiercache_write_all(c, PGQ_TIERCACHE_FILE_SSD, c->sector, SECTOR, slot_offset(slot)))
-            return false;
-        entries_remove(&c->stale, slot);
-    }
-    return true;
 }
 
 void pgq_tiercache_ssd_abandon(pgq_tiercache *c, bool with_dirty)
 {
     c->ssd_in_use = false;
     for (uint32_t slot = 0; slot < c->ssd.n; slot++)
-        if (tier_find(&c->ssd, c->ssd.policy.pages[slot]) == slot &&
-            (with_dirty || !entries_has(&c->ssd.dirty, slot)))
+        if (tier_holds(&c->ssd, slot) && (with_dirty || !entries_has(&c->ssd.dirty, slot)))
             pgq_tiercache_ssd_forget(c, slot);
+}
+
+/* ---- taking old contents off; `flushing` and `map` are held ---- */
+
+/* A slot that is stale: nobody else takes it meanwhile. */
+static bool scrub_slot(pgq_tiercache *c, uint32_t slot)
+{
+    c->users[slot] = 1;
+    pthread_mutex_unlock(&c->map);
+    bool done = pgq_tiercache_write_all(c, PGQ_TIERCACHE_FILE_SSD, c->sector, SECTOR, slot_offset(slot));
+    pthread_mutex_lock(&c->map);
+    c->users[slot] = 0;
+    pthread_cond_broadcast(&c->settled);
+    if (done)
+        entries_remove(&c->stale, slot);
+    return done;
+}
+
+/* What is stale now; what becomes so later is not older than what this write-back writes. A page that is on its way to a slot
+   takes off what the slot had, or leaves it stale. */
+bool pgq_tiercache_ssd_scrub(pgq_tiercache *c)
+{
+    uint32_t left = c->stale.count;
+
+    memset(c->sector, 0, SECTOR);
+    entries_sort(&c->stale);
+    memcpy(c->scrubbed, c->stale.members, left * sizeof *c->scrubbed);
+    while (left > 0) {
+        uint32_t slot = c->scrubbed[--left];
+
+        while (entries_has(&c->stale, slot) && c->users[slot] > 0)
+            pthread_cond_wait(&c->settled, &c->map);
+        if (entries_has(&c->stale, slot) && !scrub_slot(c, slot))
+            return false;
+    }
+    return true;
 }
 
 /* ---- opens ---- */
@@ -117,7 +190,7 @@ static void take_over(pgq_tiercache *c, uint32_t slot, const slot_header *header
 
     if (other != TABLE_NONE && c->ssd.versions[other] >= header->version) {
         slot_is_stale(c, slot);
-        c->ssd.free[c->ssd.free_count++] = slot;
+        tier_give(&c->ssd, slot);
         return;
     }
     if (other != TABLE_NONE)
@@ -128,10 +201,10 @@ static void take_over(pgq_tiercache *c, uint32_t slot, const slot_header *header
 }
 
 /* The bytes that were read, once more. */
-static bool write_again(pgq_tiercache *c, uint32_t slot, const slot_header *header)
+static bool write_again(pgq_tiercache *c, uint32_t slot, slot_image *image, const slot_header *header)
 {
-    memcpy(c->slot_buffer, header, sizeof *header);
-    return pgq_tiercache_write_all(c, PGQ_TIERCACHE_FILE_SSD, c->slot_buffer, SLOT, slot_offset(slot));
+    memcpy(image->bytes, header, sizeof *header);
+    return write_slot(c, slot, image);
 }
 
 /*
@@ -142,16 +215,17 @@ bool pgq_tiercache_ssd_scan(pgq_tiercache *c, bool in_doubt)
 {
     c->ssd.free_count = 0;
     for (uint32_t slot = 0; slot < c->ssd.n; slot++) {
+        slot_image image;
         slot_header header;
-        int found = read_slot(c, slot, &header);
+        int found = read_slot(c, slot, &image, &header);
 
         if (found == DAMAGED || (found == NOT_OURS && in_doubt))
             slot_is_stale(c, slot);
         if (found == VALID)
             take_over(c, slot, &header);
         else
-            c->ssd.free[c->ssd.free_count++] = slot;
-        if (found == VALID && in_doubt && !write_again(c, slot, &header))
+            tier_give(&c->ssd, slot);
+        if (found == VALID && in_doubt && !write_again(c, slot, &image, &header))
             return false;
     }
     return true;

@@ -150,8 +150,10 @@ void pgq_tiercache_close(pgq_tiercache *cache);
  * succeed, or if a write-back has failed since the last fsync, be it one that only made room. What is still dirty is tried
  * again by the next fsync.
  *
- * A read of the SSD, an eviction to it, or a read of several pages of a scan holds the cache's lock until the device answers.
- * A single page is read from the store without it, and the store is written and synced without it.
+ * No lock that other reads or writes need is held while a file is read, written or synced. Who wants a page that another thread is
+ * reading waits for that thread alone, if the page comes to memory; if that read fails, each tries by itself. A page on its way
+ * to the SSD is read and written in memory. write_back and fsync wait for each other. A read or write waits for them only if it
+ * needs room, and only a write-back makes it.
  *
  * What holds after a crash. A crash is a kill of the process (what was written stays where it is, synced or not), a power
  * loss (what was not synced may be lost, sector by sector), or a close without an fsync; there may be several in a row, with

@@ -29,7 +29,7 @@ static size_t dirty_blocks(pgq_tiercache *c)
     return kept;
 }
 
-/* ---- gathering; `map` is held ---- */
+/* ---- gathering ---- */
 
 static bool is_dirty(const tier *t, uint64_t page)
 {
@@ -38,8 +38,8 @@ static bool is_dirty(const tier *t, uint64_t page)
     return entry != TABLE_NONE && entries_has(&t->dirty, entry);
 }
 
-/* A page's contents and version from memory or from the SSD. false: neither has it, or the SSD cannot be read. */
-static bool take_page(pgq_tiercache *c, gathered *g, uint32_t k)
+/* A page's contents and version from memory; or the slot that has them. */
+static void take_page(pgq_tiercache *c, gathered *g, uint32_t k)
 {
     uint64_t page = g->block * BLOCK_PAGES + k;
     uint32_t frame = tier_find(&c->memory, page), slot = tier_find(&c->ssd, page);
@@ -47,32 +47,63 @@ static bool take_page(pgq_tiercache *c, gathered *g, uint32_t k)
     if (frame != TABLE_NONE) {
         memcpy(g->bytes + PAGE * k, frame_of(c, frame), PAGE);
         g->versions[k] = c->memory.versions[frame];
-        return true;
+        g->have |= (uint32_t)1 << k;
+    } else if (slot != TABLE_NONE) {
+        c->users[slot]++;
+        g->slots[k] = slot;
+        g->versions[k] = c->ssd.versions[slot];
     }
-    if (slot == TABLE_NONE || !pgq_tiercache_ssd_get(c, slot, g->bytes + PAGE * k))
-        return false;
-    g->versions[k] = c->ssd.versions[slot];
-    return true;
 }
 
-/* The dirty pages of a block, and the clean ones between them that are at hand. false: a dirty one cannot be read. */
-static bool gather(pgq_tiercache *c, gathered *g, uint64_t block)
+/* The dirty pages of a block, and the clean ones between them that are at hand. `map` is held. */
+static void gather(pgq_tiercache *c, gathered *g, uint64_t block)
 {
     g->block = block;
     g->asked = g->have = g->dirty = 0;
     g->written = false;
-    for (uint32_t k = 0; k < BLOCK_PAGES; k++)
+    for (uint32_t k = 0; k < BLOCK_PAGES; k++) {
+        g->slots[k] = TABLE_NONE;
         if (is_dirty(&c->memory, block * BLOCK_PAGES + k) || is_dirty(&c->ssd, block * BLOCK_PAGES + k))
             g->asked |= (uint32_t)1 << k;
-    for (uint32_t k = 0; k < BLOCK_PAGES; k++) {
-        bool between = g->asked >> k != 0 && (g->asked & (((uint32_t)2 << k) - 1)) != 0;
-
-        if (between && take_page(c, g, k)) {
-            g->have |= (uint32_t)1 << k;
-            g->dirty |= g->asked & (uint32_t)1 << k;
-        }
     }
+    for (uint32_t k = 0; k < BLOCK_PAGES; k++)
+        if (g->asked >> k != 0 && (g->asked & (((uint32_t)2 << k) - 1)) != 0)
+            take_page(c, g, k);
+}
+
+/* What stands on the SSD. `map` is free. */
+static void read_slots(pgq_tiercache *c, gathered *g)
+{
+    for (uint32_t k = 0; k < BLOCK_PAGES; k++)
+        if (g->slots[k] != TABLE_NONE && pgq_tiercache_ssd_get(c, g->slots[k], g->block * BLOCK_PAGES + k,
+                                                               g->versions[k], g->bytes + PAGE * k))
+            g->have |= (uint32_t)1 << k;
+}
+
+/* `map` is held. false: a dirty page cannot be read. */
+static bool has_gathered(pgq_tiercache *c, gathered *g)
+{
+    for (uint32_t k = 0; k < BLOCK_PAGES; k++)
+        if (g->slots[k] != TABLE_NONE)
+            pgq_tiercache_ssd_release(c, g->slots[k]);
+    g->dirty = g->asked & g->have;
     return g->dirty == g->asked;
+}
+
+/* All as of one moment. `map` is held, and released meanwhile. */
+static bool gather_all(pgq_tiercache *c, const uint64_t blocks[], size_t n)
+{
+    bool all = true;
+
+    for (size_t i = 0; i < n; i++)
+        gather(c, &c->batch[i], blocks[i]);
+    pthread_mutex_unlock(&c->map);
+    for (size_t i = 0; i < n; i++)
+        read_slots(c, &c->batch[i]);
+    pthread_mutex_lock(&c->map);
+    for (size_t i = 0; i < n; i++)
+        all &= has_gathered(c, &c->batch[i]);
+    return all;
 }
 
 /* ---- the store; `map` is free ---- */
@@ -144,17 +175,21 @@ static bool write_block(pgq_tiercache *c, gathered *g)
 
 /* ---- the steps ---- */
 
-/* No restart will find older contents on the SSD than those that the store is about to get. */
+/*
+ * No restart will find older contents on the SSD than those that the store is about to get. What is stale without owing anything
+ * is being written.
+ */
 static bool take_old_contents_off(pgq_tiercache *c)
 {
     bool clean = true;
 
-    if (c->ssd_in_use && (c->ssd_owes || c->ssd_unsynced)) {
+    if (c->ssd_in_use && (c->ssd_owes || c->ssd_unsynced || c->stale.count > 0)) {
         c->epoch++;
-        clean = pgq_tiercache_ssd_scrub(c) && pgq_tiercache_put_superblock(c);
         c->ssd_owes = c->ssd_unsynced = false;
+        clean = pgq_tiercache_ssd_scrub(c);
         pthread_mutex_unlock(&c->map);
-        clean = clean && pgq_tiercache_sync_file(c, PGQ_TIERCACHE_FILE_SSD);
+        clean =
+            clean && pgq_tiercache_put_superblock(c) && pgq_tiercache_sync_file(c, PGQ_TIERCACHE_FILE_SSD);
         pthread_mutex_lock(&c->map);
     }
     return (clean && !c->retiring) || pgq_tiercache_retire(c);
@@ -173,11 +208,11 @@ static void call_clean(tier *t, uint64_t page, uint64_t version)
 }
 
 /* Not written: no victim, for now. */
-static void set_aside(tier *t, uint64_t page)
+static void set_aside(pgq_tiercache *c, tier *t, uint64_t page)
 {
     uint32_t entry = tier_find(t, page);
 
-    if (entry != TABLE_NONE && entries_has(&t->dirty, entry))
+    if (entry != TABLE_NONE && entries_has(&t->dirty, entry) && !(t == &c->memory && c->leaving[entry]))
         policy_set_aside(&t->policy, entry);
 }
 
@@ -191,8 +226,8 @@ static void settle(pgq_tiercache *c, const gathered *g)
             call_clean(&c->memory, page, g->versions[k]);
             call_clean(&c->ssd, page, g->versions[k]);
         } else if (g->asked >> k & 1) {
-            set_aside(&c->memory, page);
-            set_aside(&c->ssd, page);
+            set_aside(c, &c->memory, page);
+            set_aside(c, &c->ssd, page);
         }
     }
 }
@@ -216,10 +251,8 @@ static bool write_store(pgq_tiercache *c, size_t n)
 /* One batch. Both locks are held; `map` is released while the files are written. */
 static pgq_code write_back(pgq_tiercache *c, const uint64_t blocks[], size_t n)
 {
-    bool done = true;
+    bool done = gather_all(c, blocks, n);
 
-    for (size_t i = 0; i < n; i++)
-        done &= gather(c, &c->batch[i], blocks[i]);
     if (take_old_contents_off(c)) {
         pthread_mutex_unlock(&c->map);
         done &= write_store(c, n);

@@ -3,6 +3,11 @@
 (* tiercache with bounds, and definitions that are wrong on purpose.       *)
 EXTENDS tiercache
 
+\* Reads of the SSD and evictions take no time: nothing else happens meanwhile. And nobody waits.
+UnderWay == leaving # None \/ (reading # None /\ reading.slot # None)
+AtOnce == (IF UnderWay THEN EndRead \/ EndEvict ELSE Next) /\ waits' = None
+SpecAtOnce == Init /\ [][AtOnce]_vars
+
 \* The SSD keeps what is old.
 KeepOld(slots) == UNCHANGED <<held, stale>>
 \* Only what is dirty in memory is written.
@@ -49,6 +54,26 @@ DropAny(p) == TRUE
 TakeAny(s) == TRUE
 \* A write does not look at what is being read.
 NoticesNot(p) == FALSE
+\* Old contents come to memory.
+AlwaysFresh == TRUE
+\* A reader that waits is not woken.
+NotWoken == waits
+\* A frame that is kept for what is read is taken.
+NotReserved == 0
+\* A slot is written while it is read.
+NeverUsed(s) == FALSE
+\* A page leaves memory before its slot is written.
+LeavesAtOnce(p) == [memory EXCEPT ![p] = None]
+\* Its slot is found before it is written.
+FoundAtOnce(what) == what
+\* A slot that is being written is not stale.
+NotStaleMeanwhile(s) == stale \ {s}
+\* A page leaves memory though it was written while its slot was.
+NoLookAgain == InMemory(leaving.page)
+\* A page is dropped while it is on its way to the SSD.
+DropLeaving(p) == TRUE
+\* A write-back does not wait for a slot that is being written.
+NotAwaited(s) == TRUE
 \* The memory is never full.
 NeverFull == TRUE
 \* A crash leaves what was there before an eviction.
@@ -67,6 +92,11 @@ NeverSlotKept == [][CacheIsDropped => disk' = Empty]_vars
 \* The second life draws a nonce that a superblock of the first has.
 NeverNonceAgain == phase = "super" /\ super # None /\ super.id = 1 => super.n # mine.n \/ mine.id = 1
 NeverOld == reading # None => ~reading.old
+NeverWaits == waits = None
+NeverWrittenOnItsWay == leaving # None => memory[leaving.page].v = leaving.v
+NeverAwaited == \A f \in Flushers : flush[f].at = "scrub" => \A s \in flush[f].off : Settled(s)
+NeverReadOld == reading # None => reading.slot \notin stale
+NeverDirtyOnItsWay == leaving # None => ~leaving.dirty \/ memory[leaving.page].dirty
 NeverOnlyOnSsd == \A s \in Slots : held[s] # None /\ held[s].dirty => InMemory(held[s].page)
 NeverTakenOverDirty == ~(Up /\ crashes > 0 /\ writes = 1 /\ \E s \in Slots : held[s] # None /\ held[s].dirty)
 NeverRetired == Up => ssdInUse \/ crashes > 0

@@ -3,10 +3,10 @@
 (* A page cache in three tiers: memory, an SSD that may be lost whole, and *)
 (* a durable store.  Users read and write pages, and call fsync.  Write-   *)
 (* backs take time: they gather, take old contents off the SSD, write the  *)
-(* store, sync it, and call the pages clean.  Reads of the store take time *)
-(* too, and a mount is five steps.  Meanwhile anything may happen: writes, *)
-(* evictions, failures, a kill that leaves the kernel's cache, and a power *)
-(* loss that drops it.  While the cache is down its SSD may be exchanged   *)
+(* store, sync it, and call the pages clean.  Reads of store and SSD take  *)
+(* time too, as do evictions, and a mount is five steps.  Meanwhile        *)
+(* anything may happen: writes, failures, a kill that leaves the kernel's  *)
+(* cache, and a power loss that drops it.  While the cache is down its SSD may be exchanged   *)
 (* for an older copy of itself or for that of another store, its store may *)
 (* be exchanged, and store and control file may be made anew.              *)
 (*                                                                         *)
@@ -33,7 +33,9 @@
 (* clean neighbours in its hands, too.  The choice of victims is free, and *)
 (* of two slots of a page a mount may take over any: versions order them,  *)
 (* and nothing here rests on that order.                                   *)
-(* One read of the store is on its way at a time.                          *)
+(* One read and one eviction are on their way at a time.  A write-back     *)
+(* reads the SSD in one step, since nobody writes a slot that is read.  An *)
+(* fsync with nothing dirty waits for an eviction, too.                    *)
 (*                                                                         *)
 (* How to break it: the mutants of MCtiercache.                            *)
 EXTENDS Integers, FiniteSets
@@ -54,10 +56,13 @@ VARIABLES
     allowed,    \* ghost: [page -> these, and what was written since]
     memory,     \* [page -> None, or its contents v, dirty: newer than the tiers below]
     held,       \* [slot -> None, or page, v, dirty: newer than the store]: what the cache knows of the SSD
-    stale,      \* slots that are free, and may be valid on the SSD
+    stale,      \* slots without a page, that may be valid on the SSD: those that are being written are among them
     ssdInUse,
     retiring,   \* the control file is still to tell that the SSD is out of use
-    reading,    \* None, or a page that is read from the store, v: what is read, old: it was written since
+    reading,    \* None, or a page that is read from a slot (None: the store), v: what is read, old: it was written
+                \* since, keeps: it has a frame, and comes to memory
+    waits,      \* None, or the page for whose reading another reader waits
+    leaving,    \* None, or a page on its way to a slot of the SSD, v, dirty: what is written there
     phase,      \* "up", "down", or where a mount is
     mine,       \* id of the store, gen: of the slots that count, n: the nonce that this mount gives to the control file
     disk,       \* [slot -> what the SSD gives to a read: page, v, dirty, gen], None: nothing valid
@@ -81,7 +86,8 @@ VARIABLES
     earlier,    \* ghost: the id and n of superblocks before the last mount
     writes, failures, crashes
 
-cacheVars   == <<memory, held, stale, ssdInUse, retiring, reading, mine>>
+going       == <<reading, waits, leaving>>
+cacheVars   == <<memory, held, stale, ssdInUse, retiring, going, mine>>
 slotVars    == <<disk, diskMay>>
 superVars   == <<super, superMay, forgot>>
 controlVars == <<control, controlMay>>
@@ -97,7 +103,7 @@ still == <<ssdInUse, retiring, mine, phase, superVars, controlVars, inPlace, liv
 Copy(v, d)    == [v |-> v, dirty |-> d]
 Slot(p, v, d) == [page |-> p, v |-> v, dirty |-> d]
 OnDisk(slot)  == [page |-> slot.page, v |-> slot.v, dirty |-> slot.dirty, gen |-> mine.gen]
-Idle == [at |-> "idle", fsync |-> FALSE, target |-> None, from |-> 0, has |-> None, dirty |-> {}]
+Idle == [at |-> "idle", fsync |-> FALSE, target |-> None, from |-> 0, has |-> None, dirty |-> {}, off |-> {}]
 Empty == [s \in Slots |-> None]
 Each(f) == [x \in DOMAIN f |-> {f[x]}]
 
@@ -113,7 +119,7 @@ Init ==
     /\ memory = [p \in Pages |-> None]
     /\ held = Empty /\ stale = {}
     /\ disk = Empty /\ diskMay = Each(Empty)
-    /\ ssdInUse = TRUE /\ retiring = FALSE /\ reading = None
+    /\ ssdInUse = TRUE /\ retiring = FALSE /\ reading = None /\ waits = None /\ leaving = None
     /\ phase = "up" /\ mine = [id |-> 1, gen |-> First]
     /\ super = [id |-> 1, n |-> 1, gen |-> First] /\ superMay = {super} /\ forgot = FALSE
     /\ control = First /\ controlMay = {First}
@@ -150,34 +156,40 @@ View(p) ==
     ELSE IF OnSsd(p) THEN Given(CHOOSE s \in SlotOf(p) : TRUE)
     ELSE InStore(p)
 
-Room == Cardinality({p \in Pages : InMemory(p)}) < Frames
+\* A frame that waits for what is read is taken.
+Reserved == IF reading # None /\ reading.keeps THEN 1 ELSE 0
+Room == Cardinality({p \in Pages : InMemory(p)}) + Reserved < Frames
 
 -----------------------------------------------------------------------------
 (* Reads and writes *)
 
-\* STEP p \in Pages | cache -> SSD | reads page {p} from the SSD: version {memory'[p].v}
-LoadFromSsd(p) ==
-    /\ Up /\ ~InMemory(p) /\ Room /\ OnSsd(p)
-    /\ memory' = [memory EXCEPT ![p] = Copy(View(p), FALSE)]
-    /\ UNCHANGED <<ghosts, held, stale, reading, still, slotVars, storeVars, flush, reports, bounds>>
-
-\* What a read gives that takes time is the oldest that it may be.
+\* What a read of the store gives that takes time is the oldest that it may be.
+\* STEP p \in Pages if OnSsd(p) | cache -> SSD | begins to read page {p} from the SSD, which has version {reading'.v}
 \* STEP p \in Pages | cache -> store | begins to read page {p} from the store, which has version {reading'.v}
 BeginRead(p) ==
-    /\ Up /\ reading = None /\ ~InMemory(p) /\ ~OnSsd(p)
-    /\ reading' = [page |-> p, v |-> InStore(p), old |-> FALSE]
-    /\ UNCHANGED <<ghosts, memory, held, stale, still, slotVars, storeVars, flush, reports, bounds>>
+    /\ Up /\ reading = None /\ ~InMemory(p)
+    /\ \E keeps \in BOOLEAN :
+          /\ keeps => Room
+          /\ reading' = [page |-> p, slot |-> IF OnSsd(p) THEN CHOOSE s \in SlotOf(p) : TRUE ELSE None, v |-> View(p),
+                         old |-> FALSE, keeps |-> keeps]
+    /\ UNCHANGED <<ghosts, memory, held, stale, waits, leaving, still, slotVars, storeVars, flush, reports, bounds>>
 
-\* Old contents are read again; others are the user's, and go to memory unless they are there.
+\* STEP p \in Pages | cache | another reader of page {p} waits until it comes to memory
+Wait(p) ==
+    /\ reading # None /\ reading.page = p /\ reading.keeps /\ waits = None
+    /\ waits' = p
+    /\ UNCHANGED <<ghosts, memory, held, stale, reading, leaving, still, slotVars, storeVars, flush, reports, bounds>>
+
+\* Old contents are read again; others are the user's, and go to memory if there is a frame for them.
+Fresh == ~reading.old
+Woken == None
 \* STEP if memory' # memory | cache | has read page {reading.page}, version {reading.v}, and keeps it in memory
 \* STEP | cache | has read page {reading.page}, version {reading.v}, and does not keep it
 EndRead ==
     /\ reading # None
-    /\ reading' = None
-    /\ \/ UNCHANGED memory
-       \/ /\ ~reading.old /\ ~InMemory(reading.page) /\ Room
-          /\ memory' = [memory EXCEPT ![reading.page] = Copy(reading.v, FALSE)]
-    /\ UNCHANGED <<ghosts, held, stale, still, slotVars, storeVars, flush, reports, bounds>>
+    /\ reading' = None /\ waits' = Woken
+    /\ memory' = IF reading.keeps /\ Fresh THEN [memory EXCEPT ![reading.page] = Copy(reading.v, FALSE)] ELSE memory
+    /\ UNCHANGED <<ghosts, held, stale, leaving, still, slotVars, storeVars, flush, reports, bounds>>
 
 \* Older contents on the SSD do not count any more.
 Forget(slots) ==
@@ -195,7 +207,7 @@ Write(p) ==
     /\ Forget(SlotOf(p))
     /\ reading' = IF reading # None /\ Notices(p) THEN [reading EXCEPT !.old = TRUE] ELSE reading
     /\ writes' = writes + 1
-    /\ UNCHANGED <<synced, still, slotVars, storeVars, flush, reports, failures, crashes>>
+    /\ UNCHANGED <<synced, waits, leaving, still, slotVars, storeVars, flush, reports, failures, crashes>>
 
 -----------------------------------------------------------------------------
 (* Evictions *)
@@ -203,37 +215,68 @@ Write(p) ==
 PutOnDisk(s, what) == disk' = [disk EXCEPT ![s] = what]
 MayLeave(s, whats) == diskMay' = [diskMay EXCEPT ![s] = @ \cup whats]
 
-\* To a slot that is free, or that holds a clean page.
+\* A slot that somebody reads.
+Used(s) == IF reading = None THEN FALSE ELSE reading.slot = s
+\* To a slot that is free, or that holds a clean page, and that nobody reads.
 MayTake(s) == IF held[s] = None THEN TRUE ELSE ~held[s].dirty
-\* STEP p \in Pages, s \in Slots | cache -> SSD | moves page {p}, version {memory[p].v}{IF memory[p].dirty THEN ",
-\*        dirty," ELSE ""} from memory to slot {s} of the SSD
-Evict(p, s) ==
-    /\ Up /\ ssdInUse /\ InMemory(p) /\ ~OnSsd(p) /\ MayTake(s)
+\* Until the slot is written the page stays in memory, and the slot counts for nothing, whatever it has.
+StaysInMemory(p) == memory
+NotYet(what) == None
+StaleMeanwhile(s) == stale \cup {s}
+\* STEP p \in Pages, s \in Slots | cache -> SSD | begins to write page {p}, version {memory[p].v}{IF memory[p].dirty
+\*        THEN ", dirty," ELSE ""} to slot {s} of the SSD
+BeginEvict(p, s) ==
+    /\ Up /\ ssdInUse /\ InMemory(p) /\ ~OnSsd(p) /\ leaving = None /\ MayTake(s) /\ ~Used(s)
+    /\ leaving' = [page |-> p, slot |-> s, v |-> memory[p].v, dirty |-> memory[p].dirty]
     /\ LET what == Slot(p, memory[p].v, memory[p].dirty) IN
-       /\ held' = [held EXCEPT ![s] = what]
-       /\ PutOnDisk(s, OnDisk(what)) /\ MayLeave(s, {None, OnDisk(what)})
-    /\ stale' = stale \ {s}
-    /\ memory' = [memory EXCEPT ![p] = None]
-    /\ UNCHANGED <<ghosts, reading, still, storeVars, flush, reports, bounds>>
+       /\ held' = [held EXCEPT ![s] = NotYet(what)]
+       /\ MayLeave(s, {None, OnDisk(what)})
+    /\ stale' = StaleMeanwhile(s)
+    /\ memory' = StaysInMemory(p)
+    /\ UNCHANGED <<ghosts, reading, waits, still, disk, storeVars, flush, reports, bounds>>
 
-\* The write to the SSD fails: nothing of it is there, or part, or the whole. The page stays in memory.
-\* STEP p \in Pages, s \in Slots | cache -> SSD | fails to write page {p} to slot {s} of the SSD; the page stays in
-\*        memory
-EvictFails(p, s) ==
-    /\ Up /\ ssdInUse /\ InMemory(p) /\ ~OnSsd(p) /\ MayTake(s)
-    /\ Fails
-    /\ LET what == OnDisk(Slot(p, memory[p].v, memory[p].dirty)) IN
-       /\ \E left \in {disk[s], None, what} : PutOnDisk(s, left)
-       /\ MayLeave(s, {None, what})
+\* If the page was written meanwhile, the slot has old contents, and the page stays. If the write to the SSD fails, nothing of it is
+\* there, or part, or the whole, and the page stays, too.
+StillThat == InMemory(leaving.page) /\ memory[leaving.page].v = leaving.v
+\* STEP if failures' # failures | cache -> SSD | fails to write page {leaving.page} to slot {leaving.slot} of the SSD; the
+\*        page stays in memory
+\* STEP if memory' # memory | cache -> SSD | has written page {leaving.page} to slot {leaving.slot} of the SSD, and
+\*        moves it there
+\* STEP | cache -> SSD | has written page {leaving.page} to slot {leaving.slot} of the SSD; it was written meanwhile, and
+\*        stays in memory
+EndEvict ==
+    /\ leaving # None
+    /\ leaving' = None
+    /\ LET p == leaving.page
+           s == leaving.slot
+           what == OnDisk(Slot(p, leaving.v, leaving.dirty))
+       IN /\ MayLeave(s, {None, what})
+          /\ \/ /\ Works
+                /\ PutOnDisk(s, what)
+                /\ IF StillThat
+                   THEN /\ held' = [held EXCEPT ![s] = Slot(p, leaving.v, memory[p].dirty)]
+                        /\ stale' = stale \ {s}
+                        /\ memory' = [memory EXCEPT ![p] = None]
+                   ELSE UNCHANGED <<held, stale, memory>>
+             \/ /\ Fails
+                /\ \E left \in {disk[s], None, what} : PutOnDisk(s, left)
+                /\ UNCHANGED <<held, stale, memory>>
+    /\ UNCHANGED <<ghosts, reading, waits, still, storeVars, flush, reports, writes, crashes>>
+
+\* Its slot is wanted for another page while it is read: the page leaves the SSD, and the slot is free once it was read.
+\* STEP s \in Slots | cache | the page of slot {s}, which is being read, leaves the SSD
+Displace(s) ==
+    /\ Up /\ ssdInUse /\ Used(s) /\ held[s] # None /\ MayTake(s)
     /\ Forget({s})
-    /\ UNCHANGED <<ghosts, memory, reading, still, storeVars, flush, reports, writes, crashes>>
+    /\ UNCHANGED <<ghosts, memory, going, still, slotVars, storeVars, flush, reports, bounds>>
 
+NotLeaving(p) == IF leaving = None THEN TRUE ELSE leaving.page # p
 MayDrop(p) == ~memory[p].dirty
 \* STEP p \in Pages | cache | drops page {p} from memory: it is clean
 Drop(p) ==
-    /\ Up /\ InMemory(p) /\ MayDrop(p)
+    /\ Up /\ InMemory(p) /\ MayDrop(p) /\ NotLeaving(p)
     /\ memory' = [memory EXCEPT ![p] = None]
-    /\ UNCHANGED <<ghosts, held, stale, reading, still, slotVars, storeVars, flush, reports, bounds>>
+    /\ UNCHANGED <<ghosts, held, stale, going, still, slotVars, storeVars, flush, reports, bounds>>
 
 \* A slot cannot be read. Its page is clean: the store has it.
 \* STEP s \in Slots | cache -> SSD | cannot read slot {s} of the SSD, and forgets it: the store has the page
@@ -241,7 +284,7 @@ Unreadable(s) ==
     /\ Up /\ held[s] # None /\ MayTake(s)
     /\ Fails
     /\ Forget({s})
-    /\ UNCHANGED <<ghosts, memory, reading, still, slotVars, storeVars, flush, reports, writes, crashes>>
+    /\ UNCHANGED <<ghosts, memory, going, still, slotVars, storeVars, flush, reports, writes, crashes>>
 
 -----------------------------------------------------------------------------
 (* Write-back *)
@@ -249,11 +292,10 @@ Unreadable(s) ==
 Goto(f, label) == flush' = [flush EXCEPT ![f].at = label]
 Alone(f) == \A other \in Flushers \ {f} : flush[other].at = "idle"
 
-\* A write-back takes the dirty pages, and the clean ones at hand, to write them with the block. In the same step it
-\* overwrites what is stale on the SSD: no slot is taken in between. An fsync does so with nothing dirty, too.
+\* A write-back takes the dirty pages, and the clean ones at hand, to write them with the block. What is stale then it is to
+\* overwrite on the SSD. An fsync does so with nothing dirty, too.
 Wanted == {p \in Pages : Dirty(p)}
 AtHand == {p \in Pages : InMemory(p) \/ OnSsd(p)}
-Overwritten(s) == s \in stale
 LeavesStale(fsync) == FALSE
 NothingToWrite(f) == flush[f].dirty = {}
 ToStore(f) == IF NothingToWrite(f) THEN "clean" ELSE "write"
@@ -262,23 +304,32 @@ ToStore(f) == IF NothingToWrite(f) THEN "clean" ELSE "write"
 Gather(f, fsync) ==
     /\ Up /\ flush[f].at = "idle" /\ Alone(f)
     /\ IF fsync THEN TRUE ELSE Wanted # {}
-    /\ LET gathered(at) == [at |-> at, fsync |-> fsync, target |-> newest, from |-> writes, dirty |-> Wanted,
-                            has |-> IF Wanted = {} THEN None ELSE [p \in AtHand |-> View(p)]]
-           off == IF ssdInUse THEN {s \in Slots : Overwritten(s)} ELSE {}
-           after == IF Wanted = {} THEN "clean" ELSE "write"
+    /\ LET after == IF Wanted = {} THEN "clean" ELSE "write"
+           next == IF LeavesStale(fsync) THEN after
+                   ELSE IF ssdInUse THEN "scrub" ELSE IF retiring THEN "retire" ELSE after
+       IN flush' = [flush EXCEPT ![f] = [at |-> next, fsync |-> fsync, target |-> newest, from |-> writes, dirty |-> Wanted,
+                                         has |-> IF Wanted = {} THEN None ELSE [p \in AtHand |-> View(p)],
+                                         off |-> IF next = "scrub" THEN stale ELSE {}]]
+    /\ UNCHANGED <<ghosts, cacheVars, phase, slotVars, superVars, controlVars, storeVars, inPlace, reports, lives, bounds>>
+
+\* A slot that is being written is waited for: then it has its page, or is stale still. So is one that is read.
+Overwritten(s) == TRUE
+Settled(s) == (IF leaving = None THEN TRUE ELSE leaving.slot # s) /\ ~(s \in stale /\ Used(s))
+\* STEP f \in Flushers if failures' = failures | write-back {f} -> SSD | takes old contents off the slots {flush[f].off}
+\* STEP f \in Flushers | write-back {f} -> SSD | fails to take old contents off the SSD
+Scrub(f) ==
+    /\ flush[f].at = "scrub" /\ \A s \in flush[f].off : Settled(s)
+    /\ LET off == {s \in flush[f].off \cap stale : Overwritten(s)}
        IN \E done \in SUBSET off :
           /\ disk' = [s \in Slots |-> IF s \in done THEN None ELSE disk[s]]
           /\ diskMay' = [s \in Slots |-> IF s \in off THEN diskMay[s] \cup {None} ELSE diskMay[s]]
-          /\ IF LeavesStale(fsync)
-             THEN Works /\ done = {} /\ stale' = stale /\ flush' = [flush EXCEPT ![f] = gathered(after)]
-             ELSE \/ /\ Works /\ done = off
-                     /\ stale' = IF ssdInUse THEN {} ELSE stale
-                     /\ flush' = [flush EXCEPT ![f] =
-                                    gathered(IF ssdInUse THEN "gathered" ELSE IF retiring THEN "retire" ELSE after)]
-                  \/ /\ Fails /\ off # {}
-                     /\ stale' = stale \ done
-                     /\ flush' = [flush EXCEPT ![f] = gathered("retire")]
-    /\ UNCHANGED <<ghosts, memory, held, reading, still, storeVars, reports, writes, crashes>>
+          /\ \/ /\ Works /\ done = off
+                /\ stale' = stale \ flush[f].off
+                /\ flush' = [flush EXCEPT ![f].at = "gathered", ![f].off = {}]
+             \/ /\ Fails /\ off # {}
+                /\ stale' = stale \ done
+                /\ flush' = [flush EXCEPT ![f].at = "retire", ![f].off = {}]
+    /\ UNCHANGED <<ghosts, memory, held, going, still, storeVars, reports, writes, crashes>>
 
 SyncedDisk == Each(disk)
 \* STEP f \in Flushers if failures' = failures | write-back {f} -> SSD | syncs the SSD
@@ -306,7 +357,7 @@ Retire(f) ==
        \/ Works /\ control' = new /\ controlMay' = {new} /\ retiring' = FALSE /\ forgot' = FALSE /\ Goto(f, ToStore(f))
        \/ Fails /\ control' \in {control, new} /\ controlMay' = controlMay \cup {new} /\ retiring' = TRUE
           /\ Goto(f, "failed") /\ UNCHANGED forgot
-    /\ UNCHANGED <<ghosts, memory, stale, reading, mine, phase, slotVars, super, superMay, storeVars, inPlace, life, earlier,
+    /\ UNCHANGED <<ghosts, memory, stale, going, mine, phase, slotVars, super, superMay, storeVars, inPlace, life, earlier,
                    reports, writes, crashes>>
 
 Written(p) == IF pending[p] = None THEN {} ELSE {pending[p]}
@@ -324,7 +375,7 @@ WriteStore(f) ==
           /\ store' = [p \in Pages |-> IF p \in part THEN flush[f].has[p] ELSE store[p]]
           /\ pending' = [p \in Pages |-> IF p \in part THEN flush[f].has[p] ELSE pending[p]]
           /\ durable' = [p \in Pages |-> IF p \in part THEN durable[p] \cup Written(p) ELSE durable[p]]
-    /\ UNCHANGED <<ghosts, memory, held, stale, reading, still, slotVars, reports, writes, crashes>>
+    /\ UNCHANGED <<ghosts, memory, held, stale, going, still, slotVars, reports, writes, crashes>>
 
 \* If a sync fails, what it was to make durable became so or not. The kernel forgets it, or writes it with a later sync.
 StoreSyncs == durable' = [p \in Pages |-> IF pending[p] = None THEN durable[p] ELSE {pending[p]}] /\ pending' = [p \in Pages |-> None]
@@ -339,7 +390,7 @@ SyncStore(f) ==
     /\ flush[f].at = "sync"
     /\ \/ Works /\ StoreSyncs /\ listed' = listed \ flush[f].dirty /\ Goto(f, "clean")
        \/ Fails /\ StoreSyncFails /\ UNCHANGED listed /\ Goto(f, "failed")
-    /\ UNCHANGED <<ghosts, memory, held, stale, reading, still, slotVars, store, reports, writes, crashes>>
+    /\ UNCHANGED <<ghosts, memory, held, stale, going, still, slotVars, store, reports, writes, crashes>>
 
 \* A page is clean if it was not written since it was gathered.
 Unchanged(f, p, v) == flush[f].has[p] = v
@@ -371,7 +422,7 @@ Succeed(f) ==
     /\ CallClean(f)
     /\ Report(f, failed)
     /\ flush' = [flush EXCEPT ![f] = Idle]
-    /\ UNCHANGED <<newest, stale, reading, still, slotVars, storeVars, bounds>>
+    /\ UNCHANGED <<newest, stale, going, still, slotVars, storeVars, bounds>>
 
 \* Everything stays dirty; the next fsync gives the error.
 AfterFailure(f) == UNCHANGED <<memory, held>>
@@ -384,18 +435,18 @@ Fail(f) ==
     /\ IF flush[f].fsync THEN Report(f, TRUE)
        ELSE failed' = NoteFailure /\ unreported' = TRUE /\ UNCHANGED <<synced, allowed, lied>>
     /\ flush' = [flush EXCEPT ![f] = Idle]
-    /\ UNCHANGED <<newest, stale, reading, still, slotVars, storeVars, bounds>>
+    /\ UNCHANGED <<newest, stale, going, still, slotVars, storeVars, bounds>>
 
 Flush(f) ==
     \/ \E fsync \in BOOLEAN : Gather(f, fsync)
-    \/ SyncSsd(f) \/ Retire(f) \/ WriteStore(f) \/ SyncStore(f) \/ Succeed(f) \/ Fail(f)
+    \/ Scrub(f) \/ SyncSsd(f) \/ Retire(f) \/ WriteStore(f) \/ SyncStore(f) \/ Succeed(f) \/ Fail(f)
 
 -----------------------------------------------------------------------------
 (* The end of a mount, and what may happen to the devices then *)
 
 Nothing ==
     /\ memory' = [p \in Pages |-> None] /\ held' = Empty /\ stale' = {}
-    /\ ssdInUse' = FALSE /\ retiring' = FALSE /\ reading' = None
+    /\ ssdInUse' = FALSE /\ retiring' = FALSE /\ reading' = None /\ waits' = None /\ leaving' = None
 Down ==
     /\ Nothing /\ mine' = None /\ phase' = "down"
     /\ flush' = [f \in Flushers |-> Idle]
@@ -512,7 +563,7 @@ Scan ==
                    /\ ssdInUse' = TRUE /\ phase' = "super"
              \/ Fails /\ phase' = "control" /\ UNCHANGED <<held, stale, ssdInUse>>
     /\ drawn' = drawn + 1
-    /\ UNCHANGED <<ghosts, memory, retiring, reading, slotVars, superVars, controlVars, storeVars, inPlace, flush, reports,
+    /\ UNCHANGED <<ghosts, memory, retiring, going, slotVars, superVars, controlVars, storeVars, inPlace, flush, reports,
                    life, earlier, writes, crashes>>
 
 \* An SSD that fails is not used in this mount. Its superblock may have this mount's nonce: control gets another one.
@@ -521,7 +572,7 @@ SetAside ==
     /\ held' = Empty /\ stale' = {} /\ ssdInUse' = FALSE
     /\ mine' = [mine EXCEPT !.n = OtherNonce] /\ drawn' = drawn + 1
     /\ phase' = "control"
-OnlyMounts == <<ghosts, memory, retiring, reading, storeVars, inPlace, flush, reports, life, earlier, writes, crashes>>
+OnlyMounts == <<ghosts, memory, retiring, going, storeVars, inPlace, flush, reports, life, earlier, writes, crashes>>
 
 \* SMALL if failures' = failures | cache -> SSD | writes the SSD's superblock
 \* STEP | cache -> SSD | fails to write the SSD's superblock, and goes on without the SSD
@@ -567,35 +618,41 @@ SyncControl ==
           /\ diskMay' = [s \in Slots |-> {Counting(what) : what \in diskMay[s]}]
           /\ earlier' = earlier \cup mine.before
           /\ mine' = [id |-> mine.id, gen |-> mine.gen]
-          /\ UNCHANGED <<memory, held, stale, ssdInUse, retiring, reading, flush, failed, unreported>>
+          /\ UNCHANGED <<memory, held, stale, ssdInUse, retiring, going, flush, failed, unreported>>
        \/ Fails /\ Down /\ UNCHANGED <<newest, slotVars, controlMay, earlier>>
     /\ UNCHANGED <<synced, allowed, superVars, control, storeVars, inPlace, lied, life, drawn, writes, crashes>>
 
 -----------------------------------------------------------------------------
 Next ==
-    \/ EndRead
-    \/ \E p \in Pages : LoadFromSsd(p) \/ BeginRead(p) \/ Write(p) \/ Drop(p) \/ \E s \in Slots : Evict(p, s) \/ EvictFails(p, s)
-    \/ \E s \in Slots : Unreadable(s)
+    \/ EndRead \/ EndEvict
+    \/ \E p \in Pages : BeginRead(p) \/ Wait(p) \/ Write(p) \/ Drop(p) \/ \E s \in Slots : BeginEvict(p, s)
+    \/ \E s \in Slots : Unreadable(s) \/ Displace(s)
     \/ \E f \in Flushers : Flush(f)
     \/ Kill \/ PowerLoss \/ Exchange \/ OtherStore \/ SecondLife
     \/ MountStore \/ Scan \/ WriteSuper \/ SyncSuper \/ WriteControl \/ SyncControl
 
 Spec == Init /\ [][Next]_vars
-FairSpec == Spec /\ WF_vars(\E f \in Flushers : SyncSsd(f) \/ Retire(f) \/ WriteStore(f) \/ SyncStore(f) \/ Succeed(f) \/ Fail(f))
+\* A slot that is waited for may be taken anew each time; the write-back is not passed by for ever.
+FairSpec ==
+    /\ Spec /\ WF_vars(EndRead) /\ WF_vars(EndEvict) /\ SF_vars(\E f \in Flushers : Scrub(f))
+    /\ WF_vars(\E f \in Flushers : SyncSsd(f) \/ Retire(f) \/ WriteStore(f) \/ SyncStore(f) \/ Succeed(f) \/ Fail(f))
 
 TypeOK ==
     /\ newest \in [Pages -> Int] /\ synced \in [Pages -> Nat] /\ store \in [Pages -> Int]
     /\ \A p \in Pages : memory[p] = None \/ memory[p] \in [v : Int, dirty : BOOLEAN]
     /\ \A s \in Slots : held[s] = None \/ held[s] \in [page : Pages, v : Int, dirty : BOOLEAN]
-    /\ reading = None \/ reading \in [page : Pages, v : Int, old : BOOLEAN]
+    /\ reading = None \/ reading \in [page : Pages, slot : Slots \cup {None}, v : Int, old : BOOLEAN, keeps : BOOLEAN]
+    /\ waits \in Pages \cup {None}
+    /\ leaving = None \/ leaving \in [page : Pages, slot : Slots, v : Int, dirty : BOOLEAN]
+    /\ ~Up => reading = None /\ leaving = None
     /\ phase \in {"up", "down", "scan", "super", "sync", "control", "confirm"}
     /\ ~Up => \A p \in Pages : ~InMemory(p)
     /\ stale \subseteq Slots /\ \A s \in stale : held[s] = None
-    /\ Cardinality({p \in Pages : InMemory(p)}) <= Frames
+    /\ Cardinality({p \in Pages : InMemory(p)}) + (IF reading = None \/ ~reading.keeps THEN 0 ELSE 1) <= Frames
     /\ \A p \in Pages : Cardinality(SlotOf(p)) <= 1
     /\ \A f \in Flushers :
-          /\ flush[f].at \in {"idle", "gathered", "retire", "write", "sync", "clean", "failed"}
-          /\ flush[f].fsync \in BOOLEAN /\ flush[f].dirty \subseteq Pages
+          /\ flush[f].at \in {"idle", "scrub", "gathered", "retire", "write", "sync", "clean", "failed"}
+          /\ flush[f].fsync \in BOOLEAN /\ flush[f].dirty \subseteq Pages /\ flush[f].off \subseteq Slots
           /\ flush[f].has = None <=> flush[f].dirty = {}
           /\ ~Up => flush[f] = Idle
     /\ listed \subseteq Pages
@@ -606,6 +663,18 @@ TypeOK ==
 
 \* Of a block there is one write-back at a time.
 OneAtATime == \A f, g \in Flushers : flush[f].at # "idle" /\ flush[g].at # "idle" => f = g
+
+\* A slot that is read stays as it was, and so does a frame that is kept for what is read.
+SlotStays ==
+    reading # None /\ reading.slot # None =>
+        LET found == disk[reading.slot] IN found # None /\ found.page = reading.page /\ found.v = reading.v
+KeptOnce == reading # None /\ reading.keeps /\ Fresh => ~InMemory(reading.page)
+
+\* A page on its way to the SSD is in memory, and its slot has no page.
+LeavesFromMemory == leaving # None => InMemory(leaving.page) /\ leaving.slot \in stale
+
+\* Who waits for a page waits for somebody who reads it.
+NobodyWaitsInVain == waits # None => reading # None /\ reading.page = waits
 
 \* What a read of a device gives is among what a crash may leave.
 ReadMayStay ==

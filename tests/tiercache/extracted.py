@@ -89,9 +89,9 @@ class Traced(TierCache):
         super()._keep(page, version, contents)
 
     def _write_ssd(self, page: int, frame: Frame) -> bool:
-        slot = self.free_slots[-1]
+        slot, leaves = self.free_slots[-1], self.steps.pop()  # It leaves memory when the slot has it.
         works = super()._write_ssd(page, frame)
-        self.steps.append([3, page, slot, works])
+        self.steps += [[3, page, slot, works], leaves][: 1 + works]
         return works
 
     def _forget(self, page: int) -> None:

@@ -411,20 +411,6 @@ def test_old_contents_leave_the_ssd_slot_by_slot_as_they_lie_there() -> None:
     cache.close()
 
 
-def test_a_page_that_two_read_is_kept_once(meddling: tuple[Meddling, TierCache]) -> None:
-    disk, cache = meddling
-
-    def meanwhile(page: int) -> None:
-        disk.meanwhile = None
-        assert cache.read(page) == page_contents(page)
-
-    for first in (0, 2, 4):
-        disk.meanwhile = meanwhile
-        assert cache.read(first) == page_contents(first)
-    for page in reversed(range(PAGES)):
-        assert cache.read(page) == page_contents(page)
-
-
 def test_more_readers_than_frames(meddling: tuple[Meddling, TierCache]) -> None:
     """Each begins while the one before waits for the store; a quarter of the frames is reserved at most, so a write
     finds room."""

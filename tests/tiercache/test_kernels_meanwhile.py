@@ -1,0 +1,473 @@
+# SPDX-License-Identifier: PostgreSQL
+"""Pages, slots and frames while a thread works on a file: other calls are made in the middle of an operation."""
+
+from collections.abc import Callable, Iterator, Sequence
+from threading import Event, Thread
+from typing import Any
+
+import pytest
+from pgquern import PgquernError
+from pgquern.tiercache import PAGE_SIZE, File, TierCache, Where
+
+from ref.tiercache import SECTOR
+from tests.tiercache.devices import FIRST_SLOT, SLOT, Disk, Operation
+
+PAGES, SLOTS = 80, 4
+SIZES: dict[str, Any] = {"pages": PAGES, "frames": 16, "slots": SLOTS, "batch": 1, "policy": "lru"}
+A_WHILE, LONG = 0.2, 20.0
+"""Seconds: in which what must not happen may show, and in which what must happen will."""
+
+
+class Between(Disk):
+    """`meanwhile(operation)` is called once, before the first operation that `when` says."""
+
+    def __init__(self) -> None:
+        super().__init__(PAGES, SLOTS)
+        self.when: Callable[[Operation], bool] = lambda _operation: False
+        self.meanwhile: Callable[[Operation], None] = lambda _operation: None
+
+    def fault(self, operation: Operation) -> Any:
+        if self.when(operation):
+            self.when = lambda _operation: False
+            self.meanwhile(operation)
+        return super().fault(operation)
+
+    def during(self, when: Callable[[Operation], bool], meanwhile: Callable[[Operation], None]) -> None:
+        self.when, self.meanwhile = when, meanwhile
+
+
+def is_put(operation: Operation) -> bool:
+    return (operation.what, operation.file, operation.size) == ("write", File.SSD, SLOT)
+
+
+def is_scrub(operation: Operation) -> bool:
+    return operation[:2] == ("write", File.SSD) and operation.size == SECTOR and operation.offset >= FIRST_SLOT
+
+
+def reads_ssd(operation: Operation) -> bool:
+    return operation[:2] == ("read", File.SSD)
+
+
+def reads_store(page: int, n: int = 1) -> Callable[[Operation], bool]:
+    return lambda operation: operation == Operation("read", File.STORE, page * PAGE_SIZE, n * PAGE_SIZE)
+
+
+def contents(number: int) -> bytes:
+    return number.to_bytes(8, "little") * (PAGE_SIZE // 8)
+
+
+@pytest.fixture
+def between() -> Iterator[tuple[Between, TierCache]]:
+    """Page p holds contents(p), and all is clean. The memory has the last sixteen pages, the SSD the four before."""
+    disk = Between()
+    cache = TierCache(disk, **SIZES)
+    for page in range(PAGES):
+        cache.write(page, contents(page))
+    cache.fsync()
+    assert [cache.where(page) for page in range(60, PAGES)] == [Where.ON_SSD] * 4 + [Where.IN_MEMORY] * 16
+    yield disk, cache
+    cache.close()
+
+
+def all_as_written(disk: Between, changed: dict[int, bytes]) -> None:
+    """After the process has ended. Those pages come first: others would take the place of what is on the SSD."""
+    cache = TierCache(disk, **SIZES)
+    for page in [*changed, *range(PAGES)]:
+        assert cache.read(page) == changed.get(page, contents(page)), page
+    cache.close()
+
+
+def has_the_last(cache: TierCache, pages: Sequence[int]) -> bool:
+    """Reads these pages: then the memory has the last sixteen of them, and no other."""
+    for page in pages:
+        assert cache.read(page) == contents(page)
+    kept = {page for page in range(PAGES) if cache.where(page) & Where.IN_MEMORY}
+    return kept == set(pages[-16:])
+
+
+def next_but_one_is_on_the_ssd(cache: TierCache) -> None:
+    """Page 65 leaves memory next, and then 63, which the SSD has: it takes no slot. And the SSD is synced."""
+    cache.read(63)
+    cache.write(79, contents(79))
+    cache.fsync()
+    for page in range(66, 80):
+        cache.read(page)
+
+
+def beside(call: Callable[[], Any]) -> Thread:
+    thread = Thread(target=call, daemon=True)
+    thread.start()
+    return thread
+
+
+def test_a_page_on_its_way_to_the_ssd_is_read_in_memory(between: tuple[Between, TierCache]) -> None:
+    disk, cache = between
+
+    def meanwhile(_operation: Operation) -> None:
+        before = len(disk.log)
+        assert cache.where(64) == Where.IN_MEMORY
+        assert cache.read(64) == contents(64)
+        assert len(disk.log) == before
+
+    disk.during(is_put, meanwhile)
+    assert cache.read(0) == contents(0)
+    assert cache.where(64) == Where.ON_SSD
+    assert cache.counts().memory_hits == 1
+    assert has_the_last(cache, [*range(20, 0, -2), 0, *range(50, 20, -2)])
+
+
+def test_a_page_written_on_its_way_to_the_ssd_stays_in_memory(between: tuple[Between, TierCache]) -> None:
+    disk, cache = between
+    disk.during(is_put, lambda _operation: cache.write(64, contents(1000)))
+    assert cache.read(0) == contents(0)
+    assert cache.where(64) == Where.IN_MEMORY | Where.MEMORY_DIRTY
+    assert cache.read(64) == contents(1000)
+    for page in range(1, 30):
+        assert cache.read(page) == contents(page)
+    assert cache.read(64) == contents(1000)
+    cache.fsync()
+    all_as_written(disk, {64: contents(1000)})
+
+
+def test_a_page_made_durable_on_its_way_to_the_ssd_is_clean_there(between: tuple[Between, TierCache]) -> None:
+    """The write-back sets nothing aside, and settles what is in memory; the slot is then of a clean page."""
+    disk, cache = between
+    cache.write(64, contents(1000))
+    for page in range(65, 80):
+        cache.read(page)
+    done: list[Thread] = []
+
+    def meanwhile(_operation: Operation) -> None:
+        done.append(beside(cache.fsync))
+        done[0].join(A_WHILE)
+
+    disk.during(is_put, meanwhile)
+    assert cache.read(0) == contents(0)
+    done[0].join(LONG)
+    assert not done[0].is_alive()
+    assert cache.where(64) == Where.ON_SSD
+    disk.replace_ssd(None)
+    all_as_written(disk, {64: contents(1000)})
+
+
+def test_a_write_back_that_fails_sets_no_page_aside_that_is_leaving(between: tuple[Between, TierCache]) -> None:
+    """Pages 64 and 65 begin to leave while the store is written; 65 has left when that has failed, and 64 has not."""
+    disk, cache = between
+    cache.write(64, contents(1000))
+    for page in range(65, 80):
+        cache.read(page)
+    leaving, failed = Event(), Event()
+    reader: list[Thread] = []
+
+    def leave(_operation: Operation) -> None:
+        cache.read(1)
+        leaving.set()
+        failed.wait(LONG)
+
+    def fail(_operation: Operation) -> None:
+        disk.during(is_put, leave)
+        reader.append(beside(lambda: cache.read(0)))
+        leaving.wait(LONG)
+        raise OSError("on purpose")
+
+    disk.during(lambda found: found[:2] == ("write", File.STORE) and found.offset < PAGES * PAGE_SIZE, fail)
+    with pytest.raises(PgquernError):
+        cache.write_back(4)
+    failed.set()
+    reader[0].join(LONG)
+    assert cache.where(64) == Where.ON_SSD | Where.SSD_DIRTY
+    assert cache.where(65) == Where.ON_SSD
+    assert has_the_last(cache, range(2, 40))
+    assert cache.read(64) == contents(1000)
+
+
+def test_old_contents_that_came_to_the_ssd_are_taken_off(between: tuple[Between, TierCache]) -> None:
+    """The page was written on its way there, and the next fsync does not leave the slot."""
+    disk, cache = between
+    next_but_one_is_on_the_ssd(cache)
+    disk.during(is_put, lambda _operation: cache.write(65, contents(1000)))
+    cache.read(0)
+    assert cache.where(65) == Where.IN_MEMORY | Where.MEMORY_DIRTY
+    cache.fsync()
+    cache.close()
+    all_as_written(disk, {65: contents(1000)})
+
+
+def test_old_contents_on_their_way_to_the_ssd_are_taken_off(between: tuple[Between, TierCache]) -> None:
+    """An fsync waits for the write of what was written again since; then a kill finds what was synced."""
+    disk, cache = between
+    next_but_one_is_on_the_ssd(cache)
+    done: list[Thread] = []
+
+    def meanwhile(_operation: Operation) -> None:
+        cache.write(65, contents(1000))
+        done.append(beside(cache.fsync))
+        done[0].join(A_WHILE)
+
+    disk.during(is_put, meanwhile)
+    assert cache.read(0) == contents(0)
+    done[0].join(LONG)
+    assert not done[0].is_alive()
+    cache.close()
+    all_as_written(disk, {65: contents(1000)})
+
+
+def test_a_slot_is_not_written_while_it_is_read(between: tuple[Between, TierCache]) -> None:
+    """Meanwhile other pages come to the SSD. The slot is free afterwards."""
+    disk, cache = between
+
+    def meanwhile(_operation: Operation) -> None:
+        for page in range(4):
+            assert cache.read(page) == contents(page)
+
+    disk.during(reads_ssd, meanwhile)
+    before = len(disk.log)
+    assert cache.read(63) == contents(63)
+    assert not any(reads_store(63)(operation) for operation in disk.log[before:])
+    for page in range(20, 40):
+        assert cache.read(page) == contents(page)
+    assert sum(cache.where(page) & Where.ON_SSD == Where.ON_SSD for page in range(PAGES)) == SLOTS
+    cache.write(63, contents(1000))
+    cache.fsync()
+    all_as_written(disk, {63: contents(1000)})
+
+
+def test_a_slot_that_loses_its_page_while_it_is_read_is_old(between: tuple[Between, TierCache]) -> None:
+    """It is not written before the page is: then the next fsync does not leave it."""
+    disk, cache = between
+    puts: list[int] = []
+
+    def meanwhile(operation: Operation) -> None:
+        for page in range(4):
+            assert cache.read(page) == contents(page)
+        puts.append(operation.offset)
+
+    disk.during(reads_ssd, meanwhile)
+    assert cache.read(63) == contents(63)
+    assert cache.where(63) == Where.IN_MEMORY
+    cache.write(63, contents(1000))
+    before = len(disk.log)
+    cache.fsync()
+    assert [found.offset for found in disk.log[before:] if is_scrub(found)] == puts
+    cache.close()
+    all_as_written(disk, {63: contents(1000)})
+
+
+def test_a_slot_that_cannot_be_read_and_has_lost_its_page_meanwhile(between: tuple[Between, TierCache]) -> None:
+    disk, cache = between
+
+    def meanwhile(_operation: Operation) -> None:
+        for page in range(4):
+            assert cache.read(page) == contents(page)
+        raise OSError("on purpose")
+
+    disk.during(reads_ssd, meanwhile)
+    assert cache.read(63) == contents(63)
+
+
+def test_a_page_that_is_lost_and_written_meanwhile_is_not_lost(between: tuple[Between, TierCache]) -> None:
+    disk, cache = between
+    cache.write(64, contents(1000))
+    for page in range(65, 80):
+        cache.read(page)
+    cache.read(0)
+    assert cache.where(64) == Where.ON_SSD | Where.SSD_DIRTY
+
+    def meanwhile(_operation: Operation) -> None:
+        cache.write(64, contents(1001))
+        raise OSError("on purpose")
+
+    disk.during(reads_ssd, meanwhile)
+    assert cache.read(64) == contents(1001)
+
+
+def test_a_page_written_while_its_slot_is_read(between: tuple[Between, TierCache]) -> None:
+    disk, cache = between
+    disk.during(reads_ssd, lambda _operation: cache.write(63, contents(1000)))
+    assert cache.read(63) in (contents(63), contents(1000))
+    assert cache.where(63) == Where.IN_MEMORY | Where.MEMORY_DIRTY
+    assert cache.read(63) == contents(1000)
+    cache.fsync()
+    all_as_written(disk, {63: contents(1000)})
+
+
+def test_a_page_written_while_a_scan_reads_it(between: tuple[Between, TierCache]) -> None:
+    """The other pages of the request come to memory."""
+    disk, cache = between
+
+    def meanwhile(_operation: Operation) -> None:
+        cache.write(2, contents(1000))
+
+    cache.read(0)
+    disk.during(reads_store(1, 4), meanwhile)
+    assert cache.read(1) == contents(1)
+    assert [cache.where(page) & Where.IN_MEMORY for page in range(1, 5)] == [Where.IN_MEMORY] * 4
+    assert [cache.read(page) for page in range(1, 5)] == [contents(n) for n in (1, 1000, 3, 4)]
+
+
+def test_one_request_reads_ahead_at_a_time() -> None:
+    """There is one buffer for it. Another scan reads its pages one by one meanwhile."""
+    disk = Between()
+    cache = TierCache(disk, **SIZES | {"frames": 160, "slots": 0})
+    for page in range(PAGES):
+        cache.write(page, contents(page))
+    cache.fsync()
+    cache.close()
+    cache = TierCache(disk, **SIZES | {"frames": 160, "slots": 0})
+
+    def meanwhile(_operation: Operation) -> None:
+        assert [cache.read(page) for page in (32, 33)] == [contents(page) for page in (32, 33)]
+
+    cache.read(0)
+    disk.during(reads_store(1, 15), meanwhile)
+    before = len(disk.log)
+    assert [cache.read(page) for page in range(1, 16)] == [contents(page) for page in range(1, 16)]
+    assert [found.size // PAGE_SIZE for found in disk.log[before:]] == [1, 1, 15]
+    cache.close()
+
+
+def test_a_request_of_a_scan_ends_before_a_page_that_is_being_read(between: tuple[Between, TierCache]) -> None:
+    disk, cache = between
+
+    def meanwhile(_operation: Operation) -> None:
+        assert cache.read(1) == contents(1)
+
+    cache.read(0)
+    disk.during(reads_store(3), meanwhile)
+    before = len(disk.log)
+    assert [cache.read(page) for page in (3, 2)] == [contents(3), contents(2)]
+    requests = [operation for operation in disk.log[before:] if operation[:2] == ("read", File.STORE)]
+    assert [(at // PAGE_SIZE, size // PAGE_SIZE) for _, _, at, size in requests] == [(1, 2), (3, 1)]
+
+
+def test_a_page_that_two_want_is_read_once(between: tuple[Between, TierCache]) -> None:
+    """From the store, and from the SSD; the second one waits, and is woken."""
+    disk, cache = between
+    for page, when in ((0, reads_store(0)), (63, reads_ssd)):
+        other: list[Thread] = []
+        found: list[bytes] = []
+
+        def meanwhile(_operation: Operation, page: int = page, other: Any = other, found: Any = found) -> None:
+            other.append(beside(lambda: found.append(cache.read(page))))
+            other[0].join(A_WHILE)
+
+        before = len(disk.log)
+        disk.during(when, meanwhile)
+        assert cache.read(page) == contents(page)
+        other[0].join(LONG)
+        assert found == [contents(page)]
+        assert sum(operation.what == "read" for operation in disk.log[before:]) == 1
+
+
+def test_a_read_that_fails_fails_for_each_who_wanted_the_page(between: tuple[Between, TierCache]) -> None:
+    """Who has waited for it tries by itself: here it succeeds."""
+    disk, cache = between
+    other: list[Thread] = []
+    found: list[bytes] = []
+
+    def meanwhile(_operation: Operation) -> None:
+        other.append(beside(lambda: found.append(cache.read(0))))
+        other[0].join(A_WHILE)
+        raise OSError("on purpose")
+
+    disk.during(reads_store(0), meanwhile)
+    with pytest.raises(PgquernError):
+        cache.read(0)
+    other[0].join(LONG)
+    assert found == [contents(0)]
+
+
+def test_a_slot_read_for_a_write_back_is_not_taken(between: tuple[Between, TierCache]) -> None:
+    """Its page is written meanwhile, so the slot is old; other pages come to the SSD."""
+    disk, cache = between
+    cache.write(64, contents(1000))
+    for page in range(65, 80):
+        cache.read(page)
+    cache.read(0)
+    assert cache.where(64) == Where.ON_SSD | Where.SSD_DIRTY
+
+    def meanwhile(_operation: Operation) -> None:
+        cache.write(64, contents(1001))
+        assert cache.read(20) == contents(20)
+
+    disk.during(reads_ssd, meanwhile)
+    cache.fsync()
+    assert cache.where(64) == Where.IN_MEMORY | Where.MEMORY_DIRTY
+    assert disk.volumes[File.STORE].durable[64 * PAGE_SIZE :].startswith(contents(1000))
+    cache.fsync()
+    all_as_written(disk, {64: contents(1001)})
+
+
+@pytest.mark.parametrize("order", [(62, 63), (63, 62)])
+def test_a_slot_that_is_taken_off_is_not_taken(between: tuple[Between, TierCache], order: tuple[int, int]) -> None:
+    """Two slots are old. While one is overwritten a page goes to the other, which then is not overwritten."""
+    disk, cache = between
+    for page in (62, 63):
+        cache.read(page)
+    for page in order:
+        cache.write(page, contents(1000 + page))
+    puts: list[int] = []
+
+    def meanwhile(operation: Operation) -> None:
+        before = len(disk.log)
+        assert cache.read(0) == contents(0)
+        puts.extend(found.offset for found in disk.log[before:] if is_put(found))
+        assert operation.offset not in puts
+
+    disk.during(is_scrub, meanwhile)
+    before = len(disk.log)
+    cache.fsync()
+    assert len(puts) == 1
+    assert not any(is_scrub(found) and found.offset in puts for found in disk.log[before:])
+    all_as_written(disk, {page: contents(1000 + page) for page in order})
+
+
+def test_the_only_free_slot_is_waited_for(between: tuple[Between, TierCache]) -> None:
+    """It is being overwritten; a page that is to leave memory goes there afterwards."""
+    disk, cache = between
+    cache.read(63)
+    cache.write(63, contents(1000))
+    other: list[Thread] = []
+
+    def meanwhile(operation: Operation) -> None:
+        before = len(disk.log)
+        other.append(beside(lambda: cache.read(0)))
+        other[0].join(A_WHILE)
+        assert not any(is_put(found) and found.offset == operation.offset for found in disk.log[before:])
+
+    disk.during(is_scrub, meanwhile)
+    cache.fsync()
+    other[0].join(LONG)
+    assert not other[0].is_alive()
+    assert cache.where(0) == Where.IN_MEMORY
+    all_as_written(disk, {63: contents(1000)})
+
+
+def test_a_page_that_is_leaving_is_waited_for() -> None:
+    """No other page can leave: all are dirty, and a write-back of them has failed. A read waits for the one that goes
+    to the SSD, and its page comes to memory then."""
+    disk = Between()
+    cache = TierCache(disk, **SIZES | {"slots": 2})
+    for page in range(16):
+        cache.write(page, contents(page))
+    disk.broken = lambda operation: operation[:2] == ("write", File.STORE)
+    with pytest.raises(PgquernError):
+        cache.write_back(0)
+    cache.write(16, contents(16))
+    with pytest.raises(PgquernError):
+        cache.write_back(0)
+    waits: list[Thread] = []
+
+    def meanwhile(_operation: Operation) -> None:
+        waits.append(beside(lambda: cache.read(40)))
+        waits[0].join(A_WHILE)
+        disk.broken = lambda _operation: False
+
+    disk.during(is_put, meanwhile)
+    cache.write(17, contents(17))
+    waits[0].join(LONG)
+    assert cache.where(40) == Where.IN_MEMORY
+    with pytest.raises(PgquernError):
+        cache.fsync()
+    assert [cache.read(page) for page in range(18)] == [contents(page) for page in range(18)]
+    cache.close()
