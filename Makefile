@@ -67,7 +67,7 @@ $(SETUP)/python.stamp: requirements.lock requirements-alone.lock .ci/apt-need
 	  || { echo "set-up failed: pip could not install requirements.lock; check the network and try 'make setup' again" >&2; exit 1; }
 	@touch $@
 
-include spec/rules.mk proofs/rules.mk csrc/rules.mk tests/rules.mk bench/rules.mk
+include spec/rules.mk proofs/rules.mk csrc/rules.mk tests/rules.mk bench/rules.mk tools/farm/rules.mk
 
 # The command for people. It runs the clone that it was made in.
 $(VENV)/bin/pgquern: tools/pgquern/install $(SETUP)/python.stamp

@@ -23,7 +23,7 @@ $(BUILD)/model/java/tlc.jsa: $(BATCH) spec/tools/Warmup.tla
 
 # TLA2TOOLS=/path/to/tla2tools.jar takes any other TLC, and then none is fetched.
 MODEL_NEEDS := $(SETUP)/python.stamp $(BATCH) $(BUILD)/model/java/tlc.jsa
-MODEL_RUN   := $(PY) spec/run.py $(if $(STEM),--stem $(STEM)) $(if $(RUN),--run '$(RUN)')
+MODEL_RUN   := $(PY) spec/run.py $(if $(STEM),--stem $(STEM)) $(if $(RUN),--run '$(RUN)') $(if $(LIST),--list) $(JOIN:%=--join %)
 
 .PHONY: model model-quick model-large model-mutants model-mutants-sample model-show model-ready model-accept
 model: $(MODEL_NEEDS) ##layer check the small models, and that every broken one fails as it should (4 minutes)

@@ -58,8 +58,10 @@ test-python-%:
 test-tools: $(TEST_NEEDS) $(EXTRACTED) $(SETUP)/coq.stamp $(SETUP)/tlc.stamp kernels-asan ##layer the tests of the house's own programs that take seconds each: the judge, the audit of proofs, the package (5 minutes)
 	@PGQUERN_RESULT=test-tools $(PYTEST) -m tools tests/test_*.py
 
+# A line for a stem: tools/common/shards.py.
+SHARD_LINE := '{"stem":"%s","name":"all"}\n'
 test-deep: $(TEST_NEEDS) $(EXTRACTED) ##deep the differential tests with far more, and new, examples each time; STEM= narrows (20 minutes a stem)
-	@PGQUERN_PROFILE=deep PGQUERN_RESULT=test $(PYTEST) $(DIFFERENTIAL)
+	@$(if $(LIST),printf $(SHARD_LINE) $(sort $(notdir $(patsubst %/,%,$(dir $(DIFFERENTIAL))))),PGQUERN_PROFILE=deep PGQUERN_RESULT=test $(PYTEST) $(DIFFERENTIAL))
 
 # Nobody else runs these: they fetch servers of their own.
 MINORS := $(wildcard tests/$(or $(STEM),*)/test_minors.py)
