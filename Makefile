@@ -76,7 +76,7 @@ $(SETUP)/browser.stamp: requirements-browser.lock .ci/apt-need $(SETUP)/python.s
 	@$(PY) -m pip install --quiet --disable-pip-version-check --require-hashes --only-binary :all: --no-deps -r requirements-browser.lock
 	@touch $@
 
-include spec/rules.mk proofs/rules.mk csrc/rules.mk tests/rules.mk bench/rules.mk
+include spec/rules.mk proofs/rules.mk csrc/rules.mk tests/rules.mk bench/rules.mk tools/farm/rules.mk
 
 # The command for people. It runs the clone that it was made in.
 $(VENV)/bin/pgquern: tools/pgquern/install $(SETUP)/python.stamp

@@ -20,11 +20,13 @@ import click
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from spec.tools import accepted, models, readme, summary, traces
+from spec.tools import shards as parts
 from spec.tools.models import ModelError, Run
 from spec.tools.outcome import ToolMissing
 from spec.tools.runner import How, Item, run_all
 from spec.tools.smallest import smallest
-from tools.common import results
+from tools.common import results, shards
+from tools.common.shards import ShardError
 
 SPEC = Path("spec")
 LAYERS = {"small": "model", "large": "model-large", "quick": "model" + results.QUICK}
@@ -49,6 +51,8 @@ LAYERS = {"small": "model", "large": "model-large", "quick": "model" + results.Q
 @click.option("--accept", is_flag=True, help="Write what was found to models.toml and to the README, for review.")
 @click.option("--alone", is_flag=True, help="Give each run that must fail its own JVM. Three times slower.")
 @click.option("--jobs", default=2, show_default=True, help="How many run at once.")
+@click.option("--list", "lists", is_flag=True, help="Print the runs, a shard each, and run none.")
+@click.option("--join", type=click.Path(path_type=Path), help="Make one result of the shards in a folder.")
 @click.option("--build", type=click.Path(path_type=Path), default=Path("build"), help="Where generated things go.")
 def main(
     stem: str | None,
@@ -58,38 +62,50 @@ def main(
     accept: bool,
     alone: bool,
     jobs: int,
+    lists: bool,
+    join: Path | None,
     build: Path,
 ) -> None:
     """Run the models and compare with what was accepted."""
+    of: list[results.Result] = []
     try:
         found = models.find(SPEC, stem)
         traces.generate(SPEC, build)
         among = smallest(found) if only == "quick" else [run for run in found if only in (None, size(run))]
         wanted = [run for run in among if fnmatch(run.name, pattern)]
-        if not wanted:
+        if not wanted and not lists:
             raise ModelError(f"no run of {stem or 'any subject'} matches '{pattern}'")
+        if lists:
+            for run in wanted:
+                shards.say(run.stem, run.name, RUN=run.name)
+            return
         began = time.monotonic()
-        items = run_all(wanted, How(build, jobs, accept, coverage, alone))
+        if join:
+            items = parts.items(wanted, of := shards.load(join))
+        else:
+            items = run_all(wanted, How(build, jobs, accept, coverage, alone))
         if accept:
             write_accepted(items)
             found = models.find(SPEC, stem)
-    except (ModelError, ToolMissing) as error:
+    except (ModelError, ShardError, ToolMissing) as error:
         click.echo(f"model: {error}", err=True)
         sys.exit(2)
     except KeyboardInterrupt:
         click.echo("model: interrupted", err=True)
         sys.exit(130)
-    times = summary.shares(items, time.monotonic() - began)
-    complaints = complain(found, items, whole=stem is None)
+    took = sum(shard.seconds for shard in of) if join else time.monotonic() - began
+    times = summary.shares(items, took)
+    # A shard is no whole: who joins them looks for what no run shows.
+    complaints = {} if results.APART else complain(found, items, whole=stem is None)
     said = [text for texts in complaints.values() for text in texts]
     for text in said:
         click.echo(f"model: {text}", err=True)
-    folder = build / "results" if pattern == "*" else None
+    folder = Path(results.APART) if results.APART else build / "results" if pattern == "*" else None
     if folder:
         layer = LAYERS[only or "small"]
         for name, share in times.items():
             mine = [item for item in items if item.run.stem == name]
-            summary.write(layer, name, mine, complaints.get(name, []), share, folder)
+            summary.write(layer, name, mine, complaints.get(name, []), share, folder, of)
     summary.say(items, said, times, folder)
     sys.exit(1 if said or any(item.status == "failed" for item in items) else 0)
 

@@ -63,8 +63,10 @@ test-browser: $(TEST_NEEDS) $(SETUP)/python.stamp ##deep the report and the judg
 	@$(MAKE) -s $(SETUP)/browser.stamp || true
 	@PGQUERN_RESULT=browser $(PYTEST) -m browser tests/test_pages.py
 
+# A line for a stem: tools/common/shards.py.
+SHARD_LINE := '{"stem":"%s","name":"all"}\n'
 test-deep: $(TEST_NEEDS) $(EXTRACTED) ##deep the differential tests with far more, and new, examples each time; STEM= narrows (20 minutes a stem)
-	@PGQUERN_PROFILE=deep PGQUERN_RESULT=test $(PYTEST) $(DIFFERENTIAL)
+	@$(if $(LIST),printf $(SHARD_LINE) $(sort $(notdir $(patsubst %/,%,$(dir $(DIFFERENTIAL))))),PGQUERN_PROFILE=deep PGQUERN_RESULT=test $(PYTEST) $(DIFFERENTIAL))
 
 # Nobody else runs these: they fetch servers of their own.
 MINORS := $(wildcard tests/$(or $(STEM),*)/test_minors.py)

@@ -9,10 +9,22 @@ from typing import Any
 
 from spec.tools.runner import Item
 from tools.common import progress, results
+from tools.common.results import Result
 
 
-def write(layer: str, stem: str, items: Sequence[Item], complaints: Sequence[str], share: float, folder: Path) -> None:
-    """Write a stem's results. complaints: what is wrong with no single run; share: of the wall time, in seconds."""
+def write(
+    layer: str,
+    stem: str,
+    items: Sequence[Item],
+    complaints: Sequence[str],
+    share: float,
+    folder: Path,
+    of: Sequence[Result] = (),
+) -> None:
+    """Write a stem's results.
+
+    complaints: what is wrong with no single run; share: of the wall time, in seconds; of: shards that are joined.
+    """
     names = (item.outcome.tool for item in items if item.outcome.tool)
     results.write(
         layer,
@@ -23,6 +35,7 @@ def write(layer: str, stem: str, items: Sequence[Item], complaints: Sequence[str
         tools={name: version for name, _, version in (tool.partition(" ") for tool in names)},
         seconds=round(share, 1),
         folder=folder,
+        of=of,
     )
 
 
@@ -79,6 +92,7 @@ def described(item: Item) -> dict[str, Any]:
         "total": seen.total,
         "depth": seen.depth,
         "actions": seen.actions,
+        "never_taken": seen.never_taken,
         "tool": seen.tool,
         "log": str(seen.log) if seen.log else None,
     }

@@ -59,4 +59,6 @@ def generate(spec: Path, build: Path) -> None:
         body = "\n".join(definition(path, xids) for path in sorted(folder.glob("*.jsonl")))
         into = build / "model" / stem
         into.mkdir(parents=True, exist_ok=True)
-        (into / f"{module}.tla").write_text(f"---- MODULE {module} ----\n{body}\n====\n")
+        file, text = into / f"{module}.tla", f"---- MODULE {module} ----\n{body}\n====\n"
+        if not file.is_file() or file.read_text() != text:  # another run may be reading it
+            file.write_text(text)

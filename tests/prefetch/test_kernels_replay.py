@@ -215,6 +215,7 @@ def expected(
     prefetcher.events = Told(advise)
     while True:
         rests = policy and (concurrency < 2 or (policy.quiet and not prefetcher.queue))
+        record: Record | None
         if rests and used < len(accesses):
             record = records[used]
             world.decoded = used + 1

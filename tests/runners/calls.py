@@ -8,7 +8,7 @@ that all reads go through, and one for all writes, the line that counts is the o
 import re
 import subprocess
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -16,6 +16,8 @@ from typing import NamedTuple
 from rich.table import Table
 
 CHAIN = re.compile(r"^call (\w+) (\d+) (\d+) (\d+) (\d+|-) ([0-9a-f,]+)$", re.MULTILINE)
+NEVER = "?"
+"""The call of a line that never ran."""
 FAULTS = ("failed", "cut", "interrupted")
 
 
@@ -115,7 +117,7 @@ def never_made(stem: str, through: set[str], seen: set[str]) -> Iterator[Line]:
     for file in sorted(Path("csrc", stem).glob("*.c")) if through else []:
         for number, text in enumerate(file.read_text().splitlines(), 1):
             if call.match(text) and not text.lstrip().startswith(("*", "/*")) and f"{file}:{number}" not in seen:
-                yield Line(f"{file}:{number}", "?")
+                yield Line(f"{file}:{number}", NEVER)
 
 
 def lines_of(stem: str, program: Path, calls: Counter[tuple[Chain, str]]) -> list[Line]:
@@ -128,6 +130,21 @@ def lines_of(stem: str, program: Path, calls: Counter[tuple[Chain, str]]) -> lis
 def applying(lines: Iterable[Line]) -> list[str]:
     """The faults that a row's world has: those that came anywhere."""
     return [fault for fault in FAULTS if any(getattr(line, fault) for line in lines)]
+
+
+def joined(parts: Iterable[Sequence[Line]]) -> list[Line]:
+    """The lines of parts of a world's runs, summed up. A line that never ran in one may have run in another."""
+    lines: dict[tuple[str, str], Line] = {}
+    for line in (line for part in parts for line in part):
+        old = lines.get(key := (line.line, line.what), Line(*key, interrupted=None))
+        numbers = {column: getattr(old, column) + getattr(line, column) for column in ("made", "failed", "cut")}
+        both = [n for n in (old.interrupted, line.interrupted) if n is not None]
+        lines[key] = Line(*key, **numbers, interrupted=sum(both) if both else None)
+    ran = {line.line for line in lines.values() if line.what != NEVER}
+    return sorted(
+        (line for line in lines.values() if line.what != NEVER or line.line not in ran),
+        key=lambda at: (at.line, at.what),
+    )
 
 
 def table(name: str, lines: Iterable[Line]) -> Table:

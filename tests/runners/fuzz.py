@@ -25,7 +25,7 @@ import click
 
 from tests.leaks import NO_PTRACE, UNABLE
 from tests.runners.tally import tally, words
-from tools.common import environment, results
+from tools.common import environment, results, shards
 from tools.common.progress import console
 from tools.common.rows import with_cell
 
@@ -93,8 +93,13 @@ def judge(runs: int, stem: str) -> bool:
 @click.command()
 @click.option("--stem", default="", help="Only this row.")
 @click.option("--runs", default=100_000, show_default=True, help="Executions for each row.")
-def main(stem: str, runs: int) -> None:
+@click.option("--list", "lists", is_flag=True, help="Print the rows, a shard each, and fuzz none.")
+def main(stem: str, runs: int, lists: bool) -> None:
     """Fuzz each row that has a target, as many at a time as there are CPUs."""
+    if lists:
+        for name in with_cell("tests/{stem}/fuzz.c", stem):
+            shards.say(name, "all", FUZZ_RUNS=runs)
+        return
     CRASHES.mkdir(parents=True, exist_ok=True)
     with ThreadPoolExecutor(len(sched_getaffinity(0))) as pool:
         passed = list(pool.map(partial(judge, runs), with_cell("tests/{stem}/fuzz.c", stem)))

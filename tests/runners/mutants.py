@@ -30,14 +30,14 @@ import click
 from rich.table import Table
 
 from tests.runners import nodes
-from tools.common import environment, mutants, results
+from tools.common import environment, mutants, results, shards
 from tools.common.kernels import kernel_sources
 from tools.common.mutants import Mutant
 from tools.common.progress import bar, console
 from tools.common.rows import with_cell
 
 SOURCES = Path("csrc")
-ROOT = Path("build/mutants")
+ROOT = results.scratch(Path("build/mutants"))
 OBJECTS = Path("build/obj")
 UNCHANGED = Path("build/ffi")
 BINDING = Path("build/ffi-src/_pgquern.o")
@@ -225,10 +225,13 @@ def tell(layer: str, stem: str, items: Sequence[dict[str, Any]], seconds: float,
     multiple=True,
     help="LEVEL=FLAGS: further compiler flags for sources whose name ends in LEVEL, lowest level first.",
 )
-@click.option("--only", multiple=True, help="Only these mutants. No result is written.")
+@click.option("--only", multiple=True, help="Only these mutants. A shard's result is written, no other.")
 @click.option("--one-in", default=1, help="A sample: one mutant in N, chosen by its name.")
 @click.option("--quick", is_flag=True, help="One mutant of each row. Results go to mutants-quick.")
-def main(stem: str, cflags: str, isa: Sequence[str], only: Sequence[str], one_in: int, quick: bool) -> None:
+@click.option("--list", "lists", is_flag=True, help="Print the shards, and run none.")
+def main(
+    stem: str, cflags: str, isa: Sequence[str], only: Sequence[str], one_in: int, quick: bool, lists: bool
+) -> None:
     """Kill the mutants of each row that has some."""
     split = (entry.partition("=") for entry in isa)
     compiler = Compiler(shlex.split(cflags), {name: shlex.split(flags) for name, _, flags in split})
@@ -236,9 +239,13 @@ def main(stem: str, cflags: str, isa: Sequence[str], only: Sequence[str], one_in
     for name in with_cell("tests/{stem}/mutants.toml", stem):
         start = time.monotonic()
         chosen = sample(name, only, one_in)
+        if lists:
+            for mutant in chosen:
+                shards.say(name, mutant.name, ONLY=mutant.name)
+            continue
         items = run(name, first(chosen, compiler) if quick else chosen, compiler)
         survivors += [item["name"] for item in items if item["verdict"] == "survived"]
-        if only:
+        if only and not results.APART:
             show(name, items)
         else:
             tell("mutants" + results.QUICK * quick, name, items, time.monotonic() - start, one_in)

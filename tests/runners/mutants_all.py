@@ -2,7 +2,7 @@
 """Runs a row's tests against one-line changes of its kernels and of its oracle that a machine has made.
 
 python -m tests.runners.mutants_all --cflags FLAGS --world FLAGS --asan FLAGS --isa LEVEL=FLAGS ... [--stem STEM]
-    [--number N]
+    [--number N] [--part I/N]
 
 A change that the build refuses, or that compiles to the same code as the original or as a change before it, is dropped.
 Each of the N that are left is tried, until one kills it, by
@@ -52,19 +52,21 @@ from tests.runners.mutants import (
     sources_with,
 )
 from tests.runners.world import weight
-from tools.common import environment, mutants, results
+from tools.common import environment, mutants, results, shards
 from tools.common.kernels import kernel_sources
 from tools.common.mutants import Mutant
 from tools.common.progress import bar, console
 from tools.common.rows import with_cell
 
-ROOT = Path("build/mutants-all")
+ROOT = results.scratch(Path("build/mutants-all"))
 WORLD_OBJECTS = Path("build/obj-world")
 ASAN_OBJECTS = Path("build/obj-asan")
 SEEDS = 200
 """Of a world; fewer of one that is heavy."""
 CPU_LEAST, CPU_TIMES = 20, 60
 """A test may use 20 CPU seconds, and 60 times what the control has used, which tries a fifth of the examples."""
+SHARD = 25
+"""Changes that a shard tries. All shards of a row compile the whole sample, to know the duplicates in it."""
 STATUS = {"killed": "passed", "reason": "passed", "survived": "failed", "stale": "failed", "skipped": "skipped"}
 
 
@@ -352,10 +354,10 @@ def objects_with(ordinary: Path, changed: Mapping[str, Path]) -> list[str]:
     return list(map(str, objects.values()))
 
 
-def counts(row: Row, items: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """A line for each layer: what became of the changes that were looked at."""
+def counts(dropped_of: Mapping[str, Counter[str]], items: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """A line for each layer: what became of the changes that were looked at. dropped_of: those dropped, by layer."""
     lines = []
-    for layer, dropped in row.dropped.items():
+    for layer, dropped in dropped_of.items():
         verdicts = Counter(item["verdict"] for item in items if item["layer"] == layer)
         judged = verdicts["killed"] + verdicts["reason"] + verdicts["survived"] + verdicts["stale"]
         lines.append(
@@ -374,22 +376,48 @@ def counts(row: Row, items: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]
     return lines
 
 
-def tell(row: Row, items: Sequence[dict[str, Any]], seconds: float) -> None:
-    """Print and write what became of a row's changes."""
-    lines = counts(row, items)
-    table = Table(*lines[0], title=f"{row.stem}: changes by a machine", title_justify="left")
+def tell(
+    stem: str,
+    dropped: Mapping[str, Counter[str]],
+    items: Sequence[dict[str, Any]],
+    seconds: float,
+    of: Sequence[results.Result] = (),
+) -> None:
+    """Print and write what became of a row's changes. of: the shards that are joined."""
+    lines = counts(dropped, items)
+    table = Table(*lines[0], title=f"{stem}: changes by a machine", title_justify="left")
     for line in lines:
         table.add_row(*("" if cell is None else str(cell) for cell in line.values()))
     console().print(table)
     killed, reason, survived = (sum(line[what] for line in lines) for what in ("killed", "with_reason", "survived"))
     says = f"{len(items)} changes by a machine: {killed} killed, {reason} survive with a reason, {survived} without"
     gcc = environment.first_line("gcc", "--version")
-    results.write("mutants-all", row.stem, items, says=says, seconds=seconds, tools={"gcc": gcc}, table=lines)
-    console().print(f"mutants-all {row.stem}: {says}, in {seconds:.0f} s", soft_wrap=True)
+    results.write(
+        "mutants-all",
+        stem,
+        items,
+        says=says,
+        seconds=seconds,
+        tools=shards.tools(list(of)) or {"gcc": gcc},
+        of=of,
+        table=lines,
+        dropped=dropped,
+    )
+    console().print(f"mutants-all {stem}: {says}, in {seconds:.0f} s", soft_wrap=True)
 
 
-def run(row: Row, number: int, trusts: bool, workers: int) -> list[dict[str, Any]]:
-    """Tries a sample of a row's changes."""
+def join(stem: str, folder: Path) -> None:
+    """Make a row's result of those of its shards, which have all dropped the same changes."""
+    of = shards.load(folder)
+    told = [result.model_dump()["dropped"] for result in of]
+    if any(dropped != told[0] for dropped in told):
+        raise shards.ShardError(f"{stem}: the shards have not dropped the same changes: their compilers differ")
+    items = [item.model_dump() for result in of for item in result.items]
+    tell(stem, {layer: Counter(dropped) for layer, dropped in told[0].items()}, items, sum(r.seconds for r in of), of)
+
+
+def run(row: Row, number: int, trusts: bool, workers: int, part: tuple[int, int]) -> list[dict[str, Any]]:
+    """Tries a sample of a row's changes, of each `n` the one with the rest `i`, if part is (i, n)."""
     try:
         listed = changes.survivors(row.stem)
     except changes.ListError as error:
@@ -398,7 +426,12 @@ def run(row: Row, number: int, trusts: bool, workers: int) -> list[dict[str, Any
     items = []
     with bar(console()) as progress, ThreadPoolExecutor(workers) as pool:
         task = progress.add_task(f"{row.stem}: changes", total=number)
-        chosen = list(row.sample(number, pool))
+        chosen = []
+        for place, built in enumerate(row.sample(number, pool)):
+            if place % part[1] == part[0]:
+                chosen.append(built)
+            else:
+                shutil.rmtree(built.folder)
         for item in pool.map(lambda built: row.judge(listed, trusts, built), chosen):
             items.append(item)
             progress.advance(task)
@@ -417,10 +450,33 @@ def run(row: Row, number: int, trusts: bool, workers: int) -> list[dict[str, Any
 @click.option("--number", default=150, show_default=True, help="Changes of each row.")
 @click.option("--trust", is_flag=True, help="Do not try what survivors.toml lists.")
 @click.option("--jobs", default=4, show_default=True, help="At a time; some of them sleep.")
+@click.option("--part", default="0/1", show_default=True, help="I/N: of each N changes the one with the rest I.")
+@click.option("--list", "lists", is_flag=True, help="Print the shards, and try no change.")
+@click.option("--join", "folder", type=click.Path(path_type=Path), help="Make one result of a row's shards.")
 def main(
-    stem: str, cflags: str, world: str, asan: str, isa: Sequence[str], number: int, trust: bool, jobs: int
+    stem: str,
+    cflags: str,
+    world: str,
+    asan: str,
+    isa: Sequence[str],
+    number: int,
+    trust: bool,
+    jobs: int,
+    part: str,
+    lists: bool,
+    folder: Path | None,
 ) -> None:
     """Try changes of each row's kernels and oracle that a machine has made."""
+    which, _, parts = part.partition("/")
+    if folder:
+        join(stem, folder)
+        return
+    if lists:
+        n = -(-number // SHARD)
+        for name in with_cell("tests/{stem}/mutants.toml", stem):
+            for i in range(n):
+                shards.say(name, f"part-{i}-of-{n}", NUMBER=number, PART=f"{i}/{n}")
+        return
     split = (entry.partition("=") for entry in isa)
     levels = {name: shlex.split(flags) for name, _, flags in split}
     failed = []
@@ -428,8 +484,8 @@ def main(
         start = time.monotonic()
         plain = Compiler([*shlex.split(cflags), "-g0"], levels)
         row = Row(name, plain, Compiler(shlex.split(world), levels), Compiler(shlex.split(asan), levels))
-        items = run(row, number, trust, jobs)
-        tell(row, items, time.monotonic() - start)
+        items = run(row, number, trust, jobs, (int(which), int(parts)))
+        tell(name, row.dropped, items, time.monotonic() - start)
         failed += [item["name"] for item in items if item["status"] == "failed"]
     if failed:
         raise click.ClickException(

@@ -22,7 +22,7 @@ $(BUILD)/fuzz/%: tests/%/fuzz.c $(OBJECTS_FUZZ)
 
 .PHONY: fuzz fuzz-sample
 fuzz: $(FUZZ_STEMS:%=$(BUILD)/fuzz/%) $(SETUP)/python.stamp ##layer fuzz every kernel under ASan and UBSan: FUZZ_RUNS inputs a stem, each refused or right (up to a minute a stem)
-	@$(PY) -m tests.runners.fuzz --stem '$(STEM)' --runs $(FUZZ_RUNS)
+	@$(PY) -m tests.runners.fuzz --stem '$(STEM)' --runs $(FUZZ_RUNS) $(if $(LIST),--list)
 
 fuzz-sample: ##keep of `make fuzz` the first quarter of the inputs (20 s a stem)
 	@$(MAKE) fuzz FUZZ_RUNS=$$(($(FUZZ_RUNS) / 4))
@@ -55,7 +55,7 @@ RUN_MUTANTS = $(PY) -m tests.runners.mutants --stem '$(STEM)' --cflags '$(CFLAGS
 
 .PHONY: mutants mutants-sample mutants-quick
 mutants: kernels $(SETUP)/python.stamp ##layer break one line of a kernel at a time; the test named for it must fail; ONLY="NAMES" (3 minutes a stem)
-	@$(RUN_MUTANTS) $(ONLY:%=--only %)
+	@$(RUN_MUTANTS) $(ONLY:%=--only %) $(if $(LIST),--list)
 
 mutants-sample: kernels $(SETUP)/python.stamp ##keep of `make mutants` one in ONE_IN=8 (30 s a stem)
 	@$(RUN_MUTANTS) --one-in $(ONE_IN)
@@ -74,7 +74,7 @@ RUN_MUTANTS_ALL = PGQUERN_PROFILE=brief $(PY) -m tests.runners.mutants_all --ste
 
 .PHONY: mutants-all mutants-all-sample
 mutants-all: kernels kernels-asan $(EXTRACTED) $(OBJECTS_WORLD) $(SETUP)/python.stamp ##deep a machine changes one line at a time, of kernels and oracles: a test must fail, or survivors.toml say why not; NUMBER=150 a row (hours; never timed whole)
-	@$(RUN_MUTANTS_ALL) --number $(or $(NUMBER),150)
+	@$(RUN_MUTANTS_ALL) --number $(or $(NUMBER),150) $(PART:%=--part %) $(JOBS:%=--jobs %) $(if $(LIST),--list) $(JOIN:%=--join %)
 
 # What survivors.toml lists is not tried here.
 mutants-all-sample: kernels kernels-asan $(EXTRACTED) $(OBJECTS_WORLD) $(SETUP)/python.stamp ##keep of `make mutants-all` the first four changes of a row (20 s a stem)
@@ -100,8 +100,8 @@ judge: judge-ready ##people put a kernel of your own on trial: KIND=, SRC=their.
 judge-template: $(SETUP)/python.stamp ##people a C file to start from, for `make judge`: KIND= (1 s)
 	@$(PY) -m tests.runners.judge --kind '$(KIND)' --template
 
-judge-candidates: $(TEST_NEEDS) $(EXTRACTED) kernels-asan ##deep each candidate of tests/*/judge/ gets the verdict that it must get (10 minutes)
-	@PGQUERN_RESULT=judge $(PYTEST) tests/test_judge.py -k each_candidate
+judge-candidates: $(TEST_NEEDS) $(EXTRACTED) kernels-asan ##deep each candidate of tests/*/judge/ gets the verdict that it must get; ONLY=name of a file, without its end (10 minutes)
+	@$(if $(LIST),$(PY) -m tests.runners.candidates,PGQUERN_RESULT=judge $(PYTEST) tests/test_judge.py -k 'each_candidate$(ONLY:%= and /%.)')
 
 # ---- what we found about upstream, shown on real servers --------------------------------------------
 # Where gdb is missing and may not be installed, what needs it says so, and is SKIPPED.

@@ -33,14 +33,14 @@ from typing import Any
 
 import click
 
-from tools.common import environment, mutants, results
+from tools.common import environment, mutants, results, shards
 from tools.common.kernels import kernel_sources
 from tools.common.mutants import Mutant
 from tools.common.progress import bar, console
 from tools.common.rows import with_cell
 
 SOURCES = Path("csrc")
-ROOT = Path("build/world-mutants")
+ROOT = results.scratch(Path("build/world-mutants"))
 INTERPOSED = ["-include", "tests/world/interpose.h"]
 """For kernels: their threads and clock are the world's."""
 LIBRARY = Path("build/lib/libpgquern.a")
@@ -197,13 +197,19 @@ def search(world: World, listed: Listed, names: Iterable[str], runs: int, pool: 
 @click.option("--only", multiple=True, help="Only these mutants. No result is written.")
 @click.option("--one-in", default=1, help="A sample: one mutant in N, chosen by its name.")
 @click.option("--search", "runs", type=int, help="Look for each mutant's first seed among so many; judge nothing.")
-def main(stem: str, cflags: str, isa: Sequence[str], only: Sequence[str], one_in: int, runs: int | None) -> None:
+@click.option("--list", "lists", is_flag=True, help="Print the rows, a shard each, and run nothing.")
+def main(
+    stem: str, cflags: str, isa: Sequence[str], only: Sequence[str], one_in: int, runs: int | None, lists: bool
+) -> None:
     """Let the worlds find the mutants that they are to find."""
     split = (entry.partition("=") for entry in isa)
     compiler = Compiler(shlex.split(cflags), {name: shlex.split(flags) for name, _, flags in split})
     passed = []
     for row in with_cell("tests/{stem}/world.toml", stem):
         start = time.monotonic()
+        if lists:
+            shards.say(row, "all")
+            continue
         listed = Listed.load(row)
         world = World.build(row, compiler)
         world.link(ROOT / row / "world", {})

@@ -29,7 +29,7 @@ $(foreach world,$(WORLDS),$(eval $(call world_rule,$(world))))
 worlds: $(foreach world,$(WORLDS),$(call world_program,$(world)))
 
 world: worlds $(SETUP)/python.stamp ##layer disks that fail, stops of the machine, threads: WORLD_RUNS=2000 seeds a row; STATES=n or MINUTES=n: more, up to so many states or so long; SEED= repeats one (up to two minutes a row)
-	@$(PY) -m tests.runners.world --stem '$(STEM)' --runs $(WORLD_RUNS) $(STATES:%=--states %) $(MINUTES:%=--minutes %) $(SEED:%=--seed %)
+	@$(PY) -m tests.runners.world --stem '$(STEM)' --runs $(WORLD_RUNS) $(STATES:%=--states %) $(MINUTES:%=--minutes %) $(SEED:%=--seed %) $(WORLD:%=--world %) $(FROM:%=--from %) $(if $(LIST),--list) $(JOIN:%=--join %)
 
 # Without sanitizers a world is built in seconds, and its seeds do the same.
 RUN_WORLD_MUTANTS = $(PY) -m tests.runners.world_mutants --stem '$(STEM)' --cflags '$(CFLAGS_PLAIN)' \
@@ -38,7 +38,7 @@ WORLD_MUTANTS_NEED := $(BUILD)/lib/libpgquern.a $(SETUP)/python.stamp
 
 .PHONY: world-mutants world-mutants-sample
 world-mutants: $(WORLD_MUTANTS_NEED) ##deep break one line of a kernel at a time; the seed named for it must find it; ONLY=NAME, SEARCH=RUNS names seeds anew (1 minute)
-	@$(RUN_WORLD_MUTANTS) $(ONLY:%=--only %) $(SEARCH:%=--search %)
+	@$(RUN_WORLD_MUTANTS) $(ONLY:%=--only %) $(SEARCH:%=--search %) $(if $(LIST),--list)
 
 world-mutants-sample: $(WORLD_MUTANTS_NEED) ##keep of `make world-mutants` one in ONE_IN=4 (20 s)
 	@$(RUN_WORLD_MUTANTS) --one-in $(ONE_IN)

@@ -2,9 +2,12 @@
 """The one form of a result: build/results/LAYER/STEM.json, a file for each layer and stem.
 
 Under PGQUERN_CPU=LEVEL the folder is LAYER-LEVEL, so that no result of the whole CPU is overwritten.
+PGQUERN_RESULTS=FOLDER takes the place of build/results: a shard of a layer's work writes there, and builds there what
+is its own, so that it can run beside others. `make farm` joins the shards.
 A layer's driver calls write(); the summary, the report and the figures call load().
 """
 
+import os
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,7 +17,9 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from tools.common import environment
 
-RESULTS = Path("build/results")
+APART = os.environ.get("PGQUERN_RESULTS", "")
+"""The folder of a shard; empty for what people run. A part of the work writes its result there, and nowhere else."""
+RESULTS = Path(APART or "build/results")
 QUICK = "-quick"
 """The end of a layer's name in a first look (`make quick`). No report has these: a whole run of the layer says more."""
 
@@ -68,6 +73,11 @@ class Result(BaseModel):
         return "passed" if self.count("passed") else "skipped"
 
 
+def scratch(folder: Path) -> Path:
+    """Where a program builds what is its own: in `folder`, a shard in one of the same name below its results'."""
+    return Path(APART, "scratch", folder.name) if APART else folder
+
+
 def write(
     layer: str,
     stem: str,
@@ -77,12 +87,14 @@ def write(
     tools: Mapping[str, str],
     seconds: float | None = None,
     folder: Path = RESULTS,
+    of: Sequence[Result] = (),
     **more: Any,
 ) -> Result:
     """Write the result of a layer for a stem, in place of the one before.
 
     items: each with name and status ("passed", "failed" or "skipped"), and if it has them seconds, reason, fields of
-    the layer's own. seconds: wall time; None takes the sum over the items. more: fields of the layer's own.
+    the layer's own. seconds: wall time; None takes the sum over the items. of: the shards
+    that are joined in it, whose machines are named in place of this one. more: fields of the layer's own.
     """
     checked = [Item.model_validate(item) for item in items]
     result = Result(
@@ -92,7 +104,7 @@ def write(
         finished=datetime.now(UTC).replace(microsecond=0),
         seconds=round(sum(item.seconds for item in checked) if seconds is None else seconds, 3),
         commit=environment.commit(),
-        cpu=environment.cpu(),
+        cpu="; ".join(dict.fromkeys(shard.cpu for shard in of)) or environment.cpu(),
         cpu_level=environment.cpu_level(),
         tools=dict(tools),
         items=checked,
