@@ -285,6 +285,7 @@ Definition faulty : list mem :=
    page_with 7000 8192 [normal 8128 64; redirect 1; 0; 0; 0; 0; normal 7004 64];
    page_with 7000 8192 [normal 8128 64; dead; 0; dead; 0; normal 8064 64; normal 6992 72];
    page_with 7000 8000 [normal 7904 96; normal 7936 65; normal 7001 8];
+   page_with 7000 8000 [normal 7904 96; normal 7936 65]; page_with 8100 8192 [normal 8120 64; normal 8056 64];
    page_with 8100 8192 [normal 8128 64; normal 8064 64]; page_with 7000 8192 [normal 8128 64; normal 7992 144; normal 7000 64];
    page_with 7000 8192 [normal 7000 1192; normal 7000 1192; normal 7000 1192; normal 7000 1192; normal 7000 1192; normal 7000 1192;
                         normal 7000 1192]].

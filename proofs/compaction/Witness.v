@@ -130,7 +130,7 @@ Qed.
 Lemma kernels_repair_witness : premises_of kernels_repair.
 Proof. exists Scalar, true, small_page, dirt. is_small. Qed.
 Lemma small_has_a_header : header_ok small_page.
-Proof. apply small_is_valid. Qed.
+Proof. destruct small_is_valid as [H _]. exact H. Qed.
 Lemma check_in_order_is_the_check_witness : premises_of check_in_order_is_the_check.
 Proof. exists small_page. exact small_is_page. Qed.
 Lemma scan_refuses_the_same_witness : premises_of scan_refuses_the_same.
