@@ -4,7 +4,7 @@
 Start-time fair queueing (Goyal, Vin and Cheng, SIGCOMM 1996) with D requests in flight, SFQ(D) (Jin, Chase and Kaur,
 SIGMETRICS 2004). Two things are added. A class may run ahead of its share by up to `warp` bytes, as a thread does in
 borrowed virtual time (Duda and Cheriton, SOSP 1999): with no warp the rule is that of SFQ(D). And D, the limit of
-requests in flight, is not fixed: it grows and shrinks with the latency that the device shows.
+requests in flight, is not fixed: it follows the latency that the device shows, against the lowest that it has shown.
 
 Each class has a *tag*: the service it has been given, in bytes, times its factor. Factors are in inverse proportion to
 shares, and whole numbers, so that all arithmetic is exact. While requests of a class wait, its tag is the start tag of
@@ -34,6 +34,8 @@ MAX_LIMIT = 2**15
 MAX_WINDOW = 2**16
 MAX_LATENCY = 2**40
 """Eighteen minutes: a longer latency counts as this one."""
+PROBE_EVERY = 64
+"""Windows in which the limit may grow, from one probe to the next."""
 
 
 class Code(IntEnum):
@@ -53,6 +55,7 @@ class Code(IntEnum):
     EMPTY = 82
     AT_LIMIT = 83
     NOT_IN_FLIGHT = 84
+    NOT_WAITING = 89
 
 
 class Refused(ValueError):
@@ -89,13 +92,13 @@ class Class(NamedTuple):
 
 
 class Limits(NamedTuple):
-    """How many requests may be in flight: `start` at first, then between least and most. See Limit."""
+    """How many requests may be in flight: `start` at first, then between least and most. See Limit. target: 0: none."""
 
     least: int = 1
     start: int = 8
     most: int = 64
     window: int = 64
-    target: int = 120_000
+    target: int = 0
 
 
 def factors(shares: Sequence[int]) -> list[int]:
@@ -121,38 +124,79 @@ def check(classes: Sequence[Class], limits: Limits) -> None:
         raise Refused(Code.LIMITS)
     if not 1 <= limits.window <= MAX_WINDOW:
         raise Refused(Code.WINDOW)
-    if not 1 <= limits.target <= MAX_LATENCY:
+    if not 0 <= limits.target <= MAX_LATENCY:
         raise Refused(Code.TARGET)
 
 
 @dataclass
 class Limit:
-    """How many requests may be in flight: additive increase, multiplicative decrease.
+    """How many requests may be in flight: `now`.
 
-    Completions are counted in windows. If their mean latency is above the target, the device is congested, and the
-    limit falls by an eighth, at least by one. Otherwise, if a request waited at some completion of the window, the
-    limit rises by one. If none waited, the limit held nothing back, and stays.
+    Completions are counted in windows; a window has as many as it is told, and at least as many as may be in flight, so
+    that the next one sees what a change has done. The *floor* is the mean latency of a window that was observed while the
+    device had little to do. It is found by a *probe*: for two windows half as many may be in flight, and the second one
+    tells the floor. The scheduler begins with a probe, and makes another one now and then, so that a floor that
+    the device no longer has is forgotten. Between probes a window with a lower mean makes it the floor; and where the
+    limit is at its least, the last window does.
+
+    If the mean is above `bound`, requests queue inside the device. The limit falls then as if they were to take a
+    quarter longer than the floor, as a gradient does it (at least by one), and the next window, with requests of
+    before, is not looked at. Otherwise, if a request waited at some completion of the window, the limit rises by one.
+    If none waited, it held nothing back, and stays.
     """
 
     limits: Limits
-    now: int
+    level: int
+    """The limit, but for probes."""
+    floor: int = 0
+    """0 before the first probe has ended."""
+    age: int = 0
+    """Windows since the last probe, in which the limit might grow."""
+    probing: bool = True
+    settling: bool = True
+    """This window is not looked at: in it requests complete that went under another limit."""
     completed: int = 0
     total: int = 0
     """The sum of the latencies of the window."""
     pressed: bool = False
+
+    @property
+    def now(self) -> int:
+        return max(self.limits.least, self.level // 2) if self.probing else self.level
+
+    @property
+    def bound(self) -> int:
+        """Of a mean latency: 7/4 of the floor. A target moves it, but not below 3/2, and not above 2."""
+        if self.limits.target == 0:
+            return self.floor * 7 // 4
+        return max(self.floor * 3 // 2, min(self.floor * 2, self.limits.target))
 
     def observe(self, latency: int, waiting: bool) -> None:
         """A request has completed; waiting: there are others that wait."""
         self.completed += 1
         self.total += min(latency, MAX_LATENCY)
         self.pressed |= waiting
-        if self.completed < self.limits.window:
-            return
-        if self.total > self.limits.target * self.limits.window:
-            self.now = max(self.limits.least, self.now - max(1, self.now // 8))
-        elif self.pressed:
-            self.now = min(self.limits.most, self.now + 1)
-        self.completed, self.total, self.pressed = 0, 0, False
+        if self.completed >= max(self.limits.window, self.level):
+            self.adapt(self.total // self.completed)
+            self.completed, self.total, self.pressed = 0, 0, False
+
+    def adapt(self, mean: int) -> None:
+        """A window has ended."""
+        if self.settling:
+            self.settling = False
+        elif self.probing:
+            self.floor, self.age, self.probing, self.settling = mean, 0, False, True
+        else:
+            if mean < self.floor or self.level == self.limits.least:
+                self.floor = mean
+            if mean > self.bound:
+                fair = self.level * self.floor * 5 // (mean * 4)
+                self.level = max(self.limits.least, min(self.level - 1, fair))
+                self.settling = True
+            elif self.pressed:
+                self.level = min(self.limits.most, self.level + 1)
+                self.age += 1
+                self.probing = self.settling = self.age == PROBE_EVERY
 
 
 @dataclass
@@ -214,6 +258,18 @@ class Scheduler:
             flow.tag = max(flow.tag, self.virtual_time)
         flow.waiting.append((self.arrivals, request))
         self.arrivals += 1
+
+    def cancel(self, cls: int, id: int) -> None:
+        """The oldest waiting request of the class with that id waits no longer, and has cost nothing: the tag stays.
+
+        NOT_WAITING: there is none. It may have gone: then it completes.
+        """
+        flow = self.flow(cls)
+        for place, (_, request) in enumerate(flow.waiting):
+            if request.id == id:
+                del flow.waiting[place]
+                return
+        raise Refused(Code.NOT_WAITING, cls + 1)
 
     def next(self, policy: Policy = Policy.SFQ) -> Request:
         """The request that goes to the device now. EMPTY: none waits. AT_LIMIT: too many are in flight."""

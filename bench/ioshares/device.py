@@ -2,8 +2,9 @@
 """A simulated device with the scheduler of csrc/ioshares in front of it, and the loads that share it. No clock is read.
 
 The device serves eight requests side by side; what is in flight beyond that waits inside it, first come, first served.
-A service of a page takes a lognormal time, median 80 µs, sigma 0.5; one of n pages (1 + n) / 2 times as long. Times are
-in nanoseconds, a page is 8 KiB. A seed gives the same run each time, as far as the C library's exp and log agree.
+A service of a page takes a lognormal time, median 80 µs, sigma 0.5; one of n pages (1 + n) / 2 times as long. Other
+devices have another depth, another service time, or one that changes midway. Times are in nanoseconds, a page is 8 KiB.
+A seed gives the same run each time, as far as the C library's exp and log agree.
 """
 
 import heapq
@@ -19,12 +20,33 @@ import numpy as np
 from pgquern import PgquernError, ioshares
 from pgquern.ioshares import Class, Limits, Request
 
-DEPTH = 8
 MEDIAN, SIGMA = 80_000.0, 0.5
-MEAN = MEDIAN * exp(SIGMA**2 / 2)
-CAPACITY_A_SECOND = DEPTH * 1e9 / MEAN
 SIZE = 8192
 SECOND = 1_000_000_000
+
+
+@dataclass(frozen=True)
+class Device:
+    """depth: requests side by side; median: of a service of a page. From `changes` on it takes `then` times as long."""
+
+    depth: int = 8
+    median: float = MEDIAN
+    changes: float = float("inf")
+    then: float = 1.0
+
+    @property
+    def mean(self) -> float:
+        """Of a service of a page, before it changes."""
+        return self.median * exp(SIGMA**2 / 2)
+
+    @property
+    def a_second(self) -> float:
+        """Requests of a page that it can do a second, before it changes."""
+        return self.depth * 1e9 / self.mean
+
+
+DEVICE = Device()
+DEPTH, MEAN, CAPACITY_A_SECOND = DEVICE.depth, DEVICE.mean, DEVICE.a_second
 
 BACKEND, CHECKPOINTER, AUTOVACUUM, WRITEBACK = range(4)
 NAMES = ("backend", "checkpointer", "autovacuum", "writeback")
@@ -32,8 +54,8 @@ WARP = 2**20
 """Of the backends: 128 requests that go first. The device does them in 1.5 ms."""
 ROOM = 2**16
 CLASSES = (Class(500, WARP, ROOM), Class(200, 0, ROOM), Class(200, 0, ROOM), Class(100, 0, ROOM))
-LIMITS = Limits(least=1, start=DEPTH, most=64, window=64, target=100_000)
-"""The target is 1.1 times the mean service: then about one request waits inside the device."""
+LIMITS = Limits(least=1, start=DEPTH, most=64, window=64)
+"""No target: the scheduler finds out what the device does."""
 
 
 @dataclass
@@ -57,7 +79,7 @@ class Arrivals(Load):
     share: float
 
     def begin(self, simulation: "Simulation") -> None:
-        wait = simulation.random.expovariate(self.share * CAPACITY_A_SECOND / 1e9)
+        wait = simulation.random.expovariate(self.share * simulation.device.a_second / 1e9)
         simulation.after(wait, lambda: self.arrive(simulation))
 
     def arrive(self, simulation: "Simulation") -> None:
@@ -142,6 +164,7 @@ class Simulation:
     seed: int
     limits: Limits = LIMITS
     classes: tuple[Class, ...] = CLASSES
+    device: Device = DEVICE
     now: float = 0.0
     random: Random = field(init=False)
     scheduler: ioshares.Scheduler = field(init=False)
@@ -176,10 +199,12 @@ class Simulation:
                 break
             self.waiting -= 1
             self.inside.append((request, self.now))
-        while self.serving < DEPTH and self.inside:
+        device = self.device
+        while self.serving < device.depth and self.inside:
             request, went = self.inside.popleft()
             self.serving += 1
-            service = self.random.lognormvariate(log(MEDIAN), SIGMA) * (1 + request.size / SIZE) / 2
+            service = self.random.lognormvariate(log(device.median), SIGMA) * (1 + request.size / SIZE) / 2
+            service *= device.then if self.now >= device.changes else 1
             self.after(service, lambda r=request, w=went: self.complete(r, w))  # type: ignore[misc]
 
     def complete(self, request: Request, went: float) -> None:

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: PostgreSQL
 """The loads of the seed on a simulated device: the scheduler against first come, first served.
 
-    python -m bench.ioshares.simulate       (about a minute)
+    python -m bench.ioshares.simulate       (two minutes)
 
 The foreground uses half of what the device can do; sweep.py then changes one thing at a time, and shows where the claim
-ends. Prints each target and what is reached, and writes build/results/simulation/ioshares.json. Exits 1 if a target is
-missed: no clock is read, so no machine is too slow.
+ends, and adapts.py the device and the target of the latency. Prints each target and what is reached, and writes
+build/results/simulation/ioshares.json. Exits 1 if a target is missed: no clock is read, so no machine is too slow.
 """
 
 import time
@@ -20,7 +20,7 @@ import click
 import numpy as np
 from rich.table import Table
 
-from bench.ioshares import sweep
+from bench.ioshares import adapts, sweep
 from bench.ioshares.device import (
     AUTOVACUUM,
     BACKEND,
@@ -98,15 +98,20 @@ def simulations(seconds: float) -> dict[str, Callable[[], Outcome]]:
     }
 
 
-def all_done(loads: Mapping[str, Callable[[], Outcome]], runs: Sequence[sweep.Run]) -> tuple[Any, Any]:
-    """The outcome of each load, and the p99 of each run of the sweep: a process a CPU."""
+def all_done(loads: Mapping[str, Callable[[], Outcome]], runs: Sequence[sweep.Run]) -> tuple[Any, Any, Any]:
+    """The outcome of each load, the p99 of each run of the sweep, the figures of each device: a process a CPU."""
     with ProcessPoolExecutor(len(sched_getaffinity(0))) as pool, progress.bar(progress.console()) as shown:
-        tasks: dict[Any, str | sweep.Run] = {pool.submit(load): name for name, load in loads.items()}
+        tasks: dict[Any, str | sweep.Run | adapts.Run] = {pool.submit(load): name for name, load in loads.items()}
         tasks |= {pool.submit(run.p99): run for run in runs}
+        tasks |= {pool.submit(run.figures): run for run in adapts.runs()}
         for _ in shown.track(as_completed(tasks), total=len(tasks), description="simulated runs"):
             pass
         found = {name: task.result() for task, name in tasks.items()}
-    return {name: found[name] for name in loads}, {run: found[run] for run in runs}
+    return (
+        {name: found[name] for name in loads},
+        {run: found[run] for run in runs},
+        {run: found[run] for run in adapts.runs()},
+    )
 
 
 def targets(found: dict[str, Outcome]) -> list[Target]:
@@ -142,6 +147,18 @@ def within(swept: Mapping[str, Sequence[sweep.Found]]) -> list[Target]:
         for figure, reached, bound, at_most in (
             ("sfq, times alone", max(p.times_alone for p in points), sweep.AT_MOST, True),
             ("fifo, times sfq", min(p.below_fifo for p in points), sweep.AT_LEAST, False),
+        )
+    ]
+
+
+def adapted(found: Sequence[adapts.Found]) -> list[Target]:
+    """On each device, whatever the target: the worst of the sweep against its best."""
+    return [
+        Target(f"any target of the latency, device: {f.device}", figure, reached, bound, at_most, "-")
+        for f in found
+        for figure, reached, bound, at_most in (
+            ("background, part of the best", f.background, adapts.AT_LEAST, False),
+            ("foreground p99, times the best", f.p99, adapts.AT_MOST, True),
         )
     ]
 
@@ -196,9 +213,9 @@ def show_ends(swept: Mapping[str, Sequence[sweep.Found]]) -> None:
 def main(seconds: float) -> None:
     """Simulate each load under both schedulers, and hold the figures against the targets."""
     started = time.monotonic()
-    found, p99 = all_done(simulations(seconds), sweep.runs())
+    found, p99, figures = all_done(simulations(seconds), sweep.runs())
     swept = sweep.sweep(p99)
-    reached = targets(found) + within(swept)
+    reached = targets(found) + within(swept) + adapted(adapts.found(figures))
     show(reached)
     show_ends(swept)
     items = [
@@ -216,6 +233,7 @@ def main(seconds: float) -> None:
         "simulation", "ioshares", items,
         says=f"{len(reached) - missed} of {len(reached)} targets hold on the simulated device",
         tools={}, seconds=time.monotonic() - started, outcomes=summary, curves=curves(found), sweep=sweep.curves(swept),
+        devices=adapts.curves(figures),
         seed=SEED, shares=[c.share for c in CLASSES], writeback=WRITEBACK,
     )  # fmt: skip
     progress.console().print(f"simulation ioshares: {result.says}, {result.seconds:.0f} s")

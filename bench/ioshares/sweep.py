@@ -2,7 +2,7 @@
 """Where the claim about the foreground ends: one thing at a time is changed, and all else is as at the base.
 
 At the base the foreground uses half of the simulated device, the checkpointer and the autovacuum keep 256 requests of
-one page submitted each, the backends' warp is 1 MiB, and the target of the latency is 100 µs. At each point the p99 of
+one page submitted each, the backends' warp is 1 MiB, and there is no target of the latency. At each point the p99 of
 the foreground is taken alone, beside the others with our scheduler, and beside them with first come, first served.
 """
 
@@ -15,10 +15,12 @@ from bench.ioshares.device import (
     BACKEND,
     CHECKPOINTER,
     CLASSES,
+    DEPTH,
     LIMITS,
     WARP,
     Arrivals,
     Backlog,
+    Device,
     Load,
     Simulation,
 )
@@ -32,18 +34,17 @@ AT_MOST, AT_LEAST = 1.5, 5.0
 
 @dataclass(frozen=True)
 class Point:
-    """What can be changed. foreground: of what the device can do; pages: of a request of the others; target in ns."""
+    """What can be changed. foreground: of what the device can do; pages: of a request of the others.
+
+    depth: of the device; target in ns, 0: none.
+    """
 
     foreground: float = 0.5
     backlog: int = 256
     warp: int = WARP
     target: int = LIMITS.target
     pages: int = 1
-
-
-def with_target(pages: int) -> Point:
-    """Requests of so many pages, and a target in proportion to the time that the device takes for one."""
-    return Point(pages=pages, target=LIMITS.target * (1 + pages) // 2)
+    depth: int = DEPTH
 
 
 @dataclass(frozen=True)
@@ -69,10 +70,10 @@ AXES = (
          lambda requests: Point(backlog=requests)),
     Axis("warp of the backends, KiB", (64, 128, 256, 384, 512, 768, 1024, 2048, 4096), 512, 4096,
          lambda kib: Point(warp=1024 * kib)),
-    Axis("target of the latency, µs", (70, 80, 85, 90, 95, 100, 110, 130, 160, 200, 250, 300), 100, 160,
+    Axis("target of the latency, µs", (10, 20, 45, 70, 90, 110, 140, 180, 250, 450, 1000), 10, 1000,
          lambda us: Point(target=1000 * us)),
     Axis("pages of a request of the others", (1, 2, 4, 8, 16, 32), 1, 1, lambda pages: Point(pages=pages)),
-    Axis("pages, with a target in proportion", (1, 2, 4, 8, 16, 32), 1, 2, with_target),
+    Axis("depth of the device", (1, 2, 4, 6, 8, 12, 16, 24, 32), 8, 8, lambda depth: Point(depth=depth)),
 )  # fmt: skip
 
 
@@ -93,7 +94,11 @@ class Run:
             loads += [Backlog(cls, p.backlog, pages=p.pages) for cls in (CHECKPOINTER, AUTOVACUUM)]
         classes = (CLASSES[BACKEND]._replace(warp=p.warp), *CLASSES[1:])
         limits = LIMITS._replace(target=p.target)
-        return Simulation(loads, self.variant, self.seed, limits=limits, classes=classes).run(SECONDS).p99()
+        return (
+            Simulation(loads, self.variant, self.seed, limits=limits, classes=classes, device=Device(p.depth))
+            .run(SECONDS)
+            .p99()
+        )
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ static pgq_code limits_fault(const pgq_ioshares_limits *l)
         return PGQ_IOSHARES_LIMITS;
     if (l->window == 0 || l->window > MAX_WINDOW)
         return PGQ_IOSHARES_WINDOW;
-    return l->target == 0 || l->target > MAX_LATENCY ? PGQ_IOSHARES_TARGET : PGQ_OK;
+    return l->target > MAX_LATENCY ? PGQ_IOSHARES_TARGET : PGQ_OK;
 }
 
 static uint64_t common_divisor(uint64_t a, uint64_t b)
@@ -113,8 +113,8 @@ pgq_status pgq_ioshares_make(void *memory, size_t bytes, const pgq_ioshares_conf
     pgq_ioshares *s = memory;
     memset(s, 0, sizeof *s);
     s->choose = choose;
-    s->limit = config->limits.start;
     s->limits = config->limits;
+    pgq_ioshares_pace_start(s);
     s->log = config->log;
     s->log_capacity = config->log_capacity;
     s->class_count = config->class_count;

@@ -64,16 +64,21 @@ bool pgq_ioshares_engine_is_over(const pgq_ioshares_engine *e, pgq_ioshares_io *
     return io->did == io->size;
 }
 
+/*
+ * From here on the request may be gone: a wake-up is then one for no reason. The exchange releases what was written to it;
+ * of who waits only the word itself is read (spec/ioshares/DoneOrders.tla).
+ */
+static void tell(pgq_ioshares_io *io)
+{
+    if (__atomic_exchange_n(&io->done, DONE, __ATOMIC_RELEASE) == AWAITED)
+        futex_wake(&io->done);
+}
+
 void pgq_ioshares_engine_done(pgq_ioshares_engine *e, pgq_ioshares_io *io)
 {
     io->ended = now();
     pgq_ioshares_complete(e->scheduler, io->cls, io->ended - io->went);
-    /*
-     * From here on the request may be gone: a wake-up is then one for no reason. The exchange releases what was written to it;
-     * of who waits only the word itself is read (spec/ioshares/DoneOrders.tla).
-     */
-    if (__atomic_exchange_n(&io->done, DONE, __ATOMIC_RELEASE) == AWAITED)
-        futex_wake(&io->done);
+    tell(io);
 }
 
 /* ---- the calls -------------------------------------------------------------------------------------------------- */
@@ -117,6 +122,22 @@ pgq_status pgq_ioshares_engine_submit(pgq_ioshares_engine *engine, pgq_ioshares_
     }
     /* Relaxed: who sets DONE has the lock, or takes it before; who waits was given the request by who submits. */
     __atomic_store_n(&io->done, status.code == PGQ_OK ? ON_ITS_WAY : DONE, __ATOMIC_RELAXED);
+    pthread_mutex_unlock(&engine->lock);
+    return status;
+}
+
+pgq_status pgq_ioshares_engine_cancel(pgq_ioshares_engine *engine, pgq_ioshares_io *io)
+{
+    if (engine == NULL || io == NULL)
+        return refused(PGQ_NULL, 0);
+    pthread_mutex_lock(&engine->lock);
+    pgq_status status = pgq_ioshares_cancel(engine->scheduler, io->cls, (uint64_t)(uintptr_t)io);
+    if (status.code == PGQ_OK) {
+        io->error = ECANCELED;
+        io->went = 0;
+        io->ended = now();
+        tell(io);
+    }
     pthread_mutex_unlock(&engine->lock);
     return status;
 }

@@ -35,9 +35,16 @@ typedef struct pgq_ioshares_class {
 
 /*
  * How many requests may be in flight: `start` at first, then between least and most; 1 <= least <= start <= most <= 2^15.
- * Completions are counted in windows of 1 to 2^16. If their mean latency is above target (1 to 2^40 ns), the limit falls
- * by an eighth, at least by one, and not below least. Otherwise, if other requests waited at some completion of the window,
- * it rises by one, and not above most.
+ *
+ * Completions are counted in windows of `window` (1 to 2^16), but of no fewer than the limit. The floor is the lowest mean
+ * latency of a window since the last probe, or that of the last window if the limit is at its least. If the mean of a window
+ * is above 7/4 of the floor, requests queue inside the device: the limit falls to limit * floor * 5/4 / mean, at least by
+ * one, and not below least; the next window, in which requests of before complete, is not looked at. Otherwise, if other
+ * requests waited at some completion of the window, it rises by one, and not above most. A probe, at first and after each 64
+ * windows in which the limit might have risen, lets half as many be in flight for two windows, not below least; the mean of
+ * the second one is the floor, and the window after it is not looked at.
+ *
+ * target: 0, or a hint of 1 to 2^40 ns: it takes the place of 7/4 of the floor, but not below 3/2 of it and not above twice.
  */
 typedef struct pgq_ioshares_limits {
     uint32_t least, start, most, window;
@@ -53,7 +60,8 @@ typedef struct pgq_ioshares_request {
 typedef enum pgq_ioshares_what {
     PGQ_IOSHARES_SUBMITTED = 1,
     PGQ_IOSHARES_DISPATCHED = 2,
-    PGQ_IOSHARES_COMPLETED = 3
+    PGQ_IOSHARES_COMPLETED = 3,
+    PGQ_IOSHARES_CANCELLED = 4
 } pgq_ioshares_what;
 
 /* A call that was not refused, and the state after it. request.id and request.size are 0 for a completion. */
@@ -83,8 +91,10 @@ typedef struct pgq_ioshares_class_state {
     uint32_t waiting, in_flight;
 } pgq_ioshares_class_state;
 
+/* limit: how many may be in flight now; level: the same, but for probes. floor: ns; 0 until the first probe has ended. */
 typedef struct pgq_ioshares_state {
-    uint32_t class_count, waiting, in_flight, limit;
+    uint32_t class_count, waiting, in_flight, limit, level;
+    uint64_t floor;
     uint32_t window_completed;
     uint64_t window_latency;
     uint64_t logged;
@@ -143,6 +153,14 @@ pgq_status pgq_ioshares_next(pgq_ioshares *scheduler, pgq_ioshares_request *requ
  */
 pgq_status pgq_ioshares_complete(pgq_ioshares *scheduler, uint32_t cls, uint64_t latency);
 
+/*
+ * Takes back the oldest request of the class that has this id and waits: it will not go, and has cost its class nothing, whose
+ * lead stays as it is. Takes a time in proportion to the requests of the class that wait. Refused: PGQ_NULL;
+ * PGQ_IOSHARES_CLASS; PGQ_IOSHARES_NOT_WAITING, with the class as index: such a request never came, or has gone, and then
+ * completes.
+ */
+pgq_status pgq_ioshares_cancel(pgq_ioshares *scheduler, uint32_t cls, uint64_t id);
+
 /* What a scheduler knows now. Refused: PGQ_NULL. */
 pgq_status pgq_ioshares_look(const pgq_ioshares *scheduler, pgq_ioshares_state *state);
 
@@ -153,8 +171,8 @@ pgq_status pgq_ioshares_look(const pgq_ioshares *scheduler, pgq_ioshares_state *
  * is accepted until it is done: until then it stays where it is with its buffer, and must not be submitted again, which the
  * engine does not notice. After that it may be used again; the members from done on are the engine's, and set anew.
  *
- * did: bytes that were read or written. error: 0, errno, or EIO if the file ends before; if did is more than 0, a part was
- * done. The times are of CLOCK_MONOTONIC, in ns: submitted, gone to the file, ended; the latency that the scheduler is told
+ * did: bytes that were read or written. error: 0, errno, EIO if the file ends before, or ECANCELED if it was taken back; if
+ * did is more than 0, a part was done. The times are of CLOCK_MONOTONIC, in ns: submitted, gone to the file, ended; the latency that the scheduler is told
  * is from the second to the third. done: 1 once it has ended; other values are the engine's own.
  */
 typedef struct pgq_ioshares_io {
@@ -210,9 +228,19 @@ pgq_ioshares_way pgq_ioshares_engine_way(const pgq_ioshares_engine *engine);
 /*
  * The request goes as soon as the scheduler lets it. Refused: as pgq_ioshares_submit; PGQ_NULL also if it has no buffer;
  * PGQ_IOSHARES_OFFSET with its class as index. Of a refused request only `done` is changed: it is 1, so that a wait for it
- * returns; without a buffer not even that.
+ * returns; without a buffer not even that. PGQ_IOSHARES_FULL: as many of the class wait as its capacity. The engine neither
+ * blocks nor drops: the caller waits for one of its requests, and submits again.
  */
 pgq_status pgq_ioshares_engine_submit(pgq_ioshares_engine *engine, pgq_ioshares_io *io);
+
+/*
+ * Takes back a request that was submitted, if it waits: it ends with ECANCELED, once, before the call returns; nothing of it is
+ * done, went is 0, and the scheduler counts no completion. Whoever waits for it returns. A request that has gone to the file is
+ * left, and ends by itself. It must not be freed while this call lasts. Takes a time in proportion to the requests of the class
+ * that wait. Refused, and nothing is changed: PGQ_NULL; PGQ_IOSHARES_CLASS, PGQ_IOSHARES_NOT_WAITING, with its class as index:
+ * it has gone, or is done, or was never submitted.
+ */
+pgq_status pgq_ioshares_engine_cancel(pgq_ioshares_engine *engine, pgq_ioshares_io *io);
 
 /*
  * Returns once the request, which was submitted, is done. Several threads may wait for one; it stays until all have returned.

@@ -1,6 +1,14 @@
 /* SPDX-License-Identifier: PostgreSQL */
-/* Requests come and complete; the limit of those in flight follows the latency. */
+/* Requests come, go and complete, or are taken back. */
 #include "ioshares/scheduler.h"
+
+/* Where a place counted from the first waiting request is in the ring. */
+static waiting_request *at_place(const flow *f, uint32_t place)
+{
+    uint64_t at = (uint64_t)f->head + place;
+
+    return &f->ring[at < f->capacity ? at : at - f->capacity];
+}
 
 static pgq_code submit_fault(const pgq_ioshares *s, const pgq_ioshares_request *request)
 {
@@ -20,8 +28,7 @@ pgq_status pgq_ioshares_submit(pgq_ioshares *scheduler, const pgq_ioshares_reque
         return refused(fault, (size_t)request->cls + 1);
 
     flow *f = &scheduler->flows[request->cls];
-    uint64_t end = (uint64_t)f->head + f->count;
-    f->ring[end < f->capacity ? end : end - f->capacity] =
+    *at_place(f, f->count) =
         (waiting_request){.id = request->id, .arrival = scheduler->arrivals++, .size = request->size};
     /* A class that comes back banks nothing of what it did not use. */
     if (f->count == 0 && f->tag < scheduler->virtual_time)
@@ -30,6 +37,40 @@ pgq_status pgq_ioshares_submit(pgq_ioshares *scheduler, const pgq_ioshares_reque
     scheduler->backlogged |= UINT32_C(1) << request->cls;
     scheduler->waiting++;
     log_event(scheduler, PGQ_IOSHARES_SUBMITTED, *request, 0);
+    return accepted();
+}
+
+/* One request of the class waits less. */
+static void one_less(pgq_ioshares *s, uint32_t cls)
+{
+    flow *f = &s->flows[cls];
+
+    f->count--;
+    if (f->count == 0)
+        s->backlogged &= ~(UINT32_C(1) << cls);
+    s->waiting--;
+}
+
+pgq_status pgq_ioshares_cancel(pgq_ioshares *scheduler, uint32_t cls, uint64_t id)
+{
+    uint32_t place = 0;
+
+    if (scheduler == NULL)
+        return refused(PGQ_NULL, 0);
+    if (cls >= scheduler->class_count)
+        return refused(PGQ_IOSHARES_CLASS, (size_t)cls + 1);
+    flow *f = &scheduler->flows[cls];
+    while (place < f->count && at_place(f, place)->id != id)
+        place++;
+    if (place == f->count)
+        return refused(PGQ_IOSHARES_NOT_WAITING, cls + 1);
+
+    pgq_ioshares_request request = {.id = id, .size = at_place(f, place)->size, .cls = cls};
+    /* Those behind it move up. It has not been charged, so its class's tag is right as it is. */
+    for (; place + 1 < f->count; place++)
+        *at_place(f, place) = *at_place(f, place + 1);
+    one_less(scheduler, cls);
+    log_event(scheduler, PGQ_IOSHARES_CANCELLED, request, 0);
     return accepted();
 }
 
@@ -54,32 +95,12 @@ pgq_status pgq_ioshares_next(pgq_ioshares *scheduler, pgq_ioshares_request *requ
 
     *request = (pgq_ioshares_request){.id = first->id, .size = first->size, .cls = cls};
     f->head = f->head + 1 == f->capacity ? 0 : f->head + 1;
-    f->count--;
-    if (f->count == 0)
-        scheduler->backlogged &= ~(UINT32_C(1) << cls);
+    one_less(scheduler, cls);
     f->in_flight++;
     f->dispatched += request->size;
-    scheduler->waiting--;
     scheduler->in_flight++;
     log_event(scheduler, PGQ_IOSHARES_DISPATCHED, *request, 0);
     return accepted();
-}
-
-/* The end of a window: additive increase, multiplicative decrease. */
-static void adapt(pgq_ioshares *s)
-{
-    const pgq_ioshares_limits *l = &s->limits;
-
-    if (s->latency > l->target * l->window) {
-        uint32_t step = s->limit / 8 > 0 ? s->limit / 8 : 1;
-
-        s->limit = s->limit - l->least > step ? s->limit - step : l->least;
-    } else if (s->pressed && s->limit < l->most) {
-        s->limit++;
-    }
-    s->completed = 0;
-    s->latency = 0;
-    s->pressed = false;
 }
 
 pgq_status pgq_ioshares_complete(pgq_ioshares *scheduler, uint32_t cls, uint64_t latency)
@@ -93,11 +114,7 @@ pgq_status pgq_ioshares_complete(pgq_ioshares *scheduler, uint32_t cls, uint64_t
     latency = latency > MAX_LATENCY ? MAX_LATENCY : latency;
     scheduler->flows[cls].in_flight--;
     scheduler->in_flight--;
-    scheduler->completed++;
-    scheduler->latency += latency;
-    scheduler->pressed |= scheduler->waiting > 0;
-    if (scheduler->completed == scheduler->limits.window)
-        adapt(scheduler);
+    pgq_ioshares_pace(scheduler, latency);
     log_event(scheduler, PGQ_IOSHARES_COMPLETED, (pgq_ioshares_request){.cls = cls}, latency);
     return accepted();
 }
@@ -110,6 +127,8 @@ pgq_status pgq_ioshares_look(const pgq_ioshares *scheduler, pgq_ioshares_state *
                                   .waiting = scheduler->waiting,
                                   .in_flight = scheduler->in_flight,
                                   .limit = scheduler->limit,
+                                  .level = scheduler->level,
+                                  .floor = scheduler->floor,
                                   .window_completed = scheduler->completed,
                                   .window_latency = scheduler->latency,
                                   .logged = scheduler->logged};

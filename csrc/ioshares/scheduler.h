@@ -13,6 +13,7 @@
 #define MAX_LIMIT    (UINT32_C(1) << 15)
 #define MAX_WINDOW   (UINT32_C(1) << 16)
 #define MAX_LATENCY  (UINT64_C(1) << 40)
+#define PROBE_EVERY  64u
 
 /*
  * Between calls the virtual time is below REBASE, and a tag is ahead of it by at most a warp and a request, 2^60 each:
@@ -43,9 +44,14 @@ struct pgq_ioshares {
     uint32_t backlogged; /* bit i: requests of class i wait */
     uint32_t waiting, in_flight, limit;
     uint64_t virtual_time, arrivals;
+    uint32_t level;     /* limit, but for probes */
+    uint32_t age;       /* windows since the last probe, in which the limit might grow */
     uint32_t completed; /* in this window */
-    bool pressed;       /* at some completion of this window requests waited */
-    uint64_t latency;   /* the sum of this window */
+    bool probing;       /* half of the level is the limit, to find the floor */
+    bool settling; /* this window is not looked at: in it requests complete that went under another limit */
+    bool pressed;  /* at some completion of this window requests waited */
+    uint64_t latency; /* the sum of this window */
+    uint64_t floor;   /* the lowest mean of a window since the last probe; 0 before the first one has ended */
     pgq_ioshares_limits limits;
     pgq_ioshares_event *log;
     size_t log_capacity;
@@ -84,6 +90,10 @@ static inline const waiting_request *first_of(const flow *f)
 {
     return &f->ring[f->head];
 }
+
+/* pace.c: the limit at first, and after a completion with this latency, of MAX_LATENCY at most. */
+void pgq_ioshares_pace_start(pgq_ioshares *s);
+void pgq_ioshares_pace(pgq_ioshares *s, uint64_t latency);
 
 /* The checks of every variant's fn, and all that variants share. */
 pgq_status pgq_ioshares_make(void *memory, size_t bytes, const pgq_ioshares_config *config, choose_fn *choose,

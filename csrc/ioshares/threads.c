@@ -26,13 +26,16 @@ static int64_t transfer(const pgq_ioshares_io *io)
 /* Does a request; the lock is held before and after. */
 static void perform(threads *t, pgq_ioshares_io *io)
 {
+    const pgq_ioshares *s = t->head.scheduler;
+
+    /* The limit may have risen, also by many, so that other workers have something to do: each wakes the next one. */
+    if (s->waiting > 0 && s->in_flight < s->limit)
+        pthread_cond_signal(&t->work);
     pthread_mutex_unlock(&t->head.lock);
     while (!pgq_ioshares_engine_is_over(&t->head, io, transfer(io)))
         ;
     pthread_mutex_lock(&t->head.lock);
     pgq_ioshares_engine_done(&t->head, io);
-    /* The limit may have risen, so that another worker has something to do. */
-    pthread_cond_signal(&t->work);
 }
 
 /* Ends when it is told to and nothing waits. */

@@ -12,6 +12,7 @@ Definition max_factor : Z := 2 ^ 30.
 Definition max_window : Z := 2 ^ 16.
 Definition max_latency : Z := 2 ^ 40.
 Definition rebase_at : Z := 2 ^ 61.
+Definition probe_every : Z := 64.
 
 (** A class: struct flow. [warp] is in bytes times the factor, as [tag] is; C keeps the handicap only. [dispatched] does
     not wrap. *)
@@ -27,17 +28,25 @@ Record flow := Flow {
 
 Record limits := Limits { least : Z; start : Z; most : Z; window : Z; target : Z }.
 
-(** struct pgq_ioshares. *)
+(** What the limit of requests in flight is made of: pace.c. *)
+Record pace := Pace { level : Z; floor : Z; age : Z; probing : bool; settling : bool }.
+
+(** struct pgq_ioshares, but for the limit. *)
 Record state := State {
   flows : list flow;
   vtime : Z;
   waiting : Z;
   in_flight : Z;
   bounds : limits;
-  limit : Z;
+  pacing : pace;
   completed : Z;
   latency : Z;
   pressed : bool }.
+
+Definition limit_of (l : limits) (a : pace) : Z :=
+  if probing a then if least l <? level a / 2 then level a / 2 else least l else level a.
+
+Definition limit (s : state) : Z := limit_of (bounds s) (pacing s).
 
 Fixpoint update {A} (i : nat) (x : A) (l : list A) : list A :=
   match l, i with
@@ -62,7 +71,7 @@ Definition flow_of (cs : list class) (c : class) : flow :=
   Flow (room c) (factor_of cs c) w (largest_warp cs - w) 0 [] 0 0.
 
 Definition make (cs : list class) (l : limits) : state :=
-  State (map (flow_of cs) cs) 0 0 0 l (start l) 0 0 false.
+  State (map (flow_of cs) cs) 0 0 0 l (Pace (start l) 0 0 true true) 0 0 false.
 
 (** ** pgq_ioshares_submit *)
 
@@ -76,7 +85,7 @@ Definition submit (i : nat) (size : Z) (s : state) : option state :=
   | Some f =>
       if (size <? 1) || (max_bytes <? size) || (capacity f <=? Z.of_nat (length (queue f))) then None
       else Some (State (update i (enqueue (vtime s) size f) (flows s)) (vtime s) (waiting s + 1) (in_flight s)
-                       (bounds s) (limit s) (completed s) (latency s) (pressed s))
+                       (bounds s) (pacing s) (completed s) (latency s) (pressed s))
   end.
 
 (** ** choose() of sfq.c, and pgq_ioshares_next *)
@@ -121,7 +130,7 @@ Definition next (s : state) : option (nat * Z * state) :=
             | size :: rest =>
                 Some (chosen b, size,
                       State (update (chosen b) (go size rest f) (flows s)) (least_tag b) (waiting s - 1)
-                            (in_flight s + 1) (bounds s) (limit s) (completed s) (latency s) (pressed s))
+                            (in_flight s + 1) (bounds s) (pacing s) (completed s) (latency s) (pressed s))
             end
         end
     end.
@@ -132,7 +141,7 @@ Definition lowered (v : Z) (f : flow) : flow :=
 
 Definition rebase (s : state) : state :=
   if rebase_at <=? vtime s
-  then State (map (lowered (vtime s)) (flows s)) 0 (waiting s) (in_flight s) (bounds s) (limit s) (completed s)
+  then State (map (lowered (vtime s)) (flows s)) 0 (waiting s) (in_flight s) (bounds s) (pacing s) (completed s)
              (latency s) (pressed s)
   else s.
 
@@ -142,14 +151,50 @@ Definition next_rebased (s : state) : option (nat * Z * state) :=
   | Some (i, size, s') => Some (i, size, rebase s')
   end.
 
-(** ** adapt(), and pgq_ioshares_complete *)
+(** ** pgq_ioshares_cancel: [k] counts the class's waiting requests from the oldest *)
 
-Definition lower (l : limits) (n : Z) : Z :=
-  let step := if 0 <? n / 8 then n / 8 else 1 in
-  if step <? n - least l then n - step else least l.
+Definition without (k : nat) (f : flow) : flow :=
+  Flow (capacity f) (factor f) (warp f) (handicap f) (tag f) (firstn k (queue f) ++ skipn (S k) (queue f)) (flying f)
+       (dispatched f).
 
-Definition adapt (l : limits) (n sum : Z) (p : bool) : Z :=
-  if target l * window l <? sum then lower l n else if p && (n <? most l) then n + 1 else n.
+Definition cancel (i k : nat) (s : state) : option (Z * state) :=
+  match nth_error (flows s) i with
+  | None => None
+  | Some f =>
+      match nth_error (queue f) k with
+      | None => None
+      | Some size =>
+          Some (size, State (update i (without k f) (flows s)) (vtime s) (waiting s - 1) (in_flight s) (bounds s) (pacing s)
+                            (completed s) (latency s) (pressed s))
+      end
+  end.
+
+(** ** pace.c, and pgq_ioshares_complete *)
+
+(** Above this mean latency the limit falls. *)
+Definition bound_of (l : limits) (f : Z) : Z :=
+  if target l =? 0 then f * 7 / 4
+  else if target l <? f * 3 / 2 then f * 3 / 2 else if f * 2 <? target l then f * 2 else target l.
+
+Definition fallen (l : limits) (n f mean : Z) : Z :=
+  let fair := n * f * 5 / (mean * 4) in
+  let less := if fair <? n then fair else n - 1 in
+  if least l <? less then less else least l.
+
+(** The floor that a window with this mean leaves. *)
+Definition lower (l : limits) (a : pace) (mean : Z) : Z :=
+  if (mean <? floor a) || (level a =? least l) then mean else floor a.
+
+Definition adapt (l : limits) (a : pace) (mean : Z) (p : bool) : pace :=
+  if settling a then Pace (level a) (floor a) (age a) (probing a) false
+  else if probing a then Pace (level a) mean 0 false true
+  else
+    let f := lower l a mean in
+    if bound_of l f <? mean then Pace (fallen l (level a) f mean) f (age a) false true
+    else if p
+    then let due := age a + 1 =? probe_every in
+         Pace (if level a <? most l then level a + 1 else level a) f (age a + 1) due due
+    else Pace (level a) f (age a) false false.
 
 Definition landed (f : flow) : flow :=
   Flow (capacity f) (factor f) (warp f) (handicap f) (tag f) (queue f) (flying f - 1) (dispatched f).
@@ -164,8 +209,8 @@ Definition complete (i : nat) (lat : Z) (s : state) : option state :=
         let n := completed s + 1 in
         let sum := latency s + Z.min lat max_latency in
         let p := pressed s || (0 <? waiting s) in
-        Some (if n <? window (bounds s)
-              then State fs (vtime s) (waiting s) (in_flight s - 1) (bounds s) (limit s) n sum p
+        Some (if (n <? window (bounds s)) || (n <? level (pacing s))
+              then State fs (vtime s) (waiting s) (in_flight s - 1) (bounds s) (pacing s) n sum p
               else State fs (vtime s) (waiting s) (in_flight s - 1) (bounds s)
-                         (adapt (bounds s) (limit s) sum p) 0 0 false)
+                         (adapt (bounds s) (pacing s) (sum / n) p) 0 0 false)
   end.

@@ -7,6 +7,10 @@ Local Open Scope Z_scope.
 
 Local Arguments total : simpl never.
 
+Lemma latencies_positive : 0 <= max_latency.
+Proof. unfold max_latency. lia. Qed.
+Local Opaque max_latency.
+
 (** ** Lists *)
 
 Lemma nth_update {A} (l : list A) : forall i j x,
@@ -96,7 +100,7 @@ Lemma next_spec s i size s' : next s = Some (i, size, s') ->
     (exists g, In g (flows s) /\ queue g <> [] /\ v = tag g) /\
     Forall (fun g => queue g <> [] -> tag f + handicap f <= tag g + handicap g /\ v <= tag g) (flows s) /\
     in_flight s < limit s /\
-    s' = State (update i (go size rest f) (flows s)) v (waiting s - 1) (in_flight s + 1) (bounds s) (limit s)
+    s' = State (update i (go size rest f) (flows s)) v (waiting s - 1) (in_flight s + 1) (bounds s) (pacing s)
                (completed s) (latency s) (pressed s).
 Proof.
   unfold next. destruct (Z.leb_spec (limit s) (in_flight s)) as [|L]; [discriminate|].
@@ -157,26 +161,68 @@ Proof.
     + intros _. nia.
 Qed.
 
+Lemma limit_in_range M W s : consistent M W s -> least (bounds s) <= limit s <= level (pacing s).
+Proof.
+  intros []. pose proof limits_sound as []. unfold limit, limit_of. destruct (probing _); [|lia].
+  pose proof (Z.mul_div_le (level (pacing s)) 2). destruct (Z.ltb_spec (least (bounds s)) (level (pacing s) / 2)); lia.
+Qed.
+
 Theorem next_keeps_consistent M W s i size s' :
   consistent M W s -> next s = Some (i, size, s') -> consistent M W s'.
 Proof.
   intros C H. pose proof (next_near M W s i size s' C H) as [_ NF].
+  pose proof (limit_in_range M W s C) as LR.
   apply next_spec in H as (f & rest & v & N & Q & _ & _ & L & ->). cbn in *. destruct C. constructor; cbn; auto.
   - rewrite (total_update _ _ _ f) by auto. unfold queued in *. cbn. rewrite Q. cbn [length]. lia.
   - rewrite (total_update _ _ _ f) by auto. cbn. lia.
   - lia.
 Qed.
 
-Lemma lower_in_range l n : sound l -> least l <= n <= most l -> least l <= lower l n <= n.
+Lemma taken_apart (q : list Z) : forall k z, nth_error q k = Some z -> q = firstn k q ++ z :: skipn (S k) q.
 Proof.
-  intros [] R. unfold lower. pose proof (Z.div_pos n 8). destruct (Z.ltb_spec 0 (n / 8));
-    [destruct (Z.ltb_spec (n / 8) (n - least l))|destruct (Z.ltb_spec 1 (n - least l))]; lia.
+  induction q as [|x q IH]; intros [|k] z K; try discriminate; cbn in *; [now injection K as ->|].
+  f_equal. now apply IH.
 Qed.
 
-Lemma adapt_in_range l n sum p : sound l -> least l <= n <= most l -> least l <= adapt l n sum p <= most l.
+Theorem cancel_keeps_consistent M W s i k size s' :
+  consistent M W s -> cancel i k s = Some (size, s') -> consistent M W s'.
 Proof.
-  intros S R. unfold adapt. pose proof (lower_in_range l n S R). destruct (Z.ltb_spec (target l * window l) sum); [lia|].
-  destruct p; cbn; [destruct (Z.ltb_spec n (most l))|]; lia.
+  intros C H. unfold cancel in H. destruct (nth_error (flows s) i) as [f|] eqn:N; [|discriminate].
+  destruct (nth_error (queue f) k) as [z|] eqn:K; [|discriminate]. injection H as <- <-.
+  pose proof (taken_apart _ _ _ K) as E. destruct C. constructor; cbn; auto.
+  - apply Forall_update; [auto|]. pose proof (Forall_nth _ _ _ _ tags_near N) as []. constructor; cbn [queue without]; auto.
+    + rewrite E in sizes_within. apply Forall_app in sizes_within as [A B]. inversion B. apply Forall_app. auto.
+    + intros _. apply tag_not_behind. rewrite E. now destruct (firstn k (queue f)).
+  - rewrite (total_update _ _ _ f) by auto.
+    assert (L : queued f = queued (without k f) + 1).
+    { unfold queued, without. cbn [queue]. rewrite E at 1. rewrite !app_length. cbn [length]. lia. }
+    lia.
+  - rewrite (total_update _ _ _ f) by auto. cbn. lia.
+Qed.
+
+Lemma fallen_in_range l n f mean : sound l -> least l <= n <= most l -> least l <= fallen l n f mean <= n.
+Proof.
+  intros [] R. unfold fallen. cbv zeta. destruct (Z.ltb_spec (n * f * 5 / (mean * 4)) n).
+  - destruct (Z.ltb_spec (least l) (n * f * 5 / (mean * 4))); lia.
+  - destruct (Z.ltb_spec (least l) (n - 1)); lia.
+Qed.
+
+Record paced (l : limits) (a : pace) : Prop := Paced {
+  paced_level : least l <= level a <= most l;
+  paced_floor : 0 <= floor a <= max_latency;
+  paced_age : 0 <= age a <= probe_every /\ (probing a = false -> age a < probe_every) }.
+
+Lemma adapt_paced l a mean p : sound l -> 0 <= mean <= max_latency -> paced l a -> paced l (adapt l a mean p).
+Proof.
+  intros S M [L F A]. unfold adapt. unfold probe_every in *. destruct (settling a); [constructor; cbn; auto|].
+  destruct (probing a) eqn:P; [constructor; cbn; unfold probe_every; try split; intros; lia|].
+  destruct A as [A AP]. specialize (AP eq_refl). cbv zeta.
+  assert (G : 0 <= lower l a mean <= max_latency) by (unfold lower; destruct (_ || _)%bool; lia).
+  pose proof (fallen_in_range l (level a) (lower l a mean) mean S L).
+  destruct (bound_of l (lower l a mean) <? mean); [constructor; cbn; unfold probe_every; try split; intros; lia|].
+  destruct p; [|constructor; cbn; unfold probe_every; try split; intros; lia].
+  constructor; cbn; unfold probe_every; auto; [destruct (Z.ltb_spec (level a) (most l)); lia|].
+  destruct (Z.eqb_spec (age a + 1) 64); split; intros; try discriminate; lia.
 Qed.
 
 Theorem complete_keeps_consistent M W s i lat s' :
@@ -191,20 +237,26 @@ Proof.
   { destruct C. rewrite (total_update _ _ _ f) by auto. unfold queued in *. cbn. lia. }
   assert (TF : total flying (update i (landed f) (flows s)) = in_flight s - 1).
   { destruct C. rewrite (total_update _ _ _ f) by auto. cbn. lia. }
-  assert (LM : 0 <= Z.min lat max_latency <= max_latency) by (unfold max_latency; lia).
-  destruct C. pose proof (adapt_in_range (bounds s) (limit s) (latency s + Z.min lat max_latency) (pressed s || (0 <? waiting s))
-    limits_sound limit_in_range) as A. pose proof limits_sound as [].
-  destruct (Z.ltb_spec (completed s + 1) (window (bounds s))); injection H as <-; constructor; cbn; auto; change max_latency with 1099511627776 in *; lia.
+  assert (LM : 0 <= Z.min lat max_latency <= max_latency) by (pose proof latencies_positive; lia).
+  destruct C. pose proof limits_sound as [].
+  destruct (_ || _)%bool eqn:E in H; injection H as <-.
+  - constructor; cbn; auto; lia.
+  - assert (MR : 0 <= (latency s + Z.min lat max_latency) / (completed s + 1) <= max_latency).
+    { split; [apply Z.div_pos; lia|]. apply Z.div_le_upper_bound; lia. }
+    destruct (adapt_paced (bounds s) (pacing s) ((latency s + Z.min lat max_latency) / (completed s + 1))
+      (pressed s || (0 <? waiting s))) as [A1 A2 A3]; [constructor; auto|auto|constructor; auto|].
+    constructor; cbn; auto; lia.
 Qed.
 
 (** Every call keeps the scheduler consistent: its tags near the virtual time, its counters exact, its limit and what is in
     flight within their bounds. Refused calls change nothing. *)
 Theorem every_call_keeps_consistent M W s o : consistent M W s -> within M o -> consistent M W (step s o).
 Proof.
-  intros C H. destruct o as [i size| |i lat]; cbn in *.
+  intros C H. destruct o as [i size| |i lat|i k]; cbn in *.
   - destruct (submit i size s) eqn:E; [|auto]. eapply submit_keeps_consistent; eauto.
   - destruct (next s) as [[[i size] s']|] eqn:E; [|auto]. eapply next_keeps_consistent; eauto.
   - destruct (complete i lat s) eqn:E; [|auto]. eapply complete_keeps_consistent; eauto.
+  - destruct (cancel i k s) as [[size s']|] eqn:E; [|auto]. eapply cancel_keeps_consistent; eauto.
 Qed.
 
 (** ** A scheduler is consistent at first *)
@@ -246,7 +298,7 @@ Theorem a_new_one_is_consistent M cs l :
   1 <= M -> Forall (fun c => 1 <= share c /\ 0 <= warp_bytes c) cs -> sound l ->
   consistent M (largest_warp cs) (make cs l).
 Proof.
-  intros HM P S. constructor; cbn; auto; try (destruct S; lia).
+  intros HM P S. pose proof latencies_positive. constructor; cbn; auto; try (destruct S; unfold probe_every; lia).
   - apply Forall_forall. intros f I. apply in_map_iff in I as (c & <- & I).
     assert (SP : Forall (fun c => 1 <= share c) cs) by (eapply Forall_impl; [|exact P]; cbn; lia).
     destruct (factors_are_exact cs c SP I) as [_ F]. pose proof (proj1 (Forall_forall _ _) P c I) as [_ WP].
@@ -264,11 +316,12 @@ Qed.
 
 Lemma step_bounds s o : bounds (step s o) = bounds s.
 Proof.
-  destruct o as [i size| |i lat]; cbn.
+  destruct o as [i size| |i lat|i k]; cbn.
   - unfold submit. destruct (nth_error _ _); [|auto]. now destruct (_ || _).
   - destruct (next s) as [[[i size] s']|] eqn:H; [|auto]. apply next_spec in H as (? & ? & ? & _ & _ & _ & _ & _ & ->).
     reflexivity.
-  - unfold complete. destruct (nth_error _ _); [|auto]. destruct (_ <=? _); [auto|]. now destruct (_ <? _).
+  - unfold complete. destruct (nth_error _ _); [|auto]. destruct (_ <=? _); [auto|]. now destruct (_ || _)%bool.
+  - unfold cancel. destruct (nth_error _ _); [|auto]. now destruct (nth_error _ _).
 Qed.
 
 Lemma steps_bounds os : forall s, bounds (steps s os) = bounds s.

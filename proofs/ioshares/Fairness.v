@@ -30,7 +30,7 @@ Lemma one_call M W s o j f : consistent M W s -> within M o -> nth_error (flows 
   vtime s <= vtime (step s o) /\
   exists f', nth_error (flows (step s o)) j = Some f' /\ moved (vtime s) (vtime (step s o)) f f'.
 Proof.
-  intros C WI N. destruct o as [i size| |i lat]; cbn.
+  intros C WI N. destruct o as [i size| |i lat|i k]; cbn.
   - destruct (submit i size s) as [s'|] eqn:H; [|split; [lia|]; exists f; split; [auto|apply moved_same; lia]].
     unfold submit in H. destruct (nth_error (flows s) i) as [g|] eqn:G; [|discriminate].
     destruct (_ || _)%bool; [discriminate|]. injection H as <-. cbn. split; [lia|].
@@ -53,11 +53,17 @@ Proof.
     unfold complete in H. destruct (nth_error (flows s) i) as [g|] eqn:G; [|discriminate].
     destruct (flying g <=? 0); [discriminate|].
     assert (E : flows s' = update i (landed g) (flows s) /\ vtime s' = vtime s)
-      by (destruct (_ <? window _); injection H as <-; auto).
+      by (destruct (_ || _)%bool; injection H as <-; auto).
     destruct E as [-> ->]. split; [lia|].
     destruct (nth_updated (flows s) i g (landed g) j f G N) as [(<- & -> & E)|E];
       [|exists f; split; [auto|apply moved_same; lia]].
     exists (landed g). split; [auto|]. unfold moved, effective, paid, landed. cbn. lia.
+  - destruct (cancel i k s) as [[size s']|] eqn:H; [|split; [lia|]; exists f; split; [auto|apply moved_same; lia]].
+    unfold cancel in H. destruct (nth_error (flows s) i) as [g|] eqn:G; [|discriminate].
+    destruct (nth_error (queue g) k); [|discriminate]. injection H as <- <-. cbn. split; [lia|].
+    destruct (nth_updated (flows s) i g (without k g) j f G N) as [(<- & -> & E)|E];
+      [|exists f; split; [auto|apply moved_same; lia]].
+    exists (without k g). split; [auto|]. unfold moved, effective, paid, without. cbn. lia.
 Qed.
 
 (** ** A run *)
@@ -162,7 +168,7 @@ Proof.
   assert (BB : bounds (steps s os) = bounds s) by apply steps_bounds.
   pose proof (flying_at_most M W s i f C NF). pose proof (flying_at_most M W s j g C NG).
   pose proof (flying_at_most M W _ i f' C' NF'). pose proof (flying_at_most M W _ j g' C' NG'). rewrite BB in *.
-  destruct C as [HM TN _ _ _ _ _ _ _]. pose proof (Forall_nth _ _ _ _ TN NF) as [PF _ _ _ _ _ _].
+  pose proof (size_bound _ _ _ C) as HM. pose proof (tags_near _ _ _ C) as TN. clear C. pose proof (Forall_nth _ _ _ _ TN NF) as [PF _ _ _ _ _ _].
   pose proof (Forall_nth _ _ _ _ TN NG) as [PG _ _ _ _ _ _].
   unfold bound, paid in B. rewrite K1, K2 in B. unfold has_completed in *.
   set (m := most (bounds s)) in *.
@@ -193,7 +199,7 @@ Proof.
   assert (TG : tag g' <= vtime (steps s os) + warp g' + factor g' * M)
     by (destruct C'; now destruct (Forall_nth _ _ _ _ tags_near NG')).
   assert (0 <= warp g /\ 1 <= factor g) by (destruct C; now destruct (Forall_nth _ _ _ _ tags_near NG)).
-  destruct C as [HM _ _ _ _ _ _ _ _]. unfold paid in E1. rewrite K1, SAME in E1. rewrite K2, W2 in TG.
+  pose proof (size_bound _ _ _ C) as HM. clear C. unfold paid in E1. rewrite K1, SAME in E1. rewrite K2, W2 in TG.
   unfold effective, bound in *. nia.
 Qed.
 

@@ -17,20 +17,31 @@ Definition same (a b : list Z) : bool := if list_eq_dec Z.eq_dec a b then true e
 
 (** Two classes with room for two and for three requests, the second with a warp; two or three in flight. *)
 Definition small_classes : list class := [Class 2 0 2; Class 1 5 3].
-Definition small : state := make small_classes (Limits 1 2 3 2 10).
+Definition small : state := make small_classes (Limits 2 2 3 2 10).
 
 (** Requests of different sizes, more than there is room for, of a class that is not there, and of forbidden sizes; some go, and
     some are completed, also more than are in flight. *)
 Definition run : list op :=
   [Submit 0 1; Submit 0 2; Submit 0 3; Submit 1 5; Next; Submit 1 4; Submit 1 6; Submit 1 7; Submit 2 1; Submit 0 8; Submit 0 0;
    Next; Next; Complete 0 3; Complete 1 30; Complete 1 4; Next; Submit 0 (max_bytes + 1); Submit 0 max_bytes; Next;
-   Complete 1 1; Next; Complete 0 1; Next; Next; Complete 0 50; Complete 0 50].
+   Complete 1 1; Next; Complete 0 1; Next; Next; Complete 0 50; Complete 0 50; Submit 0 9; Submit 1 3; Submit 1 2; Cancel 1 1;
+   Cancel 0 0; Cancel 0 0; Cancel 1 5; Submit 1 8; Cancel 1 2; Next].
 
 Definition classes_of_run : list nat := [0; 1; 2]%nat.
 
+Fixpoint keeps_b (xs ys : list Z) : bool :=
+  match xs, ys with
+  | [], [] => true
+  | [], _ :: _ => false
+  | x :: xs, [] => keeps_b xs []
+  | x :: xs, y :: ys' => if x =? y then keeps_b xs ys' else keeps_b xs (y :: ys')
+  end.
+
 Definition served_in_order (os : list op) (i : nat) : instance :=
   Instance "a_class_is_served_in_order" true
-    (same (queue_of i small ++ came i os (replies small os)) (went i (replies small os) ++ queue_of i (steps small os))).
+    (keeps_b (queue_of i small ++ came i os (replies small os)) (went i (replies small os) ++ queue_of i (steps small os)) &&
+     Nat.eqb (List.length (queue_of i small ++ came i os (replies small os)))
+       (List.length (went i (replies small os) ++ taken_back i (replies small os) ++ queue_of i (steps small os)))).
 
 Definition in_flight_counted (os : list op) (i : nat) : instance :=
   Instance "in_flight_is_what_went" true
@@ -47,6 +58,18 @@ Definition accepted (os : list op) (p : nat * Z) : instance :=
        | Some f => (1 <=? size) && (size <=? 2 ^ 30) && (queued f <? capacity f)
        | None => false
        end).
+
+(** The class's requests less the one at a place, and nothing else changes but the count. *)
+Definition back_iff_waiting (os : list op) (p : nat * nat) : list instance :=
+  let '(i, k) := p in let s := steps small os in
+  [Instance "taken_back_iff_it_waits" true (Bool.eqb (is_some (cancel i k s)) (Nat.ltb k (List.length (queue_of i s))));
+   Instance "what_is_taken_back_costs_nothing" true
+     match cancel i k s with
+     | None => true
+     | Some (_, t) =>
+         (vtime t =? vtime s) && (in_flight t =? in_flight s) && (limit t =? limit s) && same (map tag (flows t)) (map tag (flows s)) &&
+         same (map dispatched (flows t)) (map dispatched (flows s))
+     end].
 
 Definition counted (os : list op) (i : nat) : instance :=
   let s := steps small os in
@@ -86,13 +109,15 @@ Definition near_b (M W v : Z) (f : flow) : bool :=
 
 Definition sound_b (l : limits) : bool :=
   (1 <=? least l) && (least l <=? start l) && (start l <=? most l) && (1 <=? window l) && (window l <=? max_window) &&
-  (1 <=? target l) && (target l <=? max_latency).
+  (0 <=? target l) && (target l <=? max_latency).
 
 Definition consistent_b (M W : Z) (s : state) : bool :=
   (1 <=? M) && forallb (near_b M W (vtime s)) (flows s) && (waiting s =? total queued (flows s)) &&
   (in_flight s =? total flying (flows s)) && sound_b (bounds s) &&
-  (least (bounds s) <=? limit s) && (limit s <=? most (bounds s)) && (in_flight s <=? most (bounds s)) &&
-  (0 <=? completed s) && (completed s <? window (bounds s)) &&
+  (least (bounds s) <=? level (pacing s)) && (level (pacing s) <=? most (bounds s)) &&
+  (0 <=? floor (pacing s)) && (floor (pacing s) <=? max_latency) && (0 <=? age (pacing s)) && (age (pacing s) <=? probe_every) &&
+  (probing (pacing s) || (age (pacing s) <? probe_every)) && (in_flight s <=? most (bounds s)) &&
+  (0 <=? completed s) && (completed s <? Z.max (window (bounds s)) (level (pacing s))) &&
   (0 <=? latency s) && (latency s <=? completed s * max_latency).
 
 (** Requests of 8 bytes at most, of two classes; the second comes back from idleness. *)
@@ -141,13 +166,48 @@ Definition factors (cs : list class) : list instance :=
 
 (** ** The limit *)
 
-Definition limits_of_rule : limits := Limits 2 4 40 3 10.
-Definition rule (n sum : Z) (p : bool) : instance :=
-  Instance "the_limit_follows_the_rule" (sound_b limits_of_rule && (2 <=? n) && (n <=? 40))
-    (adapt limits_of_rule n sum p =? if 30 <? sum then Z.max 2 (n - Z.max 1 (n / 8)) else if p then Z.min 40 (n + 1) else n).
+Definition limits_of (t : Z) : limits := Limits 2 4 40 3 t.
+Definition ready (n f : Z) : pace := Pace n f 3 false false.
+
+(** The bound that the header promises. *)
+Definition promised (t f : Z) : Z := if t =? 0 then f * 7 / 4 else Z.max (f * 3 / 2) (Z.min (f * 2) t).
+
+Definition rule (p : Z * Z) (q : Z * bool) : list instance :=
+  let '(t, n) := p in let '(mean, b) := q in let l := limits_of t in
+  let f := if (n =? 2) || (mean <? 100) then mean else 100 in
+  [Instance "the_limit_follows_the_rule" (sound_b l && (2 <=? n) && (n <=? 40))
+     (level (adapt l (ready n 100) mean b) =?
+      if promised t f <? mean then Z.max 2 (Z.min (n - 1) (n * f * 5 / (mean * 4))) else if b then Z.min 40 (n + 1) else n);
+   Instance "at_the_floor_the_limit_does_not_fall" (sound_b l && (2 <=? n) && (n <=? 40) && (mean <=? 100))
+     (n <=? level (adapt l (ready n 100) mean b));
+   Instance "the_floor_was_observed" true (let f := floor (adapt l (ready n 100) mean b) in (f =? 100) || (f =? mean));
+   Instance "a_target_moves_the_bound_a_little" true ((150 <=? bound_of l 100) && (bound_of l 100 <=? 200))].
+
+(** A window of each other kind, and what may be in flight. *)
+Definition probe (a : pace) : list instance :=
+  let l := limits_of 0 in
+  [Instance "a_probe_keeps_the_level" (settling a || probing a) (level (adapt l a 500 true) =? level a);
+   Instance "a_probe_forgets_the_floor" (negb (settling a) && probing a) (floor (adapt l a 500 true) =? 500);
+   Instance "the_limit_of_a_probe" (sound_b l && (2 <=? level a))
+     (limit_of l a =? if probing a then Z.max 2 (level a / 2) else level a)].
+
+Definition paces : list pace :=
+  flat_map (fun n => [Pace n 100 0 true true; Pace n 100 0 true false; Pace n 100 0 false true; Pace n 100 0 false false])
+    [2; 3; 4; 5; 40].
+
+(** Every 64th window that might raise it begins a probe, which is kept for two windows. *)
+Definition in_time : instance :=
+  Instance "a_probe_comes_in_time" true
+    (let after n := fold_left (fun a _ => adapt (limits_of 0) a 100 true) (repeat 0 n) (Pace 4 100 0 false false) in
+     negb (existsb (fun n => probing (after n)) (seq 1 63)) && probing (after 64%nat) && probing (after 65%nat) &&
+     negb (probing (after 66%nat)) && (age (after 66%nat) =? 0) && settling (after 66%nat) && negb (settling (after 67%nat))).
 
 (** Three requests go. The first is done while another one waits; then none waits any more. *)
 Definition emptied : list op := [Submit 0 8; Submit 0 8; Next; Submit 1 8; Next; Complete 0 1; Next].
+
+Definition same_pace (a b : pace) : bool :=
+  (level a =? level b) && (floor a =? floor b) && (age a =? age b) && Bool.eqb (probing a) (probing b) &&
+  Bool.eqb (settling a) (settling b).
 
 (** After each prefix of a run, one completion more of a class. *)
 Definition window_counts (os : list op) (p : nat * Z) : instance :=
@@ -157,9 +217,10 @@ Definition window_counts (os : list op) (p : nat * Z) : instance :=
     | None => true
     | Some t =>
         let n := completed s + 1 in let sum := latency s + Z.min lat (2 ^ 40) in let p := pressed s || (0 <? waiting s) in
-        if n <? window (bounds s)
-        then (limit t =? limit s) && (completed t =? n) && (latency t =? sum) && Bool.eqb (pressed t) p
-        else (limit t =? adapt (bounds s) (limit s) sum p) && (completed t =? 0) && (latency t =? 0) && negb (pressed t)
+        if (n <? window (bounds s)) || (n <? level (pacing s))
+        then same_pace (pacing t) (pacing s) && (completed t =? n) && (latency t =? sum) && Bool.eqb (pressed t) p
+        else same_pace (pacing t) (adapt (bounds s) (pacing s) (sum / n) p) && (completed t =? 0) && (latency t =? 0) &&
+             negb (pressed t)
     end.
 
 (** ** Tags that start again *)
@@ -174,7 +235,7 @@ Definition then_two : list op := firstn 12 alone ++ [Submit 0 1; Submit 1 1; Nex
 Definition same_answer (a b : answer) : bool :=
   match a, b with
   | Refused, Refused | Done, Done => true
-  | Went i n, Went j m => Nat.eqb i j && (n =? m)
+  | Went i n, Went j m | Back i n, Back j m => Nat.eqb i j && (n =? m)
   | _, _ => false
   end.
 
@@ -194,11 +255,14 @@ Definition prefixes (os : list op) : list (list op) := map (fun n => firstn n os
 Definition instances : list instance :=
   flat_map (fun os => map (served_in_order os) classes_of_run ++ map (in_flight_counted os) classes_of_run ++
     map (accepted os) (list_prod classes_of_run [0; 1; max_bytes; max_bytes + 1]) ++ map (counted os) classes_of_run ++
+    flat_map (back_iff_waiting os) (list_prod classes_of_run [0; 1; 2; 3]%nat) ++
     map (has_room os) classes_of_run ++ [lower_number os]) (prefixes run) ++
   flat_map (fun os => on_next (steps even os) ++ [one_more (steps even os) (Submit 0 8); one_more (steps even os) (Submit 1 3);
-    one_more (steps even os) Next; one_more (steps even os) (Complete 0 50); one_more (steps even os) (Complete 1 1)])
+    one_more (steps even os) Next; one_more (steps even os) (Complete 0 50); one_more (steps even os) (Complete 1 1);
+    one_more (steps even os) (Cancel 0 0); one_more (steps even os) (Cancel 1 0)])
     (prefixes back ++ prefixes small_and_large) ++
   flat_map (fun os => map (window_counts os) (list_prod [0; 1]%nat [1; 2 ^ 40; 2 ^ 40 + 1])) (prefixes back ++ prefixes emptied) ++
   Instance "a_new_one_is_consistent" true (consistent_b 1 (largest_warp small_classes) small) ::
   fair :: factors small_classes ++ factors steep_classes ++
-  flat_map (fun n => [rule n 30 true; rule n 30 false; rule n 31 true; rule n 31 false]) [2; 3; 8; 16; 39; 40] ++ again.
+  flat_map (fun p => flat_map (rule p) (list_prod [0; 60; 99; 100; 101; 150; 151; 160; 161; 175; 176; 190; 200; 201; 5000] [true; false]))
+    (list_prod [0; 1; 160; 500] [2; 3; 4; 5; 16; 39; 40]) ++ flat_map probe paces ++ in_time :: again.

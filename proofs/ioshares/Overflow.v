@@ -26,7 +26,7 @@ Record shifted (k : Z) (s t : state) : Prop := Shifted {
   shifted_waiting : waiting t = waiting s;
   shifted_in_flight : in_flight t = in_flight s;
   shifted_bounds : bounds t = bounds s;
-  shifted_limit : limit t = limit s;
+  shifted_pacing : pacing t = pacing s;
   shifted_completed : completed t = completed s;
   shifted_latency : latency t = latency s;
   shifted_pressed : pressed t = pressed s }.
@@ -98,11 +98,26 @@ Proof.
   intros []. unfold complete. pose proof (nth_alike _ _ shifted_flows0 i) as N.
   destruct (nth_error (flows s) i) as [f|], (nth_error (flows t) i) as [g|]; try easy.
   rewrite (alike_flying _ _ _ _ N). destruct (flying f <=? 0); [easy|].
-  rewrite shifted_completed0, shifted_latency0, shifted_waiting0, shifted_pressed0, shifted_bounds0, shifted_limit0,
+  rewrite shifted_completed0, shifted_latency0, shifted_waiting0, shifted_pressed0, shifted_bounds0, shifted_pacing0,
     shifted_in_flight0.
   assert (F : Forall2 (alike k (vtime s)) (update i (landed f) (flows s)) (update i (landed g) (flows t))).
   { apply update_alike; auto. destruct N. constructor; cbn; auto. lia. }
-  destruct (_ <? _); constructor; cbn; auto.
+  destruct (_ || _)%bool; constructor; cbn; auto.
+Qed.
+
+Lemma cancel_shifted k s t i p : shifted k s t ->
+  match cancel i p s, cancel i p t with
+  | Some (a, s'), Some (b, t') => a = b /\ shifted k s' t'
+  | None, None => True
+  | _, _ => False
+  end.
+Proof.
+  intros []. unfold cancel. pose proof (nth_alike _ _ shifted_flows0 i) as N.
+  destruct (nth_error (flows s) i) as [f|], (nth_error (flows t) i) as [g|]; try easy.
+  rewrite (alike_queue _ _ _ _ N). destruct (nth_error (queue f) p) as [z|] eqn:Z; [|easy]. split; [reflexivity|].
+  constructor; cbn; auto; [|lia]. apply update_alike; auto. destruct N.
+  assert (NE : queue f <> []) by (intros E; rewrite E in Z; now destruct p).
+  constructor; cbn [without capacity factor warp handicap tag queue flying dispatched]; auto. now rewrite alike_queue0.
 Qed.
 
 Lemma later k v v' f g : alike k v f g -> v <= v' -> alike k v' f g.
@@ -117,7 +132,7 @@ Lemma next_shifted M W k s t : consistent M W s -> shifted k s t ->
 Proof.
   intros C S. pose proof S as [].
   destruct (next s) as [[[i a] s']|] eqn:E.
-  - pose proof (next_near M W s i a s' C E) as [V _]. revert E. unfold next. rewrite shifted_limit0, shifted_in_flight0.
+  - pose proof (next_near M W s i a s' C E) as [V _]. revert E. unfold next. unfold limit. rewrite shifted_bounds0, shifted_pacing0, shifted_in_flight0. fold (limit s).
     destruct (limit s <=? in_flight s); [discriminate|].
     pose proof (scan_shifted k (vtime s) _ _ shifted_flows0 0 None None I) as B.
     destruct (scan 0 (flows s) None) as [b|]; [|discriminate]. destruct (scan 0 (flows t) None) as [c|]; [|easy].
@@ -131,7 +146,7 @@ Proof.
     + apply (later k (vtime s)); [|auto]. destruct N. unfold go.
       assert (queue f <> []) by congruence. constructor; cbn; auto; rewrite ?alike_factor0; intros;
         rewrite ?alike_tag0 by auto; lia.
-  - revert E. unfold next. rewrite shifted_limit0, shifted_in_flight0.
+  - revert E. unfold next. unfold limit. rewrite shifted_bounds0, shifted_pacing0, shifted_in_flight0. fold (limit s).
     destruct (limit s <=? in_flight s); [easy|].
     pose proof (scan_shifted k (vtime s) _ _ shifted_flows0 0 None None I) as B.
     destruct (scan 0 (flows s) None) as [b|], (scan 0 (flows t) None) as [c|]; try easy.
@@ -154,12 +169,14 @@ Qed.
 Lemma one_call_shifted M W k s t o : consistent M W s -> within M o -> shifted k s t ->
   reply_rebased t o = reply s o /\ exists k', shifted k' (step s o) (step_rebased t o).
 Proof.
-  intros C WI S. destruct o as [i size| |i lat]; cbn.
+  intros C WI S. destruct o as [i size| |i lat|i p]; cbn.
   - pose proof (submit_shifted k s t i size S) as H. destruct (submit i size s), (submit i size t); try easy; eauto.
   - pose proof (next_shifted M W k s t C S) as H. pose proof (next_keeps_consistent M W s) as K. unfold next_rebased.
     destruct (next s) as [[[i a] s']|], (next t) as [[[j b] t']|]; try easy; [|eauto].
     destruct H as (<- & <- & S'). split; [reflexivity|]. eapply rebase_shifted; [|exact S']. eapply K; eauto.
   - pose proof (complete_shifted k s t i lat S) as H. destruct (complete i lat s), (complete i lat t); try easy; eauto.
+  - pose proof (cancel_shifted k s t i p S) as H. destruct (cancel i p s) as [[a s']|], (cancel i p t) as [[b t']|]; try easy; [|eauto].
+    destruct H as [<- H]. eauto.
 Qed.
 
 Lemma run_shifted M W os : forall k s t, consistent M W s -> Forall (within M) os -> shifted k s t ->
@@ -188,7 +205,7 @@ Record modest (s : state) : Prop := Modest {
 Lemma modest_step M W s o : consistent M W s -> M <= max_bytes -> within M o -> modest s ->
   consistent M W (step_rebased s o) /\ modest (step_rebased s o).
 Proof.
-  intros C HM WI []. destruct o as [i size| |i lat]; cbn.
+  intros C HM WI []. destruct o as [i size| |i lat|i k]; cbn.
   - destruct (submit i size s) as [s'|] eqn:H; [|split; [auto|constructor; auto]].
     split; [eapply submit_keeps_consistent; eauto|]. unfold submit in H.
     destruct (nth_error (flows s) i) as [f|] eqn:N; [|discriminate]. destruct (_ || _)%bool; [discriminate|].
@@ -222,27 +239,45 @@ Proof.
     split; [eapply complete_keeps_consistent; eauto|]. unfold complete in H.
     destruct (nth_error (flows s) i) as [f|] eqn:N; [|discriminate]. destruct (flying f <=? 0); [discriminate|].
     assert (E : flows s' = update i (landed f) (flows s) /\ vtime s' = vtime s)
-      by (destruct (_ <? window _); injection H as <-; auto).
+      by (destruct (_ || _)%bool; injection H as <-; auto).
     destruct E as [E1 E2]. constructor; rewrite ?E1, ?E2; auto; (apply Forall_update; [auto|]).
+    + apply (Forall_nth _ _ _ _ factors_modest0 N).
+    + apply (Forall_nth _ _ _ _ tags_positive0 N).
+  - destruct (cancel i k s) as [[size s']|] eqn:H; [|split; [auto|constructor; auto]].
+    split; [eapply cancel_keeps_consistent; eauto|]. unfold cancel in H.
+    destruct (nth_error (flows s) i) as [f|] eqn:N; [|discriminate]. destruct (nth_error (queue f) k); [|discriminate].
+    injection H as <- <-. constructor; cbn; auto; (apply Forall_update; [auto|]).
     + apply (Forall_nth _ _ _ _ factors_modest0 N).
     + apply (Forall_nth _ _ _ _ tags_positive0 N).
 Qed.
 
+Lemma step_rebased_bounds s o : bounds (step_rebased s o) = bounds s.
+Proof.
+  rewrite <- (step_bounds s o). destruct o; cbn; auto. unfold next_rebased. destruct (next s) as [[[i size] s']|]; [|auto].
+  unfold rebase. now destruct (_ <=? _).
+Qed.
+
 (** After any number of calls, and so after any number of bytes served: every tag, every sum that a comparison takes, every
-    tag after one more request, and the sum of a window's latencies are at least 0 and below 2^63. *)
+    tag after one more request, the sum of a window's latencies, and what the limit is computed of, are at least 0 and below
+    2^63. *)
 Theorem tags_fit M W s os :
-  consistent M W s -> modest s -> M <= max_bytes -> W <= max_bytes * max_factor -> Forall (within M) os ->
+  consistent M W s -> modest s -> M <= max_bytes -> W <= max_bytes * max_factor -> most (bounds s) <= 2 ^ 15 ->
+  Forall (within M) os ->
   let t := steps_rebased s os in
-  0 <= vtime t < 2 ^ 61 /\ 0 <= latency t + max_latency < 2 ^ 63 /\ target (bounds t) * window (bounds t) < 2 ^ 63 /\
+  0 <= vtime t < 2 ^ 61 /\ 0 <= latency t + max_latency < 2 ^ 63 /\
+  0 <= level (pacing t) * max_latency * 5 < 2 ^ 63 /\ 0 <= floor (pacing t) * 7 < 2 ^ 63 /\ max_latency * 4 < 2 ^ 63 /\
   Forall (fun f => 0 <= tag f < 2 ^ 63 /\ 0 <= tag f + handicap f < 2 ^ 63 /\
                    0 <= tag f + factor f * max_bytes < 2 ^ 63) (flows t).
 Proof.
-  intros C MO HM HW F. assert (K : consistent M W (steps_rebased s os) /\ modest (steps_rebased s os)).
-  { revert s C MO. induction F as [|o os O _ IH]; intros s C MO; [auto|].
-    destruct (modest_step M W s o); auto. apply IH; auto. }
-  destruct K as [[] []]. cbv zeta. unfold rebase_at in *. split; [auto|]. destruct limits_sound.
-  split; [change max_latency with 1099511627776 in *; change max_window with 65536 in *; lia|].
-  split; [change max_latency with 1099511627776 in *; change max_window with 65536 in *; nia|].
+  intros C MO HM HW HL F.
+  assert (K : consistent M W (steps_rebased s os) /\ modest (steps_rebased s os) /\ bounds (steps_rebased s os) = bounds s).
+  { revert s C MO HL. induction F as [|o os O _ IH]; intros s C MO HL; [auto|].
+    destruct (modest_step M W s o); auto. assert (B := step_rebased_bounds s o).
+    cbn [steps_rebased fold_left]. destruct (IH (step_rebased s o)) as (I1 & I2 & I3); auto; [now rewrite B|].
+    split; [exact I1|]. split; [exact I2|]. unfold steps_rebased in *. now rewrite I3. }
+  destruct K as ([] & [] & B). cbv zeta. unfold rebase_at in *. rewrite B in *. split; [auto|]. destruct limits_sound.
+  change max_latency with 1099511627776 in *; change max_window with 65536 in *.
+  split; [lia|]. split; [lia|]. split; [lia|]. split; [lia|].
   apply Forall_forall. intros f I. pose proof (proj1 (Forall_forall _ _) tags_near f I) as [].
   pose proof (proj1 (Forall_forall _ _) factors_modest0 f I) as [].
   pose proof (proj1 (Forall_forall _ _) tags_positive0 f I). cbn in *.

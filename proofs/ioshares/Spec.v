@@ -6,19 +6,20 @@ Import ListNotations.
 Local Open Scope Z_scope.
 
 (** A call. One that is refused changes nothing. *)
-Inductive op := Submit (i : nat) (size : Z) | Next | Complete (i : nat) (lat : Z).
+Inductive op := Submit (i : nat) (size : Z) | Next | Complete (i : nat) (lat : Z) | Cancel (i k : nat).
 
 Definition step (s : state) (o : op) : state :=
   match o with
   | Submit i size => match submit i size s with Some s' => s' | None => s end
   | Next => match next s with Some (_, _, s') => s' | None => s end
   | Complete i lat => match complete i lat s with Some s' => s' | None => s end
+  | Cancel i k => match cancel i k s with Some (_, s') => s' | None => s end
   end.
 
 Definition steps (s : state) (os : list op) : state := fold_left step os s.
 
-(** What a call answers: was it done, and which request went? *)
-Inductive answer := Refused | Done | Went (i : nat) (size : Z).
+(** What a call answers: was it done, which request went, and which one was taken back? *)
+Inductive answer := Refused | Done | Went (i : nat) (size : Z) | Back (i : nat) (size : Z).
 
 Definition answered {A} (o : option A) : answer := match o with Some _ => Done | None => Refused end.
 
@@ -27,6 +28,7 @@ Definition reply (s : state) (o : op) : answer :=
   | Submit i size => answered (submit i size s)
   | Next => match next s with Some (i, size, _) => Went i size | None => Refused end
   | Complete i lat => answered (complete i lat s)
+  | Cancel i k => match cancel i k s with Some (size, _) => Back i size | None => Refused end
   end.
 
 Fixpoint replies (s : state) (os : list op) : list answer :=
@@ -50,8 +52,8 @@ Definition reply_rebased (s : state) (o : op) : answer :=
 Fixpoint replies_rebased (s : state) (os : list op) : list answer :=
   match os with [] => [] | o :: os => reply_rebased s o :: replies_rebased (step_rebased s o) os end.
 
-(** What the answers tell of class i, oldest first: the requests that were accepted, those that went, and how many
-    completions counted. *)
+(** What the answers tell of class i, oldest first: the requests that were accepted, those that went, those that
+    were taken back, and how many completions counted. *)
 Fixpoint came (i : nat) (os : list op) (rs : list answer) : list Z :=
   match os, rs with
   | Submit j size :: os, Done :: rs => (if Nat.eqb j i then [size] else []) ++ came i os rs
@@ -65,6 +67,19 @@ Fixpoint went (i : nat) (rs : list answer) : list Z :=
   | Went j size :: rs => (if Nat.eqb j i then [size] else []) ++ went i rs
   | _ :: rs => went i rs
   end.
+
+Fixpoint taken_back (i : nat) (rs : list answer) : list Z :=
+  match rs with
+  | [] => []
+  | Back j size :: rs => (if Nat.eqb j i then [size] else []) ++ taken_back i rs
+  | _ :: rs => taken_back i rs
+  end.
+
+(** [keeps xs ys]: ys is xs, in its order, but for some that are left out. *)
+Inductive keeps : list Z -> list Z -> Prop :=
+  | keeps_none : keeps [] []
+  | keeps_one x xs ys : keeps xs ys -> keeps (x :: xs) (x :: ys)
+  | leaves_one x xs ys : keeps xs ys -> keeps (x :: xs) ys.
 
 Fixpoint ended (i : nat) (os : list op) (rs : list answer) : Z :=
   match os, rs with
@@ -84,8 +99,8 @@ Definition flying_of (i : nat) (s : state) : Z :=
 Definition within (M : Z) (o : op) : Prop :=
   match o with
   | Submit _ size => size <= M
-  | Next => True
   | Complete _ lat => 0 <= lat
+  | Next | Cancel _ _ => True
   end.
 
 (** P holds at first and after each call. *)
@@ -117,7 +132,7 @@ Record sound (l : limits) : Prop := Sound {
   least_below_start : least l <= start l;
   start_below_most : start l <= most l;
   window_in_range : 1 <= window l <= max_window;
-  target_in_range : 1 <= target l <= max_latency }.
+  target_in_range : 0 <= target l <= max_latency }.
 
 Record consistent (M W : Z) (s : state) : Prop := Consistent {
   size_bound : 1 <= M;
@@ -125,9 +140,11 @@ Record consistent (M W : Z) (s : state) : Prop := Consistent {
   counts_waiting : waiting s = total queued (flows s);
   counts_flying : in_flight s = total flying (flows s);
   limits_sound : sound (bounds s);
-  limit_in_range : least (bounds s) <= limit s <= most (bounds s);
+  level_in_range : least (bounds s) <= level (pacing s) <= most (bounds s);
+  floor_in_range : 0 <= floor (pacing s) <= max_latency;
+  age_in_range : 0 <= age (pacing s) <= probe_every /\ (probing (pacing s) = false -> age (pacing s) < probe_every);
   at_most_most : in_flight s <= most (bounds s);
-  completed_in_range : 0 <= completed s < window (bounds s);
+  completed_in_range : 0 <= completed s < Z.max (window (bounds s)) (level (pacing s));
   latency_in_range : 0 <= latency s <= completed s * max_latency }.
 
 (** By how much the service of two classes, by their factors, may differ: a request and the warp of each. *)

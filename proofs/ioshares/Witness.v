@@ -6,11 +6,11 @@ From Pgquern.ioshares Require Import Algorithms Spec Instances Consistent Fairne
 Import ListNotations.
 Local Open Scope Z_scope.
 
-(** The four classes of PostgreSQL, the first with a warp of 1 MiB; a window of two completions, a target of 100. *)
+(** The four classes of PostgreSQL, the first with a warp of 1 MiB; a window of two completions, no target. *)
 Definition classes : list class :=
   [Class 500 (2 ^ 20) 64; Class 200 0 64; Class 200 0 64; Class 100 0 64].
 
-Definition narrow : limits := Limits 1 2 4 2 100.
+Definition narrow : limits := Limits 1 2 4 2 0.
 
 Definition postgres : state := make classes narrow.
 
@@ -65,13 +65,17 @@ Proof.
   split; [apply throughout_sound; vm_compute; reflexivity|vm_compute; reflexivity].
 Qed.
 
-(** The limit falls in a slow window, and is back after quick ones in which requests wait. *)
+(** So many windows of two completions each, one after the other, while a request of the same class waits. *)
+Definition windows (n : nat) (lat : Z) : list op :=
+  concat (repeat [Submit 0 M; Next; Complete 0 lat] (2 * n)).
+
+(** A probe finds the floor; the limit rises; it falls in a slow window, and rises again once the next one is over. *)
 Theorem limit_falls_and_recovers :
-  limit postgres = 2 /\
-  let s := steps postgres (coming ++ going 101) in
-  limit s = 1 /\ no_debt s /\ calm s [Next; Complete 0 1; Next; Complete 1 1] /\
-  limit (steps s [Next; Complete 0 1; Next; Complete 1 1]) = 2.
-Proof. vm_compute. repeat split; try reflexivity; discriminate. Qed.
+  let limit_after os := limit (steps postgres (coming ++ os)) in
+  limit_after [] = 1 /\ limit_after (windows 2 100) = 2 /\ limit_after (windows 4 100) = 3 /\
+  let slow := windows 4 100 ++ concat (repeat [Submit 0 M; Next; Complete 0 176] 3) in
+  limit_after slow = 2 /\ limit_after (slow ++ windows 2 100) = 3.
+Proof. vm_compute. repeat split. Qed.
 
 (** Tags start again: after five of the largest requests of that class the virtual time of C is lower than that of the
     definition, and both answer alike. *)
@@ -90,13 +94,14 @@ Theorem bound_is_half_reached :
                                          (flow_of [Class 1 0 8; Class 1 0 8] (Class 1 0 8)) = 200.
 Proof. vm_compute. split; reflexivity. Qed.
 
-(** The run of Instances.v fills both classes, and is refused requests of each; of what is accepted one waits in the end, and one
-    is in flight. *)
+(** The run of Instances.v fills both classes, and is refused requests of each; of what is accepted some are taken back, one waits
+    in the end, and two are in flight. *)
 Theorem run_fills_both_classes :
   queue_of 0 (steps small (firstn 8 run)) = [1; 2] /\ queue_of 1 (steps small (firstn 8 run)) = [4; 6; 7] /\
-  came 0 run (replies small run) = [1; 2; max_bytes] /\ came 1 run (replies small run) = [5; 4; 6; 7] /\
-  went 0 (replies small run) = [1; 2; max_bytes] /\ went 1 (replies small run) = [5; 4; 6] /\
-  queue_of 1 (steps small run) = [7] /\ flying_of 1 (steps small run) = 1.
+  came 0 run (replies small run) = [1; 2; max_bytes; 9] /\ came 1 run (replies small run) = [5; 4; 6; 7; 3; 2; 8] /\
+  went 0 (replies small run) = [1; 2; max_bytes] /\ went 1 (replies small run) = [5; 4; 6; 7] /\
+  taken_back 0 (replies small run) = [9] /\ taken_back 1 (replies small run) = [3; 8] /\
+  queue_of 0 (steps small run) = [] /\ queue_of 1 (steps small run) = [2] /\ flying_of 1 (steps small run) = 2.
 Proof. vm_compute. repeat split. Qed.
 
 (** On these runs the hypotheses and the conclusions of the theorems are true wherever a theorem says something; both were
@@ -171,30 +176,48 @@ Proof.
   split; [now apply going_is_within|]. do 4 (split; [vm_compute; reflexivity|]). split; [apply two_stay_backlogged|reflexivity].
 Qed.
 
-Lemma the_limit_falls_witness : premises_of the_limit_falls.
-Proof. exists narrow, 2, 201, true. split; [exact narrow_is_sound|]. vm_compute. repeat split; discriminate. Qed.
+(* Three windows: after the probe and what it leaves behind the limit may move. *)
+Definition found : state := steps postgres (coming ++ windows 3 100).
+
+Lemma found_is_consistent : consistent M W found.
+Proof. apply steps_keep_consistent; [apply postgres_is_consistent|]. repeat constructor; discriminate. Qed.
+
 Lemma the_limit_grows_under_pressure_witness : premises_of the_limit_grows_under_pressure.
-Proof. exists narrow, 2, 100, true. split; [exact narrow_is_sound|]. vm_compute. repeat split; discriminate. Qed.
-
-(* Four quick completions: two windows. *)
-Definition quick : list op := concat (repeat [Next; Complete 0 1] 3) ++ [Next; Complete 1 1].
-
-Lemma the_limit_recovers_witness : premises_of the_limit_recovers.
+Proof. exists narrow, (Pace 2 100 0 false false), 100, true. split; [exact narrow_is_sound|]. vm_compute. repeat split; discriminate. Qed.
+Lemma a_probe_keeps_the_level_witness : premises_of a_probe_keeps_the_level.
+Proof. exists narrow, (Pace 2 100 0 true false), 100, true. reflexivity. Qed.
+Lemma the_limit_of_a_probe_witness : premises_of the_limit_of_a_probe.
+Proof. exists narrow, (Pace 2 100 0 true false). split; [exact narrow_is_sound|discriminate]. Qed.
+Lemma a_target_moves_the_bound_a_little_witness : premises_of a_target_moves_the_bound_a_little.
+Proof. exists narrow, 100. discriminate. Qed.
+Lemma at_the_floor_the_limit_does_not_fall_witness : premises_of at_the_floor_the_limit_does_not_fall.
+Proof. exists narrow, (Pace 2 100 0 false false), 100, true. split; [exact narrow_is_sound|]. vm_compute. repeat split; discriminate. Qed.
+Lemma a_probe_forgets_the_floor_witness : premises_of a_probe_forgets_the_floor.
+Proof. exists narrow, (Pace 2 100 0 true false), 100, true. split; reflexivity. Qed.
+Lemma the_limit_stays_in_range_witness : premises_of the_limit_stays_in_range.
+Proof. exists M, W, busy, (going 100). split; [exact busy_is_consistent|now apply going_is_within]. Qed.
+Lemma calm_never_lowers_the_limit_witness : premises_of calm_never_lowers_the_limit.
 Proof.
-  exists M, W, quick, busy. split; [exact busy_is_consistent|]. split; [repeat constructor; discriminate|].
-  vm_compute. repeat split; discriminate || reflexivity.
+  exists M, W, (windows 1 100), found. split; [exact found_is_consistent|]. split; [repeat constructor; discriminate|].
+  split; [right; vm_compute; discriminate|]. vm_compute. repeat split; right; discriminate.
 Qed.
+Lemma taken_back_iff_it_waits_witness : premises_of taken_back_iff_it_waits.
+Proof. exists busy, 0%nat, 1%nat. exact I. Qed.
+Lemma what_is_taken_back_costs_nothing_witness : premises_of what_is_taken_back_costs_nothing.
+Proof. exists busy, 0%nat, 1%nat, M. do 3 eexists. repeat split; vm_compute; reflexivity. Qed.
+Lemma without_cancels_nothing_is_left_out_witness : premises_of without_cancels_nothing_is_left_out.
+Proof. exists busy, (going 100), 0%nat. vm_compute. reflexivity. Qed.
 Lemma rebase_is_invisible_witness : premises_of rebase_is_invisible.
 Proof. exists M, W, busy, (going 100). split; [exact busy_is_consistent|now apply going_is_within]. Qed.
 Lemma tags_fit_witness : premises_of tags_fit.
 Proof.
   exists M, W, postgres, coming. split; [apply postgres_is_consistent|]. split; [apply postgres_is_consistent|].
-  split; [vm_compute; discriminate|]. split; [vm_compute; discriminate|]. assert (B := calls_are_within).
+  do 3 (split; [vm_compute; discriminate|]). assert (B := calls_are_within).
   now apply Forall_app in B as [B _].
 Qed.
 
 Lemma the_limit_follows_the_rule_witness : premises_of the_limit_follows_the_rule.
-Proof. exists narrow, 2, 201, true. split; [exact narrow_is_sound|]. vm_compute. split; discriminate. Qed.
+Proof. exists narrow, (Pace 2 100 0 false false), 201, true. split; [exact narrow_is_sound|]. vm_compute. repeat split; discriminate. Qed.
 Lemma a_window_counts_all_its_completions_witness : premises_of a_window_counts_all_its_completions.
 Proof. exists (steps busy [Next]), 0%nat, 7. eexists. vm_compute. reflexivity. Qed.
 Lemma never_more_than_the_capacity_witness : premises_of never_more_than_the_capacity.

@@ -59,12 +59,29 @@ NewestFirst(c) ==
 LastAlone(latency) == latency
 \* Up by two.
 ByTwo(n) == Min(Most, n + 2)
+\* The limit is left as it is: for what does not depend on it.
+Unpaced(p, mean, waited) == p
+\* Half of what was observed.
+HalfOf(mean) == mean \div 2
+\* The target alone, whatever the floor.
+TargetAlone(f) == Target
+\* A floor that is never forgotten.
+KeptFloor(mean) == IF pace.floor = 0 THEN mean ELSE Min(pace.floor, mean)
+\* A probe never comes again.
+NeverDue(p, mean, waited) ==
+    LET q == [p EXCEPT !.age = 0] IN IF p.settling THEN [p EXCEPT !.settling = FALSE]
+    ELSE IF p.probing THEN [q EXCEPT !.floor = mean, !.probing = FALSE, !.settling = TRUE] ELSE Looked(q, mean, waited)
+\* What is taken back has been paid for.
+Charged(c) == [ahead EXCEPT ![c] = @ + Factor[c]]
+\* One that is taken back takes those behind it along.
+WithAllBehind(q, k) == SubSeq(q, 1, k - 1)
 \* The device is calm for a while.
 CalmForAWhile == calm' = ~calm /\ UNCHANGED <<queue, ahead, inFlight, limit, window, last, lag>>
 
 NeverRaised(n) == n
-Halved(n)      == n \div 2
-DownToLeast(n) == Least
+ByTwoDown(n, f, mean)   == n - 2
+DownToLeast(n, f, mean) == Least
+NeverLower(n, f, mean)  == n
 Always(waited) == TRUE
 
 \* Denials of states that must be reached.
@@ -72,7 +89,8 @@ NeverAboveLimit  == InFlight <= limit
 NeverRunsAhead   == \A c \in Backlogged : ahead[c] <= Factor[c] * Largest
 NeverReturns     == ~(\E c \in Classes : c \notin Backlogged /\ ahead[c] = 0 /\ \E d \in Classes : ahead[d] > 0)
 NeverNearBound   == lag < LagBound - 1
-NeverLowered     == limit >= Start
+NeverLowered     == pace.level >= Start
+NeverProbes      == ~(pace.probing /\ pace.age > 0)
 NeverCalmed      == ~calm
 NeverAtMost      == InFlight < Most
 =============================================================================

@@ -3,8 +3,9 @@
 (***************************************************************************)
 (* An I/O scheduler that divides a device between classes by shares:       *)
 (* start-time fair queueing with D requests in flight, where D follows the *)
-(* latency.  Requests come at any time, and the device completes those in  *)
-(* flight in any order, each quickly or slowly.                            *)
+(* latency, against the lowest that the device has shown.  Requests come   *)
+(* at any time, may be taken back while they wait, and the device          *)
+(* completes those in flight in any order, each quickly or slowly.         *)
 (*                                                                         *)
 (* A class pays for each request that goes: its size times the class's     *)
 (* factor, which is in inverse proportion to its share.  What it has paid  *)
@@ -20,11 +21,13 @@
 (*   ahead       Scheduler.lead               tag - virtual_time           *)
 (*   inFlight    Flow.in_flight               flow.in_flight               *)
 (*   limit       Limit.now                    limit                        *)
+(*   pace        Limit.level ... settling     level ... settling (pace.c)  *)
 (*   completed, total, pressed (Limit)        completed, latency, pressed  *)
 (*                                                                         *)
 (* Safety: Shares (two classes that stay backlogged: what they get, by     *)
 (* share, differs by at most LagBound), WorkConserving, NoneAboveLimit,    *)
-(* TagsNear, GrowsUnderPressure.  Liveness: EveryClassGoes, LimitRecovers. *)
+(* TagsNear, GrowsUnderPressure, FloorObserved, NoCliff.                   *)
+(* Liveness: EveryClassGoes, LimitRecovers.                                *)
 (*                                                                         *)
 (* How to break it: let an idle class fall behind (Floor below 0), round   *)
 (* what a class pays, let virtual time follow the class that goes, hold a  *)
@@ -41,7 +44,8 @@ CONSTANTS
     Capacity,   \* requests of a class that may wait
     Least, Start, Most,     \* bounds of the limit, and its value at first
     Window,     \* completions between two looks at the latency
-    Latencies, Target,
+    Latencies, Target,      \* Target: 0 if there is none
+    ProbeEvery,     \* windows in which the limit may grow, from one probe to the next
     Floor       \* how far behind virtual time an idle class may fall: 0
 
 VARIABLES
@@ -49,13 +53,14 @@ VARIABLES
     ahead,      \* by class: its tag, less the virtual time
     inFlight,   \* by class: requests in flight
     limit,      \* of requests in flight
+    pace,       \* what the limit is made of: level, floor, age, probing, settling
     completed, total, pressed,  \* of this window: completions, their latencies, did requests wait?
     calm,       \* the device is never slow again
     last,       \* the class of the last request that went; 0: none
     lag         \* what class 1 has paid less what class 2 has, since some moment; both have been backlogged since
 
-vars == <<queue, ahead, inFlight, limit, completed, total, pressed, calm, last, lag>>
-window == <<completed, total, pressed>>
+vars == <<queue, ahead, inFlight, limit, pace, completed, total, pressed, calm, last, lag>>
+window == <<pace, completed, total, pressed>>
 
 Max(a, b) == IF a < b THEN b ELSE a
 Min(a, b) == IF a < b THEN a ELSE b
@@ -69,15 +74,19 @@ Backlogged == {c \in Classes : queue[c] # <<>>}
 InFlight   == Sum(inFlight)
 Largest    == MaxOf(Sizes)
 
-\* INNER completed, total, pressed, last, lag
-\* NOTE | {limit} requests may be in flight at once; a latency above {Target} is too high
+(* During a probe half as many may be in flight. *)
+LimitOf(p) == IF p.probing THEN Max(Least, p.level \div 2) ELSE p.level
+
+\* INNER pace, completed, total, pressed, last, lag
+\* NOTE | {limit} requests may be in flight at once
 \* NOTE c \in Classes | Class {c} pays {Factor[c]} for each unit that it reads or writes: the less, the larger its
 \*        share
 Init ==
     /\ queue = [c \in Classes |-> <<>>]
     /\ ahead = [c \in Classes |-> 0]
     /\ inFlight = [c \in Classes |-> 0]
-    /\ limit = Start
+    /\ pace = [level |-> Start, floor |-> 0, age |-> 0, probing |-> TRUE, settling |-> TRUE]
+    /\ limit = LimitOf(pace)
     /\ completed = 0 /\ total = 0 /\ pressed = FALSE
     /\ calm = FALSE
     /\ last = 0
@@ -127,11 +136,42 @@ Dispatch(c) ==
     /\ UNCHANGED <<limit, window, calm>>
 
 -----------------------------------------------------------------------------
-(* The device has done a request.                                          *)
-Lower(n) == Max(Least, n - Max(1, n \div 8))
-Raise(n) == Min(Most, n + 1)
+(* A request that waits is taken back, and has cost nothing.               *)
+Without(q, k)   == SubSeq(q, 1, k - 1) \o SubSeq(q, k + 1, Len(q))
+AfterCancel(c)  == ahead
+\* STEP c \in Classes, k \in 1..Capacity | class {c} -> scheduler | takes back its request number {k}. These wait:
+\*        {queue'[c]}
+Cancel(c, k) ==
+    /\ k <= Len(queue[c])
+    /\ queue' = [queue EXCEPT ![c] = Without(@, k)]
+    /\ ahead' = AfterCancel(c)
+    /\ lag' \in Measured(c, 0, queue')
+    /\ UNCHANGED <<inFlight, limit, window, calm, last>>
+
+-----------------------------------------------------------------------------
+(* The device has done a request.  At the end of a window its mean latency *)
+(* is held against the floor.  A window that settles is not looked at, and *)
+(* one of a probe tells the floor.                                         *)
+Bound(f) == IF Target = 0 THEN (7 * f) \div 4 ELSE Max((3 * f) \div 2, Min(2 * f, Target))
+Lower(n, f, mean) == Max(Least, Min(n - 1, (5 * n * f) \div (4 * mean)))
+Raise(n)      == Min(Most, n + 1)
 Grows(waited) == waited
 Added(latency) == total + latency
+Found(mean)   == mean
+Lowest(p, mean) == IF mean < p.floor \/ p.level = Least THEN mean ELSE p.floor
+
+Looked(p, mean, waited) ==
+    LET f   == Lowest(p, mean)
+        due == p.age + 1 = ProbeEvery
+    IN  IF mean > Bound(f) THEN [p EXCEPT !.level = Lower(@, f, mean), !.floor = f, !.settling = TRUE]
+        ELSE IF Grows(waited)
+        THEN [p EXCEPT !.level = Raise(@), !.floor = f, !.age = @ + 1, !.probing = due, !.settling = due]
+        ELSE [p EXCEPT !.floor = f]
+
+Adapted(p, mean, waited) ==
+    IF p.settling THEN [p EXCEPT !.settling = FALSE]
+    ELSE IF p.probing THEN [p EXCEPT !.floor = Found(mean), !.age = 0, !.probing = FALSE, !.settling = TRUE]
+    ELSE Looked(p, mean, waited)
 
 \* STEP c \in Classes, latency \in Latencies if limit' # limit | device -> scheduler | has done a request of class
 \*        {c}, in {latency}. A window ends: {limit'} may be in flight now, not {limit}
@@ -140,20 +180,20 @@ Complete(c, latency) ==
     LET waited == pressed \/ Backlogged # {}
         sum    == Added(latency)
     IN  /\ inFlight[c] > 0
-        /\ calm => latency <= Target
+        /\ calm => latency = MinOf(Latencies)
         /\ inFlight' = [inFlight EXCEPT ![c] = @ - 1]
-        /\ IF completed + 1 < Window
+        /\ IF completed + 1 < Max(Window, pace.level)
            THEN /\ completed' = completed + 1 /\ total' = sum /\ pressed' = waited
-                /\ UNCHANGED limit
+                /\ UNCHANGED <<limit, pace>>
            ELSE /\ completed' = 0 /\ total' = 0 /\ pressed' = FALSE
-                /\ limit' = IF sum > Target * Window THEN Lower(limit)
-                            ELSE IF Grows(waited) THEN Raise(limit) ELSE limit
+                /\ pace' = Adapted(pace, sum \div (completed + 1), waited)
+                /\ limit' = LimitOf(pace')
         /\ UNCHANGED <<queue, ahead, calm, last, lag>>
 
 \* STEP | device | is never slow again, from now on
 CalmDown ==
     /\ ~calm
-    /\ \E latency \in Latencies : latency > Target
+    /\ Cardinality(Latencies) > 1
     /\ calm' = TRUE
     /\ UNCHANGED <<queue, ahead, inFlight, limit, window, last, lag>>
 
@@ -161,6 +201,7 @@ CalmDown ==
 Next ==
     \/ \E c \in Classes, size \in Sizes : Submit(c, size)
     \/ \E c \in Classes : Dispatch(c)
+    \/ \E c \in Classes, k \in 1..Capacity : Cancel(c, k)
     \/ \E c \in Classes, latency \in Latencies : Complete(c, latency)
     \/ CalmDown
 
@@ -179,8 +220,10 @@ TypeOK ==
     /\ \A c \in Classes : Len(queue[c]) <= Capacity
     /\ ahead \in [Classes -> Int]
     /\ inFlight \in [Classes -> 0..Most]
-    /\ limit \in Least..Most
-    /\ completed \in 0..(Window - 1)
+    /\ pace.level \in Least..Most /\ pace.floor \in 0..MaxOf(Latencies) /\ pace.age \in 0..ProbeEvery
+    /\ pace.probing \in BOOLEAN /\ pace.settling \in BOOLEAN
+    /\ limit = LimitOf(pace) /\ limit >= Least
+    /\ completed \in 0..(Max(Window, pace.level) - 1)
     /\ total \in completed * MinOf(Latencies)..completed * MaxOf(Latencies)
     /\ last \in Classes \cup {0} /\ lag \in Int
     /\ pressed \in BOOLEAN /\ calm \in BOOLEAN
@@ -207,34 +250,64 @@ AtMostMost == InFlight <= Most
 
 (* Steps.  The limit may fall below what is in flight; then nothing goes.  *)
 NoneAboveLimit     == [][InFlight' > InFlight => InFlight < limit]_vars
-GrowsUnderPressure == [][limit' > limit => pressed \/ Backlogged # {}]_vars
+GrowsUnderPressure == [][pace'.level > pace.level => pressed \/ Backlogged # {}]_vars
 
 (* What goes is the oldest of its class, and each request that leaves the  *)
-(* queue is in flight.  What comes is put behind the others.               *)
+(* queue is in flight, or was taken back.  What comes is put behind the    *)
+(* others.                                                                 *)
 OldestGoes ==
     [][queue' # queue \/ inFlight' # inFlight => \A c \in Classes :
            LET n == Len(queue[c])
            IN IF inFlight'[c] > inFlight[c]
               THEN n > 0 /\ queue'[c] = Tail(queue[c]) /\ inFlight'[c] = inFlight[c] + 1 /\ last' = c
-              ELSE Len(queue'[c]) \in {n, n + 1} /\ SubSeq(queue'[c], 1, n) = queue[c]]_vars
+              ELSE \/ Len(queue'[c]) \in {n, n + 1} /\ SubSeq(queue'[c], 1, n) = queue[c]
+                   \/ \E k \in 1..n : queue'[c] = SubSeq(queue[c], 1, k - 1) \o SubSeq(queue[c], k + 1, n)]_vars
 
-(* The limit moves where a window ends: up by one, if the latencies may    *)
-(* have been low enough; down by an eighth and by one at least, if they    *)
-(* may not.  Under pressure it does move, between its bounds.              *)
+(* What is taken back has cost nothing, and nobody else notices. *)
+TakenBackIsFree ==
+    [][\A c \in Classes : Len(queue'[c]) < Len(queue[c]) /\ inFlight' = inFlight =>
+           ahead' = ahead /\ \A d \in Classes \ {c} : queue'[d] = queue[d]]_vars
+
 Done == inFlight' # inFlight /\ \E c \in Classes : inFlight'[c] < inFlight[c]
-Ends == completed = Window - 1 /\ Done
-MayHaveBeenFast == total + MinOf(Latencies) <= Target * Window
-MayHaveBeenSlow == total + MaxOf(Latencies) > Target * Window
+Ends == completed + 1 >= Max(Window, pace.level) /\ Done
+Means == {(total + latency) \div (completed + 1) : latency \in Latencies}
 Pressed == pressed \/ Backlogged # {}
-LimitSteps ==
-    [][IF ~Ends THEN limit' = limit
-       ELSE \/ limit' = limit + 1 /\ MayHaveBeenFast
-            \/ /\ limit' < limit /\ limit' >= Least /\ MayHaveBeenSlow
-               /\ 8 * (limit - limit') <= Max(8, limit)
-               /\ limit' # Least => 8 * (limit - limit' + 1) > limit
-            \/ /\ limit' = limit
-               /\ \/ limit = Least /\ MayHaveBeenSlow
-                  \/ MayHaveBeenFast /\ (limit = Most \/ ~Pressed)]_vars
+Looks == Ends /\ ~pace.settling /\ ~pace.probing
+
+(* The floor is a latency that was observed: the mean of the window that   *)
+(* ends.  A probe's is the floor, whatever it was; else it is not above    *)
+(* the last one, unless the limit is at its least.                         *)
+FloorObserved ==
+    [][/\ pace'.floor # pace.floor => Ends /\ pace'.floor \in Means
+       /\ Ends /\ pace.probing /\ ~pace.settling => pace'.floor \in Means
+       /\ Looks => pace'.floor <= pace.floor \/ pace.level = Least]_vars
+
+(* The limit falls only if the mean is above 3/2 of the floor: at the      *)
+(* floor there is no cliff.  It falls to what the gradient says, at least  *)
+(* by one, and must fall above twice the floor.                            *)
+NoCliff ==
+    [][LET f == pace'.floor
+       IN  /\ pace'.level < pace.level => Looks /\ \E m \in Means :
+                  /\ m > (3 * f) \div 2
+                  /\ pace'.level \in {Least, pace.level - 1} \/ pace'.level = (5 * pace.level * f) \div (4 * m)
+           /\ Looks /\ (\A m \in Means : m > 2 * f) => pace'.level < pace.level \/ pace.level = Least]_vars
+
+(* It rises by one, where a window ends, and in each that may have been    *)
+(* fast enough and in which requests waited.                               *)
+RisesByOne ==
+    [][/\ pace'.level > pace.level => Looks /\ pace'.level = pace.level + 1
+       /\ Looks /\ Pressed /\ (\A m \in Means : m <= (3 * pace'.floor) \div 2) => pace'.level = Min(Most, pace.level + 1)]_vars
+
+(* A probe comes after so many windows in which it might rise, and lasts   *)
+(* for two.  What is not looked at changes nothing but that.               *)
+ProbesInTime ==
+    [][/\ pace'.probing /\ ~pace.probing => Looks /\ pace'.age = ProbeEvery /\ pace'.settling
+       /\ pace'.age = ProbeEvery => pace'.probing
+       /\ Looks /\ Pressed /\ pace'.level >= pace.level => pace'.age = pace.age + 1
+       /\ pace'.age > pace.age => Looks /\ pace'.age = pace.age + 1
+       /\ ~pace'.probing /\ pace.probing => Ends /\ ~pace.settling /\ pace'.age = 0 /\ pace'.settling
+       /\ pace'.settling # pace.settling => Ends
+       /\ Ends /\ pace.settling => pace' = [pace EXCEPT !.settling = FALSE]]_vars
 
 (* A window counts each completion, and its latency, and whether requests  *)
 (* waited at one of them.                                                  *)
@@ -244,11 +317,12 @@ WindowCounts ==
        ELSE completed' = completed + 1 /\ total' - total \in Latencies /\ pressed' = Pressed]_vars
 
 (* A device that is never slow again stays so. *)
-CalmStays == [][calm => calm' /\ (Done /\ ~Ends => total' - total <= Target)]_vars
+CalmStays == [][calm => calm' /\ (Done /\ ~Ends => total' - total = MinOf(Latencies))]_vars
 
-EveryClassGoes == \A c \in Classes : c \in Backlogged ~> last = c
+EveryClassGoes == \A c \in Classes : c \in Backlogged ~> last = c \/ c \notin Backlogged
 
-(* Once the device is never slow again, and if requests go on to wait, the *)
-(* limit gets back to its most.                                            *)
-LimitRecovers == (<>calm /\ []<>pressed) => <>[](limit = Most)
+(* Once the device is never slow again, and if requests go on to wait and  *)
+(* windows to end (nobody takes everything back before it goes), the limit *)
+(* gets back to its most, but for probes.                                  *)
+LimitRecovers == (<>calm /\ []<>pressed /\ []<>~pressed) => <>[](pace.level = Most)
 =============================================================================

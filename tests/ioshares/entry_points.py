@@ -22,5 +22,6 @@ CALLS: dict[str, Callable[[], Call]] = {
     "Scheduler": lambda: Call(Scheduler, ([Class(2), Class(1)], Limits()), {"log": 4, "variant": None}),
     "Scheduler.submit": lambda: Call(scheduler().submit, (Request(0, 8192, 7),)),
     "Scheduler.next": lambda: Call(scheduler(True).next),
+    "Scheduler.cancel": lambda: Call(scheduler(True).cancel, (1, 7)),
     "Scheduler.complete": lambda: Call(scheduler(True, True).complete, (1, 100)),
 }

@@ -14,19 +14,21 @@ enum { CODES = 100, MOST_WAITING = 64, SENTINEL = 0x5A };
 
 typedef unsigned __int128 wide;
 
-static unsigned long long answers[CODES];
+static unsigned long long answers[CODES], probes;
 
 __attribute__((destructor)) static void print_tally(void)
 {
     fprintf(
         stderr,
         "tally: done=%llu SHARE=%llu FACTOR=%llu WARP=%llu CAPACITY=%llu LIMITS=%llu WINDOW=%llu TARGET=%llu "
-        "CLASS=%llu SIZE=%llu FULL=%llu EMPTY=%llu AT_LIMIT=%llu NOT_IN_FLIGHT=%llu\n",
+        "CLASS=%llu SIZE=%llu FULL=%llu EMPTY=%llu AT_LIMIT=%llu NOT_IN_FLIGHT=%llu NOT_WAITING=%llu "
+        "probes=%llu\n",
         answers[PGQ_OK], answers[PGQ_IOSHARES_SHARE], answers[PGQ_IOSHARES_FACTOR],
         answers[PGQ_IOSHARES_WARP], answers[PGQ_IOSHARES_CAPACITY], answers[PGQ_IOSHARES_LIMITS],
         answers[PGQ_IOSHARES_WINDOW], answers[PGQ_IOSHARES_TARGET], answers[PGQ_IOSHARES_CLASS],
         answers[PGQ_IOSHARES_SIZE], answers[PGQ_IOSHARES_FULL], answers[PGQ_IOSHARES_EMPTY],
-        answers[PGQ_IOSHARES_AT_LIMIT], answers[PGQ_IOSHARES_NOT_IN_FLIGHT]);
+        answers[PGQ_IOSHARES_AT_LIMIT], answers[PGQ_IOSHARES_NOT_IN_FLIGHT],
+        answers[PGQ_IOSHARES_NOT_WAITING], probes);
 }
 
 /* ---- the input ------------------------------------------------------------------------------------------------ */
@@ -56,8 +58,9 @@ typedef struct plain_flow {
 
 typedef struct plain {
     plain_flow flows[PGQ_IOSHARES_MAX_CLASSES];
-    uint32_t class_count, waiting, in_flight, limit, completed;
-    bool fifo, pressed;
+    uint32_t class_count, waiting, in_flight, level, completed, age;
+    bool fifo, pressed, probing, settling;
+    uint64_t floor;
     uint64_t latency, arrivals;
     wide virtual_time;
     pgq_ioshares_limits limits;
@@ -96,7 +99,7 @@ static pgq_code config_fault(const pgq_ioshares_config *config)
         return PGQ_IOSHARES_LIMITS;
     if (l->window < 1 || l->window > 1 << 16)
         return PGQ_IOSHARES_WINDOW;
-    if (l->target < 1 || l->target > UINT64_C(1) << 40)
+    if (l->target > UINT64_C(1) << 40)
         return PGQ_IOSHARES_TARGET;
     if (multiple_of(config->classes, config->class_count) > ((wide)1 << 30) * least)
         return PGQ_IOSHARES_FACTOR;
@@ -110,7 +113,8 @@ static void plain_make(plain *p, const pgq_ioshares_config *config, bool fifo)
     memset(p, 0, sizeof *p);
     p->class_count = config->class_count;
     p->limits = config->limits;
-    p->limit = config->limits.start;
+    p->level = config->limits.start;
+    p->probing = p->settling = true;
     p->fifo = fifo;
     for (uint32_t i = 0; i < p->class_count; i++) {
         p->flows[i].factor = (uint64_t)(multiple / config->classes[i].share);
@@ -136,6 +140,29 @@ static pgq_code plain_submit(plain *p, const pgq_ioshares_request *request)
     return PGQ_OK;
 }
 
+static uint32_t plain_limit(const plain *p)
+{
+    uint32_t limit = p->probing ? p->level / 2 : p->level;
+
+    return limit < p->limits.least ? p->limits.least : limit;
+}
+
+static pgq_code plain_cancel(plain *p, uint32_t cls, uint64_t id)
+{
+    if (cls >= p->class_count)
+        return PGQ_IOSHARES_CLASS;
+    plain_flow *f = &p->flows[cls];
+    for (uint32_t i = 0; i < f->count; i++)
+        if (f->waiting[i].id == id) {
+            f->count--;
+            p->waiting--;
+            memmove(f->waiting + i, f->waiting + i + 1, (f->count - i) * sizeof f->waiting[0]);
+            memmove(f->arrival + i, f->arrival + i + 1, (f->count - i) * sizeof f->arrival[0]);
+            return PGQ_OK;
+        }
+    return PGQ_IOSHARES_NOT_WAITING;
+}
+
 /* Whether the first request of a goes before that of b. */
 static bool goes_before(const plain *p, const plain_flow *a, const plain_flow *b)
 {
@@ -149,7 +176,7 @@ static pgq_code plain_next(plain *p, pgq_ioshares_request *request)
 
     if (p->waiting == 0)
         return PGQ_IOSHARES_EMPTY;
-    if (p->in_flight >= p->limit)
+    if (p->in_flight >= plain_limit(p))
         return PGQ_IOSHARES_AT_LIMIT;
     for (uint32_t i = 0; i < p->class_count; i++) {
         plain_flow *f = &p->flows[i];
@@ -174,6 +201,43 @@ static pgq_code plain_next(plain *p, pgq_ioshares_request *request)
     return PGQ_OK;
 }
 
+/* Half of a probe's limit shows the floor; above 7/4 of it, or a target from 6/4 to 8/4, the limit falls. */
+static void plain_window(plain *p, wide mean)
+{
+    wide bound = p->limits.target;
+
+    if (p->settling) {
+        p->settling = false;
+        return;
+    }
+    if (p->probing) {
+        p->probing = false;
+        p->settling = true;
+        p->floor = (uint64_t)mean;
+        p->age = 0;
+        return;
+    }
+    if (p->level == p->limits.least || mean < p->floor)
+        p->floor = (uint64_t)mean;
+    if (bound == 0)
+        bound = (wide)p->floor * 7 / 4;
+    if (bound < (wide)p->floor * 6 / 4)
+        bound = (wide)p->floor * 6 / 4;
+    if (bound > (wide)p->floor * 2)
+        bound = (wide)p->floor * 2;
+    if (mean > bound) {
+        wide level = (wide)p->level * p->floor * 5 / (4 * mean);
+
+        level = level > p->level - 1 ? p->level - 1 : level;
+        p->level = level < p->limits.least ? p->limits.least : (uint32_t)level;
+        p->settling = true;
+    } else if (p->pressed) {
+        p->level += p->level < p->limits.most;
+        p->probing = p->settling = ++p->age == 64;
+        probes += p->probing;
+    }
+}
+
 static pgq_code plain_complete(plain *p, uint32_t cls, uint64_t latency)
 {
     if (cls >= p->class_count)
@@ -185,15 +249,9 @@ static pgq_code plain_complete(plain *p, uint32_t cls, uint64_t latency)
     p->completed++;
     p->latency += latency < UINT64_C(1) << 40 ? latency : UINT64_C(1) << 40;
     p->pressed = p->pressed || p->waiting > 0;
-    if (p->completed < p->limits.window)
+    if (p->completed < p->limits.window || p->completed < p->level)
         return PGQ_OK;
-    if (p->latency > p->limits.target * p->limits.window) {
-        uint32_t lower = p->limit - (p->limit < 16 ? 1 : p->limit / 8);
-
-        p->limit = lower < p->limits.least ? p->limits.least : lower;
-    } else if (p->pressed && p->limit < p->limits.most) {
-        p->limit++;
-    }
+    plain_window(p, p->latency / p->completed);
     p->completed = 0;
     p->latency = 0;
     p->pressed = false;
@@ -219,13 +277,28 @@ static void same_state(const plain *p, const pgq_ioshares *s)
     pgq_ioshares_state state;
 
     require(pgq_ioshares_look(s, &state).code == PGQ_OK);
-    require(state.waiting == p->waiting && state.in_flight == p->in_flight && state.limit == p->limit);
+    require(state.waiting == p->waiting && state.in_flight == p->in_flight && state.limit == plain_limit(p));
+    require(state.level == p->level && state.floor == p->floor);
     require(state.window_completed == p->completed && state.window_latency == p->latency);
     for (uint32_t i = 0; i < p->class_count; i++) {
         const plain_flow *f = &p->flows[i];
 
         require(state.classes[i].lead == (f->tag > p->virtual_time ? f->tag - p->virtual_time : 0));
         require(state.classes[i].waiting == f->count && state.classes[i].in_flight == f->in_flight);
+    }
+}
+
+/* Many quick ones, with others that wait: the limit grows, and a probe comes. */
+static void many(plain *p, pgq_ioshares *s, uint64_t id, uint32_t times)
+{
+    for (uint32_t i = 0; i < times; i++) {
+        pgq_ioshares_request request = {id, 1, 0}, wanted = {0}, got = {0};
+
+        agree(plain_submit(p, &request), pgq_ioshares_submit(s, &request));
+        agree(plain_next(p, &wanted), pgq_ioshares_next(s, &got));
+        require(got.id == wanted.id && got.cls == wanted.cls);
+        agree(plain_complete(p, got.cls, 3), pgq_ioshares_complete(s, got.cls, 3));
+        same_state(p, s);
     }
 }
 
@@ -239,7 +312,13 @@ static void run(plain *p, pgq_ioshares *s, reader r)
         uint8_t what = byte(&r), detail = byte(&r);
         uint32_t cls = what / 4 % (p->class_count + (what >= 250));
 
-        if (what % 4 < 2) {
+        if (what == 255) {
+            many(p, s, id, 4 * (uint32_t)detail);
+        } else if (what % 4 == 2 && detail % 8 == 7) {
+            uint64_t of = id < detail / 8 ? 0 : id - detail / 8;
+
+            agree(plain_cancel(p, cls, of), pgq_ioshares_cancel(s, cls, of));
+        } else if (what % 4 < 2) {
             /* Sizes that are refused are rarer. */
             pgq_ioshares_request request = {id, sizes[detail % (detail < 32 ? 8 : 5)], cls};
 
@@ -272,7 +351,7 @@ static pgq_ioshares_config configuration(reader *r, pgq_ioshares_class *classes)
     config.limits.start = config.limits.least + byte(r) % 20;
     config.limits.most = config.limits.start + byte(r) % 4;
     config.limits.window = 1 + byte(r) % 4;
-    config.limits.target = byte(r) % 2 ? 4 : UINT64_C(1) << 40;
+    config.limits.target = (uint64_t[]){0, 0, 4, UINT64_C(1) << 40}[byte(r) % 4];
     switch (bad) {
     case 0:
         classes[0].share = byte(r) % 2 ? 0 : 10001;
@@ -293,7 +372,7 @@ static pgq_ioshares_config configuration(reader *r, pgq_ioshares_class *classes)
         config.limits.window = byte(r) % 2 ? 0 : (UINT32_C(1) << 16) + 1;
         break;
     case 6:
-        config.limits.target = byte(r) % 2 ? 0 : (UINT64_C(1) << 40) + 1;
+        config.limits.target = (UINT64_C(1) << 40) + 1;
         break;
     }
     return config;

@@ -16,6 +16,8 @@ def seen(scheduler: ref.Scheduler) -> ioshares.State:
         scheduler.waiting,
         scheduler.in_flight,
         scheduler.limit.now,
+        scheduler.limit.level,
+        scheduler.limit.floor,
         scheduler.limit.completed,
         scheduler.limit.total,
         tuple(
@@ -54,6 +56,9 @@ class Pair:
 
     def next(self) -> Any:
         return self._both(answer(self.oracle.next, self.policy), answer(self.kernel.next))
+
+    def cancel(self, cls: int, id: int) -> Any:
+        return self._both(answer(self.oracle.cancel, cls, id), answer(self.kernel.cancel, cls, id))
 
     def complete(self, cls: int, latency: int) -> Any:
         return self._both(answer(self.oracle.complete, cls, latency), answer(self.kernel.complete, cls, latency))

@@ -40,7 +40,7 @@ def limits(draw: st.DrawFn) -> Limits:
     least = draw(st.integers(1, 4))
     start = draw(st.integers(least, 20))
     most = draw(st.integers(start, 24))
-    return Limits(least, start, most, draw(st.integers(1, 4)), draw(st.sampled_from([1, 20, MAX_LATENCY])))
+    return Limits(least, start, most, draw(st.integers(1, 4)), draw(st.sampled_from([0, 0, 1, 20, MAX_LATENCY])))
 
 
 assert 0.9 * MAX_FACTOR < 10 * 9973 * 9967 < MAX_FACTOR

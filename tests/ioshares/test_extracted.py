@@ -25,7 +25,7 @@ class World:
         self.largest = MOST_BYTES if self.shares == LARGEST_FACTOR else rng.choice([3, 8192, MOST_BYTES])
         classes = [Class(s, rng.choice([0, 0, 2, self.largest]), rng.choice([1, 5, 50])) for s in self.shares]
         start = rng.randint(1, 12)
-        limits = Limits(1, start, start + rng.randint(0, 8), rng.randint(1, 8), 100)
+        limits = Limits(1, start, start + rng.randint(0, 8), rng.randint(1, 8), rng.choice([0, 0, 100, 200]))
         self.pair = Pair(classes, limits, "sfq")
         of_classes = [number for c in classes for number in c]
         order = (limits.least, limits.start, limits.most, limits.window, limits.target)
@@ -35,7 +35,8 @@ class World:
     def state(self) -> str:
         state = self.pair.kernel.state
         numbers = [
-            *(state.waiting, state.in_flight, state.limit, state.window_completed, state.window_latency),
+            *(state.waiting, state.in_flight, state.limit, state.level, state.floor),
+            *(state.window_completed, state.window_latency),
             *(number for c in state.classes for number in (c.lead, c.dispatched)),
         ]
         return "| " + " ".join(map(str, numbers))
@@ -47,14 +48,24 @@ class World:
         self.lines.append(line)
         self.answers.append(f"{said} {self.state()}")
 
+    def cancel(self, cls: int, place: int) -> None:
+        """The program knows places, and the others know ids."""
+        waiting = self.pair.oracle.flows[cls].waiting if cls < len(self.shares) else ()
+        id = waiting[place][1].id if place < len(waiting) else 10**9
+        self.call(f"cancel {cls} {place}", self.pair.cancel(cls, id))
+
     def run(self, calls: int) -> None:
         rng = self.rng
         for n in range(calls):
             cls, size = rng.randrange(len(self.shares) + (n % 50 == 0)), rng.randint(n % 40 > 0, self.largest)
             if rng.random() < 0.6:
-                self.call(f"submit {cls} {size}", self.pair.submit(cls, size))
+                self.call(f"submit {cls} {size}", self.pair.submit(cls, size, n))
+            if rng.random() < 0.1:
+                self.cancel(cls, rng.randint(0, 6))
             self.call("next", self.pair.next())
             latency = rng.choice([10, 90, 110, 2**41])
+            if n % 150 > 100:
+                latency = 10  # so that the limit grows, and a probe comes
             if rng.random() < 0.7:
                 self.call(f"complete {cls} {latency}", self.pair.complete(cls, latency))
 

@@ -12,7 +12,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_sta
 from pgquern import PgquernError, ioshares
 
 from ref import ioshares as ref
-from ref.ioshares import MAX_BYTES, Class, Code, Limits
+from ref.ioshares import MAX_BYTES, MAX_LATENCY, Class, Code, Limits
 from tests.every_variant import every_variant
 from tests.ioshares import strategies
 from tests.ioshares.pair import Pair, answer
@@ -55,6 +55,19 @@ class Machine(RuleBasedStateMachine):
     def complete(self, cls: int, latency: int) -> None:
         self.pair.complete(cls, latency)
 
+    @rule(cls=st.integers(0, 8), back=st.integers(0, 6))
+    def cancel(self, cls: int, back: int) -> None:
+        self.pair.cancel(cls, max(0, self.id - back))
+
+    @rule(latency=st.integers(1, 3), windows=st.integers(1, 70))
+    def serve(self, latency: int, windows: int) -> None:
+        """As many one after the other, with others that wait: the limit grows, or a probe comes."""
+        for _ in range(4 * windows):
+            for _ in range(2):
+                self.pair.submit(0, 1, self.id)
+            self.pair.next()
+            self.pair.complete(0, latency)
+
     @rule(latency=strategies.latencies)
     def complete_all(self, latency: int) -> None:
         for cls in range(self.count):
@@ -80,6 +93,8 @@ def random_world(rng: Random, variant: str, calls: int) -> Pair:
         busy = rng.random() < 0.5 + 0.4 * (id // 50 % 2)
         if busy:
             pair.submit(rng.randrange(len(shares)), rng.randint(1, most_bytes), id)
+        if rng.random() < 0.05:
+            pair.cancel(rng.randrange(len(shares)), max(0, id - rng.randint(0, 30)))
         went = pair.next()
         if isinstance(went, ref.Request):
             flying.append(went.cls)
@@ -116,25 +131,105 @@ def test_tags_start_again(variant: str) -> None:
 
 @every
 def test_the_limit_follows_the_latency(variant: str) -> None:
-    """From 20 down to the least by eighths, up to the most one by one; it stays while nothing waits."""
-    pair = Pair([Class(1, 0, 100)], Limits(2, 20, 24, 3, 50), variant)
-    seen = []
-    for latency in [51] * 60 + [50] * 90:
-        pair.submit(0, 1)
-        pair.submit(0, 1)
-        pair.next()
-        pair.complete(0, latency)
-        seen.append(pair.oracle.limit.now)
-    assert seen[2:24:3] == [18, 16, 14, 13, 12, 11, 10, 9]
-    assert seen[59] == 2
-    assert seen[62:74:3] == [3, 4, 5, 6]
-    assert max(seen[60:]) == seen[-1] == 24
-    pair = Pair([Class(1)], Limits(1, 1, 9, 1, 50), variant)
+    """A probe, up to the most one by one, down with the gradient; it stays while nothing waits; then another probe."""
+    pair = Pair([Class(1, 0, 100)], Limits(2, 20, 24, 3), variant)
+    seen, levels = [], []
+
+    def windows(n: int, latency: int) -> None:
+        for _ in range(n):
+            while True:
+                pair.submit(0, 1)
+                pair.submit(0, 1)
+                pair.next()
+                pair.complete(0, latency)
+                if not pair.oracle.limit.completed:
+                    break
+            seen.append(pair.oracle.limit.now)
+            levels.append(pair.oracle.limit.level)
+
+    windows(10, 40)
+    assert seen == [10, 20, 20, 21, 22, 23, 24, 24, 24, 24]
+    windows(8, 71)
+    assert seen[-8:] == [16, 16, 11, 11, 7, 7, 4, 4]
+    windows(5, 71)
+    assert seen[-5:] == [2, 2, 3, 4, 5]
+    windows(80, 71)
+    probes = [at for at in range(42, len(seen)) if (seen[at], levels[at]) == (12, 24)]
+    assert probes == [76, 77]  # 64 windows in which it rose, or would have: 7 before the falls, 57 after them
+    assert {seen[at] for at in range(42, len(seen)) if at not in probes} == {24}
+    pair = Pair([Class(1)], Limits(1, 1, 9, 1), variant)
     for _ in range(5):
         pair.submit(0, 1)
         pair.next()
         pair.complete(0, 1)
     assert pair.oracle.limit.now == 1
+
+
+def test_the_largest_numbers_of_the_limit() -> None:
+    """The largest level, window and floor; then no latency at all, and the largest again."""
+    scheduler = ioshares.Scheduler([ioshares.Class(1)], ioshares.Limits(1, 2**15, 2**15, 2**16, 2**40))
+    request = ffi.new("pgq_ioshares_request *", (5, 1, 0))
+    oracle = ref.Limit(Limits(1, 2**15, 2**15, 2**16, 2**40), 2**15)
+    for told in (5, MAX_LATENCY, 2**64 - 1, 2**64 - 1, 2**40 - 2**20, 0, MAX_LATENCY, 7, 2**64 - 5):
+        for _ in range(2**16):
+            lib.pgq_ioshares_submit(scheduler._c, request)
+            lib.pgq_ioshares_next(scheduler._c, request)
+            lib.pgq_ioshares_complete(scheduler._c, 0, told)
+        oracle.completed, oracle.total = 2**16 - 1, (2**16 - 1) * min(told, MAX_LATENCY)
+        oracle.observe(told, False)
+        state = scheduler.state
+        assert (state.limit, state.level, state.floor) == (oracle.now, oracle.level, oracle.floor)
+    assert (state.level, state.floor) == (1, 2**40)
+
+
+@every
+def test_a_request_is_taken_back(variant: str) -> None:
+    """From each place of a queue, wherever its ring begins; the others keep their order."""
+    for start in range(4):
+        for place in range(4):
+            pair = Pair([Class(1, 0, 4), Class(3, 0, 4)], Limits(8, 8, 8), variant)
+            for id in range(start):
+                pair.submit(0, 1, 100 + id)
+                pair.next()
+            for id in range(4):
+                pair.submit(0, 10 + id, id)
+            assert pair.cancel(1, place) == refused(Code.NOT_WAITING, 2)
+            assert pair.cancel(0, 100) == refused(Code.NOT_WAITING, 1)
+            assert pair.cancel(2, place) == refused(Code.CLASS, 3)
+            assert pair.cancel(0, place) is None
+            assert pair.cancel(0, place) == refused(Code.NOT_WAITING, 1)
+            pair.submit(0, 20, 9)
+            assert [pair.next().id for _ in range(4)] == [*(id for id in range(4) if id != place), 9]
+            assert pair.next() == refused(Code.EMPTY)
+
+
+@every
+def test_of_two_with_one_id_the_older_is_taken_back(variant: str) -> None:
+    pair = Pair([Class(1)], Limits(), variant)
+    for size in (1, 2, 3):
+        pair.submit(0, size, 5)
+    pair.next()
+    pair.cancel(0, 5)
+    assert pair.next() == ref.Request(0, 3, 5)
+
+
+@every
+def test_a_class_whose_last_request_is_taken_back_is_idle(variant: str) -> None:
+    """It keeps what it has paid, and falls behind the others as any idle class."""
+    pair = Pair([Class(1), Class(1)], Limits(8, 8, 8), variant)
+    pair.submit(0, 100, 1)
+    pair.submit(0, 100, 2)
+    pair.submit(1, 10, 3)
+    pair.next()
+    pair.cancel(0, 2)
+    for id in range(4, 8):
+        pair.submit(1, 10, id)
+    for _ in range(5):
+        assert pair.next().cls == 1
+    assert pair.next() == refused(Code.EMPTY)
+    pair.submit(0, 1, 9)
+    pair.submit(1, 1, 10)
+    pair.next()
 
 
 @every
@@ -172,7 +267,6 @@ FAULTS: list[tuple[Code, int, list[Class], Limits]] = [
     (Code.LIMITS, 0, [Class(1)], Limits(1, 5, 2**15 + 1)),
     (Code.WINDOW, 0, [Class(1)], Limits(window=0)),
     (Code.WINDOW, 0, [Class(1)], Limits(window=2**16 + 1)),
-    (Code.TARGET, 0, [Class(1)], Limits(target=0)),
     (Code.TARGET, 0, [Class(1)], Limits(target=2**40 + 1)),
 ]
 
@@ -275,6 +369,7 @@ def test_a_refused_call_changes_nothing(variant: str) -> None:
     assert lib.pgq_ioshares_next(made[0], request).code == lib.PGQ_IOSHARES_EMPTY
     assert lib.pgq_ioshares_submit(made[0], request).code == lib.PGQ_IOSHARES_CLASS
     assert lib.pgq_ioshares_complete(made[0], 1, 5).code == lib.PGQ_IOSHARES_NOT_IN_FLIGHT
+    assert lib.pgq_ioshares_cancel(made[0], 1, 5).code == lib.PGQ_IOSHARES_NOT_WAITING
     assert lib.pgq_ioshares_look(ffi.NULL, state).code == lib.PGQ_NULL
     assert ffi.buffer(memory, exact[0])[:] == before
     for cls in (0, 1):
@@ -315,6 +410,7 @@ def test_null_is_refused() -> None:
         lib.pgq_ioshares_next(ffi.NULL, request),
         lib.pgq_ioshares_next(scheduler._c, ffi.NULL),
         lib.pgq_ioshares_complete(ffi.NULL, 0, 0),
+        lib.pgq_ioshares_cancel(ffi.NULL, 0, 0),
         lib.pgq_ioshares_look(scheduler._c, ffi.NULL),
         lib.pgq_ioshares_bytes(ffi.NULL, ffi.NULL),
     ]
@@ -342,6 +438,8 @@ def test_the_log_tells_each_call(variant: str) -> None:
             cls = next(i for i, flow in enumerate(pair.oracle.flows) if flow.in_flight)
             pair.complete(cls, 2**50)
             note("complete", (cls, 0, 0), 2**40)
+        if id == 8 and pair.cancel(0, 6) is None:
+            note("cancel", (0, 16, 6), 0)
     assert [tuple(event) for event in pair.kernel.events] == told
 
 

@@ -239,6 +239,45 @@ def test_several_threads_wait_for_a_request(file: int, way: str) -> None:
     engine.stop()
 
 
+def test_what_waits_is_taken_back(file: int, way: str) -> None:
+    """While another one is at the file: it ends with ECANCELED, once, and nothing of it is done. What went is left."""
+    may_end = Event()
+
+    def ended(io: Any, result: int) -> int:
+        if way == "threads" and io.offset == 0:
+            may_end.wait()
+        return result
+
+    os.pwrite(file, b"x" * 3 * PAGE, 0)
+    engine = Engine(4, 1, way, ended)
+    cancel = lib.pgq_ioshares_engine_cancel
+    # The first one stays where it is: by io_uring a read of an empty pipe, since a hook would hold up the reaper.
+    output, into = os.pipe()
+    _, first, _page = engine.do(output if way == "uring" else file, 0, PAGE)
+    while not first.went:
+        time.sleep(0.001)
+    _, second, _kept = engine.do(file, PAGE, b"y" * PAGE)
+    _, third, _too = engine.do(file, 2 * PAGE, b"y" * PAGE)
+    client = Thread(target=lambda: engine.wait(second), daemon=True)
+    client.start()
+    until_asleep(client)
+    assert cancel(engine.c, second).code == lib.PGQ_OK
+    client.join(600)  # only ends a hang
+    assert (second.done, second.error, second.did, second.went) == (1, errno.ECANCELED, 0, 0)
+    for io in (first, second):
+        status = cancel(engine.c, io)
+        assert (status.code, status.index) == (lib.PGQ_IOSHARES_NOT_WAITING, 1)
+    assert cancel(engine.c, ffi.NULL).code == cancel(ffi.NULL, first).code == lib.PGQ_NULL
+    may_end.set()
+    os.write(into, bytes(PAGE))
+    assert [engine.wait(io) for io in (first, third)] == [0, 0]
+    engine.stop()
+    os.close(into)
+    os.close(output)
+    assert os.pread(file, 3 * PAGE, 0) == b"x" * 2 * PAGE + b"y" * PAGE
+    assert engine.scheduler.state.in_flight == 0
+
+
 def test_stop_does_what_waits(file: int, way: str) -> None:
     engine = Engine(64, 1, way)
     writes = [engine.do(file, n * PAGE, bytes([n]) * PAGE) for n in range(30)]

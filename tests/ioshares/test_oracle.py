@@ -84,41 +84,126 @@ def test_fifo_ignores_the_shares() -> None:
 # ---- the limit -----------------------------------------------------------------------------------
 
 
-def windows(limit: Limit, n: int, latency: int, pressed: bool = True) -> int:
-    """The limit after n windows of the same latency."""
-    for _ in range(n * limit.limits.window):
+def windows(limit: Limit, n: int, latency: int, pressed: bool = True) -> list[int]:
+    """The limit after each of n windows of the same latency."""
+    seen = []
+    for _ in range(n):
         limit.observe(latency, pressed)
-    return limit.now
+        while limit.completed:
+            limit.observe(latency, pressed)
+        seen.append(limit.now)
+    return seen
 
 
-def test_the_limit_falls_by_an_eighth_and_recovers_by_one() -> None:
-    limits = Limits(2, 40, 64, 10, 100)
+def probed(limits: Limits, floor: int) -> Limit:
+    """After its first probe, which has found the floor."""
     limit = Limit(limits, limits.start)
-    assert [windows(limit, 1, 101) for _ in range(4)] == [35, 31, 28, 25]
-    assert windows(limit, 40, 101) == 2
-    assert [windows(limit, 1, 100) for _ in range(3)] == [3, 4, 5]
-    assert windows(limit, 100, 100) == 64
+    assert windows(limit, 3, floor)[:2] == [max(limits.least, limits.start // 2), limits.start]
+    assert (limit.now, limit.floor, limit.settling) == (limits.start, floor, False)
+    return limit
+
+
+def test_the_limit_falls_with_the_gradient_and_recovers_by_one() -> None:
+    """Twice the floor: five eighths are left. The window after a fall is not looked at."""
+    limit = probed(Limits(2, 40, 64, 10), 100)
+    assert windows(limit, 6, 200) == [25, 25, 15, 15, 9, 9]
+    assert windows(limit, 8, 200) == [5, 5, 3, 3, 2, 2, 3, 4]
+    assert limit.floor == 200  # the limit was at its least, so this is what the device takes
+    assert max(windows(limit, 100, 200)) == 64
+
+
+def test_the_limit_rises_up_to_its_bound() -> None:
+    """7/4 of the floor; a target moves it between 3/2 and 2."""
+    for target, bound in ((0, 175), (1, 150), (149, 150), (160, 160), (201, 200), (10**6, 200)):
+        assert windows(probed(Limits(1, 40, 64, 10, target), 100), 1, bound) == [41]
+        assert windows(probed(Limits(1, 40, 64, 10, target), 100), 1, bound + 1) == [40 * 500 // (4 * bound + 4)]
+
+
+def test_a_fall_is_one_at_least() -> None:
+    limit = probed(Limits(1, 2, 64, 1), 100)
+    assert windows(limit, 1, 176) == [1]
+    limit = probed(Limits(7, 8, 64, 1), 100)
+    assert windows(limit, 1, 10_000) == [7]
 
 
 def test_the_limit_stays_if_it_holds_nothing_back() -> None:
-    limits = Limits(1, 5, 9, 3, 100)
-    limit = Limit(limits, limits.start)
-    assert windows(limit, 10, 1, pressed=False) == 5
+    limit = probed(Limits(1, 5, 9, 8), 1)
+    assert windows(limit, 200, 1, pressed=False) == [5] * 200
     limit.observe(1, True)
-    assert windows(limit, 1, 1, pressed=False) == 6
+    assert windows(limit, 1, 1, pressed=False) == [6]
+
+
+def test_a_window_has_as_many_completions_as_may_be_in_flight() -> None:
+    limit = Limit(Limits(1, 5, 9, 3), 5)
+    for _ in range(4):
+        limit.observe(1, True)
+    assert (limit.completed, limit.settling) == (4, True)
+    limit.observe(1, True)
+    assert (limit.completed, limit.settling) == (0, False)
+
+
+def test_the_floor_is_probed_again() -> None:
+    """After 64 windows in which the limit may grow: half as many, for two windows. What was the floor is forgotten."""
+    limit = probed(Limits(1, 40, 50, 10), 100)
+    assert windows(limit, 30, 100, pressed=False) == [40] * 30
+    assert windows(limit, 64, 101)[-3:] == [50, 50, 25]
+    assert limit.floor == 100
+    assert windows(limit, 1, 1000) == [25]  # not looked at
+    assert windows(limit, 1, 120) == [50]
+    assert limit.floor == 120
+    assert windows(limit, 65, 120)[-2:] == [50, 25]
+
+
+def test_the_lowest_window_is_the_floor() -> None:
+    limit = probed(Limits(1, 8, 50, 10), 100)
+    windows(limit, 1, 90)
+    windows(limit, 1, 95)
+    assert limit.floor == 90
+
+
+def test_a_latency_at_the_floor_never_lowers_the_limit() -> None:
+    """Whatever the target: there is no cliff."""
+    for target in (0, 1, 99, 100, 10**9):
+        seen = windows(probed(Limits(1, 8, 20, 5, target), 100), 60, 100)
+        assert seen == sorted(seen)
 
 
 def test_a_limit_that_fell_below_what_is_in_flight_stops_dispatch() -> None:
-    scheduler = waiting([Class(1)], 1, limits=Limits(1, 4, 4, 1, 10), times=9)
-    for _ in range(4):
+    scheduler = waiting([Class(1)], 1, limits=Limits(1, 8, 8, 1), times=60)
+    for _ in range(24):
+        request = scheduler.next()
+        scheduler.complete(request.cls, 10)
+    assert (scheduler.limit.now, scheduler.limit.floor) == (8, 10)
+    for _ in range(8):
+        scheduler.next()
+    for _ in range(7):
+        scheduler.complete(0, 99)
         scheduler.next()
     scheduler.complete(0, 99)
-    assert (scheduler.in_flight, scheduler.limit.now) == (3, 3)
-    scheduler.complete(0, 99)
-    scheduler.complete(0, 99)
-    assert (scheduler.in_flight, scheduler.limit.now) == (1, 1)
+    assert (scheduler.in_flight, scheduler.limit.now) == (7, 1)
     with pytest.raises(Refused):
         scheduler.next()
+
+
+# ---- taken back ----------------------------------------------------------------------------------
+
+
+def test_what_is_taken_back_does_not_go_and_costs_nothing() -> None:
+    scheduler = waiting([Class(1), Class(1)], 10, 10, limits=Limits(8, 8, 8), times=3)
+    scheduler.cancel(0, 1)
+    assert [scheduler.next()[::2] for _ in range(5)] == [(0, 0), (1, 0), (0, 2), (1, 1), (1, 2)]
+    assert [flow.served for flow in scheduler.flows] == [20, 30]
+
+
+def test_only_what_waits_is_taken_back() -> None:
+    scheduler = waiting([Class(1), Class(1)], 10, times=2)
+    scheduler.next()
+    for cls, id in ((0, 0), (1, 1), (0, 7), (2, 1)):
+        with pytest.raises(Refused):
+            scheduler.cancel(cls, id)
+    scheduler.cancel(0, 1)
+    with pytest.raises(Refused):
+        scheduler.cancel(0, 1)
 
 
 # ---- laws ----------------------------------------------------------------------------------------

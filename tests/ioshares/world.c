@@ -4,6 +4,7 @@
  * those of others, and leave some to the stop. What the kernel was asked for, and what it has said, is held against each request:
  * - the kernel does it once, a part after the other, from the buffer and for the place that it names;
  * - the request says what the kernel has said, or why the ring has not taken it; then the kernel has not touched its buffer;
+ * - what is taken back ends once, with ECANCELED, and the kernel never hears of it; what has gone is not taken back;
  * - nobody sleeps for ever, and none while a request that may go waits;
  * - when a request is done, it and its buffer are freed at once: nobody uses them any more;
  * - the log is that of a scheduler (world_log.h), and nothing is left behind.
@@ -30,7 +31,7 @@ enum {
 #define COUNTS(X)                                                                                            \
     X(BY_THREADS), X(NO_START), X(DONE), X(ERRORS), X(ENDS_OF_FILES), X(PARTS), X(INTERRUPTED), X(AT_LIMIT), \
         X(LIMIT_FELL), X(LIMIT_ROSE), X(FULL), X(WRONG), X(WAITS_FOR_OTHERS), X(LEFT_TO_THE_STOP),           \
-        X(MACHINE_STOPS), X(BAD_DESCRIPTORS)
+        X(MACHINE_STOPS), X(BAD_DESCRIPTORS), X(TAKEN_BACK), X(TOO_LATE)
 #define RING_COUNTS(X)                                                                                       \
     X(BY_URING), X(THREADS_IN_ITS_PLACE), X(GIVEN_UP), X(GIVEN_UP_IN_PART), X(FAILED_WAITS), X(TAKES_FEWER), \
         X(REFUSED)
@@ -52,8 +53,8 @@ typedef struct request {
     uint8_t *given;   /* bytes that the kernel has read */
     uint32_t did;
     int error;
-    bool taken, over;
-    uint64_t asked, told; /* when */
+    bool taken, over, back; /* back: a cancel of it was accepted */
+    uint64_t asked, told;   /* when */
 } request;
 
 typedef struct row {
@@ -102,7 +103,7 @@ static void told(void *context, const system_request *said)
     row *r = context;
     request *q = request_of(r, said->buffer);
 
-    if (q == NULL || q->over || said->file != q->file || said->write != q->io.write ||
+    if (q == NULL || q->over || q->back || said->file != q->file || said->write != q->io.write ||
         said->buffer != (uint8_t *)q->io.buffer + q->did || said->size != q->io.size - q->did ||
         said->offset != q->io.offset + q->did) {
         world_violation(r->world, "the kernel is asked for what is no request, or no longer one");
@@ -155,6 +156,13 @@ static void check_given_up(row *r, const request *q)
         world_violation(r->world, "the buffer of what was not taken has changed");
 }
 
+static void check_taken_back(row *r, const request *q)
+{
+    if (q->taken || q->io.error != ECANCELED || q->io.did != 0 || q->io.went != 0 ||
+        !is_filled(q->io.buffer, q->io.size, q->fill))
+        world_violation(r->world, "what was taken back has gone, or says another error");
+}
+
 /* It is done: checks it, and frees it with its buffer. */
 static void end_request(row *r, request **slot)
 {
@@ -162,17 +170,20 @@ static void end_request(row *r, request **slot)
 
     if (q->io.done != 1)
         world_violation(r->world, "a request is not done");
-    if (q->io.submitted < q->asked || q->io.submitted > q->io.went || q->io.went > q->io.ended ||
-        q->told > q->io.ended || q->io.ended > world_now())
+    if (q->io.submitted < q->asked || q->io.submitted > q->io.ended || q->io.ended > world_now() ||
+        (!q->back && (q->io.submitted > q->io.went || q->io.went > q->io.ended || q->told > q->io.ended)))
         world_violation(r->world, "the times of a request are in no order");
     if (q->io.did != q->did || (q->over && q->io.error != q->error))
         world_violation(r->world, "the kernel says %u bytes, error %d, and the request %u, %d", q->did,
                         q->error, q->io.did, q->io.error);
-    if (!q->over)
+    if (q->back)
+        check_taken_back(r, q);
+    else if (!q->over)
         check_given_up(r, q);
     if (!q->io.write && q->did > 0 && memcmp(q->io.buffer, q->given, q->did) != 0)
         world_violation(r->world, "a buffer has not what the kernel has read");
-    r->latency[q->io.cls] += q->io.ended - q->io.went;
+    if (!q->back)
+        r->latency[q->io.cls] += q->io.ended - q->io.went;
     r->outstanding[q->io.cls]--;
     free(q->io.buffer);
     free(q->given);
@@ -295,6 +306,25 @@ static void wait_for_any(row *r)
     q->waiters--;
 }
 
+/* Of any client: it stays until the call has returned. Done or gone, it is left as it is. */
+static void cancel_any(row *r)
+{
+    request *q = r->requests[world_below(r->world, r->clients)][world_below(r->world, SLOTS)];
+
+    if (q == NULL || q->waiters > 0)
+        return;
+    q->waiters++;
+    bool gone = q->taken;
+    pgq_status status = pgq_ioshares_engine_cancel(r->engine, &q->io);
+    if (status.code == PGQ_OK && (gone || q->back || q->io.done != 1))
+        world_violation(r->world, "a request is taken back that has gone, or twice, or is not done then");
+    if (status.code != PGQ_OK && (status.code != PGQ_IOSHARES_NOT_WAITING || status.index != q->io.cls + 1))
+        world_violation(r->world, "a cancel is refused with %d", (int)status.code);
+    world_count(status.code == PGQ_OK ? TAKEN_BACK : TOO_LATE);
+    q->back |= status.code == PGQ_OK;
+    q->waiters--;
+}
+
 /* ---- threads ---- */
 
 static void work(row *r, unsigned number)
@@ -306,6 +336,8 @@ static void work(row *r, unsigned number)
 
         if (world_one_in(w, 5))
             wait_for_any(r);
+        else if (world_one_in(w, 8))
+            cancel_any(r);
         else if (world_one_in(w, 20))
             submit_wrongly(r);
         else if (*slot == NULL)
@@ -402,13 +434,13 @@ static void configure(row *r)
         r->classes[i] =
             (pgq_ioshares_class){1 + (uint32_t)world_below(w, 9), (uint32_t)world_below(w, 2) * 3000,
                                  1 + (uint32_t)world_below(w, 5)};
-    r->config =
-        (pgq_ioshares_config){.classes = r->classes,
-                              .class_count = 1 + (uint32_t)world_below(w, CLASSES),
-                              .limits = {1 + (uint32_t)world_below(w, start), start, most,
-                                         1 + (uint32_t)world_below(w, 6), 1 + world_below(w, 1000000)},
-                              .log = r->log,
-                              .log_capacity = LOG};
+    r->config = (pgq_ioshares_config){.classes = r->classes,
+                                      .class_count = 1 + (uint32_t)world_below(w, CLASSES),
+                                      .limits = {1 + (uint32_t)world_below(w, start), start, most,
+                                                 1 + (uint32_t)world_below(w, 6),
+                                                 world_below(w, 2) * world_below(w, 1000000)},
+                                      .log = r->log,
+                                      .log_capacity = LOG};
     r->fifo = world_one_in(w, 3);
     r->way = (pgq_ioshares_way)world_below(w, 3);
     r->clients = 1 + (unsigned)world_below(w, MOST_CLIENTS);
@@ -436,7 +468,8 @@ static void judge_all(row *r)
     pgq_ioshares_state end;
 
     pgq_ioshares_look(r->scheduler, &end);
-    j = (log_judge){.config = &r->config, .fifo = r->fifo, .limit = r->config.limits.start};
+    j = (log_judge){.config = &r->config, .fifo = r->fifo};
+    begin_log(&j);
     for (uint64_t i = 0; i < end.logged; i++) {
         const char *fault = judge_event(&j, &r->log[i]);
 

@@ -2,7 +2,7 @@
 /*
  * What the log of a scheduler must say, by its definition (SFQ(D) with warp: the header names the sources): what goes is the first
  * of the class that has had the least service for its share (with `fifo`, the first of all) and finds room below the limit; a
- * completion is of what has gone; the limit follows the mean latency of each window.
+ * completion is of what has gone; what is taken back has come and not gone; the limit follows the mean latency of each window.
  */
 #ifndef PGQUERN_TESTS_IOSHARES_WORLD_LOG_H
 #define PGQUERN_TESTS_IOSHARES_WORLD_LOG_H
@@ -19,7 +19,10 @@ typedef struct log_judge {
     size_t n;
     uint64_t tag[PGQ_IOSHARES_MAX_CLASSES], virtual_time; /* bytes for a share of MULTIPLE */
     uint32_t gone[PGQ_IOSHARES_MAX_CLASSES], in_flight, limit, completed;
-    bool pressed;
+    uint32_t level, grown,
+        window; /* grown: windows that might have raised it since a probe; window: of this probe, 1 to 3 */
+    bool pressed, after_fall;
+    uint64_t lowest;
     uint64_t sum, latency[PGQ_IOSHARES_MAX_CLASSES]; /* sum: of the window */
     unsigned at_limit, rose, fell;
 } log_judge;
@@ -74,6 +77,28 @@ static void judge_arrival(log_judge *j, const pgq_ioshares_event *e)
     j->queue[j->n++] = e->request.id;
 }
 
+static void forget(log_judge *j, size_t at)
+{
+    for (size_t i = at; i + 1 < j->n; i++) {
+        j->queue[i] = j->queue[i + 1];
+        j->cls[i] = j->cls[i + 1];
+        j->size[i] = j->size[i + 1];
+    }
+    j->n--;
+}
+
+static const char *judge_cancel(log_judge *j, const pgq_ioshares_event *e)
+{
+    size_t at = 0;
+
+    while (at < j->n && (j->queue[at] != e->request.id || j->cls[at] != e->request.cls))
+        at++;
+    if (at == j->n || j->size[at] != e->request.size)
+        return "what is taken back does not wait";
+    forget(j, at);
+    return NULL;
+}
+
 static const char *judge_dispatch(log_judge *j, const pgq_ioshares_event *e)
 {
     if (j->n == 0 || j->in_flight >= j->limit)
@@ -81,29 +106,73 @@ static const char *judge_dispatch(log_judge *j, const pgq_ioshares_event *e)
     size_t first = j->fifo ? 0 : fairest(j);
     if (j->queue[first] != e->request.id || j->cls[first] != e->request.cls)
         return "what goes is not what is to go";
-    for (size_t i = first; i + 1 < j->n; i++) {
-        j->queue[i] = j->queue[i + 1];
-        j->cls[i] = j->cls[i + 1];
-        j->size[i] = j->size[i + 1];
-    }
-    j->n--;
+    forget(j, first);
     j->gone[e->request.cls]++;
     j->at_limit += ++j->in_flight == j->limit;
     return NULL;
 }
 
-static void end_window(log_judge *j)
+static void begin_probe(log_judge *j)
+{
+    j->window = 1;
+    j->grown = 0;
+    j->limit = j->level / 2 > j->config->limits.least ? j->level / 2 : j->config->limits.least;
+}
+
+/* The log begins so. */
+static void begin_log(log_judge *j)
+{
+    j->level = j->config->limits.start;
+    begin_probe(j);
+}
+
+/* Of a probe the second window tells the latency; the third one is not looked at either. */
+static void probe_goes_on(log_judge *j, uint64_t mean)
+{
+    if (j->window == 2) {
+        j->lowest = mean;
+        j->limit = j->level;
+    }
+    j->window = j->window == 3 ? 0 : j->window + 1;
+}
+
+static void look_at_window(log_judge *j, uint64_t mean)
 {
     const pgq_ioshares_limits *l = &j->config->limits;
-    uint32_t eighth = j->limit / 8 == 0 ? 1 : j->limit / 8;
 
-    if (j->sum > l->target * l->window) {
-        j->fell += j->limit > l->least;
-        j->limit = j->limit < l->least + eighth ? l->least : j->limit - eighth;
-    } else if (j->pressed && j->limit < l->most) {
-        j->rose++;
-        j->limit++;
+    if (mean < j->lowest || j->level == l->least)
+        j->lowest = mean;
+    /* In quarters of what was the lowest. */
+    uint64_t most = 4 * l->target < 6 * j->lowest   ? 6 * j->lowest / 4
+                    : 4 * l->target > 8 * j->lowest ? 2 * j->lowest
+                                                    : l->target;
+    if (mean > (l->target == 0 ? 7 * j->lowest / 4 : most)) {
+        uint64_t kept = 5 * j->lowest * j->level / (4 * mean);
+
+        j->fell += j->level > l->least;
+        j->level = kept >= j->level ? j->level - 1 : (uint32_t)kept;
+        j->level = j->level < l->least ? l->least : j->level;
+        j->limit = j->level;
+        j->after_fall = true;
+    } else if (j->pressed) {
+        j->rose += j->level < l->most;
+        j->level = j->level < l->most ? j->level + 1 : j->level;
+        j->limit = j->level;
+        if (++j->grown == 64)
+            begin_probe(j);
     }
+}
+
+static void end_window(log_judge *j)
+{
+    uint64_t mean = j->sum / j->completed;
+
+    if (j->window > 0)
+        probe_goes_on(j, mean);
+    else if (j->after_fall)
+        j->after_fall = false;
+    else
+        look_at_window(j, mean);
     j->completed = 0;
     j->sum = 0;
     j->pressed = false;
@@ -117,7 +186,8 @@ static const char *judge_completion(log_judge *j, const pgq_ioshares_event *e)
     j->latency[e->request.cls] += e->latency;
     j->sum += e->latency;
     j->pressed |= j->n > 0;
-    if (++j->completed == j->config->limits.window)
+    j->completed++;
+    if (j->completed >= j->config->limits.window && j->completed >= j->level)
         end_window(j);
     return NULL;
 }
@@ -131,6 +201,8 @@ static const char *judge_event(log_judge *j, const pgq_ioshares_event *e)
         judge_arrival(j, e);
     else if (e->what == PGQ_IOSHARES_DISPATCHED)
         fault = judge_dispatch(j, e);
+    else if (e->what == PGQ_IOSHARES_CANCELLED)
+        fault = judge_cancel(j, e);
     else
         fault = judge_completion(j, e);
     if (fault == NULL && (e->waiting != j->n || e->in_flight != j->in_flight || e->limit != j->limit))

@@ -30,13 +30,13 @@ class Class(NamedTuple):
 
 
 class Limits(NamedTuple):
-    """How many requests may be in flight: see pgq_ioshares_limits."""
+    """How many requests may be in flight: see pgq_ioshares_limits. target: 0: none."""
 
     least: int = 1
     start: int = 8
     most: int = 64
     window: int = 64
-    target: int = 120_000
+    target: int = 0
 
 
 class Request(NamedTuple):
@@ -73,6 +73,8 @@ class State(NamedTuple):
     waiting: int
     in_flight: int
     limit: int
+    level: int
+    floor: int
     window_completed: int
     window_latency: int
     classes: tuple[ClassState, ...]
@@ -82,6 +84,7 @@ WHAT = {
     lib.PGQ_IOSHARES_SUBMITTED: "submit",
     lib.PGQ_IOSHARES_DISPATCHED: "next",
     lib.PGQ_IOSHARES_COMPLETED: "complete",
+    lib.PGQ_IOSHARES_CANCELLED: "cancel",
 }
 
 
@@ -137,6 +140,10 @@ class Scheduler:
         """The device has done a request of the class."""
         _accept(lib.pgq_ioshares_complete(self._c, cls, latency))
 
+    def cancel(self, cls: int, id: int) -> None:
+        """The oldest request of the class that has this id and waits is taken back."""
+        _accept(lib.pgq_ioshares_cancel(self._c, cls, id))
+
     def _look(self) -> Any:
         _accept(lib.pgq_ioshares_look(self._c, self._state))
         return self._state
@@ -155,6 +162,8 @@ class Scheduler:
             s.waiting,
             s.in_flight,
             s.limit,
+            s.level,
+            s.floor,
             s.window_completed,
             s.window_latency,
             tuple(ClassState(c.lead, c.dispatched, c.waiting, c.in_flight) for c in classes),
