@@ -133,8 +133,8 @@ class Limit:
     """How many requests may be in flight: `now`.
 
     Completions are counted in windows; a window has as many as it is told, and at least as many as may be in flight, so
-    that the next one sees what a change has done. The *floor* is the mean latency of a window that was observed while the
-    device had little to do. It is found by a *probe*: for two windows half as many may be in flight, and the second one
+    that the next one sees what a change has done. The *floor* is the mean latency of a window that was observed while
+    the device had little to do. It is found by a *probe*: for two windows half as many may be in flight, and the second one
     tells the floor. The scheduler begins with a probe, and makes another one now and then, so that a floor that
     the device no longer has is forgotten. Between probes a window with a lower mean makes it the floor; and where the
     limit is at its least, the last window does.
