@@ -132,12 +132,12 @@ def check(classes: Sequence[Class], limits: Limits) -> None:
 class Limit:
     """How many requests may be in flight: `now`.
 
-    Completions are counted in windows; a window has as many as it is told, and at least as many as may be in flight,
-    so that the next one sees what a change has done. The *floor* is the mean latency of a window that was observed
-    while the device had little to do. It is found by a *probe*: for two windows half as many may be in flight, and
-    the second one tells the floor. The scheduler begins with a probe, and makes another one now and then, so that a
-    floor that the device no longer has is forgotten. Between probes a window with a lower mean makes it the floor;
-    and where the limit is at its least, the last window does.
+    Completions are counted in windows; a window has as many as it is told, and at least as many as may be in flight, so
+    that the next one sees what a change has done. The *floor* is the mean latency of a window that was observed while
+    the device had little to do. It is found by a *probe*: for two windows half as many may be in flight, and the second
+    one tells the floor. The scheduler begins with a probe, and makes another one now and then, so that a floor that the
+    device no longer has is forgotten. Between probes a window with a lower mean makes it the floor; and where the limit
+    is at its least, the last window does.
 
     If the mean is above `bound`, requests queue inside the device. The limit falls then as if they were to take a
     quarter longer than the floor, as a gradient does it (at least by one), and the next window, with requests of

@@ -68,12 +68,12 @@ AXES = (
          lambda percent: Point(foreground=percent / 100), "linear"),
     Axis("requests submitted by each of the others", (4, 8, 16, 32, 64, 128, 256, 512, 1024), 32, 1024,
          lambda requests: Point(backlog=requests)),
-    Axis("warp of the backends, KiB", (64, 128, 256, 384, 512, 768, 1024, 2048, 4096), 512, 4096,
+    Axis("warp of the backends, KiB", (64, 128, 256, 384, 512, 768, 1024, 2048, 4096), 1024, 4096,
          lambda kib: Point(warp=1024 * kib)),
     Axis("target of the latency, µs", (10, 20, 45, 70, 90, 110, 140, 180, 250, 450, 1000), 10, 1000,
          lambda us: Point(target=1000 * us)),
     Axis("pages of a request of the others", (1, 2, 4, 8, 16, 32), 1, 1, lambda pages: Point(pages=pages)),
-    Axis("depth of the device", (1, 2, 4, 6, 8, 12, 16, 24, 32), 8, 8, lambda depth: Point(depth=depth)),
+    Axis("depth of the device", (1, 2, 4, 6, 8, 12, 16, 24, 32), 4, 8, lambda depth: Point(depth=depth)),
 )  # fmt: skip
 
 

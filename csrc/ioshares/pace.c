@@ -26,7 +26,10 @@ static uint64_t bound(const pgq_ioshares *s)
     return target < low ? low : target > high ? high : target;
 }
 
-/* As many as would take a quarter longer than the floor, if the latency is in proportion; but less than now. Below 2^58. */
+/*
+ * As many as would take a quarter longer than the floor, if the latency is in proportion. The mean is above 3/2 of the floor, so
+ * that is less than now anyway; it is said again where it matters. Below 2^58.
+ */
 static void fall(pgq_ioshares *s, uint64_t mean)
 {
     uint64_t fair = s->level * s->floor * 5 / (mean * 4);

@@ -157,6 +157,9 @@ def test_the_limit_follows_the_latency(variant: str) -> None:
     probes = [at for at in range(42, len(seen)) if (seen[at], levels[at]) == (12, 24)]
     assert probes == [76, 77]  # 64 windows in which it rose, or would have: 7 before the falls, 57 after them
     assert {seen[at] for at in range(42, len(seen)) if at not in probes} == {24}
+    windows(70, 60)
+    windows(70, 75)
+    assert pair.oracle.limit.floor == 75  # a probe forgets the floor of before
     pair = Pair([Class(1)], Limits(1, 1, 9, 1), variant)
     for _ in range(5):
         pair.submit(0, 1)
