@@ -129,7 +129,6 @@ Definition choices : list instruction := [
   three "_mm512_mask_set1_epi32" 64 2 4 64 (fun source k x => masked 4 source k (spread 16 x));
   three "_mm256_blendv_epi8" 32 32 32 32 blend_bytes;
   alike "_mm256_blend_epi32 1" 32 (blend 4 1);
-  two "_mm512_maskz_compress_epi32" 2 64 64 (compress 4);
   two "vpcompressw" 4 64 64 (compress 2); two "vpcompressd" 2 64 64 (compress 4);
   two "vpcompressq" 1 64 64 (compress 8)
 ].
