@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.runners import mutants as runner
-from tests.runners import nodes, tsan
+from tests.runners import nodes, tsan, watched
 from tools.common import mutants
 from tools.common.mutants import Mutant
 from tools.common.rows import with_cell
@@ -57,15 +57,15 @@ def test_a_test_that_does_not_exist_is_named() -> None:
         ("threading.Event().wait()", 60.0, nodes.ASLEEP),
         ("while not __import__('time').sleep(0.2): pass", 3.0, nodes.ASLEEP),
         ("__import__('subprocess').run('i=0; while [ $i -lt 60000 ]; do i=$((i+1)); done', shell=True)", 60.0, ""),
-        ("pass", nodes.PATIENCE, ""),
-        ("assert 0", nodes.PATIENCE, nodes.FAILED),
+        ("pass", watched.PATIENCE, ""),
+        ("assert 0", watched.PATIENCE, nodes.FAILED),
     ],
     ids=["waits for ever", "wakes for ever", "waits for a child", "passes", "fails"],
 )
 def test_a_run_that_waits_for_ever_is_ended(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, body: str, patience: float, killed: str
 ) -> None:
-    monkeypatch.setattr(nodes, "STILL", min(patience, 2.0))
+    monkeypatch.setattr(watched, "STILL", min(patience, 2.0))
     file = tmp_path / "test_run.py"
     file.write_text(f"import threading\n\ndef test_run():\n    {body}\n")
     ended = nodes.run(f"{file}::test_run", tmp_path, tmp_path / "log", cpu_limit=60, patience=patience)
@@ -95,35 +95,49 @@ def test_a_run_orders_and_limits_its_tests_and_leaves_some_out(tmp_path: Path) -
     assert endless.killed == "no end"
 
 
-def test_threads_in_an_endless_loop_are_ended_by_their_cpu_time(tmp_path: Path) -> None:
-    """Not by the clock: a program that sleeps for longer ends by itself."""
+def test_threads_in_an_endless_loop_are_ended_by_their_cpu_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not by the clock: a program that sleeps for longer ends by itself. One that sleeps for ever is ended, too."""
     build = tsan.Build("endless", 1, tmp_path, [])
-    for name, body in (("endless", "while :; do :; done"), ("asleep", "sleep 2; exit 7")):
+    for name, body in (
+        ("endless", "while :; do :; done"),
+        ("asleep", "sleep 2; exit 7"),
+        ("for_ever", "echo says; sleep 100000"),
+    ):
         (tmp_path / name).write_text(f"#!/bin/sh\n{body}\n")
         (tmp_path / name).chmod(0o755)
-    assert build.run(tmp_path / "endless", cpu=1) == (-signal.SIGXCPU, "")
-    assert build.run(tmp_path / "asleep", cpu=1) == (7, "")
+    assert build.run(tmp_path / "endless", cpu=1) == (-signal.SIGXCPU, False, "")
+    assert build.run(tmp_path / "asleep", cpu=1) == (7, False, "")
+    monkeypatch.setattr(watched, "STILL", 2.0)
+    assert build.run(tmp_path / "for_ever", cpu=1) == (-signal.SIGKILL, True, "says\n")
 
 
 @pytest.mark.parametrize(
-    ("code", "output", "found"),
+    ("code", "slept", "output", "found"),
     [
-        (66, "WARNING: ThreadSanitizer: data race (pid=7)\n", "data race"),
-        (66, "WARNING: ThreadSanitizer: unlock of an unlocked mutex (or by a wrong thread) (pid=7)\n", "unlock of an"),
-        (66, "==7==ERROR: ThreadSanitizer: SEGV on unknown address\n", "SEGV"),
-        (1, "wrong answer: 3 for 4\n", "wrong answer"),
-        (-signal.SIGXCPU, "", "no end"),
-        (-signal.SIGSEGV, "", "killed by signal 11"),
-        (66, "FATAL: ThreadSanitizer: unexpected memory mapping 0x1-0x2\n", ""),
-        (1, "tsan.c: start\n", ""),
-        (0, "tally: grants=1\n", ""),
-        (None, "no end after 900 s", ""),
+        (66, False, "WARNING: ThreadSanitizer: data race (pid=7)\n", "data race"),
+        (
+            66,
+            False,
+            "WARNING: ThreadSanitizer: unlock of an unlocked mutex (or by a wrong thread) (pid=7)\n",
+            "unlock of an",
+        ),
+        (66, False, "==7==ERROR: ThreadSanitizer: SEGV on unknown address\n", "SEGV"),
+        (1, False, "wrong answer: 3 for 4\n", "wrong answer"),
+        (-signal.SIGXCPU, False, "", "no end"),
+        (-signal.SIGSEGV, False, "", "killed by signal 11"),
+        (66, False, "FATAL: ThreadSanitizer: unexpected memory mapping 0x1-0x2\n", ""),
+        (1, False, "tsan.c: start\n", ""),
+        (0, False, "tally: grants=1\n", ""),
+        (-signal.SIGKILL, True, "", "no thread goes on"),
+        (-signal.SIGKILL, True, "WARNING: ThreadSanitizer: data race (pid=7)\n", "data race"),
     ],
 )
-def test_what_threads_find(code: int | None, output: str, found: str) -> None:
+def test_what_threads_find(code: int, slept: bool, output: str, found: str) -> None:
     """Whatever ThreadSanitizer reports first is a finding, but for what it says of itself."""
-    assert tsan.finding(code, output).startswith(found)
-    assert bool(tsan.finding(code, output)) == bool(found)
+    assert tsan.finding(code, slept, output).startswith(found)
+    assert bool(tsan.finding(code, slept, output)) == bool(found)
 
 
 @pytest.mark.parametrize("stem", with_cell("tests/{stem}/mutants.toml"))

@@ -15,12 +15,13 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
-from tests.runners import nodes, sanitized
+from tests.runners import sanitized
 from tests.runners.judge_build import Candidate
 from tests.runners.judge_child import Order
 from tests.runners.judge_kinds import JudgeError
 from tests.runners.judge_last import last_call
 from tests.runners.judge_verdict import Verdict, of_process, of_report
+from tests.runners.watched import PATIENCE, asleep_for_ever
 
 
 @dataclass(frozen=True)
@@ -103,7 +104,7 @@ class Runs:
         os.close(sender)
         report = Connection(receiver, writable=False)
         try:
-            asleep = nodes.falls_asleep(process.pid, report, nodes.PATIENCE)
+            asleep = asleep_for_ever(process.pid, report, PATIENCE)
             if asleep:
                 process.kill()
             code = process.wait()

@@ -13,10 +13,9 @@ import signal
 import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from multiprocessing.connection import Connection
 from pathlib import Path
 
-from tests.runners import nodes
+from tests.runners import watched
 from tests.runners.judge_build import UNWATCHED, Candidate, compile_candidate, imports
 from tests.runners.judge_kinds import JudgeError
 from tests.runners.judge_verdict import BROKEN
@@ -106,27 +105,11 @@ def _limit() -> None:
     resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS, resource.RLIM_INFINITY))
 
 
-def _run(command: Sequence[str | Path], log: Path, **variables: str) -> tuple[int, bool, str]:
-    """The exit code, whether it slept for ever, and what it printed."""
-    receiver, sender = os.pipe()
-    with log.open("w") as out:
-        process = subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=out, stderr=out, pass_fds=[sender], env=os.environ | variables,
-            preexec_fn=_limit, start_new_session=True,
-        )  # fmt: skip
-    os.close(sender)
-    report = Connection(receiver, writable=False)
-    asleep = nodes.falls_asleep(process.pid, report, nodes.PATIENCE)
-    if asleep:
-        os.killpg(process.pid, signal.SIGKILL)
-    code = process.wait()
-    report.close()
-    return code, asleep, log.read_text(errors="replace")
-
-
 def run(program: Path, seed: int) -> Found:
     """RUNS seeds, from this one on."""
-    code, asleep, text = _run([program, str(seed), str(RUNS)], program.with_name("log"), ASAN_OPTIONS="detect_leaks=0")
+    code, slept, text = watched.run(
+        [program, str(seed), str(RUNS)], program.with_name("log"), {"ASAN_OPTIONS": "detect_leaks=0"}, _limit
+    )
     counts = tally(text)
     if code == 0 and counts:
         most = sorted(counts.items(), key=lambda count: -count[1])[:SHOWN]
@@ -140,7 +123,7 @@ def run(program: Path, seed: int) -> Found:
             why = f"{SAID.get(message, message)} (seed {seed_of} of the world)"
         else:
             code = -ENDED.get(signal.Signals(int(ended[1])), int(ended[1]))
-    return Found("", code or 1, asleep, why, "\n".join(HISTORY.findall(text)), text)
+    return Found("", code or 1, slept, why, "\n".join(HISTORY.findall(text)), text)
 
 
 def race(candidate: Candidate, cflags: Sequence[str], program: Path) -> Found:
@@ -151,8 +134,8 @@ def race(candidate: Candidate, cflags: Sequence[str], program: Path) -> Found:
     _link(replace(candidate, compiler="clang"), "clang", [*kept, "-fsanitize=thread"], parts, program)
     fixed = subprocess.run([*FIXED_ADDRESSES, "true"], capture_output=True).returncode == 0
     command = [*(FIXED_ADDRESSES if fixed else []), str(program), str(ROUNDS)]
-    code, asleep, text = _run(command, program.with_name("log"), TSAN_OPTIONS="halt_on_error=1")
+    code, slept, text = watched.run(command, program.with_name("log"), {"TSAN_OPTIONS": "halt_on_error=1"}, _limit)
     if code == 0 and tally(text):
         return Found(f"{ROUNDS} rounds")
     found = RACE.search(text)
-    return Found("", code or 1, asleep, found[1] or found[2] if found else "", "", text)
+    return Found("", code or 1, slept, found[1] or found[2] if found else "", "", text)

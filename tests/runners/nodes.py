@@ -20,17 +20,14 @@ from typing import NamedTuple
 import pytest
 from hypothesis import Phase, settings
 
+from tests.runners.watched import PATIENCE, asleep_for_ever
+
 CONTEXT = get_context("forkserver")
 HEAVY = ("pytest", "hypothesis.stateful", "_hypothesis_pytestplugin", "numpy", "tests.runners.nodes")
 CRASHES = {signal.SIGSEGV, signal.SIGBUS, signal.SIGABRT, signal.SIGILL, signal.SIGFPE}
 MISSING = pytest.ExitCode.USAGE_ERROR
 FAILED = "a test failed"
 ASLEEP = "asleep"
-PATIENCE = 120.0
-"""Seconds in which a run must use AWAKE seconds of CPU time: fifty processes on a core leave each twice as much."""
-AWAKE = 1.0
-STILL = 20.0
-"""Seconds in which one thread at least must have run, or be able to: no test sleeps for as long."""
 OPTIONS = ("-x", "-q", "--no-header", "--disable-warnings", "-p", "no:cacheprovider")
 
 
@@ -139,46 +136,6 @@ def child(
     report.send((int(code), plugin.outcomes, plugin.skipped, usage.ru_utime + usage.ru_stime, plugin.seconds))
 
 
-def cpu_seconds(pid: int) -> float:
-    """The CPU time of a process, all its threads, and the children that it has waited for; 0 if it has ended."""
-    try:
-        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    except OSError:
-        return 0.0
-    return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
-
-
-def standstill(pid: int) -> dict[str, str] | None:
-    """How often each thread of a process and of its children has gone to sleep; None if one of them does not sleep."""
-    found: dict[str, str] = {}
-    waiting = [str(pid)]
-    try:
-        while waiting:
-            for task in Path("/proc", waiting.pop(), "task").iterdir():
-                fields = dict(line.split(":\t", 1) for line in (task / "status").read_text().splitlines())
-                if fields["State"][0] not in "SZ":
-                    return None
-                found[task.name] = fields["voluntary_ctxt_switches"]
-                waiting += (task / "children").read_text().split()
-    except OSError:  # a thread has ended
-        return None
-    return found
-
-
-def falls_asleep(pid: int, report: Connection, patience: float) -> bool:
-    """Waits until the process reports or ends: False. True if before that no thread runs, or next to none."""
-    used, since, still = cpu_seconds(pid), time.monotonic(), None
-    while not report.poll(min(STILL, patience)):
-        before, still = still, standstill(pid)
-        if still is not None and still == before:
-            return True
-        if time.monotonic() - since >= patience:
-            since, spent, used = time.monotonic(), used, cpu_seconds(pid)
-            if used - spent < AWAKE:
-                return True
-    return False
-
-
 def run(
     node: str | Sequence[str],
     binding: Path,
@@ -205,7 +162,7 @@ def run(
     process = CONTEXT.Process(target=child, args=told)
     process.start()
     sender.close()
-    asleep = falls_asleep(process.pid or 0, receiver, patience)
+    asleep = asleep_for_ever(process.pid or 0, receiver, patience)
     if asleep:
         process.kill()
     try:

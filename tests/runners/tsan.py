@@ -10,7 +10,6 @@ must find something.
 """
 
 import math
-import os
 import re
 import resource
 import shlex
@@ -26,6 +25,7 @@ from typing import Any
 import click
 from rich.table import Table
 
+from tests.runners import watched
 from tests.runners.tally import tally, words
 from tools.common import environment, mutants, results
 from tools.common.kernels import kernel_sources
@@ -35,13 +35,12 @@ from tools.common.rows import with_cell
 
 ROOT = Path("build/tsan")
 SOURCES = Path("csrc")
-HANG = 900.0
-"""Seconds after which a program hangs, whatever else the machine does."""
 PATIENCE = 10
 """A mutant ends at its first finding, so more rounds cost time only if it survives."""
 NO_END = (20, 3 * PATIENCE)
 """A mutant that takes so many seconds of CPU, and so many times those of the unchanged program, is in an endless
 loop. That is a finding. The clock's seconds would not do: a busy machine must not decide."""
+ASLEEP = "no thread goes on"
 FINDING = re.compile(r"(wrong answer)|(?:WARNING|ERROR): ThreadSanitizer: (.+?) (?:\(|on )")
 """How the program and ThreadSanitizer report a finding: a data race, a mutex that is unlocked twice, a crash."""
 # If addresses are randomized by more than 28 bits, ThreadSanitizer cannot get the addresses that it needs.
@@ -67,23 +66,12 @@ class Build:
         subprocess.run([*command, "-o", str(folder / self.name)], check=True)
         return folder / self.name
 
-    def run(self, program: Path, cpu: int = resource.RLIM_INFINITY, patience: int = 1) -> tuple[int | None, str]:
-        """Exit code, None if the program hangs, and output. cpu: seconds after which SIGXCPU ends it."""
+    def run(self, program: Path, cpu: int = resource.RLIM_INFINITY, patience: int = 1) -> tuple[int, bool, str]:
+        """As watched.run. cpu: seconds after which SIGXCPU ends it."""
         fixed = subprocess.run([*FIXED_ADDRESSES, "true"], capture_output=True).returncode == 0
         command = [*(FIXED_ADDRESSES if fixed else []), str(program), str(self.rounds * patience)]
-        environment = os.environ | {"TSAN_OPTIONS": "halt_on_error=1"}
-        try:
-            done = subprocess.run(
-                command,
-                capture_output=True,
-                text=True,
-                env=environment,
-                timeout=HANG,
-                preexec_fn=partial(limit_cpu, cpu),
-            )
-        except subprocess.TimeoutExpired:
-            return None, f"no end after {HANG:.0f} s"
-        return done.returncode, done.stdout + done.stderr
+        variables = {"TSAN_OPTIONS": "halt_on_error=1"}
+        return watched.run(command, program.with_name(f"{self.name}.log"), variables, partial(limit_cpu, cpu))
 
 
 def limit_cpu(seconds: int) -> None:
@@ -113,9 +101,13 @@ def unchanged(stem: str, build: Build) -> tuple[dict[str, Any], dict[str, int], 
     start = time.monotonic()
     program = build.make(ROOT / stem, Path("tests", stem, "tsan.c"), None)
     before = cpu_of_children()
-    code, output = build.run(program)
+    code, slept, output = build.run(program)
     cpu, counts = cpu_of_children() - before, tally(output)
-    return item(f"unchanged, {build.name}", start, code == 0 and bool(counts), words(counts), output), counts, cpu
+    return (
+        item(f"unchanged, {build.name}", start, code == 0 and bool(counts), ASLEEP if slept else words(counts), output),
+        counts,
+        cpu,
+    )
 
 
 def broken(stem: str, build: Build, mutant: Mutant, cpu: int) -> dict[str, Any]:
@@ -125,16 +117,18 @@ def broken(stem: str, build: Build, mutant: Mutant, cpu: int) -> dict[str, Any]:
     (folder / file).parent.mkdir(parents=True, exist_ok=True)
     (folder / file).write_text(mutant.source(Path()))
     made = build.make(folder, folder / file if file == program else program, None if file == program else file)
-    code, output = build.run(made, cpu, PATIENCE)
-    found = finding(code, output)
+    code, slept, output = build.run(made, cpu, PATIENCE)
+    found = finding(code, slept, output)
     return item(mutant.name, start, bool(found), found, output)
 
 
-def finding(code: int | None, output: str) -> str:
-    """What a program that ended with `code` found; "" if nothing, or if it hangs (None)."""
+def finding(code: int, slept: bool, output: str) -> str:
+    """What a program that ended with `code` found; "" if nothing."""
     if code and (reported := FINDING.search(output)):
         return reported[1] or reported[2]
-    if code is not None and code < 0:
+    if slept:
+        return ASLEEP
+    if code < 0:
         return "no end" if code == -signal.SIGXCPU else f"killed by signal {-code}"
     return ""
 
