@@ -12,6 +12,7 @@ the run ends with a look for memory that the library has leaked; it counts as on
 import functools
 import os
 import platform
+import re
 import sys
 import zlib
 from collections import defaultdict
@@ -46,6 +47,9 @@ settings.load_profile(PROFILE)
 
 # An emulator is slow: of the tests of variants that only this CPU has one in so many, by its name; and of the others.
 OWN_ONE_IN, ONE_IN = (3, 12) if PROFILE == "cross" else (1, 1)
+
+# Of the tests with real servers, `make test` runs those of two builds, the oldest way of packing and the newest major.
+OTHER_BUILDS = re.compile(r"[\[-](?:pg)?1[3-7](?!-debian)(?=[\] _-])")
 
 outcomes: dict[str, str] = {}
 seconds: dict[str, float] = defaultdict(float)
@@ -89,6 +93,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         if left_out:
             config.hook.pytest_deselected(items=left_out)
             items[:] = [item for item in items if item not in left_out]
+    if RESULT in ("test", "test-servers"):
+        others = {i for i in items if i.get_closest_marker("servers") and OTHER_BUILDS.search(i.nodeid)}
+        left_out = [item for item in items if (item in others) != (RESULT == "test-servers")]
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if item not in left_out]
     counted: set[int] = set()
     for item in items:
         handle = getattr(getattr(item, "obj", None), "hypothesis", None)

@@ -25,7 +25,7 @@ SANITIZED    := $(wildcard tests/$(or $(STEM),*)/test_sanitized.py)
 AT_ONCE      = $$(( $$(nproc) + 1 ))
 side_by_side = $(MAKE) --keep-going --output-sync=target --jobs=$(AT_ONCE) $(sort $(patsubst tests/%/,$1-%,$(dir $2)))
 
-.PHONY: differential differential-quick test-python test-tools test-browser test-deep test-minors test-levels test-asan lint-python
+.PHONY: differential differential-quick test-python test-servers test-tools test-browser test-deep test-minors test-levels test-asan lint-python
 # A quarter of the examples of `make test`.
 differential: $(TEST_NEEDS) $(EXTRACTED) ##layer proofs, oracles and kernels against each other on thousands of inputs; STEM= narrows (1 minute)
 	@echo "side by side, shown as they end: $(sort $(notdir $(patsubst %/,%,$(dir $(DIFFERENTIAL)))))"
@@ -42,8 +42,10 @@ differential-quick: $(TEST_NEEDS) ##keep oracles and kernels against each other 
 differential-quick-%:
 	@PGQUERN_PROFILE=quick PGQUERN_RESULT=test-quick $(PYTEST) $(filter tests/$*/%,$(QUICK) $(ORACLE_TESTS))
 
-# A process for each folder of tests, side by side: `house` are the tests of no stem. They take long, so they start first.
-TEST_FOLDERS := $(if $(STEM),,house) $(sort $(notdir $(patsubst %/,%,$(dir $(wildcard tests/$(or $(STEM),*)/test_*.py)))))
+# A process for each folder of tests, side by side: `house` are the tests of no stem. Where there is most text, the tests
+# take longest, so these start first: one that started last would keep the others waiting.
+TEST_FOLDERS = $(if $(STEM),,house) $(shell wc -c $(wildcard tests/$(or $(STEM),*)/test_*.py) /dev/null | \
+	awk -F'[ /]+' '$$3 == "tests" { sum[$$4] += $$2 } END { for (s in sum) print sum[s], s }' | sort -rn | cut -d' ' -f2)
 test-python: $(TEST_NEEDS) $(EXTRACTED) $(PG_EXTENSIONS) $(SETUP)/servers.stamp $(SETUP)/coq.stamp $(SETUP)/tlc.stamp ##layer all pytest tests: oracles, kernels, real servers, extracted proofs (about 5 minutes)
 	@echo "side by side, shown as they end: $(TEST_FOLDERS)"
 	@$(MAKE) --keep-going --output-sync=target --jobs=$(AT_ONCE) $(TEST_FOLDERS:%=test-python-%)
@@ -53,6 +55,14 @@ test-python-house:
 
 test-python-%:
 	@PGQUERN_RESULT=test $(PYTEST) --ignore-glob '*/test_sanitized.py' tests/$*
+
+# The builds of PostgreSQL that `make test` leaves out: tests/conftest.py.
+SERVER_TESTS = $(shell grep -l 'mark.servers' tests/$(or $(STEM),*)/test_*.py)
+test-servers: $(TEST_NEEDS) $(PG_EXTENSIONS) $(SETUP)/servers.stamp $(SETUP)/tlc.stamp ##layer tests with real servers of the majors that `make test` leaves out; STEM= narrows (3 minutes)
+	@$(if $(SERVER_TESTS),$(call side_by_side,test-servers,$(SERVER_TESTS)),echo "test-servers: $(STEM) has none")
+
+test-servers-%:
+	@PGQUERN_RESULT=test-servers $(PYTEST) $(filter tests/$*/%,$(SERVER_TESTS))
 
 # Tests of programs that build, judge, audit and draw: seconds each.
 test-tools: $(TEST_NEEDS) $(EXTRACTED) $(SETUP)/coq.stamp $(SETUP)/tlc.stamp kernels-asan ##layer the tests of the house's own programs that take seconds each: the judge, the audit of proofs, the package (5 minutes)

@@ -33,19 +33,27 @@ FULL = [f"{label} full" for label in BUILDS]
 pytestmark = pytest.mark.servers
 
 
+class Recoveries(dict[str, Recorded]):
+    """A build's cluster, crashed once, and recovered with each concurrency, when the first of them is asked for."""
+
+    def __init__(self, top: Path) -> None:
+        self.top = top
+
+    def __missing__(self, name: str) -> Recorded:
+        label = name.rpartition(" ")[0]
+        with crashed(BUILDS[label], UPDATES, ROWS) as crash:
+            for concurrency in CONCURRENCIES:
+                self[f"{label} {concurrency}"] = record(crash, [concurrency], self.top / f"{label}-{concurrency}")
+            self[f"{label} small"] = record(crash, [10], self.top / f"{label}-small", SMALL_BUFFERS)
+            self[f"{label} full"] = record(crash, [32], self.top / f"{label}-full", decode=SMALL_DECODE)
+        return self[name]
+
+
 @pytest.fixture(scope="module")
-def recorded(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Recorded]:
-    """Each build's cluster, crashed once, and recovered with each concurrency."""
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> Recoveries:
     if reason := why_no_strace():
         pytest.skip(reason)
-    top, found = tmp_path_factory.mktemp("recovery"), {}
-    for label, build in BUILDS.items():
-        with crashed(build, UPDATES, ROWS) as crash:
-            for concurrency in CONCURRENCIES:
-                found[f"{label} {concurrency}"] = record(crash, [concurrency], top / f"{label}-{concurrency}")
-            found[f"{label} small"] = record(crash, [10], top / f"{label}-small", SMALL_BUFFERS)
-            found[f"{label} full"] = record(crash, [32], top / f"{label}-full", decode=SMALL_DECODE)
-    return found
+    return Recoveries(tmp_path_factory.mktemp("recovery"))
 
 
 @pytest.mark.parametrize("name", [*NAMES, *SMALL, *FULL])
