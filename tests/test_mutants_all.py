@@ -17,6 +17,17 @@ from tools.common import rows
 TOP = Path(__file__).resolve().parent.parent
 COMPILER = Compiler(["-O2", "-Wall", "-Wextra", "-Werror", "-Icsrc"], {})
 SCALAR = "int f(int x);\nint f(int x)\n{\n    return x + 0;\n}\n"
+ORACLE = '''"""f."""
+
+
+def f(x: int) -> int:
+    """1 less."""
+    return x - 1
+
+
+class File(Protocol):
+    def read(self) -> bytes: ...
+'''
 
 
 @pytest.fixture
@@ -27,7 +38,7 @@ def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "csrc/small/scalar.c").write_text(SCALAR)
     (tmp_path / "tests/small/mutants.toml").write_text("")
     (tmp_path / "csrc/small/small.h").write_text("int f(int x);\n")
-    (tmp_path / "ref/small.py").write_text('"""f."""\n\n\ndef f(x: int) -> int:\n    """1 less."""\n    return x - 1\n')
+    (tmp_path / "ref/small.py").write_text(ORACLE)
     monkeypatch.chdir(tmp_path)
     changes.of_file.cache_clear()
     return tmp_path
@@ -74,6 +85,7 @@ def test_no_change_comes_twice(stem: str) -> None:
         ("ref/small.py", 5, '    ""\n', "equivalent"),
         ("ref/small.py", 4, "def f(x: str) -> None:\n", "equivalent"),
         ("ref/small.py", 6, "    return x -\n", "refused"),
+        ("ref/small.py", 10, "    pass\n", "equivalent"),
     ],
 )
 def test_what_is_dropped(tree: Path, file: str, line: int, new: str, fate: str) -> None:

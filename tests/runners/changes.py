@@ -90,7 +90,7 @@ def of_row(stem: str) -> list[Change]:
 
 
 class Unsaid(ast.NodeTransformer):
-    """Takes out what has no effect when a function runs: documentation, and the types of arguments and results."""
+    """Takes out what has no effect when a function runs: documentation, types of arguments and results, protocols."""
 
     def visit_Expr(self, node: ast.Expr) -> ast.AST:
         return ast.Pass() if isinstance(node.value, ast.Constant) else self.generic_visit(node)
@@ -101,6 +101,11 @@ class Unsaid(ast.NodeTransformer):
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
         node.returns = None
+        return self.generic_visit(node)
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
+        if any(isinstance(base, ast.Name) and base.id == "Protocol" for base in node.bases):
+            node.body = [ast.Pass()]
         return self.generic_visit(node)
 
 
