@@ -121,6 +121,27 @@ def test_a_plan_that_a_measurement_exceeds_says_so(tmp_path: Path) -> None:
     assert said[1].endswith("commit abc; that is more than planned")
 
 
+@pytest.mark.parametrize(("seconds", "told"), [(0, ""), (100_000, "on it. On two quiet cores, tell the new time")])
+def test_a_time_that_is_told_and_is_far_from_the_run_s_is_a_warning(tmp_path: Path, seconds: int, told: str) -> None:
+    measured = f'[{{ seconds = {seconds}, on = "it", when = 2026-11-22, commit = "123abcd" }}]' if seconds else "[]"
+    ran = job(tmp_path, {}, measured=measured)
+    assert ran.returncode == 0, ran.stdout
+    assert (told in ran.stdout) if told else ("told are" not in ran.stdout)
+
+
+NUMBERS = {"a minute": 1}
+
+
+@pytest.mark.parametrize(("command", "name"), [("make quick", "quick"), ("make", "make"), ("make test", "test")])
+def test_the_readme_tells_the_time_that_was_measured(command: str, name: str) -> None:
+    """Within 2 times: people plan by it."""
+    line = next(line for line in Path("README.md").read_text().splitlines() if re.match(rf"{command} +#", line))
+    told = re.search(r"(?:about )?(a minute|\d+ minutes)", line)
+    assert told is not None, line
+    minutes = NUMBERS.get(told[1]) or int(told[1].split()[0])
+    assert 0.5 <= minutes * 60 / jobs()[name].measured[-1].seconds <= 2
+
+
 def test_what_was_never_timed_says_so(tmp_path: Path) -> None:
     assert job(tmp_path, {}).stdout.splitlines()[1] == "make: measured: never yet as a whole"
 

@@ -58,6 +58,17 @@ class Job(BaseModel):
         ]
         return [f"planned: {spoken(self.seconds)} on 2 quiet cores", *(told or ["measured: never yet as a whole"])]
 
+    def unlike(self, took: float) -> str:
+        """What to say if a run of all rows took more than twice as long as the last one that was measured, or less than
+        half; "" if not, or if none was measured."""
+        if not self.measured or self.measured[-1].seconds / 2 <= took <= 2 * self.measured[-1].seconds:
+            return ""
+        last = self.measured[-1]
+        return (
+            f"took {spoken(round(took))}; told are {spoken(last.seconds)}, on {last.on}. "
+            f"On two quiet cores, tell the new time in {JOBS} and README.md"
+        )
+
     def unneeded(self, found: Sequence[Result]) -> list[str]:
         """What was skipped for a reason that the job does not allow: "LAYER STEM: NAME: REASON"."""
         return [
@@ -110,6 +121,8 @@ def main(name: str, stem: str) -> None:
     summary.show(f"{name}{' ' + stem if stem else ''}", found, row_seconds=job.row_seconds)
     took = sum(step.seconds for step in steps)
     summary.costs(found, [(step.command, step.seconds) for step in steps], took, job.seconds)
+    if not stem and (text := job.unlike(took)):
+        console().print(f"{name}: {text}", markup=False, soft_wrap=True)
     failed = [step.command for step in steps if step.failed]
     for text in (unneeded := job.unneeded(found)):
         console().print(f"skipped, but should run: {text}", markup=False)
