@@ -2,17 +2,18 @@
 """What others claim about a row, and ours beside it: bench/STEM/claimed.toml, for the report and for CLAIMS.md.
 
     python -m tools.report.claimed            print the table
-    python -m tools.report.claimed --write    put it into CLAIMS.md, between its markers
-    python -m tools.report.claimed --check    fail when CLAIMS.md disagrees
+    python -m tools.report.claimed --write    put it into CLAIMS.md, and the headlines into README.md, between markers
+    python -m tools.report.claimed --check    fail when one of them disagrees
 
 [source] says who claims it, where and when. Each [[claim]] has their `figure`, and what it is `of`; `ours`, a sentence
 with names in braces; `values`, where the recorded figure of each name stands; the `command` that measures it; and how
 what we measured `differs` from what they did. Without `differs` the measure is the same; without `ours` there is none.
+A [[headline]] is a figure of ours that README.md begins with: `what` is measured, its `figure` and `values`.
 No figure of ours is typed: bench/figures has them all.
 """
 
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 
@@ -26,6 +27,9 @@ from tools.report.readme import with_table
 
 CLAIMS = Path("CLAIMS.md")
 BEGIN, END = "<!-- claimed: made by `make matrix` -->", "<!-- /claimed -->"
+README = Path("README.md")
+FIRST, LAST = "<!-- headlines: made by `make matrix` -->", "<!-- /headlines -->"
+HEADLINES = ("in memory, on one core, beside the faster of upstream's own algorithms", "times as fast", "measured on")
 HEADINGS = ("stem", "who", "their figure", "of what", "ours", "by", "the same measure?")
 
 
@@ -83,6 +87,16 @@ class Source(BaseModel):
     when: str
 
 
+class Headline(BaseModel):
+    """A figure of ours that README.md begins with."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    what: str
+    figure: str
+    values: dict[str, Where] = Field(min_length=1)
+
+
 class Claimed(BaseModel):
     """bench/STEM/claimed.toml."""
 
@@ -90,6 +104,7 @@ class Claimed(BaseModel):
 
     source: Source
     claim: list[Claim] = Field(min_length=1)
+    headline: list[Headline] = []
 
 
 Kept = dict[tuple[str, str], tuple[list[dict[str, Any]], str]]
@@ -183,16 +198,29 @@ def read(stem: str) -> Claimed | None:
         raise FigureError(f"{path}: {error}: correct it; tools/report/claimed.py says what the keys mean") from error
 
 
-def ours(stem: str, claim: Claim, recorded: Recorded) -> str:
-    """The sentence with its figures, and on what they were measured."""
-    if not claim.ours:
-        return ""
-    found = {name: recorded.find(stem, at) for name, at in claim.values.items()}
+def filled(stem: str, text: str, values: Mapping[str, Where], recorded: Recorded) -> tuple[str, str]:
+    """A text with its figures, and on what they were measured."""
+    found = {name: recorded.find(stem, at) for name, at in values.items()}
     try:
-        says = claim.ours.format(**{name: value for name, (value, _) in found.items()})
+        says = text.format(**{name: value for name, (value, _) in found.items()})
     except (KeyError, ValueError) as error:
-        raise FigureError(f"bench/{stem}/claimed.toml: {claim.ours!r} and its values disagree: {error!r}") from error
-    return f"{says} ({'; '.join(dict.fromkeys(place for _, place in found.values()))})"
+        raise FigureError(f"bench/{stem}/claimed.toml: {text!r} and its values disagree: {error!r}") from error
+    return says, "; ".join(dict.fromkeys(place for _, place in found.values()))
+
+
+def ours(stem: str, claim: Claim, recorded: Recorded) -> str:
+    """The sentence of a claim with its figures, and on what they were measured."""
+    return "{} ({})".format(*filled(stem, claim.ours, claim.values, recorded)) if claim.ours else ""
+
+
+def headlines() -> str:
+    """The table that README.md begins with."""
+    recorded, lines = Recorded(), [f"| {' | '.join(HEADLINES)} |", "|---" * len(HEADLINES) + "|"]
+    for stem in rows.stems():
+        told = read(stem)
+        for one in told.headline if told else []:
+            lines.append("| {} | {} | {} |".format(one.what, *filled(stem, one.figure, one.values, recorded)))
+    return "\n".join(lines)
 
 
 def table(recorded: Recorded) -> list[dict[str, str]]:
@@ -224,21 +252,22 @@ def markdown() -> str:
 
 
 @click.command()
-@click.option("--write", is_flag=True, help="Put the table into CLAIMS.md.")
-@click.option("--check", is_flag=True, help="Fail when CLAIMS.md disagrees.")
+@click.option("--write", is_flag=True, help="Put the tables into CLAIMS.md and README.md.")
+@click.option("--check", is_flag=True, help="Fail when one of them disagrees.")
 def main(write: bool, check: bool) -> None:
-    """Print, write or check the table."""
+    """Print, write or check the tables."""
     if not (write or check):
-        click.echo(markdown())
+        click.echo(f"{headlines()}\n\n{markdown()}")
         return
-    text = CLAIMS.read_text()
-    wanted = with_table(text, BEGIN, END, markdown())
-    if write:
-        CLAIMS.write_text(wanted)
-    elif wanted != text:
-        raise click.ClickException("CLAIMS.md's table of what others claim is out of date: run `make matrix`")
-    else:
-        click.echo("claimed: CLAIMS.md agrees with the recorded figures")
+    for path, begin, end, made in ((CLAIMS, BEGIN, END, markdown()), (README, FIRST, LAST, headlines())):
+        text = path.read_text()
+        wanted = with_table(text, begin, end, made)
+        if write:
+            path.write_text(wanted)
+        elif wanted != text:
+            raise click.ClickException(f"{path}: the figures are not those that are recorded: run `make matrix`")
+        else:
+            click.echo(f"claimed: {path} agrees with the recorded figures")
 
 
 if __name__ == "__main__":
