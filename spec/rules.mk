@@ -25,7 +25,7 @@ $(BUILD)/model/java/tlc.jsa: $(BATCH) spec/tools/Warmup.tla
 MODEL_NEEDS := $(SETUP)/python.stamp $(BATCH) $(BUILD)/model/java/tlc.jsa
 MODEL_RUN   := $(PY) spec/run.py $(if $(STEM),--stem $(STEM)) $(if $(RUN),--run '$(RUN)') $(if $(LIST),--list) $(JOIN:%=--join %)
 
-.PHONY: model model-quick model-large model-mutants model-mutants-sample model-distributed model-examples model-show model-ready model-accept
+.PHONY: model model-quick model-large model-mutants model-mutants-sample model-distributed model-examples model-growth model-show model-ready model-accept
 model: $(MODEL_NEEDS) ##layer check the small models, and that every broken one fails as it should (4 minutes)
 	@$(MODEL_RUN) --only small
 
@@ -47,6 +47,9 @@ model-distributed: $(MODEL_NEEDS) ##deep the invariants of one large model by TL
 
 model-examples: $(MODEL_NEEDS) ##deep write the models of a subject as a folder for tlaplus/Examples, with its manifest.json, and check them there by TLC alone: STEM=, SOURCE=https://example.org/pgquern (up to 5 minutes)
 	@$(PY) spec/examples.py --stem '$(STEM)' $(SOURCE:%=--source '%')
+
+model-growth: $(MODEL_NEEDS) ##deep how the states and the time of each model grow with each of its bounds; STEM= narrows (5 minutes a stem)
+	@$(PY) spec/growth.py $(if $(STEM),--stem $(STEM)) $(SECONDS:%=--seconds %)
 
 model-show: $(MODEL_NEEDS) ##layer draw the counterexample of a run, as a page and as SVG: make model-show STEM=S RUN=NAME (10 s)
 	@$(PY) spec/show.py $(if $(STEM),--stem $(STEM)) $(if $(RUN),--run '$(RUN)') $(if $(INTO),--into $(INTO))

@@ -5,6 +5,8 @@ import re
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tools.common import results
 from tools.common.results import Result
 from tools.report import __main__ as report
@@ -49,6 +51,27 @@ def test_each_layer_is_counted(tmp_path: Path) -> None:
 
 def test_a_change_that_is_listed_and_killed_is_killed(tmp_path: Path) -> None:
     assert changes.table(written(tmp_path), ["two"], {})["two"][2] == Line("model", killed=2)
+
+
+def test_a_survivor_that_is_listed_after_the_run_has_a_reason(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The entry is of the same place: of equal lines of a file, the nth."""
+    for folder in ("ref", "tests/one"):
+        (tmp_path / folder).mkdir(parents=True)
+    (tmp_path / "ref/one.py").write_text("a = 1\n\nif a:\n    a = 1\n")
+    listed = "file = 'ref/one.py'\nold = 'a = 1'\nnew = 'a = 2'\nnth = 2\nreason = 'nobody reads it'\n"
+    (tmp_path / "tests/one/survivors.toml").write_text(f"[[survivor]]\n{listed}")
+    monkeypatch.chdir(tmp_path)
+    items = [
+        {"name": f"ref/one.py:{line}: a = 1  ->  a = 2", "status": "failed", "reason": "no test fails",
+         "layer": "oracle", "verdict": "survived"}
+        for line in (1, 4)
+    ]  # fmt: skip
+    counted = {"layer": "oracle", "killed": 3, "with_reason": 0, "survived": 2, "equivalent": 0}
+    lines = [counted, counted | {"layer": "C"}]
+    results.write("mutants-all", "one", items, says="", tools={}, folder=tmp_path, table=lines)
+    (run,) = results.load(tmp_path)
+    assert changes.of_tests("oracle", run) == Line("oracle", killed=3, reason=1, without=1)
+    assert changes.of_tests("C", run) == Line("C", killed=3, without=2)
 
 
 def test_what_was_not_run_has_no_line_and_does_not_count(tmp_path: Path) -> None:

@@ -85,7 +85,18 @@ def check(run: Run, build: Path, folder: Path) -> Model:
     """Run TLC on the folder, with nothing else of ours. ModelError: it does not end as the run must."""
     java, jar = tlc.find(build)
     states = folder.resolve().parent / "states"
-    line = [java, "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-cp", str(jar), "tlc2.TLC", "-workers", "1", "-metadir", str(states)]
+    line = [
+        java,
+        "-XX:+UseSerialGC",
+        "-XX:TieredStopAtLevel=1",
+        "-cp",
+        str(jar),
+        "tlc2.TLC",
+        "-workers",
+        "1",
+        "-metadir",
+        str(states),
+    ]
     began = time.monotonic()
     done = subprocess.run(
         [*line, "-config", f"{run.name}.cfg", run.module.name], cwd=folder, capture_output=True, text=True

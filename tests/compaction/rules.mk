@@ -18,11 +18,11 @@ $(TRACED)/%.o: csrc/compaction/%.c $(wildcard tests/compaction/traced*.h) $(KERN
 $(TRACED)/compaction: tests/compaction/traced.c $(TRACED_PLAIN) $(TRACED_VECTORS) $(BUILD)/lib/libpgquern.a
 	@gcc $(CFLAGS_KERNEL) $^ -o $@
 
-test-python-compaction mutants-drivers: $(TRACED)/compaction
+test-python-compaction mutants-drivers mutants-all mutants-all-sample: $(TRACED)/compaction
 
 # The scan of `scalar` by itself: scanned.c. It includes the kernel, so CHANGED and TRACED are as above.
 $(TRACED)/scanned: tests/compaction/scanned.c csrc/compaction/scalar.c csrc/compaction/check.c $(KERNEL_HEADERS) $(SETUP)/c.stamp
 	@mkdir -p $(@D)
 	@gcc $(CHANGED:%=-w -I%) $(CFLAGS_KERNEL) $< $(firstword $(wildcard $(CHANGED:%=%/compaction/check.c)) csrc/compaction/check.c) -o $@
 
-test-python-compaction mutants-drivers: $(TRACED)/scanned
+test-python-compaction mutants-drivers mutants-all mutants-all-sample: $(TRACED)/scanned

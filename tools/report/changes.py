@@ -8,6 +8,7 @@ recorded where this machine has tried fewer.
 """
 
 import json
+import tomllib
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -64,7 +65,25 @@ def of_tests(layer: str, result: Result) -> Line:
     tables: Sequence[dict[str, int | str]] = (result.model_extra or {})["table"]
     counts = next(counts for counts in tables if counts["layer"] == layer)
     killed, reason, without, same = (int(counts[key]) for key in ("killed", "with_reason", "survived", "equivalent"))
-    return Line(layer, killed, reason=reason, without=without, equivalent=same)
+    since = sum(has_a_reason(item, result.stem) for item in result.items if (item.model_extra or {})["layer"] == layer)
+    return Line(layer, killed, reason=reason + since, without=without - since, equivalent=same)
+
+
+def has_a_reason(item: Item, stem: str) -> bool:
+    """Whether a change that survived got its entry in tests/STEM/survivors.toml after the run: that is no reason to try
+    all others once more."""
+    path = Path("tests", stem, "survivors.toml")
+    if item.status != "failed" or verdict_of(item) != "without" or not path.exists():
+        return False
+    at, _, change = item.name.partition(": ")
+    file, _, line = at.rpartition(":")
+    above = [text.strip() for text in Path(file).read_text().splitlines()[: int(line)]]
+    nth = above.count(above[-1])
+    return any(
+        (one["file"], one.get("nth", 1), f"{one['old'].strip()}  ->  {' '.join(one['new'].split())}")
+        == (file, nth, change)
+        for one in tomllib.loads(path.read_text()).get("survivor", [])
+    )
 
 
 def of_items(layer: str, result: Result) -> Line:
