@@ -25,6 +25,10 @@ def f(x: int) -> int:
     return x - 1
 
 
+def g() -> None:
+    x: int = 1
+
+
 class File(Protocol):
     def read(self) -> bytes: ...
 '''
@@ -85,7 +89,8 @@ def test_no_change_comes_twice(stem: str) -> None:
         ("ref/small.py", 5, '    ""\n', "equivalent"),
         ("ref/small.py", 4, "def f(x: str) -> None:\n", "equivalent"),
         ("ref/small.py", 6, "    return x -\n", "refused"),
-        ("ref/small.py", 10, "    pass\n", "equivalent"),
+        ("ref/small.py", 10, "    x: str = 1\n", "equivalent"),
+        ("ref/small.py", 14, "    pass\n", "equivalent"),
     ],
 )
 def test_what_is_dropped(tree: Path, file: str, line: int, new: str, fate: str) -> None:

@@ -90,7 +90,7 @@ def of_row(stem: str) -> list[Change]:
 
 
 class Unsaid(ast.NodeTransformer):
-    """Takes out what has no effect when a function runs: documentation, types of arguments and results, protocols."""
+    """Takes out what has no effect when a function runs: documentation, types, protocols."""
 
     def visit_Expr(self, node: ast.Expr) -> ast.AST:
         return ast.Pass() if isinstance(node.value, ast.Constant) else self.generic_visit(node)
@@ -101,6 +101,9 @@ class Unsaid(ast.NodeTransformer):
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
         node.returns = None
+        for inner in ast.walk(node):
+            if isinstance(inner, ast.AnnAssign):
+                inner.annotation = ast.Constant(None)  # nobody evaluates it there
         return self.generic_visit(node)
 
     def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
