@@ -28,7 +28,7 @@ Fixpoint print_expression (e : expression) : string :=
   | Number n => decimal_z n ++ "u"
   | Rest from last => "(__mmask16)((1u << (" ++ last ++ " - " ++ from ++ ")) - 1)"
   | Call f l => f ++ listed (map print_expression l)
-  | Load f mask p i => f ++ listed (map print_expression mask ++ [print_place f p i])%list
+  | LoadVector f mask p i => f ++ listed (map print_expression mask ++ [print_place f p i])%list
   end.
 
 Definition print_statement (s : statement) : string :=

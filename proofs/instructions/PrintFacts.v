@@ -11,14 +11,14 @@ Definition each_construct : program := Program "f"
    ("w", Value)]
   [Do (Variable_ Vector512 "a" (Call "_mm512_set1_epi32" [Number 2147483648]));
    Loop "from" "end" 16 ["flags"]
-     [Const Vector512 "x" (Load ("_mm512_loadu_si512") [] "from" 48);
-      Const Vector128 "y" (Load ("_mm_loadu_si128") [] "flags" 16);
+     [Const Vector512 "x" (LoadVector "_mm512_loadu_si512" [] "from" 48);
+      Const Vector128 "y" (LoadVector "_mm_loadu_si128" [] "flags" 16);
       Assign "a" (Call "_mm512_sub_epi32" [Var "x"; Var "a"]);
       Store "_mm512_storeu_si512" "to" [] (Var "a");
       Advance "to" (Var "m")];
    ReturnIf "from" "end";
    Do (Const Mask16 "m" (Rest "from" "end"));
-   Do (Const Word "z" (Load ("_mm512_maskz_loadu_epi32") [Var "m"] "from" 0));
+   Do (Const Word "z" (LoadVector "_mm512_maskz_loadu_epi32" [Var "m"] "from" 0));
    Do (Store "_mm512_mask_storeu_epi32" "to" [Var "m"] (Var "z"))]
   (ReturnPointer "to").
 

@@ -27,7 +27,7 @@ Inductive expression :=
   | Rest (from last : string)
   | Call (intrinsic : string) (operands : list expression)
   (** [intrinsic(mask, p + i)]; the list is the mask, or empty *)
-  | Load (intrinsic : string) (mask : list expression) (p : string) (i : nat).
+  | LoadVector (intrinsic : string) (mask : list expression) (p : string) (i : nat).
 
 Inductive statement :=
   | Const (t : type) (x : string) (e : expression)
@@ -148,7 +148,7 @@ Fixpoint eval (s : state) (e : expression) : option bytes :=
       d <-- distance s from last;
       if (0 <=? d) && (d <? 32) then Some (bytes_of 2 (2 ^ d - 1)) else None
   | Call f l => operands <-- all l; call f operands
-  | Load f mask p i =>
+  | LoadVector f mask p i =>
       a <-- known f loads_known; mask <-- all mask; p <-- address_in s p;
       load_from a mask (memory s) (snd p + Z.of_nat (fst p) * Z.of_nat i)
   end.

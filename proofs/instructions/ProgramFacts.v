@@ -267,7 +267,7 @@ Proof. intros N. cbn [env set]. now rewrite N. Qed.
 (** A register of sixteen words is loaded [i] words behind a pointer. *)
 Lemma load_words s x p i A l1 l l2 C : env s p = Some (Address 4 (Z.of_nat (length A))) ->
   memory s = A ++ there (register_of 4 (l1 ++ l ++ l2)) ++ C -> length l1 = i -> length l = 16%nat ->
-  run_statement (Const Vector512 x (Load ("_mm512_loadu_si512") [] p i)) s = Some (set x (Register (register_of 4 l)) s).
+  run_statement (Const Vector512 x (LoadVector "_mm512_loadu_si512" [] p i)) s = Some (set x (Register (register_of 4 l)) s).
 Proof.
   intros P M L1 L. cbn [run_statement]. unfold declare. cbn [eval]. unfold address_in. rewrite P.
   change (known "_mm512_loadu_si512" loads_known) with (Some (Whole 64)). cbn [bind fst snd].
@@ -283,7 +283,7 @@ Qed.
 (** The words that are left, fewer than a register holds, are loaded under their mask: zeros stand above them. *)
 Lemma load_last_words s k p A l C : env s p = Some (Address 4 (Z.of_nat (length A))) ->
   env s k = Some (Register (lowest (length l))) -> memory s = A ++ there (register_of 4 l) ++ C ->
-  (length l <= 16)%nat -> eval s (Load ("_mm512_maskz_loadu_epi32") [Var k] p 0) =
+  (length l <= 16)%nat -> eval s (LoadVector "_mm512_maskz_loadu_epi32" [Var k] p 0) =
   Some (register_of 4 (l ++ repeat 0 (16 - length l))).
 Proof.
   intros P K M L. cbn [eval]. unfold address_in, register_in. rewrite P, K.

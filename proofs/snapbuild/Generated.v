@@ -19,7 +19,7 @@ Definition keep (x mask : string) : list statement := [
   Advance "to" (Var mask)].
 
 Definition loaded (x : string) (i : nat) : statement :=
-  Const Vector512 x (Load ("_mm512_loadu_si512") [] "from" i).
+  Const Vector512 x (LoadVector "_mm512_loadu_si512" [] "from" i).
 
 (** Moves the survivors of [from, end) down to `to`.  In a long array it is a tenth faster to read four registers before
     the first is stored. *)
@@ -33,7 +33,7 @@ Definition purge_program : program := Program "keep_avx512"
    Loop "from" "end" 16 [] (loaded "x" 0 :: keep "x" "in_x");
    ReturnIf "from" "end";
    Do (Const Mask16 "rest" (Rest "from" "end"));
-   Do (Const Vector512 "last" (Load ("_mm512_maskz_loadu_epi32") [Var "rest"] "from" 0));
+   Do (Const Vector512 "last" (LoadVector "_mm512_maskz_loadu_epi32" [Var "rest"] "from" 0));
    Do (Const Mask16 "in_last"
      (Call "_mm512_mask_cmplt_epu32_mask"
        [Var "rest"; Call "_mm512_sub_epi32" [Var "last"; Var "bound"]; Var "half"]));
@@ -46,14 +46,14 @@ Definition compress_program : program := Program "pack_avx512"
   [("to", Pointer false Words); ("from", Pointer true Words); ("end", Pointer true Words); ("valid", Pointer true Flags)]
   [Loop "from" "end" 16 ["valid"]
      [loaded "x" 0;
-      Const Vector128 "flags" (Load ("_mm_loadu_si128") [] "valid" 0);
+      Const Vector128 "flags" (LoadVector "_mm_loadu_si128" [] "valid" 0);
       Const Mask16 "live" (Call "_mm_test_epi8_mask" [Var "flags"; Var "flags"]);
       Store "_mm512_storeu_si512" "to" [] (Call "vpcompressd" [Var "live"; Var "x"]);
       Advance "to" (Var "live")];
    ReturnIf "from" "end";
    Do (Const Mask16 "rest" (Rest "from" "end"));
-   Do (Const Vector512 "last" (Load ("_mm512_maskz_loadu_epi32") [Var "rest"] "from" 0));
-   Do (Const Vector128 "last_flags" (Load ("_mm_maskz_loadu_epi8") [Var "rest"] "valid" 0));
+   Do (Const Vector512 "last" (LoadVector "_mm512_maskz_loadu_epi32" [Var "rest"] "from" 0));
+   Do (Const Vector128 "last_flags" (LoadVector "_mm_maskz_loadu_epi8" [Var "rest"] "valid" 0));
    Do (Const Mask16 "last_live" (Call "_mm_test_epi8_mask" [Var "last_flags"; Var "last_flags"]));
    Do (Store "_mm512_mask_storeu_epi32" "to" [Var "rest"] (Call "vpcompressd" [Var "last_live"; Var "last"]));
    Do (Advance "to" (Var "last_live"))]

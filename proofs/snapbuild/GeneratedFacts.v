@@ -312,7 +312,7 @@ Section purge.
         destruct (Z.leb_spec 0 (Z.of_nat (length todo))), (Z.ltb_spec (Z.of_nat (length todo)) 32); try lia. reflexivity. }
       rewrite E5. cbn [bind]. clear E5. set (s5 := set "rest" _ s4).
       set (x := register_of 4 (todo ++ repeat 0 (16 - length todo))).
-      assert (E6 : run_statement (Const Vector512 "last" (Load ("_mm512_maskz_loadu_epi32") [Var "rest"] "from" 0)) s5 =
+      assert (E6 : run_statement (Const Vector512 "last" (LoadVector "_mm512_maskz_loadu_epi32" [Var "rest"] "from" 0)) s5 =
         Some (set "last" (Register x) s5)).
       { cbn [run_statement]. unfold declare. rewrite (load_last_words s5 "rest" "from" (A ++ there junk) todo behind).
         - cbn [bind]. fold x. unfold x. rewrite words_length, app_length, repeat_length.
@@ -466,7 +466,7 @@ Section compress.
 
   Lemma step_of_live d s : left_live d s -> (16 <= d)%nat ->
     exists s1 s2, run_statements
-      [loaded "x" 0; Const Vector128 "flags" (Load ("_mm_loadu_si128") [] "valid" 0);
+      [loaded "x" 0; Const Vector128 "flags" (LoadVector "_mm_loadu_si128" [] "valid" 0);
        Const Mask16 "live" (Call "_mm_test_epi8_mask" [Var "flags"; Var "flags"]);
        Store "_mm512_storeu_si512" "to" [] (Call "vpcompressd" [Var "live"; Var "x"]); Advance "to" (Var "live")] s = Some s1 /\
       move 16 ["from"; "valid"] s1 = Some s2 /\ left_live (d - 16) s2.
@@ -488,7 +488,7 @@ Section compress.
     { rewrite !app_length, !there_length, !words_length, D, !app_length. lia. }
     assert (M1 : memory s1 = P ++ there fl ++ Q).
     { rewrite <- PQ. change (memory s1) with (memory s). rewrite M. unfold A. now rewrite <- !app_assoc. }
-    assert (E2 : run_statement (Const Vector128 "flags" (Load ("_mm_loadu_si128") [] "valid" 0)) s1 =
+    assert (E2 : run_statement (Const Vector128 "flags" (LoadVector "_mm_loadu_si128" [] "valid" 0)) s1 =
       Some (set "flags" (Register fl) s1)).
     { cbn [run_statement]. unfold declare. cbn [eval]. unfold address_in. change (env s1 "valid") with (env s "valid").
       rewrite V. change (known "_mm_loadu_si128" loads_known) with (Some (Whole 16)). cbn [bind fst snd]. rewrite M1.
@@ -560,7 +560,7 @@ Section compress.
         destruct (Z.leb_spec 0 (Z.of_nat (length todo))), (Z.ltb_spec (Z.of_nat (length todo)) 32); try lia. reflexivity. }
       rewrite E5. cbn [bind]. clear E5. set (s5 := set "rest" _ s4).
       set (x := register_of 4 (todo ++ repeat 0 (16 - length todo))).
-      assert (E6 : run_statement (Const Vector512 "last" (Load ("_mm512_maskz_loadu_epi32") [Var "rest"] "from" 0)) s5 =
+      assert (E6 : run_statement (Const Vector512 "last" (LoadVector "_mm512_maskz_loadu_epi32" [Var "rest"] "from" 0)) s5 =
         Some (set "last" (Register x) s5)).
       { cbn [run_statement]. unfold declare. rewrite (load_last_words s5 "rest" "from" (A ++ there junk) todo behind).
         - cbn [bind]. fold x. unfold x. rewrite words_length, app_length, repeat_length.
@@ -578,7 +578,7 @@ Section compress.
       assert (Br : Forall is_byte r).
       { apply Forall_app. split; [rewrite FE, Forall_app in B; tauto|]. apply Forall_forall. intros b I.
         apply repeat_spec in I. subst b. unfold is_byte. lia. }
-      assert (E7 : run_statement (Const Vector128 "last_flags" (Load ("_mm_maskz_loadu_epi8") [Var "rest"] "valid" 0)) s6 =
+      assert (E7 : run_statement (Const Vector128 "last_flags" (LoadVector "_mm_maskz_loadu_epi8" [Var "rest"] "valid" 0)) s6 =
         Some (set "last_flags" (Register r) s6)).
       { cbn [run_statement]. unfold declare. cbn [eval]. unfold address_in. change (env s6 "valid") with (env s4 "valid").
         change (register_in s6 "rest") with (Some (lowest (length todo))). rewrite V.
