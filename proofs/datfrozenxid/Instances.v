@@ -6,7 +6,9 @@
     hypothesis is true and its conclusion false, the theorem is false. *)
 From Coq Require Import String ZArith Bool List.
 From Pgquern.common Require Import Xid.
+From Pgquern.instructions Require Lanes Program.
 From Pgquern.datfrozenxid Require Import Spec Algorithms Patch.
+From Pgquern.datfrozenxid Require Generated.
 Import ListNotations.
 Local Open Scope Z_scope.
 
@@ -101,6 +103,25 @@ Definition one_call (dat : pair) : list instance :=
      (Bool.eqb (locked (update_patched (Some dat) (Pair 41 46) new sane)) (negb skipped) &&
       locked (update_patched None dat new sane))].
 
+(** ** The program of which C is printed: arrays of 1 to 84 ids between two ids of the greatest age, and an end that is not there *)
+Definition words (l : list Z) : list (option Z) := map Some (Lanes.register_of 4 l).
+Definition cells_are (a b : list (option Z)) : bool :=
+  Nat.eqb (length a) (length b) &&
+  forallb (fun p => match p with (Some x, Some y) => x =? y | (None, None) => true | _ => false end) (combine a b).
+Definition program_finds (s : sort) (sane : Z) (l : list Z) : instance :=
+  let m := words (sane + 1 :: l ++ [sane + 1]) ++ [None] in
+  let number b := Program.Register (Lanes.bytes_of 4 b) in
+  Instance "greatest_program_finds_the_greatest_age" (forallb (fun x => (0 <=? x) && (x <? RING)) (sane :: l))
+    (match Program.run Generated.greatest_program
+             [Program.Address 4 4; Program.Address 4 (4 + 4 * Z.of_nat (length l)); number sane; number (first_normal s)] m with
+     | Some (Program.Register r, after) =>
+         (Lanes.number r =? fold_right Z.max 0 (map (age s sane) l)) && cells_are after m
+     | _ => false
+     end).
+(** One that is in the future stands last, or first. *)
+Definition program_finds_it (n : nat) : list instance :=
+  let l := firstn n (skipn 10 wrapped) in [program_finds Xids 50 (l ++ [51]); program_finds Multis 50 (2 ^ 31 + 60 :: l)].
+
 Definition instances : list instance :=
   flat_map (fun l => on_arrays Xids 50 l ++ on_arrays Multis 50 l) arrays ++
   flat_map (fun l => is_minimum Xids 50 l ++ is_minimum Multis 50 l) arrays ++
@@ -108,4 +129,5 @@ Definition instances : list instance :=
     decisions Multis 50 x 50 ++ decisions Xids 50 x 50) corners ++
   flat_map on_tables corners ++
   map (fun p => fresh_cache (fst p) (snd p)) (list_prod [39; 40; 41; 60] [39; 40; 41; 60]) ++
-  flat_map (fun p => one_call (Pair (fst p) (snd p))) (list_prod [0; 39; 40; 41; 50; 55; 60] [0; 44; 45; 46; 55; 60; 70]).
+  flat_map (fun p => one_call (Pair (fst p) (snd p))) (list_prod [0; 39; 40; 41; 50; 55; 60] [0; 44; 45; 46; 55; 60; 70]) ++
+  flat_map program_finds_it [0; 15; 17; 83]%nat.

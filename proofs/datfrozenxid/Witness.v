@@ -3,6 +3,8 @@
 From Coq Require Import ZArith Lia Bool List Permutation.
 From Pgquern.common Require Import Premises Xid.
 From Pgquern.datfrozenxid Require Import Spec Algorithms Order Minimum Decision Kernels Rows Patch Instances.
+From Pgquern.instructions Require Program.
+From Pgquern.datfrozenxid Require Generated GeneratedFacts.
 Import ListNotations.
 Local Open Scope Z_scope.
 
@@ -156,3 +158,10 @@ Proof.
   exists (Pair 50 50), (Pair 50 50), (Pair 50 50). do 2 (split; [apply fifty_bounds|]). vm_compute.
   repeat split; discriminate || reflexivity.
 Qed.
+
+Lemma greatest_program_finds_the_greatest_age_witness : premises_of GeneratedFacts.greatest_program_finds_the_greatest_age.
+Proof. exists Xids, 50, [None], wrapped, []. split; [easy|]. exact (proj1 (proj2 wrapped_array_has_a_minimum)). Qed.
+
+(** In the program of which C is printed a name is declared once, so that no block hides another name. *)
+Theorem printed_program_declares_once : Program.declares_once Generated.greatest_program = true.
+Proof. reflexivity. Qed.
