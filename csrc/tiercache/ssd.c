@@ -88,15 +88,17 @@ bool pgq_tiercache_ssd_put(pgq_tiercache *c, uint32_t slot, slot_image *image)
 uint32_t pgq_tiercache_ssd_take(pgq_tiercache *c)
 {
     tier *t = &c->ssd;
-    uint32_t *top = t->free + t->free_count - 1;
 
+    if (t->free_count == 0)
+        return TABLE_NONE;
+    uint32_t *top = t->free + t->free_count - 1;
     if (t->free_count > 1 && c->users[*top] > 0) {
         uint32_t scrubbed = *top;
 
         *top = top[-1];
         top[-1] = scrubbed;
     }
-    if (t->free_count == 0 || c->users[*top] > 0)
+    if (c->users[*top] > 0)
         return TABLE_NONE;
     uint32_t slot = tier_take(t);
     c->users[slot] = 1;
