@@ -46,6 +46,8 @@ EXCEPTIONS = {
     "tests/test_model_runner.py": "spec",
     "tests/test_model_show.py": "spec",
     "tests/test_distributed.py": "spec",
+    "tests/test_model_examples.py": "spec",
+    "tests/test_model_growth.py": "spec",
     "tests/test_bench_goals.py": "bench",
     "tests/test_growth.py": "bench",
     "tests/test_icount.py": "bench",
