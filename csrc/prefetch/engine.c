@@ -305,7 +305,7 @@ pgq_status pgq_prefetch_engine_run(engine *e, pgq_prefetch_job *job)
 
     if (job == NULL)
         return refused(PGQ_NULL, 0);
-    job->step_count = job->used = job->rested = 0;
+    job->step_count = job->used = job->rested = job->combined = 0;
     job->error_number = 0;
     memset(job->counters, 0, sizeof job->counters);
     status = check(job);

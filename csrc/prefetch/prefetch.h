@@ -229,7 +229,8 @@ enum {
         64, /* the same, where a probe is a read: that starts one if it finds nothing */
     PGQ_PREFETCH_FEWEST_PROBES = 64, /* so many probes in a row that find their block cached make it quiet, */
     PGQ_PREFETCH_MOST_PROBES = 1024, /* up to so many, if it was woken again and again */
-    PGQ_PREFETCH_LONG_QUIET = 1024   /* reads: after so many it was right to be quiet */
+    PGQ_PREFETCH_LONG_QUIET = 1024,  /* reads: after so many it was right to be quiet */
+    PGQ_PREFETCH_COMBINE = 16        /* io_combine_limit, 128 KiB: so many blocks in sequence are one read */
 };
 
 /* What to do about a block that the prefetcher would advise. */
@@ -250,7 +251,9 @@ typedef struct pgq_prefetch_policy {
     uint32_t until_probe;
     uint64_t quiet_reads;
     bool looked;          /* the two below are set: */
-    uint32_t file, block; /* the block that was looked at last */
+    uint32_t file, block; /* the block that was looked at last, */
+    bool gave;            /* whether it was advised, */
+    uint32_t run;         /* and how many before it were in sequence, at most PGQ_PREFETCH_COMBINE */
 } pgq_prefetch_policy;
 
 /* Look-ahead has come to a block that is in no buffer. comes_next: replay needs it before anything else. */
@@ -298,7 +301,10 @@ typedef struct pgq_prefetch_io {
      * is NULL and `read` is not, a read of a byte that must not wait stands for it: the rest of the job.
      */
     int (*cached)(void *arg, int fd, uint64_t offset, size_t size);
-    /* Is given what io_uring says of an access's read, and returns what the engine shall take it for. */
+    /*
+     * Is given what io_uring says of an access's read, and returns what the engine shall take it for. Of a read of several
+     * blocks it is given this one's part; if that read has failed, 0: replay preads each of them.
+     */
     int32_t (*completed)(void *arg, uint32_t access, int32_t result);
     /*
      * Before io_uring is given what is new, and before a wait for a read to end: 0, and the call is made; or -errno, which
@@ -331,6 +337,7 @@ typedef struct pgq_prefetch_job {
     size_t step_count;
     size_t used;      /* accesses that were replayed: all before the one that is refused */
     size_t rested;    /* those of them that were replayed without look-ahead */
+    size_t combined;  /* accesses whose block io_uring read together with the block before it */
     int error_number; /* for PGQ_PREFETCH_IO, PGQ_PREFETCH_FILE, PGQ_PREFETCH_URING and PGQ_PREFETCH_DIRECT */
     uint64_t counters[PGQ_PREFETCH_WHATS]; /* by pgq_prefetch_what */
 } pgq_prefetch_job;
@@ -342,7 +349,8 @@ typedef struct pgq_prefetch_job {
  * Allocates its workspace at the start (buffers of 8 KiB, and 60 bytes for each), frees it at the end, and nothing between.
  * All reads that it started have ended, and all that it opened is closed, when it returns. `uring_direct` reads past the
  * kernel's cache what its policy does not find there; all other reads go through it: of blocks that are cached or follow each
- * other, and of what io_uring left. A read that was put into io_uring's queue is submitted at the latest when replay waits for it.
+ * other, and of what io_uring left. Blocks that follow each other, and whose buffers do, are one read, up to
+ * PGQ_PREFETCH_COMBINE of them. A read that was put into io_uring's queue is submitted at the latest when replay waits for it.
  * Refusals: PGQ_NULL, PGQ_MEMORY, PGQ_PREFETCH_JOB. FILE (index: of
  * the access, from 1; 0: of the file that fstat refuses), before anything is replayed. PAST_END, SHORT, IO (index: of the
  * access) when replay comes to this access, and not earlier: all before it were replayed. URING, DIRECT from the variants

@@ -3,7 +3,8 @@
  * The engine on files of the world, by each variant, with an io_uring of the world. What must hold:
  * - each access is replayed once, in its order, and its page is what the file has, while it is replayed too;
  * - a job is refused only for what the system has said of this access's block, or at its start, and says so;
- * - what the kernel was asked for is a page or the rest of one, past the cache what the ring reads where the variant says so;
+ * - what the kernel was asked for is a page or the rest of one, or by the ring pages that follow each other; past the cache
+ *   what the ring reads where the variant says so;
  * - each read that was started has ended, when the job ends; then all is given back, and the kernel writes to no buffer;
  * - nobody waits for ever; the log of steps and the counters tell what was done.
  */
@@ -22,7 +23,7 @@ enum { FILES = 2, BLOCKS = 10, PAGE = 8192, SECTOR = 512, ACCESSES = 640, VARIAN
         X(MACHINE_STOPS), X(ADVISED), X(PROBED), X(NO_LOOK_AHEAD), X(RESTED)
 #define RING_COUNTS(X)                                                                                       \
     X(NO_DIRECT), X(SUBMITTED), X(GIVEN_UP), X(REPLAYED_WITHOUT_THE_RING), X(FAILED_WAITS), X(TAKES_FEWER),  \
-        X(IN_FLIGHT_AT_A_REFUSAL)
+        X(IN_FLIGHT_AT_A_REFUSAL), X(COMBINED), X(COMBINED_AND_FAILED), X(COMBINED_AND_CUT)
 enum { COUNTS(WORLD_NAME), RING_COUNTS(WORLD_NAME) };
 #if HAVE_LIBURING
 const char *const world_counts[] = {COUNTS(WORLD_TEXT), RING_COUNTS(WORLD_TEXT), NULL};
@@ -52,21 +53,9 @@ typedef struct row {
 
 /* ---- what the kernel is asked for, and what is replayed ---- */
 
-static void told(void *context, const system_request *said)
+/* Of a read of one block, a part of it or a byte. */
+static void note_answer(row *r, const system_request *said, uint64_t block)
 {
-    row *r = context;
-    uint64_t block = said->offset / PAGE, at = said->offset % PAGE;
-    bool probe = said->size == 1 && at == 0, to_the_end = at + said->size == PAGE;
-
-    if (said->write || said->file < 0 || block > BLOCKS || (!probe && said->size > PAGE - at) ||
-        (!to_the_end && said->size % 4096 != 0 && !probe)) {
-        world_violation(r->world, "the kernel is asked for %llu bytes at %llu",
-                        (unsigned long long)said->size, (unsigned long long)said->offset);
-        return;
-    }
-    if (said->direct != (r->direct && said->by_ring))
-        world_violation(r->world, "block %llu is read %s the cache", (unsigned long long)block,
-                        said->direct ? "past" : "through");
     if (said->result == -EINTR || (said->by_ring && said->result == -EAGAIN))
         world_count(INTERRUPTED); /* no reason to refuse */
     else
@@ -75,6 +64,43 @@ static void told(void *context, const system_request *said)
         r->failed[said->file][block] = said->result < 0 && said->result != -EINTR && said->result != -EAGAIN;
     if (said->result > 0 && (uint64_t)said->result < said->size)
         world_count(PARTS);
+}
+
+/* The ring has read blocks that follow each other: no reason to refuse any of them, whatever it says. */
+static void note_combined(row *r, const system_request *said)
+{
+    world_count(COMBINED);
+    if (said->result < 0)
+        world_count(COMBINED_AND_FAILED);
+    if (said->result > 0 && (uint64_t)said->result < said->size)
+        world_count(COMBINED_AND_CUT);
+    for (uint64_t block = said->offset / PAGE; block < (said->offset + said->size) / PAGE; block++) {
+        r->said[said->file][block] = 1;
+        r->failed[said->file][block] = false;
+    }
+}
+
+static void told(void *context, const system_request *said)
+{
+    row *r = context;
+    uint64_t block = said->offset / PAGE, at = said->offset % PAGE;
+    bool probe = said->size == 1 && at == 0, to_the_end = at + said->size == PAGE;
+    bool combined = said->by_ring && at == 0 && said->size > PAGE && said->size % PAGE == 0 &&
+                    block + said->size / PAGE <= BLOCKS + 1;
+
+    if (said->write || said->file < 0 || block > BLOCKS || (!probe && !combined && said->size > PAGE - at) ||
+        (!to_the_end && said->size % 4096 != 0 && !probe)) {
+        world_violation(r->world, "the kernel is asked for %llu bytes at %llu",
+                        (unsigned long long)said->size, (unsigned long long)said->offset);
+        return;
+    }
+    if (said->direct != (r->direct && said->by_ring))
+        world_violation(r->world, "block %llu is read %s the cache", (unsigned long long)block,
+                        said->direct ? "past" : "through");
+    if (combined)
+        note_combined(r, said);
+    else
+        note_answer(r, said, block);
     if (++r->reads == r->shrinks_at)
         r->disk.files[0].cache_size = world_below(r->world, r->disk.files[0].cache_size);
 }

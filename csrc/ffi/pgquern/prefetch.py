@@ -385,13 +385,14 @@ class Io:
 @dataclass(frozen=True)
 class Replayed:
     """used: accesses that were replayed. error_number: as errno, for a refusal that has one. rested: accesses that were
-    replayed without look-ahead."""
+    replayed without look-ahead. combined: accesses whose block io_uring read together with the block before it."""
 
     used: int
     steps: list[Step]
     counters: dict[str, int]
     error_number: int
     rested: int
+    combined: int
 
 
 class ReplayError(PgquernError):
@@ -492,7 +493,7 @@ def replay(
         raise errors[0]
     done = [Step(STEPS[steps[i].what], steps[i].access) for i in range(job.step_count)] if log else []
     counters = dict(zip(COUNTERS, job.counters, strict=False))
-    replayed = Replayed(job.used, done, counters, job.error_number, job.rested)
+    replayed = Replayed(job.used, done, counters, job.error_number, job.rested, job.combined)
     if status.code != lib.PGQ_OK:
         raise ReplayError(status.code, status.index, replayed)
     return replayed
