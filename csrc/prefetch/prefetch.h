@@ -25,7 +25,8 @@ enum {
     PGQ_PREFETCH_REPEAT_WINDOW = 4,       /* XLOGPREFETCHER_SEQ_WINDOW_SIZE */
     PGQ_PREFETCH_DISTANCE_MULTIPLIER = 4, /* XLOGPREFETCHER_DISTANCE_MULTIPLIER */
     PGQ_PREFETCH_MAX_CONCURRENCY = 1000,  /* MAX_IO_CONCURRENCY */
-    PGQ_PREFETCH_STATS_DISTANCE = 8192    /* XLOGPREFETCHER_STATS_DISTANCE */
+    PGQ_PREFETCH_STATS_DISTANCE = 8192,   /* XLOGPREFETCHER_STATS_DISTANCE */
+    PGQ_PREFETCH_RECORD_BLOCKS = 33       /* XLR_MAX_BLOCK_ID + 1: the blocks that a record of the engine's may have */
 };
 
 /* A RelFileLocator. */
@@ -316,8 +317,8 @@ typedef struct pgq_prefetch_io {
 } pgq_prefetch_io;
 
 /*
- * A list of block references to be replayed on real files. Each access stands for a WAL record with one block, in a file
- * that does not change meanwhile. What is zero at the start may stay so.
+ * A list of block references to be replayed on real files, which do not change meanwhile. Each access stands for a WAL record
+ * with one block, or record_blocks says how many of them each record has. What is zero at the start may stay so.
  */
 typedef struct pgq_prefetch_job {
     const int
@@ -325,6 +326,8 @@ typedef struct pgq_prefetch_job {
     uint32_t file_count;
     const pgq_prefetch_access *accesses;
     size_t access_count;
+    const uint32_t *record_blocks; /* of each record in turn, 0 to PGQ_PREFETCH_RECORD_BLOCKS; NULL: each has one */
+    size_t record_count;           /* without record_blocks it is not looked at */
     uint32_t concurrency; /* maintenance_io_concurrency; 0: no look-ahead */
     uint32_t buffers;     /* pages of the buffer pool: more than concurrency */
     const pgq_prefetch_io *io;
@@ -343,10 +346,11 @@ typedef struct pgq_prefetch_job {
 } pgq_prefetch_job;
 
 /*
- * Kind `prefetch_replay`: replays the accesses of a job in their order. A page in the pool is not read again; else it is
+ * Kind `prefetch_replay`: replays the accesses of a job in their order. What a record of several blocks had in flight counts
+ * until all of it is replayed, and once its replay has begun no more of it is looked at. A page in the pool is not read again; else it is
  * read into the next buffer in turn that nobody needs. The variants differ in what they do before.
  *
- * Allocates its workspace at the start (buffers of 8 KiB, and 60 bytes for each), frees it at the end, and nothing between.
+ * Allocates its workspace at the start (buffers of 8 KiB, 60 bytes for each, and what look-ahead may have decoded), frees it at the end, and nothing between.
  * All reads that it started have ended, and all that it opened is closed, when it returns. `uring_direct` reads past the
  * kernel's cache what its policy does not find there; all other reads go through it: of blocks that are cached or follow each
  * other, and of what io_uring left. Blocks that follow each other, and whose buffers do, are one read, up to

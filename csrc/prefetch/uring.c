@@ -240,13 +240,12 @@ static void submit(engine *e)
     r->unsubmitted = 0;
 }
 
-static pgq_code started(engine *e)
+static void started(engine *e)
 {
     ring *r = e->own;
 
     if (r->unsubmitted >= r->batch)
         submit(e);
-    return PGQ_OK;
 }
 
 /*

@@ -13,6 +13,7 @@ import random
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from itertools import accumulate
 from pathlib import Path
 
 import pytest
@@ -161,16 +162,21 @@ class CachedByTheKernel(Io):
 
 
 class Told(list[Event]):
-    """Events, of which each advice is told at once: what it comes to decides how look-ahead goes on."""
+    """Events, of which each advice is told at once, with its access: what it comes to decides how look-ahead goes on.
 
-    def __init__(self, advise: Callable[[int], None]) -> None:
+    firsts: the first access of each record, by its LSN.
+    """
+
+    def __init__(self, firsts: dict[int, int], advise: Callable[[int], None]) -> None:
         super().__init__()
-        self.advise = advise
+        self.next, self.advise = dict(firsts), advise
 
     def append(self, event: Event) -> None:
         super().append(event)
+        access = self.next[event.lsn]
+        self.next[event.lsn] += 1
         if event.what == "prefetch":
-            self.advise(event.lsn - 1)
+            self.advise(access)
 
 
 class Resting(World):
@@ -191,18 +197,21 @@ def expected(
     cached: set[tuple[int, int]],
     policy: AdvicePolicy | None = None,
     forgets: int = 0,
+    sizes: list[int] | None = None,
 ) -> list[Step]:
     """The steps by the definition: the prefetcher in a world of these files, and advice always, or by the policy.
 
-    forgets: after each so many accesses the kernel has nothing cached any more; 0: it never forgets.
+    forgets: after each so many accesses the kernel has nothing cached any more; 0: it never forgets. sizes: how many of
+    the accesses each record has; None: one.
     """
-    records = [
-        Record(i + 1, i + 2, (BlockReference(Relation(0, 0, file), block),)) for i, (file, block) in enumerate(accesses)
-    ]
+    sizes = [1] * len(accesses) if sizes is None else sizes
+    firsts = dict(enumerate(accumulate(sizes, initial=0), 1))
+    references = [BlockReference(Relation(0, 0, file), block) for file, block in accesses]
+    records = [Record(i + 1, i + 2, tuple(references[firsts[i + 1] : firsts[i + 1] + size])) for i, size in enumerate(sizes)]
     world = Resting(records, {Relation(0, 0, file): size for file, size in enumerate(SIZES)}, pool)
-    world.policy = policy
+    world.policy, world.room = policy, 4 * concurrency + 2
     prefetcher = Prefetcher(world, world, concurrency, 1)
-    steps, kernel, used = list[Step](), set(cached), 0
+    steps, kernel, used, replayed = list[Step](), set(cached), 0, 0
 
     def advise(i: int) -> None:
         advice = policy.look(*accesses[i], comes_next=i == used) if policy else Advice.GIVE
@@ -213,28 +222,29 @@ def expected(
             steps.append(Step("advise", i))
             kernel.add(accesses[i])
 
-    prefetcher.events = Told(advise)
+    prefetcher.events = Told(firsts, advise)
     while True:
         rests = policy and (concurrency < 2 or (policy.quiet and not prefetcher.queue))
         record: Record | None
-        if rests and used < len(accesses):
-            record = records[used]
-            world.decoded = used + 1
+        if rests and replayed < len(records):
+            record = records[replayed]
+            world.decoded = replayed + 1
         else:
             record = prefetcher.read_record()
         if record is None:
             return steps
-        i = record.lsn - 1
-        if (Relation(0, 0, accesses[i][0]), accesses[i][1]) not in world.buffers:
-            if policy and policy.quiet:
-                policy.read(cached=accesses[i] in kernel)
-            steps.append(Step("read", i))
-            kernel.add(accesses[i])
-        world.apply(record, {})
-        steps.append(Step("use", i))
-        used += 1
-        if forgets and used % forgets == 0:
-            kernel.clear()
+        replayed += 1
+        for i, reference in enumerate(record.blocks, firsts[record.lsn]):
+            if (reference.relation, reference.block) not in world.buffers:
+                if policy and policy.quiet:
+                    policy.read(cached=accesses[i] in kernel)
+                steps.append(Step("read", i))
+                kernel.add(accesses[i])
+            world.apply(Record(record.lsn, record.next_lsn, (reference,)), {})
+            steps.append(Step("use", i))
+            used += 1
+            if forgets and used % forgets == 0:
+                kernel.clear()
 
 
 @some

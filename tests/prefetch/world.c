@@ -20,7 +20,7 @@ enum { FILES = 2, BLOCKS = 10, PAGE = 8192, SECTOR = 512, ACCESSES = 640, VARIAN
 #define COUNTS(X)                                                                                            \
     X(SYNC), X(ADVISE), X(URING), X(URING_DIRECT), X(ADVISE_ADAPTIVE), X(REPLAYED), X(NO_MEMORY),            \
         X(NO_FILE), X(NO_RING), X(PAST_END), X(SHORT), X(FAILED), X(PARTS), X(INTERRUPTED),                  \
-        X(MACHINE_STOPS), X(ADVISED), X(PROBED), X(NO_LOOK_AHEAD), X(RESTED)
+        X(MACHINE_STOPS), X(ADVISED), X(PROBED), X(NO_LOOK_AHEAD), X(RESTED), X(RECORDS)
 #define RING_COUNTS(X)                                                                                       \
     X(NO_DIRECT), X(SUBMITTED), X(GIVEN_UP), X(REPLAYED_WITHOUT_THE_RING), X(FAILED_WAITS), X(TAKES_FEWER),  \
         X(IN_FLIGHT_AT_A_REFUSAL), X(COMBINED), X(COMBINED_AND_FAILED), X(COMBINED_AND_CUT)
@@ -41,6 +41,7 @@ typedef struct row {
     bool direct, adapts; /* adapts: it has a policy, which rests after many probes */
     pgq_prefetch_job job;
     pgq_prefetch_access accesses[ACCESSES];
+    uint32_t record_blocks[2 * ACCESSES];
     pgq_prefetch_step steps[5 * ACCESSES];
     pgq_prefetch_io io;
     unsigned cached_in_8; /* probes of 8 that find their block cached; 9: the kernel does not say */
@@ -244,7 +245,7 @@ static void check_totals(const row *r, const uint64_t n[WHATS])
     if (job->rested > r->used || (job->rested > 0 && looks && !r->adapts))
         world_violation(r->world, "%zu of %u were replayed without look-ahead", job->rested, r->used);
     if (looked + job->rested > job->access_count || (!looks && looked > 0) ||
-        (ok && looks && looked + job->rested != job->access_count))
+        (ok && looks && job->record_blocks == NULL && looked + job->rested != job->access_count))
         world_violation(r->world, "the counters have %llu accesses", (unsigned long long)looked);
     if (n[PGQ_PREFETCH_STEP_ADVISE] + n[PGQ_PREFETCH_STEP_SUBMIT] > advised ||
         (strcmp(r->variant, "advise") == 0 && n[PGQ_PREFETCH_STEP_ADVISE] != advised))
@@ -322,6 +323,24 @@ static void choose_accesses(row *r)
     r->job.access_count = n;
 }
 
+/* The accesses belong to records of several blocks, or of none; or each has a record of its own. */
+static void choose_records(row *r)
+{
+    world *w = r->world;
+    size_t most = world_one_in(w, 4) ? PGQ_PREFETCH_RECORD_BLOCKS : 4, n = 0;
+
+    if (world_one_in(w, 2))
+        return;
+    for (size_t left = r->job.access_count; left > 0; n++) {
+        r->record_blocks[n] = (uint32_t)world_below(w, (left < most ? left : most) + 1);
+        left -= n + left < sizeof r->record_blocks / sizeof *r->record_blocks ? r->record_blocks[n]
+                                                                               : (r->record_blocks[n] = 1);
+    }
+    r->job.record_blocks = r->record_blocks;
+    r->job.record_count = n;
+    world_count(RECORDS);
+}
+
 static void choose_job(row *r, const int fds[])
 {
     static const char *const variants[VARIANTS] = {"sync", "advise", "uring", "uring_direct",
@@ -349,6 +368,7 @@ static void choose_job(row *r, const int fds[])
                                 .steps = r->steps,
                                 .step_space = sizeof r->steps / sizeof r->steps[0]};
     choose_accesses(r);
+    choose_records(r);
     r->used = r->reads = 0;
     r->shrinks_at = world_one_in(w, 8) ? 1 + (unsigned)world_below(w, 30) : 0;
     memset(r->said, 0x55, sizeof r->said);
