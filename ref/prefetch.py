@@ -383,7 +383,7 @@ PROBE_EVERY, PROBE_SELDOM = 8, 64
 FEWEST_PROBES, MOST_PROBES = 64, 1024
 LONG_QUIET = 1024
 COMBINE = 16
-"""io_combine_limit, 128 kB in blocks: the longest run of blocks that is read at once, or advised before the kernel's own
+"""io_combine_limit, 128 kB in blocks: the longest run that is read at once, or advised before the kernel's own
 read-ahead is left to it."""
 
 

@@ -132,8 +132,8 @@ static const pgq_prefetch_record *read_ahead(void *arg, size_t queued, bool nonb
     for (uint32_t i = 0; i < e->records[slot].block_count; i++) {
         const pgq_prefetch_access *access = &e->job->accesses[e->decoded_accesses++];
 
-        blocks[i] = (pgq_prefetch_block){
-            .relation.number = access->file, .block = access->block, .in_use = true};
+        blocks[i] =
+            (pgq_prefetch_block){.relation.number = access->file, .block = access->block, .in_use = true};
     }
     e->decoded++;
     return &e->records[slot];
@@ -249,7 +249,8 @@ static bool allocate(engine *e)
     p->queue = calloc(p->queue_space, sizeof *p->queue);
     p->filters = calloc(p->filter_space, sizeof *p->filters);
     return pgq_prefetch_pool_make(&e->pool, e->job->buffers) && e->sizes != NULL && e->records != NULL &&
-           e->blocks != NULL && e->first_accesses != NULL && p->entries != NULL && p->queue != NULL && p->filters != NULL;
+           e->blocks != NULL && e->first_accesses != NULL && p->entries != NULL && p->queue != NULL &&
+           p->filters != NULL;
 }
 
 static void release(engine *e)

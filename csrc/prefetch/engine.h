@@ -39,8 +39,8 @@ struct engine {
     pgq_prefetch prefetch;
     pgq_prefetch_world world;
     pgq_prefetch_record *records;
-    pgq_prefetch_block *blocks;  /* most_blocks of each of them */
-    uint32_t *first_accesses;    /* of each of them */
+    pgq_prefetch_block *blocks; /* most_blocks of each of them */
+    uint32_t *first_accesses;   /* of each of them */
     uint32_t record_space, most_blocks;
     uint32_t record_count;
     uint32_t decoded, decoded_accesses; /* records that look-ahead was given, and their accesses */

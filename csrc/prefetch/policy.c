@@ -8,7 +8,7 @@ pgq_prefetch_advice pgq_prefetch_policy_look(pgq_prefetch_policy *policy, uint32
     bool in_sequence = policy->looked && block != 0 && policy->file == file && policy->block == block - 1;
     bool follows = in_sequence && policy->gave;
 
-    policy->run = !in_sequence                           ? 0
+    policy->run = !in_sequence                          ? 0
                   : policy->run == PGQ_PREFETCH_COMBINE ? PGQ_PREFETCH_COMBINE
                                                         : policy->run + 1;
     policy->looked = true;

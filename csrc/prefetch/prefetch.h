@@ -26,7 +26,7 @@ enum {
     PGQ_PREFETCH_DISTANCE_MULTIPLIER = 4, /* XLOGPREFETCHER_DISTANCE_MULTIPLIER */
     PGQ_PREFETCH_MAX_CONCURRENCY = 1000,  /* MAX_IO_CONCURRENCY */
     PGQ_PREFETCH_STATS_DISTANCE = 8192,   /* XLOGPREFETCHER_STATS_DISTANCE */
-    PGQ_PREFETCH_RECORD_BLOCKS = 33       /* XLR_MAX_BLOCK_ID + 1: the blocks that a record of the engine's may have */
+    PGQ_PREFETCH_RECORD_BLOCKS = 33       /* XLR_MAX_BLOCK_ID + 1; of a record of the engine's */
 };
 
 /* A RelFileLocator. */
@@ -326,10 +326,10 @@ typedef struct pgq_prefetch_job {
     uint32_t file_count;
     const pgq_prefetch_access *accesses;
     size_t access_count;
-    const uint32_t *record_blocks; /* of each record in turn, 0 to PGQ_PREFETCH_RECORD_BLOCKS; NULL: each has one */
+    const uint32_t *record_blocks; /* how many each record has, at most 33; NULL: each has one */
     size_t record_count;           /* without record_blocks it is not looked at */
-    uint32_t concurrency; /* maintenance_io_concurrency; 0: no look-ahead */
-    uint32_t buffers;     /* pages of the buffer pool: more than concurrency */
+    uint32_t concurrency;          /* maintenance_io_concurrency; 0: no look-ahead */
+    uint32_t buffers;              /* pages of the buffer pool: more than concurrency */
     const pgq_prefetch_io *io;
     void *arg;
     void (*use)(void *arg, uint32_t access, void *page); /* replay of an access; NULL: nothing to do */

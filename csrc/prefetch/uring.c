@@ -29,7 +29,7 @@ typedef struct ring {
     liburing lib;
     struct io_uring ring;
     bool direct, is_open;
-    int *fds;       /* the job's files, opened again with O_DIRECT; -1: not yet */
+    int *fds;             /* the job's files, opened again with O_DIRECT; -1: not yet */
     uint32_t reads;       /* blocks in the ring, */
     uint32_t unsubmitted; /* and those of them that the kernel does not have yet */
     uint32_t batch;       /* so many are submitted at once, if replay does not need one earlier */
@@ -168,8 +168,8 @@ static void ended(engine *e, uint64_t entry, int32_t result, bool completed)
         if (completed)
             frame->result = e->io.completed(e->io.arg, frame->owner, frame->result);
         frame->pending = false;
-        pgq_prefetch_engine_log(
-            e, completed ? PGQ_PREFETCH_STEP_COMPLETE : PGQ_PREFETCH_STEP_GIVE_UP, frame->owner);
+        pgq_prefetch_engine_log(e, completed ? PGQ_PREFETCH_STEP_COMPLETE : PGQ_PREFETCH_STEP_GIVE_UP,
+                                frame->owner);
     }
     ((ring *)e->own)->reads -= count;
 }

@@ -4,6 +4,7 @@
 import errno
 import os
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -78,7 +79,7 @@ def runs(draw: st.DrawFn) -> list[tuple[int, int]]:
     pieces = []
     for file, size in enumerate(SIZES):
         ends = sorted({0, size, *draw(st.lists(st.integers(1, size - 1), max_size=8))})
-        pieces += [[(file, block) for block in range(a, b)] for a, b in zip(ends, ends[1:], strict=False)]
+        pieces += [[(file, block) for block in range(a, b)] for a, b in pairwise(ends)]
     return [access for piece in draw(st.permutations(pieces)) for access in piece]
 
 

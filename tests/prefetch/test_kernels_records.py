@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: PostgreSQL
-"""Jobs whose WAL records have several blocks, or none: the log is that of the definition, and every page the right one."""
+"""Jobs whose WAL records have several blocks, or none: the log is the definition's, and every page the right one."""
 
 import random
 from collections.abc import Iterator
@@ -8,7 +8,7 @@ import pytest
 from _pgquern import lib
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from pgquern.prefetch import ReplayError, replay
+from pgquern.prefetch import ReplayError, Step, replay
 
 from ref.prefetch import PROBE_EVERY, AdvicePolicy
 from tests.prefetch.files import VARIANTS, Cold, faults_of, files, skip_unless_it_runs
@@ -125,7 +125,7 @@ def test_all_blocks_of_a_record_may_be_in_flight(fds: list[int], variant: str) -
     skip_unless_it_runs(variant, fds)
     accesses = [(1, i * 7 % 30) for i in range(30)]
     done = replay(fds, accesses, concurrency=9, buffers=30, records=[1, 8, 21], variant=variant, log=True)
-    starts = [i for what, i in done.steps[: done.steps.index(("use", 1))] if what in ("advise", "submit")]
+    starts = [i for what, i in done.steps[: done.steps.index(Step("use", 1))] if what in ("advise", "submit")]
     assert starts == list(range(10))
 
 

@@ -207,7 +207,9 @@ def expected(
     sizes = [1] * len(accesses) if sizes is None else sizes
     firsts = dict(enumerate(accumulate(sizes, initial=0), 1))
     references = [BlockReference(Relation(0, 0, file), block) for file, block in accesses]
-    records = [Record(i + 1, i + 2, tuple(references[firsts[i + 1] : firsts[i + 1] + size])) for i, size in enumerate(sizes)]
+    records = [
+        Record(i + 1, i + 2, tuple(references[firsts[i + 1] : firsts[i + 1] + size])) for i, size in enumerate(sizes)
+    ]
     world = Resting(records, {Relation(0, 0, file): size for file, size in enumerate(SIZES)}, pool)
     world.policy, world.room = policy, 4 * concurrency + 2
     prefetcher = Prefetcher(world, world, concurrency, 1)

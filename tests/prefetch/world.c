@@ -332,9 +332,10 @@ static void choose_records(row *r)
     if (world_one_in(w, 2))
         return;
     for (size_t left = r->job.access_count; left > 0; n++) {
-        r->record_blocks[n] = (uint32_t)world_below(w, (left < most ? left : most) + 1);
-        left -= n + left < sizeof r->record_blocks / sizeof *r->record_blocks ? r->record_blocks[n]
-                                                                               : (r->record_blocks[n] = 1);
+        bool room = n + left < sizeof r->record_blocks / sizeof *r->record_blocks;
+
+        r->record_blocks[n] = room ? (uint32_t)world_below(w, (left < most ? left : most) + 1) : 1;
+        left -= r->record_blocks[n];
     }
     r->job.record_blocks = r->record_blocks;
     r->job.record_count = n;
