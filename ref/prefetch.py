@@ -382,6 +382,9 @@ class Advice(Enum):
 PROBE_EVERY, PROBE_SELDOM = 8, 64
 FEWEST_PROBES, MOST_PROBES = 64, 1024
 LONG_QUIET = 1024
+COMBINE = 16
+"""io_combine_limit, 128 kB in blocks: the longest run that is read at once, or advised before the kernel's own
+read-ahead is left to it."""
 
 
 @dataclass
@@ -391,8 +394,11 @@ class AdvicePolicy:
     Advice is what starts a read: posix_fadvise, or a read past the kernel's cache. While the policy gives it, it
     probes some of the blocks, and each one after a probe that found its block cached. If the last few probes all did,
     it becomes quiet: no advice, no probes, and no look-ahead. Reads then say whether they had to wait, and the first
-    that had wakes it. If that was soon, it takes twice as many probes to become quiet again. A block that follows the
-    one before needs no advice, since the kernel reads ahead by itself. Nor does one that replay needs before all else.
+    that had wakes it. If that was soon, it takes twice as many probes to become quiet again.
+
+    Runs: a block that follows one that was advised is advised too, without a probe: they can be one read. After COMBINE
+    blocks in sequence no more is advised, since by then the kernel reads ahead by itself. Nor is a block advised that
+    replay needs before all else.
 
     Rest: while it is quiet, Wal.read_ahead gives None unless it waits. Once nothing is queued, blocks are replayed in
     order past the prefetcher, until the policy wakes or they end. With a concurrency of 1 all are: what could be
@@ -408,23 +414,30 @@ class AdvicePolicy:
     until_probe: int = 0
     quiet_reads: int = 0
     last: tuple[int, int] | None = None
-    """The file and block that were looked at last."""
+    """The file and block that were looked at last,"""
+    gave: bool = False
+    """whether it was advised,"""
+    run: int = 0
+    """and how many blocks before it were looked at in sequence."""
 
     def look(self, file: int, block: int, *, comes_next: bool = False) -> Advice:
         """Look-ahead has come to a block that is in no buffer. comes_next: replay needs it before anything else."""
-        follows = self.last == (file, block - 1)
+        self.run = self.run + 1 if self.last == (file, block - 1) else 0
         self.last = file, block
-        if self.quiet or follows or comes_next:
+        follows, self.gave = self.run > 0 and self.gave, False
+        if self.quiet or comes_next or self.run >= COMBINE:
             return Advice.NONE
-        if self.until_probe:
+        if not follows and not self.until_probe:
+            return Advice.PROBE
+        if not follows:
             self.until_probe -= 1
-            return Advice.GIVE
-        return Advice.PROBE
+        self.gave = True
+        return Advice.GIVE
 
     def probed(self, *, cached: bool) -> bool:
         """The answer to a probe. Returns whether to advise the block."""
         if not cached:
-            self.cached_probes, self.until_probe = 0, self.probe_every - 1
+            self.cached_probes, self.until_probe, self.gave = 0, self.probe_every - 1, True
             return True
         self.cached_probes += 1
         if self.cached_probes == self.probes_needed:

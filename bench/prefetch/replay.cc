@@ -3,6 +3,7 @@
 // How long does replay take for a block that it needs, look-ahead and use included?
 //   cold        random blocks of a file that is not in the kernel's cache: posix_fadvise(DONTNEED) before each group
 //   sequential  the same for blocks that follow each other
+//   runs        the same for runs of so many blocks that follow each other, at random places
 //   cached      random blocks of a file that is all in the kernel's cache
 //   mixed       random blocks, of which the kernel has so many in a hundred cached
 // The buffer pool holds few blocks, and none comes again while it is there: each block is read. The file is on the file system of
@@ -81,19 +82,24 @@ void make_cached(int fd, const std::vector<pgq_prefetch_access> &accesses)
 
 using Accesses = std::vector<pgq_prefetch_access>;
 
-// GROUPS groups of distinct blocks, random ones of the file, or a stretch each. Where a group has too few, they come again in
-// the same order: by then they have left the buffer pool.
-std::vector<Accesses> groups_of(size_t mib, size_t count, bool random)
+// A run as long as a group is: a stretch of the file for each.
+constexpr size_t STRETCH = 0;
+
+// GROUPS groups of distinct blocks, in runs at random places of the file, or a stretch each. Where a group has too few, they
+// come again in the same order: by then they have left the buffer pool.
+std::vector<Accesses> groups_of(size_t mib, size_t count, size_t run)
 {
-    std::vector<uint32_t> blocks(mib * 1024 * 1024 / PAGE);
-    std::iota(blocks.begin(), blocks.end(), 0u);
-    if (random)
-        std::shuffle(blocks.begin(), blocks.end(), std::mt19937_64(mib));
+    size_t length = run == STRETCH ? 1 : run;
+    std::vector<uint32_t> runs(mib * 1024 * 1024 / PAGE / length);
+    std::iota(runs.begin(), runs.end(), 0u);
+    if (run != STRETCH)
+        std::shuffle(runs.begin(), runs.end(), std::mt19937_64(mib));
     std::vector<Accesses> groups(GROUPS);
-    size_t share = blocks.size() / GROUPS;
+    size_t share = runs.size() / GROUPS;
     for (size_t g = 0; g < GROUPS; g++)
         for (size_t i = 0; i < count; i++)
-            groups[g].push_back({0, blocks[g * share + i % share]});
+            groups[g].push_back(
+                {0, static_cast<uint32_t>(runs[g * share + i / length % share] * length + i % length)});
     return groups;
 }
 
@@ -113,7 +119,7 @@ void use(void *arg, uint32_t access, void *page)
         seen->sum += words[i];
 }
 
-pgq_status run(pgq_prefetch_replay_fn fn, int fd, const Accesses &accesses, uint32_t window)
+pgq_status replay(pgq_prefetch_replay_fn fn, int fd, const Accesses &accesses, uint32_t window)
 {
     Seen seen{&accesses};
     pgq_prefetch_job job{};
@@ -137,7 +143,7 @@ std::vector<bench::Named<pgq_prefetch_replay_fn>> variants_that_run()
                                                           pgq_prefetch_replay_variant_count, "sync");
     int fd = open(".", O_RDONLY | O_CLOEXEC);
     std::erase_if(found, [fd](const auto &variant) {
-        pgq_code code = run(variant.fn, fd, {}, 1).code;
+        pgq_code code = replay(variant.fn, fd, {}, 1).code;
         return code == PGQ_PREFETCH_URING;
     });
     close(fd);
@@ -160,16 +166,17 @@ Accesses share_of(const Accesses &accesses, size_t cached)
     return found;
 }
 
-void add_replay(const std::string &kind, size_t mib, uint32_t window, size_t count, bool random,
-                size_t cached)
+void add_replay(const std::string &kind, size_t mib, uint32_t window, size_t count, size_t run, size_t cached)
 {
-    std::string share = kind == "mixed" ? "/cached=" + std::to_string(cached) : "";
+    std::string share = kind == "mixed"  ? "/cached=" + std::to_string(cached)
+                        : kind == "runs" ? "/run=" + std::to_string(run)
+                                         : "";
     std::string name =
         "prefetch/kind=" + kind + share + "/mib=" + std::to_string(mib) + "/window=" + std::to_string(window);
     auto variants = variants_that_run();
     bench::add(name, bench::names_of(variants), GROUPS, [=]() -> bench::Timer {
         int fd = file_of(mib);
-        auto groups = groups_of(mib, count, random);
+        auto groups = groups_of(mib, count, run);
         std::vector<Accesses> warm;
         for (const Accesses &accesses : groups)
             warm.push_back(share_of(accesses, cached));
@@ -184,7 +191,7 @@ void add_replay(const std::string &kind, size_t mib, uint32_t window, size_t cou
                     make_cold(fd);
                     make_cached(fd, warm[g]);
                 },
-                [&](size_t) { bench::require_ok(run(variants[v].fn, fd, groups[g], window)); });
+                [&](size_t) { bench::require_ok(replay(variants[v].fn, fd, groups[g], window)); });
             return seconds / static_cast<double>(count);
         };
     });
@@ -193,12 +200,15 @@ void add_replay(const std::string &kind, size_t mib, uint32_t window, size_t cou
 const bench::Registration replays{[] {
     for (uint32_t window : {1, 4, 16, 64, 256}) {
         size_t count = window == 1 ? 256 : 1024;
-        add_replay("cold", 256, window, count, true, COLD);
-        add_replay("sequential", 256, window, 1024, false, COLD);
-        add_replay("cached", 16, window, 16384, true, FULL);
+        add_replay("cold", 256, window, count, 1, COLD);
+        add_replay("sequential", 256, window, 1024, STRETCH, COLD);
+        add_replay("cached", 16, window, 16384, 1, FULL);
         for (size_t cached : {10, 50, 90})
-            add_replay("mixed", 256, window, count, true, cached);
+            add_replay("mixed", 256, window, count, 1, cached);
     }
-    add_replay("cold", 16, 16, 128, true, COLD);
+    for (uint32_t window : {16, 64})
+        for (size_t run : {4, 16})
+            add_replay("runs", 256, window, 1024, run, COLD);
+    add_replay("cold", 16, 16, 128, 1, COLD);
 }};
 } // namespace

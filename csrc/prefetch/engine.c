@@ -109,25 +109,39 @@ pgq_code pgq_prefetch_engine_read_rest(engine *e, uint32_t access, uint32_t fram
 
 /* ---- what the prefetcher asks ---- */
 
-/* Access i is the record from LSN i + 1 to LSN i + 2. A slot is used again once its record has been replayed. */
+static uint32_t blocks_of(const pgq_prefetch_job *job, uint32_t record)
+{
+    return job->record_blocks == NULL ? 1 : job->record_blocks[record];
+}
+
+/* Record i lies from LSN i + 1 to LSN i + 2. A slot is used again once its record has been replayed. */
 static const pgq_prefetch_record *read_ahead(void *arg, size_t queued, bool nonblocking)
 {
     engine *e = arg;
-    uint32_t access = e->decoded, slot;
+    uint32_t record = e->decoded, slot = record % e->record_space;
+    pgq_prefetch_block *blocks = &e->blocks[(size_t)slot * e->most_blocks];
 
     (void)queued;
-    if (access == e->job->access_count || (e->policy.quiet && nonblocking))
+    if (record == e->record_count || (e->policy.quiet && nonblocking))
         return NULL;
-    slot = access % e->record_space;
-    e->blocks[slot] = (pgq_prefetch_block){.relation.number = e->job->accesses[access].file,
-                                           .block = e->job->accesses[access].block,
-                                           .in_use = true};
-    e->records[slot] = (pgq_prefetch_record){.lsn = (uint64_t)access + 1,
-                                             .next_lsn = (uint64_t)access + 2,
-                                             .blocks = &e->blocks[slot],
-                                             .block_count = 1};
+    e->records[slot] = (pgq_prefetch_record){.lsn = (uint64_t)record + 1,
+                                             .next_lsn = (uint64_t)record + 2,
+                                             .blocks = blocks,
+                                             .block_count = blocks_of(e->job, record)};
+    e->first_accesses[slot] = e->decoded_accesses;
+    for (uint32_t i = 0; i < e->records[slot].block_count; i++) {
+        const pgq_prefetch_access *access = &e->job->accesses[e->decoded_accesses++];
+
+        blocks[i] =
+            (pgq_prefetch_block){.relation.number = access->file, .block = access->block, .in_use = true};
+    }
     e->decoded++;
     return &e->records[slot];
+}
+
+static uint32_t first_access(const engine *e, const pgq_prefetch_record *record)
+{
+    return e->first_accesses[record - e->records];
 }
 
 static int64_t blocks(void *arg, const pgq_prefetch_relation *relation)
@@ -145,10 +159,27 @@ static void event(void *arg, const pgq_prefetch_event *event)
     engine *e = arg;
 
     if (event->what == PGQ_PREFETCH_WHAT_PREFETCH)
-        e->way->start(e, (uint32_t)(event->record->lsn - 1));
+        e->way->start(e, first_access(e, event->record) + event->index);
 }
 
 /* ---- the workspace ---- */
+
+/* Whether the records have all accesses, and no more. */
+static bool has_sound_records(const pgq_prefetch_job *job)
+{
+    uint64_t blocks = 0;
+
+    if (job->record_blocks == NULL)
+        return true;
+    if (job->record_count >= UINT32_MAX)
+        return false;
+    for (size_t i = 0; i < job->record_count; i++) {
+        if (job->record_blocks[i] > PGQ_PREFETCH_RECORD_BLOCKS)
+            return false;
+        blocks += job->record_blocks[i];
+    }
+    return blocks == job->access_count;
+}
 
 static pgq_status check(const pgq_prefetch_job *job)
 {
@@ -156,7 +187,7 @@ static pgq_status check(const pgq_prefetch_job *job)
         return refused(PGQ_NULL, 0);
     if (job->concurrency > PGQ_PREFETCH_MAX_CONCURRENCY || job->buffers <= job->concurrency ||
         job->buffers > UINT32_MAX / 2 || job->access_count >= UINT32_MAX ||
-        (job->steps != NULL && job->step_space / 5 < job->access_count))
+        (job->steps != NULL && job->step_space / 5 < job->access_count) || !has_sound_records(job))
         return refused(PGQ_PREFETCH_JOB, 0);
     for (size_t i = 0; i < job->access_count; i++)
         if (job->accesses[i].file >= job->file_count)
@@ -201,18 +232,25 @@ static bool allocate(engine *e)
 {
     pgq_prefetch *p = &e->prefetch;
 
+    e->record_count = (uint32_t)(e->job->record_blocks == NULL ? e->job->access_count : e->job->record_count);
+    e->most_blocks = 1;
+    for (uint32_t i = 0; i < e->record_count; i++)
+        if (blocks_of(e->job, i) > e->most_blocks)
+            e->most_blocks = blocks_of(e->job, i);
     e->record_space = PGQ_PREFETCH_DISTANCE_MULTIPLIER * e->job->concurrency + 3;
     p->queue_space = e->record_space - 1;
     p->entry_space = e->record_space;
     p->filter_space = (size_t)e->job->file_count + 2;
     e->sizes = calloc((size_t)e->job->file_count + 1, sizeof *e->sizes);
     e->records = calloc(e->record_space, sizeof *e->records);
-    e->blocks = calloc(e->record_space, sizeof *e->blocks);
+    e->blocks = calloc((size_t)e->record_space * e->most_blocks, sizeof *e->blocks);
+    e->first_accesses = calloc(e->record_space, sizeof *e->first_accesses);
     p->entries = calloc(p->entry_space, sizeof *p->entries);
     p->queue = calloc(p->queue_space, sizeof *p->queue);
     p->filters = calloc(p->filter_space, sizeof *p->filters);
     return pgq_prefetch_pool_make(&e->pool, e->job->buffers) && e->sizes != NULL && e->records != NULL &&
-           e->blocks != NULL && p->entries != NULL && p->queue != NULL && p->filters != NULL;
+           e->blocks != NULL && e->first_accesses != NULL && p->entries != NULL && p->queue != NULL &&
+           p->filters != NULL;
 }
 
 static void release(engine *e)
@@ -221,6 +259,7 @@ static void release(engine *e)
     free(e->sizes);
     free(e->records);
     free(e->blocks);
+    free(e->first_accesses);
     free(e->prefetch.entries);
     free(e->prefetch.queue);
     free(e->prefetch.filters);
@@ -229,7 +268,7 @@ static void release(engine *e)
 /* ---- replay ---- */
 
 /* Sees to it that the page of an access is in a buffer, and replays it. */
-static pgq_code replay(engine *e, uint32_t access)
+static pgq_code replay_access(engine *e, uint32_t access)
 {
     const pgq_prefetch_access *block = &e->job->accesses[access];
     int64_t found;
@@ -252,17 +291,32 @@ static pgq_code replay(engine *e, uint32_t access)
     return PGQ_OK;
 }
 
+/* Replays the accesses of a record: `count` of them, from `first` on. */
+static pgq_status replay(engine *e, uint32_t first, uint32_t count)
+{
+    for (uint32_t access = first; access < first + count; access++) {
+        pgq_code code = replay_access(e, access);
+
+        if (code != PGQ_OK)
+            return refused(code, (size_t)access + 1);
+    }
+    return accepted();
+}
+
 /* Nothing is queued. Replays what comes without look-ahead: all of it, or while the policy is quiet. */
 static pgq_status replay_in_order(engine *e, bool all)
 {
-    while (e->decoded < e->job->access_count && (all || e->policy.quiet)) {
-        pgq_code code = replay(e, e->decoded++);
+    pgq_status status = accepted();
 
-        if (code != PGQ_OK)
-            return refused(code, e->decoded);
-        e->job->rested++;
+    while (status.code == PGQ_OK && e->decoded < e->record_count && (all || e->policy.quiet)) {
+        size_t used = e->job->used;
+        uint32_t count = blocks_of(e->job, e->decoded++);
+
+        status = replay(e, e->decoded_accesses, count);
+        e->decoded_accesses += count;
+        e->job->rested += e->job->used - used;
     }
-    return accepted();
+    return status;
 }
 
 static pgq_status replay_looking_ahead(engine *e)
@@ -272,8 +326,6 @@ static pgq_status replay_looking_ahead(engine *e)
     e->world = (pgq_prefetch_world){e, read_ahead, blocks, buffer, event};
     while (status.code == PGQ_OK) {
         const pgq_prefetch_record *record;
-        uint32_t access;
-        pgq_code code = PGQ_OK;
 
         if (e->policy.quiet && e->prefetch.queued == 0)
             status = replay_in_order(e, false);
@@ -281,13 +333,9 @@ static pgq_status replay_looking_ahead(engine *e)
             status = pgq_prefetch_read(&e->prefetch, &e->world, &record);
         if (status.code != PGQ_OK || record == NULL)
             break;
-        access = (uint32_t)(record->lsn - 1);
         if (e->way->started != NULL)
-            code = e->way->started(e);
-        if (code == PGQ_OK)
-            code = replay(e, access);
-        if (code != PGQ_OK)
-            status = refused(code, (size_t)access + 1);
+            e->way->started(e);
+        status = replay(e, first_access(e, record), record->block_count);
     }
     memcpy(e->job->counters, e->prefetch.counters, sizeof e->job->counters);
     return status;
@@ -305,7 +353,7 @@ pgq_status pgq_prefetch_engine_run(engine *e, pgq_prefetch_job *job)
 
     if (job == NULL)
         return refused(PGQ_NULL, 0);
-    job->step_count = job->used = job->rested = 0;
+    job->step_count = job->used = job->rested = job->combined = 0;
     job->error_number = 0;
     memset(job->counters, 0, sizeof job->counters);
     status = check(job);

@@ -19,7 +19,7 @@ typedef struct way {
     /* Look-ahead has come to an access whose block is in no buffer. */
     void (*start)(engine *e, uint32_t access);
     /* Look-ahead has ended for now. */
-    pgq_code (*started)(engine *e);
+    void (*started)(engine *e);
     /* The page of an access is not in the pool: read it to a frame that was taken for it. */
     pgq_code (*read)(engine *e, uint32_t access, uint32_t frame);
     /* The page of an access is in the pool, or will be: see to it. */
@@ -39,9 +39,11 @@ struct engine {
     pgq_prefetch prefetch;
     pgq_prefetch_world world;
     pgq_prefetch_record *records;
-    pgq_prefetch_block *blocks;
-    uint32_t record_space;
-    uint32_t decoded; /* accesses that look-ahead was given */
+    pgq_prefetch_block *blocks; /* most_blocks of each of them */
+    uint32_t *first_accesses;   /* of each of them */
+    uint32_t record_space, most_blocks;
+    uint32_t record_count;
+    uint32_t decoded, decoded_accesses; /* records that look-ahead was given, and their accesses */
 };
 
 /* Runs a job in a variant's way. The caller has set way and own, and zero in all other members. */

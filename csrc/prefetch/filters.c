@@ -19,12 +19,15 @@ static bool is_of_database(pgq_prefetch_relation key)
     return key.tablespace == 0 && key.number == 0;
 }
 
-/* The slot where the search for a key starts: the upper bits of a product, scaled to the table. */
+/*
+ * The slot where the search for a key starts: the upper bits of a product, scaled to the table. The factor is 2^64 by the
+ * golden ratio: numbers that follow each other, as those of new relations do, get slots that lie far from each other.
+ */
 static uint32_t home_of(const pgq_prefetch *p, pgq_prefetch_relation key)
 {
-    uint64_t mixed = ((uint64_t)key.number << 32 | key.database) * 0x9e3779b97f4a7c15u;
+    uint64_t database = ((uint64_t)key.database << 32 | key.tablespace) * 0xd6e8feb86659fd93u;
+    uint64_t mixed = (database + key.number) * 0x9e3779b97f4a7c15u;
 
-    mixed = (mixed ^ key.tablespace ^ mixed >> 32) * 0xd6e8feb86659fd93u;
     return (uint32_t)((mixed >> 32) * p->filter_space >> 32);
 }
 
@@ -80,14 +83,15 @@ static bool passes(uint32_t home, uint32_t place, uint32_t slot)
     return home <= slot ? home <= place && place < slot : home <= place || place < slot;
 }
 
-/* Frees a slot, and moves later filters down so that no search ends before it should. */
-static void free_slot(pgq_prefetch *p, uint32_t slot)
+/* Frees the slot of the oldest filter, and moves later filters down so that no search ends before it should. */
+static void free_oldest(pgq_prefetch *p)
 {
-    uint32_t gap = slot;
+    uint32_t gap = p->oldest_filter - 1, slot;
 
-    unlink(p, &p->filters[slot]);
+    p->oldest_filter = p->filters[gap].newer;
+    *link_from_newer(p, &p->filters[gap]) = 0;
     p->filter_count--;
-    p->database_filters -= is_of_database(p->filters[slot].key);
+    p->database_filters -= is_of_database(p->filters[gap].key);
     for (slot = after(p, gap); p->filters[slot].until != 0; slot = after(p, slot))
         if (passes(home_of(p, p->filters[slot].key), gap, slot)) {
             p->filters[gap] = p->filters[slot];
@@ -153,5 +157,5 @@ void pgq_prefetch_filters_drop(pgq_prefetch *p, uint64_t replayed_up_to)
         return;
     }
     while (p->oldest_filter != 0 && p->filters[p->oldest_filter - 1].until < replayed_up_to)
-        free_slot(p, p->oldest_filter - 1);
+        free_oldest(p);
 }

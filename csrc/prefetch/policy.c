@@ -5,18 +5,23 @@
 pgq_prefetch_advice pgq_prefetch_policy_look(pgq_prefetch_policy *policy, uint32_t file, uint32_t block,
                                              bool comes_next)
 {
-    bool follows = policy->looked && block != 0 && policy->file == file && policy->block == block - 1;
+    bool in_sequence = policy->looked && block != 0 && policy->file == file && policy->block == block - 1;
+    bool follows = in_sequence && policy->gave;
 
+    policy->run = !in_sequence                          ? 0
+                  : policy->run == PGQ_PREFETCH_COMBINE ? PGQ_PREFETCH_COMBINE
+                                                        : policy->run + 1;
     policy->looked = true;
+    policy->gave = false;
     policy->file = file;
     policy->block = block;
-    if (policy->quiet || follows || comes_next)
+    if (policy->quiet || comes_next || policy->run == PGQ_PREFETCH_COMBINE)
         return PGQ_PREFETCH_ADVICE_NONE;
-    if (policy->until_probe != 0) {
-        policy->until_probe--;
-        return PGQ_PREFETCH_ADVICE_GIVE;
-    }
-    return PGQ_PREFETCH_ADVICE_PROBE;
+    if (!follows && policy->until_probe == 0)
+        return PGQ_PREFETCH_ADVICE_PROBE;
+    policy->until_probe -= !follows;
+    policy->gave = true;
+    return PGQ_PREFETCH_ADVICE_GIVE;
 }
 
 bool pgq_prefetch_policy_probed(pgq_prefetch_policy *policy, bool cached)
@@ -24,6 +29,7 @@ bool pgq_prefetch_policy_probed(pgq_prefetch_policy *policy, bool cached)
     if (!cached) {
         policy->cached_probes = 0;
         policy->until_probe = policy->probe_every - 1;
+        policy->gave = true;
         return true;
     }
     policy->cached_probes++;

@@ -69,16 +69,24 @@ static void forget(pool *pool, pgq_prefetch_access block)
     pool->slots[gap] = 0;
 }
 
+static void move_on(pool *pool)
+{
+    pool->hand = pool->hand + 1 == pool->count ? 0 : pool->hand + 1;
+}
+
+uint32_t pgq_prefetch_pool_next(pool *pool)
+{
+    while (pool->frames[pool->hand].pinned)
+        move_on(pool);
+    return pool->hand;
+}
+
 uint32_t pgq_prefetch_pool_take(pool *pool, pgq_prefetch_access block)
 {
-    pool_frame *frame;
-    uint32_t taken;
+    uint32_t taken = pgq_prefetch_pool_next(pool);
+    pool_frame *frame = &pool->frames[taken];
 
-    do {
-        taken = pool->hand;
-        pool->hand = pool->hand + 1 == pool->count ? 0 : pool->hand + 1;
-    } while (pool->frames[taken].pinned);
-    frame = &pool->frames[taken];
+    move_on(pool);
     if (frame->used)
         forget(pool, frame->holds);
     pool->slots[search(pool, block)] = taken + 1;

@@ -31,7 +31,10 @@ void pgq_prefetch_pool_free(pool *pool);
 /* The frame that holds the block, or POOL_NONE. */
 int64_t pgq_prefetch_pool_find(const pool *pool, pgq_prefetch_access block);
 
-/* Takes the next frame in turn that is not pinned for a block that no frame holds. At least one frame is not pinned. */
+/* The frame that is taken next: the next one in turn that is not pinned. At least one frame is not pinned. */
+uint32_t pgq_prefetch_pool_next(pool *pool);
+
+/* Takes that frame for a block that no frame holds. */
 uint32_t pgq_prefetch_pool_take(pool *pool, pgq_prefetch_access block);
 
 static inline void *pool_page(const pool *pool, uint32_t frame)

@@ -25,7 +25,8 @@ enum {
     PGQ_PREFETCH_REPEAT_WINDOW = 4,       /* XLOGPREFETCHER_SEQ_WINDOW_SIZE */
     PGQ_PREFETCH_DISTANCE_MULTIPLIER = 4, /* XLOGPREFETCHER_DISTANCE_MULTIPLIER */
     PGQ_PREFETCH_MAX_CONCURRENCY = 1000,  /* MAX_IO_CONCURRENCY */
-    PGQ_PREFETCH_STATS_DISTANCE = 8192    /* XLOGPREFETCHER_STATS_DISTANCE */
+    PGQ_PREFETCH_STATS_DISTANCE = 8192,   /* XLOGPREFETCHER_STATS_DISTANCE */
+    PGQ_PREFETCH_RECORD_BLOCKS = 33       /* XLR_MAX_BLOCK_ID + 1; of a record of the engine's */
 };
 
 /* A RelFileLocator. */
@@ -229,7 +230,8 @@ enum {
         64, /* the same, where a probe is a read: that starts one if it finds nothing */
     PGQ_PREFETCH_FEWEST_PROBES = 64, /* so many probes in a row that find their block cached make it quiet, */
     PGQ_PREFETCH_MOST_PROBES = 1024, /* up to so many, if it was woken again and again */
-    PGQ_PREFETCH_LONG_QUIET = 1024   /* reads: after so many it was right to be quiet */
+    PGQ_PREFETCH_LONG_QUIET = 1024,  /* reads: after so many it was right to be quiet */
+    PGQ_PREFETCH_COMBINE = 16        /* io_combine_limit, 128 KiB: so many blocks in sequence are one read */
 };
 
 /* What to do about a block that the prefetcher would advise. */
@@ -250,7 +252,9 @@ typedef struct pgq_prefetch_policy {
     uint32_t until_probe;
     uint64_t quiet_reads;
     bool looked;          /* the two below are set: */
-    uint32_t file, block; /* the block that was looked at last */
+    uint32_t file, block; /* the block that was looked at last, */
+    bool gave;            /* whether it was advised, */
+    uint32_t run;         /* and how many before it were in sequence, at most PGQ_PREFETCH_COMBINE */
 } pgq_prefetch_policy;
 
 /* Look-ahead has come to a block that is in no buffer. comes_next: replay needs it before anything else. */
@@ -298,7 +302,10 @@ typedef struct pgq_prefetch_io {
      * is NULL and `read` is not, a read of a byte that must not wait stands for it: the rest of the job.
      */
     int (*cached)(void *arg, int fd, uint64_t offset, size_t size);
-    /* Is given what io_uring says of an access's read, and returns what the engine shall take it for. */
+    /*
+     * Is given what io_uring says of an access's read, and returns what the engine shall take it for. Of a read of several
+     * blocks it is given this one's part; if that read has failed, 0: replay preads each of them.
+     */
     int32_t (*completed)(void *arg, uint32_t access, int32_t result);
     /*
      * Before io_uring is given what is new, and before a wait for a read to end: 0, and the call is made; or -errno, which
@@ -310,8 +317,8 @@ typedef struct pgq_prefetch_io {
 } pgq_prefetch_io;
 
 /*
- * A list of block references to be replayed on real files. Each access stands for a WAL record with one block, in a file
- * that does not change meanwhile. What is zero at the start may stay so.
+ * A list of block references to be replayed on real files, which do not change meanwhile. Each access stands for a WAL record
+ * with one block, or record_blocks says how many of them each record has. What is zero at the start may stay so.
  */
 typedef struct pgq_prefetch_job {
     const int
@@ -319,8 +326,10 @@ typedef struct pgq_prefetch_job {
     uint32_t file_count;
     const pgq_prefetch_access *accesses;
     size_t access_count;
-    uint32_t concurrency; /* maintenance_io_concurrency; 0: no look-ahead */
-    uint32_t buffers;     /* pages of the buffer pool: more than concurrency */
+    const uint32_t *record_blocks; /* how many each record has, at most 33; NULL: each has one */
+    size_t record_count;           /* without record_blocks it is not looked at */
+    uint32_t concurrency;          /* maintenance_io_concurrency; 0: no look-ahead */
+    uint32_t buffers;              /* pages of the buffer pool: more than concurrency */
     const pgq_prefetch_io *io;
     void *arg;
     void (*use)(void *arg, uint32_t access, void *page); /* replay of an access; NULL: nothing to do */
@@ -331,18 +340,21 @@ typedef struct pgq_prefetch_job {
     size_t step_count;
     size_t used;      /* accesses that were replayed: all before the one that is refused */
     size_t rested;    /* those of them that were replayed without look-ahead */
+    size_t combined;  /* accesses whose block io_uring read together with the block before it */
     int error_number; /* for PGQ_PREFETCH_IO, PGQ_PREFETCH_FILE, PGQ_PREFETCH_URING and PGQ_PREFETCH_DIRECT */
     uint64_t counters[PGQ_PREFETCH_WHATS]; /* by pgq_prefetch_what */
 } pgq_prefetch_job;
 
 /*
- * Kind `prefetch_replay`: replays the accesses of a job in their order. A page in the pool is not read again; else it is
+ * Kind `prefetch_replay`: replays the accesses of a job in their order. What a record of several blocks had in flight counts
+ * until all of it is replayed, and once its replay has begun no more of it is looked at. A page in the pool is not read again; else it is
  * read into the next buffer in turn that nobody needs. The variants differ in what they do before.
  *
- * Allocates its workspace at the start (buffers of 8 KiB, and 60 bytes for each), frees it at the end, and nothing between.
+ * Allocates its workspace at the start (buffers of 8 KiB, 60 bytes for each, and what look-ahead may have decoded), frees it at the end, and nothing between.
  * All reads that it started have ended, and all that it opened is closed, when it returns. `uring_direct` reads past the
  * kernel's cache what its policy does not find there; all other reads go through it: of blocks that are cached or follow each
- * other, and of what io_uring left. A read that was put into io_uring's queue is submitted at the latest when replay waits for it.
+ * other, and of what io_uring left. Blocks that follow each other, and whose buffers do, are one read, up to
+ * PGQ_PREFETCH_COMBINE of them. A read that was put into io_uring's queue is submitted at the latest when replay waits for it.
  * Refusals: PGQ_NULL, PGQ_MEMORY, PGQ_PREFETCH_JOB. FILE (index: of
  * the access, from 1; 0: of the file that fstat refuses), before anything is replayed. PAST_END, SHORT, IO (index: of the
  * access) when replay comes to this access, and not earlier: all before it were replayed. URING, DIRECT from the variants

@@ -4,7 +4,9 @@
  * completes them in any order. `uring` reads through the kernel's cache. `uring_direct` reads past it what is not in it; what
  * is, and blocks that follow each other, it leaves to pread.
  *
- * Several reads are submitted at once: each call wakes the device, which costs more than the read itself.
+ * Several reads are submitted at once: each call wakes the device, which costs more than the read itself. And blocks that
+ * follow each other are one read, as in upstream's StartReadBuffers, while their buffers follow each other too: buffers
+ * are taken in turn, so they do but at the end of the pool.
  */
 #include "prefetch/engine.h"
 
@@ -20,16 +22,17 @@
 #include <unistd.h>
 
 /*
- * A read is in the ring from the moment that it is put there until it ends: first unsubmitted, then in flight, when the
- * kernel may write to its buffer. io_uring itself knows which entries the kernel has taken (io_uring_sq_ready).
+ * A block's read is in the ring from the moment that it is put there until it ends: first unsubmitted, then in flight, when
+ * the kernel may write to its buffer. io_uring itself knows which entries the kernel has taken (io_uring_sq_ready).
  */
 typedef struct ring {
     liburing lib;
     struct io_uring ring;
     bool direct, is_open;
-    int *fds;       /* the job's files, opened again with O_DIRECT; -1: not yet */
-    uint32_t reads; /* in the ring */
-    uint32_t batch; /* so many are submitted at once, if replay does not need one earlier */
+    int *fds;             /* the job's files, opened again with O_DIRECT; -1: not yet */
+    uint32_t reads;       /* blocks in the ring, */
+    uint32_t unsubmitted; /* and those of them that the kernel does not have yet */
+    uint32_t batch;       /* so many are submitted at once, if replay does not need one earlier */
 } ring;
 
 enum {
@@ -37,7 +40,11 @@ enum {
     BATCHES = 8     /* as many fit in what may be in flight */
 };
 
-static const uint64_t NO_READ = UINT64_MAX; /* of an entry that was given up: its completion means nothing */
+/*
+ * What an entry of io_uring's says of itself: its first frame, and the number of its frames above bit 32. NO_READ: it was given
+ * up, and its completion means nothing.
+ */
+static const uint64_t ONE_MORE = (uint64_t)1 << 32, NO_READ = UINT64_MAX;
 
 /* ---- set-up ---- */
 
@@ -101,23 +108,43 @@ static pgq_status begin(engine *e)
 
 /* ---- reads ---- */
 
+/* The entry that was made last, if the kernel does not have it yet, and this page can be read with it; or NULL. */
+static struct io_uring_sqe *entry_to_join(ring *r, int fd, const void *page, uint64_t offset)
+{
+    struct io_uring_sqe *last = &r->ring.sq.sqes[(r->ring.sq.sqe_tail - 1) & *r->ring.sq.kring_mask];
+
+    if (r->unsubmitted == 0 || last->fd != fd || last->off + last->len != offset ||
+        last->addr + last->len != (uintptr_t)page || last->len == PGQ_PREFETCH_COMBINE * POOL_PAGE)
+        return NULL;
+    return last;
+}
+
 /* The ring has an entry free for each read that may be in flight, and of the buffers one more than these is there. */
 static void start(engine *e, uint32_t access)
 {
     ring *r = e->own;
     const pgq_prefetch_access *block = &e->job->accesses[access];
-    struct io_uring_sqe *sqe = r->lib.get_sqe(&r->ring);
-    uint32_t frame;
+    uint32_t frame = pgq_prefetch_pool_next(&e->pool);
+    void *page = pool_page(&e->pool, frame);
+    int fd = r->direct ? r->fds[block->file] : engine_fd(e, access);
+    struct io_uring_sqe *sqe = entry_to_join(r, fd, page, engine_offset(e, access));
 
-    if (sqe == NULL)
-        return; /* Replay will pread it. */
-    frame = pgq_prefetch_pool_take(&e->pool, *block);
+    if (sqe != NULL) {
+        sqe->len += POOL_PAGE;
+        sqe->user_data += ONE_MORE;
+        e->job->combined++;
+    } else {
+        sqe = r->lib.get_sqe(&r->ring);
+        if (sqe == NULL)
+            return; /* Replay will pread it. */
+        io_uring_prep_read(sqe, fd, page, POOL_PAGE, engine_offset(e, access));
+        io_uring_sqe_set_data64(sqe, ONE_MORE | frame);
+    }
+    pgq_prefetch_pool_take(&e->pool, *block);
     e->pool.frames[frame].pinned = e->pool.frames[frame].pending = true;
     e->pool.frames[frame].owner = access;
-    io_uring_prep_read(sqe, r->direct ? r->fds[block->file] : engine_fd(e, access),
-                       pool_page(&e->pool, frame), POOL_PAGE, engine_offset(e, access));
-    io_uring_sqe_set_data64(sqe, frame);
     r->reads++;
+    r->unsubmitted++;
     pgq_prefetch_engine_log(e, PGQ_PREFETCH_STEP_SUBMIT, access);
 }
 
@@ -127,13 +154,24 @@ static void start_if_it_pays(engine *e, uint32_t access)
         start(e, access);
 }
 
-static void ended(engine *e, uint64_t place, int32_t result)
+/* An entry's read has come to `result`. Each of its frames gets its part; of a read of several that failed, nothing. */
+static void ended(engine *e, uint64_t entry, int32_t result, bool completed)
 {
-    pool_frame *frame = &e->pool.frames[place];
+    uint32_t count = (uint32_t)(entry / ONE_MORE);
+    pool_frame *frame = &e->pool.frames[(uint32_t)entry];
 
-    frame->result = result;
-    frame->pending = false;
-    ((ring *)e->own)->reads--;
+    if (result < 0 && count > 1)
+        result = 0; /* Of which block it is true, pread will say. */
+    for (const pool_frame *last = frame + count; frame != last; frame++) {
+        frame->result = result < POOL_PAGE ? result : POOL_PAGE;
+        result -= frame->result;
+        if (completed)
+            frame->result = e->io.completed(e->io.arg, frame->owner, frame->result);
+        frame->pending = false;
+        pgq_prefetch_engine_log(e, completed ? PGQ_PREFETCH_STEP_COMPLETE : PGQ_PREFETCH_STEP_GIVE_UP,
+                                frame->owner);
+    }
+    ((ring *)e->own)->reads -= count;
 }
 
 /* Takes note of the reads that have ended. Returns how many. */
@@ -144,14 +182,11 @@ static unsigned reap(engine *e)
     unsigned n = r->lib.peek_batch_cqe(&r->ring, cqes, 64), found = 0;
 
     for (unsigned i = 0; i < n; i++) {
-        uint64_t place = io_uring_cqe_get_data64(cqes[i]);
-        uint32_t access;
+        uint64_t entry = io_uring_cqe_get_data64(cqes[i]);
 
-        if (place == NO_READ)
+        if (entry == NO_READ)
             continue;
-        access = e->pool.frames[place].owner;
-        ended(e, place, e->io.completed(e->io.arg, access, cqes[i]->res));
-        pgq_prefetch_engine_log(e, PGQ_PREFETCH_STEP_COMPLETE, access);
+        ended(e, entry, cqes[i]->res, true);
         found++;
     }
     io_uring_cq_advance(&r->ring, n);
@@ -174,18 +209,16 @@ static void give_up(engine *e)
 
     for (unsigned at = end - io_uring_sq_ready(&r->ring); at != end; at++) {
         struct io_uring_sqe *sqe = &r->ring.sq.sqes[at & *r->ring.sq.kring_mask];
-        uint64_t place = sqe->user_data;
+        uint64_t entry = sqe->user_data;
 
         io_uring_prep_nop(sqe);
         io_uring_sqe_set_data64(sqe, NO_READ);
-        if (place == NO_READ)
-            continue;
-        ended(e, place, 0);
-        pgq_prefetch_engine_log(e, PGQ_PREFETCH_STEP_GIVE_UP, e->pool.frames[place].owner);
+        if (entry != NO_READ)
+            ended(e, entry, 0, false);
     }
 }
 
-/* Gives the kernel what is unsubmitted. */
+/* Gives the kernel what is unsubmitted, or gives it up. */
 static void submit(engine *e)
 {
     ring *r = e->own;
@@ -204,15 +237,15 @@ static void submit(engine *e)
         if (taken <= 0)
             reap(e); /* A full queue of completions is a reason to put it off. */
     }
+    r->unsubmitted = 0;
 }
 
-static pgq_code started(engine *e)
+static void started(engine *e)
 {
     ring *r = e->own;
 
-    if (io_uring_sq_ready(&r->ring) >= r->batch)
+    if (r->unsubmitted >= r->batch)
         submit(e);
-    return PGQ_OK;
 }
 
 /*
@@ -250,23 +283,14 @@ static pgq_code finish(engine *e, uint32_t access, uint32_t frame)
     return code;
 }
 
-/* Whether any of the reads is submitted: then the one that replay needs is, which is the oldest. */
-static bool any_is_submitted(const ring *r)
-{
-    unsigned end = r->ring.sq.sqe_tail;
-    uint32_t unsubmitted = 0;
-
-    for (unsigned at = end - io_uring_sq_ready(&r->ring); at != end; at++)
-        unsubmitted += r->ring.sq.sqes[at & *r->ring.sq.kring_mask].user_data != NO_READ;
-    return r->reads > unsubmitted;
-}
-
 static pgq_code await(engine *e, uint32_t access, uint32_t frame)
 {
     pool_frame *f = &e->pool.frames[frame];
+    const ring *r = e->own;
 
+    /* If any of the reads is submitted, the one that replay needs is, which is the oldest. */
     while (f->pending)
-        if (any_is_submitted(e->own))
+        if (r->reads > r->unsubmitted)
             wait_for_one(e);
         else
             submit(e);

@@ -13,6 +13,7 @@ import random
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from itertools import accumulate
 from pathlib import Path
 
 import pytest
@@ -23,6 +24,7 @@ from hypothesis import strategies as st
 from pgquern.prefetch import BLCKSZ, Io, Policy, Replayed, ReplayError, Step, replay
 
 from ref.prefetch import (
+    COMBINE,
     FEWEST_PROBES,
     LONG_QUIET,
     MOST_PROBES,
@@ -160,16 +162,21 @@ class CachedByTheKernel(Io):
 
 
 class Told(list[Event]):
-    """Events, of which each advice is told at once: what it comes to decides how look-ahead goes on."""
+    """Events, of which each advice is told at once, with its access: what it comes to decides how look-ahead goes on.
 
-    def __init__(self, advise: Callable[[int], None]) -> None:
+    firsts: the first access of each record, by its LSN.
+    """
+
+    def __init__(self, firsts: dict[int, int], advise: Callable[[int], None]) -> None:
         super().__init__()
-        self.advise = advise
+        self.next, self.advise = dict(firsts), advise
 
     def append(self, event: Event) -> None:
         super().append(event)
+        access = self.next[event.lsn]
+        self.next[event.lsn] += 1
         if event.what == "prefetch":
-            self.advise(event.lsn - 1)
+            self.advise(access)
 
 
 class Resting(World):
@@ -190,18 +197,23 @@ def expected(
     cached: set[tuple[int, int]],
     policy: AdvicePolicy | None = None,
     forgets: int = 0,
+    sizes: list[int] | None = None,
 ) -> list[Step]:
     """The steps by the definition: the prefetcher in a world of these files, and advice always, or by the policy.
 
-    forgets: after each so many accesses the kernel has nothing cached any more; 0: it never forgets.
+    forgets: after each so many accesses the kernel has nothing cached any more; 0: it never forgets. sizes: how many of
+    the accesses each record has; None: one.
     """
+    sizes = [1] * len(accesses) if sizes is None else sizes
+    firsts = dict(enumerate(accumulate(sizes, initial=0), 1))
+    references = [BlockReference(Relation(0, 0, file), block) for file, block in accesses]
     records = [
-        Record(i + 1, i + 2, (BlockReference(Relation(0, 0, file), block),)) for i, (file, block) in enumerate(accesses)
+        Record(i + 1, i + 2, tuple(references[firsts[i + 1] : firsts[i + 1] + size])) for i, size in enumerate(sizes)
     ]
     world = Resting(records, {Relation(0, 0, file): size for file, size in enumerate(SIZES)}, pool)
-    world.policy = policy
+    world.policy, world.room = policy, 4 * concurrency + 2
     prefetcher = Prefetcher(world, world, concurrency, 1)
-    steps, kernel, used = list[Step](), set(cached), 0
+    steps, kernel, used, replayed = list[Step](), set(cached), 0, 0
 
     def advise(i: int) -> None:
         advice = policy.look(*accesses[i], comes_next=i == used) if policy else Advice.GIVE
@@ -212,28 +224,29 @@ def expected(
             steps.append(Step("advise", i))
             kernel.add(accesses[i])
 
-    prefetcher.events = Told(advise)
+    prefetcher.events = Told(firsts, advise)
     while True:
         rests = policy and (concurrency < 2 or (policy.quiet and not prefetcher.queue))
         record: Record | None
-        if rests and used < len(accesses):
-            record = records[used]
-            world.decoded = used + 1
+        if rests and replayed < len(records):
+            record = records[replayed]
+            world.decoded = replayed + 1
         else:
             record = prefetcher.read_record()
         if record is None:
             return steps
-        i = record.lsn - 1
-        if (Relation(0, 0, accesses[i][0]), accesses[i][1]) not in world.buffers:
-            if policy and policy.quiet:
-                policy.read(cached=accesses[i] in kernel)
-            steps.append(Step("read", i))
-            kernel.add(accesses[i])
-        world.apply(record, {})
-        steps.append(Step("use", i))
-        used += 1
-        if forgets and used % forgets == 0:
-            kernel.clear()
+        replayed += 1
+        for i, reference in enumerate(record.blocks, firsts[record.lsn]):
+            if (reference.relation, reference.block) not in world.buffers:
+                if policy and policy.quiet:
+                    policy.read(cached=accesses[i] in kernel)
+                steps.append(Step("read", i))
+                kernel.add(accesses[i])
+            world.apply(Record(record.lsn, record.next_lsn, (reference,)), {})
+            steps.append(Step("use", i))
+            used += 1
+            if forgets and used % forgets == 0:
+                kernel.clear()
 
 
 @some
@@ -328,9 +341,15 @@ def test_the_counters_are_those_of_the_definition(fds: list[int]) -> None:
 @given(st.integers(0, 2**32 - 1), st.sampled_from([0.0, 0.5, 0.99, 1.0]), st.sampled_from([1, 8, 64]))
 def test_the_policy_step_by_step(seed: int, share: float, probe_every: int) -> None:
     dice = random.Random(seed)
+    runs = dice.choice([0, 0.5, 0.97])
     oracle, kernel = AdvicePolicy(probe_every), Policy(probe_every)
+    file = block = 0
     for _ in range(600):
-        file, block, cached = dice.randrange(2), dice.randrange(6), dice.random() < share
+        if dice.random() < runs:
+            block += 1
+        else:
+            file, block = dice.randrange(2), dice.randrange(6)
+        cached = dice.random() < share
         comes_next = dice.random() < 0.05
         advice = oracle.look(file, block, comes_next=comes_next)
         assert kernel.look(file, block, comes_next=comes_next) == advice.value
@@ -378,11 +397,27 @@ def test_a_miss_among_the_probes_starts_the_count_again() -> None:
     assert until_quiet(policy) == FEWEST_PROBES
 
 
-def test_what_comes_next_or_follows_is_neither_advised_nor_probed() -> None:
+def test_what_comes_next_is_neither_advised_nor_probed() -> None:
     policy = Policy()
     assert policy.look(0, 7, comes_next=True) == "none"
-    assert policy.look(0, 8) == "none"
-    assert policy.look(1, 9) == policy.look(0, 10) == policy.look(0, 9) == "probe"
+    assert policy.look(0, 8) == policy.look(1, 9) == policy.look(0, 10) == policy.look(0, 9) == "probe"
+
+
+def test_what_follows_an_advised_block_is_advised_up_to_the_limit() -> None:
+    """Without a probe, and without a change of when the next one comes."""
+    policy = Policy(1)
+    for start, times in ((3, 1), (100, 2)):
+        for _ in range(times):
+            assert policy.look(0, start) == "probe"
+            assert policy.probed(cached=False)
+            assert [policy.look(0, start + i) for i in range(1, COMBINE)] == ["give"] * (COMBINE - 1)
+            assert [policy.look(0, start + i) for i in range(COMBINE, 3 * COMBINE)] == ["none"] * 2 * COMBINE
+    assert policy.look(0, 200) == "probe"
+    assert not policy.probed(cached=True)
+    assert policy.look(0, 201) == "probe"
+    assert policy.probed(cached=False)
+    assert policy.look(0, 202) == "give"
+    assert policy.look(1, 203) == "probe"  # of another file
 
 
 def test_it_takes_no_more_than_the_most_probes() -> None:
@@ -396,7 +431,7 @@ def test_it_takes_no_more_than_the_most_probes() -> None:
 def test_the_policys_numbers_are_the_definitions() -> None:
     assert (lib.PGQ_PREFETCH_PROBE_EVERY, lib.PGQ_PREFETCH_PROBE_SELDOM) == (PROBE_EVERY, PROBE_SELDOM)
     assert (lib.PGQ_PREFETCH_FEWEST_PROBES, lib.PGQ_PREFETCH_MOST_PROBES) == (FEWEST_PROBES, MOST_PROBES)
-    assert lib.PGQ_PREFETCH_LONG_QUIET == LONG_QUIET
+    assert (lib.PGQ_PREFETCH_LONG_QUIET, lib.PGQ_PREFETCH_COMBINE) == (LONG_QUIET, COMBINE)
 
 
 def advised(done: Replayed) -> int:
@@ -541,13 +576,16 @@ def test_without_nowait_reads_advise_adaptive_is_advise(fds: list[int]) -> None:
         assert advised(done) >= 98
 
 
-def test_advise_adaptive_leaves_sequences_to_the_kernel(fds: list[int]) -> None:
+def test_sequences_are_left_to_the_kernel(fds: list[int]) -> None:
+    """All but their start: the first two blocks come next, and the last that is advised has 15 before it."""
     accesses = [(1, block) for block in range(30)]
-    kernel = CachedByTheKernel(set(), fds)
     for variant in POLICIES:
         skip_unless_it_runs(variant, fds)
+        kernel = CachedByTheKernel(set(), fds)
         done = replay(fds, accesses, concurrency=10, buffers=11, variant=variant, io=kernel, log=True)
-        assert done.steps == [Step(what, i) for i in range(30) for what in ("read", "use")]
+        started = [i for what, i in done.steps if what in ("advise", "submit")]
+        assert started == list(range(2, COMBINE))
+        assert [i for what, i in done.steps if what == "probe"] == [2]
 
 
 # ---- faults --------------------------------------------------------------------------------------

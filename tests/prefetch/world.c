@@ -3,7 +3,8 @@
  * The engine on files of the world, by each variant, with an io_uring of the world. What must hold:
  * - each access is replayed once, in its order, and its page is what the file has, while it is replayed too;
  * - a job is refused only for what the system has said of this access's block, or at its start, and says so;
- * - what the kernel was asked for is a page or the rest of one, past the cache what the ring reads where the variant says so;
+ * - what the kernel was asked for is a page or the rest of one, or by the ring pages that follow each other; past the cache
+ *   what the ring reads where the variant says so;
  * - each read that was started has ended, when the job ends; then all is given back, and the kernel writes to no buffer;
  * - nobody waits for ever; the log of steps and the counters tell what was done.
  */
@@ -19,10 +20,10 @@ enum { FILES = 2, BLOCKS = 10, PAGE = 8192, SECTOR = 512, ACCESSES = 640, VARIAN
 #define COUNTS(X)                                                                                            \
     X(SYNC), X(ADVISE), X(URING), X(URING_DIRECT), X(ADVISE_ADAPTIVE), X(REPLAYED), X(NO_MEMORY),            \
         X(NO_FILE), X(NO_RING), X(PAST_END), X(SHORT), X(FAILED), X(PARTS), X(INTERRUPTED),                  \
-        X(MACHINE_STOPS), X(ADVISED), X(PROBED), X(NO_LOOK_AHEAD), X(RESTED)
+        X(MACHINE_STOPS), X(ADVISED), X(PROBED), X(NO_LOOK_AHEAD), X(RESTED), X(RECORDS)
 #define RING_COUNTS(X)                                                                                       \
     X(NO_DIRECT), X(SUBMITTED), X(GIVEN_UP), X(REPLAYED_WITHOUT_THE_RING), X(FAILED_WAITS), X(TAKES_FEWER),  \
-        X(IN_FLIGHT_AT_A_REFUSAL)
+        X(IN_FLIGHT_AT_A_REFUSAL), X(COMBINED), X(COMBINED_AND_FAILED), X(COMBINED_AND_CUT)
 enum { COUNTS(WORLD_NAME), RING_COUNTS(WORLD_NAME) };
 #if HAVE_LIBURING
 const char *const world_counts[] = {COUNTS(WORLD_TEXT), RING_COUNTS(WORLD_TEXT), NULL};
@@ -40,6 +41,7 @@ typedef struct row {
     bool direct, adapts; /* adapts: it has a policy, which rests after many probes */
     pgq_prefetch_job job;
     pgq_prefetch_access accesses[ACCESSES];
+    uint32_t record_blocks[2 * ACCESSES];
     pgq_prefetch_step steps[5 * ACCESSES];
     pgq_prefetch_io io;
     unsigned cached_in_8; /* probes of 8 that find their block cached; 9: the kernel does not say */
@@ -52,21 +54,9 @@ typedef struct row {
 
 /* ---- what the kernel is asked for, and what is replayed ---- */
 
-static void told(void *context, const system_request *said)
+/* Of a read of one block, a part of it or a byte. */
+static void note_answer(row *r, const system_request *said, uint64_t block)
 {
-    row *r = context;
-    uint64_t block = said->offset / PAGE, at = said->offset % PAGE;
-    bool probe = said->size == 1 && at == 0, to_the_end = at + said->size == PAGE;
-
-    if (said->write || said->file < 0 || block > BLOCKS || (!probe && said->size > PAGE - at) ||
-        (!to_the_end && said->size % 4096 != 0 && !probe)) {
-        world_violation(r->world, "the kernel is asked for %llu bytes at %llu",
-                        (unsigned long long)said->size, (unsigned long long)said->offset);
-        return;
-    }
-    if (said->direct != (r->direct && said->by_ring))
-        world_violation(r->world, "block %llu is read %s the cache", (unsigned long long)block,
-                        said->direct ? "past" : "through");
     if (said->result == -EINTR || (said->by_ring && said->result == -EAGAIN))
         world_count(INTERRUPTED); /* no reason to refuse */
     else
@@ -75,6 +65,43 @@ static void told(void *context, const system_request *said)
         r->failed[said->file][block] = said->result < 0 && said->result != -EINTR && said->result != -EAGAIN;
     if (said->result > 0 && (uint64_t)said->result < said->size)
         world_count(PARTS);
+}
+
+/* The ring has read blocks that follow each other: no reason to refuse any of them, whatever it says. */
+static void note_combined(row *r, const system_request *said)
+{
+    world_count(COMBINED);
+    if (said->result < 0)
+        world_count(COMBINED_AND_FAILED);
+    if (said->result > 0 && (uint64_t)said->result < said->size)
+        world_count(COMBINED_AND_CUT);
+    for (uint64_t block = said->offset / PAGE; block < (said->offset + said->size) / PAGE; block++) {
+        r->said[said->file][block] = 1;
+        r->failed[said->file][block] = false;
+    }
+}
+
+static void told(void *context, const system_request *said)
+{
+    row *r = context;
+    uint64_t block = said->offset / PAGE, at = said->offset % PAGE;
+    bool probe = said->size == 1 && at == 0, to_the_end = at + said->size == PAGE;
+    bool combined = said->by_ring && at == 0 && said->size > PAGE && said->size % PAGE == 0 &&
+                    block + said->size / PAGE <= BLOCKS + 1;
+
+    if (said->write || said->file < 0 || block > BLOCKS || (!probe && !combined && said->size > PAGE - at) ||
+        (!to_the_end && said->size % 4096 != 0 && !probe)) {
+        world_violation(r->world, "the kernel is asked for %llu bytes at %llu",
+                        (unsigned long long)said->size, (unsigned long long)said->offset);
+        return;
+    }
+    if (said->direct != (r->direct && said->by_ring))
+        world_violation(r->world, "block %llu is read %s the cache", (unsigned long long)block,
+                        said->direct ? "past" : "through");
+    if (combined)
+        note_combined(r, said);
+    else
+        note_answer(r, said, block);
     if (++r->reads == r->shrinks_at)
         r->disk.files[0].cache_size = world_below(r->world, r->disk.files[0].cache_size);
 }
@@ -218,7 +245,7 @@ static void check_totals(const row *r, const uint64_t n[WHATS])
     if (job->rested > r->used || (job->rested > 0 && looks && !r->adapts))
         world_violation(r->world, "%zu of %u were replayed without look-ahead", job->rested, r->used);
     if (looked + job->rested > job->access_count || (!looks && looked > 0) ||
-        (ok && looks && looked + job->rested != job->access_count))
+        (ok && looks && job->record_blocks == NULL && looked + job->rested != job->access_count))
         world_violation(r->world, "the counters have %llu accesses", (unsigned long long)looked);
     if (n[PGQ_PREFETCH_STEP_ADVISE] + n[PGQ_PREFETCH_STEP_SUBMIT] > advised ||
         (strcmp(r->variant, "advise") == 0 && n[PGQ_PREFETCH_STEP_ADVISE] != advised))
@@ -296,6 +323,25 @@ static void choose_accesses(row *r)
     r->job.access_count = n;
 }
 
+/* The accesses belong to records of several blocks, or of none; or each has a record of its own. */
+static void choose_records(row *r)
+{
+    world *w = r->world;
+    size_t most = world_one_in(w, 4) ? PGQ_PREFETCH_RECORD_BLOCKS : 4, n = 0;
+
+    if (world_one_in(w, 2))
+        return;
+    for (size_t left = r->job.access_count; left > 0; n++) {
+        bool room = n + left < sizeof r->record_blocks / sizeof *r->record_blocks;
+
+        r->record_blocks[n] = room ? (uint32_t)world_below(w, (left < most ? left : most) + 1) : 1;
+        left -= r->record_blocks[n];
+    }
+    r->job.record_blocks = r->record_blocks;
+    r->job.record_count = n;
+    world_count(RECORDS);
+}
+
 static void choose_job(row *r, const int fds[])
 {
     static const char *const variants[VARIANTS] = {"sync", "advise", "uring", "uring_direct",
@@ -323,6 +369,7 @@ static void choose_job(row *r, const int fds[])
                                 .steps = r->steps,
                                 .step_space = sizeof r->steps / sizeof r->steps[0]};
     choose_accesses(r);
+    choose_records(r);
     r->used = r->reads = 0;
     r->shrinks_at = world_one_in(w, 8) ? 1 + (unsigned)world_below(w, 30) : 0;
     memset(r->said, 0x55, sizeof r->said);

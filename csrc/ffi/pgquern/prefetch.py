@@ -385,13 +385,14 @@ class Io:
 @dataclass(frozen=True)
 class Replayed:
     """used: accesses that were replayed. error_number: as errno, for a refusal that has one. rested: accesses that were
-    replayed without look-ahead."""
+    replayed without look-ahead. combined: accesses whose block io_uring read together with the block before it."""
 
     used: int
     steps: list[Step]
     counters: dict[str, int]
     error_number: int
     rested: int
+    combined: int
 
 
 class ReplayError(PgquernError):
@@ -450,6 +451,7 @@ def replay(
     *,
     concurrency: int,
     buffers: int,
+    records: Sequence[int] | None = None,
     variant: str | None = None,
     use: Callable[[int, bytes], None] | None = None,
     io: Io | None = None,
@@ -457,6 +459,7 @@ def replay(
 ) -> Replayed:
     """Replays accesses, each a pair of file (a place in `fds`) and block, in their order.
 
+    records: how many of the accesses each WAL record has, at most 33; None: one each.
     buffers: of the pool, more than concurrency. use(i, page): called for each access. ReplayError: a refusal.
     """
     errors: list[BaseException] = []
@@ -470,6 +473,7 @@ def replay(
     c_io = ffi.new("pgq_prefetch_io *", hooks)
     c_use = ffi.callback(fields["use"].type, use_page, onerror=lambda _t, e, _tb: errors.append(e)) if use else ffi.NULL
     c_fds, c_accesses = new_array("int[]", list(fds)), new_array("pgq_prefetch_access[]", list(accesses))
+    c_records = ffi.NULL if records is None else new_array("uint32_t[]", list(records))
     steps = new_array("pgq_prefetch_step[]", 5 * len(c_accesses)) if log else ffi.NULL
     job = ffi.new(
         "pgq_prefetch_job *",
@@ -478,6 +482,8 @@ def replay(
             "file_count": len(c_fds),
             "accesses": c_accesses,
             "access_count": len(c_accesses),
+            "record_blocks": c_records,
+            "record_count": 0 if records is None else len(records),
             "concurrency": concurrency,
             "buffers": buffers,
             "io": c_io,
@@ -492,7 +498,7 @@ def replay(
         raise errors[0]
     done = [Step(STEPS[steps[i].what], steps[i].access) for i in range(job.step_count)] if log else []
     counters = dict(zip(COUNTERS, job.counters, strict=False))
-    replayed = Replayed(job.used, done, counters, job.error_number, job.rested)
+    replayed = Replayed(job.used, done, counters, job.error_number, job.rested, job.combined)
     if status.code != lib.PGQ_OK:
         raise ReplayError(status.code, status.index, replayed)
     return replayed
