@@ -74,10 +74,16 @@ static wide multiple_of(const uint32_t *shares, uint32_t n)
     wide multiple = 1;
 
     for (uint32_t i = 0; i < n; i++) {
-        wide whole = multiple;
+        uint32_t whole = shares[i], rest = (uint32_t)(multiple % shares[i]);
 
-        while (multiple % shares[i] != 0)
-            multiple += whole;
+        /* Euclid: `whole` ends as the greatest number that divides both. */
+        while (rest != 0) {
+            uint32_t next = whole % rest;
+
+            whole = rest;
+            rest = next;
+        }
+        multiple *= shares[i] / whole;
     }
     return multiple;
 }
