@@ -112,9 +112,9 @@ pgq_status pgq_ioshares_bytes(const pgq_ioshares_config *config, size_t *bytes)
 }
 
 /* So many bytes times another factor; rounded down, by less than a byte. A lead is a warp and a request at most: 3 * 2^60. */
-static uint64_t with_factor(uint64_t lead, uint64_t old, uint64_t new)
+static uint64_t with_factor(uint64_t lead, uint64_t from, uint64_t to)
 {
-    return lead / old * new + lead % old *new / old;
+    return lead / from * to + lead % from * to / from;
 }
 
 /*
