@@ -6,11 +6,11 @@ SIGMETRICS 2004). Two things are added. A class may run ahead of its share by up
 borrowed virtual time (Duda and Cheriton, SOSP 1999): with no warp the rule is that of SFQ(D). And D, the limit of
 requests in flight, is not fixed: it follows the latency that the device shows, against the lowest that it has shown.
 
-Each class has a *tag*: the service it has been given, in bytes, times its factor. Factors are in inverse proportion to
-shares, and whole numbers, so that all arithmetic is exact. While requests of a class wait, its tag is the start tag of
-the first of them; while none waits, the finish tag of the last one that went. *Virtual time* is the least tag among
-classes with waiting requests. A class that has no requests waiting falls behind it and banks nothing: when it returns,
-its tag is at least the virtual time.
+Each class has a *tag*: the service it has been given, in bytes (and what its operations cost in bytes), times its
+factor. Factors are in inverse proportion to shares, and whole numbers, so that all arithmetic is exact. While
+requests of a class wait, its tag is the start tag of the first of them; while none waits, the finish tag of the last
+one that went. *Virtual time* is the least tag among classes with waiting requests. A class that has no requests
+waiting falls behind it and banks nothing: when it returns, its tag is at least the virtual time.
 
 Sizes are in bytes, latencies in nanoseconds, classes are numbered from 0. Python's integers have no bound. The C
 code subtracts the virtual time from all tags now and then, and nobody can see it.
@@ -27,7 +27,7 @@ MAX_CLASSES = 8
 MAX_SHARE = 10_000
 """As io.weight of cgroups."""
 MAX_BYTES = 2**30
-"""Of a request, and of a warp: a segment of a relation."""
+"""Of a request, of a warp, and of what an operation costs: a segment of a relation."""
 MAX_FACTOR = 2**30
 MAX_CAPACITY = 2**20
 MAX_LIMIT = 2**15
@@ -49,6 +49,7 @@ class Code(IntEnum):
     LIMITS = 75
     WINDOW = 76
     TARGET = 77
+    COST = 90
     CLASS = 79
     SIZE = 80
     FULL = 81
@@ -76,11 +77,19 @@ class Policy(Enum):
 
 
 class Request(NamedTuple):
-    """id: the caller's own."""
+    """id: the caller's own. write: False for a read."""
 
     cls: int
     size: int
     id: int
+    write: bool = False
+
+
+class Costs(NamedTuple):
+    """What a read, and a write, costs beside its bytes, in bytes: the volume's bytes by its operations."""
+
+    read: int = 0
+    write: int = 0
 
 
 class Class(NamedTuple):
@@ -89,6 +98,10 @@ class Class(NamedTuple):
     share: int
     warp: int = 0
     capacity: int = 1024
+
+
+NO_COSTS = Costs()
+"""Bytes alone count."""
 
 
 class Limits(NamedTuple):
@@ -109,7 +122,7 @@ def factors(shares: Sequence[int]) -> list[int]:
     return [common // share for share in shares]
 
 
-def check(classes: Sequence[Class], limits: Limits) -> None:
+def check(classes: Sequence[Class], limits: Limits, costs: Costs) -> None:
     """The first fault of a configuration, class by class."""
     if not 1 <= len(classes) <= MAX_CLASSES:
         raise Refused(Code.CLASSES)
@@ -126,6 +139,8 @@ def check(classes: Sequence[Class], limits: Limits) -> None:
         raise Refused(Code.WINDOW)
     if not 0 <= limits.target <= MAX_LATENCY:
         raise Refused(Code.TARGET)
+    if not all(0 <= cost <= MAX_BYTES for cost in costs):
+        raise Refused(Code.COST)
 
 
 @dataclass
@@ -212,13 +227,16 @@ class Flow:
     in_flight: int = 0
     served: int = 0
     """Bytes of requests that have gone."""
+    charged: int = 0
+    """What these cost."""
 
 
 class Scheduler:
     """The scheduler. Calls come one at a time: whoever shares it holds a lock."""
 
-    def __init__(self, classes: Sequence[Class], limits: Limits) -> None:
-        check(classes, limits)
+    def __init__(self, classes: Sequence[Class], limits: Limits, costs: Costs = NO_COSTS) -> None:
+        check(classes, limits, costs)
+        self.costs = costs
         self.flows = [
             Flow(c.capacity, factor, c.warp * factor)
             for c, factor in zip(classes, factors([c.share for c in classes]), strict=True)
@@ -243,9 +261,29 @@ class Scheduler:
             raise Refused(Code.CLASS, cls + 1)
         return self.flows[cls]
 
+    def cost(self, request: Request) -> int:
+        """What a request costs its class: its operation and its bytes."""
+        return (self.costs.write if request.write else self.costs.read) + request.size
+
     def lead(self, cls: int) -> int:
         """How far a class is ahead of the virtual time, in bytes times its factor."""
         return max(0, self.flow(cls).tag - self.virtual_time)
+
+    def set_shares(self, shares: Sequence[int]) -> None:
+        """The classes have these shares from now on. SHARE: the first that is none. FACTOR: as for a new scheduler.
+
+        Each class stays as many bytes ahead of the virtual time as it was, rounded down, and keeps its warp in bytes.
+        What waits is charged when it goes, and so by its new share.
+        """
+        if len(shares) != len(self.flows):
+            raise ValueError("one share for each class")
+        for i, share in enumerate(shares, 1):
+            if not 1 <= share <= MAX_SHARE:
+                raise Refused(Code.SHARE, i)
+        for i, (flow, factor) in enumerate(zip(self.flows, factors(shares), strict=True)):
+            flow.tag = self.virtual_time + self.lead(i) * factor // flow.factor
+            flow.warp = flow.warp // flow.factor * factor
+            flow.factor = factor
 
     def submit(self, request: Request) -> None:
         """The request waits from now on."""
@@ -284,10 +322,11 @@ class Scheduler:
             # Of equals the class with the lower number goes first.
             chosen = min(backlogged, key=lambda flow: flow.tag - flow.warp)
             self.virtual_time = min(flow.tag for flow in backlogged)
-            chosen.tag += chosen.factor * chosen.waiting[0][1].size
+            chosen.tag += chosen.factor * self.cost(chosen.waiting[0][1])
         _, request = chosen.waiting.popleft()
         chosen.in_flight += 1
         chosen.served += request.size
+        chosen.charged += self.cost(request)
         return request
 
     def complete(self, cls: int, latency: int) -> None:

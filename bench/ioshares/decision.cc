@@ -24,7 +24,7 @@ class Scheduler
         std::vector<pgq_ioshares_class> of_classes;
         for (uint32_t i = 0; i < classes; i++)
             of_classes.push_back({shares[i], i == 0 ? 1u << 20 : 0, 2 * BACKLOG});
-        pgq_ioshares_config config = {of_classes.data(), classes, {1, 8, 64, 64, 100000}, nullptr, 0};
+        pgq_ioshares_config config = {of_classes.data(), classes, {1, 8, 64, 64, 100000}, nullptr, 0, {0, 0}};
         size_t bytes;
         bench::require_ok(pgq_ioshares_bytes(&config, &bytes));
         memory = bench::aligned<char>(bytes);
@@ -35,7 +35,7 @@ class Scheduler
 
     void submit(uint32_t cls)
     {
-        pgq_ioshares_request request = {id++, PAGE, cls};
+        pgq_ioshares_request request = {id++, PAGE, cls, false};
         bench::require_ok(pgq_ioshares_submit(scheduler, &request));
     }
 

@@ -19,7 +19,7 @@ static uint64_t id;
 
 static bool submit(uint32_t cls)
 {
-    const pgq_ioshares_request request = {id++, SIZE, cls};
+    const pgq_ioshares_request request = {id++, SIZE, cls, false};
 
     return pgq_ioshares_submit(scheduler, &request).code == PGQ_OK;
 }
@@ -39,7 +39,7 @@ bool subject_choose(const char *variant, int words, char **shape)
         return false;
     for (uint32_t i = 0; i < class_count; i++)
         classes[i] = (pgq_ioshares_class){shares[i], 0, 2 * queued};
-    const pgq_ioshares_config config = {classes, class_count, {1, 8, 64, 64, 100000}, NULL, 0};
+    const pgq_ioshares_config config = {classes, class_count, {1, 8, 64, 64, 100000}, NULL, 0, {0, 0}};
     if (pgq_ioshares_bytes(&config, &bytes).code != PGQ_OK)
         return false;
     return make(malloc(bytes), bytes, &config, &scheduler).code == PGQ_OK;

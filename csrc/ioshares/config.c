@@ -4,9 +4,14 @@
 
 #include <string.h>
 
+static bool is_share(uint32_t share)
+{
+    return share >= 1 && share <= MAX_SHARE;
+}
+
 static pgq_code class_fault(const pgq_ioshares_class *c)
 {
-    if (c->share == 0 || c->share > MAX_SHARE)
+    if (!is_share(c->share))
         return PGQ_IOSHARES_SHARE;
     if (c->warp > MAX_BYTES)
         return PGQ_IOSHARES_WARP;
@@ -22,6 +27,11 @@ static pgq_code limits_fault(const pgq_ioshares_limits *l)
     return l->target > MAX_LATENCY ? PGQ_IOSHARES_TARGET : PGQ_OK;
 }
 
+static pgq_code costs_fault(const pgq_ioshares_costs *costs)
+{
+    return costs->read > MAX_BYTES || costs->write > MAX_BYTES ? PGQ_IOSHARES_COST : PGQ_OK;
+}
+
 static uint64_t common_divisor(uint64_t a, uint64_t b)
 {
     while (b != 0) {
@@ -34,22 +44,37 @@ static uint64_t common_divisor(uint64_t a, uint64_t b)
 }
 
 /* The least common multiple of the shares; 0 if it is more than MAX_FACTOR times the least share. Below 2^58 on the way. */
-static uint64_t common_multiple(const pgq_ioshares_config *config)
+static uint64_t common_multiple(const uint32_t *shares, uint32_t count)
 {
     uint64_t multiple = 1, least = MAX_SHARE;
 
-    for (uint32_t i = 0; i < config->class_count; i++)
-        least = config->classes[i].share < least ? config->classes[i].share : least;
-    for (uint32_t i = 0; i < config->class_count; i++) {
-        multiple *= config->classes[i].share / common_divisor(multiple, config->classes[i].share);
+    for (uint32_t i = 0; i < count; i++)
+        least = shares[i] < least ? shares[i] : least;
+    for (uint32_t i = 0; i < count; i++) {
+        multiple *= shares[i] / common_divisor(multiple, shares[i]);
         if (multiple > MAX_FACTOR * least)
             return 0;
     }
     return multiple;
 }
 
+static pgq_status shares_status(const uint32_t *shares, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (!is_share(shares[i]))
+            return refused(PGQ_IOSHARES_SHARE, i + 1);
+    return common_multiple(shares, count) == 0 ? refused(PGQ_IOSHARES_FACTOR, 0) : accepted();
+}
+
+static void shares_of(const pgq_ioshares_config *config, uint32_t *shares)
+{
+    for (uint32_t i = 0; i < config->class_count; i++)
+        shares[i] = config->classes[i].share;
+}
+
 static pgq_status config_status(const pgq_ioshares_config *config)
 {
+    uint32_t shares[PGQ_IOSHARES_MAX_CLASSES];
     pgq_code fault;
 
     if (config->classes == NULL || (config->log == NULL && config->log_capacity != 0))
@@ -61,7 +86,10 @@ static pgq_status config_status(const pgq_ioshares_config *config)
             return refused(fault, i + 1);
     if ((fault = limits_fault(&config->limits)) != PGQ_OK)
         return refused(fault, 0);
-    return common_multiple(config) == 0 ? refused(PGQ_IOSHARES_FACTOR, 0) : accepted();
+    if ((fault = costs_fault(&config->costs)) != PGQ_OK)
+        return refused(fault, 0);
+    shares_of(config, shares);
+    return shares_status(shares, config->class_count);
 }
 
 static size_t bytes_of(const pgq_ioshares_config *config)
@@ -83,20 +111,47 @@ pgq_status pgq_ioshares_bytes(const pgq_ioshares_config *config, size_t *bytes)
     return status;
 }
 
-static void make_flows(pgq_ioshares *s, const pgq_ioshares_config *config)
+/* So many bytes times another factor; rounded down, by less than a byte. A lead is a warp and a request at most: 3 * 2^60. */
+static uint64_t with_factor(uint64_t lead, uint64_t from, uint64_t to)
 {
-    uint64_t multiple = common_multiple(config), largest = 0;
-    waiting_request *ring = (waiting_request *)(s + 1);
+    return lead / from * to + lead % from * to / from;
+}
+
+/*
+ * From now on the classes have these shares, which are sound. The virtual time begins anew, and each class is as many bytes ahead of
+ * it as it was.
+ */
+static void weigh(pgq_ioshares *s, const uint32_t *shares)
+{
+    uint64_t multiple = common_multiple(shares, s->class_count), largest = 0;
 
     for (uint32_t i = 0; i < s->class_count; i++) {
-        uint64_t factor = multiple / config->classes[i].share, warp = factor * config->classes[i].warp;
+        flow *f = &s->flows[i];
+        uint64_t factor = multiple / shares[i], warp = factor * f->warp;
 
-        s->flows[i] = (flow){.factor = factor, .ring = ring, .capacity = config->classes[i].capacity};
-        ring += s->flows[i].capacity;
+        f->tag = with_factor(lead_of(s, f), f->factor, factor);
+        f->factor = factor;
         largest = warp > largest ? warp : largest;
     }
     for (uint32_t i = 0; i < s->class_count; i++)
-        s->flows[i].handicap = largest - s->flows[i].factor * config->classes[i].warp;
+        s->flows[i].handicap = largest - s->flows[i].factor * s->flows[i].warp;
+    s->virtual_time = 0;
+}
+
+static void make_flows(pgq_ioshares *s, const pgq_ioshares_config *config)
+{
+    waiting_request *ring = (waiting_request *)(s + 1);
+    uint32_t shares[PGQ_IOSHARES_MAX_CLASSES];
+
+    for (uint32_t i = 0; i < s->class_count; i++) {
+        s->flows[i] = (flow){.factor = 1,
+                             .ring = ring,
+                             .capacity = config->classes[i].capacity,
+                             .warp = config->classes[i].warp};
+        ring += s->flows[i].capacity;
+    }
+    shares_of(config, shares);
+    weigh(s, shares);
 }
 
 pgq_status pgq_ioshares_make(void *memory, size_t bytes, const pgq_ioshares_config *config, choose_fn *choose,
@@ -114,11 +169,25 @@ pgq_status pgq_ioshares_make(void *memory, size_t bytes, const pgq_ioshares_conf
     memset(s, 0, sizeof *s);
     s->choose = choose;
     s->limits = config->limits;
+    s->costs = config->costs;
     pgq_ioshares_pace_start(s);
     s->log = config->log;
     s->log_capacity = config->log_capacity;
     s->class_count = config->class_count;
     make_flows(s, config);
     *scheduler = s;
+    return accepted();
+}
+
+pgq_status pgq_ioshares_set_shares(pgq_ioshares *scheduler, const uint32_t *shares)
+{
+    if (scheduler == NULL || shares == NULL)
+        return refused(PGQ_NULL, 0);
+    pgq_status status = shares_status(shares, scheduler->class_count);
+    if (status.code != PGQ_OK)
+        return status;
+    weigh(scheduler, shares);
+    for (uint32_t i = 0; i < scheduler->class_count; i++)
+        log_event(scheduler, PGQ_IOSHARES_SHARED, (pgq_ioshares_request){.size = shares[i], .cls = i}, 0);
     return accepted();
 }

@@ -108,7 +108,8 @@ pgq_status pgq_ioshares_engine_submit(pgq_ioshares_engine *engine, pgq_ioshares_
 {
     if (engine == NULL || io == NULL || io->buffer == NULL)
         return refused(PGQ_NULL, 0);
-    pgq_ioshares_request request = {.id = (uint64_t)(uintptr_t)io, .size = io->size, .cls = io->cls};
+    pgq_ioshares_request request = {
+        .id = (uint64_t)(uintptr_t)io, .size = io->size, .cls = io->cls, .write = io->write};
     pgq_status status = refused(PGQ_IOSHARES_OFFSET, (size_t)io->cls + 1);
 
     pthread_mutex_lock(&engine->lock);
@@ -138,6 +139,16 @@ pgq_status pgq_ioshares_engine_cancel(pgq_ioshares_engine *engine, pgq_ioshares_
         io->ended = now();
         tell(io);
     }
+    pthread_mutex_unlock(&engine->lock);
+    return status;
+}
+
+pgq_status pgq_ioshares_engine_set_shares(pgq_ioshares_engine *engine, const uint32_t *shares)
+{
+    if (engine == NULL)
+        return refused(PGQ_NULL, 0);
+    pthread_mutex_lock(&engine->lock);
+    pgq_status status = pgq_ioshares_set_shares(engine->scheduler, shares);
     pthread_mutex_unlock(&engine->lock);
     return status;
 }

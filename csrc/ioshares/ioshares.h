@@ -25,7 +25,8 @@ extern "C" {
 enum { PGQ_IOSHARES_MAX_CLASSES = 8 };
 
 /*
- * share: 1 to 10000. While two classes have requests waiting, the bytes they are given are in proportion to their shares.
+ * share: 1 to 10000. While two classes have requests waiting, the service they are given is in proportion to their shares: the bytes,
+ * or what pgq_ioshares_costs makes of them.
  * warp: 0 to 2^30 bytes by which the class may run ahead of its share, so that a burst of it goes before the others.
  * capacity: 1 to 2^20 requests that may wait.
  */
@@ -51,20 +52,35 @@ typedef struct pgq_ioshares_limits {
     uint64_t target;
 } pgq_ioshares_limits;
 
-/* id: the caller's own. size: 1 to 2^30 bytes. */
+/* id: the caller's own. size: 1 to 2^30 bytes. write: false for a read. */
 typedef struct pgq_ioshares_request {
     uint64_t id;
     uint32_t size, cls;
+    bool write;
 } pgq_ioshares_request;
+
+/*
+ * What an operation costs its class beside its bytes, in bytes: 0 to 2^30 for each read, and for each write. A request's cost is this
+ * and its size. With 0 and 0 bytes alone count. Where a volume is sold by operations and by bytes a second, it is the second divided
+ * by the first: of 125 MiB and 3,000 operations a second 43,690. Then a class that takes small requests pays for the operations that
+ * it uses up. It is the linear model of Linux's blk-iocost; a volume that counts both, each by itself, is charged at most twice.
+ */
+typedef struct pgq_ioshares_costs {
+    uint32_t read, write;
+} pgq_ioshares_costs;
 
 typedef enum pgq_ioshares_what {
     PGQ_IOSHARES_SUBMITTED = 1,
     PGQ_IOSHARES_DISPATCHED = 2,
     PGQ_IOSHARES_COMPLETED = 3,
-    PGQ_IOSHARES_CANCELLED = 4
+    PGQ_IOSHARES_CANCELLED = 4,
+    PGQ_IOSHARES_SHARED = 5
 } pgq_ioshares_what;
 
-/* A call that was not refused, and the state after it. request.id and request.size are 0 for a completion. */
+/*
+ * A call that was not refused, and the state after it. request.id, request.size and request.write are 0 for a completion. New shares are an event
+ * of each class, in order: request.size is the share then, and request.id 0.
+ */
 typedef struct pgq_ioshares_event {
     pgq_ioshares_request request;
     uint64_t latency; /* of a completion, at most 2^40 ns */
@@ -79,15 +95,17 @@ typedef struct pgq_ioshares_config {
     pgq_ioshares_limits limits;
     pgq_ioshares_event *log;
     size_t log_capacity;
+    pgq_ioshares_costs costs;
 } pgq_ioshares_config;
 
 /*
  * Of a class. lead: how far its service is ahead of the least that a class with requests waiting had when next() gave the
- * last request, in bytes times the class's factor: the least common multiple of all shares, divided by its share. That
- * request counts for its own class, so every class may be ahead; 0 if it is not. dispatched: bytes, modulo 2^64.
+ * last request, in bytes (of cost) times the class's factor: the least common multiple of all shares, divided by its share. That
+ * request counts for its own class, so every class may be ahead; 0 if it is not. dispatched: bytes of requests that have gone, modulo 2^64;
+ * charged: what these cost, modulo 2^64.
  */
 typedef struct pgq_ioshares_class_state {
-    uint64_t lead, dispatched;
+    uint64_t lead, dispatched, charged;
     uint32_t waiting, in_flight;
 } pgq_ioshares_class_state;
 
@@ -109,7 +127,7 @@ pgq_status pgq_ioshares_bytes(const pgq_ioshares_config *config, size_t *bytes);
 /*
  * Makes a scheduler in `memory`, which must be aligned to 8 bytes and stay while the scheduler is used; so must the log.
  * config and config->classes are read now alone. There is no call that ends a scheduler: its memory may just go. Refused: PGQ_NULL; PGQ_IOSHARES_CLASSES; for the first class at fault PGQ_IOSHARES_SHARE, PGQ_IOSHARES_WARP,
- * PGQ_IOSHARES_CAPACITY; PGQ_IOSHARES_LIMITS, PGQ_IOSHARES_WINDOW, PGQ_IOSHARES_TARGET; PGQ_IOSHARES_FACTOR if the least
+ * PGQ_IOSHARES_CAPACITY; PGQ_IOSHARES_LIMITS, PGQ_IOSHARES_WINDOW, PGQ_IOSHARES_TARGET, PGQ_IOSHARES_COST; PGQ_IOSHARES_FACTOR if the least
  * common multiple of the shares is more than 2^30 times the least of them; PGQ_IOSHARES_MEMORY.
  *
  * The variant says which request pgq_ioshares_next takes. `sfq`: the first one of the class that has had the least service
@@ -160,6 +178,20 @@ pgq_status pgq_ioshares_complete(pgq_ioshares *scheduler, uint32_t cls, uint64_t
  * completes.
  */
 pgq_status pgq_ioshares_cancel(pgq_ioshares *scheduler, uint32_t cls, uint64_t id);
+
+/*
+ * The classes have these shares from now on: shares[i], 1 to 10000, is that of class i, and there are as many as classes. Warps stay
+ * the bytes that they were. What has gone keeps its cost; what waits costs by the share that holds when it goes, so nobody has to
+ * submit again. Each class stays as many bytes ahead as it was (its lead, divided by its factor; rounded down, by less than a byte,
+ * and by nothing if the shares stay): from now on two classes that stay backlogged divide service by the new shares, within one
+ * request and the warp of each, whatever they have had before. `fifo` looks at no share. Takes a time in proportion to the classes.
+ * Refused: PGQ_NULL; PGQ_IOSHARES_SHARE with the first class at fault; PGQ_IOSHARES_FACTOR.
+ *
+ * So do others: BFQ and blk-iocost of Linux charge what waits by the weight at dispatch; where a weight changes, EEVDF (Stoica and
+ * Abdel-Wahab 1995) keeps the lag in units of service. mClock (Gulati, Merchant and Varman, OSDI 2010) tags at arrival, and there
+ * what waits keeps its old tags.
+ */
+pgq_status pgq_ioshares_set_shares(pgq_ioshares *scheduler, const uint32_t *shares);
 
 /* What a scheduler knows now. Refused: PGQ_NULL. */
 pgq_status pgq_ioshares_look(const pgq_ioshares *scheduler, pgq_ioshares_state *state);
@@ -241,6 +273,9 @@ pgq_status pgq_ioshares_engine_submit(pgq_ioshares_engine *engine, pgq_ioshares_
  * it has gone, or is done, or was never submitted.
  */
 pgq_status pgq_ioshares_engine_cancel(pgq_ioshares_engine *engine, pgq_ioshares_io *io);
+
+/* As pgq_ioshares_set_shares: what waits goes by the new shares. Refused: as that. */
+pgq_status pgq_ioshares_engine_set_shares(pgq_ioshares_engine *engine, const uint32_t *shares);
 
 /*
  * Returns once the request, which was submitted, is done. Several threads may wait for one; it stays until all have returned.

@@ -10,6 +10,11 @@ static waiting_request *at_place(const flow *f, uint32_t place)
     return &f->ring[at < f->capacity ? at : at - f->capacity];
 }
 
+static pgq_ioshares_request request_of(const waiting_request *w, uint32_t cls)
+{
+    return (pgq_ioshares_request){.id = w->id, .size = w->size, .cls = cls, .write = w->write};
+}
+
 static pgq_code submit_fault(const pgq_ioshares *s, const pgq_ioshares_request *request)
 {
     if (request->cls >= s->class_count)
@@ -28,8 +33,8 @@ pgq_status pgq_ioshares_submit(pgq_ioshares *scheduler, const pgq_ioshares_reque
         return refused(fault, (size_t)request->cls + 1);
 
     flow *f = &scheduler->flows[request->cls];
-    *at_place(f, f->count) =
-        (waiting_request){.id = request->id, .arrival = scheduler->arrivals++, .size = request->size};
+    *at_place(f, f->count) = (waiting_request){
+        .id = request->id, .arrival = scheduler->arrivals++, .size = request->size, .write = request->write};
     /* A class that comes back banks nothing of what it did not use. */
     if (f->count == 0 && f->tag < scheduler->virtual_time)
         f->tag = scheduler->virtual_time;
@@ -65,7 +70,7 @@ pgq_status pgq_ioshares_cancel(pgq_ioshares *scheduler, uint32_t cls, uint64_t i
     if (place == f->count)
         return refused(PGQ_IOSHARES_NOT_WAITING, cls + 1);
 
-    pgq_ioshares_request request = {.id = id, .size = at_place(f, place)->size, .cls = cls};
+    pgq_ioshares_request request = request_of(at_place(f, place), cls);
     /* Those behind it move up. It has not been charged, so its class's tag is right as it is. */
     for (; place + 1 < f->count; place++)
         *at_place(f, place) = *at_place(f, place + 1);
@@ -93,11 +98,12 @@ pgq_status pgq_ioshares_next(pgq_ioshares *scheduler, pgq_ioshares_request *requ
     flow *f = &scheduler->flows[cls];
     const waiting_request *first = first_of(f);
 
-    *request = (pgq_ioshares_request){.id = first->id, .size = first->size, .cls = cls};
+    *request = request_of(first, cls);
     f->head = f->head + 1 == f->capacity ? 0 : f->head + 1;
     one_less(scheduler, cls);
     f->in_flight++;
-    f->dispatched += request->size;
+    f->dispatched += first->size;
+    f->charged += cost_of(scheduler, first);
     scheduler->in_flight++;
     log_event(scheduler, PGQ_IOSHARES_DISPATCHED, *request, 0);
     return accepted();
@@ -135,11 +141,11 @@ pgq_status pgq_ioshares_look(const pgq_ioshares *scheduler, pgq_ioshares_state *
     for (uint32_t i = 0; i < scheduler->class_count; i++) {
         const flow *f = &scheduler->flows[i];
 
-        state->classes[i] = (pgq_ioshares_class_state){
-            .lead = f->tag > scheduler->virtual_time ? f->tag - scheduler->virtual_time : 0,
-            .dispatched = f->dispatched,
-            .waiting = f->count,
-            .in_flight = f->in_flight};
+        state->classes[i] = (pgq_ioshares_class_state){.lead = lead_of(scheduler, f),
+                                                       .dispatched = f->dispatched,
+                                                       .charged = f->charged,
+                                                       .waiting = f->count,
+                                                       .in_flight = f->in_flight};
     }
     return accepted();
 }

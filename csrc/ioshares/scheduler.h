@@ -16,14 +16,15 @@
 #define PROBE_EVERY  64u
 
 /*
- * Between calls the virtual time is below REBASE, and a tag is ahead of it by at most a warp and a request, 2^60 each:
- * so no tag and no sum below exceeds 2^63. Proved: tags_fit in proofs/ioshares/Overflow.v.
+ * Between calls the virtual time is below REBASE, and a tag is ahead of it by at most a warp, 2^60, and a request with its
+ * operation, 2^61: so no tag and no sum below exceeds 2^63. Proved: tags_fit in proofs/ioshares/Overflow.v.
  */
 #define REBASE (UINT64_C(1) << 61)
 
 typedef struct waiting_request {
     uint64_t id, arrival;
     uint32_t size;
+    bool write;
 } waiting_request;
 
 /* A class. Its requests wait in a ring: `count` of them from `head` on. */
@@ -33,7 +34,8 @@ typedef struct flow {
     uint64_t factor;
     waiting_request *ring;
     uint32_t head, count, capacity, in_flight;
-    uint64_t dispatched;
+    uint64_t dispatched, charged;
+    uint32_t warp; /* in bytes */
 } flow;
 
 /* The class whose first request goes next. Some wait. */
@@ -53,6 +55,7 @@ struct pgq_ioshares {
     uint64_t latency; /* the sum of this window */
     uint64_t floor;   /* the lowest mean of a window since the last probe; 0 before the first one has ended */
     pgq_ioshares_limits limits;
+    pgq_ioshares_costs costs;
     pgq_ioshares_event *log;
     size_t log_capacity;
     uint64_t logged;
@@ -89,6 +92,18 @@ static inline uint32_t without_lowest(uint32_t set)
 static inline const waiting_request *first_of(const flow *f)
 {
     return &f->ring[f->head];
+}
+
+/* What a request costs, in bytes. */
+static inline uint64_t cost_of(const pgq_ioshares *s, const waiting_request *w)
+{
+    return (uint64_t)w->size + (w->write ? s->costs.write : s->costs.read);
+}
+
+/* How far a class is ahead of the virtual time. */
+static inline uint64_t lead_of(const pgq_ioshares *s, const flow *f)
+{
+    return f->tag > s->virtual_time ? f->tag - s->virtual_time : 0;
 }
 
 /* pace.c: the limit at first, and after a completion with this latency, of MAX_LATENCY at most. */

@@ -5,11 +5,8 @@
 /* Only differences between tags matter. A class that lies behind the virtual time would start at it anyway. */
 static void rebase(pgq_ioshares *s)
 {
-    for (uint32_t i = 0; i < s->class_count; i++) {
-        flow *f = &s->flows[i];
-
-        f->tag = f->tag > s->virtual_time ? f->tag - s->virtual_time : 0;
-    }
+    for (uint32_t i = 0; i < s->class_count; i++)
+        s->flows[i].tag = lead_of(s, &s->flows[i]);
     s->virtual_time = 0;
 }
 
@@ -29,7 +26,7 @@ static uint32_t choose(pgq_ioshares *s)
         least_tag = f->tag < least_tag ? f->tag : least_tag;
     }
     s->virtual_time = least_tag;
-    s->flows[chosen].tag += s->flows[chosen].factor * first_of(&s->flows[chosen])->size;
+    s->flows[chosen].tag += s->flows[chosen].factor * cost_of(s, first_of(&s->flows[chosen]));
     if (s->virtual_time >= REBASE)
         rebase(s);
     return chosen;

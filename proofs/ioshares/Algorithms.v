@@ -1,20 +1,22 @@
 (* SPDX-License-Identifier: PostgreSQL *)
 (** * The I/O scheduler, as csrc/ioshares runs it: start-time fair queueing, and the limit of requests in flight
 
-    Numbers are unbounded here; Overflow.v proves that they fit into 64 bits. A class's queue is the list of its
-    requests' sizes, oldest first. What only the proofs need is marked so. *)
+    Numbers are unbounded here; Overflow.v proves that they fit into 64 bits. A class's queue is the list of what its
+    requests cost, oldest first: their bytes, and those of an operation. *)
 From Coq Require Import ZArith List Bool.
 Import ListNotations.
 Local Open Scope Z_scope.
 
 Definition max_bytes : Z := 2 ^ 30.
+Definition max_cost : Z := 2 ^ 31.
+Definition max_share : Z := 10000.
 Definition max_factor : Z := 2 ^ 30.
 Definition max_window : Z := 2 ^ 16.
 Definition max_latency : Z := 2 ^ 40.
 Definition rebase_at : Z := 2 ^ 61.
 Definition probe_every : Z := 64.
 
-(** A class: struct flow. [warp] is in bytes times the factor, as [tag] is; C keeps the handicap only. [dispatched] does
+(** A class: struct flow. [warp] is in bytes times the factor, as [tag] is; C keeps the handicap, and the warp in bytes. [charged] does
     not wrap. *)
 Record flow := Flow {
   capacity : Z;
@@ -24,7 +26,7 @@ Record flow := Flow {
   tag : Z;
   queue : list Z;
   flying : Z;
-  dispatched : Z }.
+  charged : Z }.
 
 Record limits := Limits { least : Z; start : Z; most : Z; window : Z; target : Z }.
 
@@ -75,16 +77,17 @@ Definition make (cs : list class) (l : limits) : state :=
 
 (** ** pgq_ioshares_submit *)
 
-Definition enqueue (v size : Z) (f : flow) : flow :=
+Definition enqueue (v cost : Z) (f : flow) : flow :=
   let t := match queue f with [] => if tag f <? v then v else tag f | _ :: _ => tag f end in
-  Flow (capacity f) (factor f) (warp f) (handicap f) t (queue f ++ [size]) (flying f) (dispatched f).
+  Flow (capacity f) (factor f) (warp f) (handicap f) t (queue f ++ [cost]) (flying f) (charged f).
 
-Definition submit (i : nat) (size : Z) (s : state) : option state :=
+(** [op]: what an operation of its kind, a read or a write, costs. *)
+Definition submit (i : nat) (op size : Z) (s : state) : option state :=
   match nth_error (flows s) i with
   | None => None
   | Some f =>
       if (size <? 1) || (max_bytes <? size) || (capacity f <=? Z.of_nat (length (queue f))) then None
-      else Some (State (update i (enqueue (vtime s) size f) (flows s)) (vtime s) (waiting s + 1) (in_flight s)
+      else Some (State (update i (enqueue (vtime s) (op + size) f) (flows s)) (vtime s) (waiting s + 1) (in_flight s)
                        (bounds s) (pacing s) (completed s) (latency s) (pressed s))
   end.
 
@@ -111,11 +114,11 @@ Fixpoint scan (i : nat) (fs : list flow) (b : option best) : option best :=
   | f :: fs => scan (S i) fs (look i f b)
   end.
 
-Definition go (size : Z) (rest : list Z) (f : flow) : flow :=
-  Flow (capacity f) (factor f) (warp f) (handicap f) (tag f + factor f * size) rest (flying f + 1)
-       (dispatched f + size).
+Definition go (cost : Z) (rest : list Z) (f : flow) : flow :=
+  Flow (capacity f) (factor f) (warp f) (handicap f) (tag f + factor f * cost) rest (flying f + 1)
+       (charged f + cost).
 
-(** The class and the size of the request that goes, and the state after it, before a rebase. *)
+(** The class and the cost of the request that goes, and the state after it, before a rebase. *)
 Definition next (s : state) : option (nat * Z * state) :=
   if limit s <=? in_flight s then None
   else
@@ -127,17 +130,19 @@ Definition next (s : state) : option (nat * Z * state) :=
         | Some f =>
             match queue f with
             | [] => None
-            | size :: rest =>
-                Some (chosen b, size,
-                      State (update (chosen b) (go size rest f) (flows s)) (least_tag b) (waiting s - 1)
+            | cost :: rest =>
+                Some (chosen b, cost,
+                      State (update (chosen b) (go cost rest f) (flows s)) (least_tag b) (waiting s - 1)
                             (in_flight s + 1) (bounds s) (pacing s) (completed s) (latency s) (pressed s))
             end
         end
     end.
 
+Definition lead (v : Z) (f : flow) : Z := if v <? tag f then tag f - v else 0.
+
 Definition lowered (v : Z) (f : flow) : flow :=
-  Flow (capacity f) (factor f) (warp f) (handicap f) (if v <? tag f then tag f - v else 0) (queue f) (flying f)
-       (dispatched f).
+  Flow (capacity f) (factor f) (warp f) (handicap f) (lead v f) (queue f) (flying f)
+       (charged f).
 
 Definition rebase (s : state) : state :=
   if rebase_at <=? vtime s
@@ -155,7 +160,7 @@ Definition next_rebased (s : state) : option (nat * Z * state) :=
 
 Definition without (k : nat) (f : flow) : flow :=
   Flow (capacity f) (factor f) (warp f) (handicap f) (tag f) (firstn k (queue f) ++ skipn (S k) (queue f)) (flying f)
-       (dispatched f).
+       (charged f).
 
 Definition cancel (i k : nat) (s : state) : option (Z * state) :=
   match nth_error (flows s) i with
@@ -168,6 +173,31 @@ Definition cancel (i k : nat) (s : state) : option (Z * state) :=
                             (completed s) (latency s) (pressed s))
       end
   end.
+
+(** ** pgq_ioshares_set_shares *)
+
+(** So many bytes times another factor. *)
+Definition with_factor (l old new : Z) : Z := l / old * new + l mod old * new / old.
+
+Definition class_with (f : flow) (n : Z) : class := Class n (warp f / factor f) (capacity f).
+
+Definition classes_with (ns : list Z) (s : state) : list class :=
+  map (fun p => class_with (fst p) (snd p)) (combine (flows s) ns).
+
+Definition reweighed (v : Z) (cs : list class) (f : flow) (c : class) : flow :=
+  let w := factor_of cs c * warp_bytes c in
+  Flow (capacity f) (factor_of cs c) w (largest_warp cs - w) (with_factor (lead v f) (factor f) (factor_of cs c)) (queue f)
+       (flying f) (charged f).
+
+Definition good_shares (ns : list Z) : bool := forallb (fun n => (1 <=? n) && (n <=? max_share)) ns.
+
+Definition set_shares (ns : list Z) (s : state) : option state :=
+  let cs := classes_with ns s in
+  if negb (Nat.eqb (length ns) (length (flows s))) || negb (good_shares ns) ||
+     (max_factor * fold_right Z.min max_share ns <? multiple cs)
+  then None
+  else Some (State (map (fun p => reweighed (vtime s) cs (fst p) (class_with (fst p) (snd p))) (combine (flows s) ns)) 0
+                   (waiting s) (in_flight s) (bounds s) (pacing s) (completed s) (latency s) (pressed s)).
 
 (** ** pace.c, and pgq_ioshares_complete *)
 
@@ -197,7 +227,7 @@ Definition adapt (l : limits) (a : pace) (mean : Z) (p : bool) : pace :=
     else Pace (level a) f (age a) false false.
 
 Definition landed (f : flow) : flow :=
-  Flow (capacity f) (factor f) (warp f) (handicap f) (tag f) (queue f) (flying f - 1) (dispatched f).
+  Flow (capacity f) (factor f) (warp f) (handicap f) (tag f) (queue f) (flying f - 1) (charged f).
 
 Definition complete (i : nat) (lat : Z) (s : state) : option state :=
   match nth_error (flows s) i with

@@ -128,8 +128,8 @@ Proof.
   - intros _. destruct (queue f) eqn:Q; [destruct (Z.ltb_spec (tag f) v); lia|]. apply tag_not_behind. discriminate.
 Qed.
 
-Theorem submit_keeps_consistent M W s i size s' :
-  consistent M W s -> size <= M -> submit i size s = Some s' -> consistent M W s'.
+Theorem submit_keeps_consistent M W s i op size s' :
+  consistent M W s -> 0 <= op /\ op + size <= M -> submit i op size s = Some s' -> consistent M W s'.
 Proof.
   intros C SM H. unfold submit in H. destruct (nth_error (flows s) i) as [f|] eqn:N; [|discriminate].
   destruct (Z.ltb_spec size 1); [discriminate|]. destruct (Z.ltb_spec max_bytes size); [discriminate|].
@@ -252,8 +252,8 @@ Qed.
     flight within their bounds. Refused calls change nothing. *)
 Theorem every_call_keeps_consistent M W s o : consistent M W s -> within M o -> consistent M W (step s o).
 Proof.
-  intros C H. destruct o as [i size| |i lat|i k]; cbn in *.
-  - destruct (submit i size s) eqn:E; [|auto]. eapply submit_keeps_consistent; eauto.
+  intros C H. destruct o as [i op size| |i lat|i k]; cbn in *.
+  - destruct (submit i op size s) eqn:E; [|auto]. eapply submit_keeps_consistent; eauto.
   - destruct (next s) as [[[i size] s']|] eqn:E; [|auto]. eapply next_keeps_consistent; eauto.
   - destruct (complete i lat s) eqn:E; [|auto]. eapply complete_keeps_consistent; eauto.
   - destruct (cancel i k s) as [[size s']|] eqn:E; [|auto]. eapply cancel_keeps_consistent; eauto.
@@ -302,7 +302,7 @@ Proof.
   - apply Forall_forall. intros f I. apply in_map_iff in I as (c & <- & I).
     assert (SP : Forall (fun c => 1 <= share c) cs) by (eapply Forall_impl; [|exact P]; cbn; lia).
     destruct (factors_are_exact cs c SP I) as [_ F]. pose proof (proj1 (Forall_forall _ _) P c I) as [_ WP].
-    pose proof (warp_below_largest cs c I). constructor; cbn; auto; try nia; congruence.
+    pose proof (warp_below_largest cs c I). constructor; cbn; auto using Z.divide_factor_l; try nia; congruence.
   - now rewrite total_map.
   - now rewrite total_map.
 Qed.
@@ -316,7 +316,7 @@ Qed.
 
 Lemma step_bounds s o : bounds (step s o) = bounds s.
 Proof.
-  destruct o as [i size| |i lat|i k]; cbn.
+  destruct o as [i op size| |i lat|i k]; cbn.
   - unfold submit. destruct (nth_error _ _); [|auto]. now destruct (_ || _).
   - destruct (next s) as [[[i size] s']|] eqn:H; [|auto]. apply next_spec in H as (? & ? & ? & _ & _ & _ & _ & _ & ->).
     reflexivity.

@@ -30,13 +30,13 @@ Lemma one_call M W s o j f : consistent M W s -> within M o -> nth_error (flows 
   vtime s <= vtime (step s o) /\
   exists f', nth_error (flows (step s o)) j = Some f' /\ moved (vtime s) (vtime (step s o)) f f'.
 Proof.
-  intros C WI N. destruct o as [i size| |i lat|i k]; cbn.
-  - destruct (submit i size s) as [s'|] eqn:H; [|split; [lia|]; exists f; split; [auto|apply moved_same; lia]].
+  intros C WI N. destruct o as [i op size| |i lat|i k]; cbn.
+  - destruct (submit i op size s) as [s'|] eqn:H; [|split; [lia|]; exists f; split; [auto|apply moved_same; lia]].
     unfold submit in H. destruct (nth_error (flows s) i) as [g|] eqn:G; [|discriminate].
     destruct (_ || _)%bool; [discriminate|]. injection H as <-. cbn. split; [lia|].
-    destruct (nth_updated (flows s) i g (enqueue (vtime s) size g) j f G N) as [(<- & -> & E)|E];
+    destruct (nth_updated (flows s) i g (enqueue (vtime s) (op + size) g) j f G N) as [(<- & -> & E)|E];
       [|exists f; split; [auto|apply moved_same; lia]].
-    exists (enqueue (vtime s) size g). split; [auto|]. unfold moved, effective, paid, enqueue. cbn.
+    exists (enqueue (vtime s) (op + size) g). split; [auto|]. unfold moved, effective, paid, enqueue. cbn.
     split; [reflexivity|]. split; [reflexivity|]. destruct (queue g); [|split; intros; lia].
     destruct (Z.ltb_spec (tag g) (vtime s)); split; intros; try lia; congruence.
   - destruct (next s) as [[[i size] s']|] eqn:H; [|split; [lia|]; exists f; split; [auto|apply moved_same; lia]].
@@ -124,7 +124,7 @@ Theorem service_divides_by_the_shares M W s os i j f g f' g' (L share_f share_g 
   throughout (backlogged i) s os -> throughout (backlogged j) s os ->
   1 <= L -> 1 <= share_f -> 1 <= share_g -> factor f * share_f = L -> factor g * share_g = L ->
   warp f = factor f * warp_f -> warp g = factor g * warp_g ->
-  Z.abs ((dispatched f' - dispatched f) * share_g - (dispatched g' - dispatched g) * share_f)
+  Z.abs ((charged f' - charged f) * share_g - (charged g' - charged g) * share_f)
     <= (M + warp_f) * share_g + (M + warp_g) * share_f.
 Proof.
   intros C WI NF NG NF' NG' BF BG HL SF SG EF EG WF WG.
@@ -132,9 +132,9 @@ Proof.
   destruct (a_run M W os s i f C WI NF) as (_ & f1 & N1 & K1 & _). rewrite NF' in N1. injection N1 as <-.
   destruct (a_run M W os s j g C WI NG) as (_ & g1 & N2 & K2 & _). rewrite NG' in N2. injection N2 as <-.
   unfold bound, paid in B. rewrite K1, K2, WF, WG in B.
-  set (x := dispatched f' - dispatched f) in *. set (y := dispatched g' - dispatched g) in *.
-  replace (factor f * dispatched f' - factor f * dispatched f) with (factor f * x) in B by (unfold x; ring).
-  replace (factor g * dispatched g' - factor g * dispatched g) with (factor g * y) in B by (unfold y; ring).
+  set (x := charged f' - charged f) in *. set (y := charged g' - charged g) in *.
+  replace (factor f * charged f' - factor f * charged f) with (factor f * x) in B by (unfold x; ring).
+  replace (factor g * charged g' - factor g * charged g) with (factor g * y) in B by (unfold y; ring).
   assert (P : Z.abs (L * (x * share_g - y * share_f)) <= L * ((M + warp_f) * share_g + (M + warp_g) * share_f)).
   { assert (E1 : L * (x * share_g - y * share_f) = (factor f * x - factor g * y) * (share_f * share_g)).
     { transitivity (factor f * share_f * (x * share_g) - factor g * share_g * (y * share_f));
@@ -172,12 +172,12 @@ Proof.
   pose proof (Forall_nth _ _ _ _ TN NG) as [PG _ _ _ _ _ _].
   unfold bound, paid in B. rewrite K1, K2 in B. unfold has_completed in *.
   set (m := most (bounds s)) in *.
-  assert (EX : dispatched f' - dispatched f - m * M <= x' - x <= dispatched f' - dispatched f + m * M) by nia.
-  assert (EY : dispatched g' - dispatched g - m * M <= y' - y <= dispatched g' - dispatched g + m * M) by nia.
-  assert (FX : factor f * (dispatched f' - dispatched f) - factor f * (m * M) <= factor f * (x' - x)
-               <= factor f * (dispatched f' - dispatched f) + factor f * (m * M)) by nia.
-  assert (FY : factor g * (dispatched g' - dispatched g) - factor g * (m * M) <= factor g * (y' - y)
-               <= factor g * (dispatched g' - dispatched g) + factor g * (m * M)) by nia.
+  assert (EX : charged f' - charged f - m * M <= x' - x <= charged f' - charged f + m * M) by nia.
+  assert (EY : charged g' - charged g - m * M <= y' - y <= charged g' - charged g + m * M) by nia.
+  assert (FX : factor f * (charged f' - charged f) - factor f * (m * M) <= factor f * (x' - x)
+               <= factor f * (charged f' - charged f) + factor f * (m * M)) by nia.
+  assert (FY : factor g * (charged g' - charged g) - factor g * (m * M) <= factor g * (y' - y)
+               <= factor g * (charged g' - charged g) + factor g * (m * M)) by nia.
   nia.
 Qed.
 
@@ -187,7 +187,7 @@ Theorem nobody_starves M W s os i j f g f' g' :
   consistent M W s -> Forall (within M) os ->
   nth_error (flows s) i = Some f -> nth_error (flows s) j = Some g ->
   nth_error (flows (steps s os)) i = Some f' -> nth_error (flows (steps s os)) j = Some g' ->
-  throughout (backlogged i) s os -> dispatched f' = dispatched f ->
+  throughout (backlogged i) s os -> charged f' = charged f ->
   paid g' - paid g <= bound M f g.
 Proof.
   intros C WI NF NG NF' NG' BF SAME.
@@ -205,8 +205,8 @@ Qed.
 
 (** A class banks nothing while it is idle: when it comes back, its tag is at least the virtual time, however long it was
     idle. *)
-Theorem nothing_is_banked M W s i size s' f f' :
-  consistent M W s -> nth_error (flows s) i = Some f -> submit i size s = Some s' ->
+Theorem nothing_is_banked M W s i op size s' f f' :
+  consistent M W s -> nth_error (flows s) i = Some f -> submit i op size s = Some s' ->
   nth_error (flows s') i = Some f' -> queue f = [] ->
   vtime s' = vtime s /\ tag f' = Z.max (tag f) (vtime s').
 Proof.

@@ -22,10 +22,10 @@ Definition small : state := make small_classes (Limits 2 2 3 2 10).
 (** Requests of different sizes, more than there is room for, of a class that is not there, and of forbidden sizes; some go, and
     some are completed, also more than are in flight. *)
 Definition run : list op :=
-  [Submit 0 1; Submit 0 2; Submit 0 3; Submit 1 5; Next; Submit 1 4; Submit 1 6; Submit 1 7; Submit 2 1; Submit 0 8; Submit 0 0;
-   Next; Next; Complete 0 3; Complete 1 30; Complete 1 4; Next; Submit 0 (max_bytes + 1); Submit 0 max_bytes; Next;
-   Complete 1 1; Next; Complete 0 1; Next; Next; Complete 0 50; Complete 0 50; Submit 0 9; Submit 1 3; Submit 1 2; Cancel 1 1;
-   Cancel 0 0; Cancel 0 0; Cancel 1 5; Submit 1 8; Cancel 1 2; Next].
+  [Submit 0 0 1; Submit 0 0 2; Submit 0 0 3; Submit 1 0 5; Next; Submit 1 0 4; Submit 1 4 2; Submit 1 0 7; Submit 2 0 1; Submit 0 0 8; Submit 0 0 0;
+   Next; Next; Complete 0 3; Complete 1 30; Complete 1 4; Next; Submit 0 0 (max_bytes + 1); Submit 0 0 max_bytes; Next;
+   Complete 1 1; Next; Complete 0 1; Next; Next; Complete 0 50; Complete 0 50; Submit 0 0 9; Submit 1 0 3; Submit 1 0 2; Cancel 1 1;
+   Cancel 0 0; Cancel 0 0; Cancel 1 5; Submit 1 0 8; Cancel 1 2; Next].
 
 Definition classes_of_run : list nat := [0; 1; 2]%nat.
 
@@ -53,7 +53,7 @@ Definition is_some {A} (o : option A) : bool := match o with Some _ => true | No
 Definition accepted (os : list op) (p : nat * Z) : instance :=
   let '(i, size) := p in let s := steps small os in
   Instance "accepted_iff_there_is_room" true
-    (Bool.eqb (is_some (submit i size s))
+    (Bool.eqb (is_some (submit i 0 size s))
        match nth_error (flows s) i with
        | Some f => (1 <=? size) && (size <=? 2 ^ 30) && (queued f <? capacity f)
        | None => false
@@ -68,7 +68,7 @@ Definition back_iff_waiting (os : list op) (p : nat * nat) : list instance :=
      | None => true
      | Some (_, t) =>
          (vtime t =? vtime s) && (in_flight t =? in_flight s) && (limit t =? limit s) && same (map tag (flows t)) (map tag (flows s)) &&
-         same (map dispatched (flows t)) (map dispatched (flows s))
+         same (map charged (flows t)) (map charged (flows s))
      end].
 
 Definition counted (os : list op) (i : nat) : instance :=
@@ -105,7 +105,8 @@ Definition lower_number (os : list op) : instance :=
 Definition near_b (M W v : Z) (f : flow) : bool :=
   (1 <=? factor f) && (0 <=? warp f) && (warp f <=? W) && (handicap f =? W - warp f) &&
   forallb (fun size => (1 <=? size) && (size <=? M)) (queue f) && (0 <=? flying f) &&
-  (tag f <=? v + warp f + factor f * M) && match queue f with [] => true | _ :: _ => v <=? tag f end.
+  (tag f <=? v + warp f + factor f * M) && match queue f with [] => true | _ :: _ => v <=? tag f end &&
+  (warp f mod factor f =? 0).
 
 Definition sound_b (l : limits) : bool :=
   (1 <=? least l) && (least l <=? start l) && (start l <=? most l) && (1 <=? window l) && (window l <=? max_window) &&
@@ -124,12 +125,12 @@ Definition consistent_b (M W : Z) (s : state) : bool :=
 Definition even_classes : list class := [Class 1 0 8; Class 1 0 8].
 Definition even : state := make even_classes (Limits 2 2 8 2 10).
 Definition back : list op :=
-  [Submit 0 8; Submit 0 8; Submit 0 8; Submit 0 8; Next; Next; Submit 1 8; Complete 0 30; Complete 0 2; Next; Next; Next;
+  [Submit 0 0 8; Submit 0 0 8; Submit 0 0 8; Submit 0 0 8; Next; Next; Submit 1 0 8; Complete 0 30; Complete 0 2; Next; Next; Next;
    Complete 0 1; Complete 1 1; Complete 0 50].
 
 (** The first class sends small requests, the second large ones. *)
 Definition small_and_large : list op :=
-  [Submit 0 1; Submit 0 1; Submit 0 1; Submit 1 8; Submit 1 8; Next; Complete 0 1; Next; Complete 1 1; Next; Complete 0 1].
+  [Submit 0 0 1; Submit 0 0 1; Submit 0 0 1; Submit 1 0 8; Submit 1 0 8; Next; Complete 0 1; Next; Complete 1 1; Next; Complete 0 1].
 
 Definition one_more (s : state) (o : op) : instance :=
   Instance "every_call_keeps_consistent" (consistent_b 8 0 s) (consistent_b 8 0 (step s o)).
@@ -154,7 +155,7 @@ Fixpoint both_wait (s : state) (os : list op) : bool :=
 Definition paid_of (i : nat) (s : state) : Z := match nth_error (flows s) i with Some f => paid f | None => 0 end.
 
 (** Four requests of 8 bytes of each class wait, and three go, the third once one of the first is done. *)
-Definition full : state := steps even (List.concat (repeat [Submit 0 8; Submit 1 8] 4)).
+Definition full : state := steps even (List.concat (repeat [Submit 0 0 8; Submit 1 0 8] 4)).
 Definition fair : instance :=
   let os := [Next; Next; Complete 0 1; Next] in let t := steps full os in
   Instance "service_is_fair" (consistent_b 8 0 full && both_wait full os)
@@ -203,7 +204,7 @@ Definition in_time : instance :=
      negb (probing (after 66%nat)) && (age (after 66%nat) =? 0) && settling (after 66%nat) && negb (settling (after 67%nat))).
 
 (** Three requests go. The first is done while another one waits; then none waits any more. *)
-Definition emptied : list op := [Submit 0 8; Submit 0 8; Next; Submit 1 8; Next; Complete 0 1; Next].
+Definition emptied : list op := [Submit 0 0 8; Submit 0 0 8; Next; Submit 1 0 8; Next; Complete 0 1; Next].
 
 Definition same_pace (a b : pace) : bool :=
   (level a =? level b) && (floor a =? floor b) && (age a =? age b) && Bool.eqb (probing a) (probing b) &&
@@ -229,8 +230,8 @@ Definition window_counts (os : list op) (p : nat * Z) : instance :=
     of the largest size. After the fourth, at which tags start again, two classes may send one of 1 byte each instead. *)
 Definition steep_classes : list class := map (fun n => Class n 0 8) [1; 10; 9973; 9967].
 Definition steep : state := make steep_classes (Limits 1 1 1 1 1).
-Definition alone : list op := List.concat (repeat [Submit 0 max_bytes; Next; Complete 0 1] 5).
-Definition then_two : list op := firstn 12 alone ++ [Submit 0 1; Submit 1 1; Next].
+Definition alone : list op := List.concat (repeat [Submit 0 0 max_bytes; Next; Complete 0 1] 5).
+Definition then_two : list op := firstn 12 alone ++ [Submit 0 0 1; Submit 1 0 1; Next].
 
 Definition same_answer (a b : answer) : bool :=
   match a, b with
@@ -248,6 +249,38 @@ Definition again : list instance :=
      (let t := steps_rebased steep alone in
       (0 <=? vtime t) && (vtime t <? 2 ^ 61) && forallb (fun f => (0 <=? tag f) && (tag f <? 2 ^ 63)) (flows t))].
 
+(** ** Shares that change *)
+
+Definition stays (s t : state) (p : flow * flow) : bool :=
+  let '(f, g) := p in
+  (lead (vtime t) g =? lead (vtime s) f * factor g / factor f) && (warp g =? factor g * (warp f / factor f)) &&
+  (capacity g =? capacity f) && same (queue g) (queue f) && (flying g =? flying f) && (charged g =? charged f).
+
+Definition new_shares (M W : Z) (s : state) (ns : list Z) : list instance :=
+  match set_shares ns s with
+  | None => []
+  | Some t =>
+      [Instance "new_shares_keep_consistent" (consistent_b M W s) (consistent_b M (largest_warp (classes_with ns s)) t);
+       Instance "a_lead_stays_as_many_bytes" (consistent_b M W s)
+         (forallb (stays s t) (combine (flows s) (flows t)) &&
+          forallb (fun p => factor (fst p) * snd p =? multiple (classes_with ns s)) (combine (flows t) ns) &&
+          Nat.eqb (List.length (flows t)) (List.length (flows s)))]
+  end.
+
+(** With shares of 1 and 3 for four requests of each class, where the first one is ahead. *)
+Definition turned : state := match set_shares [1; 3] (steps full [Next; Complete 0 1]) with Some s => s | None => full end.
+Definition fair_at_once : instance :=
+  let os := [Next; Complete 1 1; Next; Complete 1 1] in let t := steps turned os in
+  let given i := match nth_error (flows t) i, nth_error (flows turned) i with Some f, Some g => charged f - charged g | _, _ => 0 end in
+  Instance "new_shares_hold_at_once" (both_wait turned os) (Z.abs (given 0%nat * 3 - given 1%nat) <=? 8 * 3 + 8).
+
+(** The same wherever the tags began. *)
+Definition tags_after (ns : list Z) (s : state) : list Z :=
+  match set_shares ns s with Some t => vtime t :: map tag (flows t) | None => [] end.
+Definition began (os : list op) : instance :=
+  Instance "new_shares_forget_where_tags_began" (consistent_b (2 ^ 30) 0 steep)
+    (same (tags_after [2; 1; 3; 4] (steps steep os)) (tags_after [2; 1; 3; 4] (steps_rebased steep os))).
+
 (** ** All *)
 
 Definition prefixes (os : list op) : list (list op) := map (fun n => firstn n os) (seq 0 (S (List.length os))).
@@ -257,10 +290,14 @@ Definition instances : list instance :=
     map (accepted os) (list_prod classes_of_run [0; 1; max_bytes; max_bytes + 1]) ++ map (counted os) classes_of_run ++
     flat_map (back_iff_waiting os) (list_prod classes_of_run [0; 1; 2; 3]%nat) ++
     map (has_room os) classes_of_run ++ [lower_number os]) (prefixes run) ++
-  flat_map (fun os => on_next (steps even os) ++ [one_more (steps even os) (Submit 0 8); one_more (steps even os) (Submit 1 3);
+  flat_map (fun os => on_next (steps even os) ++ [one_more (steps even os) (Submit 0 0 8); one_more (steps even os) (Submit 1 0 3);
     one_more (steps even os) Next; one_more (steps even os) (Complete 0 50); one_more (steps even os) (Complete 1 1);
     one_more (steps even os) (Cancel 0 0); one_more (steps even os) (Cancel 1 0)])
     (prefixes back ++ prefixes small_and_large) ++
+  flat_map (fun os => flat_map (new_shares 8 0 (steps even os)) [[1; 1]; [2; 1]; [3; 7]]) (prefixes back ++ prefixes small_and_large) ++
+  flat_map (fun os => flat_map (new_shares max_bytes (largest_warp small_classes) (steps small os)) [[2; 1]; [1; 3]; [5; 2]])
+    (prefixes run) ++
+  [fair_at_once; began alone; began (firstn 13 alone)] ++
   flat_map (fun os => map (window_counts os) (list_prod [0; 1]%nat [1; 2 ^ 40; 2 ^ 40 + 1])) (prefixes back ++ prefixes emptied) ++
   Instance "a_new_one_is_consistent" true (consistent_b 1 (largest_warp small_classes) small) ::
   fair :: factors small_classes ++ factors steep_classes ++

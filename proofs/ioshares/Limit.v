@@ -120,7 +120,7 @@ Lemma other_calls_keep_the_pace s o :
   match o with Complete _ _ => True | _ =>
     pacing (step s o) = pacing s /\ completed (step s o) = completed s /\ latency (step s o) = latency s end.
 Proof.
-  destruct o as [i size| |i lat|i k]; cbn; auto.
+  destruct o as [i op size| |i lat|i k]; cbn; auto.
   - unfold submit. destruct (nth_error _ _); [|auto]. now destruct (_ || _).
   - destruct (next s) as [[[i size] s']|] eqn:H; [|auto]. apply next_spec in H as (? & ? & ? & _ & _ & _ & _ & _ & ->). auto.
   - unfold cancel. destruct (nth_error _ _); [|auto]. now destruct (nth_error _ _).
@@ -138,7 +138,7 @@ Proof.
   induction os as [|o os IH]; intros s; [now left|].
   change (steps s (o :: os)) with (steps (step s o) os). cbn [means].
   destruct (IH (step s o)) as [E|I]; [|right; apply in_app_iff; now right]. rewrite <- E. clear IH E.
-  pose proof (other_calls_keep_the_pace s o) as O. destruct o as [i size| |i lat|i k]; try (destruct O as (-> & _); now left).
+  pose proof (other_calls_keep_the_pace s o) as O. destruct o as [i op size| |i lat|i k]; try (destruct O as (-> & _); now left).
   cbn [step mean_of]. destruct (complete i lat s) as [s'|] eqn:H; [|now left].
   apply a_window_counts_all_its_completions in H. cbv zeta in H. change (2 ^ 40) with max_latency in H.
   destruct ((completed s + 1 <? window (bounds s)) || (completed s + 1 <? level (pacing s))) in *;
@@ -166,7 +166,7 @@ Lemma calm_call M W s o os : consistent M W s -> within M o -> no_debt s -> calm
   no_debt (step s o) /\ level (pacing s) <= level (pacing (step s o)).
 Proof.
   intros C WI D [K _]. pose proof (other_calls_keep_the_pace s o) as O.
-  destruct o as [i size| |i lat|i k]; [| |clear O|];
+  destruct o as [i op size| |i lat|i k]; [| |clear O|];
     [destruct O as (E1 & E2 & E3); unfold no_debt; rewrite E1, E2, E3; split; [exact D|lia]..| |
      destruct O as (E1 & E2 & E3); unfold no_debt; rewrite E1, E2, E3; split; [exact D|lia]].
   cbn [step]. cbn in WI. destruct (complete i lat s) as [s'|] eqn:H; [|split; [exact D|lia]].

@@ -9,8 +9,8 @@ Local Open Scope Z_scope.
 
 (** A request is accepted if and only if its class exists, it has 1 to 2^30 bytes, and fewer requests of its class wait than
     the class has room for. *)
-Theorem accepted_iff_there_is_room s i size :
-  submit i size s <> None <->
+Theorem accepted_iff_there_is_room s i op size :
+  submit i op size s <> None <->
   exists f, nth_error (flows s) i = Some f /\ 1 <= size <= 2 ^ 30 /\ queued f < capacity f.
 Proof.
   change (2 ^ 30) with 1073741824. unfold submit, queued. change max_bytes with 1073741824.
@@ -45,7 +45,7 @@ Qed.
 (** What is taken back costs its class nothing: its tag stays, and so does the virtual time, and what has gone of it. *)
 Theorem what_is_taken_back_costs_nothing s i k size s' f f' :
   cancel i k s = Some (size, s') -> nth_error (flows s) i = Some f -> nth_error (flows s') i = Some f' ->
-  vtime s' = vtime s /\ tag f' = tag f /\ dispatched f' = dispatched f /\ in_flight s' = in_flight s /\ limit s' = limit s.
+  vtime s' = vtime s /\ tag f' = tag f /\ charged f' = charged f /\ in_flight s' = in_flight s /\ limit s' = limit s.
 Proof.
   unfold cancel. intros H N N'. rewrite N in H. destruct (nth_error (queue f) k); [|discriminate]. injection H as _ <-.
   cbn in N'. rewrite nth_update, N, Nat.eqb_refl in N'. injection N' as <-. cbn. auto.
@@ -126,8 +126,8 @@ Proof.
     | _, _ => False
     end).
   { intros C W B E. destruct (nth_error (flows s) i); [now apply nothing_follows|auto]. }
-  destruct o as [j size| |j lat|j k]; cbn in *.
-  - destruct (submit j size s) as [s'|] eqn:H; cbn in *; [|now apply same].
+  destruct o as [j op size| |j lat|j k]; cbn in *.
+  - destruct (submit j op size s) as [s'|] eqn:H; cbn in *; [|now apply same].
     unfold submit in H. destruct (nth_error (flows s) j) as [f|] eqn:N; [|discriminate].
     destruct (size <? 1); [discriminate|]. destruct (max_bytes <? size); [discriminate|].
     destruct (Z.leb_spec (capacity f) (Z.of_nat (length (queue f)))); [discriminate|]. injection H as <-. cbn.
@@ -169,7 +169,7 @@ Qed.
 
 Lemma step_rebased_in_order : in_order step_rebased.
 Proof.
-  intros s o i. pose proof (step_in_order s o i) as K. destruct o as [j size| |j lat|j k]; cbn in *; auto.
+  intros s o i. pose proof (step_in_order s o i) as K. destruct o as [j op size| |j lat|j k]; cbn in *; auto.
   unfold next_rebased. destruct (next s) as [[[j size] s']|]; auto. pose proof (nth_rebase s' i) as R.
   destruct (nth_error (flows s) i) as [f|], (nth_error (flows s') i) as [g|], (nth_error (flows (rebase s')) i) as [h|]; try easy.
   unfold follows, queued in *. destruct R as (-> & -> & ->). exact K.

@@ -16,7 +16,7 @@ Record alike (k v : Z) (f g : flow) : Prop := Alike {
   alike_handicap : handicap g = handicap f;
   alike_queue : queue g = queue f;
   alike_flying : flying g = flying f;
-  alike_dispatched : dispatched g = dispatched f;
+  alike_charged : charged g = charged f;
   alike_idle : Z.max (tag f) v = Z.max (tag g) (v - k) + k;
   alike_tag : queue f <> [] -> tag f = tag g + k }.
 
@@ -71,8 +71,8 @@ Proof.
   - lia.
 Qed.
 
-Lemma submit_shifted k s t i size : shifted k s t ->
-  match submit i size s, submit i size t with
+Lemma submit_shifted k s t i op size : shifted k s t ->
+  match submit i op size s, submit i op size t with
   | Some s', Some t' => shifted k s' t'
   | None, None => True
   | _, _ => False
@@ -117,7 +117,7 @@ Proof.
   rewrite (alike_queue _ _ _ _ N). destruct (nth_error (queue f) p) as [z|] eqn:Z; [|easy]. split; [reflexivity|].
   constructor; cbn; auto; [|lia]. apply update_alike; auto. destruct N.
   assert (NE : queue f <> []) by (intros E; rewrite E in Z; now destruct p).
-  constructor; cbn [without capacity factor warp handicap tag queue flying dispatched]; auto. now rewrite alike_queue0.
+  constructor; cbn [without capacity factor warp handicap tag queue flying charged]; auto. now rewrite alike_queue0.
 Qed.
 
 Lemma later k v v' f g : alike k v f g -> v <= v' -> alike k v' f g.
@@ -160,7 +160,7 @@ Proof.
   intros C []. unfold rebase. destruct (rebase_at <=? vtime t); [|exists k; constructor; auto].
   exists (vtime s). constructor; cbn; auto; try lia.
   pose proof (tags_near _ _ _ C) as T. clear C. induction shifted_flows0 as [|f g fs gs A F IH]; cbn; [constructor|].
-  inversion T; subst. constructor; [|auto]. destruct A, H1. unfold lowered.
+  inversion T; subst. constructor; [|auto]. destruct A, H1. unfold lowered, lead.
   constructor; cbn; auto.
   - destruct (Z.ltb_spec (vtime t) (tag g)); lia.
   - intros NE. specialize (alike_tag0 NE). specialize (tag_not_behind NE). destruct (Z.ltb_spec (vtime t) (tag g)); lia.
@@ -169,8 +169,8 @@ Qed.
 Lemma one_call_shifted M W k s t o : consistent M W s -> within M o -> shifted k s t ->
   reply_rebased t o = reply s o /\ exists k', shifted k' (step s o) (step_rebased t o).
 Proof.
-  intros C WI S. destruct o as [i size| |i lat|i p]; cbn.
-  - pose proof (submit_shifted k s t i size S) as H. destruct (submit i size s), (submit i size t); try easy; eauto.
+  intros C WI S. destruct o as [i op size| |i lat|i p]; cbn.
+  - pose proof (submit_shifted k s t i op size S) as H. destruct (submit i op size s), (submit i op size t); try easy; eauto.
   - pose proof (next_shifted M W k s t C S) as H. pose proof (next_keeps_consistent M W s) as K. unfold next_rebased.
     destruct (next s) as [[[i a] s']|], (next t) as [[[j b] t']|]; try easy; [|eauto].
     destruct H as (<- & <- & S'). split; [reflexivity|]. eapply rebase_shifted; [|exact S']. eapply K; eauto.
@@ -197,16 +197,16 @@ Proof. intros C F. exact (proj1 (run_shifted M W os 0 s s C F (shifted_refl s)))
 
 (** What the checks of a configuration ensure. *)
 Record modest (s : state) : Prop := Modest {
-  factors_modest : Forall (fun f => factor f <= max_factor /\ warp f <= max_bytes * max_factor) (flows s);
+  factors_modest : Forall (fun f => factor f <= max_factor /\ warp f <= max_bytes * factor f) (flows s);
   vtime_modest : 0 <= vtime s < rebase_at;
   tags_positive : Forall (fun f => 0 <= tag f) (flows s) }.
 
 (** One call keeps this. *)
-Lemma modest_step M W s o : consistent M W s -> M <= max_bytes -> within M o -> modest s ->
+Lemma modest_step M W s o : consistent M W s -> M <= max_cost -> within M o -> modest s ->
   consistent M W (step_rebased s o) /\ modest (step_rebased s o).
 Proof.
-  intros C HM WI []. destruct o as [i size| |i lat|i k]; cbn.
-  - destruct (submit i size s) as [s'|] eqn:H; [|split; [auto|constructor; auto]].
+  intros C HM WI []. destruct o as [i op size| |i lat|i k]; cbn.
+  - destruct (submit i op size s) as [s'|] eqn:H; [|split; [auto|constructor; auto]].
     split; [eapply submit_keeps_consistent; eauto|]. unfold submit in H.
     destruct (nth_error (flows s) i) as [f|] eqn:N; [|discriminate]. destruct (_ || _)%bool; [discriminate|].
     injection H as <-. constructor; cbn; auto; (apply Forall_update; [auto|]); unfold enqueue; cbn.
@@ -216,7 +216,7 @@ Proof.
   - unfold next_rebased. destruct (next s) as [[[i size] s']|] eqn:H; [|split; [auto|constructor; auto]].
     pose proof (next_keeps_consistent M W s i size s' C H) as C'.
     pose proof (next_near M W s i size s' C H) as [V _].
-    assert (F : Forall (fun f => factor f <= max_factor /\ warp f <= max_bytes * max_factor) (flows s')
+    assert (F : Forall (fun f => factor f <= max_factor /\ warp f <= max_bytes * factor f) (flows s')
                 /\ Forall (fun f => 0 <= tag f) (flows s')).
     { apply next_spec in H as (f & rest & v & N & Q & _ & _ & _ & ->). cbn.
       pose proof (Forall_nth _ _ _ _ factors_modest0 N) as FF. pose proof (Forall_nth _ _ _ _ tags_positive0 N) as FT.
@@ -225,14 +225,14 @@ Proof.
     destruct F as [F T]. unfold rebase. destruct (Z.leb_spec rebase_at (vtime s')).
     + split.
       * destruct C'. constructor; cbn; auto.
-        -- apply Forall_map. eapply Forall_impl; [|exact tags_near]. intros f []. unfold lowered.
+        -- apply Forall_map. eapply Forall_impl; [|exact tags_near]. intros f []. unfold lowered, lead.
            constructor; cbn; auto; destruct (Z.ltb_spec (vtime s') (tag f)); intros; try lia; nia.
         -- rewrite counts_waiting. unfold total. clear. induction (flows s') as [|f fs IH]; cbn; [auto|]. now rewrite IH.
         -- rewrite counts_flying. unfold total. clear. induction (flows s') as [|f fs IH]; cbn; [auto|]. now rewrite IH.
       * constructor; cbn.
         -- apply Forall_map. eapply Forall_impl; [|exact F]. auto.
         -- unfold rebase_at. lia.
-        -- apply Forall_map. eapply Forall_impl; [|exact T]. intros f P. unfold lowered. cbn.
+        -- apply Forall_map. eapply Forall_impl; [|exact T]. intros f P. unfold lowered, lead. cbn.
            destruct (Z.ltb_spec (vtime s') (tag f)); lia.
     + split; [auto|]. constructor; auto. lia.
   - destruct (complete i lat s) as [s'|] eqn:H; [|split; [auto|constructor; auto]].
@@ -257,24 +257,28 @@ Proof.
   unfold rebase. now destruct (_ <=? _).
 Qed.
 
+Lemma run_keeps_modest M W s os : consistent M W s -> M <= max_cost -> modest s -> Forall (within M) os ->
+  consistent M W (steps_rebased s os) /\ modest (steps_rebased s os) /\ bounds (steps_rebased s os) = bounds s.
+Proof.
+  intros C HM MO F. revert s C MO. induction F as [|o os O _ IH]; intros s C MO; [auto|].
+  destruct (modest_step M W s o); auto. assert (B := step_rebased_bounds s o).
+  cbn [steps_rebased fold_left]. destruct (IH (step_rebased s o)) as (I1 & I2 & I3); auto.
+  split; [exact I1|]. split; [exact I2|]. unfold steps_rebased in *. now rewrite I3.
+Qed.
+
 (** After any number of calls, and so after any number of bytes served: every tag, every sum that a comparison takes, every
     tag after one more request, the sum of a window's latencies, and what the limit is computed of, are at least 0 and below
     2^63. *)
 Theorem tags_fit M W s os :
-  consistent M W s -> modest s -> M <= max_bytes -> W <= max_bytes * max_factor -> most (bounds s) <= 2 ^ 15 ->
+  consistent M W s -> modest s -> M <= max_cost -> W <= max_bytes * max_factor -> most (bounds s) <= 2 ^ 15 ->
   Forall (within M) os ->
   let t := steps_rebased s os in
   0 <= vtime t < 2 ^ 61 /\ 0 <= latency t + max_latency < 2 ^ 63 /\
   0 <= level (pacing t) * max_latency * 5 < 2 ^ 63 /\ 0 <= floor (pacing t) * 7 < 2 ^ 63 /\ max_latency * 4 < 2 ^ 63 /\
   Forall (fun f => 0 <= tag f < 2 ^ 63 /\ 0 <= tag f + handicap f < 2 ^ 63 /\
-                   0 <= tag f + factor f * max_bytes < 2 ^ 63) (flows t).
+                   0 <= tag f + factor f * max_cost < 2 ^ 63) (flows t).
 Proof.
-  intros C MO HM HW HL F.
-  assert (K : consistent M W (steps_rebased s os) /\ modest (steps_rebased s os) /\ bounds (steps_rebased s os) = bounds s).
-  { revert s C MO HL. induction F as [|o os O _ IH]; intros s C MO HL; [auto|].
-    destruct (modest_step M W s o); auto. assert (B := step_rebased_bounds s o).
-    cbn [steps_rebased fold_left]. destruct (IH (step_rebased s o)) as (I1 & I2 & I3); auto; [now rewrite B|].
-    split; [exact I1|]. split; [exact I2|]. unfold steps_rebased in *. now rewrite I3. }
+  intros C MO HM HW HL F. pose proof (run_keeps_modest M W s os C HM MO F) as K.
   destruct K as ([] & [] & B). cbv zeta. unfold rebase_at in *. rewrite B in *. split; [auto|]. destruct limits_sound.
   change max_latency with 1099511627776 in *; change max_window with 65536 in *.
   split; [lia|]. split; [lia|]. split; [lia|]. split; [lia|].
@@ -282,5 +286,6 @@ Proof.
   pose proof (proj1 (Forall_forall _ _) factors_modest0 f I) as [].
   pose proof (proj1 (Forall_forall _ _) tags_positive0 f I). cbn in *.
   change max_bytes with 1073741824 in *. change max_factor with 1073741824 in *.
-  assert (factor f * M <= 1073741824 * 1073741824) by nia. nia.
+  change max_cost with 2147483648 in *.
+  assert (factor f * M <= 1073741824 * 2147483648) by nia. assert (factor f * 2147483648 <= 1073741824 * 2147483648) by nia. nia.
 Qed.

@@ -6,11 +6,11 @@ Import ListNotations.
 Local Open Scope Z_scope.
 
 (** A call. One that is refused changes nothing. *)
-Inductive op := Submit (i : nat) (size : Z) | Next | Complete (i : nat) (lat : Z) | Cancel (i k : nat).
+Inductive op := Submit (i : nat) (op size : Z) | Next | Complete (i : nat) (lat : Z) | Cancel (i k : nat).
 
 Definition step (s : state) (o : op) : state :=
   match o with
-  | Submit i size => match submit i size s with Some s' => s' | None => s end
+  | Submit i op size => match submit i op size s with Some s' => s' | None => s end
   | Next => match next s with Some (_, _, s') => s' | None => s end
   | Complete i lat => match complete i lat s with Some s' => s' | None => s end
   | Cancel i k => match cancel i k s with Some (_, s') => s' | None => s end
@@ -19,13 +19,13 @@ Definition step (s : state) (o : op) : state :=
 Definition steps (s : state) (os : list op) : state := fold_left step os s.
 
 (** What a call answers: was it done, which request went, and which one was taken back? *)
-Inductive answer := Refused | Done | Went (i : nat) (size : Z) | Back (i : nat) (size : Z).
+Inductive answer := Refused | Done | Went (i : nat) (cost : Z) | Back (i : nat) (cost : Z).
 
 Definition answered {A} (o : option A) : answer := match o with Some _ => Done | None => Refused end.
 
 Definition reply (s : state) (o : op) : answer :=
   match o with
-  | Submit i size => answered (submit i size s)
+  | Submit i op size => answered (submit i op size s)
   | Next => match next s with Some (i, size, _) => Went i size | None => Refused end
   | Complete i lat => answered (complete i lat s)
   | Cancel i k => match cancel i k s with Some (size, _) => Back i size | None => Refused end
@@ -56,7 +56,7 @@ Fixpoint replies_rebased (s : state) (os : list op) : list answer :=
     were taken back, and how many completions counted. *)
 Fixpoint came (i : nat) (os : list op) (rs : list answer) : list Z :=
   match os, rs with
-  | Submit j size :: os, Done :: rs => (if Nat.eqb j i then [size] else []) ++ came i os rs
+  | Submit j op size :: os, Done :: rs => (if Nat.eqb j i then [op + size] else []) ++ came i os rs
   | _ :: os, _ :: rs => came i os rs
   | _, _ => []
   end.
@@ -95,10 +95,10 @@ Definition queue_of (i : nat) (s : state) : list Z :=
 Definition flying_of (i : nat) (s : state) : Z :=
   match nth_error (flows s) i with Some f => flying f | None => 0 end.
 
-(** All requests of a run are of M bytes at most; all latencies are at least 0. *)
+(** All requests of a run cost M bytes at most, operations at least nothing; all latencies are at least 0. *)
 Definition within (M : Z) (o : op) : Prop :=
   match o with
-  | Submit _ size => size <= M
+  | Submit _ op size => 0 <= op /\ op + size <= M
   | Complete _ lat => 0 <= lat
   | Next | Cancel _ _ => True
   end.
@@ -110,18 +110,19 @@ Fixpoint throughout (P : state -> Prop) (s : state) (os : list op) : Prop :=
 Definition backlogged (i : nat) (s : state) : Prop :=
   exists f, nth_error (flows s) i = Some f /\ queue f <> [].
 
-(** What a class has paid: the bytes that have gone, times its factor. *)
-Definition paid (f : flow) : Z := factor f * dispatched f.
+(** What a class has paid: what has gone, bytes and operations, times its factor. *)
+Definition paid (f : flow) : Z := factor f * charged f.
 
 (** A class at virtual time v: its tag is not far ahead, and not behind while requests wait. *)
 Record near (M W v : Z) (f : flow) : Prop := Near {
   factor_positive : 1 <= factor f;
   warp_in_range : 0 <= warp f <= W;
   handicap_is_rest : handicap f = W - warp f;
-  sizes_within : Forall (fun size => 1 <= size <= M) (queue f);
+  sizes_within : Forall (fun cost => 1 <= cost <= M) (queue f);
   flying_not_negative : 0 <= flying f;
   tag_not_far : tag f <= v + warp f + factor f * M;
-  tag_not_behind : queue f <> [] -> v <= tag f }.
+  tag_not_behind : queue f <> [] -> v <= tag f;
+  warp_is_whole : (factor f | warp f) }.
 
 Definition total (of : flow -> Z) (fs : list flow) : Z := fold_right (fun f n => of f + n) 0 fs.
 
@@ -150,6 +151,6 @@ Record consistent (M W : Z) (s : state) : Prop := Consistent {
 (** By how much the service of two classes, by their factors, may differ: a request and the warp of each. *)
 Definition bound (M : Z) (f g : flow) : Z := warp f + factor f * M + (warp g + factor g * M).
 
-(** What of a class's bytes has completed, if [x] bytes have: those in flight have gone, and are of M bytes at most. *)
+(** What of a class's service has completed, if [x] bytes of cost have: those in flight have gone, and cost M at most. *)
 Definition has_completed (M : Z) (f : flow) (x : Z) : Prop :=
-  dispatched f - flying f * M <= x <= dispatched f.
+  charged f - flying f * M <= x <= charged f.

@@ -2,7 +2,7 @@
 (** * Witness: the hypotheses of the main theorems can be met, and the bound is nearly reached *)
 From Coq Require Import ZArith List Bool Lia.
 From Pgquern.common Require Import Premises.
-From Pgquern.ioshares Require Import Algorithms Spec Instances Consistent Fairness Overflow Limit Order.
+From Pgquern.ioshares Require Import Algorithms Spec Instances Consistent Fairness Overflow Limit Order Shares.
 Import ListNotations.
 Local Open Scope Z_scope.
 
@@ -21,7 +21,7 @@ Theorem factors_of_postgres : map factor (flows postgres) = [2; 5; 5; 10].
 Proof. reflexivity. Qed.
 
 (** Three requests of each of the first two classes come. *)
-Definition coming : list op := concat (repeat [Submit 0 M; Submit 1 M] 3).
+Definition coming : list op := concat (repeat [Submit 0 0 M; Submit 1 0 M] 3).
 
 (** Then one goes and completes, and another one, slowly and quickly. *)
 Definition going (lat : Z) : list op := [Next; Complete 0 lat; Next; Complete 0 lat].
@@ -59,7 +59,7 @@ Qed.
 (** Two classes stay backlogged while both are served: the theorem of fairness speaks of this run. *)
 Theorem two_stay_backlogged : let s := steps postgres coming in
   throughout (backlogged 0) s (going 100) /\ throughout (backlogged 1) s (going 100) /\
-  map dispatched (flows (steps s (going 100))) = [2 * M; 0; 0; 0].
+  map charged (flows (steps s (going 100))) = [2 * M; 0; 0; 0].
 Proof.
   cbv zeta. split; [apply throughout_sound; vm_compute; reflexivity|].
   split; [apply throughout_sound; vm_compute; reflexivity|vm_compute; reflexivity].
@@ -67,13 +67,13 @@ Qed.
 
 (** So many windows of two completions each, one after the other, while a request of the same class waits. *)
 Definition windows (n : nat) (lat : Z) : list op :=
-  concat (repeat [Submit 0 M; Next; Complete 0 lat] (2 * n)).
+  concat (repeat [Submit 0 0 M; Next; Complete 0 lat] (2 * n)).
 
 (** A probe finds the floor; the limit rises; it falls in a slow window, and rises again once the next one is over. *)
 Theorem limit_falls_and_recovers :
   let limit_after os := limit (steps postgres (coming ++ os)) in
   limit_after [] = 1 /\ limit_after (windows 2 100) = 2 /\ limit_after (windows 4 100) = 3 /\
-  let slow := windows 4 100 ++ concat (repeat [Submit 0 M; Next; Complete 0 176] 3) in
+  let slow := windows 4 100 ++ concat (repeat [Submit 0 0 M; Next; Complete 0 176] 3) in
   limit_after slow = 2 /\ limit_after (slow ++ windows 2 100) = 3.
 Proof. vm_compute. repeat split. Qed.
 
@@ -88,7 +88,7 @@ Definition uneven : state := make [Class 1 0 8; Class 1 0 8] (Limits 1 1 1 1 1).
 
 (** Two classes of equal shares, with requests of 1 and of 100 bytes: what they pay differs by 100 of the 200 of the bound. *)
 Theorem bound_is_half_reached :
-  let s := steps uneven [Submit 0 1; Submit 0 1; Submit 1 100; Submit 1 100] in
+  let s := steps uneven [Submit 0 0 1; Submit 0 0 1; Submit 1 0 100; Submit 1 0 100] in
   let t := steps s [Next; Complete 0 1; Next] in
   map paid (flows t) = [1; 100] /\ bound 100 (flow_of [Class 1 0 8; Class 1 0 8] (Class 1 0 8))
                                          (flow_of [Class 1 0 8; Class 1 0 8] (Class 1 0 8)) = 200.
@@ -134,7 +134,7 @@ Lemma going_is_within lat : 0 <= lat -> Forall (within M) (going lat).
 Proof. intros L. repeat constructor; exact L. Qed.
 
 Lemma every_call_keeps_consistent_witness : premises_of every_call_keeps_consistent.
-Proof. exists M, W, busy, (Submit 2 M). split; [exact busy_is_consistent|]. cbn. lia. Qed.
+Proof. exists M, W, busy, (Submit 2 0 M). split; [exact busy_is_consistent|]. cbn. lia. Qed.
 Lemma factors_are_exact_witness : premises_of factors_are_exact.
 Proof. exists classes, (Class 500 (2 ^ 20) 64). split; [repeat constructor; discriminate|now left]. Qed.
 Lemma a_new_one_is_consistent_witness : premises_of a_new_one_is_consistent.
@@ -149,7 +149,7 @@ Lemma the_least_goes_witness : premises_of the_least_goes.
 Proof. do 3 eexists. exists 0%nat. do 3 eexists. split; [exact busy_is_consistent|]. split; vm_compute; reflexivity. Qed.
 Lemma nothing_is_banked_witness : premises_of nothing_is_banked.
 Proof.
-  exists M, W, busy, 2%nat, M. do 3 eexists. split; [exact busy_is_consistent|]. repeat split; vm_compute; reflexivity.
+  exists M, W, busy, 2%nat, 0, M. do 3 eexists. split; [exact busy_is_consistent|]. repeat split; vm_compute; reflexivity.
 Qed.
 
 (* Both classes stay backlogged; one is served. *)
@@ -228,6 +228,60 @@ Qed.
 (* The first class has paid for one request, and has another one waiting. *)
 Lemma of_equals_the_lower_number_goes_witness : premises_of of_equals_the_lower_number_goes.
 Proof.
-  exists (steps uneven [Submit 0 1; Submit 0 1; Submit 1 100; Submit 1 100; Next; Complete 0 1]), 1%nat, 100. do 2 eexists.
+  exists (steps uneven [Submit 0 0 1; Submit 0 0 1; Submit 1 0 100; Submit 1 0 100; Next; Complete 0 1]), 1%nat, 100. do 2 eexists.
   exists 0%nat. eexists. do 4 (split; [vm_compute; reflexivity|]). discriminate.
+Qed.
+
+(** ** Shares that change: the first class gets what the second one had *)
+
+Definition turned_shares : list Z := [200; 500; 200; 100].
+Definition after_turn : state := shared turned_shares busy.
+
+Lemma it_turns : set_shares turned_shares busy = Some after_turn.
+Proof. vm_compute. reflexivity. Qed.
+
+Lemma busy_is_modest : modest busy.
+Proof.
+  constructor; [|vm_compute; split; [discriminate|reflexivity]|]; apply Forall_forall; intros f I; vm_compute in I;
+    (repeat destruct I as [<-|I]; [..|destruct I]); try split; vm_compute; discriminate.
+Qed.
+
+Lemma new_shares_keep_consistent_witness : premises_of new_shares_keep_consistent.
+Proof. exists M, W, busy, turned_shares, after_turn. split; [exact busy_is_consistent|exact it_turns]. Qed.
+Lemma a_lead_stays_as_many_bytes_witness : premises_of a_lead_stays_as_many_bytes.
+Proof.
+  exists M, W, busy, turned_shares, after_turn, 1%nat. do 3 eexists. split; [exact busy_is_consistent|]. split; [exact it_turns|].
+  do 2 (split; [vm_compute; reflexivity|]). vm_compute. reflexivity.
+Qed.
+Lemma new_shares_hold_at_once_witness : premises_of new_shares_hold_at_once.
+Proof.
+  exists M, W, busy, turned_shares, after_turn, (going 100), 0%nat, 1%nat. do 6 eexists. split; [exact busy_is_consistent|].
+  split; [exact it_turns|]. do 2 (split; [vm_compute; reflexivity|]). split; [now apply going_is_within|].
+  do 4 (split; [vm_compute; reflexivity|]). split; apply throughout_sound; vm_compute; reflexivity.
+Qed.
+Lemma new_shares_forget_where_tags_began_witness : premises_of new_shares_forget_where_tags_began.
+Proof. exists 0, busy, busy, turned_shares. apply shifted_refl. Qed.
+
+Definition phases : list phase := [(coming, turned_shares); (going 100, [1; 1; 1; 1])].
+Lemma phases_are_within : Forall (phase_within M) phases.
+Proof.
+  assert (B := calls_are_within). apply Forall_app in B as [B _].
+  constructor; [exact B|]. constructor; [|constructor]. now apply (going_is_within 100).
+Qed.
+
+Lemma rebase_is_invisible_through_new_shares_witness : premises_of rebase_is_invisible_through_new_shares.
+Proof. exists M, W, postgres, phases. split; [apply postgres_is_consistent|exact phases_are_within]. Qed.
+Lemma new_shares_stay_modest_witness : premises_of new_shares_stay_modest.
+Proof.
+  exists M, W, busy, turned_shares, after_turn. split; [exact busy_is_consistent|]. split; [exact busy_is_modest|exact it_turns].
+Qed.
+Lemma a_lead_fits_its_new_factor_witness : premises_of a_lead_fits_its_new_factor.
+Proof.
+  exists M, W, busy. do 1 eexists. exists 3. split; [exact busy_is_consistent|]. split; [exact busy_is_modest|].
+  split; [vm_compute; discriminate|]. split; [vm_compute; left; reflexivity|]. vm_compute. split; discriminate.
+Qed.
+Lemma tags_fit_through_new_shares_witness : premises_of tags_fit_through_new_shares.
+Proof.
+  exists M, W, postgres, phases. split; [apply postgres_is_consistent|]. split; [apply postgres_is_consistent|].
+  do 3 (split; [vm_compute; discriminate|]). exact phases_are_within.
 Qed.

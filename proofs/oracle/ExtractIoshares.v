@@ -9,4 +9,4 @@ From Pgquern.ioshares Require Import Algorithms.
 Extract Constant Z.of_nat => "fun n -> n".
 
 Extraction Language OCaml.
-Extraction "ioshares_proved.ml" make submit cancel next_rebased complete limit.
+Extraction "ioshares_proved.ml" make submit cancel next_rebased complete set_shares limit lead.

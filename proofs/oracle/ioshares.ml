@@ -2,14 +2,15 @@
 (* The proved scheduler as a program: lines of numbers from stdin to stdout, until the end of the input.
 
    In:   new LEAST START MOST WINDOW TARGET N, then N times SHARE WARP CAPACITY
-         submit CLASS SIZE | next | complete CLASS LATENCY | cancel CLASS PLACE, from 0, the oldest
-   Out, for each line but new: refused | done | CLASS SIZE; then, after a bar, what waits, what is in flight, the limit, the level,
-         the floor, the completions of the window and the sum of their latencies, and for each class its lead and its bytes. *)
+         submit CLASS OPERATION SIZE | next | complete CLASS LATENCY | cancel CLASS PLACE, from 0, the oldest | shares N...
+   Out, for each line but new: refused | done | CLASS COST; then, after a bar, what waits, what is in flight, the limit, the level,
+         the floor, the completions of the window and the sum of their latencies, and for each class its lead and what it was
+         charged. *)
 
 open Ioshares_proved
 
 let show state =
-  let of_class f = Printf.sprintf " %d %d" (max 0 (f.tag - state.vtime)) f.dispatched in
+  let of_class f = Printf.sprintf " %d %d" (lead state.vtime f) f.charged in
   Printf.sprintf "| %d %d %d %d %d %d %d%s" state.waiting state.in_flight (limit state) state.pacing.level
     state.pacing.floor state.completed state.latency
     (String.concat "" (List.map of_class state.flows))
@@ -29,7 +30,8 @@ let start numbers =
 let call state words =
   let plain = function Some state -> ("done", state) | None -> ("refused", state) in
   match words with
-  | [ "submit"; cls; size ] -> plain (submit (int_of_string cls) (int_of_string size) state)
+  | [ "submit"; cls; op; size ] -> plain (submit (int_of_string cls) (int_of_string op) (int_of_string size) state)
+  | "shares" :: shares -> plain (set_shares (List.map int_of_string shares) state)
   | [ "complete"; cls; latency ] -> plain (complete (int_of_string cls) (int_of_string latency) state)
   | [ "cancel"; cls; place ] -> (
       match cancel (int_of_string cls) (int_of_string place) state with
@@ -37,7 +39,7 @@ let call state words =
       | None -> ("refused", state))
   | [ "next" ] -> (
       match next_rebased state with
-      | Some ((cls, size), state) -> (Printf.sprintf "%d %d" cls size, state)
+      | Some ((cls, cost), state) -> (Printf.sprintf "%d %d" cls cost, state)
       | None -> ("refused", state))
   | _ -> failwith "not a call"
 

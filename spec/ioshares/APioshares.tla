@@ -9,7 +9,7 @@
 (* number is 2^63 or more (implies).                                       *)
 (*                                                                         *)
 (* A class is what it may pay at most for one request: its factor times    *)
-(* the largest size.  A request costs any number up to that.               *)
+(* the largest cost.  A request costs any number up to that.               *)
 (*                                                                         *)
 (*   here        csrc/ioshares/scheduler.h                                 *)
 (*   tag, v      tag, virtual_time                                         *)
@@ -45,7 +45,8 @@ VARIABLES
     v           \* virtual time
 
 Classes == 1..3
-Cost    == 1152921504606846976      \* 2^60: 2^30 bytes, times a factor of 2^30
+Cost    == 2305843009213693952      \* 2^61: 2^30 bytes and as many for an operation, times a factor of 2^30
+Ahead   == 1152921504606846976      \* 2^60: a warp of 2^30 bytes, times a factor of 2^30
 Anew    == 2305843009213693952      \* 2^61
 Word    == 9223372036854775808      \* 2^63
 
@@ -53,7 +54,7 @@ Types ==
     /\ most \in [Classes -> Int] /\ slack \in [Classes -> Int]
     /\ tag \in [Classes -> Int] /\ waits \in [Classes -> BOOLEAN]
     /\ v \in Int
-    /\ \A c \in Classes : 1 <= most[c] /\ most[c] <= Cost /\ 0 <= slack[c] /\ slack[c] <= Cost
+    /\ \A c \in Classes : 1 <= most[c] /\ most[c] <= Cost /\ 0 <= slack[c] /\ slack[c] <= Ahead
 
 Init ==
     /\ Types
@@ -96,5 +97,5 @@ Start == Types /\ Near
 (* Two classes that wait: their tags differ by at most what fairness allows at one end of an interval. *)
 Apart == \A c \in Classes, d \in Classes : waits[c] /\ waits[d] => tag[c] - tag[d] <= slack[c] + most[c]
 (* No sum of a tag, a warp and a request is too large for a signed number of 64 bits. *)
-Fits  == \A c \in Classes : tag[c] + Cost + Cost < Word
+Fits  == \A c \in Classes : tag[c] + Ahead + Cost < Word
 =============================================================================

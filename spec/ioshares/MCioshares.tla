@@ -7,7 +7,7 @@ TwoClasses   == {1, 2}
 ThreeClasses == {1, 2, 3}
 
 \* Without the ghost of liveness.
-View == <<queue, ahead, inFlight, limit, window, calm, lag>>
+View == <<factor, queue, ahead, inFlight, limit, window, calm, lag>>
 
 \* Without the measurement, which only Shares needs.
 NotMeasured(c, paid, q) == {0}
@@ -20,15 +20,20 @@ Below4  == -4
 Below12 == -12
 
 \* Shares 3 and 2; of three classes 3, 2 and 1; of two classes 3 and 1.
-TwoFactors   == <<2, 3>>
-ThreeFactors == <<2, 3, 6>>
-SteepFactors == <<1, 3>>
+TwoFactors   == << <<2, 3>> >>
+ThreeFactors == << <<2, 3, 6>> >>
+SteepFactors == << <<1, 3>> >>
+\* Shares 3 and 2, and then 1 and 3; and back.
+TurnedFactors == << <<2, 3>>, <<3, 1>> >>
 
 NoWarp   == [c \in Classes |-> 0]
-SomeWarp == [c \in Classes |-> IF c = 1 THEN 2 ELSE 0]
+SomeWarp == [c \in Classes |-> IF c = 1 THEN 1 ELSE 0]
 
 \* The share is divided by, and the remainder thrown away: class 1 never pays.
-RoundedPays(c, size) == (Factor[c] * size) \div 3
+RoundedPays(c, size) == (factor[c] * size) \div 3
+
+\* Bytes alone count.
+BytesAlone(c, size) == factor[c] * size
 
 \* Virtual time is the tag of the class that goes, though its warp has let it run ahead.
 AdvanceOfTheChosen(c) == ahead[c]
@@ -53,7 +58,7 @@ NewestFirst(c) ==
            /\ lag' = 0
     /\ inFlight' = [inFlight EXCEPT ![c] = @ + 1]
     /\ last' = c
-    /\ UNCHANGED <<limit, window, calm>>
+    /\ UNCHANGED <<factor, limit, window, calm>>
 
 \* The latency of the last completion alone counts.
 LastAlone(latency) == latency
@@ -71,12 +76,22 @@ KeptFloor(mean) == IF pace.floor = 0 THEN mean ELSE Min(pace.floor, mean)
 NeverDue(p, mean, waited) ==
     LET q == [p EXCEPT !.age = 0] IN IF p.settling THEN [p EXCEPT !.settling = FALSE]
     ELSE IF p.probing THEN [q EXCEPT !.floor = mean, !.probing = FALSE, !.settling = TRUE] ELSE Looked(q, mean, waited)
+\* New shares leave the tags as they are.
+KeptTags(new) == ahead
+\* New shares forget who is ahead.
+NobodyAhead(new) == [c \in Classes |-> 0]
+\* New shares send what waits away.
+SharesAlone(k) ==
+    /\ Factors[k] # factor
+    /\ factor' = Factors[k] /\ ahead' = Carried(Factors[k]) /\ lag' = 0
+    /\ queue' = [c \in Classes |-> <<>>]
+    /\ UNCHANGED <<inFlight, limit, window, calm, last>>
 \* What is taken back has been paid for.
-Charged(c) == [ahead EXCEPT ![c] = @ + Factor[c]]
+Charged(c) == [ahead EXCEPT ![c] = @ + factor[c]]
 \* One that is taken back takes those behind it along.
 WithAllBehind(q, k) == SubSeq(q, 1, k - 1)
 \* The device is calm for a while.
-CalmForAWhile == calm' = ~calm /\ UNCHANGED <<queue, ahead, inFlight, limit, window, last, lag>>
+CalmForAWhile == calm' = ~calm /\ UNCHANGED <<factor, queue, ahead, inFlight, limit, window, last, lag>>
 
 NeverRaised(n) == n
 ByTwoDown(n, f, mean)   == n - 2
@@ -86,9 +101,10 @@ Always(waited) == TRUE
 
 \* Denials of states that must be reached.
 NeverAboveLimit  == InFlight <= limit
-NeverRunsAhead   == \A c \in Backlogged : ahead[c] <= Factor[c] * Largest
+NeverRunsAhead   == \A c \in Backlogged : ahead[c] <= factor[c] * Largest
 NeverReturns     == ~(\E c \in Classes : c \notin Backlogged /\ ahead[c] = 0 /\ \E d \in Classes : ahead[d] > 0)
 NeverNearBound   == lag < LagBound - 1
+NeverTurned      == factor = Factors[1] \/ \E c \in Classes : queue[c] = <<>> \/ ahead[c] = 0
 NeverLowered     == pace.level >= Start
 NeverProbes      == ~(pace.probing /\ pace.age > 0)
 NeverCalmed      == ~calm

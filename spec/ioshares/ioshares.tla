@@ -7,18 +7,22 @@
 (* at any time, may be taken back while they wait, and the device          *)
 (* completes those in flight in any order, each quickly or slowly.         *)
 (*                                                                         *)
-(* A class pays for each request that goes: its size times the class's     *)
-(* factor, which is in inverse proportion to its share.  What it has paid  *)
-(* is its tag.  Virtual time is the least tag among classes with requests  *)
+(* A class pays for each request that goes: its cost, which is its size    *)
+(* and that of an operation, times the class's factor, which is in inverse *)
+(* proportion to its share.  What it has paid is its tag.  Virtual time is the least tag among classes with requests  *)
 (* waiting.  The model keeps only how far each class is ahead of it.       *)
 (*                                                                         *)
-(* Simplified: of the requests in flight only their classes are known, and *)
-(* latencies are of a few values.  Numbers have no bound;                  *)
+(* Shares may change at any time.  Then each class stays as many bytes     *)
+(* ahead as it was, and what waits pays by the share it has when it goes.  *)
+(*                                                                         *)
+(* Simplified: of the requests in flight only their classes are known,     *)
+(* latencies are of a few values, and a read costs what a write costs.  Numbers have no bound;                  *)
 (* proofs/ioshares/Overflow.v has the bounds of 64 bits.                   *)
 (*                                                                         *)
 (*   here        ref/ioshares.py              csrc/ioshares/scheduler.h    *)
 (*   queue       Flow.waiting                 flow.ring, head, count       *)
 (*   ahead       Scheduler.lead               tag - virtual_time           *)
+(*   factor      Flow.factor                  flow.factor                  *)
 (*   inFlight    Flow.in_flight               flow.in_flight               *)
 (*   limit       Limit.now                    limit                        *)
 (*   pace        Limit.level ... settling     level ... settling (pace.c)  *)
@@ -26,7 +30,7 @@
 (*                                                                         *)
 (* Safety: Shares (two classes that stay backlogged: what they get, by     *)
 (* share, differs by at most LagBound), WorkConserving, NoneAboveLimit,    *)
-(* TagsNear, GrowsUnderPressure, FloorObserved, NoCliff.                   *)
+(* TagsNear, GrowsUnderPressure, FloorObserved, NoCliff, LeadsStay.        *)
 (* Liveness: EveryClassGoes, LimitRecovers.                                *)
 (*                                                                         *)
 (* How to break it: let an idle class fall behind (Floor below 0), round   *)
@@ -38,9 +42,10 @@ EXTENDS Integers, Sequences, FiniteSets
 
 CONSTANTS
     Classes,    \* 1..n
-    Factor,     \* by class: the least common multiple of the shares, divided by its share
-    Warp,       \* by class: how far it may run ahead, in the same unit as tags
+    Factors,    \* shares that there may be, the first ones first: of each class the least common multiple of all, divided by its share
+    Warp,       \* by class: how far it may run ahead, in the unit of sizes
     Sizes,      \* of requests
+    Operation,  \* what an operation costs beside its size
     Capacity,   \* requests of a class that may wait
     Least, Start, Most,     \* bounds of the limit, and its value at first
     Window,     \* completions between two looks at the latency
@@ -49,6 +54,7 @@ CONSTANTS
     Floor       \* how far behind virtual time an idle class may fall: 0
 
 VARIABLES
+    factor,     \* by class: of the shares of now
     queue,      \* by class: sizes of the requests that wait, oldest first
     ahead,      \* by class: its tag, less the virtual time
     inFlight,   \* by class: requests in flight
@@ -59,7 +65,7 @@ VARIABLES
     last,       \* the class of the last request that went; 0: none
     lag         \* what class 1 has paid less what class 2 has, since some moment; both have been backlogged since
 
-vars == <<queue, ahead, inFlight, limit, pace, completed, total, pressed, calm, last, lag>>
+vars == <<factor, queue, ahead, inFlight, limit, pace, completed, total, pressed, calm, last, lag>>
 window == <<pace, completed, total, pressed>>
 
 Max(a, b) == IF a < b THEN b ELSE a
@@ -72,16 +78,18 @@ Sum(f)    == LET RECURSIVE of(_)
 
 Backlogged == {c \in Classes : queue[c] # <<>>}
 InFlight   == Sum(inFlight)
-Largest    == MaxOf(Sizes)
+Cost(size) == Operation + size
+Largest    == Cost(MaxOf(Sizes))
 
 (* During a probe half as many may be in flight. *)
 LimitOf(p) == IF p.probing THEN Max(Least, p.level \div 2) ELSE p.level
 
 \* INNER pace, completed, total, pressed, last, lag
 \* NOTE | {limit} requests may be in flight at once
-\* NOTE c \in Classes | Class {c} pays {Factor[c]} for each unit that it reads or writes: the less, the larger its
+\* NOTE c \in Classes | Class {c} pays {factor[c]} for each unit that it reads or writes: the less, the larger its
 \*        share
 Init ==
+    /\ factor = Factors[1]
     /\ queue = [c \in Classes |-> <<>>]
     /\ ahead = [c \in Classes |-> 0]
     /\ inFlight = [c \in Classes |-> 0]
@@ -100,15 +108,16 @@ Init ==
 Submit(c, size) ==
     /\ Len(queue[c]) < Capacity
     /\ queue' = [queue EXCEPT ![c] = Append(@, size)]
-    /\ UNCHANGED <<ahead, inFlight, limit, window, calm, last, lag>>
+    /\ UNCHANGED <<factor, ahead, inFlight, limit, window, calm, last, lag>>
 
 -----------------------------------------------------------------------------
 (* A request goes.                                                         *)
 MayGo == Backlogged # {} /\ InFlight < limit
 
-Key(c)  == ahead[c] - Warp[c]
+WarpOf(c) == factor[c] * Warp[c]
+Key(c)  == ahead[c] - WarpOf(c)
 Chosen  == {c \in Backlogged : \A d \in Backlogged : Key(c) <= Key(d)}
-Pays(c, size) == Factor[c] * size
+Pays(c, size) == factor[c] * Cost(size)
 
 (* How much the virtual time advances when c goes, and how far behind it   *)
 (* an idle class may fall.                                                 *)
@@ -130,10 +139,10 @@ Dispatch(c) ==
            step == Advance(c)
        IN  /\ queue' = [queue EXCEPT ![c] = Tail(@)]
            /\ ahead' = [d \in Classes |-> Behind(d, ahead[d] - step + (IF d = c THEN paid ELSE 0))]
-           /\ lag' \in Measured(c, Factor[c] * size, queue')
+           /\ lag' \in Measured(c, factor[c] * Cost(size), queue')
     /\ inFlight' = [inFlight EXCEPT ![c] = @ + 1]
     /\ last' = c
-    /\ UNCHANGED <<limit, window, calm>>
+    /\ UNCHANGED <<factor, limit, window, calm>>
 
 -----------------------------------------------------------------------------
 (* A request that waits is taken back, and has cost nothing.               *)
@@ -146,7 +155,20 @@ Cancel(c, k) ==
     /\ queue' = [queue EXCEPT ![c] = Without(@, k)]
     /\ ahead' = AfterCancel(c)
     /\ lag' \in Measured(c, 0, queue')
-    /\ UNCHANGED <<inFlight, limit, window, calm, last>>
+    /\ UNCHANGED <<factor, inFlight, limit, window, calm, last>>
+
+-----------------------------------------------------------------------------
+(* The shares change.  Each class stays as many bytes ahead as it was,     *)
+(* rounded down.  What two classes get is measured anew.                   *)
+Carried(new) == [c \in Classes |-> (ahead[c] * new[c]) \div factor[c]]
+\* STEP k \in 1..Len(Factors) | caller -> scheduler | sets other shares: for each unit the classes pay {factor'} from now
+\*        on. What each class is ahead: {ahead'}
+SetShares(k) ==
+    /\ Factors[k] # factor
+    /\ factor' = Factors[k]
+    /\ ahead' = Carried(Factors[k])
+    /\ lag' = 0
+    /\ UNCHANGED <<queue, inFlight, limit, window, calm, last>>
 
 -----------------------------------------------------------------------------
 (* The device has done a request.  At the end of a window its mean latency *)
@@ -188,14 +210,14 @@ Complete(c, latency) ==
            ELSE /\ completed' = 0 /\ total' = 0 /\ pressed' = FALSE
                 /\ pace' = Adapted(pace, sum \div (completed + 1), waited)
                 /\ limit' = LimitOf(pace')
-        /\ UNCHANGED <<queue, ahead, calm, last, lag>>
+        /\ UNCHANGED <<factor, queue, ahead, calm, last, lag>>
 
 \* STEP | device | is never slow again, from now on
 CalmDown ==
     /\ ~calm
     /\ Cardinality(Latencies) > 1
     /\ calm' = TRUE
-    /\ UNCHANGED <<queue, ahead, inFlight, limit, window, last, lag>>
+    /\ UNCHANGED <<factor, queue, ahead, inFlight, limit, window, last, lag>>
 
 -----------------------------------------------------------------------------
 Next ==
@@ -203,6 +225,7 @@ Next ==
     \/ \E c \in Classes : Dispatch(c)
     \/ \E c \in Classes, k \in 1..Capacity : Cancel(c, k)
     \/ \E c \in Classes, latency \in Latencies : Complete(c, latency)
+    \/ \E k \in 1..Len(Factors) : SetShares(k)
     \/ CalmDown
 
 Spec == Init /\ [][Next]_vars
@@ -216,6 +239,7 @@ FairSpec == Spec /\ Fair
 
 -----------------------------------------------------------------------------
 TypeOK ==
+    /\ \E k \in 1..Len(Factors) : factor = Factors[k]
     /\ queue \in [Classes -> Seq(Sizes)]
     /\ \A c \in Classes : Len(queue[c]) <= Capacity
     /\ ahead \in [Classes -> Int]
@@ -229,16 +253,16 @@ TypeOK ==
     /\ pressed \in BOOLEAN /\ calm \in BOOLEAN
 
 (* Where the tags are.  All else about shares follows. *)
-\* BROKEN c \in Classes if ~(c \in Backlogged => ahead[c] >= 0) \/ ahead[c] > Warp[c] + Factor[c] * Largest | Class
-\*        {c} is {ahead[c]} ahead; it should lie between 0 (if it waits) and {Warp[c] + Factor[c] * Largest}
+\* BROKEN c \in Classes if ~(c \in Backlogged => ahead[c] >= 0) \/ ahead[c] > WarpOf(c) + factor[c] * Largest | Class
+\*        {c} is {ahead[c]} ahead; it should lie between 0 (if it waits) and {WarpOf(c) + factor[c] * Largest}
 TagsNear ==
     \A c \in Classes :
         /\ c \in Backlogged => ahead[c] >= 0
-        /\ ahead[c] <= Warp[c] + Factor[c] * Largest
+        /\ ahead[c] <= WarpOf(c) + factor[c] * Largest
 
 (* The bound of two classes: a request and the warp of each.  With no warp *)
 (* it is that of start-time fair queueing.                                 *)
-LagBound == Warp[1] + Warp[2] + (Factor[1] + Factor[2]) * Largest
+LagBound == WarpOf(1) + WarpOf(2) + (factor[1] + factor[2]) * Largest
 \* BROKEN | Class 1 has paid {lag} more than class 2; the bound is {LagBound} either way
 Shares   == -LagBound <= lag /\ lag <= LagBound
 
@@ -267,6 +291,14 @@ OldestGoes ==
 TakenBackIsFree ==
     [][\A c \in Classes : Len(queue'[c]) < Len(queue[c]) /\ inFlight' = inFlight =>
            ahead' = ahead /\ \A d \in Classes \ {c} : queue'[d] = queue[d]]_vars
+
+(* New shares leave each class as many bytes ahead, but for less than one  *)
+(* by rounding, and all else as it was.                                    *)
+LeadsStay ==
+    [][factor' # factor =>
+           /\ UNCHANGED <<queue, inFlight, limit, window, last>>
+           /\ \A c \in Classes : LET less == ahead[c] * factor'[c] - ahead'[c] * factor[c]
+                               IN  0 <= less /\ less < factor[c]]_vars
 
 Done == inFlight' # inFlight /\ \E c \in Classes : inFlight'[c] < inFlight[c]
 Ends == completed + 1 >= Max(Window, pace.level) /\ Done

@@ -14,21 +14,22 @@ enum { CODES = 100, MOST_WAITING = 64, SENTINEL = 0x5A };
 
 typedef unsigned __int128 wide;
 
-static unsigned long long answers[CODES], probes;
+static unsigned long long answers[CODES], probes, shared;
 
 __attribute__((destructor)) static void print_tally(void)
 {
     fprintf(
         stderr,
         "tally: done=%llu SHARE=%llu FACTOR=%llu WARP=%llu CAPACITY=%llu LIMITS=%llu WINDOW=%llu TARGET=%llu "
-        "CLASS=%llu SIZE=%llu FULL=%llu EMPTY=%llu AT_LIMIT=%llu NOT_IN_FLIGHT=%llu NOT_WAITING=%llu "
-        "probes=%llu\n",
+        "COST=%llu CLASS=%llu SIZE=%llu FULL=%llu EMPTY=%llu AT_LIMIT=%llu NOT_IN_FLIGHT=%llu "
+        "NOT_WAITING=%llu "
+        "probes=%llu shared=%llu\n",
         answers[PGQ_OK], answers[PGQ_IOSHARES_SHARE], answers[PGQ_IOSHARES_FACTOR],
         answers[PGQ_IOSHARES_WARP], answers[PGQ_IOSHARES_CAPACITY], answers[PGQ_IOSHARES_LIMITS],
-        answers[PGQ_IOSHARES_WINDOW], answers[PGQ_IOSHARES_TARGET], answers[PGQ_IOSHARES_CLASS],
-        answers[PGQ_IOSHARES_SIZE], answers[PGQ_IOSHARES_FULL], answers[PGQ_IOSHARES_EMPTY],
-        answers[PGQ_IOSHARES_AT_LIMIT], answers[PGQ_IOSHARES_NOT_IN_FLIGHT],
-        answers[PGQ_IOSHARES_NOT_WAITING], probes);
+        answers[PGQ_IOSHARES_WINDOW], answers[PGQ_IOSHARES_TARGET], answers[PGQ_IOSHARES_COST],
+        answers[PGQ_IOSHARES_CLASS], answers[PGQ_IOSHARES_SIZE], answers[PGQ_IOSHARES_FULL],
+        answers[PGQ_IOSHARES_EMPTY], answers[PGQ_IOSHARES_AT_LIMIT], answers[PGQ_IOSHARES_NOT_IN_FLIGHT],
+        answers[PGQ_IOSHARES_NOT_WAITING], probes, shared);
 }
 
 /* ---- the input ------------------------------------------------------------------------------------------------ */
@@ -53,7 +54,8 @@ typedef struct plain_flow {
     uint64_t factor;
     pgq_ioshares_request waiting[MOST_WAITING];
     uint64_t arrival[MOST_WAITING];
-    uint32_t count, capacity, in_flight;
+    uint32_t count, capacity, in_flight, warp_bytes;
+    uint64_t charged;
 } plain_flow;
 
 typedef struct plain {
@@ -64,25 +66,44 @@ typedef struct plain {
     uint64_t latency, arrivals;
     wide virtual_time;
     pgq_ioshares_limits limits;
+    pgq_ioshares_costs costs;
 } plain;
 
-static wide multiple_of(const pgq_ioshares_class *classes, uint32_t n)
+static wide multiple_of(const uint32_t *shares, uint32_t n)
 {
     wide multiple = 1;
 
     for (uint32_t i = 0; i < n; i++) {
-        wide whole = multiple;
+        uint32_t whole = shares[i], rest = (uint32_t)(multiple % shares[i]);
 
-        while (multiple % classes[i].share != 0)
-            multiple += whole;
+        /* Euclid: `whole` ends as the greatest number that divides both. */
+        while (rest != 0) {
+            uint32_t next = whole % rest;
+
+            whole = rest;
+            rest = next;
+        }
+        multiple *= shares[i] / whole;
     }
     return multiple;
+}
+
+static pgq_code shares_fault(const uint32_t *shares, uint32_t n)
+{
+    uint32_t least = UINT32_MAX;
+
+    for (uint32_t i = 0; i < n; i++) {
+        if (shares[i] < 1 || shares[i] > 10000)
+            return PGQ_IOSHARES_SHARE;
+        least = shares[i] < least ? shares[i] : least;
+    }
+    return multiple_of(shares, n) > ((wide)1 << 30) * least ? PGQ_IOSHARES_FACTOR : PGQ_OK;
 }
 
 static pgq_code config_fault(const pgq_ioshares_config *config)
 {
     const pgq_ioshares_limits *l = &config->limits;
-    uint32_t least = UINT32_MAX;
+    uint32_t shares[PGQ_IOSHARES_MAX_CLASSES];
 
     for (uint32_t i = 0; i < config->class_count; i++) {
         const pgq_ioshares_class *c = &config->classes[i];
@@ -93,7 +114,7 @@ static pgq_code config_fault(const pgq_ioshares_config *config)
             return PGQ_IOSHARES_WARP;
         if (c->capacity < 1 || c->capacity > 1 << 20)
             return PGQ_IOSHARES_CAPACITY;
-        least = c->share < least ? c->share : least;
+        shares[i] = c->share;
     }
     if (!(1 <= l->least && l->least <= l->start && l->start <= l->most && l->most <= 1 << 15))
         return PGQ_IOSHARES_LIMITS;
@@ -101,26 +122,45 @@ static pgq_code config_fault(const pgq_ioshares_config *config)
         return PGQ_IOSHARES_WINDOW;
     if (l->target > UINT64_C(1) << 40)
         return PGQ_IOSHARES_TARGET;
-    if (multiple_of(config->classes, config->class_count) > ((wide)1 << 30) * least)
-        return PGQ_IOSHARES_FACTOR;
-    return PGQ_OK;
+    if (config->costs.read > 1 << 30 || config->costs.write > 1 << 30)
+        return PGQ_IOSHARES_COST;
+    return shares_fault(shares, config->class_count);
+}
+
+static pgq_code plain_share(plain *p, const uint32_t *shares)
+{
+    pgq_code fault = shares_fault(shares, p->class_count);
+    wide multiple = fault == PGQ_OK ? multiple_of(shares, p->class_count) : 0;
+
+    for (uint32_t i = 0; fault == PGQ_OK && i < p->class_count; i++) {
+        plain_flow *f = &p->flows[i];
+        wide ahead = f->tag > p->virtual_time ? f->tag - p->virtual_time : 0;
+
+        /* Ahead by so many bytes, at the new price of one. */
+        f->tag = p->virtual_time + (f->factor == 0 ? 0 : ahead * (multiple / shares[i]) / f->factor);
+        f->factor = (uint64_t)(multiple / shares[i]);
+        f->warp = (wide)f->factor * f->warp_bytes;
+    }
+    return fault;
 }
 
 static void plain_make(plain *p, const pgq_ioshares_config *config, bool fifo)
 {
-    wide multiple = multiple_of(config->classes, config->class_count);
+    uint32_t shares[PGQ_IOSHARES_MAX_CLASSES];
 
     memset(p, 0, sizeof *p);
     p->class_count = config->class_count;
     p->limits = config->limits;
+    p->costs = config->costs;
     p->level = config->limits.start;
     p->probing = p->settling = true;
     p->fifo = fifo;
     for (uint32_t i = 0; i < p->class_count; i++) {
-        p->flows[i].factor = (uint64_t)(multiple / config->classes[i].share);
-        p->flows[i].warp = (wide)p->flows[i].factor * config->classes[i].warp;
+        shares[i] = config->classes[i].share;
+        p->flows[i].warp_bytes = config->classes[i].warp;
         p->flows[i].capacity = config->classes[i].capacity;
     }
+    plain_share(p, shares);
 }
 
 static pgq_code plain_submit(plain *p, const pgq_ioshares_request *request)
@@ -188,9 +228,11 @@ static pgq_code plain_next(plain *p, pgq_ioshares_request *request)
         least = f->tag < least ? f->tag : least;
     }
     *request = chosen->waiting[0];
+    uint64_t cost = (uint64_t)request->size + (request->write ? p->costs.write : p->costs.read);
+    chosen->charged += cost;
     if (!p->fifo) {
         p->virtual_time = least;
-        chosen->tag += (wide)chosen->factor * request->size;
+        chosen->tag += (wide)chosen->factor * cost;
     }
     chosen->count--;
     memmove(chosen->waiting, chosen->waiting + 1, chosen->count * sizeof chosen->waiting[0]);
@@ -284,6 +326,7 @@ static void same_state(const plain *p, const pgq_ioshares *s)
         const plain_flow *f = &p->flows[i];
 
         require(state.classes[i].lead == (f->tag > p->virtual_time ? f->tag - p->virtual_time : 0));
+        require(state.classes[i].charged == f->charged);
         require(state.classes[i].waiting == f->count && state.classes[i].in_flight == f->in_flight);
     }
 }
@@ -292,7 +335,7 @@ static void same_state(const plain *p, const pgq_ioshares *s)
 static void many(plain *p, pgq_ioshares *s, uint64_t id, uint32_t times)
 {
     for (uint32_t i = 0; i < times; i++) {
-        pgq_ioshares_request request = {id, 1, 0}, wanted = {0}, got = {0};
+        pgq_ioshares_request request = {id, 1, 0, false}, wanted = {0}, got = {0};
 
         agree(plain_submit(p, &request), pgq_ioshares_submit(s, &request));
         agree(plain_next(p, &wanted), pgq_ioshares_next(s, &got));
@@ -300,6 +343,19 @@ static void many(plain *p, pgq_ioshares *s, uint64_t id, uint32_t times)
         agree(plain_complete(p, got.cls, 3), pgq_ioshares_complete(s, got.cls, 3));
         same_state(p, s);
     }
+}
+
+/* To others of a few, by a number; one of them is no share. */
+static void change_shares(plain *p, pgq_ioshares *s, uint32_t number)
+{
+    static const uint32_t some[] = {1, 2, 3, 500, 9967, 9973, 10000, 10001};
+    uint32_t shares[PGQ_IOSHARES_MAX_CLASSES];
+
+    for (uint32_t i = 0; i < p->class_count; i++, number = number * 5 + 3)
+        shares[i] = some[number / 7 % (number % 16 == 0 ? 8 : 7)];
+    pgq_code wanted = plain_share(p, shares);
+    agree(wanted, pgq_ioshares_set_shares(s, shares));
+    shared += wanted == PGQ_OK;
 }
 
 static void run(plain *p, pgq_ioshares *s, reader r)
@@ -321,16 +377,21 @@ static void run(plain *p, pgq_ioshares *s, reader r)
             uint64_t of = id < detail / 8 ? 0 : id - detail / 8;
 
             agree(plain_cancel(p, cls, of), pgq_ioshares_cancel(s, cls, of));
+        } else if (what % 4 == 3 && detail % 16 == 15) {
+            change_shares(p, s, (uint32_t)(what / 4 * 16 + detail / 16));
         } else if (what % 4 < 2) {
             /* Sizes that are refused are rarer. */
-            pgq_ioshares_request request = {id, sizes[detail % (detail < 32 ? 8 : 5)], cls};
+            pgq_ioshares_request request = {id, sizes[detail % (detail < 32 ? 8 : 5)], cls,
+                                            detail / 64 % 2 == 1};
 
             agree(plain_submit(p, &request), pgq_ioshares_submit(s, &request));
         } else if (what % 4 == 2) {
-            pgq_ioshares_request wanted = {id, detail, what}, got = wanted; /* and so they stay if refused */
+            pgq_ioshares_request wanted = {id, detail, what, false},
+                                 got = wanted; /* and so they stay if refused */
 
             agree(plain_next(p, &wanted), pgq_ioshares_next(s, &got));
-            require(got.id == wanted.id && got.size == wanted.size && got.cls == wanted.cls);
+            require(got.id == wanted.id && got.size == wanted.size && got.cls == wanted.cls &&
+                    got.write == wanted.write);
         } else {
             agree(plain_complete(p, cls, latencies[detail % 6]),
                   pgq_ioshares_complete(s, cls, latencies[detail % 6]));
@@ -355,6 +416,8 @@ static pgq_ioshares_config configuration(reader *r, pgq_ioshares_class *classes)
     config.limits.most = config.limits.start + byte(r) % 4;
     config.limits.window = 1 + byte(r) % 4;
     config.limits.target = (uint64_t[]){0, 0, 4, UINT64_C(1) << 40}[byte(r) % 4];
+    config.costs.read = (uint32_t[]){0, 0, 3, UINT32_C(1) << 30}[bad / 8 % 4];
+    config.costs.write = (uint32_t[]){0, 0, 5, UINT32_C(1) << 30}[bad / 32 % 4];
     switch (bad) {
     case 0:
         classes[0].share = byte(r) % 2 ? 0 : 10001;
@@ -376,6 +439,10 @@ static pgq_ioshares_config configuration(reader *r, pgq_ioshares_class *classes)
         break;
     case 6:
         config.limits.target = (UINT64_C(1) << 40) + 1;
+        break;
+    case 7:
+        config.costs = byte(r) % 2 ? (pgq_ioshares_costs){UINT32_MAX, 0}
+                                   : (pgq_ioshares_costs){0, (UINT32_C(1) << 30) + 1};
         break;
     }
     return config;

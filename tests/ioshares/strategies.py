@@ -3,7 +3,7 @@
 
 from hypothesis import strategies as st
 
-from ref.ioshares import MAX_BYTES, MAX_FACTOR, MAX_LATENCY, MAX_SHARE, Class, Limits
+from ref.ioshares import MAX_BYTES, MAX_FACTOR, MAX_LATENCY, MAX_SHARE, Class, Costs, Limits
 
 POSTGRES = (Class(500, 2**20), Class(200), Class(200), Class(100))
 """backend, checkpointer, autovacuum and writeback."""
@@ -23,6 +23,7 @@ SHARES = (
 
 sizes = st.integers(1, 4) | st.sampled_from([8192, 8192 * 16, MAX_BYTES - 1, MAX_BYTES])
 warps = st.sampled_from([0, 0, 1, 3, 8192, 2**20, MAX_BYTES])
+costs = st.builds(Costs, *[st.sampled_from([0, 0, 1, 3, 43_690, MAX_BYTES])] * 2)
 latencies = st.integers(0, 40) | st.sampled_from([MAX_LATENCY, MAX_LATENCY + 1, 2**64 - 1])
 
 
@@ -32,6 +33,16 @@ def classes(draw: st.DrawFn) -> list[Class]:
     shares = draw(st.sampled_from(SHARES).flatmap(st.permutations))
     capacities = st.integers(1, 4) | st.just(1024)
     return [Class(share, draw(warps), draw(capacities)) for share in shares]
+
+
+def new_shares(count: int) -> st.SearchStrategy[list[int]]:
+    """For so many classes; mostly some of which a scheduler takes."""
+    known = [shares for shares in SHARES if len(shares) == count]
+    any_shares = st.lists(
+        st.sampled_from([0, 1, 2, 6, 500, 9973, MAX_SHARE, MAX_SHARE + 1]), min_size=count, max_size=count
+    )
+    small = st.lists(st.integers(1, 12), min_size=count, max_size=count)
+    return any_shares | small | (st.sampled_from(known).flatmap(st.permutations) if known else small)
 
 
 @st.composite

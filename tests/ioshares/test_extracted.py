@@ -5,15 +5,15 @@ import subprocess
 from random import Random
 from typing import Any
 
-from ref.ioshares import Class, Limits, Request
+from ref.ioshares import Class, Costs, Limits, Request
 from tests.extracted import program
 from tests.ioshares.pair import Pair
 from tests.ioshares.strategies import LARGEST_FACTOR, SHARES
 from tests.tally import tally
 
 PROGRAM = program("ioshares")
-MOST_BYTES = 2**27
-"""The extracted program has 63 bits: this times the largest factor is below 2^57."""
+MOST_BYTES = 2**26
+"""The extracted program has 63 bits: this, an operation and a warp, times the largest factor, are below 2^58."""
 
 
 class World:
@@ -26,7 +26,8 @@ class World:
         classes = [Class(s, rng.choice([0, 0, 2, self.largest]), rng.choice([1, 5, 50])) for s in self.shares]
         start = rng.randint(1, 12)
         limits = Limits(1, start, start + rng.randint(0, 8), rng.randint(1, 8), rng.choice([0, 0, 100, 200]))
-        self.pair = Pair(classes, limits, "sfq")
+        costs = Costs(rng.choice([0, 0, 3, self.largest]), rng.choice([0, 0, 5, self.largest]))
+        self.pair = Pair(classes, limits, "sfq", costs=costs)
         of_classes = [number for c in classes for number in c]
         order = (limits.least, limits.start, limits.most, limits.window, limits.target)
         self.lines = [" ".join(map(str, ("new", *order, len(classes), *of_classes)))]
@@ -37,14 +38,14 @@ class World:
         numbers = [
             *(state.waiting, state.in_flight, state.limit, state.level, state.floor),
             *(state.window_completed, state.window_latency),
-            *(number for c in state.classes for number in (c.lead, c.dispatched)),
+            *(number for c in state.classes for number in (c.lead, c.charged)),
         ]
         return "| " + " ".join(map(str, numbers))
 
     def call(self, line: str, answer: Any) -> None:
         """One call that oracle and kernel have answered alike."""
         went = isinstance(answer, Request)
-        said = f"{answer.cls} {answer.size}" if went else "done" if answer is None else "refused"
+        said = f"{answer.cls} {self.pair.oracle.cost(answer)}" if went else "done" if answer is None else "refused"
         self.lines.append(line)
         self.answers.append(f"{said} {self.state()}")
 
@@ -54,12 +55,23 @@ class World:
         id = waiting[place][1].id if place < len(waiting) else 10**9
         self.call(f"cancel {cls} {place}", self.pair.cancel(cls, id))
 
+    def set_shares(self) -> None:
+        """Turned about, or others, some of which are refused."""
+        count = len(self.shares)
+        others = [self.rng.choice([1, 2, 6, 500, 9973, 10_000, 10_001]) for _ in range(count)]
+        shares = self.rng.choice([self.rng.sample(self.shares, count), others])
+        self.call(f"shares {' '.join(map(str, shares))}", self.pair.set_shares(shares))
+
     def run(self, calls: int) -> None:
         rng = self.rng
         for n in range(calls):
             cls, size = rng.randrange(len(self.shares) + (n % 50 == 0)), rng.randint(n % 40 > 0, self.largest)
             if rng.random() < 0.6:
-                self.call(f"submit {cls} {size}", self.pair.submit(cls, size, n))
+                write = rng.random() < 0.5
+                operation = self.pair.oracle.costs[write]
+                self.call(f"submit {cls} {operation} {size}", self.pair.submit(cls, size, n, write))
+            if rng.random() < 0.02:
+                self.set_shares()
             if rng.random() < 0.1:
                 self.cancel(cls, rng.randint(0, 6))
             self.call("next", self.pair.next())

@@ -12,7 +12,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_sta
 from pgquern import PgquernError, ioshares
 
 from ref import ioshares as ref
-from ref.ioshares import MAX_BYTES, MAX_LATENCY, Class, Code, Limits
+from ref.ioshares import MAX_BYTES, MAX_LATENCY, NO_COSTS, Class, Code, Costs, Limits
 from tests.every_variant import every_variant
 from tests.ioshares import strategies
 from tests.ioshares.pair import Pair, answer
@@ -30,17 +30,21 @@ class Machine(RuleBasedStateMachine):
 
     variant = "sfq"
 
-    @initialize(classes=strategies.classes(), limits=strategies.limits())
-    def start(self, classes: list[Class], limits: Limits) -> None:
+    @initialize(classes=strategies.classes(), limits=strategies.limits(), costs=st.just(NO_COSTS) | strategies.costs)
+    def start(self, classes: list[Class], limits: Limits, costs: Costs) -> None:
         self.count = len(classes)
-        self.pair = Pair(classes, limits, self.variant)
+        self.pair = Pair(classes, limits, self.variant, costs=costs)
         self.id = 0
 
-    @rule(cls=st.integers(0, 7), size=strategies.sizes, times=st.integers(1, 5))
-    def submit(self, cls: int, size: int, times: int) -> None:
+    @rule(cls=st.integers(0, 7), size=strategies.sizes, times=st.integers(1, 5), write=st.booleans())
+    def submit(self, cls: int, size: int, times: int, write: bool) -> None:
         for _ in range(times):
             self.id += 1
-            self.pair.submit(cls % self.count, size, self.id)
+            self.pair.submit(cls % self.count, size, self.id, write)
+
+    @rule(data=st.data())
+    def set_shares(self, data: st.DataObject) -> None:
+        self.pair.set_shares(data.draw(strategies.new_shares(self.count)))
 
     @rule(cls=st.integers(0, 9), size=st.sampled_from([0, 1, MAX_BYTES, MAX_BYTES + 1, 2**32 - 1]))
     def submit_any(self, cls: int, size: int) -> None:
@@ -87,12 +91,16 @@ def random_world(rng: Random, variant: str, calls: int) -> Pair:
     most_bytes = rng.choice([3, 8192, MAX_BYTES])
     classes = [Class(s, rng.choice([0, 0, 2, most_bytes]), rng.choice([1, 5, 50])) for s in shares]
     start = rng.randint(1, 12)
-    pair = Pair(classes, Limits(1, start, start + rng.randint(0, 8), rng.randint(1, 8), 100), variant)
+    costs = Costs(rng.choice([0, 0, 5, most_bytes]), rng.choice([0, 0, 7, most_bytes]))
+    limits = Limits(1, start, start + rng.randint(0, 8), rng.randint(1, 8), 100)
+    pair = Pair(classes, limits, variant, costs=costs)
     flying: list[int] = []
     for id in range(calls):
         busy = rng.random() < 0.5 + 0.4 * (id // 50 % 2)
         if busy:
-            pair.submit(rng.randrange(len(shares)), rng.randint(1, most_bytes), id)
+            pair.submit(rng.randrange(len(shares)), rng.randint(1, most_bytes), id, rng.random() < 0.5)
+        if rng.random() < 0.02:
+            pair.set_shares(rng.sample(shares, len(shares)))
         if rng.random() < 0.05:
             pair.cancel(rng.randrange(len(shares)), max(0, id - rng.randint(0, 30)))
         went = pair.next()
@@ -127,6 +135,112 @@ def test_tags_start_again(variant: str) -> None:
         went = pair.next()
         pair.complete(went.cls, 1)
     assert variant == "fifo" or pair.oracle.virtual_time > 2**67
+
+
+@every
+def test_the_largest_costs_and_steepest_shares(variant: str) -> None:
+    """Reads of the largest cost, warps at their largest, and shares that turn about: no tag and no lead overflows."""
+    shares = strategies.LARGEST_FACTOR
+    classes = [Class(share, MAX_BYTES * (i % 2), 3) for i, share in enumerate(shares)]
+    pair = Pair(classes, Limits(1, 1, 1), variant, costs=Costs(MAX_BYTES, 0))
+    furthest = 0
+    for id in range(400):
+        steepest = [flow.factor for flow in pair.oracle.flows].index(max(ref.factors(shares)))
+        for cls in (steepest, id // 5 % 4):
+            pair.submit(cls, MAX_BYTES - id % 3, id, id % 2 == 0)
+        went = pair.next()
+        pair.complete(went.cls, 1)
+        furthest = max(furthest, *map(pair.oracle.lead, range(4)))
+        if id % 7 == 6:
+            turn = id // 7 % 4
+            assert pair.set_shares([*shares[turn:], *shares[:turn]]) is None
+    assert variant == "fifo" or furthest > 2**61
+
+
+@every
+def test_shares_change_while_requests_wait(variant: str) -> None:
+    """What waits goes by the new shares at once; leads stay, in bytes; then equal shares give them back."""
+    pair = Pair([Class(3, 0, 400), Class(1, 0, 400)], Limits(), variant)
+    for id in range(400):
+        pair.submit(0, 100, id)
+        pair.submit(1, 100, id)
+
+    def served(n: int) -> list[int]:
+        order = []
+        for _ in range(n):
+            order.append(pair.next().cls)
+            pair.complete(order[-1], 1)
+        return [order.count(0), order.count(1)]
+
+    assert served(100) == ([75, 25] if variant == "sfq" else [50, 50])
+    assert pair.set_shares([1, 3]) is None
+    assert served(100) == ([25, 75] if variant == "sfq" else [50, 50])
+    assert pair.set_shares([7, 7]) is None
+    assert served(100) == [50, 50]
+
+
+@every
+def test_a_lead_stays_as_many_bytes(variant: str) -> None:
+    """Also of a class that is idle; rounded down; and the same shares change nothing."""
+    pair = Pair([Class(2, 7), Class(3), Class(1)], Limits(9, 9, 9), variant)
+    for cls in (0, 1, 1, 2, 2):
+        pair.submit(cls, 10, cls)
+    for _ in range(3):
+        pair.next()
+    leads = [pair.oracle.lead(i) for i in range(3)]
+    assert variant == "fifo" or leads == [30, 20, 60]
+    all_shares = ([2, 3, 1], [4, 6, 2], [3, 2, 1], [1, 1, 1])
+    for shares, factors in zip(all_shares, ([3, 2, 6], [3, 2, 6], [2, 3, 6], [1, 1, 1]), strict=True):
+        assert pair.set_shares(shares) is None
+        assert [flow.factor for flow in pair.oracle.flows] == factors
+        assert variant == "fifo" or [pair.oracle.lead(i) for i in range(3)] == [10 * factor for factor in factors]
+        assert pair.oracle.flows[0].warp == 7 * factors[0]
+    while pair.oracle.waiting:
+        pair.next()
+
+
+@every
+def test_bad_shares_are_refused(variant: str) -> None:
+    pair = Pair([Class(1), Class(2), Class(3), Class(4)], Limits(), variant)
+    for cls in range(4):
+        pair.submit(cls, 8 + cls)
+    pair.next()
+    assert pair.set_shares([1, 2, 0, 0]) == refused(Code.SHARE, 3)
+    assert pair.set_shares([10_001, 2, 3, 4]) == refused(Code.SHARE, 1)
+    assert pair.set_shares([9973, 9967, 9949, 9941]) == refused(Code.FACTOR)
+    assert pair.set_shares([1, 2, 3, 10_000]) is None
+    assert pair.set_shares([10_000] * 4) is None
+    for wrong in ([1, 2, 3], [1, 2, 3, 4, 5], []):
+        for scheduler in (pair.oracle, pair.kernel):
+            with pytest.raises(ValueError, match="one share"):
+                scheduler.set_shares(wrong)
+
+
+@every
+def test_an_operation_costs(variant: str) -> None:
+    """A read 3 and a write 7 bytes more: two classes of equal shares, by what these cost."""
+    pair = Pair([Class(1, 0, 99), Class(1, 0, 99)], Limits(), variant, costs=Costs(3, 7))
+    for id in range(60):
+        pair.submit(0, 1, id)
+        pair.submit(1, 1, id, True)
+    for _ in range(60):
+        pair.complete(pair.next().cls, 1)
+    charged = [flow.charged for flow in pair.oracle.flows]
+    assert charged == ([160, 160] if variant == "sfq" else [120, 240])
+    assert [flow.served for flow in pair.oracle.flows] == ([40, 20] if variant == "sfq" else [30, 30])
+
+
+@every
+def test_a_request_keeps_its_kind(variant: str) -> None:
+    """Whether it writes: when it goes, and when it is taken back, in the log too."""
+    pair = Pair([Class(1)], Limits(), variant, log=8)
+    for id in range(3):
+        pair.submit(0, 5, id, id % 2 == 1)
+    pair.cancel(0, 1)
+    assert [pair.next() for _ in range(2)] == [(0, 5, 0, False), (0, 5, 2, False)]
+    pair.submit(0, 5, 3, True)
+    assert pair.next() == (0, 5, 3, True)
+    assert [event.request.write for event in pair.kernel.events] == [False, True, False, True, False, False, True, True]
 
 
 @every
@@ -254,6 +368,24 @@ def test_refusals(variant: str) -> None:
     assert pair.next() == refused(Code.AT_LIMIT)
 
 
+@pytest.mark.parametrize("costs", [Costs(MAX_BYTES + 1, 0), Costs(0, MAX_BYTES + 1), Costs(2**32 - 1, 2**32 - 1)])
+def test_costs_refused(costs: Costs) -> None:
+    """After all else but shares that do not go together."""
+    far = [Class(s) for s in (9973, 9967, 9949, 9941)]
+    for classes, limits, wanted in (
+        ([Class(1)], Limits(), Code.COST),
+        (far, Limits(), Code.COST),
+        ([Class(1)], Limits(window=0), Code.WINDOW),
+    ):
+
+        def kernel(classes: list[Class] = classes, limits: Limits = limits) -> None:
+            ioshares.Scheduler(
+                [ioshares.Class(*c) for c in classes], ioshares.Limits(*limits), costs=ioshares.Costs(*costs)
+            )
+
+        assert answer(ref.Scheduler, classes, limits, costs) == answer(kernel) == refused(wanted)
+
+
 FAULTS: list[tuple[Code, int, list[Class], Limits]] = [
     (Code.CLASSES, 0, [], Limits()),
     (Code.CLASSES, 0, [Class(1)] * 9, Limits()),
@@ -373,6 +505,7 @@ def test_a_refused_call_changes_nothing(variant: str) -> None:
     assert lib.pgq_ioshares_submit(made[0], request).code == lib.PGQ_IOSHARES_CLASS
     assert lib.pgq_ioshares_complete(made[0], 1, 5).code == lib.PGQ_IOSHARES_NOT_IN_FLIGHT
     assert lib.pgq_ioshares_cancel(made[0], 1, 5).code == lib.PGQ_IOSHARES_NOT_WAITING
+    assert lib.pgq_ioshares_set_shares(made[0], ffi.new("uint32_t[]", [7, 0])).code == lib.PGQ_IOSHARES_SHARE
     assert lib.pgq_ioshares_look(ffi.NULL, state).code == lib.PGQ_NULL
     assert ffi.buffer(memory, exact[0])[:] == before
     for cls in (0, 1):
@@ -407,7 +540,11 @@ def test_memory_is_checked() -> None:
 def test_null_is_refused() -> None:
     scheduler = ioshares.Scheduler([ioshares.Class(1)], ioshares.Limits())
     request = ffi.new("pgq_ioshares_request *")
+    shares = ffi.new("uint32_t[]", [1])
     calls = [
+        lib.pgq_ioshares_set_shares(ffi.NULL, shares),
+        lib.pgq_ioshares_set_shares(scheduler._c, ffi.NULL),
+        lib.pgq_ioshares_engine_set_shares(ffi.NULL, shares),
         lib.pgq_ioshares_submit(ffi.NULL, request),
         lib.pgq_ioshares_submit(scheduler._c, ffi.NULL),
         lib.pgq_ioshares_next(ffi.NULL, request),
@@ -427,22 +564,25 @@ def test_the_log_tells_each_call(variant: str) -> None:
     pair = Pair([Class(1), Class(2)], Limits(1, 1, 2, 1, 50), variant, log=64)
     told = []
 
-    def note(what: str, request: tuple[int, int, int], latency: int) -> None:
+    def note(what: str, request: ref.Request, latency: int) -> None:
         o = pair.oracle
         told.append((what, request, latency, o.waiting, o.in_flight, o.limit.now))
 
     for id in range(12):
-        if pair.submit(id % 2, 10 + id, id) is None:
-            note("submit", (id % 2, 10 + id, id), 0)
+        if pair.submit(id % 2, 10 + id, id, id % 3 == 0) is None:
+            note("submit", ref.Request(id % 2, 10 + id, id, id % 3 == 0), 0)
         went = pair.next()
         if isinstance(went, ref.Request):
             note("next", went, 0)
         if id % 3 == 2:
             cls = next(i for i, flow in enumerate(pair.oracle.flows) if flow.in_flight)
             pair.complete(cls, 2**50)
-            note("complete", (cls, 0, 0), 2**40)
+            note("complete", ref.Request(cls, 0, 0), 2**40)
         if id == 8 and pair.cancel(0, 6) is None:
-            note("cancel", (0, 16, 6), 0)
+            note("cancel", ref.Request(0, 16, 6, True), 0)
+        if id == 4 and pair.set_shares([0, 1]) is not None and pair.set_shares([5, 3]) is None:
+            note("share", ref.Request(0, 5, 0), 0)
+            note("share", ref.Request(1, 3, 0), 0)
     assert [tuple(event) for event in pair.kernel.events] == told
 
 

@@ -127,6 +127,22 @@ def test_what_is_written_is_read(engine: Engine, file: int) -> None:
     assert engine.scheduler.state.classes[0].dispatched == 80 * PAGE
 
 
+def test_shares_and_kinds_reach_the_scheduler(file: int, way: str) -> None:
+    """A write is submitted as one; shares that change while the engine runs are logged, and bad ones refused."""
+    engine = Engine(4, 1, way, log=16)
+    set_shares = lib.pgq_ioshares_engine_set_shares
+    assert engine.wait(engine.do(file, 0, b"x" * PAGE)[1]) == 0
+    assert set_shares(engine.c, ffi.new("uint32_t[]", [7])).code == lib.PGQ_OK
+    assert engine.wait(engine.do(file, 0, PAGE)[1]) == 0
+    status = set_shares(engine.c, ffi.new("uint32_t[]", [0]))
+    assert (status.code, status.index) == (lib.PGQ_IOSHARES_SHARE, 1)
+    assert set_shares(engine.c, ffi.NULL).code == lib.PGQ_NULL
+    engine.stop()
+    told = [(e.what, e.request.write) for e in engine.scheduler.events if e.what != "complete"]
+    assert told == [("submit", True), ("next", True), ("share", False), ("submit", False), ("next", False)]
+    assert engine.scheduler.events[3].request.size == 7
+
+
 def test_errors_of_the_file_are_told(engine: Engine, file: int) -> None:
     _, closed, _ = engine.do(-1, 0, PAGE)
     assert engine.wait(closed) == errno.EBADF

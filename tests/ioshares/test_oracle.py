@@ -6,7 +6,7 @@ from random import Random
 
 import pytest
 
-from ref.ioshares import Class, Limit, Limits, Policy, Refused, Request, Scheduler, factors
+from ref.ioshares import Class, Costs, Limit, Limits, Policy, Refused, Request, Scheduler, factors
 from tests.ioshares.strategies import POSTGRES
 from tests.tally import tally
 
@@ -185,6 +185,41 @@ def test_a_limit_that_fell_below_what_is_in_flight_stops_dispatch() -> None:
         scheduler.next()
 
 
+# ---- shares that change, and operations ------------------------------------------------------------
+
+
+def test_shares_change_at_once_for_what_waits() -> None:
+    scheduler = waiting([Class(1), Class(1)], 10, 10, times=100)
+    assert served(scheduler, 4) == [0, 1, 0, 1]
+    scheduler.set_shares([3, 1])
+    order = served(scheduler, 80)
+    assert (order.count(0), order.count(1)) == (60, 20)
+
+
+def test_a_class_that_was_far_ahead_does_not_wait_for_long() -> None:
+    """It has used a warp of ten requests with a small share. With a large one it waits for less."""
+    scheduler = waiting([Class(1, 100), Class(10)], 10, 10, times=300)
+    served(scheduler, 200)
+    before = scheduler.lead(0) // scheduler.flows[0].factor
+    scheduler.set_shares([10, 1])
+    assert scheduler.lead(0) == before * scheduler.flows[0].factor
+    order = served(scheduler, 22)
+    assert (order.count(0), order.count(1)) == (20, 2)
+
+
+def test_the_cost_of_a_volume() -> None:
+    """125 MiB and 3,000 operations a second: 16 reads of 8 KiB cost more than one of 128 KiB."""
+    operation = 125 * 2**20 // 3000
+    assert operation == 43_690
+    scheduler = Scheduler([Class(1), Class(1)], Limits(), Costs(operation, operation))
+    assert scheduler.cost(Request(0, 8192, 0)) == 51_882
+    for id in range(400):
+        scheduler.submit(Request(0, 8192, id))
+        scheduler.submit(Request(1, 131072, id, True))
+    order = served(scheduler, 400)
+    assert order.count(0) / order.count(1) == pytest.approx((operation + 131072) / (operation + 8192), rel=0.02)
+
+
 # ---- taken back ----------------------------------------------------------------------------------
 
 
@@ -220,39 +255,52 @@ class World:
         start = rng.randint(1, 6)
         limits = Limits(1, start, start + 3, rng.randint(1, 5), 100)
         self.most = limits.most
+        self.costs = Costs(rng.choice([0, 2 * self.largest]), rng.choice([0, self.largest]))
         classes = [Class(s, w, 10_000) for s, w in zip(self.shares, self.warps, strict=True)]
-        self.scheduler = Scheduler(classes, limits)
+        self.scheduler = Scheduler(classes, limits, self.costs)
         self.flying: list[int] = []
-        # Of each class: bytes given and bytes completed.
-        self.given, self.completed = [0] * len(classes), [0] * len(classes)
+        # Of each class: what was given to it, in bytes and operations.
+        self.given = [0] * len(classes)
 
     def step(self) -> None:
         rng, s = self.rng, self.scheduler
         for _ in range(rng.choice([0, 1, 1, 3])):
-            s.submit(Request(rng.randrange(len(self.shares)), rng.randint(1, self.largest), 0))
+            cls, size = rng.randrange(len(self.shares)), rng.randint(1, self.largest)
+            s.submit(Request(cls, size, 0, rng.random() < 0.5))
         while s.waiting and s.in_flight < s.limit.now:
             request = s.next()
             self.flying.append(request.cls)
-            self.given[request.cls] += request.size
+            self.given[request.cls] += request.size + self.costs[request.write]
         for _ in range(rng.randint(0, len(self.flying))):
             s.complete(self.flying.pop(rng.randrange(len(self.flying))), rng.choice([50, 150]))
+
+    def change_shares(self) -> None:
+        self.shares = [self.rng.randint(1, 12) for _ in self.shares]
+        self.scheduler.set_shares(self.shares)
 
     def backlogged(self, cls: int) -> bool:
         return bool(self.scheduler.flows[cls].waiting)
 
     def bound(self, f: int, g: int) -> Fraction:
-        """Of the difference in normalised service, where all requests are of `largest` at most."""
-        return sum((Fraction(self.largest + self.warps[i], self.shares[i]) for i in (f, g)), Fraction())
+        """Of the difference in normalised service, where all requests are of `largest` at most, and an operation."""
+        most = self.largest + max(self.costs)
+        return sum((Fraction(most + self.warps[i], self.shares[i]) for i in (f, g)), Fraction())
 
 
 def test_the_law_of_fairness() -> None:
-    """While two classes are backlogged, their service by share differs by at most the bound, over any interval."""
+    """While two classes are backlogged, their service by share differs by at most the bound, over any interval.
+
+    Shares change at times: from then on the bound holds by the new ones, whatever was before.
+    """
     intervals = 0
     for seed in range(150):
         world = World(Random(seed))
         marks: dict[tuple[int, int], list[Fraction]] = {}
-        for _ in range(150):
+        for n in range(150):
             world.step()
+            if n % 50 == 49 and seed % 2:
+                world.change_shares()
+                marks = {}
             for f in range(len(world.shares)):
                 for g in range(f):
                     lead = Fraction(world.given[f], world.shares[f]) - Fraction(world.given[g], world.shares[g])
@@ -292,6 +340,6 @@ def test_the_laws_of_dispatch() -> None:
                 with pytest.raises(Refused):
                     s.next()
             for flow in s.flows:
-                assert flow.tag <= s.virtual_time + flow.warp + flow.factor * world.largest
+                assert flow.tag <= s.virtual_time + flow.warp + flow.factor * (world.largest + max(world.costs))
                 assert not flow.waiting or flow.tag >= s.virtual_time
     assert at_limit > 1000

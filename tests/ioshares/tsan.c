@@ -2,7 +2,7 @@
 /*
  * The engine, by threads and by io_uring in turn, with one client thread for each class, on a real file. Each client owns some pages; it writes its pages, reads
  * them back, several at once, and compares. The log of the scheduler is judged at the end: never more in flight than the
- * limit when something goes, and as many completions as submissions. Built with ThreadSanitizer the program shows data
+ * limit when something goes, and as many completions as submissions. One client changes the shares. Built with ThreadSanitizer the program shows data
  * races. argv[1]: rounds. Ends with a tally.
  */
 #include "pgquern.h"
@@ -56,6 +56,14 @@ static void all_pages(client *me, bool write)
     }
 }
 
+/* While the others' requests wait and go. */
+static void change_shares(unsigned round)
+{
+    const uint32_t shares[CLIENTS] = {1 + round % 7, 500, 1 + round % 3, 100};
+
+    require(pgq_ioshares_engine_set_shares(engine, shares).code == PGQ_OK, "new shares are refused");
+}
+
 static void *live(void *argument)
 {
     client *me = argument;
@@ -63,6 +71,8 @@ static void *live(void *argument)
     for (unsigned round = 0; round < ROUNDS_AN_ENGINE; round++) {
         for (uint32_t i = 0; i < PAGES; i++)
             memset(me->pages[i], (int)(round * 31 + me->cls * 7 + i), PAGE);
+        if (me->cls == 0)
+            change_shares(round);
         all_pages(me, true);
         me->written += PAGES;
         memset(me->pages, 0, sizeof me->pages);
@@ -78,7 +88,7 @@ static void *live(void *argument)
 /* What the log says: the events of an engine's life, all of which it has kept. */
 static unsigned long judge(uint64_t logged)
 {
-    unsigned long submitted = 0, completed = 0, at_limit = 0;
+    unsigned long submitted = 0, completed = 0, at_limit = 0, shared = 0;
 
     require(logged <= LOG, "the log is too short");
     for (uint64_t k = 0; k < logged; k++) {
@@ -86,12 +96,14 @@ static unsigned long judge(uint64_t logged)
 
         submitted += event->what == PGQ_IOSHARES_SUBMITTED;
         completed += event->what == PGQ_IOSHARES_COMPLETED;
+        shared += event->what == PGQ_IOSHARES_SHARED;
         if (event->what == PGQ_IOSHARES_DISPATCHED) {
             require(event->in_flight <= event->limit, "above the limit");
             at_limit += event->in_flight == event->limit;
         }
     }
     require(submitted == completed, "some request was lost");
+    require(shared == ROUNDS_AN_ENGINE * CLIENTS, "some new shares were lost");
     return at_limit;
 }
 
@@ -100,7 +112,7 @@ static unsigned long one_engine(client *clients, pgq_ioshares_way way)
 {
     static const pgq_ioshares_class classes[CLIENTS] = {
         {500, 4096, PAGES}, {200, 0, PAGES}, {200, 0, PAGES}, {100, 0, PAGES}};
-    pgq_ioshares_config config = {classes, CLIENTS, {1, 2, 4, 4, 20000}, event_log, LOG};
+    pgq_ioshares_config config = {classes, CLIENTS, {1, 2, 4, 4, 20000}, event_log, LOG, {0, 0}};
     pgq_ioshares *scheduler;
     pgq_ioshares_state state;
     size_t bytes;

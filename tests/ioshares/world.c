@@ -31,7 +31,7 @@ enum {
 #define COUNTS(X)                                                                                            \
     X(BY_THREADS), X(NO_START), X(DONE), X(ERRORS), X(ENDS_OF_FILES), X(PARTS), X(INTERRUPTED), X(AT_LIMIT), \
         X(LIMIT_FELL), X(LIMIT_ROSE), X(FULL), X(WRONG), X(WAITS_FOR_OTHERS), X(LEFT_TO_THE_STOP),           \
-        X(MACHINE_STOPS), X(BAD_DESCRIPTORS), X(TAKEN_BACK), X(TOO_LATE)
+        X(MACHINE_STOPS), X(BAD_DESCRIPTORS), X(TAKEN_BACK), X(TOO_LATE), X(SHARES_CHANGED), X(BAD_SHARES)
 #define RING_COUNTS(X)                                                                                       \
     X(BY_URING), X(THREADS_IN_ITS_PLACE), X(GIVEN_UP), X(GIVEN_UP_IN_PART), X(FAILED_WAITS), X(TAKES_FEWER), \
         X(REFUSED)
@@ -72,6 +72,7 @@ typedef struct row {
     request *requests[MOST_CLIENTS][SLOTS];
     uint32_t outstanding[CLASSES], submits[CLASSES]; /* submitted, and not seen to be done; ever submitted */
     uint64_t latency[CLASSES];
+    unsigned shared; /* so often shares have changed */
     pgq_ioshares_event log[LOG];
 } row;
 
@@ -325,6 +326,26 @@ static void cancel_any(row *r)
     q->waiters--;
 }
 
+static void set_shares(row *r)
+{
+    uint32_t shares[CLASSES];
+    bool bad = world_one_in(r->world, 8);
+
+    for (unsigned i = 0; i < CLASSES; i++)
+        shares[i] = 1 + (uint32_t)world_below(r->world, 9);
+    if (bad)
+        shares[r->config.class_count - 1] = world_one_in(r->world, 2) ? 0 : 10001;
+    pgq_status status = pgq_ioshares_engine_set_shares(r->engine, shares);
+    if (status.code != (bad ? PGQ_IOSHARES_SHARE : PGQ_OK) ||
+        status.index != (bad ? r->config.class_count : 0))
+        world_violation(r->world, "new shares are answered with %d, index %u", (int)status.code,
+                        status.index);
+    if (bad)
+        world_count(BAD_SHARES);
+    else
+        r->shared++;
+}
+
 /* ---- threads ---- */
 
 static void work(row *r, unsigned number)
@@ -340,6 +361,8 @@ static void work(row *r, unsigned number)
             cancel_any(r);
         else if (world_one_in(w, 20))
             submit_wrongly(r);
+        else if (world_one_in(w, 16))
+            set_shares(r);
         else if (*slot == NULL)
             submit(r, slot);
         else if (world_one_in(w, 2))
@@ -434,13 +457,14 @@ static void configure(row *r)
         r->classes[i] =
             (pgq_ioshares_class){1 + (uint32_t)world_below(w, 9), (uint32_t)world_below(w, 2) * 3000,
                                  1 + (uint32_t)world_below(w, 5)};
-    r->config = (pgq_ioshares_config){.classes = r->classes,
-                                      .class_count = 1 + (uint32_t)world_below(w, CLASSES),
-                                      .limits = {1 + (uint32_t)world_below(w, start), start, most,
-                                                 1 + (uint32_t)world_below(w, 6),
-                                                 world_below(w, 2) * world_below(w, 1000000)},
-                                      .log = r->log,
-                                      .log_capacity = LOG};
+    r->config = (pgq_ioshares_config){
+        .classes = r->classes,
+        .class_count = 1 + (uint32_t)world_below(w, CLASSES),
+        .limits = {1 + (uint32_t)world_below(w, start), start, most, 1 + (uint32_t)world_below(w, 6),
+                   world_below(w, 2) * world_below(w, 1000000)},
+        .log = r->log,
+        .log_capacity = LOG,
+        .costs = {(uint32_t)world_below(w, 2) * 100, (uint32_t)world_below(w, 2) * 5000}};
     r->fifo = world_one_in(w, 3);
     r->way = (pgq_ioshares_way)world_below(w, 3);
     r->clients = 1 + (unsigned)world_below(w, MOST_CLIENTS);
@@ -485,6 +509,11 @@ static void judge_all(row *r)
         world_violation(r->world, "the kernel has %u requests at once", the_system.most_doing);
     if (the_system.slept_in_100 > 100000000)
         world_violation(r->world, "a kernel that takes nothing is asked for longer than a tenth of a second");
+    if (j.shares_changed != r->shared || j.next_told != 0)
+        world_violation(r->world, "shares have changed %u times, and the log says %u", r->shared,
+                        j.shares_changed);
+    for (; j.shares_changed > 0; j.shares_changed--)
+        world_count(SHARES_CHANGED);
     for (; j.at_limit > 0; j.at_limit--)
         world_count(AT_LIMIT);
     for (; j.fell > 0; j.fell--)
@@ -504,6 +533,7 @@ static void one_engine(row *r)
         disk_stop_after(&r->disk, 1 + world_below(w, 60));
     memset(r->outstanding, 0, sizeof r->outstanding);
     memset(r->latency, 0, sizeof r->latency);
+    r->shared = 0;
     r->started = false;
     r->working = r->clients;
     r->engine = NULL;

@@ -16,6 +16,10 @@ typedef struct log_judge {
     bool fifo;
     uint64_t queue[LOG]; /* ids, in the order in which they came */
     uint32_t cls[LOG], size[LOG];
+    bool write[LOG];
+    uint32_t share[PGQ_IOSHARES_MAX_CLASSES],
+        told[PGQ_IOSHARES_MAX_CLASSES]; /* told: new ones, not yet of all classes */
+    uint32_t next_told;
     size_t n;
     uint64_t tag[PGQ_IOSHARES_MAX_CLASSES], virtual_time; /* bytes for a share of MULTIPLE */
     uint32_t gone[PGQ_IOSHARES_MAX_CLASSES], in_flight, limit, completed;
@@ -24,7 +28,7 @@ typedef struct log_judge {
     bool pressed, after_fall;
     uint64_t lowest;
     uint64_t sum, latency[PGQ_IOSHARES_MAX_CLASSES]; /* sum: of the window */
-    unsigned at_limit, rose, fell;
+    unsigned at_limit, rose, fell, shares_changed;
 } log_judge;
 
 /* The first one of a class that waits; n: none does. */
@@ -39,7 +43,15 @@ static size_t first_of(const log_judge *j, uint32_t cls)
 
 static uint64_t factor_of(const log_judge *j, uint32_t cls)
 {
-    return MULTIPLE / j->config->classes[cls].share;
+    return MULTIPLE / j->share[cls];
+}
+
+/* Its bytes, and those of an operation. */
+static uint64_t cost_at(const log_judge *j, size_t at)
+{
+    const pgq_ioshares_costs *costs = &j->config->costs;
+
+    return (uint64_t)j->size[at] + (j->write[at] ? costs->write : costs->read);
 }
 
 /* By start-time fair queueing. Service is charged when a request goes. */
@@ -62,7 +74,7 @@ static size_t fairest(log_judge *j)
         earliest = j->tag[c] < earliest ? j->tag[c] : earliest;
     }
     j->virtual_time = earliest;
-    j->tag[j->cls[chosen]] += factor_of(j, j->cls[chosen]) * j->size[chosen];
+    j->tag[j->cls[chosen]] += factor_of(j, j->cls[chosen]) * cost_at(j, chosen);
     return chosen;
 }
 
@@ -74,6 +86,7 @@ static void judge_arrival(log_judge *j, const pgq_ioshares_event *e)
         j->tag[cls] = j->virtual_time;
     j->cls[j->n] = cls;
     j->size[j->n] = e->request.size;
+    j->write[j->n] = e->request.write;
     j->queue[j->n++] = e->request.id;
 }
 
@@ -83,6 +96,7 @@ static void forget(log_judge *j, size_t at)
         j->queue[i] = j->queue[i + 1];
         j->cls[i] = j->cls[i + 1];
         j->size[i] = j->size[i + 1];
+        j->write[i] = j->write[i + 1];
     }
     j->n--;
 }
@@ -93,7 +107,7 @@ static const char *judge_cancel(log_judge *j, const pgq_ioshares_event *e)
 
     while (at < j->n && (j->queue[at] != e->request.id || j->cls[at] != e->request.cls))
         at++;
-    if (at == j->n || j->size[at] != e->request.size)
+    if (at == j->n || j->size[at] != e->request.size || j->write[at] != e->request.write)
         return "what is taken back does not wait";
     forget(j, at);
     return NULL;
@@ -104,7 +118,8 @@ static const char *judge_dispatch(log_judge *j, const pgq_ioshares_event *e)
     if (j->n == 0 || j->in_flight >= j->limit)
         return "a request goes above the limit, or none waits";
     size_t first = j->fifo ? 0 : fairest(j);
-    if (j->queue[first] != e->request.id || j->cls[first] != e->request.cls)
+    if (j->queue[first] != e->request.id || j->cls[first] != e->request.cls ||
+        j->size[first] != e->request.size || j->write[first] != e->request.write)
         return "what goes is not what is to go";
     forget(j, first);
     j->gone[e->request.cls]++;
@@ -119,9 +134,54 @@ static void begin_probe(log_judge *j)
     j->limit = j->level / 2 > j->config->limits.least ? j->level / 2 : j->config->limits.least;
 }
 
+/* In units of whole bytes for the smallest class: least common multiple of the shares over this one. */
+static uint64_t unit_of(const log_judge *j, const uint32_t *shares)
+{
+    uint64_t multiple = 1;
+
+    for (uint32_t c = 0; c < j->config->class_count; c++) {
+        uint64_t whole = multiple;
+
+        while (multiple % shares[c] != 0)
+            multiple += whole;
+    }
+    return MULTIPLE / multiple;
+}
+
+/* New shares: each class stays as many bytes ahead, rounded down to what the scheduler counts. */
+static void take_shares(log_judge *j)
+{
+    uint64_t before = unit_of(j, j->share), after = unit_of(j, j->told);
+
+    for (uint32_t c = 0; c < j->config->class_count; c++) {
+        uint64_t ahead = j->tag[c] > j->virtual_time ? j->tag[c] - j->virtual_time : 0, old = factor_of(j, c);
+
+        ahead = ahead / before * (MULTIPLE / j->told[c] / after) / (old / before);
+        j->tag[c] = j->virtual_time + ahead * after;
+    }
+    /* The virtual time stays; its unit does not matter, for only leads do. */
+    for (uint32_t c = 0; c < j->config->class_count; c++)
+        j->share[c] = j->told[c];
+    j->shares_changed++;
+}
+
+static const char *judge_share(log_judge *j, const pgq_ioshares_event *e)
+{
+    if (e->request.cls != j->next_told || e->request.size < 1 || e->request.size > 10 || e->request.id != 0)
+        return "new shares are told in another order, or others than were set";
+    j->told[j->next_told++] = e->request.size;
+    if (j->next_told == j->config->class_count) {
+        j->next_told = 0;
+        take_shares(j);
+    }
+    return NULL;
+}
+
 /* The log begins so. */
 static void begin_log(log_judge *j)
 {
+    for (uint32_t c = 0; c < j->config->class_count; c++)
+        j->share[c] = j->config->classes[c].share;
     j->level = j->config->limits.start;
     begin_probe(j);
 }
@@ -197,12 +257,16 @@ static const char *judge_event(log_judge *j, const pgq_ioshares_event *e)
 {
     const char *fault = NULL;
 
+    if (j->next_told > 0 && e->what != PGQ_IOSHARES_SHARED)
+        return "other calls come between new shares";
     if (e->what == PGQ_IOSHARES_SUBMITTED)
         judge_arrival(j, e);
     else if (e->what == PGQ_IOSHARES_DISPATCHED)
         fault = judge_dispatch(j, e);
     else if (e->what == PGQ_IOSHARES_CANCELLED)
         fault = judge_cancel(j, e);
+    else if (e->what == PGQ_IOSHARES_SHARED)
+        fault = judge_share(j, e);
     else
         fault = judge_completion(j, e);
     if (fault == NULL && (e->waiting != j->n || e->in_flight != j->in_flight || e->limit != j->limit))

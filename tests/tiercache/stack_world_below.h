@@ -84,7 +84,7 @@ static bool below_start(below *b)
     world *w = b->world;
     uint32_t most = 1 + (uint32_t)world_below(w, 4);
     pgq_ioshares_class classes[CLASSES] = {{500, 1 << 16, QUEUE}, {200, 0, QUEUE}};
-    pgq_ioshares_config config = {classes, CLASSES, {1, 1, most, 4, 1000000}, NULL, 0};
+    pgq_ioshares_config config = {classes, CLASSES, {1, 1, most, 4, 1000000}, NULL, 0, {0, 0}};
     size_t bytes = 0;
 
     pgq_ioshares_bytes(&config, &bytes);

@@ -152,7 +152,7 @@ class Engine
         pgq_ioshares_limits limits = {1, 8, 64, 64, number(given, "target", 100000)};
         if (limit != 0)
             limits.least = limits.start = limits.most = limit;
-        pgq_ioshares_config config = {CLASSES, CLASS_COUNT, limits, nullptr, 0};
+        pgq_ioshares_config config = {CLASSES, CLASS_COUNT, limits, nullptr, 0, {0, 0}};
         size_t bytes;
         require_ok(pgq_ioshares_bytes(&config, &bytes));
         memory = std::make_unique<uint64_t[]>(bytes / sizeof(uint64_t) + 1);

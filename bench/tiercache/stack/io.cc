@@ -65,7 +65,7 @@ void Io::start_engine(bool shares)
 {
     const pgq_ioshares_class classes[CLASSES] = {{500, 1 << 20, 4096}, {200, 0, 4096}};
     const pgq_ioshares_limits ours = {1, 8, 32, 64, 750'000}, none = {MOST, MOST, MOST, 1 << 16, 1ull << 40};
-    const pgq_ioshares_config config = {classes, CLASSES, shares ? ours : none, nullptr, 0};
+    const pgq_ioshares_config config = {classes, CLASSES, shares ? ours : none, nullptr, 0, {0, 0}};
     auto make = variant(pgq_ioshares_variants, pgq_ioshares_variant_count, shares ? "sfq" : "fifo");
     size_t bytes;
     pgq_ioshares *scheduler;

@@ -40,11 +40,22 @@ class Limits(NamedTuple):
 
 
 class Request(NamedTuple):
-    """A request. id: the caller's own, 64 bits."""
+    """A request. id: the caller's own, 64 bits. write: False for a read."""
 
     cls: int
     size: int
     id: int
+    write: bool = False
+
+
+class Costs(NamedTuple):
+    """What a read, and a write, costs beside its bytes: see pgq_ioshares_costs."""
+
+    read: int = 0
+    write: int = 0
+
+
+NO_COSTS = Costs()
 
 
 class Event(NamedTuple):
@@ -63,6 +74,7 @@ class ClassState(NamedTuple):
 
     lead: int
     dispatched: int
+    charged: int
     waiting: int
     in_flight: int
 
@@ -85,6 +97,7 @@ WHAT = {
     lib.PGQ_IOSHARES_DISPATCHED: "next",
     lib.PGQ_IOSHARES_COMPLETED: "complete",
     lib.PGQ_IOSHARES_CANCELLED: "cancel",
+    lib.PGQ_IOSHARES_SHARED: "share",
 }
 
 
@@ -102,7 +115,15 @@ def _accept(status: Any) -> None:
 class Scheduler:
     """A scheduler in memory of exactly its size."""
 
-    def __init__(self, classes: Sequence[Class], limits: Limits, *, log: int = 0, variant: str | None = None) -> None:
+    def __init__(
+        self,
+        classes: Sequence[Class],
+        limits: Limits,
+        *,
+        costs: Costs = NO_COSTS,
+        log: int = 0,
+        variant: str | None = None,
+    ) -> None:
         """log: how many events are kept, the newest."""
         init = lib.pgq_ioshares_init if variant is None else variants_.row_of(KIND, variant).fn
         self._classes = new_array("pgq_ioshares_class[]", [tuple(c) for c in classes])
@@ -114,6 +135,7 @@ class Scheduler:
                 "classes": self._classes,
                 "class_count": len(self._classes),
                 "limits": tuple(limits),
+                "costs": tuple(costs),
                 "log": self._log if log else ffi.NULL,
                 "log_capacity": log,
             },
@@ -128,13 +150,13 @@ class Scheduler:
 
     def submit(self, request: Request) -> None:
         """The request waits from now on."""
-        self._request.cls, self._request.size, self._request.id = request
+        self._request.cls, self._request.size, self._request.id, self._request.write = request
         _accept(lib.pgq_ioshares_submit(self._c, self._request))
 
     def next(self) -> Request:
         """The request that goes to the device now."""
         _accept(lib.pgq_ioshares_next(self._c, self._request))
-        return Request(self._request.cls, self._request.size, self._request.id)
+        return Request(self._request.cls, self._request.size, self._request.id, self._request.write)
 
     def complete(self, cls: int, latency: int) -> None:
         """The device has done a request of the class."""
@@ -143,6 +165,12 @@ class Scheduler:
     def cancel(self, cls: int, id: int) -> None:
         """The oldest request of the class that has this id and waits is taken back."""
         _accept(lib.pgq_ioshares_cancel(self._c, cls, id))
+
+    def set_shares(self, shares: Sequence[int]) -> None:
+        """The classes have these shares from now on: one for each."""
+        if len(shares) != len(self._classes):
+            raise ValueError("one share for each class")
+        _accept(lib.pgq_ioshares_set_shares(self._c, ffi.new("uint32_t[]", shares)))
 
     def _look(self) -> Any:
         _accept(lib.pgq_ioshares_look(self._c, self._state))
@@ -166,7 +194,7 @@ class Scheduler:
             s.floor,
             s.window_completed,
             s.window_latency,
-            tuple(ClassState(c.lead, c.dispatched, c.waiting, c.in_flight) for c in classes),
+            tuple(ClassState(c.lead, c.dispatched, c.charged, c.waiting, c.in_flight) for c in classes),
         )
 
     @property
@@ -177,7 +205,7 @@ class Scheduler:
         return [
             Event(
                 WHAT[e.what],
-                Request(e.request.cls, e.request.size, e.request.id),
+                Request(e.request.cls, e.request.size, e.request.id, e.request.write),
                 e.latency,
                 e.waiting,
                 e.in_flight,
