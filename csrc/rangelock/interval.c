@@ -6,8 +6,12 @@
  * no blockers holds its range. So a release touches exactly those that it blocked, in O((k + 1) log n) for k of them, and
  * a reader never looks at readers.
  *
+ * Who comes while nobody is there does not even take the mutex. It puts its hold into one word, `alone`, and takes it out
+ * of there as it leaves: one compare and swap each. Whoever comes meanwhile takes the mutex, shuts the word for all who come
+ * later, and puts into a tree who was found there: that one came first. The word is opened as soon as both trees are empty.
+ *
  * One mutex covers the trees and the counts, for the time of a search. Who must wait sleeps on its own hold's state, and
- * is woken by who grants, after the mutex is free. Nobody spins. proofs/rangelock/LockFacts.v proves that the counts
+ * is woken by who grants, after the mutex is free. Nobody spins. proofs/rangelock/ proves that the counts and the word
  * keep the rule, spec/rangelock/rangelock_steps.tla has the steps below.
  */
 #include "common/futex.h"
@@ -20,13 +24,17 @@ enum { AT_ONCE = 16 }; /* so many are woken after the mutex is free; those beyon
 
 typedef struct interval {
     pgq_rangelock head;
-    pthread_mutex_t mutex; /* over all below, and over the holds in the trees */
+    node *alone;           /* NULL: nobody is here, and there is no log; or who is here alone; or SHUT */
+    pthread_mutex_t mutex; /* over all below, over the holds in the trees, and over who shuts and opens */
     node *trees[2];        /* by mode */
     size_t waiting;        /* requests that have blockers */
     uint64_t arrivals;
     pgq_rangelock_event *events; /* NULL: no log */
     size_t capacity, logged;
 } interval;
+
+static node shut_word;
+#define SHUT (&shut_word) /* in `alone`: who comes takes the mutex, and looks into the trees */
 
 /* Who was granted, and must be woken. */
 typedef struct wakes {
@@ -105,12 +113,84 @@ static void unblock(interval *lock, node *tree, const node *x, wakes *w)
     }
 }
 
+/* ---- who is alone ------------------------------------------------------------------------------------------------- */
+
+/* 0: it has never been in a tree since it came. Who gives back what another thread gives back looks there. */
+static inline uint64_t ticket_of(const node *x)
+{
+    return __atomic_load_n(&x->ticket, __ATOMIC_ACQUIRE);
+}
+
+static inline void set_ticket(node *x, uint64_t ticket)
+{
+    __atomic_store_n(&x->ticket, ticket, __ATOMIC_RELEASE);
+}
+
+static inline node *word_of(const interval *lock)
+{
+    return __atomic_load_n(&lock->alone, __ATOMIC_RELAXED);
+}
+
+/*
+ * Comes without the mutex, if nobody is there: nobody is in the trees while the word is open. It acquires what the one
+ * before has released, and releases x, which another thread may put into a tree from now on; that one leaves the state alone.
+ */
+static inline bool come_alone(interval *lock, node *x)
+{
+    node *nobody = NULL;
+
+    if (word_of(lock) != NULL)
+        return false;
+    set_ticket(x, 0);
+    if (!__atomic_compare_exchange_n(&lock->alone, &nobody, x, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+        return false;
+    set_lock(x, &lock->head);
+    set_state(x, HELD);
+    return true;
+}
+
+/* False if it is not there, or was put into a tree. The lock may go as soon as the word is empty. */
+static inline bool leave_alone(interval *lock, node *x)
+{
+    node *found = x;
+
+    if (word_of(lock) != x ||
+        !__atomic_compare_exchange_n(&lock->alone, &found, NULL, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
+        return false;
+    set_state(x, IDLE);
+    return true;
+}
+
+/* With the mutex held, and trees that are empty if the word is not shut: from now on all who come take the mutex. */
+static inline void shut(interval *lock)
+{
+    node *first;
+
+    if (word_of(lock) == SHUT)
+        return;
+    first = __atomic_exchange_n(&lock->alone, SHUT, __ATOMIC_ACQUIRE);
+    if (first == NULL)
+        return;
+    set_ticket(first, ++lock->arrivals);
+    first->blockers = 0;
+    lock->trees[first->exclusive] = pgq_rangelock_tree_insert(NULL, first);
+}
+
+/* With the mutex held, and the word shut. A log wants to hear of everybody. */
+static inline void open_if_empty(interval *lock)
+{
+    if (lock->trees[0] == NULL && lock->trees[1] == NULL && lock->events == NULL)
+        __atomic_store_n(&lock->alone, NULL, __ATOMIC_RELEASE);
+}
+
+/* ---- arrivals and departures: with the mutex held, and the word shut ------------------------------------------------ */
+
 /* A request arrives: all others are earlier. An empty tree costs no call. */
 static inline void arrive(interval *lock, node *x)
 {
     const node *writers = lock->trees[PGQ_RANGELOCK_EXCLUSIVE], *readers = lock->trees[PGQ_RANGELOCK_SHARED];
 
-    x->ticket = ++lock->arrivals;
+    set_ticket(x, ++lock->arrivals);
     x->blockers = writers == NULL ? 0 : count(writers, x);
     if (x->exclusive && readers != NULL)
         x->blockers += count(readers, x);
@@ -142,6 +222,7 @@ static inline void leave(interval *lock, node *x, pgq_rangelock_what why, wakes 
         if (x->exclusive)
             unblock(lock, trees[PGQ_RANGELOCK_SHARED], x, w);
     }
+    open_if_empty(lock);
 }
 
 /* ---- the calls ---------------------------------------------------------------------------------------------------- */
@@ -151,7 +232,10 @@ static bool ask(interval *me, node *x, uint32_t queued)
 {
     bool granted;
 
+    if (come_alone(me, x))
+        return true;
     pthread_mutex_lock(&me->mutex);
+    shut(me);
     arrive(me, x);
     stay(me, x, queued);
     granted = x->blockers == 0;
@@ -170,7 +254,10 @@ static pgq_status try(pgq_rangelock *lock, node *x)
     interval *me = of(lock);
     bool granted;
 
+    if (come_alone(me, x))
+        return accepted();
     pthread_mutex_lock(&me->mutex);
+    shut(me);
     arrive(me, x);
     granted = x->blockers == 0;
     if (granted)
@@ -248,22 +335,36 @@ static pgq_status acquire(pgq_rangelock *lock, node *x, uint64_t nanoseconds)
     return ask(of(lock), x, AWAITED) ? accepted() : await(of(lock), x, nanoseconds);
 }
 
-static pgq_status release(pgq_rangelock *lock, node *x)
+/*
+ * Gives back what is in a tree; false if it is in none. Who is said to be held, and has no number, is being given back by a
+ * thread that has left the word, and is about to say so. The number is read before the state: a hold that another lock has
+ * by now has that lock's number, and then not this lock.
+ */
+static bool release_from_tree(interval *me, node *x)
 {
-    interval *me = of(lock);
     wakes w;
-    bool held;
+    bool here;
 
     w.n = 0; /* and not the words, which would cost more than the rest */
     pthread_mutex_lock(&me->mutex);
-    held = is_held(lock, x);
-    if (held) {
+    shut(me);
+    here = ticket_of(x) != 0 && is_held(&me->head, x);
+    if (here) {
         leave(me, x, PGQ_RANGELOCK_EVENT_RELEASE, &w);
         set_state(x, IDLE);
+    } else {
+        open_if_empty(me);
     }
     pthread_mutex_unlock(&me->mutex);
     wake_all(&w);
-    return held ? accepted() : refused(PGQ_RANGELOCK_NOT_HELD, 0);
+    return here;
+}
+
+/* It tries once: who finds that another thread gives it back does not wait for that one. */
+static pgq_status release(pgq_rangelock *lock, node *x)
+{
+    return leave_alone(of(lock), x) || release_from_tree(of(lock), x) ? accepted()
+                                                                      : refused(PGQ_RANGELOCK_NOT_HELD, 0);
 }
 
 static pgq_status cancel(pgq_rangelock *lock, node *x)
@@ -291,9 +392,11 @@ static pgq_status set_log(pgq_rangelock *lock, pgq_rangelock_event *events, size
     if (events == NULL && capacity != 0)
         return refused(PGQ_NULL, 0);
     pthread_mutex_lock(&me->mutex);
+    shut(me);
     me->events = capacity == 0 ? NULL : events;
     me->capacity = capacity;
     me->logged = 0;
+    open_if_empty(me);
     pthread_mutex_unlock(&me->mutex);
     return accepted();
 }
@@ -312,10 +415,12 @@ static size_t logged(pgq_rangelock *lock)
 static pgq_status destroy(pgq_rangelock *lock)
 {
     interval *me = of(lock);
+    node *alone;
     bool idle;
 
     pthread_mutex_lock(&me->mutex);
-    idle = me->trees[0] == NULL && me->trees[1] == NULL;
+    alone = __atomic_load_n(&me->alone, __ATOMIC_ACQUIRE);
+    idle = (alone == NULL || alone == SHUT) && me->trees[0] == NULL && me->trees[1] == NULL;
     pthread_mutex_unlock(&me->mutex);
     if (!idle)
         return refused(PGQ_RANGELOCK_IN_USE, 0);

@@ -33,13 +33,15 @@ typedef enum pgq_rangelock_mode { PGQ_RANGELOCK_SHARED = 0, PGQ_RANGELOCK_EXCLUS
 
 /*
  * A request, in memory of the caller (its stack, mostly): the lock itself allocates nothing for it. Set it to zeroes once.
- * It can be used again, in any lock, as soon as its range is released or its request is gone, and whoever waited with it has
- * returned. Until then it must stay where it is. It must also outlive each call of another thread that has it as an
- * argument: pgq_rangelock_cancel, pgq_rangelock_is_held. Such a call cannot know a hold that is gone, nor a request from the one after it with the same
- * hold: whoever shares a hold sees to it that nobody cancels what has ended.
+ * It can be used again, in any lock, as soon as its range is released or its request is gone, and whoever waited with it, or
+ * gave it back, has returned. Until then it must stay where it is. It must also outlive each call of another thread that has
+ * it as an argument: pgq_rangelock_unlock, pgq_rangelock_cancel, pgq_rangelock_is_held. Such a call cannot know a hold that
+ * is gone, nor a request from the one after it with the same hold: whoever shares a hold sees to it that nobody cancels, or
+ * gives back, what has ended.
  *
  * One thread at a time asks with a hold, and one waits with it. Other threads may meanwhile cancel it, ask whether it is
- * held, and release what was granted (`rwlock` excepted). If several release it at once, one of them does.
+ * held, and release what was granted (`rwlock` excepted). If several release it at once, one of them does; the others are
+ * told PGQ_RANGELOCK_NOT_HELD at once, perhaps before that one has returned.
  *
  * A wait ends by a grant, a cancellation or its time limit, and by nothing else. A signal handler that returns does not
  * end it. One that does not return (longjmp), or a thread that is killed while it waits, would leave a request in the lock
@@ -53,8 +55,8 @@ typedef struct pgq_rangelock_hold {
         *right;                   /* children in a tree of the lock, ordered by lo, then by ticket */
     uint64_t lo, hi;              /* [lo, hi) */
     uint64_t left_max, right_max; /* the largest hi of each child and those below it; 0 without the child */
-    uint64_t ticket;              /* numbers the requests of a lock in the order of arrival */
-    uint32_t blockers;            /* earlier requests that conflict and have not left */
+    uint64_t ticket;   /* numbers the requests of a lock in the order of arrival; who is alone has none */
+    uint32_t blockers; /* earlier requests that conflict and have not left */
     uint8_t left_height, right_height, exclusive;
     pgq_rangelock *lock; /* where it waits or is held */
     uint32_t
@@ -73,7 +75,9 @@ typedef pgq_status (*pgq_rangelock_fn)(int fd, pgq_rangelock **lock);
  *          thread that asks again while it holds the file exclusively is told PGQ_RANGELOCK_BUSY, at once. The baseline.
  * ofd      the kernel's own: open file description locks of fcntl(2), each request in a description of its own, kept for
  *          the next one. Waiting with a time limit tries again every 100 us. Not first come, first served.
- * interval ours: one short mutex, two balanced trees of ranges, a futex for each request that waits.
+ * interval ours: one short mutex, two balanced trees of ranges, a futex for each request that waits. Who comes while nobody
+ *          is there, and there is no log, needs none of these: one compare and swap to come, and one to leave. Who comes
+ *          while somebody is there takes the mutex, and pays for two ranges in the trees where that one was alone.
  */
 typedef struct pgq_rangelock_variant {
     const char *name;
@@ -150,7 +154,7 @@ pgq_status pgq_rangelock_wait(pgq_rangelock *lock, pgq_rangelock_hold *hold, uin
  */
 pgq_status pgq_rangelock_cancel(pgq_rangelock *lock, pgq_rangelock_hold *hold);
 
-/* Whether the hold's range is held, in this lock. */
+/* Whether the hold's range is held, in this lock. While another thread gives it back: either answer. */
 bool pgq_rangelock_is_held(const pgq_rangelock *lock, const pgq_rangelock_hold *hold);
 
 typedef enum pgq_rangelock_what {

@@ -5,7 +5,7 @@
     them. Witness.v proves that all are true. `make prove-mutants` computes them with a definition changed: where one is false,
     the theorem is false. *)
 From Coq Require Import String ZArith Bool List.
-From Pgquern.rangelock Require Import Tree Lock.
+From Pgquern.rangelock Require Import Tree Lock Word.
 Import ListNotations.
 Local Open Scope Z_scope.
 
@@ -115,7 +115,50 @@ Fixpoint balanced_b (t : tree) : bool :=
 Definition on_shape (s : lock) : list instance :=
   [Instance "trees_stay_balanced" (balanced_b (shareds s) && balanced_b (exclusives s))].
 
+(** ** The word: calls with it, alone and not, and with a log that begins and ends *)
+
+Inductive use := Come (from to : Z) (mode : bool) | TryCome (from to : Z) (mode : bool) | GoAlone | Go (nth : nat) | Look (log : bool).
+
+Definition used_so (g : guarded) (u : use) : guarded :=
+  match u with
+  | Come from to mode => fst (come g from to mode)
+  | TryCome from to mode => fst (try_come g from to mode)
+  | GoAlone => go_alone g
+  | Go n => match nth_error (requests (everybody g)) n with Some x => fst (go g x) | None => g end
+  | Look log => look g log
+  end.
+
+Definition uses : list use :=
+  [Come 0 4 true; GoAlone; TryCome 2 6 false; GoAlone; Come 0 4 true; Come 2 6 true; TryCome 0 9 false; GoAlone; Go 0; Go 0; TryCome 0 1 true;
+   TryCome 1 2 false; Go 0; Go 0; Come 3 5 false; Look true; Come 4 6 true; Go 0; Go 0; Come 7 8 true; Go 0; Look false; Come 7 8 true; Look false;
+   Come 1 2 true; Go 1; Go 0; Come 5 9 true; GoAlone].
+
+Definition guardeds : list guarded := map (fun n => fold_left used_so (firstn n uses) new_guarded) (seq 0 (S (List.length uses))).
+
+Definition same_locks (s s' : lock) : bool := permuted (present s) (present s') && (arrivals s =? arrivals s').
+
+Definition on_word (g : guarded) : list instance :=
+  flat_map (fun range => flat_map (fun mode =>
+    let '(from, to) := range in
+    let '(came, granted) := come g from to mode in
+    let '(asked, x) := ask (everybody g) from to mode in
+    let '(tried, tried_granted) := try_come g from to mode in
+    let '(after, answer) := try_ask (everybody g) from to mode in
+    [Instance "come_is_ask" (same_locks (everybody came) asked && Bool.eqb granted (is_held x));
+     Instance "try_come_is_try"
+       (same_locks (everybody tried) after && Bool.eqb tried_granted (match answer with Some _ => true | None => false end))])
+    [true; false]) ranges ++
+  map (fun x => Instance "go_is_leave" (same_locks (everybody (fst (go g x))) (fst (leave (everybody g) x)) &&
+     Nat.eqb (List.length (snd (go g x))) (List.length (snd (leave (everybody g) x))))) (requests (everybody g)) ++
+  [Instance "a_log_hears_everybody" (negb (has_log g) || match alone g with Shut => true | _ => false end);
+   Instance "who_goes_alone_was_alone"
+     (match alone g with
+      | Alone _ _ _ => Nat.eqb (List.length (requests (everybody g))) 1 && Nat.eqb (List.length (requests (everybody (go_alone g)))) 0
+      | _ => true
+      end)].
+
 Definition instances : list instance :=
+  flat_map on_word guardeds ++
   flat_map on_shape (after_each turning) ++
   flat_map (fun s => on_rule s ++ on_pairs s ++
     flat_map (fun range => on_asking s range false ++ on_asking s range true) ranges ++

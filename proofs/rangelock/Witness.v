@@ -2,7 +2,7 @@
 (** * Witnesses: locks that can be reached, on which the theorems say something *)
 From Coq Require Import ZArith Bool List Lia.
 From Pgquern.common Require Import Premises.
-From Pgquern.rangelock Require Import Tree Lock Shape TreeFacts LockFacts Balance Told Instances.
+From Pgquern.rangelock Require Import Tree Lock Shape TreeFacts LockFacts Balance Told Word WordFacts Instances.
 Import ListNotations.
 Local Open Scope Z_scope.
 
@@ -145,3 +145,27 @@ Lemma told_iff_no_earlier_is_left_witness : premises_of told_iff_no_earlier_is_l
 Proof. exact told_iff_held_witness. Qed.
 Lemma told_once_witness : premises_of told_once.
 Proof. exists (fst (leave three first)), [2; 1]. apply the_second_is_told_in_time. Qed.
+
+(** ** The word *)
+
+Definition one : guarded := fst (come new_guarded 0 4 true).
+Definition two : guarded := fst (come one 2 6 true).
+
+(** The first comes alone; the second finds it, puts it into a tree, and waits. When the first has left, and the second, the word is
+    open again. *)
+Theorem the_second_shuts_the_word : used two /\ alone one = Alone 0 4 true /\ alone two = Shut /\ held (everybody two) = [first] /\
+  waiting (everybody two) = [second] /\ snd (go two first) = [2] /\ alone (fst (go (fst (go two first)) second)) = Open.
+Proof. split; [repeat constructor|vm_compute; auto 10]. Qed.
+
+Lemma everybody_is_reachable_witness : premises_of everybody_is_reachable.
+Proof. exists two. apply the_second_shuts_the_word. Qed.
+Lemma come_is_ask_witness : premises_of come_is_ask.
+Proof. exists one, 2, 6, true. repeat constructor. Qed.
+Lemma try_come_is_try_witness : premises_of try_come_is_try.
+Proof. exact come_is_ask_witness. Qed.
+Lemma who_goes_alone_was_alone_witness : premises_of who_goes_alone_was_alone.
+Proof. exists one, 0, 4, true. split; [repeat constructor|reflexivity]. Qed.
+Lemma go_is_leave_witness : premises_of go_is_leave.
+Proof. exists two, first. exact I. Qed.
+Lemma a_log_hears_everybody_witness : premises_of a_log_hears_everybody.
+Proof. exists (look one true). split; [repeat constructor|reflexivity]. Qed.

@@ -12,7 +12,7 @@ GrantSilently(p) == \E q \in granted :
     /\ mutex = p /\ pc[p] \in Granting
     /\ granted' = granted \ {q}
     /\ state' = [state EXCEPT ![q] = "held"]
-    /\ UNCHANGED <<arrived, request, blockers, mutex, wakes, asleep, pc, call, target>>
+    /\ UNCHANGED <<alone, arrived, request, blockers, mutex, wakes, asleep, pc, call, target>>
 \* The kernel does not look at the word again before the thread sleeps.
 SleepsBlindly(p) == TRUE
 \* A cancellation wakes before it sets the state.
@@ -26,7 +26,7 @@ WakeThenSet(p) ==
           /\ state' = [state EXCEPT ![target[p]] = "cancelled"]
           /\ Goto(p, "grants")
           /\ UNCHANGED asleep
-    /\ UNCHANGED <<arrived, request, blockers, mutex, granted, wakes, call, target>>
+    /\ UNCHANGED <<alone, arrived, request, blockers, mutex, granted, wakes, call, target>>
 \* A release tells one of those that it lets go.
 OneOnly(unblocked) ==
     LET all == {q \in unblocked : blockers[q] = 1}
@@ -43,16 +43,16 @@ StaysInTree(p) ==
     /\ mutex = p /\ pc[p] = "is late"
     /\ state' = [state EXCEPT ![q] = IF IsStillWaiting(q) THEN "idle" ELSE @]
     /\ Goto(p, IF IsStillWaiting(q) THEN "unlocks" ELSE "unlocks to look")
-    /\ UNCHANGED <<arrived, blockers, granted, request, mutex, wakes, asleep, call, target>>
+    /\ UNCHANGED <<alone, arrived, blockers, granted, request, mutex, wakes, asleep, call, target>>
 \* A try that would have to wait stays in the queue, and its thread does not wait.
 StaysThoughTried(p) ==
     LET n == Count(request[p]) IN
-    /\ mutex = p /\ pc[p] = "arrives"
+    /\ mutex = p /\ pc[p] = "arrives" /\ alone = "shut"
     /\ arrived' = Append(arrived, p)
     /\ blockers' = [blockers EXCEPT ![p] = n]
     /\ state' = [state EXCEPT ![p] = IF n = 0 THEN "held" ELSE "awaited"]
     /\ Goto(p, IF n > 0 /\ call[p] = "lock" THEN "unlocks to wait" ELSE "unlocks")
-    /\ UNCHANGED <<request, mutex, granted, wakes, asleep, call, target>>
+    /\ UNCHANGED <<alone, request, mutex, granted, wakes, asleep, call, target>>
 \* Any number of threads wait with a hold; a wake-up finds one of them.
 NeverRefused(q) == FALSE
 WakeOne(p) == \E q \in wakes[p] :
@@ -76,6 +76,37 @@ WakesTheOthers(p) ==
     /\ pc[p] = "falls asleep" /\ KernelLooksAgain(p)
     /\ asleep' = {p} /\ Goto(p, "asleep")
     /\ UNCHANGED <<shared, wakes, call, target>>
+\* Who finds somebody alone does not put it into a tree.
+FoundNobody == <<>>
+\* Who comes does not look whether somebody is alone.
+NobodyIsInTheTrees(p) == alone # "shut"
+\* Who leaves the trees opens the word, though others are there.
+OpensAnyhow(others) == TRUE
+\* Nobody opens it again.
+NeverOpens(others) == FALSE
+\* Who came alone leaves without a look: it may be in a tree by now.
+LeavesBlindly(p) == blockers[p] = 0
+\* Who gives back believes the state.
+SaysThatItIsHeld(q) == state[q] = "held"
+\* Who finds that another one gives the hold back comes again.
+ComesAgain(p) ==
+    LET q == target[p] IN
+    /\ mutex = p /\ pc[p] = "releases" /\ alone = "shut"
+    /\ IF IsInATree(q)
+       THEN /\ Leave(q)
+            /\ state' = [state EXCEPT ![q] = "idle"]
+            /\ Goto(p, "grants")
+            /\ UNCHANGED mutex
+       ELSE /\ alone' = IF NobodyIsLeft(arrived) THEN "open" ELSE alone
+            /\ mutex' = Nobody
+            /\ Goto(p, IF state[q] = "held" THEN "leaves" ELSE "outside")
+            /\ UNCHANGED <<arrived, blockers, granted, state>>
+    /\ UNCHANGED <<request, wakes, asleep, call, target>>
+\* A thread that has left the word may stop before it says so.
+StopsBeforeItSays == Spec /\ \A p \in Processes :
+    WF_vars(Inside(p) /\ pc[p] # "has left") /\ SF_vars(Lock(p)) /\ WF_vars(BeginRelease(p))
+\* Who gives back is through, or has left and may stop.
+GivingBackEnds == \A p \in Processes : pc[p] = "leaves" ~> pc[p] \in {"outside", "has left"}
 \* Without strong fairness of the mutex.
 UnfairMutex == Spec /\ \A p \in Processes : WF_vars(Inside(p)) /\ WF_vars(Lock(p)) /\ WF_vars(BeginRelease(p))
 \* Who holds a range never gives it back.
@@ -92,5 +123,9 @@ NeverCancelled == ~\E p \in Processes : state[p] = "cancelled" /\ pc[p] = "aslee
 NeverGrantedBeforeSleep == ~\E p \in Processes : pc[p] = "falls asleep" /\ state[p] = "held"
 NeverJoined == \A p \in asleep : target[p] = p
 NeverTurnedAway == ~\E p \in Processes : pc[p] = "joins" /\ IsRefused(target[p])
+NeverFoundAlone == ~\E p \in Processes : mutex = p /\ alone \in Processes /\ pc[p] = "arrives"
+\* Its hold is put into a tree before it has set its state.
+NeverFoundBeforeItSays == ~\E p \in Processes : pc[p] = "is alone" /\ p \in Arrived
+NeverGivenTwice == ~\E p, q \in Processes : p # q /\ target[p] = target[q] /\ pc[p] = "has left" /\ mutex = q /\ pc[q] = "releases"
 NeverTwoAtOnce == Cardinality(granted) < 2
 =============================================================================

@@ -7,7 +7,12 @@
 (* nobody else looks at them; states are set, and threads woken, one by    *)
 (* one, because threads look at their state without the mutex.             *)
 (*                                                                         *)
+(* Who comes while nobody is there takes no mutex: it swaps its hold into  *)
+(* a word, and out of it as it leaves.  Who finds it there shuts the word, *)
+(* with the mutex held, and puts that one into a tree.                     *)
+(*                                                                         *)
 (* variable       in the C code                                            *)
+(*   alone          the word: "open" (NULL), "shut", or who is alone       *)
 (*   arrived        both trees, by ticket: the threads whose requests have *)
 (*                    arrived and not left                                 *)
 (*   request        lo, hi, exclusive of each thread's hold                *)
@@ -19,19 +24,22 @@
 (*   wakes          struct wakes of each thread                            *)
 (*   asleep         threads in futex_wait                                  *)
 (*   pc, call       where a thread is, and in which call                   *)
-(*   target         whose hold a thread waits with, or cancels             *)
+(*   target         whose hold a thread waits with, cancels or gives back  *)
 (*                                                                         *)
 (* One thread waits with a hold; any thread may try to.  Whoever asks      *)
 (* anew with a hold first sees to it that nobody else waits with it any    *)
-(* more (MayAskAgain): rangelock.h demands that.                           *)
+(* more, or gives it back (MayAskAgain): rangelock.h demands that.         *)
+(*                                                                         *)
+(* Any thread may give back what is held, several at once: one does        *)
+(* (MayGiveBack).                                                          *)
 (*                                                                         *)
 (* Simplified: the clock is that a time limit may be up at any moment;     *)
 (* wake-ups for no reason come from a thread that is woken late.  There is *)
 (* no log, and wakes has room for all.  The count of those who wait only   *)
 (* saves a search (nobody_waits_nobody_is_let_go in proofs/rangelock/).    *)
 (*                                                                         *)
-(* It refines rangelock: held are those that have arrived and have no      *)
-(* blockers, the queue are the others.                                     *)
+(* It refines rangelock: held are who is alone, and those that have        *)
+(* arrived and have no blockers; the queue are the others.                 *)
 (*                                                                         *)
 (* How to break it: see the definitions of MCrangelock_steps.              *)
 (***************************************************************************)
@@ -41,12 +49,13 @@ CONSTANTS
     Processes, Ranges, Modes,
     Calls,      \* of "lock", "lock_for", "try", "request"
     MayCancel,  \* whether threads cancel others' requests
-    MayJoin     \* whether threads wait with others' holds
+    MayJoin,    \* whether threads wait with others' holds
+    MayGiveBack \* whether threads give back what others hold
 
-VARIABLES arrived, request, blockers, state, mutex, granted, wakes, asleep, pc, call, target
+VARIABLES alone, arrived, request, blockers, state, mutex, granted, wakes, asleep, pc, call, target
 
-shared  == <<arrived, request, blockers, state, mutex, granted>>
-vars    == <<arrived, request, blockers, state, mutex, granted, wakes, asleep, pc, call, target>>
+shared  == <<alone, arrived, request, blockers, state, mutex, granted>>
+vars    == <<alone, arrived, request, blockers, state, mutex, granted, wakes, asleep, pc, call, target>>
 
 Nobody == "nobody"
 NoRequest == [who |-> Nobody, lo |-> 0, hi |-> 0, exclusive |-> FALSE]
@@ -63,6 +72,7 @@ Unblocked(p) == {q \in Arrived : Place(q) > Place(p) /\ Conflict(request[p], req
 ToGrant(unblocked) == {q \in unblocked : blockers[q] = 1}
 
 Init ==
+    /\ alone = "open"
     /\ arrived = <<>>
     /\ request = [p \in Processes |-> NoRequest]
     /\ blockers = [p \in Processes |-> 0]
@@ -83,21 +93,62 @@ WaitersOf(q)  == {p \in Processes : pc[p] \in Waiting /\ target[p] = q}
 SleepersOf(q) == {p \in asleep : target[p] = q}
 
 -----------------------------------------------------------------------------
-(* A call begins, and takes the mutex. *)
+(* A call begins.  Who finds nobody is alone and has its range; else, and  *)
+(* in all other calls, it takes the mutex.                                 *)
 
-MayAskAgain(p) == WaitersOf(p) = {}
+GivesBack(p, q) == pc[p] \in {"leaves", "has left", "releases"} /\ target[p] = q
+MayAskAgain(p) == WaitersOf(p) = {} /\ \A q \in Processes : ~GivesBack(q, p)
 Begin(p) == \E kind \in Calls, range \in Ranges, mode \in Modes :
     /\ pc[p] = "outside" /\ state[p] \in {"idle", "cancelled"} /\ MayAskAgain(p)
     /\ target' = [target EXCEPT ![p] = p]
     /\ call' = [call EXCEPT ![p] = kind]
     /\ request' = [request EXCEPT ![p] = [who |-> p, lo |-> range[1], hi |-> range[2], exclusive |-> mode]]
-    /\ Goto(p, "arrives")
-    /\ UNCHANGED <<arrived, blockers, state, mutex, granted, wakes, asleep>>
+    /\ Goto(p, "comes")
+    /\ UNCHANGED <<alone, arrived, blockers, state, mutex, granted, wakes, asleep>>
+
+(* come_alone(): one compare and swap. *)
+NobodyIsHere(p) == alone = "open"
+Come(p) ==
+    /\ pc[p] = "comes"
+    /\ IF NobodyIsHere(p)
+       THEN alone' = p /\ Goto(p, "is alone")
+       ELSE Goto(p, "arrives") /\ UNCHANGED alone
+    /\ UNCHANGED <<arrived, request, blockers, state, mutex, granted, wakes, asleep, call, target>>
+
+SayAlone(p) ==
+    /\ pc[p] = "is alone"
+    /\ state' = [state EXCEPT ![p] = "held"]
+    /\ Goto(p, "outside")
+    /\ UNCHANGED <<alone, arrived, request, blockers, mutex, granted, wakes, asleep, call, target>>
 
 BeginRelease(p) ==
     /\ pc[p] = "outside" /\ state[p] = "held"
-    /\ Goto(p, "releases")
-    /\ UNCHANGED <<shared, wakes, asleep, call, target>>
+    /\ target' = [target EXCEPT ![p] = p]
+    /\ Goto(p, "leaves")
+    /\ UNCHANGED <<shared, wakes, asleep, call>>
+
+(* Who asked must know by now that it is held. *)
+BeginGiveBack(p) == \E q \in Processes \ {p} :
+    /\ MayGiveBack /\ pc[p] = "outside" /\ state[p] = "idle"
+    /\ state[q] = "held" /\ pc[q] \in {"outside", "leaves", "has left", "releases"}
+    /\ target' = [target EXCEPT ![p] = q]
+    /\ Goto(p, "leaves")
+    /\ UNCHANGED <<shared, wakes, asleep, call>>
+
+(* leave_alone(): the same; and then the state is set. *)
+IsAlone(p) == alone = target[p]
+LeaveAlone(p) ==
+    /\ pc[p] = "leaves"
+    /\ IF IsAlone(p)
+       THEN alone' = "open" /\ Goto(p, "has left")
+       ELSE Goto(p, "releases") /\ UNCHANGED alone
+    /\ UNCHANGED <<arrived, request, blockers, state, mutex, granted, wakes, asleep, call, target>>
+
+SayLeft(p) ==
+    /\ pc[p] = "has left"
+    /\ state' = [state EXCEPT ![target[p]] = "idle"]
+    /\ Goto(p, "outside")
+    /\ UNCHANGED <<alone, arrived, request, blockers, mutex, granted, wakes, asleep, call, target>>
 
 BeginCancel(p) == \E q \in Processes \ {p} :
     /\ MayCancel /\ pc[p] = "outside" /\ state[p] = "idle" /\ IsWaiting(q)
@@ -118,37 +169,57 @@ Locking == {"arrives", "releases", "cancels", "is late"}
 Lock(p) ==
     /\ pc[p] \in Locking /\ mutex = Nobody
     /\ mutex' = p
-    /\ UNCHANGED <<arrived, request, blockers, state, granted, wakes, asleep, pc, call, target>>
+    /\ UNCHANGED <<alone, arrived, request, blockers, state, granted, wakes, asleep, pc, call, target>>
 
 -----------------------------------------------------------------------------
 (* With the mutex held. *)
 
+(* shut(): who is alone is the first in the trees. *)
+Found == IF alone \in Processes THEN <<alone>> ELSE <<>>
+Shut(p) ==
+    /\ mutex = p /\ pc[p] \in {"arrives", "releases"} /\ alone # "shut"
+    /\ alone' = "shut"
+    /\ arrived' = arrived \o Found
+    /\ UNCHANGED <<request, blockers, state, mutex, granted, wakes, asleep, pc, call, target>>
+
 (* arrive() and stay(); a try that would wait leaves nothing. *)
 Arrive(p) ==
     LET n == Count(request[p]) IN
-    /\ mutex = p /\ pc[p] = "arrives"
+    /\ mutex = p /\ pc[p] = "arrives" /\ alone = "shut"
     /\ IF call[p] = "try" /\ n > 0
-       THEN UNCHANGED <<arrived, blockers, state>>
+       THEN UNCHANGED <<alone, arrived, blockers, state>>
        ELSE /\ arrived' = Append(arrived, p)
             /\ blockers' = [blockers EXCEPT ![p] = n]
             /\ state' = [state EXCEPT ![p] = IF n = 0 THEN "held"
                                              ELSE IF call[p] = "request" THEN "waits" ELSE "awaited"]
     /\ Goto(p, IF n > 0 /\ call[p] \in {"lock", "lock_for"} THEN "unlocks to wait" ELSE "unlocks")
-    /\ UNCHANGED <<request, mutex, granted, wakes, asleep, call, target>>
+    /\ UNCHANGED <<alone, request, mutex, granted, wakes, asleep, call, target>>
 
-(* leave(): q goes from its tree, and from the counts. *)
+(* leave(): q goes from its tree, and from the counts.  Who finds both     *)
+(* trees empty opens the word.                                             *)
+NobodyIsLeft(others) == others = <<>>
 Leave(q) ==
-    LET unblocked == Unblocked(q) IN
-    /\ arrived' = SelectSeq(arrived, LAMBDA x : x # q)
+    LET unblocked == Unblocked(q)
+        others == SelectSeq(arrived, LAMBDA x : x # q) IN
+    /\ alone' = IF NobodyIsLeft(others) THEN "open" ELSE alone
+    /\ arrived' = others
     /\ blockers' = [x \in Processes |-> IF x \in unblocked THEN blockers[x] - 1
                                         ELSE IF x = q THEN 0 ELSE blockers[x]]
     /\ granted' = ToGrant(unblocked)
 
+(* release_from_tree(): unless another thread has given it back, or is     *)
+(* about to say so.                                                        *)
+IsInATree(q) == q \in Arrived /\ state[q] = "held"
 DoRelease(p) ==
-    /\ mutex = p /\ pc[p] = "releases"
-    /\ Leave(p)
-    /\ state' = [state EXCEPT ![p] = "idle"]
-    /\ Goto(p, "grants")
+    LET q == target[p] IN
+    /\ mutex = p /\ pc[p] = "releases" /\ alone = "shut"
+    /\ IF IsInATree(q)
+       THEN /\ Leave(q)
+            /\ state' = [state EXCEPT ![q] = "idle"]
+            /\ Goto(p, "grants")
+       ELSE /\ alone' = IF NobodyIsLeft(arrived) THEN "open" ELSE alone
+            /\ Goto(p, "unlocks")
+            /\ UNCHANGED <<arrived, blockers, granted, state>>
     /\ UNCHANGED <<request, mutex, wakes, asleep, call, target>>
 
 (* cancel(): who waits no more is left alone.  Its state is set last. *)
@@ -159,7 +230,7 @@ DoCancel(p) ==
        THEN /\ Leave(q)
             /\ Goto(p, "grants and cancels")
        ELSE /\ Goto(p, "unlocks")
-            /\ UNCHANGED <<arrived, blockers, granted>>
+            /\ UNCHANGED <<alone, arrived, blockers, granted>>
     /\ UNCHANGED <<request, state, mutex, wakes, asleep, call, target>>
 
 (* gave_up(): unless it was granted or cancelled meanwhile. *)
@@ -171,7 +242,7 @@ DoTimeOut(p) ==
             /\ state' = [state EXCEPT ![target[p]] = "idle"]
             /\ Goto(p, "grants")
        ELSE /\ Goto(p, "unlocks to look")
-            /\ UNCHANGED <<arrived, blockers, granted, state>>
+            /\ UNCHANGED <<alone, arrived, blockers, granted, state>>
     /\ UNCHANGED <<request, mutex, wakes, asleep, call, target>>
 
 Granting == {"grants", "grants and cancels"}
@@ -183,14 +254,14 @@ Grant(p) == \E q \in granted :
     /\ granted' = granted \ {q}
     /\ state' = [state EXCEPT ![q] = "held"]
     /\ wakes' = [wakes EXCEPT ![p] = @ \cup ToWake(q)]
-    /\ UNCHANGED <<arrived, request, blockers, mutex, asleep, pc, call, target>>
+    /\ UNCHANGED <<alone, arrived, request, blockers, mutex, asleep, pc, call, target>>
 
 SetCancelled(p) ==
     /\ mutex = p /\ pc[p] = "grants and cancels" /\ granted = {}
     /\ state' = [state EXCEPT ![target[p]] = "cancelled"]
     /\ wakes' = [wakes EXCEPT ![p] = @ \cup ToWake(target[p])]
     /\ Goto(p, "grants")
-    /\ UNCHANGED <<arrived, request, blockers, mutex, granted, asleep, call, target>>
+    /\ UNCHANGED <<alone, arrived, request, blockers, mutex, granted, asleep, call, target>>
 
 Unlock(p) ==
     /\ mutex = p
@@ -198,7 +269,7 @@ Unlock(p) ==
        \/ pc[p] = "unlocks" /\ Goto(p, "outside")
        \/ pc[p] \in {"unlocks to wait", "unlocks to look"} /\ Goto(p, "looks")
     /\ mutex' = Nobody
-    /\ UNCHANGED <<arrived, request, blockers, state, granted, wakes, asleep, call, target>>
+    /\ UNCHANGED <<alone, arrived, request, blockers, state, granted, wakes, asleep, call, target>>
 
 -----------------------------------------------------------------------------
 (* Without the mutex. *)
@@ -224,7 +295,7 @@ Join(p) ==
     /\ Goto(p, IF IsRefused(q) \/ NothingWaits(q) THEN "outside" ELSE "looks")
     /\ state' = [state EXCEPT ![q] = IF @ = "waits" THEN "awaited"
                                      ELSE IF @ = "cancelled" /\ NothingWaits(q) THEN "idle" ELSE @]
-    /\ UNCHANGED <<arrived, request, blockers, mutex, granted, wakes, asleep, call, target>>
+    /\ UNCHANGED <<alone, arrived, request, blockers, mutex, granted, wakes, asleep, call, target>>
 
 (* sleep_until_granted() looks at the state; the kernel looks again. *)
 Look(p) ==
@@ -233,7 +304,7 @@ Look(p) ==
        THEN Goto(p, "falls asleep") /\ UNCHANGED state
        ELSE /\ Goto(p, "outside")
             /\ state' = [state EXCEPT ![target[p]] = IF @ = "cancelled" THEN "idle" ELSE @]
-    /\ UNCHANGED <<arrived, request, blockers, mutex, granted, wakes, asleep, call, target>>
+    /\ UNCHANGED <<alone, arrived, request, blockers, mutex, granted, wakes, asleep, call, target>>
 
 KernelLooksAgain(p) == state[target[p]] = "awaited"
 FallAsleep(p) ==
@@ -258,12 +329,13 @@ TimeIsUp(p) ==
 
 -----------------------------------------------------------------------------
 Inside(p) ==
+    \/ Come(p) \/ SayAlone(p) \/ LeaveAlone(p) \/ SayLeft(p) \/ Shut(p)
     \/ Arrive(p) \/ DoRelease(p) \/ DoCancel(p) \/ DoTimeOut(p)
     \/ Grant(p) \/ SetCancelled(p) \/ Unlock(p)
     \/ Wake(p) \/ AllAreAwake(p) \/ Join(p) \/ Look(p) \/ FallAsleep(p) \/ WakeUp(p)
 
 Next == \E p \in Processes :
-    Begin(p) \/ BeginRelease(p) \/ BeginCancel(p) \/ BeginWait(p) \/ Lock(p) \/ TimeIsUp(p) \/ Inside(p)
+    Begin(p) \/ BeginRelease(p) \/ BeginGiveBack(p) \/ BeginCancel(p) \/ BeginWait(p) \/ Lock(p) \/ TimeIsUp(p) \/ Inside(p)
 
 Spec == Init /\ [][Next]_vars
 
@@ -274,9 +346,10 @@ FairSpec == Spec /\ \A p \in Processes :
 
 -----------------------------------------------------------------------------
 Places ==
-    {"outside", "arrives", "releases", "cancels", "joins", "looks", "falls asleep", "asleep", "is late", "grants",
-     "grants and cancels", "unlocks", "unlocks to wait", "unlocks to look", "wakes"}
+    {"outside", "comes", "is alone", "leaves", "has left", "arrives", "releases", "cancels", "joins", "looks",
+     "falls asleep", "asleep", "is late", "grants", "grants and cancels", "unlocks", "unlocks to wait", "unlocks to look", "wakes"}
 TypeOK ==
+    /\ alone \in Processes \cup {"open", "shut"}
     /\ arrived \in Seq(Processes) /\ Cardinality(Arrived) = Len(arrived)
     /\ request \in [Processes -> {NoRequest} \cup [who : Processes, lo : Nat, hi : Nat, exclusive : Modes]]
     /\ blockers \in [Processes -> 0 .. Cardinality(Processes) - 1]
@@ -307,9 +380,19 @@ WokenIsNotLate == [][\A p \in Processes : pc[p] = "asleep" /\ pc'[p] = "is late"
 CountsAreRight == \A q \in Arrived :
     blockers[q] = Cardinality({p \in Arrived : Place(p) < Place(q) /\ Conflict(request[p], request[q])})
 
+(* The state of who has come or left alone is set a step later. *)
+StateIsSet(p) == pc[p] # "is alone" /\ ~\E q \in Processes : pc[q] = "has left" /\ target[q] = p
+
 (* Who knows that it holds a range conflicts with nobody else who does. *)
+Knows(p) == state[p] = "held" /\ StateIsSet(p)
 HoldersDoNotConflict == \A p, q \in Processes :
-    p # q /\ state[p] = "held" /\ state[q] = "held" => ~Conflict(request[p], request[q])
+    p # q /\ Knows(p) /\ Knows(q) => ~Conflict(request[p], request[q])
+
+(* Unless the word is shut there is nobody in the trees; and it is shut    *)
+(* no longer than somebody is there, or has the mutex.                     *)
+TheWordIsRight ==
+    /\ alone # "shut" => arrived = <<>>
+    /\ alone = "shut" /\ mutex = Nobody => arrived # <<>>
 
 (* Whoever sleeps has to wait, or somebody is about to wake it, or to say so. *)
 NoLostWakeUp == \A p \in asleep :
@@ -328,18 +411,24 @@ OneWaits == \A q \in Processes : Cardinality(SleepersOf(q)) <= 1
 
 (* When the mutex is free, exactly those without blockers are held. *)
 TheStatesAreTold == mutex = Nobody =>
-    \A p \in Processes : state[p] = "held" <=> p \in Arrived /\ blockers[p] = 0
+    \A p \in Processes : StateIsSet(p) => (state[p] = "held" <=> alone = p \/ (p \in Arrived /\ blockers[p] = 0))
 
 (* Who is in the queue is on its way, and who waits is in the queue. *)
-NoGhosts == mutex = Nobody => \A p \in Processes : (IsWaiting(p) \/ state[p] = "held") <=> p \in Arrived
+NoGhosts == mutex = Nobody => 
+    \A p \in Processes : StateIsSet(p) => (IsWaiting(p) \/ state[p] = "held" <=> p \in Arrived \/ alone = p)
 
 (* Each step is one of rangelock, or changes none of its variables; the    *)
 (* start has neither holders nor a queue, as there.                        *)
-Held == {request[p] : p \in {x \in Arrived : blockers[x] = 0}}
+Held == {request[p] : p \in {x \in Arrived : blockers[x] = 0} \cup (Processes \cap {alone})}
 InQueue(p) == blockers[p] > 0
 Queue == LET places == SelectSeq(arrived, InQueue) IN [i \in 1 .. Len(places) |-> request[places[i]]]
 Abstract == INSTANCE rangelock WITH held <- Held, queue <- Queue, MayGiveUp <- TRUE
 Refines == [][Abstract!Next]_<<Held, Queue>>
+
+(* A hold is given back once: one call alone says that it has left.        *)
+OneGivesBack ==
+    [][\A p, q \in Processes : pc[p] = "has left" /\ target[p] = q /\ pc'[p] = "outside" =>
+           state[q] = "held" /\ state'[q] = "idle"]_vars
 
 (* Every call ends. *)
 EveryCallEnds == \A p \in Processes : pc[p] # "outside" ~> pc[p] = "outside"

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: PostgreSQL */
 /*
  * Threads that lock ranges of a small file in every order that a seed gives: with and without a time limit, by tries, by
- * requests that others cancel or give back for them. The lock's log is judged by the rule (judge.h). Beside it:
+ * requests that others cancel or give back for them. In half of the steps there is a log, which is judged by the rule
+ * (judge.h); without one, who is alone takes no mutex. Beside it:
  * - while a range is held, no other thread has a byte of it against it;
  * - a call with a limit ends at the limit or after it, never before;
  * - a cancellation that was accepted ends a wait; nobody sleeps for ever;
+ * - if two threads give one hold back, one of them does, and the other one is told so, whoever runs meanwhile;
  * - if two threads wait with one hold, one is refused, and how the wait ended is told once.
  */
 #include "judge.h"
@@ -17,10 +19,22 @@
 #include <string.h>
 
 enum { MOST_THREADS = 5, BYTES = 12, CALLS = 6, EVENTS = 8 * MOST_THREADS * CALLS };
-enum { GRANTS, LATE_GRANTS, REFUSALS, TIMEOUTS, CANCELS, GIVEN_BACK, SECOND_WAITS, IN_USE, TAKEN, NO_MEMORY };
-const char *const world_counts[] = {"grants",     "after_a_wait", "refusals", "timeouts", "cancelled",
-                                    "given_back", "second_waits", "in_use",   "taken",    "no_memory",
-                                    NULL};
+enum {
+    GRANTS,
+    LATE_GRANTS,
+    REFUSALS,
+    TIMEOUTS,
+    CANCELS,
+    GIVEN_BACK,
+    BY_OTHERS,
+    SECOND_WAITS,
+    IN_USE,
+    TAKEN,
+    NO_MEMORY
+};
+const char *const world_counts[] = {"grants",    "after_a_wait", "refusals",  "timeouts",
+                                    "cancelled", "given_back",   "by_others", "second_waits",
+                                    "in_use",    "taken",        "no_memory", NULL};
 const unsigned world_steps = 8;
 
 typedef struct worker {
@@ -29,6 +43,8 @@ typedef struct worker {
     pthread_mutex_t other; /* another thread has it while it waits with this worker's hold */
     bool shares;           /* others may wait with it */
     bool taken;            /* one of these was told how the wait ended */
+    bool lends;            /* others may give back what it holds */
+    unsigned given;        /* how many of them did */
 } worker;
 
 typedef struct file {
@@ -137,9 +153,44 @@ static pgq_code acquire(file *f, worker *me, uint64_t lo, uint64_t length, bool 
     }
 }
 
+/* Another thread gives back what is held with a hold. */
+static void give_back_for(file *f, worker *owner)
+{
+    pthread_mutex_lock(&owner->other);
+    if (owner->lends) {
+        pgq_code code = pgq_rangelock_unlock(f->lock, &owner->hold).code;
+        owner->given += code == PGQ_OK;
+        if (code == PGQ_OK)
+            world_count(BY_OTHERS);
+        else if (code != PGQ_RANGELOCK_NOT_HELD)
+            world_violation(f->world, "another's release ended with code %d", code);
+    }
+    pthread_mutex_unlock(&owner->other);
+}
+
+/* So does its owner; one of them may, whoever comes first. */
+static void give_back(file *f, worker *me)
+{
+    world *w = f->world;
+
+    me->given = 0;
+    me->lends = world_one_in(w, 3);
+    world_yield();
+    pgq_code code = pgq_rangelock_unlock(f->lock, &me->hold).code;
+    me->lends = false;
+    sole(me);
+    if (pgq_rangelock_is_held(f->lock, &me->hold))
+        world_violation(w, "what was given back already is held");
+    if ((code == PGQ_OK) + me->given != 1)
+        world_violation(w, "what is held was given back %u times", (code == PGQ_OK) + me->given);
+    world_count(GIVEN_BACK);
+}
+
 static void disturb(file *f, worker *other)
 {
-    if (other->shares && world_one_in(f->world, 2))
+    if (other->lends)
+        give_back_for(f, other);
+    else if (other->shares && world_one_in(f->world, 2))
         wait_with(f, other);
     else if (other->shows && pgq_rangelock_cancel(f->lock, &other->hold).code == PGQ_OK)
         world_count(CANCELS);
@@ -157,9 +208,7 @@ static void call(file *f, worker *me)
     me->shows = me->shares = false;
     if (code == PGQ_OK) {
         use(f, lo, lo + length, exclusive);
-        if (pgq_rangelock_unlock(f->lock, &me->hold).code != PGQ_OK)
-            world_violation(w, "what is held could not be released");
-        world_count(GIVEN_BACK);
+        give_back(f, me);
     } else if (code != PGQ_RANGELOCK_BUSY && code != PGQ_RANGELOCK_TIMEOUT &&
                code != PGQ_RANGELOCK_CANCELLED) {
         world_violation(w, "code %d", code);
@@ -219,7 +268,9 @@ void world_step(void *row, world *w, unsigned step)
 
     (void)step;
     f->threads = 2 + (unsigned)world_below(w, MOST_THREADS - 1);
-    if (pgq_rangelock_log(f->lock, f->events, EVENTS).code != PGQ_OK)
+    bool logs = world_one_in(w, 2);
+
+    if (pgq_rangelock_log(f->lock, logs ? f->events : NULL, logs ? EVENTS : 0).code != PGQ_OK)
         world_violation(w, "no log");
     world_run_threads(w, f->threads, work, f);
     judge_calls(f);

@@ -1,0 +1,82 @@
+\* SPDX-License-Identifier: PostgreSQL
+------------------------------ MODULE WordOrders ------------------------------
+(* The word of csrc/rangelock/interval.c: the first comes alone, uses its range, and leaves, alone or, if it was found, from the  *)
+(* tree; the second does as it does, or finds it, puts its hold into a tree, and has its own range when the first has left.     *)
+(*                                                                                                                              *)
+(* | here                  | interval.c                                            |                                            *)
+(* |-----------------------|-------------------------------------------------------|                                            *)
+(* | Come, ComeOrder       | come_alone: its compare and swap                      |                                            *)
+(* | Leave, LeaveOrder     | leave_alone: its compare and swap                     |                                            *)
+(* | Shut, ShutOrder       | shut: its exchange                                    |                                            *)
+(* | Reopen, OpenOrder     | open_if_empty: its store                              |                                            *)
+(* | Lock, Unlock          | pthread_mutex_lock, pthread_mutex_unlock              |                                            *)
+(*                                                                                                                              *)
+(* "hold" is the hold of the first, "protected" what the range protects. The second asks for the same range.                    *)
+(* How to break it: make one of the orders weaker.                                                                              *)
+EXTENDS Orders
+CONSTANTS ComeOrder, LeaveOrder, ShutOrder, OpenOrder
+VARIABLES at   \* where each of the two is
+
+vars == <<memory, view, raced, at>>
+Places == {"asks", "comes", "uses", "leaves", "locks", "shuts", "inserts", "removes", "opens", "unlocks", "gone"}
+TypeOK == MemoryTypeOK /\ at \in [Threads -> Places]
+
+Open == [w \in Words |-> CASE w = "alone" -> "open" [] w = "mutex" -> "free" [] OTHER -> "nothing"]
+Init == MemoryInit /\ at = [t \in Threads |-> IF t = "first" THEN "asks" ELSE "comes"]
+Goto(t, where) == at' = [at EXCEPT ![t] = where]
+
+Word == NewestValue("alone")
+
+\* It writes its range into its hold.
+Ask == at["first"] = "asks" /\ Touch("first", "hold", "asked") /\ Goto("first", "comes")
+
+Come(t) ==
+    /\ at[t] = "comes" /\ Word = "open"
+    /\ Swap(t, "alone", t, ComeOrder)
+    /\ Goto(t, "uses")
+
+Use(t) == at[t] = "uses" /\ Touch(t, "protected", t) /\ Goto(t, "leaves")
+
+Leave(t) ==
+    /\ at[t] = "leaves" /\ Word = t
+    /\ Swap(t, "alone", "open", LeaveOrder)
+    /\ Goto(t, "gone")
+
+\* The first is in a tree by now. Who finds the word shut waits here for it.
+IsFound == at["first"] = "leaves" /\ Word # "first" /\ Goto("first", "locks") /\ UNCHANGED <<memory, view, raced>>
+IsTurnedAway == at["second"] = "comes" /\ Word = "first" /\ Goto("second", "locks") /\ UNCHANGED <<memory, view, raced>>
+
+Lock(t) ==
+    /\ at[t] = "locks" /\ NewestValue("mutex") = "free"
+    /\ Swap(t, "mutex", t, "acquire")
+    /\ Goto(t, IF t = "first" THEN "removes" ELSE "shuts")
+
+\* Who is found there was the first; otherwise the second has come when it has left.
+Shut ==
+    /\ at["second"] = "shuts"
+    /\ Swap("second", "alone", "shut", ShutOrder)
+    /\ Goto("second", IF Word = "first" THEN "inserts" ELSE "opens")
+
+Insert == at["second"] = "inserts" /\ Touch("second", "hold", "in a tree") /\ Goto("second", "unlocks")
+Remove == at["first"] = "removes" /\ Touch("first", "hold", "out of the tree") /\ Goto("first", "opens")
+
+Reopen(t) ==
+    /\ at[t] = "opens"
+    /\ Store(t, "alone", "open", OpenOrder)
+    /\ Goto(t, "unlocks")
+
+\* The second, having found the first, comes again: it waits for its turn.
+Unlock(t) ==
+    /\ at[t] = "unlocks"
+    /\ Swap(t, "mutex", "free", "release")
+    /\ Goto(t, IF t = "second" THEN "comes" ELSE "gone")
+
+Done == (\A t \in Threads : at[t] = "gone") /\ UNCHANGED vars
+
+Next ==
+    \/ Ask \/ IsFound \/ IsTurnedAway \/ Shut \/ Insert \/ Remove \/ Done
+    \/ \E t \in Threads : Come(t) \/ Use(t) \/ Leave(t) \/ Lock(t) \/ Reopen(t) \/ Unlock(t)
+Spec == Init /\ [][Next]_vars
+
+NeverFound == at["second"] # "inserts"
+=============================================================================

@@ -1,0 +1,241 @@
+# SPDX-License-Identifier: PostgreSQL
+"""Who comes to a lock of `interval` while nobody is there needs neither the mutex nor a tree, and keeps the rule."""
+
+from collections.abc import Callable
+from threading import Thread
+
+import pytest
+from _pgquern import lib
+from pgquern import PgquernError
+from pgquern.rangelock import Hold, RangeLock
+
+IDLE, HELD = 0, 2
+"""States of a hold (csrc/rangelock/lock.h)."""
+
+
+@pytest.fixture
+def lock() -> RangeLock:
+    return RangeLock(variant="interval")
+
+
+def is_in_a_tree(hold: Hold) -> bool:
+    """Whether it has been in one since it came: there it gets its number."""
+    return bool(hold.c.ticket != 0)
+
+
+def by_lock(lock: RangeLock, hold: Hold, exclusive: bool) -> None:
+    lock.lock(hold, 0, 10, exclusive=exclusive)
+
+
+def by_lock_for(lock: RangeLock, hold: Hold, exclusive: bool) -> None:
+    lock.lock(hold, 0, 10, exclusive=exclusive, seconds=60)
+
+
+def by_try(lock: RangeLock, hold: Hold, exclusive: bool) -> None:
+    assert lock.try_lock(hold, 0, 10, exclusive=exclusive)
+
+
+def by_request(lock: RangeLock, hold: Hold, exclusive: bool) -> None:
+    assert lock.request(hold, 0, 10, exclusive=exclusive)
+
+
+CALLS: list[Callable[[RangeLock, Hold, bool], None]] = [by_lock, by_lock_for, by_try, by_request]
+
+
+@pytest.mark.parametrize("exclusive", [True, False])
+def test_who_is_alone_needs_no_tree(lock: RangeLock, exclusive: bool) -> None:
+    """By any call, again and again, with one hold."""
+    hold, other = Hold(), RangeLock(variant="interval")
+    for call in CALLS * 2:
+        call(lock, hold, exclusive)
+        assert lock.is_held(hold)
+        assert not other.is_held(hold)
+        assert not is_in_a_tree(hold)
+        lock.wait(hold)
+        with pytest.raises(PgquernError):
+            lock.cancel(hold)
+        lock.unlock(hold)
+        assert not lock.is_held(hold)
+        with pytest.raises(PgquernError):
+            lock.unlock(hold)
+    lock.close()
+    other.close()
+
+
+def test_the_second_finds_the_first(lock: RangeLock) -> None:
+    """The first came first: the second waits for it, the third behind the second."""
+    first, second, third = Hold(), Hold(), Hold()
+    lock.lock(first, 0, 10, exclusive=True)
+    assert not lock.try_lock(second, 9, 1, exclusive=False)
+    assert is_in_a_tree(first)
+    assert lock.is_held(first)
+    assert not lock.request(second, 5, 10, exclusive=True)
+    assert not lock.request(third, 12, 1, exclusive=False)
+    assert first.c.ticket < second.c.ticket < third.c.ticket
+    lock.unlock(first)
+    assert lock.is_held(second)
+    assert not lock.is_held(third)
+    lock.unlock(second)
+    lock.wait(third)
+    lock.unlock(third)
+    lock.close()
+
+
+def test_the_first_has_the_smaller_number(lock: RangeLock) -> None:
+    first, second = Hold(), Hold()
+    lock.lock(first, 0, 10, exclusive=True)
+    assert not lock.request(second, 0, 10, exclusive=True)
+    assert first.c.ticket < second.c.ticket
+    lock.unlock(first)
+    lock.unlock(second)
+    lock.close()
+
+
+def test_a_writer_that_was_alone_stops_readers(lock: RangeLock) -> None:
+    writer, reader = Hold(), Hold()
+    lock.lock(writer, 0, 10, exclusive=True)
+    assert not lock.request(reader, 0, 10, exclusive=False)
+    lock.unlock(writer)
+    lock.unlock(reader)
+    lock.lock(reader, 0, 10, exclusive=False)
+    assert lock.try_lock(Hold(), 5, 1, exclusive=False)
+    assert not lock.try_lock(writer, 5, 1, exclusive=True)
+
+
+@pytest.mark.parametrize("exclusive", [True, False])
+def test_nobody_passes_who_is_in_a_tree(lock: RangeLock, exclusive: bool) -> None:
+    """One of two leaves: the other one is still there."""
+    first, second = Hold(), Hold()
+    lock.lock(first, 0, 10, exclusive=exclusive)
+    lock.lock(second, 20, 10, exclusive=exclusive)
+    lock.unlock(first)
+    assert not lock.try_lock(first, 25, 1, exclusive=True)
+    lock.lock(first, 0, 10, exclusive=exclusive)
+    lock.unlock(second)
+    assert not lock.try_lock(second, 5, 1, exclusive=True)
+    lock.unlock(first)
+    lock.close()
+
+
+def test_the_word_is_open_when_all_have_left(lock: RangeLock) -> None:
+    """Who was granted, cancelled or too late has left as well; and what is not held is not given back."""
+    first, second, third = Hold(), Hold(), Hold()
+    lock.lock(first, 0, 10, exclusive=True)
+    assert not lock.request(second, 0, 10, exclusive=True)
+    assert not lock.request(third, 0, 10, exclusive=True)
+    with pytest.raises(PgquernError):
+        lock.wait(third, 0.0)
+    lock.cancel(second)
+    lock.unlock(first)
+    for hold in (first, second, third):
+        lock.lock(hold, 0, 10, exclusive=True)
+        assert not is_in_a_tree(hold)
+        lock.unlock(hold)
+    lock.close()
+
+
+def test_a_log_hears_everybody(lock: RangeLock) -> None:
+    """Also of the release of who was alone as it began; when it has ended, nobody is written down any more."""
+    first, second = Hold(), Hold()
+    lock.lock(first, 0, 10, exclusive=True)
+    lock.log(20)
+    assert is_in_a_tree(first)
+    lock.unlock(first)
+    for _ in range(2):
+        lock.lock(second, 0, 10, exclusive=False)
+        lock.unlock(second)
+    assert [e.what for e in lock.events()] == ["release", *["request", "grant", "release"] * 2]
+    lock.log(0)
+    lock.lock(second, 0, 10, exclusive=False)
+    assert not is_in_a_tree(second)
+    lock.unlock(second)
+    lock.close()
+
+
+def test_a_lock_does_not_end_under_who_is_alone(lock: RangeLock) -> None:
+    hold = Hold()
+    lock.lock(hold, 0, 10, exclusive=False)
+    status = lib.pgq_rangelock_destroy(lock.c)
+    assert (status.code, status.index) == (lib.PGQ_RANGELOCK_IN_USE, 0)
+    assert not is_in_a_tree(hold)
+    lock.unlock(hold)
+    lock.close()
+
+
+def about_to_say_so(lock: RangeLock) -> Hold:
+    """A hold that another thread gives back, at the moment when it has left the word and has not said so."""
+    hold = Hold()
+    lock.lock(hold, 0, 10, exclusive=True)
+    lock.unlock(hold)
+    hold.c.state = HELD
+    return hold
+
+
+def test_what_is_being_given_back_is_not_held(lock: RangeLock) -> None:
+    """One gives a hold back; the other is told so at once, changes nothing, and does not wait for the one."""
+    hold, other = about_to_say_so(lock), Hold()
+    codes: list[int] = []
+    second = Thread(target=lambda: codes.append(lib.pgq_rangelock_unlock(lock.c, hold.c).code), daemon=True)
+    second.start()
+    second.join(60)
+    waits = second.is_alive()
+    state, hold.c.state = hold.c.state, IDLE
+    second.join()
+    assert not waits
+    assert codes == [lib.PGQ_RANGELOCK_NOT_HELD]
+    assert state == HELD
+    lock.lock(other, 0, 10, exclusive=True)
+    assert not is_in_a_tree(other)
+    lock.unlock(other)
+    lock.close()
+
+
+@pytest.mark.parametrize("exclusive", [True, False])
+def test_a_refused_release_leaves_the_others(lock: RangeLock, exclusive: bool) -> None:
+    """It finds another one alone, who goes into a tree, and stays held."""
+    hold, other, third = about_to_say_so(lock), Hold(), Hold()
+    lock.lock(other, 0, 10, exclusive=exclusive)
+    assert lib.pgq_rangelock_unlock(lock.c, hold.c).code == lib.PGQ_RANGELOCK_NOT_HELD
+    hold.c.state = IDLE
+    assert is_in_a_tree(other)
+    assert lock.is_held(other)
+    assert not lock.request(third, 5, 1, exclusive=True)
+    lock.unlock(other)
+    lock.wait(third)
+    lock.unlock(third)
+    lock.close()
+
+
+def test_who_was_too_late_comes_alone(lock: RangeLock) -> None:
+    """What a hold's fields say of its last request is gone, when it is found alone."""
+    first, second = Hold(), Hold()
+    lock.lock(first, 0, 10, exclusive=True)
+    assert not lock.request(second, 0, 10, exclusive=True)
+    with pytest.raises(PgquernError):
+        lock.wait(second, 0.0)
+    lock.unlock(first)
+    lock.lock(second, 0, 10, exclusive=True)
+    assert not lock.request(first, 0, 10, exclusive=True)
+    lock.unlock(second)
+    assert lock.is_held(first)
+    lock.unlock(first)
+    lock.close()
+
+
+def test_a_hold_goes_from_lock_to_lock(lock: RangeLock) -> None:
+    """Alone here, among others there, alone here."""
+    other, hold, first = RangeLock(variant="interval"), Hold(), Hold()
+    other.lock(first, 0, 10, exclusive=False)
+    for _ in range(2):
+        lock.lock(hold, 0, 10, exclusive=True)
+        assert not is_in_a_tree(hold)
+        assert not other.is_held(hold)
+        lock.unlock(hold)
+        other.lock(hold, 0, 10, exclusive=False)
+        assert is_in_a_tree(hold)
+        assert not lock.is_held(hold)
+        assert lib.pgq_rangelock_unlock(lock.c, hold.c).code == lib.PGQ_RANGELOCK_NOT_HELD
+        other.unlock(hold)
+    other.unlock(first)
+    other.close()
+    lock.close()
