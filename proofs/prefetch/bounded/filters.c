@@ -11,6 +11,7 @@ void proof(void)
     static pgq_prefetch_filter slots[SIZE];
     pgq_prefetch p = {.filters = slots, .filter_space = SIZE};
     uint32_t from[4], block = nondet_u32(), used = 0;
+    bool right = true;
     uint64_t until[4] = {0}, lsn = 0, upto = nondet_u8();
 
     for (uint32_t step = 0; step < STEPS; step++) {
@@ -18,7 +19,7 @@ void proof(void)
         bool fits = until[k] > 0 || used + 1 < SIZE;
 
         lsn += 1 + nondet_u8() % 4;
-        claim(pgq_prefetch_filters_add(&p, keys[k], first, lsn) == fits, "one slot stays free");
+        right &= pgq_prefetch_filters_add(&p, keys[k], first, lsn) == fits; /* one slot stays free */
         if (fits) {
             used += until[k] == 0;
             from[k] = until[k] == 0 || first < from[k] ? first : from[k];
@@ -29,7 +30,7 @@ void proof(void)
     for (uint32_t k = 0; k < 4; k++)
         if (until[k] > 0 && until[k] < upto)
             until[k] = 0, used--;
-    claim(p.filter_count == used, "those whose record is replayed have left");
+    claim(right && p.filter_count == used, "those whose record is replayed have left");
     for (uint32_t k = 0; k < 3; k++)
         claim(filters_hide(&p, keys[k], block) ==
                   ((until[k] > 0 && from[k] <= block) || (k < 2 && until[3] > 0)),

@@ -22,8 +22,9 @@ static void queue_with(size_t space, size_t head, size_t count)
         stay &= queue[i] == before[i];
     claim(stay && p.queue_head == head && p.queued == count, "the others stay, and one more is counted");
     if (count > 0) {
-        claim(dequeue(&p) == before[head], "the first one leaves");
-        claim(p.queue_head == (head + 1) % space && p.queued == count - 1, "the second becomes the first");
+        stay = dequeue(&p) == before[head];
+        claim(stay && p.queue_head == (head + 1) % space && p.queued == count - 1,
+              "the first one leaves, and the second becomes the first");
     }
 }
 

@@ -32,9 +32,8 @@ void proof(void)
     claim(head.lsn == lsn, "it says its place");
     claim(head.epoch == s.epoch, "it is of this epoch");
     claim(head.life == (uint32_t)s.life, "it is of this store");
-    claim(head.length <= BLOCK && head.page < 3, "it is on a page");
-    claim(end == lsn + 32 + (head.length + 7) / 8 * 8 && end <= room,
+    claim(head.length <= BLOCK && head.page < 3 && end == lsn + 32 + (head.length + 7) / 8 * 8 && end <= room,
           "it ends before the ring goes round to what is needed");
-    claim(head.crc == checksum && summed == end - lsn - 4, "its checksum is right, to its end");
-    claim(payload == scratch + 32, "its payload stands behind its head");
+    claim(payload == scratch + 32 && head.crc == checksum && summed == end - lsn - 4,
+          "its checksum is right, to its end");
 }
