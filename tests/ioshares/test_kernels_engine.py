@@ -131,9 +131,11 @@ def test_shares_and_kinds_reach_the_scheduler(file: int, way: str) -> None:
     """A write is submitted as one; shares that change while the engine runs are logged, and bad ones refused."""
     engine = Engine(4, 1, way, log=16)
     set_shares = lib.pgq_ioshares_engine_set_shares
-    assert engine.wait(engine.do(file, 0, b"x" * PAGE)[1]) == 0
+    _, written, _kept = engine.do(file, 0, b"x" * PAGE)  # its buffer stays until it is done
+    assert engine.wait(written) == 0
     assert set_shares(engine.c, ffi.new("uint32_t[]", [7])).code == lib.PGQ_OK
-    assert engine.wait(engine.do(file, 0, PAGE)[1]) == 0
+    _, read, _kept_too = engine.do(file, 0, PAGE)
+    assert engine.wait(read) == 0
     status = set_shares(engine.c, ffi.new("uint32_t[]", [0]))
     assert (status.code, status.index) == (lib.PGQ_IOSHARES_SHARE, 1)
     assert set_shares(engine.c, ffi.NULL).code == lib.PGQ_NULL
