@@ -6,7 +6,7 @@ pgq_status pgq_prefetch_replay_advise(pgq_prefetch_job *job);
 
 pgq_status candidate(pgq_prefetch_job *job)
 {
-    if (job == NULL || job->accesses == NULL)
+    if (job == NULL || job->accesses == NULL || job->record_blocks != NULL)
         return pgq_prefetch_replay_advise(job);
     pgq_prefetch_access *kept = malloc((job->access_count + 1) * sizeof *kept);
     const pgq_prefetch_access *all = job->accesses;
