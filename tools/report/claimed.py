@@ -118,11 +118,10 @@ def on(cpu: str, commit: str) -> str:
 
 
 def items(machines: Sequence[Machine], folder: Path = figures.FOLDER) -> Kept:
-    """All recorded items; of two machines that of the one with more figures. Folders below hold single results."""
+    """All recorded items; of two machines those that were measured last. Folders below hold single results."""
     kept: Kept = {}
-    for machine in machines:
-        for one in machine.results:
-            kept.setdefault((one.layer, one.stem), (list(one.items()), on(one.cpu, one.commit)))
+    for one in sorted((one for machine in machines for one in machine.results), key=lambda one: one.finished):
+        kept[one.layer, one.stem] = list(one.items()), on(one.cpu, one.commit)
     for path in sorted(folder.glob("*/*.json")):
         alone = results.read(path)
         found = ([item.model_dump() for item in alone.items], on(alone.cpu, alone.commit))
@@ -147,10 +146,14 @@ class Recorded:
 
     def _goal(self, stem: str, at: Where) -> tuple[float, str]:
         cells = figures.goal(stem, figures.Goal(title=at.goal, variant=at.variant), self.machines)["cells"]
-        for machine, cell in zip(self.machines, cells, strict=True):
-            if cell:
-                result = machine.of(stem, "bench")
-                return cell["worst"]["median"], on(machine.cpu, result.commit if result else "")
+        found = [
+            (result.finished, cell["worst"]["median"], on(machine.cpu, result.commit))
+            for machine, cell in zip(self.machines, cells, strict=True)
+            if cell and (result := machine.of(stem, "bench"))
+        ]
+        if found:
+            _, figure, place = max(found)
+            return figure, place
         raise missing(stem, f"the goal {at.goal!r} of {at.variant!r}")
 
     def _servers(self, stem: str, at: Where) -> tuple[float, str]:
