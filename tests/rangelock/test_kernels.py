@@ -197,7 +197,7 @@ class Unheard(Machine):
 
 
 TestUnheard = Unheard.TestCase
-TestUnheard.settings = settings(max_examples=settings().max_examples // 10, stateful_step_count=20)
+TestUnheard.settings = settings(max_examples=max(1, settings().max_examples // 10), stateful_step_count=20)
 
 
 # ---- all variants --------------------------------------------------------------------------------
