@@ -244,7 +244,8 @@ static void started(engine *e)
 {
     ring *r = e->own;
 
-    if (r->unsubmitted >= r->batch)
+    /* What was given up is still there, and would fill the ring. */
+    if (r->unsubmitted >= r->batch || io_uring_sq_ready(&r->ring) >= r->batch)
         submit(e);
 }
 

@@ -128,6 +128,17 @@ def test_each_wait_may_fail(fds: list[int], variant: str, error: int) -> None:
         assert accesses_of(done, "give_up") == []
 
 
+def test_after_a_submission_that_failed_io_uring_reads_again(fds: list[int]) -> None:
+    """What was given up does not fill the ring."""
+    skip_unless_it_runs("uring", fds)
+    dice = random.Random(3)
+    accesses = [(0, dice.randrange(SIZE)) for _ in range(80)]
+    failing = Failing("submit", errno.ENOMEM, 2, 1)
+    done = replay(fds, accesses, concurrency=4, buffers=7, variant="uring", io=failing, log=True)
+    last = max(i for i, step in enumerate(done.steps) if step.what == "give_up")
+    assert any(step.what == "submit" for step in done.steps[last:])
+
+
 @asynchronous
 def test_what_was_given_up_writes_to_no_buffer_later(fds: list[int], variant: str) -> None:
     """Its entry is still in the queue, and the kernel takes it in the end. By then the buffer is another's."""
