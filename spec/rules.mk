@@ -45,7 +45,7 @@ model-mutants-sample: $(MODEL_NEEDS) ##keep of `make model-mutants` two changes 
 model-distributed: $(MODEL_NEEDS) ##deep the invariants of one large model by TLC's distributed mode, server and workers on this machine: STEM=, RUN=, WORKERS=2, SAFETY=1 (as long as the model takes, and 10 s)
 	@$(PY) spec/distributed.py --stem '$(STEM)' --run '$(RUN)' $(WORKERS:%=--workers %) $(if $(SAFETY),--safety)
 
-model-examples: $(MODEL_NEEDS) ##deep write the models of a subject as a folder for tlaplus/Examples, with its manifest.json, and check them there by TLC alone: STEM=, SOURCE=https://example.org/pgquern (up to 5 minutes)
+model-examples: $(MODEL_NEEDS) ##deep write the models of a subject as a folder for tlaplus/Examples, with its manifest.json, and check them there by TLC alone: STEM=, SOURCE=address (up to 5 minutes)
 	@$(PY) spec/examples.py --stem '$(STEM)' $(SOURCE:%=--source '%')
 
 model-growth: $(MODEL_NEEDS) ##deep how the states and the time of each model grow with each of its bounds; STEM= narrows (5 minutes a stem)

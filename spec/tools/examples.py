@@ -26,8 +26,8 @@ NEEDS = re.compile(r"^EXTENDS\s+(\w+(?:\s*,\s*\w+)*)|\bINSTANCE\s+(\w+)", re.MUL
 COMMENT = re.compile(r"\\\*[^\n]*|\(\*.*?\*\)", re.DOTALL)
 ENDED = {0: "success", 10: "assumption failure", 11: "deadlock failure", 12: "safety failure", 13: "liveness failure"}
 """TLC's exit codes (tlc2.output.EC.ExitStatus), in the manifest's words."""
-SHORT, LONGEST = 10, 60
-"""Seconds: one model at least ends in less; none that is offered takes longer."""
+LONGEST = 60
+"""Seconds that no model takes that is offered, as models.toml plans it."""
 
 
 @dataclass(frozen=True)
@@ -178,8 +178,8 @@ def export(
         (folder / f"{run.name}.cfg").write_text("\n".join(cfg.lines(run)) + "\n")
         models.append(check(run, build, folder))
         ended()
-    if min(model.seconds for model in models) >= SHORT or all(model.result == "success" for model in models):
-        raise ModelError(f"{stem}: the collection asks for a model of less than {SHORT} s, and for one that fails")
+    if all(model.result == "success" for model in models):
+        raise ModelError(f"{stem}: the collection asks for a model that fails in an interesting way")
     (folder / "manifest.json").write_text(json.dumps(manifest(folder, models, source), indent=2) + "\n")
     page = spec / stem / "README.md"
     title = page.read_text().partition("\n")[0].lstrip("# ") if page.is_file() else stem

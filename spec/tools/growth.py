@@ -23,6 +23,8 @@ from spec.tools.smallest import BOUNDED, size
 
 STEPS = 4
 """A bound is raised at most so often."""
+TOO_LONG = "s of CPU"
+"""How the reason ends if a run took longer than it may."""
 NUMBERED = re.compile(r'\{(?:.*, *)?(?P<word>"?[A-Za-z]*)(?P<number>\d+)(?P<quote>"?)\}')
 """A set in a configuration, its last element a number or a string that ends in one."""
 
@@ -83,7 +85,7 @@ def measure(run: Run, build: Path, limit: int) -> tuple[int, float] | str:
     done = subprocess.run(line, cwd=folder, capture_output=True, text=True, preexec_fn=cpu)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     if -done.returncode in (signal.SIGXCPU, signal.SIGKILL):
-        return f"more than {limit} s"
+        return f"more than {limit} {TOO_LONG}"
     seen = tlc.parse(done.stdout, done.returncode, run.settings.properties)
     if seen.result != "success" or seen.distinct is None:
         return f"{seen.property} is violated" if seen.property else seen.reason
