@@ -26,7 +26,7 @@ SPEC = Path("spec")
 
 
 def item(one: Growth) -> dict[str, object]:
-    """A bound, for the results. It fails if not even the accepted value gives its states, and a slow machine skips it."""
+    """A bound, for the results. It fails if even the accepted value gives no states; a slow machine skips it."""
     missing = "skipped" if one.ended.endswith(TOO_LONG) else "failed"
     told: dict[str, object] = {
         "name": f"{one.run.name} {one.bound}", "run": one.run.name, "bound": one.bound, "values": one.values,
