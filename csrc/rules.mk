@@ -20,8 +20,8 @@ KERNEL_HEADERS := $(wildcard csrc/*.h csrc/*/*.h csrc/*.def csrc/*/*.def)
 CFLAGS_COMMON := -std=c11 -D_GNU_SOURCE -g -fPIC -fvisibility=hidden -Wall -Wextra -Werror -Icsrc
 # A short loop can lose half its speed by its address, and an unrelated edit changes that. So each function starts a cache line.
 CFLAGS_KERNEL := -O2 -falign-functions=64 $(CFLAGS_COMMON)
-CFLAGS_PLAIN  := -O1 -fno-omit-frame-pointer $(CFLAGS_COMMON)
-CFLAGS_ASAN   := -O1 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all $(CFLAGS_COMMON)
+CFLAGS_PLAIN  := -O1 -fno-omit-frame-pointer -DPGQUERN_HOLDS $(CFLAGS_COMMON)
+CFLAGS_ASAN   := -O1 -fno-omit-frame-pointer -DPGQUERN_HOLDS -fsanitize=address,undefined -fno-sanitize-recover=all $(CFLAGS_COMMON)
 
 # The flags that a source file needs beyond the common ones: $(call isa_flags,FILE)
 ISA_avx2   := -mavx2 -mbmi -mbmi2 -mlzcnt -mpopcnt
@@ -85,7 +85,7 @@ kernels: $(OUT)/lib/libpgquern.a $(OUT)/lib/libpgquern.so $(OUT)/ffi/$(FFI) ##la
 
 kernels-asan: $(BUILD)/ffi-asan/$(FFI) ##keep the binding's twin under ASan and UBSan (10 s)
 
-LINT_SOURCES := $(ALL_SOURCES) $(KERNEL_HEADERS) $(wildcard tests/*/*.[ch] tests/*/judge/*/*.c* tests/*/upstream/*.c bench/*.[ch]* bench/*/*.[ch] bench/*/*.cc bench/*/*/*.h bench/*/*/*.cc)
+LINT_SOURCES := $(ALL_SOURCES) $(KERNEL_HEADERS) $(wildcard tests/*/*.[ch] tests/*/judge/*/*.c* tests/*/upstream/*.c bench/*.[ch]* bench/*/*.[ch] bench/*/*.cc bench/*/*/*.h bench/*/*/*.cc tools/*/*.[ch] tools/*/*.cc)
 LINT_CLANG   := $(KERNEL_SOURCES:csrc/%.c=$(BUILD)/lint/%.o)
 
 # The warnings of the second compiler. The build itself shows those of the first one.

@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: PostgreSQL
+"""csrc/common/holds.h: what must hold is looked at where tests compile, and only there."""
+
+import shlex
+import subprocess
+from pathlib import Path
+
+import pytest
+
+TOP = Path(__file__).parent.parent
+PROGRAM = """#include "common/holds.h"
+int main(int argc, char **argv)
+{
+    (void)argv;
+    HOLDS(argc == 1);
+    HOLDS(argc++ < 0 || argc > 1);
+    return argc - 1;
+}
+"""
+
+
+def flags(variable: str) -> list[str]:
+    """A variable of the Makefile."""
+    show = ["make", "-s", "-f", "Makefile", "--eval", f"shown:\n\t@echo '$({variable})'", "shown"]
+    return shlex.split(subprocess.run(show, cwd=TOP, capture_output=True, text=True, check=True).stdout)
+
+
+def end(tmp_path: Path, name: str, *options: str, words: tuple[str, ...] = ()) -> int:
+    source, program = tmp_path / f"{name}.c", tmp_path / name
+    source.write_text(PROGRAM)
+    compiler = ["gcc", "-Wall", "-Wextra", "-Werror", f"-I{TOP}/csrc", *options, str(source), "-o", str(program)]
+    subprocess.run(compiler, check=True)
+    return subprocess.run([program, *words], stderr=subprocess.DEVNULL, check=False).returncode
+
+
+def test_a_false_condition_ends_a_program_of_the_tests_and_no_other(tmp_path: Path) -> None:
+    """Also with NDEBUG. Elsewhere the condition is not even evaluated."""
+    assert end(tmp_path, "checked", "-DPGQUERN_HOLDS", "-DNDEBUG") == 1  # argc was counted up
+    assert end(tmp_path, "broken", "-DPGQUERN_HOLDS", "-DNDEBUG", words=("more",)) == -6
+    assert end(tmp_path, "plain", words=("more",)) == 1  # argc is 2, as given
+
+
+@pytest.mark.parametrize("kind", ["ASAN", "FUZZ", "TSAN", "WORLD", "PLAIN", "KERNEL"])
+def test_tests_look_and_kernels_do_not(kind: str) -> None:
+    found = flags(f"CFLAGS_{kind}")
+    assert "-O1" in found or "-O2" in found
+    assert ("-DPGQUERN_HOLDS" in found) == (kind != "KERNEL")
