@@ -111,6 +111,41 @@ RevivesDead(p) ==
 AlwaysRoom(i)  == TRUE
 SameVersion(i) == lp[i].version
 
+\* An insert that takes any line pointer, in use or not.
+InsertsAnywhere(b) ==
+    /\ pc[b] = "inserting"
+    /\ \E i \in Items :
+          LET off == upper - Lengths[i]
+              new == NewVersion(i)
+          IN /\ HasRoom(i)
+             /\ lp' = [lp EXCEPT ![i] = [off |-> off, version |-> new]]
+             /\ cells' = [c \in Cells |-> IF c \in off..(upper - 1) THEN Byte(i, new, c - off + 1) ELSE cells[c]]
+             /\ upper' = off
+    /\ exclusive' = None
+    /\ Goto(b, "done")
+    /\ UNCHANGED <<pins, shared, waiting, dead, plan, reading>>
+
+\* A line pointer dies that has no tuple.
+DiesUnused(i) ==
+    /\ i \notin dead
+    /\ dead' = dead \cup {i}
+    /\ UNCHANGED <<pc, pins, locks, waiting, cells, lp, upper, plan, reading>>
+
+\* A reader that looks up without the lock.
+TakesNoLock(b) ==
+    /\ pc[b] \in {"pinned", "refused", "pruned", "between"}
+    /\ MayTakeShared
+    /\ Goto(b, "looking")
+    /\ UNCHANGED <<pins, locks, waiting, page, plan, reading>>
+
+\* A cleaner that goes on as a scan would.
+EndsAsScan(p) ==
+    /\ pc[p] = "compacting"
+    /\ plan = <<>>
+    /\ exclusive' = None
+    /\ Goto(p, "pruned")
+    /\ UNCHANGED <<pins, shared, waiting, page, plan, reading>>
+
 \* Denials of states that must be reachable.
 NeverRefusedByAPin ==
     ~\E b, r \in Backends : pc[b] = "refused" /\ pc[r] = "reading" /\ pins = {b, r} /\ IsFree

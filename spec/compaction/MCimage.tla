@@ -13,4 +13,5 @@ OneBefore == image
 (* States that must be reachable *)
 NeverReadWhileZeroed == ~(memory = Zeroes /\ \E r \in Readers : pc[r] = "pinned")
 NeverReadOfMemory == ~\E r \in Readers : found[r] = 2 /\ disk = 0
+NeverWritten == disk = 0
 =============================================================================

@@ -430,12 +430,26 @@ PointersHold ==
 
 LocksExclude == exclusive # None => shared = {}
 
+(* Who looks up has the lock shared; who counts pins, moves tuples, inserts *)
+(* or has just set its flag has it exclusive; and nobody else.             *)
+LocksAreHeld ==
+    /\ shared = {b \in Backends : pc[b] = "looking"}
+    /\ \A p \in Processes : exclusive = p <=> pc[p] \in {"counting", "compacting", "inserting", "flagged"}
+
 (* Nobody locks, points into or waits for a page without a pin on it. *)
 UsersHavePins ==
     /\ shared \subseteq pins
     /\ exclusive # None => exclusive \in pins
     /\ waiter # None => waiter \in pins
     /\ \A b \in Backends : pointer[b] # NoPointer => b \in pins
+
+(* A cleaner does not read or insert, and a scan does not wait for the     *)
+(* cleanup lock.                                                           *)
+EachDoesItsOwn ==
+    /\ \A c \in Cleaners :
+           pc[c] \in {"idle", "pinned", "counting", "compacting", "cleaned", "unpinned"} \cup
+                    {"flagged", "asleep", "awake", "retrying", "error"}
+    /\ \A b \in Backends : pc[b] \notin {"cleaned", "flagged", "asleep", "awake", "retrying", "error"}
 
 (* While tuples move, nobody else has a pointer; others may have pins. *)
 CompactsAlone ==
@@ -455,11 +469,17 @@ Compacted ==
     \A p \in Processes : pc[p] = "compacting" /\ plan = <<>> =>
         dead = {} /\ upper = Room + 1 - SumOf(InUse)
 
+(* Only a tuple dies: a line pointer that is UNUSED has none.              *)
+DeadAreInUse == dead \subseteq InUse
+
 (* A dead tuple does not come back: its line pointer becomes UNUSED.       *)
 DeadAreRemoved == [][\A i \in dead \ dead' : lp'[i].off = 0]_vars
 
 (* A line pointer that is used again has a tuple of another version.       *)
 InsertsAreNew == [][\A i \in Items \ InUse : lp'[i].off # 0 => lp'[i].version # lp[i].version]_vars
+
+(* A tuple that is not dead stays, and no other one takes its line pointer.*)
+TuplesStay == [][\A i \in InUse : lp'[i].version = lp[i].version /\ (lp'[i].off = 0 => i \in dead)]_vars
 
 (* The waiter is one that sleeps, is about to, or has just been woken.     *)
 WaiterWaits == waiter # None => pc[waiter] \in {"flagged", "asleep", "awake"}

@@ -65,4 +65,16 @@ Empty == [w \in Words |-> IF w = "head" THEN 0 ELSE "nothing"]
 
 Next == Add \/ Publish \/ \E r \in Readers: LookAt(r) \/ ReadEntry(r)
 Spec == Init /\ [][Next]_vars
+
+\* A reader that has read the head begins with the first entry.
+BeginsAtFirst == [][\A r \in Readers: bound'[r] # bound[r] => next'[r] = 1]_vars
+
+\* Wrong on purpose: it begins with the second one.
+LooksFromTheSecond(r) ==
+    /\ next[r] > bound[r]
+    /\ \E i \in 1..Newest("head"):
+        /\ Load(r, "head", i, LoadOrder)
+        /\ bound' = [bound EXCEPT ![r] = Value("head", i)]
+    /\ next' = [next EXCEPT ![r] = 2]
+    /\ UNCHANGED written
 =============================================================================

@@ -30,6 +30,12 @@ ClosesOn ==
     /\ low' = low + 1 /\ high' = high + 1
     /\ UNCHANGED <<input, pc, unread, taken>>
 
+EndsApart ==
+    /\ pc = "close" /\ ~(low + 1 < high /\ high <= n + m)
+    /\ pc' = "done"
+    /\ low' = low + (n + m + 1 - high)
+    /\ UNCHANGED <<input, memory, unread, taken, high>>
+
 TakesFirst == CHOOSE i \in unread : \A j \in unread : i <= j
 Unfair     == Init /\ [][Next]_vars
 

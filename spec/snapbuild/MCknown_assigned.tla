@@ -49,4 +49,13 @@ NeverSearchedWhileAdding ==
                          /\ xids[tail] > xids[head - 1])
 \* The ends of transactions are counted on and on.
 CountsOn(reason, t, h, c) == IF reason = "TRANSACTION_END" /\ Gap(t, h, c) THEN ends + 1 ELSE ends
+\* Space is made while there is some.
+CompressesEarly(k) ==
+    /\ Idle /\ Unlocked
+    /\ head + k >= Capacity + 1
+    /\ count + k <= Capacity
+    /\ Store(Compressed(xids, valid, tail, head))
+    /\ long_ago' = LongAgoAfter("NO_SPACE")
+    /\ Remember("NO_SPACE", head - tail, count, TRUE)
+    /\ UNCHANGED <<nextXid, running, count, adding, written, ends, reader>>
 =============================================================================

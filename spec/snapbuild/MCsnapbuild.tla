@@ -48,6 +48,7 @@ MarkHere(xids) ==
     /\ UNCHANGED <<state, xmin, xmax, next_phase_at, committed, all_transactions, catchange, snapshot,
                    restart_point, disk>>
 OfAnyRank(x) == TRUE
+MarksSubAlone(r) == Mark({r.xid})
 
 (* Upstream *)
 TopTooOld(r) == r.xid < next_phase_at
@@ -78,4 +79,5 @@ NeverLateCommit    == ~(state = "CONSISTENT" /\ read > 0 /\ wal[read].type = "ru
                         /\ \E x \in CommittedBy(read) : x >= wal[read].oldest)
 NeverByPhases      == [][~(state = "FULL_SNAPSHOT" /\ state' = "CONSISTENT" /\ wal[read'].oldest # wal[read'].next)]_vars
 NeverFullExport    == ~(full /\ state = "FULL_SNAPSHOT" /\ all_transactions /\ committed # {})
+NeverTaken         == [][~(snapshot = None /\ snapshot' # None /\ read' = read)]_vars
 =============================================================================

@@ -145,6 +145,9 @@ AsFunction ==
     pc = "done" => Result = IF input.task = "purge" THEN PurgeInPlace(input.xs, input.xmin)
                             ELSE InsertMerge(input.xs, input.batch)
 
+(* At the end nothing lies apart from the result. *)
+NothingApart == pc = "done" => high = n + m + 1
+
 (* An XID that is written moves down, and never onto itself. *)
 ClosesGaps == [][pc = "close" /\ high' = high + 1 /\ pc' = pc => low' < high]_vars
 

@@ -363,4 +363,9 @@ Moves == running' = running /\ tail' < tail
 MovesForAReason    == [][Moves /\ ~Gap(tail, head, count) => history'.reason = "NO_SPACE"]_vars
 NoGapAfterCompress == [][head' < head => ~Gap(tail', head', count') /\ tail' = 1]_vars
 
+(* Entries move for space only if two more have none.                      *)
+SpaceIsShort ==
+    [][arrayVars' # arrayVars /\ Idle /\ adding' = <<>> /\ running' = running /\ history'.reason = "NO_SPACE"
+         => head + 2 > Capacity + 1]_vars
+
 =============================================================================

@@ -65,6 +65,20 @@ EvictsAny ==
     /\ UNCHANGED <<phase, memory, pagefile, area, areacache, logfile, controlfile, promise>>
 \* More changes are promised than there were.
 MoreThanAll == Len(history) + 1
+\* The redo point is still there after a fault.
+KeepsRedo ==
+    /\ phase' = "down"
+    /\ mem' = Whole(Empty) /\ first' = 0 /\ unsynced' = FALSE
+    /\ wal' = <<>> /\ wrote' = 0 /\ flushed' = 0
+    /\ stage' = "idle" /\ copy' = Empty /\ redo' = redo /\ checkpoint' = "none"
+    /\ UNCHANGED promise
+\* Recovery goes on before the log that it has written again is durable.
+GoesOnUnsynced ==
+    /\ phase = "read"
+    /\ control' = seencontrol
+    /\ logcache' = logcache \union LogAgain(seencontrol.redo + 1, Len(wal))
+    /\ phase' = "logged"
+    /\ UNCHANGED <<memory, pagefile, areafile, disklog, seenlog, seencontrol, promise>>
 
 -----------------------------------------------------------------------------
 \* Denials of states that must be reached.
@@ -78,4 +92,14 @@ NeverCrashInRecovery == ~(phase = "replayed" /\ crashes = 2 /\ cache # {})
 NeverForgotten == phase = "read" => seen = disk \/ cache # {}
 NeverForgottenLog == phase = "read" => seenlog = disklog \/ logcache # {}
 NeverForgottenControl == phase = "read" => seencontrol = control
+NeverForgottenEpoch == phase = "read" => seencontrol.epoch = control.epoch
+\* The area is read whole, and a write of it that failed has torn what is durable.
+NeverForgottenTornArea == phase = "down" /\ crashes = 1 => IsWhole(area) \/ ~IsWhole(seenarea)
+NeverDurable == crashes = 0 => disk = Whole(Empty)
+NeverCheckpointed == crashes = 0 => control.redo = 0
+NeverFull == \E p \in Positions : p > Len(wal)
+\* A record that was not synced is lost, or torn, in each power loss.
+NeverKeptUnsynced ==
+    [][phase # "down" /\ phase' = "down" /\ logcache' = {} =>
+         \A p \in logcache : seenlog[p] # disklog[p] => disklog'[p] # seenlog[p]]_vars
 =============================================================================

@@ -426,6 +426,8 @@ LogFirst ==
         c.lsn # 0 => disklog[c.lsn].payload /\ disklog[c.lsn].v = c.v
 \* While the server is up its control file is durable, and says the redo point of the last checkpoint that has ended.
 RedoIsRecorded == phase = "up" => seencontrol = control /\ (checkpoint = "none" => redo = control.redo)
+\* Of what the server had in memory nothing is left when it is down.
+MemoryIsGone == phase = "down" => Nothing
 \* Each change is a new one.
 ChangesAreNew ==
     /\ \A i \in DOMAIN history : history[i] < next
@@ -453,4 +455,9 @@ RecoveryIsRecorded ==
     [][phase = "replayed" /\ phase' = "up" =>
          /\ control'.epoch > control.epoch /\ control'.redo = Len(wal) /\ seencontrol' = control'
          /\ Len(history') = Len(wal) /\ acked' = Len(wal)]_vars
+\* A recovery takes its steps in their order, each once. A fault can come at any time.
+RecoveryIsInOrder ==
+    [][phase' \notin {phase, "down"} =>
+         <<phase, phase'>> \in {<<"down", "read">>, <<"read", "again">>, <<"again", "logged">>, <<"logged", "replayed">>,
+                               <<"replayed", "up">>}]_vars
 =============================================================================
