@@ -4,7 +4,7 @@
     A theorem whose hypotheses nothing fulfils says nothing.  The rings are those of Instances.v. *)
 From Coq Require Import ZArith Bool List Lia Sorted.
 From Pgquern.common Require Import Premises.
-From Pgquern.prefetch Require Import Ring RingFacts Schedule ScheduleFacts Instances.
+From Pgquern.prefetch Require Import Ring RingFacts Schedule ScheduleFacts Filters Prefetcher History Worlds Advised Instances.
 Import ListNotations.
 
 Lemma consistent_b_sound r : consistent_b r = true -> consistent r.
@@ -49,10 +49,25 @@ Qed.
 Theorem instances_hold : Forall (fun i => hypothesis i = true /\ conclusion i = true) instances.
 Proof.
   assert (H : forallb holds instances = true) by vm_cast_no_check (eq_refl true).
-  rewrite forallb_forall in H. apply Forall_forall. intros i I. now apply andb_true_iff, H.
+  rewrite forallb_forall in H. apply Forall_forall. intros i I. apply andb_true_iff. exact (H i I).
+Qed.
+
+(** The reads of the small world are a run: none is refused. *)
+Theorem few_reads_are_a_run i : i <= 8 -> replays always_there never_cached small_read_ahead 8 false 3 0 (few_reads i).
+Proof.
+  induction i as [|i IH]; intros L; [apply replays_start|].
+  change (few_reads (S i)) with (snd (read_record always_there never_cached small_read_ahead 8 false (few_reads i))).
+  apply replays_read; [apply IH; lia|]. do 8 (destruct i as [|i]; [vm_compute; reflexivity|]). lia.
 Qed.
 
 (** ** The premises of each theorem, met together *)
+
+(** What the small world's log has at a place, the newest at 0. *)
+Definition few_log : list told := history (few_reads 7).
+Definition at_place (i : nat) : told := nth i few_log NoMore.
+Definition later (i : nat) : list told := firstn i few_log.
+Definition earlier (i : nat) : list told := skipn (S i) few_log.
+Definition its_reference (i : nat) : reference := match at_place i with Judged _ r _ _ => r | _ => block_of 0 0 end.
 
 Definition wrapped_ring : ring := fst (after look_mixed 3 11).
 
@@ -68,4 +83,70 @@ Lemma at_most_N_unreplayed_witness : premises_of (@at_most_N_unreplayed).
 Proof.
   destruct bound_is_reached as (r & s & R & _). exists nat, look_mixed, Z.of_nat, 3, 12, 0, r, s, 1%Z.
   split; [exact mixed_goes_forward|exact R].
+Qed.
+
+Lemma a_few_read i : read_record always_there never_cached small_read_ahead 8 false (few_reads i) =
+  (fst (read_record always_there never_cached small_read_ahead 8 false (few_reads i)), few_reads (S i)).
+Proof. exact (surjective_pairing (read_record always_there never_cached small_read_ahead 8 false (few_reads i))). Qed.
+
+Lemma few_reads_are_a_run_witness : premises_of few_reads_are_a_run.
+Proof. exists 7. lia. Qed.
+
+Local Ltac few := exists small_world, always_there, never_cached, small_read_ahead, 8, false, 3, 0%Z.
+Local Ltac few_reads_run := apply few_reads_are_a_run; lia.
+
+Lemma verdicts_are_the_history_s_witness : premises_of (@verdicts_are_the_history_s).
+Proof.
+  few. exists (few_reads 7), (later 4), 60%Z, (its_reference 4), Prefetch, (Buffer (Some 8%Z) None), (earlier 4).
+  split; [few_reads_run|vm_compute; reflexivity].
+Qed.
+Lemma each_reference_is_judged_once_witness : premises_of (@each_reference_is_judged_once).
+Proof.
+  few. exists (few_reads 7), (later 6), (nth 4 few_records (record_of 0)), [block_of 10 6], (earlier 6).
+  split; [few_reads_run|vm_compute; reflexivity].
+Qed.
+Lemma forgotten_only_at_a_limit_witness : premises_of (@forgotten_only_at_a_limit).
+Proof.
+  few. exists (few_reads 4), (nth 4 few_records (record_of 0)), (few_reads 5), [block_of 10 6], (skipn 1 (history (few_reads 5))).
+  split; [few_reads_run|]. split; [vm_compute; reflexivity|]. split; [|vm_compute; reflexivity].
+  rewrite (a_few_read 4). apply (f_equal (fun given => (given, few_reads 5))). vm_compute. reflexivity.
+Qed.
+Lemma advised_unless_excused_witness : premises_of (@advised_unless_excused).
+Proof.
+  few. exists (few_reads 7), (later 4), 60%Z, (its_reference 4), Prefetch, (Some 8%Z), (earlier 4).
+  split; [few_reads_run|]. split; [reflexivity|vm_compute; reflexivity].
+Qed.
+(** The block of the relation that record 20 creates is advised for record 60. *)
+Lemma advised_only_what_is_there_witness : premises_of (@advised_only_what_is_there).
+Proof.
+  few. exists (few_reads 7), (later 4), 60%Z, (its_reference 4), (Buffer (Some 8%Z) None), (earlier 4).
+  split; [few_reads_run|vm_compute; reflexivity].
+Qed.
+(** Block 0 of relation 10, for records 50 and 10. *)
+Lemma advised_once_within_the_window_witness : premises_of (@advised_once_within_the_window).
+Proof.
+  few. exists (few_reads 7), (later 13), 50%Z, (its_reference 13), (Buffer (Some 8%Z) None),
+    (firstn 12 (earlier 13)), 10%Z, (its_reference 26), (Buffer (Some 8%Z) None), (earlier 26).
+  split; [few_reads_run|]. split; [vm_compute; reflexivity|]. split; vm_compute; reflexivity.
+Qed.
+Lemma hidden_for_a_reason_witness : premises_of (@hidden_for_a_reason).
+Proof.
+  few. exists (few_reads 7), (later 20), 30%Z, (its_reference 20), (earlier 20).
+  split; [few_reads_run|vm_compute; reflexivity].
+Qed.
+Lemma never_ends_early_witness : premises_of (@never_ends_early).
+Proof.
+  few. exists (few_reads 6), (few_reads 7). split; [few_reads_run|]. split; [lia|]. split; [vm_compute; reflexivity|].
+  rewrite (a_few_read 6). apply (f_equal (fun given => (given, few_reads 7))). vm_compute. reflexivity.
+Qed.
+Lemma effects_are_noted_witness : premises_of (@effects_are_noted).
+Proof.
+  exists small_world, small_read_ahead, 8, (Settings 3 0 0), (walked (start 3 0 (Small (skipn 1 few_records) 1))).
+  exists (snd (decode small_read_ahead 8 (Settings 3 0 0) (walked (start 3 0 (Small (skipn 1 few_records) 1))))).
+  split; [discriminate|vm_compute; reflexivity].
+Qed.
+Lemma missing_blocks_are_noted_witness : premises_of (@missing_blocks_are_noted).
+Proof.
+  exists small_world, always_there, never_cached, false, 60%Z, (block_of 10 9), (Judging [] [] (Small [] 1) []).
+  exact I.
 Qed.

@@ -1,21 +1,26 @@
 # SPDX-License-Identifier: PostgreSQL
-"""Proof = oracle = kernel: the ring extracted from the proofs, beside the definition's and the kernel's, step by step.
+"""Proof = oracle = kernel: the prefetcher extracted from the proofs, and its ring alone, beside the definition and the
+kernel, step by step.
 
-build/oracle/prefetch runs the ring that proofs/prefetch/ proves right. It gets the same calls, and the same answers of
-the callback, as the definition's ring gets in a random world; how many answers it asks for is its own decision. Then it
-judges the event log, which is the same of the definition and of the kernel: it must ask for each reference that was
-looked at, and hold after each record what the kernel's ring holds.
+build/oracle/prefetch runs the prefetcher that proofs/prefetch/ proves right. It gets what a random world answered the
+definition, must ask the same questions in the same order, judge each reference alike, and end with the same filters,
+window and ring.
+
+Its ring alone gets the same calls, and the same answers of the callback, as the definition's ring gets in a random
+world; how many answers it asks for is its own decision. Then it judges the event log, which is the same of the
+definition and of the kernel: it must ask for each reference that was looked at, and hold after each record what the
+kernel's ring holds.
 """
 
 import subprocess
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ref.prefetch import Event, Next, Prefetcher, Record, Ring
+from ref.prefetch import Effect, Event, Next, Prefetcher, Record, Relation, Ring, Storage, Wal
 from tests.extracted import program
 from tests.prefetch.kernel import KernelPrefetcher
 from tests.prefetch.random_world import random_world
@@ -113,6 +118,128 @@ def test_the_extracted_ring_is_the_definition_s_and_the_kernel_s(size: int, seed
     tally("prefetch", "events of logs judged by the extracted proof", judge(kernel.log, first, kernels))
 
 
+def words(record: Record) -> str:
+    """A record, as the program reads it."""
+    effect = list(Effect).index(record.effect)
+    text = f"{record.lsn},{record.next_lsn},{effect},{','.join(map(str, record.relation))},{record.block}"
+    for r in record.blocks:
+        flags = r.has_image + 2 * r.will_init + 4 * r.in_use
+        text += f"/{','.join(map(str, r.relation))},{r.block},{r.fork},{flags}"
+    return text
+
+
+class Answers:
+    """A world that notes what it answers."""
+
+    def __init__(self, wal: Wal, storage: Storage) -> None:
+        self.wal, self.storage = wal, storage
+        self.given: list[str] = []
+
+    def read_ahead(self, queued: int, *, nonblocking: bool) -> Record | None:
+        record = self.wal.read_ahead(queued, nonblocking=nonblocking)
+        self.given.append("w-" if record is None else f"w{words(record)}")
+        return record
+
+    def exists(self, relation: Relation) -> bool:
+        exists = self.storage.exists(relation)
+        if not exists:
+            self.given.append("b-")
+        return exists
+
+    def blocks(self, relation: Relation) -> int:
+        blocks = self.storage.blocks(relation)
+        self.given.append(f"b{blocks}")
+        return blocks
+
+    def buffer(self, relation: Relation, block: int) -> int | None:
+        buffer = self.storage.buffer(relation, block)
+        self.given.append("f-" if buffer is None else f"f{buffer}")
+        return buffer
+
+
+class Questioned(Prefetcher):
+    """The definition. lines: its calls and what the world answered; expected: what it came to."""
+
+    def __init__(self, wal: Wal, storage: Storage, concurrency: int, begin: int, *, direct: bool = False) -> None:
+        self.answers = Answers(wal, storage)
+        self.lines, self.expected = [f"start {concurrency} {begin} {2**30} {int(direct)}"], ["ok"]
+        super().__init__(self.answers, self.answers, concurrency, begin, direct=direct)
+
+    def reconfigure(self, concurrency: int) -> None:
+        super().reconfigure(concurrency)
+        self.lines.append(f"change {concurrency}")
+        self.expected.append("ok")
+
+    def read_record(self) -> Record | None:
+        before = len(self.events)
+        self.answers.given = []
+        record = super().read_record()
+        self.lines.append(" ".join(["read", *self.answers.given]))
+        self.expected.append(self.state(record, self.events[before:]))
+        return record
+
+    def state(self, record: Record | None, events: Sequence[Event]) -> str:
+        parts = [
+            "".join(f" {e.what}@{e.lsn},{e.reference.block}" for e in events),
+            "".join(
+                f" {','.join(map(str, key))},{until},{block}" for key, (until, block) in self.filters.by_key.items()
+            ),
+            "".join(f" {','.join(map(str, relation))},{block}" for relation, block in reversed(self.recent)),
+            "".join(f" {'i' if io else 'n'}{lsn}" for lsn, io in self.ring.entries),
+        ]
+        return f"{record.lsn if record else '-'} 0" + " :".join(parts)
+
+    def check(self) -> int:
+        """Ask the extracted proof the same; AssertionError at the first other answer. How many references it judged."""
+        text = "".join(line + "\n" for line in self.lines)
+        run = subprocess.run([PROGRAM], input=text, capture_output=True, text=True, check=True)
+        for line, got, expected in zip(self.lines, run.stdout.splitlines(), self.expected, strict=True):
+            assert got == expected, f"{line}: the extracted proof says {got}, not {expected}"
+        return len(self.events)
+
+
+def questioned(
+    size: int, seed: int, first: int, changes: Mapping[int, int] | None = None, *, direct: bool = False
+) -> Questioned:
+    """The definition, when it has replayed a random world."""
+    made: list[Questioned] = []
+
+    def make(wal: Wal, storage: Storage, concurrency: int, begin: int) -> Questioned:
+        made.append(Questioned(wal, storage, concurrency, begin, direct=direct))
+        return made[0]
+
+    replay(random_world(size, seed), first, make=make, changes=changes)
+    return made[0]
+
+
+@given(
+    st.integers(0, 60),
+    st.integers(0, 2**32),
+    st.sampled_from([0, 1, 2, 3, 7, 16]),
+    st.sampled_from([0, 1, 5]),
+    st.booleans(),
+)
+def test_the_extracted_prefetcher_judges_as_the_definition(
+    size: int, seed: int, first: int, then: int, direct: bool
+) -> None:
+    """The concurrency changes half way."""
+    definition = questioned(size, seed, first, {size // 2: then}, direct=direct)
+    tally("prefetch", "references judged by the extracted proof", definition.check())
+
+
+def test_another_verdict_is_noticed() -> None:
+    """The check can fail: the proof is told that a relation has no file, or of a block that is in a buffer."""
+    for answer, other in (("b", "b-"), ("f-", "f7")):
+        definition = questioned(25, 3, 2)
+        assert definition.check() > 10
+        at, line = next((i, line) for i, line in enumerate(definition.lines) if f" {answer}" in line and i > 1)
+        words_ = line.split()
+        place = next(i for i, word in enumerate(words_) if word.startswith(answer) and word != other)
+        definition.lines[at] = " ".join([*words_[:place], other, *words_[place + 1 :]])
+        with pytest.raises(AssertionError, match="the extracted proof says"):
+            definition.check()
+
+
 def judge(log: Sequence[Event | Record | int], concurrency: int, held: Sequence[list[tuple[int, bool]]]) -> int:
     """Give the extracted ring what a log says; AssertionError where it would not have asked for a reference, or holds
     something else. held: the ring after each read. Returns how many events it judged. While prefetching is off nothing
@@ -155,7 +282,20 @@ def test_a_log_that_looks_too_far_is_noticed() -> None:
         judge(log, 1, held)
 
 
-@pytest.mark.parametrize("line", ["prefetch x1", "complete", "complete -1", f"complete {2**62}", "nonsense"])
+@pytest.mark.parametrize(
+    "line",
+    [
+        "start 1",
+        "change -1",
+        "read w1",
+        "read w1,2,9,0,0,0,0",
+        "prefetch x1",
+        "complete",
+        "complete -1",
+        f"complete {2**62}",
+        "nonsense",
+    ],
+)
 def test_the_program_refuses_what_it_does_not_know(line: str) -> None:
     run = subprocess.run([PROGRAM], input=line + "\n", capture_output=True, text=True)
     assert run.returncode == 2

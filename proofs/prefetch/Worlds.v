@@ -1,0 +1,71 @@
+(* SPDX-License-Identifier: PostgreSQL *)
+(** * Small worlds in which a prefetcher runs, to be computed
+
+    Records with no to three references, creations, truncations, a shutdown checkpoint; WAL that is late, relations that appear,
+    buffers that come and go. All of it follows from numbers. *)
+From Coq Require Import ZArith Bool List.
+From Pgquern.prefetch Require Import Ring Filters Prefetcher.
+Import ListNotations.
+Local Open Scope Z_scope.
+
+(** The records to come, and how many questions were asked. *)
+Record small_world := Small { to_come : list record; questions : Z }.
+
+Definition relation_of (i : Z) : relation := Relation 1 (1 + i mod 2) (10 + i mod 3).
+
+Definition reference_of (i k : Z) : reference :=
+  let m := i * 7 + k * 5 in
+  Reference (relation_of (m mod 4)) (m mod 6) (if m mod 11 =? 0 then 1 else 0) (m mod 13 =? 0) (m mod 17 =? 0) (negb (m mod 19 =? 0)).
+
+Definition effect_of (i : Z) : side_effect :=
+  match i mod 13 with
+  | 2 => Create (relation_of i) | 4 => Truncate (relation_of i) 2 | 6 => CreateDatabase (1 + i mod 2)
+  | 8 => Timeline | _ => NoEffect
+  end.
+
+(** Record i; every third leaves a gap before the next one. *)
+Definition record_of (i : Z) : record :=
+  Record_ (10 * i) (10 * i + (if i mod 3 =? 0 then 5 else 10))
+    (map (fun k => reference_of i (Z.of_nat k)) (seq 0 (Z.to_nat (i * 3 mod 4)))) (effect_of i).
+
+Definition records (count : nat) : list record := map (fun i => record_of (Z.of_nat i)) (seq 1 count).
+
+Definition asked_once (w : small_world) : small_world := Small (to_come w) (questions w + 1).
+
+(** The relations of number 12 appear late. *)
+Definition small_blocks (r : relation) (w : small_world) : option Z * small_world :=
+  (if (number r =? 12) && (questions w <? 40) then None else Some 4, asked_once w).
+Definition small_buffer (r : relation) (b : Z) (w : small_world) : option Z * small_world :=
+  (if (b + questions w) mod 5 =? 0 then Some b else None, asked_once w).
+Definition small_read_ahead (queued : nat) (nonblocking : bool) (w : small_world) : option record * small_world :=
+  match to_come w with
+  | r :: rest => if nonblocking && (questions w mod 7 =? 0) then (None, asked_once w) else (Some r, Small rest (questions w + 1))
+  | [] => (None, w)
+  end.
+
+Definition small_read (space : nat) (direct : bool) : @prefetcher small_world -> option record * @prefetcher small_world :=
+  read_record small_blocks small_buffer small_read_ahead space direct.
+
+(** After so many reads; the concurrency is another one from the read on that [change] tells. *)
+Fixpoint reads (space : nat) (direct : bool) (n then_ change count i : nat) : @prefetcher small_world :=
+  match i with
+  | O => start n 0 (Small (records count) 0)
+  | S i =>
+      let p := reads space direct n then_ change count i in
+      let p := if (i =? change)%nat then reconfigure then_ p else p in
+      if refused (walked p) then p else snd (small_read space direct p)
+  end.
+
+(** One block that is advised, advised again after four others, and skipped in between; another one that is created first. *)
+Definition block_of (n b : Z) : reference := Reference (Relation 1 1 n) b 0 false false true.
+Definition few_records : list record :=
+  [Record_ 10 20 [block_of 10 0] NoEffect; Record_ 20 30 [block_of 10 0; block_of 10 1] (Create (Relation 1 1 11));
+   Record_ 30 40 [block_of 11 0; block_of 10 2] NoEffect; Record_ 40 50 [block_of 10 3; block_of 10 9] NoEffect;
+   Record_ 50 60 [block_of 10 0; block_of 10 4; block_of 10 5; block_of 10 6] NoEffect; Record_ 60 70 [block_of 11 0] NoEffect].
+Definition always_there (r : relation) (w : small_world) : option Z * small_world := (Some 8, w).
+Definition never_cached (r : relation) (b : Z) (w : small_world) : option Z * small_world := (None, w).
+Definition few_reads : nat -> @prefetcher small_world :=
+  fix go i := match i with
+    | O => start 3 0 (Small few_records 1)
+    | S i => snd (read_record always_there never_cached small_read_ahead 8 false (go i))
+    end.
