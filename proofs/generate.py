@@ -12,7 +12,7 @@ from tools.common.progress import console
 
 
 @click.command(help=__doc__)
-@click.option("--stem", default="", help="Only this row.")
+@click.option("--stem", default="", help="Only this stem.")
 @click.option("--jobs", default=2, help="How many files Coq compiles at once.")
 def main(stem: str, jobs: int) -> None:
     source, build = Path("proofs"), Path("build/proofs")

@@ -155,7 +155,7 @@ def run(listing: Path, accept: bool, at_most: int | None = None) -> Sequence[dic
 
 
 @click.command(help=__doc__)
-@click.option("--stem", default="", help="Only this row.")
+@click.option("--stem", default="", help="Only this stem.")
 @click.option("--accept", is_flag=True, help="Record what each mutant breaks and refutes.")
 def main(stem: str, accept: bool) -> None:
     failed = 0

@@ -16,9 +16,9 @@ from proofs.audit import __main__ as audit
 from proofs.audit import coq
 from proofs.audit.sources import listed_sources, required
 from tools.common import results
+from tools.common.matrix import with_cell
 from tools.common.progress import console
 from tools.common.results import Item
-from tools.common.rows import with_cell
 
 SOURCE, BUILD = Path("proofs"), Path("build/proofs")
 NOT_COMPILED = "the proofs are not compiled yet: `make prove` does that"
@@ -33,14 +33,14 @@ def skipped(stem: str) -> None:
 
 
 def shortest(stem: str) -> list[str]:
-    """The row whose proofs are the shortest text: what is compiled anew there takes seconds. The ground has none."""
+    """The stem whose proofs are the shortest text: what is compiled anew there takes seconds. The ground has none."""
     rows = with_cell("proofs/{stem}/mutants.toml", stem)
     sizes = {row: sum(path.stat().st_size for path in (SOURCE / row).glob("*.v")) for row in rows}
     return sorted(rows, key=lambda row: (sizes[row], row))[:1]
 
 
 def broken(row: str) -> bool:
-    """Try the first broken definition of a row; whether it stops the proof that it should."""
+    """Try the first broken definition of a stem; whether it stops the proof that it should."""
     items = [Item.model_validate(item) for item in mutants.run(SOURCE / row / "mutants.toml", accept=False, at_most=1)]
     good = sum(item.status == "passed" for item in items)
     says = f"{good} of {len(items)} broken definitions stops the proof that it should"
@@ -49,7 +49,7 @@ def broken(row: str) -> bool:
 
 
 @click.command(help=__doc__)
-@click.option("--stem", default="", help="Only this row.")
+@click.option("--stem", default="", help="Only this stem.")
 def main(stem: str) -> None:
     """Look, if there is something to look at."""
     if not coq.is_compiled(SOURCE, BUILD, listed_sources(SOURCE)):

@@ -3,7 +3,7 @@
 PROOF_JOBS ?= 2
 PROOF_SOURCES := $(shell find proofs -name '*.v') proofs/_CoqProject
 
-.PHONY: prove generate prove-quick prove-c prove-accept prove-mutants prove-mutants-accept prove-changes prove-changes-sample oracle
+.PHONY: prove generate prove-quick prove-c prove-contracts prove-accept prove-mutants prove-mutants-accept prove-changes prove-changes-sample oracle
 prove: $(SETUP)/coq.stamp $(SETUP)/python.stamp ##layer build and audit the proofs; STEM= narrows (2 minutes, again: seconds)
 	@$(PY) -m proofs.audit --jobs $(PROOF_JOBS) --stem "$(STEM)"
 
@@ -16,8 +16,12 @@ prove-quick: $(SETUP)/coq.stamp $(SETUP)/python.stamp ##keep the audit of the pr
 prove-accept: $(SETUP)/coq.stamp $(SETUP)/python.stamp ##keep accept changed statements and definitions into proofs/*/*.expected, after review (as prove)
 	@$(PY) -m proofs.audit --jobs $(PROOF_JOBS) --stem "$(STEM)" --accept
 
-prove-c: $(SETUP)/c.stamp $(SETUP)/cbmc.stamp $(SETUP)/python.stamp ##deep CBMC proves C text for every input up to a bound, and refutes changes of it; STEM=, ONLY= narrow (7 minutes)
-	@$(PY) -m proofs.bounded --stem "$(STEM)" --only "$(ONLY)"
+prove-c: $(SETUP)/c.stamp $(SETUP)/cbmc.stamp $(SETUP)/python.stamp ##deep CBMC proves C text for every input up to a bound, WP for every length, and changes of it stop; STEM=, ONLY= narrow (15 minutes)
+	@bounded=0; $(PY) -m proofs.bounded --stem "$(STEM)" --only "$(ONLY)" || bounded=$$?; \
+	  $(PY) -m proofs.contracts --stem "$(STEM)" --only "$(ONLY)" && exit $$bounded
+
+prove-contracts: $(SETUP)/c.stamp $(SETUP)/python.stamp ##keep the half of `make prove-c` that Frama-C's WP does; STEM=, ONLY= narrow (8 minutes)
+	@$(PY) -m proofs.contracts --stem "$(STEM)" --only "$(ONLY)"
 
 prove-mutants: prove ##deep change one thing in a definition, see a proof stop; STEM= narrows (20 minutes)
 	@$(PY) -m proofs.mutants --stem "$(STEM)"
@@ -25,10 +29,10 @@ prove-mutants: prove ##deep change one thing in a definition, see a proof stop; 
 prove-mutants-accept: prove ##keep record in proofs/STEM/mutants.toml and proofs/README.md what each one breaks (as prove-mutants)
 	@$(PY) -m proofs.mutants --stem "$(STEM)" --accept
 
-prove-changes: prove ##deep a machine changes the proved definitions, see a proof stop; STEM= narrows, NUMBER=n tries n of a row (20 minutes)
+prove-changes: prove ##deep a machine changes the proved definitions, see a proof stop; STEM= narrows, NUMBER=n tries n of a stem (20 minutes)
 	@$(PY) -m proofs.changes --stem "$(STEM)" $(if $(NUMBER),--number $(NUMBER)) $(if $(NAME),--name '$(NAME)')
 
-prove-changes-sample: prove ##keep of `make prove-changes` two changes of each row (2 minutes)
+prove-changes-sample: prove ##keep of `make prove-changes` two changes of each stem (2 minutes)
 	@$(PY) -m proofs.changes --stem "$(STEM)" --at-most 2
 
 # A stem's oracle is oracle/Extract<Stem>.v, which writes <stem>_proved.ml, and oracle/<stem>.ml, the program around it.

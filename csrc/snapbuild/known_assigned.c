@@ -6,6 +6,8 @@
  */
 #include "snapbuild/known_assigned.h"
 
+#include "common/holds.h"
+
 enum {
     COMPRESS_FREQUENCY = 128,     /* KAX_COMPRESS_FREQUENCY, in transactions */
     COMPRESS_IDLE_INTERVAL = 1000 /* KAX_COMPRESS_IDLE_INTERVAL, in ms */
@@ -106,6 +108,7 @@ pgq_status pgq_snapbuild_known_assigned_compress(pgq_snapbuild_known_assigned *k
     if (worth) {
         size_t head = variant->fn(known->xids, known->valid, known->tail, known->head);
 
+        HOLDS(head <= known->head - known->tail);
         known->tail = 0;
         head_release(known, head);
         known->last_compress = now;

@@ -119,7 +119,7 @@ def run(source: Path, build: Path, folder: Path, *, stem: str, jobs: int, accept
 
 
 @click.command(help=__doc__)
-@click.option("--stem", default="", help="Only this row.")
+@click.option("--stem", default="", help="Only this stem.")
 @click.option("--jobs", default=2, help="How many files Coq compiles at once.")
 @click.option("--accept", is_flag=True, help="Write what Coq says to the golden files, after review.")
 def main(stem: str, jobs: int, accept: bool) -> None:

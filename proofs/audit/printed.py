@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: PostgreSQL
 """The C that is printed of a program in Coq, against the file in csrc/.
 
-A row that has such programs has a STEM/Generated.v, whose list `printed` says which text stands in which file. Coq
+A stem that has such programs has a STEM/Generated.v, whose list `printed` says which text stands in which file. Coq
 computes the text and clang-format lays it out.
 """
 

@@ -9,11 +9,11 @@ from pathlib import Path
 
 PREFIX = "Pgquern"
 SHARED = "common"
-"""The folder of the ground under all rows. Each of its files is a stem of its own."""
+"""The folder of the ground under all stems. Each of its files is a stem of its own."""
 INSTRUCTIONS = "instructions"
 """The folder of what the instructions of a CPU mean."""
 GROUND = (SHARED, INSTRUCTIONS)
-"""What the files of a row may import beside the row's."""
+"""What the files of a stem may import beside the stem's."""
 
 # Vernacular that leaves something unproved, switches a check of the kernel off, or loads code unseen by the audit.
 # Coq itself reports the rest (Variable outside a section, for one) through Print Assumptions and coqchk.
@@ -58,7 +58,7 @@ class Theorem:
 
     @property
     def witness_module(self) -> str:
-        """Where its witness stands: in the row's Witness.v, in common/ beside the theorem."""
+        """Where its witness stands: in the stem's Witness.v, in common/ beside the theorem."""
         return self.module if self.folder == SHARED else f"{PREFIX}.{self.folder}.{WITNESS}"
 
     @property

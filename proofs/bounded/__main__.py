@@ -19,9 +19,9 @@ import click
 from proofs.bounded import cbmc, listing
 from proofs.bounded.listing import Change, Proof
 from tools.common import results
+from tools.common.matrix import with_cell
 from tools.common.mutants import Mutant
 from tools.common.progress import console
-from tools.common.rows import with_cell
 
 SOURCE, CSRC, WORK = Path("proofs"), Path("csrc"), Path("build/bounded")
 LISTING = "proofs/{stem}/bounded.toml"
@@ -111,14 +111,13 @@ def prove(stem: str, only: str, jobs: int) -> bool:
     says += f"{len(good) - held} of {len(attempts) - total} changes refuted"
     if not only:
         results.write("prove-c", stem, items, says=says, tools=tools)
-    console().print(
-        f"prove-c, {stem}: {says}" if tools else f"prove-c, {stem}: SKIPPED, {items[0]['reason']}", markup=False
-    )
+    said = says if tools else f"SKIPPED, {items[0]['reason']}" if items else "nothing of that name"
+    console().print(f"prove-c, {stem}: {said}", markup=False)
     return all(item["status"] != "failed" for item in items)
 
 
 @click.command(help=__doc__)
-@click.option("--stem", default="", help="Only this row.")
+@click.option("--stem", default="", help="Only this stem.")
 @click.option("--only", default="", help="Only names with this in them; then no result is written.")
 @click.option("--jobs", default=2, help="So many at a time.")
 def main(stem: str, only: str, jobs: int) -> None:

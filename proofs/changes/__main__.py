@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: PostgreSQL
 """Change the proved definitions one piece at a time, and see a proof stop.
 
-Of all changes of a row some are tried, chosen by their checksums: the same each time. A change with which the whole
+Of all changes of a stem some are tried, chosen by their checksums: the same each time. A change with which the whole
 row is proved must be listed in proofs/STEM/survivors.toml with a reason. Of those that stop a proof it is said how many
 make a theorem false, by a computed counterexample. Exits with 0 if all is killed or listed, with 1 if not, with 2 if it
 could not begin. Results: build/results/proof-changes/STEM.json.
@@ -21,7 +21,7 @@ from rich.markup import escape
 
 from proofs.changes import attempt
 from proofs.changes.attempt import Row, Tried
-from tools.common import progress, results, rows, survivors
+from tools.common import matrix, progress, results, survivors
 from tools.common.environment import first_line
 
 SOURCE, COMPILED, WORK = Path("proofs"), Path("build/proofs"), Path("build/proof-changes")
@@ -29,15 +29,15 @@ LAYER = "proof-changes"
 
 
 @click.command(help=__doc__)
-@click.option("--stem", default="", help="Only this row.")
-@click.option("--number", type=int, help="How many changes of each row to try, in place of what survivors.toml says.")
-@click.option("--at-most", type=int, help="Try no more than so many of each row.")
+@click.option("--stem", default="", help="Only this stem.")
+@click.option("--number", type=int, help="How many changes of each stem to try, in place of what survivors.toml says.")
+@click.option("--at-most", type=int, help="Try no more than so many of each stem.")
 @click.option("--name", help="Only the changes whose names begin so, all of them. No results are written.")
 @click.option("--jobs", default=2, show_default=True, help="How many to try at once.")
 def main(stem: str, number: int | None, at_most: int | None, name: str | None, jobs: int) -> None:
     bad = False
     try:
-        for row_stem in rows.with_cell("proofs/{stem}/mutants.toml", stem):
+        for row_stem in matrix.with_cell("proofs/{stem}/mutants.toml", stem):
             began = time.monotonic()
             row = attempt.load(row_stem, SOURCE, COMPILED)
             planned, listed = survivors.load(SOURCE / row_stem / "survivors.toml")
@@ -91,7 +91,7 @@ def count(tried: Sequence[Tried], verdict: str) -> int:
 
 
 def says(tried: Sequence[Tried]) -> str:
-    """One line on a row."""
+    """One line on a stem."""
     return (
         f"{sum(map(counts, tried))} changes tried: {count(tried, 'killed')} stop a proof, of which "
         f"{sum(bool(one.refuted_by) for one in tried)} make a theorem false by a computed counterexample; "
@@ -115,7 +115,7 @@ def say(row: Row, tried: Sequence[Tried], faults: dict[str, str]) -> None:
 def write(
     row: Row, tried: Sequence[Tried], listed: dict[str, survivors.Survivor], faults: dict[str, str], seconds: float
 ) -> None:
-    """Write the row's results."""
+    """Write the stem's results."""
     items: list[dict[str, Any]] = []
     for one in tried:
         if one.verdict != "refused":

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: PostgreSQL
 """Tries a change of a definition: is it one, does a proof stop, is a theorem false then?
 
-The row's sources that depend on the changed one are compiled anew, beside links to the compiled ones that do not:
+The stem's sources that depend on the changed one are compiled anew, beside links to the compiled ones that do not:
 definitions and statements alone (-vos), and proofs (-vok) file by file, those first that name what is changed. The
 first proof that stops is enough.
 """
@@ -24,7 +24,7 @@ from proofs.changes.source import INDUCTIVE, blanked, definitions
 from proofs.mutants import INSTANCES, refute_lines
 
 # refused: it does not type-check, or what is defined by it does not. equivalent: the kernel takes both for the same
-# term. killed: a proof stops. survived: the whole row is proved.
+# term. killed: a proof stops. survived: the whole stem is proved.
 Verdict = Literal["refused", "equivalent", "killed", "survived"]
 
 CPU, MEMORY = 300, 10 * 2**30
@@ -55,7 +55,7 @@ class Tried:
 
 @dataclass
 class Row:
-    """The sources of a row, and what can be changed in them."""
+    """The sources of a stem, and what can be changed in them."""
 
     stem: str
     files: list[str] = field(default_factory=list)
@@ -74,12 +74,12 @@ class Row:
         return [other for other in self.files if other in found]
 
     def needs(self, file: str) -> set[str]:
-        """The file, and all that it imports in the row."""
+        """The file, and all that it imports in the stem."""
         return {file}.union(*(self.needs(other) for other in self.imports[file]))
 
 
 def load(stem: str, source: Path, compiled: Path) -> Row:
-    """The row, and all changes of the definitions that its required theorems reach, but for those of its witnesses."""
+    """The stem, and all changes of the definitions that its required theorems reach, but for those of its witnesses."""
     witness = f"{stem}/{WITNESS}.v"
     files = [file for file in listed_sources(source) if file.startswith(f"{stem}/")]
     row = Row(stem, [*(f for f in files if f != witness), *(f for f in files if f == witness)])
