@@ -11,7 +11,7 @@ them. LSNs, block numbers and object identifiers are ints.
 """
 
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import NamedTuple, Protocol
@@ -367,6 +367,32 @@ class Prefetcher:
         return event("direct" if self.direct else "prefetch")
 
 
+# ---- files in segments ---------------------------------------------------------------------------
+
+SEGMENT_BLOCKS = 131072
+"""RELSEG_SIZE: blocks of a segment, 1 GiB of 8 KiB."""
+
+
+def segment_of(block: int, segment_blocks: int = SEGMENT_BLOCKS) -> tuple[int, int]:
+    """The segment of a relation that has the block (`1234.1` is 1), and which block of it that is."""
+    return block // segment_blocks, block % segment_blocks
+
+
+def relation_blocks(lengths: Sequence[int | None], segment_blocks: int = SEGMENT_BLOCKS) -> int:
+    """mdnblocks: the blocks of a relation whose segments have these; None: the segment is missing.
+
+    ValueError: a segment has more than it may ("segment too big"), or has some after one that is not full. Upstream
+    does not see these; they are there if a file was lost, or if a truncation was cut off.
+    """
+    blocks, ended = 0, False
+    for number, length in enumerate(lengths):
+        if (length or 0) > segment_blocks or (ended and length):
+            raise ValueError(f"segment {number} has {length} blocks, after {blocks} blocks of at most {segment_blocks}")
+        ended = (length or 0) < segment_blocks
+        blocks += length or 0
+    return blocks
+
+
 # ---- the policy of advise_adaptive and uring_direct ----------------------------------------------
 
 
@@ -381,7 +407,9 @@ class Advice(Enum):
 
 PROBE_EVERY, PROBE_SELDOM = 8, 64
 FEWEST_PROBES, MOST_PROBES = 64, 1024
+COLD_PROBES, TIMES_COLD = 64, 8
 LONG_QUIET = 1024
+WATCH_ALL, WATCH_EVERY = 4096, 8
 COMBINE = 16
 """io_combine_limit, 128 kB in blocks: the longest run that is read at once, or advised before the kernel's own
 read-ahead is left to it."""
@@ -394,7 +422,9 @@ class AdvicePolicy:
     Advice is what starts a read: posix_fadvise, or a read past the kernel's cache. While the policy gives it, it
     probes some of the blocks, and each one after a probe that found its block cached. If the last few probes all did,
     it becomes quiet: no advice, no probes, and no look-ahead. Reads then say whether they had to wait, and the first
-    that had wakes it. If that was soon, it takes twice as many probes to become quiet again.
+    that had wakes it. If that was soon, it takes twice as many probes to become quiet again. If WATCH_ALL reads had
+    not, only each WATCH_EVERY-th that follows is watched: a plain read costs less. And once COLD_PROBES in a row have
+    found nothing, probes are TIMES_COLD times as seldom, until one finds its block.
 
     Runs: a block that follows one that was advised is advised too, without a probe: they can be one read. After COMBINE
     blocks in sequence no more is advised, since by then the kernel reads ahead by itself. Nor is a block advised that
@@ -411,8 +441,13 @@ class AdvicePolicy:
     quiet: bool = False
     probes_needed: int = FEWEST_PROBES
     cached_probes: int = 0
+    cold_probes: int = 0
+    """Probes in a row that found nothing, at most COLD_PROBES."""
     until_probe: int = 0
     quiet_reads: int = 0
+    """Those that were watched,"""
+    until_watch: int = 0
+    """and so many follow that are not."""
     last: tuple[int, int] | None = None
     """The file and block that were looked at last,"""
     gave: bool = False
@@ -437,17 +472,29 @@ class AdvicePolicy:
     def probed(self, *, cached: bool) -> bool:
         """The answer to a probe. Returns whether to advise the block."""
         if not cached:
-            self.cached_probes, self.until_probe, self.gave = 0, self.probe_every - 1, True
+            self.cold_probes = min(self.cold_probes + 1, COLD_PROBES)
+            times = TIMES_COLD if self.cold_probes == COLD_PROBES else 1
+            self.cached_probes, self.until_probe, self.gave = 0, times * self.probe_every - 1, True
             return True
+        self.cold_probes = 0
         self.cached_probes += 1
         if self.cached_probes == self.probes_needed:
-            self.quiet, self.cached_probes, self.quiet_reads = True, 0, 0
+            self.quiet, self.cached_probes, self.quiet_reads, self.until_watch = True, 0, 0, 0
+        return False
+
+    def watches(self) -> bool:
+        """While quiet, replay reads a block: whether read() is to hear of it."""
+        if not self.until_watch:
+            return True
+        self.until_watch -= 1
         return False
 
     def read(self, *, cached: bool) -> None:
-        """While quiet, replay has read a block: the kernel had it cached, or replay had to wait."""
+        """While quiet, replay has read a block, watched: the kernel had it cached, or replay had to wait."""
         self.quiet_reads += 1
-        if not cached:
+        if cached:
+            self.until_watch = WATCH_EVERY - 1 if self.quiet_reads >= WATCH_ALL else 0
+        else:
             soon = self.quiet_reads < LONG_QUIET
             self.probes_needed = min(2 * self.probes_needed, MOST_PROBES) if soon else FEWEST_PROBES
             self.quiet, self.until_probe = False, 0

@@ -21,7 +21,9 @@ bool pgq_liburing_load(liburing *lib)
            load_one(library, "io_uring_queue_exit", &lib->queue_exit) &&
            load_one(library, "io_uring_get_sqe", &lib->get_sqe) &&
            load_one(library, "io_uring_submit", &lib->submit) &&
+           load_one(library, "io_uring_submit_and_wait", &lib->submit_and_wait) &&
            load_one(library, "io_uring_wait_cqes", &lib->wait_cqes) &&
-           load_one(library, "io_uring_peek_batch_cqe", &lib->peek_batch_cqe);
+           load_one(library, "io_uring_peek_batch_cqe", &lib->peek_batch_cqe) &&
+           load_one(library, "io_uring_register_buffers", &lib->register_buffers);
 }
 #endif

@@ -17,9 +17,11 @@ typedef struct liburing {
     void (*queue_exit)(struct io_uring *ring);
     struct io_uring_sqe *(*get_sqe)(struct io_uring *ring);
     int (*submit)(struct io_uring *ring);
+    int (*submit_and_wait)(struct io_uring *ring, unsigned wait_nr);
     int (*wait_cqes)(struct io_uring *ring, struct io_uring_cqe **cqe, unsigned wait_nr,
                      struct __kernel_timespec *timeout, sigset_t *signals);
     unsigned (*peek_batch_cqe)(struct io_uring *ring, struct io_uring_cqe **cqes, unsigned count);
+    int (*register_buffers)(struct io_uring *ring, const struct iovec *buffers, unsigned count);
 } liburing;
 
 /* False if there is none. The library stays loaded until the process ends. */

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: PostgreSQL
 """What of the clone goes into the package: the command's programs, and all that these import of the house.
 
-The programs import each other by the names of the clone's folders, such as `ref` and `tests`. No package may bring
+The programs import each other by the names of the clone's folders, `ref` and `tools`. No package may bring
 these names for all of site-packages, so they lie in pgquern/_house/, which pgquern/__main__.py puts on its own path.
 """
 
@@ -10,13 +10,13 @@ import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
-FOLDERS = ("bench", "ref", "tests", "tools")
+FOLDERS = ("ref", "tools")
 START = "tools.pgquern.__main__"
 
 
 def registries() -> list[Path]:
     """The files that list commands. They all go along: a command that needs the clone must say so."""
-    return sorted(path for folder in FOLDERS for path in Path(folder).glob("*/commands.toml"))
+    return sorted(Path("tools").glob("*/commands.toml"))
 
 
 def programs() -> list[str]:

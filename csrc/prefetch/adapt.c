@@ -33,12 +33,12 @@ bool pgq_prefetch_engine_pays(engine *e, uint32_t access)
     return pgq_prefetch_policy_probed(&e->policy, is_cached(e, access));
 }
 
-/* A read that need not wait costs no more than pread. */
+/* A read that must not wait costs a little more than pread. */
 pgq_code pgq_prefetch_engine_read_and_watch(engine *e, uint32_t access, uint32_t frame)
 {
     int64_t got;
 
-    if (!e->policy.quiet)
+    if (!e->policy.quiet || !pgq_prefetch_policy_watches(&e->policy))
         return pgq_prefetch_engine_read(e, access, frame);
     got = e->io.read(e->io.arg, engine_fd(e, access), pool_page(&e->pool, frame), POOL_PAGE,
                      engine_offset(e, access), true);

@@ -164,6 +164,16 @@ static void event(void *arg, const pgq_prefetch_event *event)
 
 /* ---- the workspace ---- */
 
+/* Whether the segments have a number each in fds. */
+static bool has_sound_segments(const pgq_prefetch_job *job)
+{
+    uint64_t all = 0;
+
+    for (uint32_t i = 0; job->segments != NULL && i < job->file_count; i++)
+        all += job->segments[i];
+    return all <= INT32_MAX;
+}
+
 /* Whether the records have all accesses, and no more. */
 static bool has_sound_records(const pgq_prefetch_job *job)
 {
@@ -187,7 +197,8 @@ static pgq_status check(const pgq_prefetch_job *job)
         return refused(PGQ_NULL, 0);
     if (job->concurrency > PGQ_PREFETCH_MAX_CONCURRENCY || job->buffers <= job->concurrency ||
         job->buffers > UINT32_MAX / 2 || job->access_count >= UINT32_MAX ||
-        (job->steps != NULL && job->step_space / 5 < job->access_count) || !has_sound_records(job))
+        (job->steps != NULL && job->step_space / 5 < job->access_count) || !has_sound_records(job) ||
+        !has_sound_segments(job))
         return refused(PGQ_PREFETCH_JOB, 0);
     for (size_t i = 0; i < job->access_count; i++)
         if (job->accesses[i].file >= job->file_count)
@@ -195,18 +206,50 @@ static pgq_status check(const pgq_prefetch_job *job)
     return accepted();
 }
 
-static pgq_status measure_files(engine *e)
+/* The whole blocks of a file, or a segment. */
+static pgq_status measure(engine *e, uint32_t place, int64_t *blocks)
 {
-    for (uint32_t i = 0; i < e->job->file_count; i++) {
-        struct stat file;
+    struct stat file;
 
-        if (fstat(e->job->fds[i], &file) != 0) {
-            e->job->error_number = errno;
-            return refused(PGQ_PREFETCH_FILE, 0);
-        }
-        e->sizes[i] = file.st_size / POOL_PAGE;
+    *blocks = 0;
+    if (e->segment_blocks != 0 && e->job->fds[place] == -1)
+        return accepted();
+    if (fstat(e->job->fds[place], &file) != 0) {
+        e->job->error_number = errno;
+        return refused(PGQ_PREFETCH_FILE, 0);
+    }
+    *blocks = file.st_size / POOL_PAGE;
+    return accepted();
+}
+
+/* The blocks of a file are those of its segments, of which all but the last one with any are full. */
+static pgq_status measure_segments(engine *e, uint32_t file)
+{
+    bool ended = false;
+
+    for (uint32_t place = e->first_fds[file]; place < e->first_fds[file + 1]; place++) {
+        int64_t blocks;
+        pgq_status status = measure(e, place, &blocks);
+
+        if (status.code != PGQ_OK)
+            return status;
+        if (e->segment_blocks != 0 && ((ended && blocks > 0) || blocks > e->segment_blocks))
+            return refused(PGQ_PREFETCH_SEGMENT, (size_t)place + 1);
+        ended = blocks < e->segment_blocks;
+        e->sizes[file] += blocks;
     }
     return accepted();
+}
+
+static pgq_status measure_files(engine *e)
+{
+    pgq_status status = accepted();
+
+    for (uint32_t i = 0; i < e->job->file_count; i++)
+        e->first_fds[i + 1] = e->first_fds[i] + (e->job->segments == NULL ? 1 : e->job->segments[i]);
+    for (uint32_t i = 0; i < e->job->file_count && status.code == PGQ_OK; i++)
+        status = measure_segments(e, i);
+    return status;
 }
 
 static void use_system_calls(engine *e)
@@ -242,21 +285,23 @@ static bool allocate(engine *e)
     p->entry_space = e->record_space;
     p->filter_space = (size_t)e->job->file_count + 2;
     e->sizes = calloc((size_t)e->job->file_count + 1, sizeof *e->sizes);
+    e->first_fds = calloc((size_t)e->job->file_count + 1, sizeof *e->first_fds);
     e->records = calloc(e->record_space, sizeof *e->records);
     e->blocks = calloc((size_t)e->record_space * e->most_blocks, sizeof *e->blocks);
     e->first_accesses = calloc(e->record_space, sizeof *e->first_accesses);
     p->entries = calloc(p->entry_space, sizeof *p->entries);
     p->queue = calloc(p->queue_space, sizeof *p->queue);
     p->filters = calloc(p->filter_space, sizeof *p->filters);
-    return pgq_prefetch_pool_make(&e->pool, e->job->buffers) && e->sizes != NULL && e->records != NULL &&
-           e->blocks != NULL && e->first_accesses != NULL && p->entries != NULL && p->queue != NULL &&
-           p->filters != NULL;
+    return pgq_prefetch_pool_make(&e->pool, e->job->buffers) && e->sizes != NULL && e->first_fds != NULL &&
+           e->records != NULL && e->blocks != NULL && e->first_accesses != NULL && p->entries != NULL &&
+           p->queue != NULL && p->filters != NULL;
 }
 
 static void release(engine *e)
 {
     pgq_prefetch_pool_free(&e->pool);
     free(e->sizes);
+    free(e->first_fds);
     free(e->records);
     free(e->blocks);
     free(e->first_accesses);
@@ -353,7 +398,8 @@ pgq_status pgq_prefetch_engine_run(engine *e, pgq_prefetch_job *job)
 
     if (job == NULL)
         return refused(PGQ_NULL, 0);
-    job->step_count = job->used = job->rested = job->combined = 0;
+    job->step_count = job->used = job->rested = job->combined = job->calls = 0;
+    job->registered = false;
     job->error_number = 0;
     memset(job->counters, 0, sizeof job->counters);
     status = check(job);
@@ -362,6 +408,8 @@ pgq_status pgq_prefetch_engine_run(engine *e, pgq_prefetch_job *job)
     e->job = job;
     e->policy = (pgq_prefetch_policy){.probe_every = e->way->probe_every,
                                       .probes_needed = PGQ_PREFETCH_FEWEST_PROBES};
+    if (job->segments != NULL)
+        e->segment_blocks = job->segment_blocks == 0 ? PGQ_PREFETCH_SEGMENT_BLOCKS : job->segment_blocks;
     use_system_calls(e);
     status = allocate(e) ? measure_files(e) : refused(PGQ_MEMORY, 0);
     if (status.code == PGQ_OK && e->way->begin != NULL)

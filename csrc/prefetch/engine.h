@@ -33,7 +33,9 @@ struct engine {
     pgq_prefetch_io io;
     pgq_prefetch_policy policy;
     pool pool;
-    int64_t *sizes; /* of the files, in blocks */
+    int64_t *sizes;      /* of the files, in blocks */
+    uint32_t *first_fds; /* of each file, where its segments are in the job's fds; and how many there are */
+    uint32_t segment_blocks; /* 0: each file is one of fds */
 
     /* The prefetcher, and the records that stand for the accesses: those that are queued and the one given out. */
     pgq_prefetch prefetch;
@@ -69,12 +71,28 @@ pgq_code pgq_prefetch_engine_read_and_watch(engine *e, uint32_t access, uint32_t
 
 static inline uint64_t engine_offset(const engine *e, uint32_t access)
 {
-    return (uint64_t)e->job->accesses[access].block * POOL_PAGE;
+    uint32_t block = e->job->accesses[access].block;
+
+    return (uint64_t)(e->segment_blocks == 0 ? block : block % e->segment_blocks) * POOL_PAGE;
+}
+
+/* The place in fds of the file, or segment, that has an access's block. */
+static inline uint32_t engine_segment(const engine *e, uint32_t access)
+{
+    const pgq_prefetch_access *block = &e->job->accesses[access];
+
+    return e->segment_blocks == 0 ? block->file
+                                  : e->first_fds[block->file] + block->block / e->segment_blocks;
+}
+
+static inline uint32_t engine_fd_count(const engine *e)
+{
+    return e->first_fds[e->job->file_count];
 }
 
 static inline int engine_fd(const engine *e, uint32_t access)
 {
-    return e->job->fds[e->job->accesses[access].file];
+    return e->job->fds[engine_segment(e, access)];
 }
 
 /* The variants. */

@@ -27,25 +27,41 @@ pgq_prefetch_advice pgq_prefetch_policy_look(pgq_prefetch_policy *policy, uint32
 bool pgq_prefetch_policy_probed(pgq_prefetch_policy *policy, bool cached)
 {
     if (!cached) {
+        policy->cold_probes += policy->cold_probes < PGQ_PREFETCH_COLD_PROBES;
         policy->cached_probes = 0;
         policy->until_probe = policy->probe_every - 1;
+        if (policy->cold_probes == PGQ_PREFETCH_COLD_PROBES)
+            policy->until_probe = PGQ_PREFETCH_TIMES_COLD * policy->probe_every - 1;
         policy->gave = true;
         return true;
     }
+    policy->cold_probes = 0;
     policy->cached_probes++;
     if (policy->cached_probes == policy->probes_needed) {
         policy->quiet = true;
         policy->cached_probes = 0;
         policy->quiet_reads = 0;
+        policy->until_watch = 0;
     }
+    return false;
+}
+
+bool pgq_prefetch_policy_watches(pgq_prefetch_policy *policy)
+{
+    if (policy->until_watch == 0)
+        return true;
+    policy->until_watch--;
     return false;
 }
 
 void pgq_prefetch_policy_read(pgq_prefetch_policy *policy, bool cached)
 {
     policy->quiet_reads++;
-    if (cached)
+    if (cached) {
+        if (policy->quiet_reads >= PGQ_PREFETCH_WATCH_ALL)
+            policy->until_watch = PGQ_PREFETCH_WATCH_EVERY - 1;
         return;
+    }
     if (policy->quiet_reads >= PGQ_PREFETCH_LONG_QUIET)
         policy->probes_needed = PGQ_PREFETCH_FEWEST_PROBES;
     else if (policy->probes_needed < PGQ_PREFETCH_MOST_PROBES)

@@ -26,7 +26,8 @@ enum {
     PGQ_PREFETCH_DISTANCE_MULTIPLIER = 4, /* XLOGPREFETCHER_DISTANCE_MULTIPLIER */
     PGQ_PREFETCH_MAX_CONCURRENCY = 1000,  /* MAX_IO_CONCURRENCY */
     PGQ_PREFETCH_STATS_DISTANCE = 8192,   /* XLOGPREFETCHER_STATS_DISTANCE */
-    PGQ_PREFETCH_RECORD_BLOCKS = 33       /* XLR_MAX_BLOCK_ID + 1; of a record of the engine's */
+    PGQ_PREFETCH_RECORD_BLOCKS = 33,      /* XLR_MAX_BLOCK_ID + 1; of a record of the engine's */
+    PGQ_PREFETCH_SEGMENT_BLOCKS = 131072  /* RELSEG_SIZE: 1 GiB of blocks of 8 KiB */
 };
 
 /* A RelFileLocator. */
@@ -231,6 +232,10 @@ enum {
     PGQ_PREFETCH_FEWEST_PROBES = 64, /* so many probes in a row that find their block cached make it quiet, */
     PGQ_PREFETCH_MOST_PROBES = 1024, /* up to so many, if it was woken again and again */
     PGQ_PREFETCH_LONG_QUIET = 1024,  /* reads: after so many it was right to be quiet */
+    PGQ_PREFETCH_WATCH_ALL = 4096,   /* and after so many, of which none had to wait, */
+    PGQ_PREFETCH_WATCH_EVERY = 8,    /* only each so-manieth tells whether it had to */
+    PGQ_PREFETCH_COLD_PROBES = 64,   /* after so many probes in a row that found nothing */
+    PGQ_PREFETCH_TIMES_COLD = 8,     /* they are so many times as seldom */
     PGQ_PREFETCH_COMBINE = 16        /* io_combine_limit, 128 KiB: so many blocks in sequence are one read */
 };
 
@@ -249,8 +254,10 @@ typedef struct pgq_prefetch_policy {
     uint32_t probe_every;
     bool quiet;
     uint32_t probes_needed, cached_probes;
+    uint32_t cold_probes; /* in a row, at most PGQ_PREFETCH_COLD_PROBES */
     uint32_t until_probe;
-    uint64_t quiet_reads;
+    uint64_t quiet_reads; /* those that were watched, */
+    uint32_t until_watch; /* and so many follow that are not */
     bool looked;          /* the two below are set: */
     uint32_t file, block; /* the block that was looked at last, */
     bool gave;            /* whether it was advised, */
@@ -264,7 +271,10 @@ pgq_prefetch_advice pgq_prefetch_policy_look(pgq_prefetch_policy *policy, uint32
 /* The answer to a probe. Returns whether to advise the block. */
 bool pgq_prefetch_policy_probed(pgq_prefetch_policy *policy, bool cached);
 
-/* While quiet, replay has read a block: the kernel had it cached, or it had to wait. */
+/* While quiet, replay reads a block: whether pgq_prefetch_policy_read is to hear of it. */
+bool pgq_prefetch_policy_watches(pgq_prefetch_policy *policy);
+
+/* While quiet, replay has read a block, watched: the kernel had it cached, or it had to wait. */
 void pgq_prefetch_policy_read(pgq_prefetch_policy *policy, bool cached);
 
 /* ---- the engine ---- */
@@ -311,6 +321,7 @@ typedef struct pgq_prefetch_io {
      * Before io_uring is given what is new, and before a wait for a read to end: 0, and the call is made; or -errno, which
      * stands for the call's own failure. A submission that fails with EINTR, EAGAIN or EBUSY is tried again, up to 100
      * times in a row. What it fails for in the end, replay preads. A wait that fails is tried again for ever, after 100 us.
+     * One call may do both: it is made if `wait` says 0 too, and else submits alone.
      */
     int (*submit)(void *arg);
     int (*wait)(void *arg);
@@ -324,6 +335,13 @@ typedef struct pgq_prefetch_job {
     const int
         *fds; /* the files, open for reading; the engine leaves them open and does not use their positions */
     uint32_t file_count;
+    /*
+     * Files in segments, as PostgreSQL stores a relation (5/1234, 5/1234.1, ...): of each file how many segments it has, which
+     * follow each other in fds; -1 there: it is missing. Block b lies in segment b / segment_blocks. As for upstream's
+     * mdnblocks, a file ends with its first segment that is missing or not full. NULL: each file is one of fds, of any size.
+     */
+    const uint32_t *segments;
+    uint32_t segment_blocks; /* 0: PGQ_PREFETCH_SEGMENT_BLOCKS; without segments it is not looked at */
     const pgq_prefetch_access *accesses;
     size_t access_count;
     const uint32_t *record_blocks; /* how many each record has, at most 33; NULL: each has one */
@@ -341,6 +359,8 @@ typedef struct pgq_prefetch_job {
     size_t used;      /* accesses that were replayed: all before the one that is refused */
     size_t rested;    /* those of them that were replayed without look-ahead */
     size_t combined;  /* accesses whose block io_uring read together with the block before it */
+    size_t calls;     /* of io_uring, to submit reads, to wait for one, or both */
+    bool registered;  /* io_uring knows the buffers, and need not look them up for each read */
     int error_number; /* for PGQ_PREFETCH_IO, PGQ_PREFETCH_FILE, PGQ_PREFETCH_URING and PGQ_PREFETCH_DIRECT */
     uint64_t counters[PGQ_PREFETCH_WHATS]; /* by pgq_prefetch_what */
 } pgq_prefetch_job;
@@ -354,9 +374,12 @@ typedef struct pgq_prefetch_job {
  * All reads that it started have ended, and all that it opened is closed, when it returns. `uring_direct` reads past the
  * kernel's cache what its policy does not find there; all other reads go through it: of blocks that are cached or follow each
  * other, and of what io_uring left. Blocks that follow each other, and whose buffers do, are one read, up to
- * PGQ_PREFETCH_COMBINE of them. A read that was put into io_uring's queue is submitted at the latest when replay waits for it.
+ * PGQ_PREFETCH_COMBINE of them. A read that was put into io_uring's queue is submitted at the latest when replay waits for it, or
+ * after an eighth of `concurrency` records. After 64 such reads `uring_direct` registers its buffers, if the kernel lets it: they
+ * then count against RLIMIT_MEMLOCK until the job ends.
  * Refusals: PGQ_NULL, PGQ_MEMORY, PGQ_PREFETCH_JOB. FILE (index: of
- * the access, from 1; 0: of the file that fstat refuses), before anything is replayed. PAST_END, SHORT, IO (index: of the
+ * the access, from 1; 0: of the file that fstat refuses), before anything is replayed. SEGMENT (index: in fds, from 1), too: a
+ * segment is longer than it may be, or has blocks although its file has ended before. PAST_END, SHORT, IO (index: of the
  * access) when replay comes to this access, and not earlier: all before it were replayed. URING, DIRECT from the variants
  * that need it, before anything is replayed.
  */

@@ -17,12 +17,16 @@
 (*     their pages are read.                                               *)
 (*   - WAL that arrives late, record by record.                            *)
 (*   - A change of the concurrency.  Reads in flight go on, and count.     *)
+(*   - Neighbours that are one read of the kernel's (Combine): their       *)
+(*     blocks and their buffers follow each other, and the kernel is told  *)
+(*     of the first ones and how many there are, before it is given them.  *)
+(*     Such a read may be cut: its first blocks are whole.                 *)
 (* What is simplified                                                      *)
 (*   - Look-ahead takes the references of the next Ahead records in any    *)
 (*     order.                                                              *)
 (*   - A page that a record makes and changes at once, and that it does    *)
 (*     not initialise, is written to its file.                             *)
-(*   - A read that fails is tried again.                                   *)
+(*   - A read that fails is tried again, block by block.                   *)
 (*                                                                         *)
 (* How to break it: the mutants of MCAsyncRecovery.                        *)
 (***************************************************************************)
@@ -36,11 +40,13 @@ CONSTANTS
     Ahead,          \* how many records beyond the next one are looked at
     Reserve,        \* how many pages one record references at most: so many buffers are left to replay
     MayFail,        \* reads may fail
+    Combine,        \* how many blocks may be one read; 1: the kernel is given each at once
     NoPage
 
 VARIABLES
     pool,       \* for each buffer: its page, its state, the content, and whether this is newer than the file's
-    reads,      \* in flight: the buffer, its page, whether the kernel has taken the data, and the data
+    reads,      \* in flight, a block each: the buffer, its page, whether the kernel has taken the data, and the data;
+                \* and of what read of the kernel's it is: the first buffer and page, its place, whether the kernel has it
     flying,     \* the counter that bounds them
     arrived,    \* how many records have arrived
     concurrency,
@@ -101,15 +107,34 @@ Known   == arrived
 InWindow(n) == n > replayed /\ n <= Min(replayed + 1 + Ahead, Known)
 
 (* The next record's pages are read in this way, too. *)
-Submit(n, page, b) ==
+Start(n, page, b, entry, from, place) ==
     /\ InWindow(n) /\ page \in Old(n) /\ Holding(page) = {}
-    /\ MayRead /\ b \in Victims /\ LeavesRoom(n, b)
+    /\ b \in Victims /\ LeavesRoom(n, b)
     /\ WriteBack(b)
     /\ Take(b, page, "reading")
-    /\ reads' = reads \cup {[buffer |-> b, page |-> page, taken |-> FALSE, content |-> <<>>, generation |-> 0]}
+    /\ reads' = reads \cup {[buffer |-> b, page |-> page, taken |-> FALSE, content |-> <<>>, generation |-> 0,
+                             entry |-> entry, from |-> from, place |-> place, given |-> Combine = 1]}
     /\ flying' = flying + 1
     /\ pins' = pins \cup {<<n, b, page>>}
     /\ UNCHANGED <<wal, replayed>>
+
+Submit(n, page, b) == MayRead /\ Start(n, page, b, b, page, 0)
+
+(* The buffers lie in a row. *)
+Row == CHOOSE row \in [Buffers -> 1..Cardinality(Buffers)] : \A b, c \in Buffers : row[b] = row[c] => b = c
+
+After(page, n) == <<page[1], page[2] + n>>
+
+(* A block joins the read before it. *)
+MayJoin              == MayRead
+HasRoom(read)        == read.place + 1 < Combine
+IsLast(read)         == ~\E other \in reads : other.entry = read.entry /\ other.from = read.from /\ other.place > read.place
+PageFollows(read, p) == p = After(read.page, 1)
+BufferFollows(r, b)  == Row[b] = Row[r.buffer] + 1
+NotGiven(read)       == ~read.given
+Join(n, page, b, read) ==
+    /\ MayJoin /\ HasRoom(read) /\ IsLast(read) /\ NotGiven(read) /\ PageFollows(read, page) /\ BufferFollows(read, b)
+    /\ Start(n, page, b, read.entry, read.from, read.place + 1)
 
 (* The page is in a buffer, or on its way there. *)
 Pin(n, page, b) ==
@@ -126,34 +151,50 @@ Claim(page, b) ==
     /\ pins' = pins \cup {<<replayed + 1, b, page>>}
     /\ UNCHANGED <<wal, replayed, reads, flying>>
 
-(* The kernel takes the data from the file. *)
-Fetch(read) ==
-    /\ ~read.taken
-    /\ reads' = (reads \ {read}) \cup
-                {[read EXCEPT !.taken = TRUE, !.content = store.content[read.page],
-                              !.generation = store.generation[read.page]]}
+(* The kernel is given a read: it learns where it starts, and how long it is. *)
+PartsOf(first) == {read \in reads : read.entry = first.entry /\ read.from = first.from}
+Give(first) ==
+    /\ first.place = 0 /\ ~first.given
+    /\ reads' = (reads \ PartsOf(first)) \cup {[read EXCEPT !.given = TRUE] : read \in PartsOf(first)}
     /\ UNCHANGED <<vars, pool, flying, pins>>
 
-Landed(old, read) ==
-    [old EXCEPT !.state = "ready", !.content = read.content, !.generation = read.generation, !.dirty = FALSE]
+(* The kernel takes the data from the file, of each block when it likes. *)
+Fetch(read) ==
+    LET page == After(read.from, read.place) IN
+    /\ read.given /\ ~read.taken
+    /\ reads' = (reads \ {read}) \cup
+                {[read EXCEPT !.taken = TRUE, !.content = IF page \in Pages THEN store.content[page] ELSE <<>>,
+                              !.generation = IF page \in Pages THEN store.generation[page] ELSE 0]}
+    /\ UNCHANGED <<vars, pool, flying, pins>>
 
-Complete(read) ==
-    /\ read.taken
-    /\ pool' = [pool EXCEPT ![read.buffer] = Landed(@, read)]
-    /\ reads' = reads \ {read}
-    /\ flying' = flying - 1
-    /\ UNCHANGED <<vars, pins>>
+(* A buffer in which a block has been read, and one that the kernel has written to. *)
+Landed(old) == [old EXCEPT !.state = "ready", !.dirty = FALSE]
+Written(old, read) == [old EXCEPT !.content = read.content, !.generation = read.generation]
+IsInto(read, b) == Row[b] = Row[read.entry] + read.place
 
 (* A read that failed gives no page. *)
 AfterFailure(old) == Free
-Uncount == flying' = flying - 1
-Fail(read) ==
-    /\ MayFail
-    /\ pool' = [pool EXCEPT ![read.buffer] = AfterFailure(@)]
-    /\ reads' = reads \ {read}
-    /\ Uncount
-    /\ pins' = {pin \in pins : pin[2] # read.buffer}
-    /\ UNCHANGED vars
+Uncounted(failed) == failed
+
+(* The kernel says that the first `whole` blocks of a read are there. *)
+IsWhole(read, whole) == read.place < whole
+End(first, whole) ==
+    LET parts  == {read \in PartsOf(first) : read.given}
+        there  == {read \in parts : IsWhole(read, whole)}
+        failed == parts \ there
+        From(b) == {read \in parts : read.place < whole /\ IsInto(read, b)}
+        Wrote(b) == IF From(b) = {} THEN pool[b] ELSE Written(pool[b], CHOOSE read \in From(b) : TRUE)
+    IN /\ first.place = 0 /\ first.given /\ whole <= Cardinality(parts)
+       /\ MayFail \/ whole = Cardinality(parts)
+       /\ \A read \in parts : read.place < whole => read.taken
+       /\ pool' = [b \in Buffers |->
+                      IF \E read \in failed : read.buffer = b THEN AfterFailure(pool[b])
+                      ELSE IF \E read \in there : read.buffer = b THEN Landed(Wrote(b))
+                      ELSE Wrote(b)]
+       /\ reads' = reads \ parts
+       /\ flying' = flying - Cardinality(there) - Uncounted(Cardinality(failed))
+       /\ pins' = {pin \in pins : \A read \in failed : pin[2] # read.buffer}
+       /\ UNCHANGED vars
 
 -----------------------------------------------------------------------------
 (* Replay *)
@@ -192,9 +233,10 @@ Replayed ==
        /\ pins' = {pin \in pins : pin[1] > n /\ pool'[pin[2]].page = pin[3]}
        /\ UNCHANGED <<wal, reads, flying>>
 
-LookAhead == \E n \in (replayed + 1)..Len(wal) : \E page \in Old(n), b \in Buffers : Submit(n, page, b) \/ Pin(n, page, b)
+LookAhead == \E n \in (replayed + 1)..Len(wal) : \E page \in Old(n), b \in Buffers :
+                Submit(n, page, b) \/ Pin(n, page, b) \/ \E read \in reads : Join(n, page, b, read)
 Prepare   == \E page \in Pages, b \in Buffers : Claim(page, b)
-Kernel    == \E read \in reads : Fetch(read) \/ Complete(read) \/ Fail(read)
+Kernel    == \E read \in reads : Fetch(read) \/ Give(read) \/ \E whole \in 0..Combine : End(read, whole)
 Ended     == replayed = Len(wal) /\ UNCHANGED asyncvars
 Startup   == (LookAhead \/ Prepare \/ Kernel \/ Replayed) /\ UNCHANGED <<arrived, concurrency>>
 
@@ -221,7 +263,9 @@ TypeOK ==
           /\ pool[b].page \in Pages \cup {NoPage} /\ pool[b].state \in {"free", "reading", "claimed", "ready"}
           /\ pool[b].generation \in Nat /\ pool[b].dirty \in BOOLEAN
           /\ pool[b].page = NoPage <=> pool[b].state = "free"
-    /\ \A read \in reads : read.buffer \in Buffers /\ read.page \in Pages /\ read.taken \in BOOLEAN
+    /\ \A read \in reads :
+          /\ read.buffer \in Buffers /\ read.page \in Pages /\ read.taken \in BOOLEAN
+          /\ read.entry \in Buffers /\ read.from \in Pages /\ read.place \in Nat /\ read.given \in BOOLEAN
     /\ \A pin \in pins : pin[1] \in 1..Len(wal) /\ pin[2] \in Buffers /\ pin[3] \in Pages
 
 (* At most N reads are in flight, while N stays as it is; and no read      *)
@@ -233,6 +277,13 @@ CounterCounts == flying = Cardinality(reads)
 (* A read in flight has its buffer for itself, so that it lands nowhere else. *)
 ReadsOwnBuffers ==
     \A read \in reads : pool[read.buffer].state = "reading" /\ pool[read.buffer].page = read.page
+
+(* What the kernel was told of a read is what is meant: no more blocks     *)
+(* than may be, each the page and the buffer that the kernel will take.    *)
+ReadsTogether ==
+    \A read \in reads : /\ read.place < Combine
+                        /\ read.page = After(read.from, read.place)
+                        /\ IsInto(read, read.buffer)
 
 (* A page is in one buffer only. *)
 OneBuffer == \A b \in Buffers, c \in Buffers : pool[b].page = pool[c].page => b = c \/ pool[b].page = NoPage

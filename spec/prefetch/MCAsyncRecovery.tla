@@ -18,6 +18,8 @@ AllWals == [1..Length -> Kinds]
 Others    == {Changes(<<Ref("read", 0), Ref("read", 1)>>), Changes(<<Ref("image", 0)>>), Drops({R})}
 OtherWals == [1..Length -> Others]
 
+ThreeWals == {<<Read(0), Read(1), Read(2), Read(0)>>}
+
 -----------------------------------------------------------------------------
 \* Replay takes its pages whether they have been read or not.
 NeverWaits(n) == \A p \in Old(n) \cup New(n) : Holding(p) # {}
@@ -40,7 +42,17 @@ UnfairAsync == AsyncSpec /\ WF_asyncvars(Startup)
 \* A read that fails leaves a buffer as if it had succeeded.
 TakenForRead(old) == [old EXCEPT !.state = "ready", !.content = <<0>>]
 \* A read that fails is still counted.
-StillCounted == flying' = flying
+StillCounted(failed) == 0
+\* A read that was cut is taken for whole.
+TakenForWhole(read, whole) == TRUE
+\* A block joins a read though it does not follow, or its buffer does not, or the kernel has that read.
+AnyPage(read, page) == TRUE
+AnyBuffer(read, b) == TRUE
+AlsoGiven(read) == TRUE
+\* The limit counts reads of the kernel's, and not blocks.
+JoinsBeyond == TRUE
+\* A read may have any number of blocks.
+AnyRoom(read) == TRUE
 \* A changed buffer is reused, and its page is not written.
 NeverWrites(b) == store' = store
 \* A page is looked for only among those that have been read.
@@ -62,6 +74,13 @@ NeverRemovedSoon ==
                          /\ HasItsPages(replayed + 1) /\ IsRemoved(read.page, Apply(View, replayed + 1, Itself))
 \* A page that look-ahead had read was removed before the record that needs it: it is created anew, and read again.
 NeverReadAnew == ~\E read \in reads : store.generation[read.page] > 0
+\* The kernel has a read of two blocks.
+NeverTogether == ~\E read \in reads : read.place = 1 /\ read.given
+\* The first of two blocks is there, and the second, which was read with it, is read again.
+NeverCut ==
+    ~\E b \in Buffers, read \in reads :
+        /\ pool[b].state = "ready" /\ ~pool[b].dirty
+        /\ read.page = After(pool[b].page, 1) /\ read.place = 0
 \* A page read ahead is there when its record is the next one, while another read is in flight.
 NeverAhead == ~\E pin \in pins : pin[1] > replayed + 1 /\ pool[pin[2]].state = "ready" /\ reads # {}
 =============================================================================

@@ -24,12 +24,16 @@ from hypothesis import strategies as st
 from pgquern.prefetch import BLCKSZ, Io, Policy, Replayed, ReplayError, Step, replay
 
 from ref.prefetch import (
+    COLD_PROBES,
     COMBINE,
     FEWEST_PROBES,
     LONG_QUIET,
     MOST_PROBES,
     PROBE_EVERY,
     PROBE_SELDOM,
+    TIMES_COLD,
+    WATCH_ALL,
+    WATCH_EVERY,
     Advice,
     AdvicePolicy,
     BlockReference,
@@ -238,7 +242,7 @@ def expected(
         replayed += 1
         for i, reference in enumerate(record.blocks, firsts[record.lsn]):
             if (reference.relation, reference.block) not in world.buffers:
-                if policy and policy.quiet:
+                if policy and policy.quiet and policy.watches():
                     policy.read(cached=accesses[i] in kernel)
                 steps.append(Step("read", i))
                 kernel.add(accesses[i])
@@ -356,8 +360,11 @@ def test_the_policy_step_by_step(seed: int, share: float, probe_every: int) -> N
         if advice is Advice.PROBE:
             assert kernel.probed(cached=cached) == oracle.probed(cached=cached)
         if oracle.quiet:
-            oracle.read(cached=cached)
-            kernel.read(cached=cached)
+            watched = oracle.watches()
+            assert kernel.watches() == watched
+            if watched:
+                oracle.read(cached=cached)
+                kernel.read(cached=cached)
         assert (kernel.quiet, kernel.probes_needed) == (oracle.quiet, oracle.probes_needed)
 
 
@@ -432,6 +439,62 @@ def test_the_policys_numbers_are_the_definitions() -> None:
     assert (lib.PGQ_PREFETCH_PROBE_EVERY, lib.PGQ_PREFETCH_PROBE_SELDOM) == (PROBE_EVERY, PROBE_SELDOM)
     assert (lib.PGQ_PREFETCH_FEWEST_PROBES, lib.PGQ_PREFETCH_MOST_PROBES) == (FEWEST_PROBES, MOST_PROBES)
     assert (lib.PGQ_PREFETCH_LONG_QUIET, lib.PGQ_PREFETCH_COMBINE) == (LONG_QUIET, COMBINE)
+    assert (lib.PGQ_PREFETCH_COLD_PROBES, lib.PGQ_PREFETCH_TIMES_COLD) == (COLD_PROBES, TIMES_COLD)
+    assert (lib.PGQ_PREFETCH_WATCH_ALL, lib.PGQ_PREFETCH_WATCH_EVERY) == (WATCH_ALL, WATCH_EVERY)
+
+
+def test_after_many_reads_that_need_not_wait_few_are_watched() -> None:
+    """And the first of these that has to wait wakes it; quiet again, each is watched."""
+    policy = Policy()
+    for _ in range(2):
+        until_quiet(policy)
+        for _ in range(WATCH_ALL):
+            assert policy.watches()
+            policy.read(cached=True)
+        for _ in range(3):
+            assert [policy.watches() for _ in range(WATCH_EVERY)] == [False] * (WATCH_EVERY - 1) + [True]
+            policy.read(cached=True)
+        assert [policy.watches() for _ in range(WATCH_EVERY)] == [False] * (WATCH_EVERY - 1) + [True]
+        policy.read(cached=False)
+        assert (policy.quiet, policy.probes_needed) == (False, FEWEST_PROBES)
+
+
+@pytest.mark.parametrize("probe_every", [1, PROBE_EVERY])
+def test_of_cold_blocks_few_are_probed(probe_every: int) -> None:
+    """Once so many probes in a row have found nothing; the first that finds its block brings the others back."""
+    policy = Policy(probe_every)
+
+    def gives_until_a_probe() -> int:
+        for gives in range(10 * PROBE_SELDOM):
+            if policy.look(gives % 2, 5) == "probe":
+                return gives
+        raise AssertionError("no probe")
+
+    first = 0
+    for _ in range(2):
+        for i in range(COLD_PROBES):
+            assert gives_until_a_probe() == (probe_every - 1 if i else first)
+            assert policy.probed(cached=False)
+        for _ in range(3):
+            assert gives_until_a_probe() == TIMES_COLD * probe_every - 1
+            assert policy.probed(cached=False)
+        assert gives_until_a_probe() == TIMES_COLD * probe_every - 1
+        assert not policy.probed(cached=True)
+
+
+def test_the_engine_watches_few_reads_of_what_is_cached(fds: list[int]) -> None:
+    class Watches(Answers):
+        watched = 0
+
+        def read(self, fd: int, size: int, offset: int, *, nowait: bool) -> bytes | int:
+            self.watched += nowait
+            return super().read(fd, size, offset, nowait=nowait)
+
+    accesses = [(1, i * 7 % 30) for i in range(WATCH_ALL + 1000)]
+    kernel = Watches(set(accesses), fds)
+    done = replay(fds, accesses, concurrency=10, buffers=11, variant="advise_adaptive", io=kernel)
+    watched = WATCH_ALL + (done.rested - WATCH_ALL) // WATCH_EVERY
+    assert watched <= kernel.watched <= watched + 40 // WATCH_EVERY + 1  # with those that were queued
 
 
 def advised(done: Replayed) -> int:

@@ -7,6 +7,7 @@
  *   what the ring reads where the variant says so;
  * - each read that was started has ended, when the job ends; then all is given back, and the kernel writes to no buffer;
  * - nobody waits for ever; the log of steps and the counters tell what was done.
+ * In some jobs the two files are the segments of one.
  */
 #include "../tests/world/system.h"
 #include "common/uring.h"
@@ -20,10 +21,10 @@ enum { FILES = 2, BLOCKS = 10, PAGE = 8192, SECTOR = 512, ACCESSES = 640, VARIAN
 #define COUNTS(X)                                                                                            \
     X(SYNC), X(ADVISE), X(URING), X(URING_DIRECT), X(ADVISE_ADAPTIVE), X(REPLAYED), X(NO_MEMORY),            \
         X(NO_FILE), X(NO_RING), X(PAST_END), X(SHORT), X(FAILED), X(PARTS), X(INTERRUPTED),                  \
-        X(MACHINE_STOPS), X(ADVISED), X(PROBED), X(NO_LOOK_AHEAD), X(RESTED), X(RECORDS)
+        X(MACHINE_STOPS), X(ADVISED), X(PROBED), X(NO_LOOK_AHEAD), X(RESTED), X(RECORDS), X(SEGMENTS)
 #define RING_COUNTS(X)                                                                                       \
     X(NO_DIRECT), X(SUBMITTED), X(GIVEN_UP), X(REPLAYED_WITHOUT_THE_RING), X(FAILED_WAITS), X(TAKES_FEWER),  \
-        X(IN_FLIGHT_AT_A_REFUSAL), X(COMBINED), X(COMBINED_AND_FAILED), X(COMBINED_AND_CUT)
+        X(IN_FLIGHT_AT_A_REFUSAL), X(COMBINED), X(COMBINED_AND_FAILED), X(COMBINED_AND_CUT), X(REGISTERED)
 enum { COUNTS(WORLD_NAME), RING_COUNTS(WORLD_NAME) };
 #if HAVE_LIBURING
 const char *const world_counts[] = {COUNTS(WORLD_TEXT), RING_COUNTS(WORLD_TEXT), NULL};
@@ -40,7 +41,9 @@ typedef struct row {
     const char *variant;
     bool direct, adapts; /* adapts: it has a policy, which rests after many probes */
     pgq_prefetch_job job;
-    pgq_prefetch_access accesses[ACCESSES];
+    pgq_prefetch_access accesses[ACCESSES]; /* as the job has them, */
+    pgq_prefetch_access places[ACCESSES];   /* and by the disk's files */
+    uint32_t segments[1];
     uint32_t record_blocks[2 * ACCESSES];
     pgq_prefetch_step steps[5 * ACCESSES];
     pgq_prefetch_io io;
@@ -121,7 +124,7 @@ static int cached(void *context, int fd, uint64_t offset, size_t size)
 static void use(void *context, uint32_t access, void *page)
 {
     row *r = context;
-    const pgq_prefetch_access *a = &r->accesses[access];
+    const pgq_prefetch_access *a = &r->places[access];
 
     if (access != r->used++)
         world_violation(r->world, "access %u is replayed in the place of %u", access, r->used - 1);
@@ -198,7 +201,7 @@ static void check_status(const row *r)
     }
     count_refusal(s.code);
     if (s.index == 0 ? r->used > 0 || !may_refuse_at_the_start(r)
-                     : s.index != r->used + 1 || !may_refuse(r, &r->accesses[r->used]))
+                     : s.index != r->used + 1 || !may_refuse(r, &r->places[r->used]))
         world_violation(r->world, "refused with %d, index %u, error %d, after %u accesses", (int)s.code,
                         s.index, job->error_number, r->used);
 }
@@ -308,7 +311,7 @@ static void choose_accesses(row *r)
     bool past = world_one_in(w, 4);
 
     for (size_t i = 0; i < n; i++) {
-        pgq_prefetch_access *a = &r->accesses[i];
+        pgq_prefetch_access *a = &r->places[i];
 
         if (i > 0 && world_one_in(w, 3))
             *a = (pgq_prefetch_access){a[-1].file, a[-1].block + 1};
@@ -319,8 +322,30 @@ static void choose_accesses(row *r)
         if (a->block > BLOCKS)
             a->block = BLOCKS;
     }
+    memcpy(r->accesses, r->places, sizeof r->accesses);
     r->job.accesses = r->accesses;
     r->job.access_count = n;
+}
+
+/* One file of two segments: what would lie past the end of the first is in the second. */
+static void join_files(row *r)
+{
+    uint32_t whole = (uint32_t)(r->sizes[0] / PAGE);
+
+    if (r->sizes[1] / PAGE > whole)
+        return; /* No segment is longer than the others. */
+    r->segments[0] = FILES;
+    r->job.segments = r->segments;
+    r->job.segment_blocks = whole;
+    r->job.file_count = 1;
+    for (size_t i = 0; i < r->job.access_count; i++) {
+        pgq_prefetch_access *place = &r->places[i];
+
+        if (place->file == 0 && place->block >= whole)
+            *place = (pgq_prefetch_access){1, place->block - whole};
+        r->accesses[i] = (pgq_prefetch_access){0, place->file * whole + place->block};
+    }
+    world_count(SEGMENTS);
 }
 
 /* The accesses belong to records of several blocks, or of none; or each has a record of its own. */
@@ -369,6 +394,8 @@ static void choose_job(row *r, const int fds[])
                                 .steps = r->steps,
                                 .step_space = sizeof r->steps / sizeof r->steps[0]};
     choose_accesses(r);
+    if (r->job.buffers % 3 == 0)
+        join_files(r);
     choose_records(r);
     r->used = r->reads = 0;
     r->shrinks_at = world_one_in(w, 8) ? 1 + (unsigned)world_below(w, 30) : 0;
@@ -392,6 +419,10 @@ static void one_job(row *r, const int fds[])
         world_count(FAILED_WAITS);
     if (the_system.fewer > 0)
         world_count(TAKES_FEWER);
+    if (r->job.registered)
+        world_count(REGISTERED);
+    if (r->job.registered && !r->direct)
+        world_violation(r->world, "buffers are registered for reads through the cache");
     if (r->disk.stopped)
         world_count(MACHINE_STOPS);
     disk_start(&r->disk, true);

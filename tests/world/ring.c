@@ -15,6 +15,7 @@ enum { OPERATIONS = 256 };
 typedef struct operation {
     struct io_uring *ring; /* NULL: it was closed, and nobody hears of the end */
     uint8_t opcode;
+    bool registered; /* the buffer lies in the one that is registered */
     int fd, result;
     void *buffer;
     uint64_t size, offset, user_data;
@@ -26,6 +27,7 @@ typedef struct queues {
     unsigned sq_head, sq_tail, cq_head, cq_tail, sq_mask, sq_entries, cq_mask, cq_entries;
     struct io_uring_sqe *sqes;
     struct io_uring_cqe *cqes;
+    struct iovec registered; /* a buffer, or nothing */
 } queues;
 
 static operation operations[OPERATIONS];
@@ -168,6 +170,8 @@ static struct io_uring_sqe *ring_sqe(struct io_uring *ring)
 static void take(struct io_uring *ring)
 {
     const struct io_uring_sqe *s = &ring->sq.sqes[(*ring->sq.khead)++ & ring->sq.ring_mask];
+    const struct iovec *known = &((const queues *)ring->sq.ring_ptr)->registered;
+    uintptr_t into = (uintptr_t)known->iov_base;
     unsigned free_one = 0;
 
     while (operations[free_one].state != NONE)
@@ -177,6 +181,8 @@ static void take(struct io_uring *ring)
         end++;
     operations[free_one] = (operation){.ring = ring,
                                        .opcode = s->opcode,
+                                       .registered = s->buf_index == 0 && s->addr >= into &&
+                                                     s->addr + s->len <= into + known->iov_len,
                                        .fd = s->fd,
                                        .buffer = (void *)(uintptr_t)s->addr,
                                        .size = s->len,
@@ -242,6 +248,17 @@ static unsigned ring_peek(struct io_uring *ring, struct io_uring_cqe **cqes, uns
     return n;
 }
 
+/* One piece of memory, which the kernel may refuse. */
+static int ring_register(struct io_uring *ring, const struct iovec *buffers, unsigned count)
+{
+    if (count != 1)
+        return -EINVAL;
+    if (system_comes(SYSTEM_NO_RING))
+        return -ENOMEM;
+    ((queues *)ring->sq.ring_ptr)->registered = *buffers;
+    return 0;
+}
+
 static int ring_wait(struct io_uring *ring, struct io_uring_cqe **cqe, unsigned n,
                      struct __kernel_timespec *timeout, sigset_t *signals)
 {
@@ -260,6 +277,22 @@ static int ring_wait(struct io_uring *ring, struct io_uring_cqe **cqe, unsigned 
     return 0;
 }
 
+/* What was taken counts, whatever becomes of the wait; it does not come if the kernel has not taken all. */
+static int ring_submit_and_wait(struct io_uring *ring, unsigned n)
+{
+    unsigned all = ring->sq.sqe_tail - *ring->sq.khead;
+    int taken = ring_submit(ring);
+    struct io_uring_cqe *cqe;
+
+    if (taken >= 0 && (unsigned)taken == all) {
+        int waited = ring_wait(ring, &cqe, n, NULL, NULL);
+
+        if (taken == 0 && waited < 0)
+            return waited;
+    }
+    return taken;
+}
+
 void *world_ring_function(const char *name)
 {
     static const struct {
@@ -270,6 +303,8 @@ void *world_ring_function(const char *name)
         {"io_uring_queue_exit", (void (*)(void))ring_exit},
         {"io_uring_get_sqe", (void (*)(void))ring_sqe},
         {"io_uring_submit", (void (*)(void))ring_submit},
+        {"io_uring_submit_and_wait", (void (*)(void))ring_submit_and_wait},
+        {"io_uring_register_buffers", (void (*)(void))ring_register},
         {"io_uring_wait_cqes", (void (*)(void))ring_wait},
         {"io_uring_peek_batch_cqe", (void (*)(void))ring_peek},
     };
@@ -319,7 +354,10 @@ static int perform(const operation *o)
         return 0;
     if (event != NULL)
         return read_event(o, event);
-    if (o->opcode == IORING_OP_READ && system_comes(SYSTEM_SCRIBBLES)) {
+    if (o->opcode == IORING_OP_READ_FIXED && !o->registered)
+        return -EFAULT;
+    if ((o->opcode == IORING_OP_READ || o->opcode == IORING_OP_READ_FIXED) &&
+        system_comes(SYSTEM_SCRIBBLES)) {
         memset(o->buffer, 0xee, world_below(system_world, o->size) + 1);
         world_yield();
     }

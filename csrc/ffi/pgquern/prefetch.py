@@ -328,8 +328,12 @@ class Policy:
         """The answer to a probe. Returns whether to advise the block."""
         return bool(lib.pgq_prefetch_policy_probed(self._c, cached))
 
+    def watches(self) -> bool:
+        """While quiet, replay reads a block: whether read() is to hear of it."""
+        return bool(lib.pgq_prefetch_policy_watches(self._c))
+
     def read(self, *, cached: bool) -> None:
-        """While quiet, replay has read a block: the kernel had it cached, or replay had to wait."""
+        """While quiet, replay has read a block, watched: the kernel had it cached, or replay had to wait."""
         lib.pgq_prefetch_policy_read(self._c, cached)
 
     @property
@@ -385,7 +389,8 @@ class Io:
 @dataclass(frozen=True)
 class Replayed:
     """used: accesses that were replayed. error_number: as errno, for a refusal that has one. rested: accesses that were
-    replayed without look-ahead. combined: accesses whose block io_uring read together with the block before it."""
+    replayed without look-ahead. combined: accesses whose block io_uring read together with the block before it.
+    calls: of io_uring, to submit, to wait, or both. registered: it knows the buffers, and looks none of them up."""
 
     used: int
     steps: list[Step]
@@ -393,6 +398,8 @@ class Replayed:
     error_number: int
     rested: int
     combined: int
+    calls: int
+    registered: bool
 
 
 class ReplayError(PgquernError):
@@ -452,6 +459,8 @@ def replay(
     concurrency: int,
     buffers: int,
     records: Sequence[int] | None = None,
+    segments: Sequence[int] | None = None,
+    segment_blocks: int = 0,
     variant: str | None = None,
     use: Callable[[int, bytes], None] | None = None,
     io: Io | None = None,
@@ -459,7 +468,8 @@ def replay(
 ) -> Replayed:
     """Replays accesses, each a pair of file (a place in `fds`) and block, in their order.
 
-    records: how many of the accesses each WAL record has, at most 33; None: one each.
+    records: how many of the accesses each WAL record has, at most 33; None: one each. segments: how many of `fds` each
+    file has, of segment_blocks blocks each (0: 1 GiB), where -1 is one that is missing; None: one each, of any size.
     buffers: of the pool, more than concurrency. use(i, page): called for each access. ReplayError: a refusal.
     """
     errors: list[BaseException] = []
@@ -474,12 +484,18 @@ def replay(
     c_use = ffi.callback(fields["use"].type, use_page, onerror=lambda _t, e, _tb: errors.append(e)) if use else ffi.NULL
     c_fds, c_accesses = new_array("int[]", list(fds)), new_array("pgq_prefetch_access[]", list(accesses))
     c_records = ffi.NULL if records is None else new_array("uint32_t[]", list(records))
+    c_segments = ffi.NULL if segments is None else new_array("uint32_t[]", list(segments))
+    files = len(c_fds) if segments is None else len(segments)
+    if segments is not None and sum(segments) != len(c_fds):
+        raise ValueError(f"the files have {sum(segments)} segments, and there are {len(c_fds)} descriptors")
     steps = new_array("pgq_prefetch_step[]", 5 * len(c_accesses)) if log else ffi.NULL
     job = ffi.new(
         "pgq_prefetch_job *",
         {
             "fds": c_fds,
-            "file_count": len(c_fds),
+            "file_count": files,
+            "segments": c_segments,
+            "segment_blocks": segment_blocks,
             "accesses": c_accesses,
             "access_count": len(c_accesses),
             "record_blocks": c_records,
@@ -498,7 +514,8 @@ def replay(
         raise errors[0]
     done = [Step(STEPS[steps[i].what], steps[i].access) for i in range(job.step_count)] if log else []
     counters = dict(zip(COUNTERS, job.counters, strict=False))
-    replayed = Replayed(job.used, done, counters, job.error_number, job.rested, job.combined)
+    replayed = Replayed(job.used, done, counters, job.error_number, job.rested, job.combined,
+                        job.calls, bool(job.registered))  # fmt: skip
     if status.code != lib.PGQ_OK:
         raise ReplayError(status.code, status.index, replayed)
     return replayed
