@@ -75,6 +75,9 @@ class Policy(Protocol):
     def remove(self, page: int, *, evicted: bool) -> None:
         """evicted: to make room, and not because its contents are old."""
 
+    def pass_by(self, page: int) -> None:
+        """A page that was asked for does not come."""
+
     def set_aside(self, page: int) -> None: ...
     def bring_back(self, page: int) -> None: ...
 
@@ -98,6 +101,9 @@ class Lru:
 
     def remove(self, page: int, *, evicted: bool) -> None:
         del (self.pages if page in self.pages else self.aside)[page]
+
+    def pass_by(self, page: int) -> None:
+        """Nothing is known of pages that are not there."""
 
     def set_aside(self, page: int) -> None:
         self.aside[page] = self.pages.pop(page)
@@ -167,6 +173,9 @@ class S3Fifo:
             if len(self.ghosts) == self.n:
                 self.ghosts.popitem(last=False)
             self.ghosts[page] = None
+
+    def pass_by(self, page: int) -> None:
+        """Nothing is known of pages that are not there."""
 
     def set_aside(self, page: int) -> None:
         self.aside[page] = self._queue_of(page).pop(page)
@@ -272,6 +281,10 @@ class TinyLfu:
     def remove(self, page: int, *, evicted: bool) -> None:
         del self._queue_of(page)[page]
 
+    def pass_by(self, page: int) -> None:
+        """It counts, so that who was asked for often of late wins against what is there."""
+        self._count(page, found=False)
+
     def set_aside(self, page: int) -> None:
         self.aside[page] = self._queue_of(page).pop(page)
 
@@ -319,6 +332,42 @@ def most_hits(pages: Sequence[int], frames: int) -> int:
         if len(held) > frames:
             del held[max(held, key=lambda p: held[p])]
     return found
+
+
+class Once:
+    """The last n pages that have left memory after one touch, and whether such pages come back.
+
+    After each quarter of n pages: they pay if two in five came back.
+    """
+
+    PERIODS, PAYS = 4, (2, 5)
+
+    def __init__(self, n: int) -> None:
+        self.n = n
+        self.ring = [-1] * n
+        self.places: dict[int, int] = {}
+        self.next = 0
+        self.left = self.back = 0
+        self.pays = False
+
+    def take(self, page: int) -> bool:
+        """A page comes to memory. Whether it was remembered; it is not, from now on."""
+        if page not in self.places:
+            return False
+        self.ring[self.places.pop(page)] = -1
+        self.back += 1
+        return True
+
+    def add(self, page: int) -> None:
+        if self.n == 0:
+            return
+        self.places.pop(self.ring[self.next], None)
+        self.ring[self.next], self.places[page] = page, self.next
+        self.next = (self.next + 1) % self.n
+        self.left += 1
+        if self.left * self.PERIODS >= self.n:
+            self.pays = self.back * self.PAYS[1] >= self.left * self.PAYS[0]
+            self.left = self.back = 0
 
 
 # ---- the files -----------------------------------------------------------------------------------
@@ -444,13 +493,25 @@ class Found(IntEnum):
     NONE, EMPTY, FOREIGN, OLD, OURS, FAILED = range(6)
 
 
+TWICE = 2
+"""Touches that make a page worth a write to the SSD."""
+
+
 @dataclass
 class Frame:
-    """A page in memory. dirty: newer than what the SSD and the store have."""
+    """A page in memory. dirty: newer than what the SSD and the store have. touches: since it came, TWICE at most."""
 
     contents: bytes
     version: int
     dirty: bool
+    touches: int
+
+    def touch(self) -> None:
+        self.touches = min(self.touches + 1, TWICE)
+
+    def is_once(self) -> bool:
+        """A clean page that was asked for once."""
+        return self.touches < TWICE and not self.dirty
 
 
 @dataclass
@@ -476,6 +537,7 @@ class TierCache:
         self.memory: dict[int, Frame] = {}
         self.ssd: dict[int, Held] = {}
         self.memory_policy, self.ssd_policy = POLICIES[policy](frames), POLICIES[policy](slots)
+        self.once = Once(slots)
         self.free_slots = list(range(slots))
         self.stale: set[int] = set()
         """Free slots that may still be valid on the SSD."""
@@ -503,6 +565,7 @@ class TierCache:
             self._make_room(1 if page in self.ssd else len(self._ahead(page)), insists=False)
         if page in self.memory:
             self.memory_policy.hit(page)
+            self.memory[page].touch()
             return self.memory[page].contents
         held = self.ssd.get(page)
         if held is None:
@@ -510,7 +573,7 @@ class TierCache:
         contents = self._read_ssd(page)
         if contents is not None:
             self.ssd_policy.hit(page)
-            self._keep(page, held.version, contents)
+            self._keep(page, held.version, contents, TWICE)
             return contents
         if held.dirty:
             raise LostError
@@ -521,12 +584,14 @@ class TierCache:
         """WriteBackError: there is no room, and the page keeps its contents."""
         if page in self.memory:
             self.memory_policy.hit(page)
+            self.memory[page].touch()
         else:
             if not self._make_room(1, insists=True):
                 raise WriteBackError
-            self.memory_policy.insert(page)
+            self._come(page, Frame(contents, 0, dirty=True, touches=1))
         self.version += 1
-        self.memory[page] = Frame(contents, self.version, dirty=True)
+        frame = self.memory[page]
+        frame.contents, frame.version, frame.dirty = contents, self.version, True
         if page in self.ssd:
             self._forget(page)
 
@@ -550,7 +615,8 @@ class TierCache:
     # -- memory
 
     def _make_room(self, wanted: int, *, insists: bool) -> bool:
-        """The victim goes to the SSD, unless that has it; if it cannot, a dirty one is written back before it goes.
+        """The victim goes to the SSD if it is to enter, unless that has it. If it does not, a dirty one is written back
+        before it goes.
 
         A page that could not be written back was set aside, and the next victim is asked. If none is left, what was set
         aside before is tried once more if the caller insists.
@@ -568,7 +634,7 @@ class TierCache:
                         policy.bring_back(number)
                 continue
             frame = self.memory[page]
-            if may_use_ssd and self.ssd_in_use and page not in self.ssd:
+            if may_use_ssd and self.ssd_in_use and page not in self.ssd and self._enters_ssd(frame):
                 if not self.free_slots:
                     victim = self.ssd_policy.victim()
                     may_use_ssd = victim is not None
@@ -581,21 +647,41 @@ class TierCache:
                 self.memory_policy.remove(page, evicted=True)
                 may_use_ssd = self._write_ssd(page, frame)
                 if may_use_ssd:
-                    del self.memory[page]
+                    self._leave_memory(page)
                 else:
                     self.memory_policy.insert(page)
                 continue
             if frame.dirty:
                 self._write_back_from(page // BLOCK_PAGES)
                 continue
-            del self.memory[page]
+            if self.ssd_in_use and page not in self.ssd:
+                self.ssd_policy.pass_by(page)
+                self._leave_memory(page)
+            else:
+                del self.memory[page]
             self.memory_policy.remove(page, evicted=True)
         return True
 
-    def _keep(self, page: int, version: int, contents: bytes) -> None:
+    def _enters_ssd(self, frame: Frame) -> bool:
+        """A clean page that was asked for twice, in memory or again after it had left; one that was asked for once
+        while a slot is free, which serves nobody, and while two in five of such pages come back. A dirty one always."""
+        return not frame.is_once() or bool(self.free_slots) or self.once.pays
+
+    def _leave_memory(self, page: int) -> None:
+        """For the SSD, or past it."""
+        if self.memory.pop(page).is_once():
+            self.once.add(page)
+
+    def _come(self, page: int, frame: Frame) -> None:
+        """To memory."""
+        if self.once.take(page):
+            frame.touch()
+        self.memory[page] = frame
+        self.memory_policy.insert(page)
+
+    def _keep(self, page: int, version: int, contents: bytes, touches: int) -> None:
         if len(self.memory) < self.frames:
-            self.memory[page] = Frame(contents, version, dirty=False)
-            self.memory_policy.insert(page)
+            self._come(page, Frame(contents, version, dirty=False, touches=touches))
 
     def _ahead(self, page: int) -> range:
         """What one request reads: the page, or in a sequential scan what no tier has up to the end of the block."""
@@ -615,7 +701,7 @@ class TierCache:
             raise ReadError from error
         self.expected = ahead.stop
         for number, found in zip(ahead, contents, strict=True):
-            self._keep(number, 0, found)
+            self._keep(number, 0, found, touches=number == page)
         return contents[0]
 
     # -- the SSD

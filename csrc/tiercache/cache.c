@@ -37,20 +37,22 @@ static bool allocate(pgq_tiercache *c, const policy_calls *calls)
     const pgq_tiercache_options *o = &c->options;
 
     if (!pgq_tiercache_tier_make(&c->memory, calls, o->frames) ||
-        !pgq_tiercache_tier_make(&c->ssd, calls, o->slots) || !entries_make(&c->stale, o->slots))
+        !pgq_tiercache_tier_make(&c->ssd, calls, o->slots) || !entries_make(&c->stale, o->slots) ||
+        !once_make(&c->once, o->slots))
         return false;
     c->frames = aligned_alloc(4096, PAGE * o->frames);
     c->read_buffer = aligned_alloc(4096, PAGE * BLOCK_PAGES);
     c->gap_buffer = aligned_alloc(4096, PAGE * BLOCK_PAGES);
     c->trailer = aligned_alloc(4096, sizeof *c->trailer);
+    c->touches = calloc(o->frames, sizeof *c->touches);
     c->leaving = calloc(o->frames, sizeof *c->leaving);
     c->users = calloc((size_t)o->slots + 1, sizeof *c->users);
     c->scrubbed = calloc((size_t)o->slots + 1, sizeof *c->scrubbed);
     c->batch = calloc(o->batch, sizeof *c->batch);
     c->blocks = calloc((size_t)o->frames + o->slots, sizeof *c->blocks);
-    if (c->frames == NULL || c->read_buffer == NULL || c->gap_buffer == NULL || c->leaving == NULL ||
-        c->users == NULL || c->scrubbed == NULL || c->trailer == NULL || c->batch == NULL ||
-        c->blocks == NULL)
+    if (c->frames == NULL || c->read_buffer == NULL || c->gap_buffer == NULL || c->touches == NULL ||
+        c->leaving == NULL || c->users == NULL || c->scrubbed == NULL || c->trailer == NULL ||
+        c->batch == NULL || c->blocks == NULL)
         return false;
     for (uint32_t i = 0; i < o->batch; i++)
         if ((c->batch[i].bytes = aligned_alloc(4096, PAGE * BLOCK_PAGES)) == NULL)
@@ -109,6 +111,8 @@ void pgq_tiercache_close(pgq_tiercache *c)
     free(c->read_buffer);
     free(c->gap_buffer);
     free(c->trailer);
+    free(c->touches);
+    once_free(&c->once);
     free(c->leaving);
     free(c->users);
     free(c->scrubbed);
@@ -145,7 +149,7 @@ pgq_status pgq_tiercache_write(pgq_tiercache *c, uint64_t page, const void *cont
         touch_frame(c, frame);
     } else if (code == PGQ_OK) {
         frame = tier_take(&c->memory);
-        tier_put(&c->memory, frame, page, 0, false);
+        fill_frame(c, frame, page, 0, 1);
     }
     if (frame != TABLE_NONE) {
         code = PGQ_OK;

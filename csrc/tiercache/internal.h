@@ -25,6 +25,7 @@
 #include "common/outcome.h"
 #include "tiercache/crc32c.h"
 #include "tiercache/entries.h"
+#include "tiercache/once.h"
 #include "tiercache/policy.h"
 
 #include <pthread.h>
@@ -37,6 +38,7 @@
 #define LISTED      1017 /* blocks that a trailer lists */
 #define TRAILERS    PGQ_TIERCACHE_TRAILERS
 #define LOADS       64
+#define TWICE       2 /* touches that make a page worth a write to the SSD */
 
 /* Entries 0 to n - 1 that hold a page each: the frames of the memory, the slots of the SSD. */
 typedef struct tier {
@@ -97,6 +99,8 @@ struct pgq_tiercache {
     pthread_cond_t arrived[LOADS]; /* one of these loads has ended */
     pthread_cond_t settled;        /* a slot has no users any more, a frame is not leaving any more */
     uint32_t reserved;             /* frames of loads */
+    uint8_t *touches;              /* of each frame's page, since it came; TWICE at most */
+    once once;                     /* pages that have left memory after one touch */
     bool *leaving;                 /* frames */
     uint32_t leaves;               /* how many of them are leaving */
     uint32_t *users;               /* of each slot */
@@ -207,9 +211,21 @@ static inline bool same_id(const store_id *a, const store_id *b)
 
 /* ---- frames; `map` is held ---- */
 
+/* A page comes to a frame, asked for so often now, and once more if it is remembered. */
+static inline void fill_frame(pgq_tiercache *c, uint32_t frame, uint64_t page, uint64_t version,
+                              unsigned touches)
+{
+    unsigned all = touches + once_take(&c->once, page);
+
+    c->touches[frame] = (uint8_t)(all < TWICE ? all : TWICE);
+    tier_put(&c->memory, frame, page, version, false);
+}
+
 /* A page in memory is used. One that is leaving is in no queue. */
 static inline void touch_frame(pgq_tiercache *c, uint32_t frame)
 {
+    if (c->touches[frame] < TWICE)
+        c->touches[frame]++;
     if (!c->leaving[frame])
         c->memory.policy.calls->hit(&c->memory.policy, frame);
 }

@@ -27,7 +27,14 @@ static void leave(policy *p, uint32_t entry, bool evicted)
     queue_leave(p, entry);
 }
 
-const policy_calls pgq_tiercache_lru = {insert, hit, victim, leave};
+/* Nothing is known of pages that are not there. */
+static void pass(policy *p, uint64_t page)
+{
+    (void)p;
+    (void)page;
+}
+
+const policy_calls pgq_tiercache_lru = {insert, hit, victim, leave, pass};
 
 pgq_status pgq_tiercache_policy_lru(const uint64_t pages[], size_t n, uint32_t frames, uint64_t *hits)
 {

@@ -41,6 +41,7 @@ typedef struct policy_calls {
     void (*hit)(policy *p, uint32_t entry);                   /* it is used again */
     uint32_t (*victim)(policy *p); /* which one should leave; it stays until removed. TABLE_NONE: none can */
     void (*remove)(policy *p, uint32_t entry, bool evicted); /* it leaves; evicted: to make room */
+    void (*pass)(policy *p, uint64_t page);                  /* a page that was asked for does not come */
 } policy_calls;
 
 extern const policy_calls pgq_tiercache_lru, pgq_tiercache_s3fifo, pgq_tiercache_tinylfu;

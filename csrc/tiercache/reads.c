@@ -57,8 +57,9 @@ static void fill_frames(pgq_tiercache *c, const load *l, const uint8_t *pages)
         memcpy(frame_of(c, l->frames[i]), pages + PAGE * i, PAGE);
 }
 
-/* done: the frames are filled. They come to memory, or are free again. */
-static void end_load(pgq_tiercache *c, load *l, uint64_t version, bool done)
+/* done: the frames are filled. They come to memory, or are free again. touches: of the first page; what was read ahead of a scan
+   was not asked for yet. */
+static void end_load(pgq_tiercache *c, load *l, uint64_t version, unsigned touches, bool done)
 {
     load **at = loads_of(c, l->page);
 
@@ -68,7 +69,7 @@ static void end_load(pgq_tiercache *c, load *l, uint64_t version, bool done)
     for (uint32_t i = 0; l->keeps && i < l->n; i++) {
         if (done && !(l->old >> i & 1)) {
             assert(tier_find(&c->memory, l->page + i) == TABLE_NONE);
-            tier_put(&c->memory, l->frames[i], l->page + i, version, false);
+            fill_frame(c, l->frames[i], l->page + i, version, i == 0 ? touches : 0);
         } else {
             tier_give(&c->memory, l->frames[i]);
         }
@@ -115,7 +116,7 @@ static pgq_code load_from_store(pgq_tiercache *c, uint64_t page, void *contents,
     }
     pthread_mutex_lock(&c->map);
     c->reads_ahead &= n == 1;
-    end_load(c, &l, 0, done);
+    end_load(c, &l, 0, 1, done);
     *again = l.old & 1;
     if (*again)
         return PGQ_OK;
@@ -141,7 +142,7 @@ static pgq_code load_from_ssd(pgq_tiercache *c, uint64_t page, uint32_t slot, vo
     if (done)
         fill_frames(c, &l, contents);
     pthread_mutex_lock(&c->map);
-    end_load(c, &l, version, done);
+    end_load(c, &l, version, TWICE, done);
     bool held = tier_find(&c->ssd, page) == slot;
     if (done && held)
         c->ssd.policy.calls->hit(&c->ssd.policy, slot);

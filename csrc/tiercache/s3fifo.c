@@ -110,7 +110,14 @@ static uint32_t victim(policy *p)
     return main_victim(p);
 }
 
-const policy_calls pgq_tiercache_s3fifo = {insert, hit, victim, leave};
+/* Nothing is known of pages that are not there. */
+static void pass(policy *p, uint64_t page)
+{
+    (void)p;
+    (void)page;
+}
+
+const policy_calls pgq_tiercache_s3fifo = {insert, hit, victim, leave, pass};
 
 pgq_status pgq_tiercache_policy_s3fifo(const uint64_t pages[], size_t n, uint32_t frames, uint64_t *hits)
 {

@@ -6,7 +6,15 @@
  * Cache Management", Middleware 2018; tinylfu.c says what is other): what stays is what was asked for often, so that scans
  * pass, and the window takes what comes in bursts. `lru` is the plain one. S3-FIFO (Yang, Zhang, Qiu, Yue, Rashmi: "FIFO
  * queues are all you need for cache eviction", SOSP 2023), where a hit moves nothing, stands beside it. `make bench-policies`
- * shows how far each is from the best, by trace and size. One kind, `tiercache_policy`: the eviction policies, on their own.
+ * shows how far each is from the best, by trace and size.
+ *
+ * A page that leaves memory enters the SSD if the write to it is likely to pay. A clean one enters if it was asked for twice: both
+ * times in memory, or again after it had left; as many pages that have left are remembered as the SSD has slots. One that was
+ * asked for once enters while a slot is free, and while at least two in five of such pages come back. What is read ahead of a scan
+ * was not asked for until the scan comes to it. A dirty page always enters: nobody waits for the store then. Which pages enter
+ * changes no contents.
+ *
+ * One kind, `tiercache_policy`: the eviction policies, on their own.
  */
 #ifndef PGQUERN_TIERCACHE_H
 #define PGQUERN_TIERCACHE_H

@@ -49,9 +49,11 @@ static void adapt(policy *p)
 }
 
 /* A page was asked for. Then window and protected pages are no more than they may be. */
-static void count(policy *p, uint32_t entry, bool found)
+static void count(policy *p, uint64_t page, bool found)
 {
-    sketch_add(&p->counts, p->pages[entry]);
+    if (p->window == 0)
+        p->window = at_least_one(p->n / WINDOW_SHARE);
+    sketch_add(&p->counts, page);
     p->found += found;
     if (++p->references == (uint64_t)PERIOD * p->n)
         adapt(p);
@@ -63,11 +65,9 @@ static void count(policy *p, uint32_t entry, bool found)
 
 static void insert(policy *p, uint32_t entry, uint64_t page)
 {
-    if (p->window == 0)
-        p->window = at_least_one(p->n / WINDOW_SHARE);
     p->pages[entry] = page;
     queue_join(p, WINDOW, entry);
-    count(p, entry, false);
+    count(p, page, false);
 }
 
 static void hit(policy *p, uint32_t entry)
@@ -76,7 +76,7 @@ static void hit(policy *p, uint32_t entry)
 
     if (q != ASIDE)
         move(p, entry, q == WINDOW ? WINDOW : PROTECTED);
-    count(p, entry, true);
+    count(p, p->pages[entry], true);
 }
 
 static uint32_t victim(policy *p)
@@ -100,7 +100,13 @@ static void leave(policy *p, uint32_t entry, bool evicted)
     queue_leave(p, entry);
 }
 
-const policy_calls pgq_tiercache_tinylfu = {insert, hit, victim, leave};
+/* It counts, so that who was asked for often of late wins against what is there. */
+static void pass(policy *p, uint64_t page)
+{
+    count(p, page, false);
+}
+
+const policy_calls pgq_tiercache_tinylfu = {insert, hit, victim, leave, pass};
 
 pgq_status pgq_tiercache_policy_tinylfu(const uint64_t pages[], size_t n, uint32_t frames, uint64_t *hits)
 {

@@ -97,6 +97,9 @@ NeverWrittenOnItsWay == leaving # None => memory[leaving.page].v = leaving.v
 NeverAwaited == \A f \in Flushers : flush[f].at = "scrub" => \A s \in flush[f].off : Settled(s)
 NeverReadOld == reading # None => reading.slot \notin stale
 NeverDirtyOnItsWay == leaving # None => ~leaving.dirty \/ memory[leaving.page].dirty
+\* A page that was written and is clean leaves memory, though a slot is free.
+PassesBy(p) == Up /\ InMemory(p) /\ memory'[p] = None /\ newest[p] > 0 /\ ssdInUse /\ held = Empty /\ stale = {} /\ held' = held
+NeverPassesBy == [][phase' = "up" => \A p \in Pages : ~PassesBy(p)]_vars
 NeverOnlyOnSsd == \A s \in Slots : held[s] # None /\ held[s].dirty => InMemory(held[s].page)
 NeverTakenOverDirty == ~(Up /\ crashes > 0 /\ writes = 1 /\ \E s \in Slots : held[s] # None /\ held[s].dirty)
 NeverRetired == Up => ssdInUse \/ crashes > 0

@@ -31,7 +31,9 @@
 (*                                                                         *)
 (* Simplified: all pages are of one block, so that each write-back has the *)
 (* clean neighbours in its hands, too.  The choice of victims is free, and *)
-(* of two slots of a page a mount may take over any: versions order them,  *)
+(* so is which clean pages enter the SSD (BeginEvict) and which pass it by *)
+(* (Drop): it is no matter of safety, and the code's rule is one choice.   *)
+(* Of two slots of a page a mount may take over any: versions order them,  *)
 (* and nothing here rests on that order.                                   *)
 (* One read and one eviction are on their way at a time.  A write-back     *)
 (* reads the SSD in one step, since nobody writes a slot that is read.  An *)
@@ -272,6 +274,7 @@ Displace(s) ==
 
 NotLeaving(p) == IF leaving = None THEN TRUE ELSE leaving.page # p
 MayDrop(p) == ~memory[p].dirty
+\* Also a page that the SSD could take. A dirty one goes to the SSD, or is written back first.
 \* STEP p \in Pages | cache | drops page {p} from memory: it is clean
 Drop(p) ==
     /\ Up /\ InMemory(p) /\ MayDrop(p) /\ NotLeaving(p)

@@ -5,7 +5,7 @@
  */
 #include "../tests/tiercache/candidate.h"
 
-#include "../tests/judge/watch.h"
+#include "../tools/judge/watch.h"
 
 #include <string.h>
 
@@ -202,7 +202,22 @@ static void leave(policy *p, uint32_t entry, bool evicted)
     compare(p, &before, entry, false);
 }
 
-const policy_calls pgq_judge_calls = {insert, hit, victim, leave};
+static void pass(policy *p, uint64_t page)
+{
+    places before;
+
+    if (!checks(p)) {
+        candidate_pass(p, page);
+        return;
+    }
+    look(p, &before);
+    pgq_judge_before();
+    candidate_pass(p, page);
+    pgq_judge_after_call(false);
+    compare(p, &before, TABLE_NONE, false);
+}
+
+const policy_calls pgq_judge_calls = {insert, hit, victim, leave, pass};
 
 pgq_status pgq_judge_candidate(const uint64_t pages[], size_t n, uint32_t frames, uint64_t *hits)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: PostgreSQL */
 /*
- * What an eviction policy on trial defines: four functions. tests/tiercache/candidate.c makes a variant of them, and looks
+ * What an eviction policy on trial defines: five functions. tests/tiercache/candidate.c makes a variant of them, and looks
  * at each call's effect.
  */
 #ifndef PGQUERN_TESTS_TIERCACHE_CANDIDATE_H
@@ -19,11 +19,13 @@
  * victim: which entry should leave, and no other may: it holds a page, and is not pinned. It stays until it is removed.
  * TABLE_NONE: all are pinned. To be asked again changes nothing: the policy may move entries, but a copy of *p answers the same.
  * remove: the entry leaves its queue, also one that is pinned. evicted: to make room, and not because it is old.
+ * pass: a page was asked for that does not come to these entries; who counts how often pages are asked for may count it.
  * No waiting, no memory, and no state outside of *p: a cache has two policies, and there may be many caches.
  */
 void candidate_insert(policy *p, uint32_t entry, uint64_t page);
 void candidate_hit(policy *p, uint32_t entry);
 uint32_t candidate_victim(policy *p);
 void candidate_remove(policy *p, uint32_t entry, bool evicted);
+void candidate_pass(policy *p, uint64_t page);
 
 #endif

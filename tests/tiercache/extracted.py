@@ -83,10 +83,10 @@ class Traced(TierCache):
         super().write(page, contents)
         self.steps.append([1, page])
 
-    def _keep(self, page: int, version: int, contents: bytes) -> None:
+    def _keep(self, page: int, version: int, contents: bytes, touches: int) -> None:
         if len(self.memory) < self.frames:
             self.steps.append([2, page])
-        super()._keep(page, version, contents)
+        super()._keep(page, version, contents, touches)
 
     def _write_ssd(self, page: int, frame: Frame) -> bool:
         slot, leaves = self.free_slots[-1], self.steps.pop()  # It leaves memory when the slot has it.

@@ -40,3 +40,10 @@ void candidate_remove(policy *p, uint32_t entry, bool evicted)
     (void)evicted;
     queue_leave(p, entry);
 }
+
+/* Nothing is known of pages that are not there. */
+void candidate_pass(policy *p, uint64_t page)
+{
+    (void)p;
+    (void)page;
+}
