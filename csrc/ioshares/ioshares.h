@@ -37,13 +37,13 @@ typedef struct pgq_ioshares_class {
 /*
  * How many requests may be in flight: `start` at first, then between least and most; 1 <= least <= start <= most <= 2^15.
  *
- * Completions are counted in windows of `window` (1 to 2^16), but of no fewer than the limit. The floor is the lowest mean
- * latency of a window since the last probe, or that of the last window if the limit is at its least. If the mean of a window
- * is above 7/4 of the floor, requests queue inside the device: the limit falls to limit * floor * 5/4 / mean, at least by
- * one, and not below least; the next window, in which requests of before complete, is not looked at. Otherwise, if other
- * requests waited at some completion of the window, it rises by one, and not above most. A probe, at first and after each 64
- * windows in which the limit might have risen, lets half as many be in flight for two windows, not below least; the mean of
- * the second one is the floor, and the window after it is not looked at.
+ * Completions are counted in windows of `window` (1 to 2^16), but of no fewer than the limit (in a probe: the limit
+ * before it). The floor is the lowest mean latency of a window since the last probe, or that of the last window if the limit
+ * is at its least. If the mean of a window is above 7/4 of the floor, requests queue inside the device: the limit falls to
+ * limit * floor * 5/4 / mean, at least by one, and not below least; the next window, in which requests of before complete,
+ * is not looked at. Otherwise, if other requests waited at some completion of the window, it rises by one, and not above
+ * most. A probe, at first and after each 64 windows in which the limit might have risen, lets half as many be in flight for
+ * two windows, not below least; the mean of the second one is the floor, and the window after it is not looked at.
  *
  * target: 0, or a hint of 1 to 2^40 ns: it takes the place of 7/4 of the floor, but not below 3/2 of it and not above twice.
  */
@@ -100,16 +100,19 @@ typedef struct pgq_ioshares_config {
 
 /*
  * Of a class. lead: how far its service is ahead of the least that a class with requests waiting had when next() gave the
- * last request, in bytes (of cost) times the class's factor: the least common multiple of all shares, divided by its share. That
- * request counts for its own class, so every class may be ahead; 0 if it is not. dispatched: bytes of requests that have gone, modulo 2^64;
- * charged: what these cost, modulo 2^64.
+ * last request, in bytes (of cost) times the class's factor: the least common multiple of all shares, divided by its share.
+ * That request counts for its own class, so every class may be ahead; 0 if it is not, and always with `fifo`. dispatched:
+ * bytes of requests that have gone, modulo 2^64; charged: what these cost, modulo 2^64.
  */
 typedef struct pgq_ioshares_class_state {
     uint64_t lead, dispatched, charged;
     uint32_t waiting, in_flight;
 } pgq_ioshares_class_state;
 
-/* limit: how many may be in flight now; level: the same, but for probes. floor: ns; 0 until the first probe has ended. */
+/*
+ * limit: how many may be in flight now; level: the same, but for probes. floor: ns; 0 until the first probe has ended. logged:
+ * events so far, those included that have been written over; 0 without a log.
+ */
 typedef struct pgq_ioshares_state {
     uint32_t class_count, waiting, in_flight, limit, level;
     uint64_t floor;

@@ -2,10 +2,13 @@
 /* How many requests may be in flight: the limit follows the latency, against the lowest that the device has shown. */
 #include "ioshares/scheduler.h"
 
+#include "common/holds.h"
+
 static void set_limit(pgq_ioshares *s)
 {
     uint32_t half = s->level / 2;
 
+    HOLDS(s->limits.least <= s->level && s->level <= s->limits.most);
     s->limit = !s->probing ? s->level : half > s->limits.least ? half : s->limits.least;
 }
 
@@ -32,6 +35,7 @@ static uint64_t bound(const pgq_ioshares *s)
  */
 static void fall(pgq_ioshares *s, uint64_t mean)
 {
+    HOLDS(mean > s->floor);
     uint64_t fair = s->level * s->floor * 5 / (mean * 4);
 
     fair = fair < s->level ? fair : s->level - 1;

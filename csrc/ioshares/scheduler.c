@@ -2,6 +2,8 @@
 /* Requests come, go and complete, or are taken back. */
 #include "ioshares/scheduler.h"
 
+#include "common/holds.h"
+
 /* Where a place counted from the first waiting request is in the ring. */
 static waiting_request *at_place(const flow *f, uint32_t place)
 {
@@ -50,6 +52,7 @@ static void one_less(pgq_ioshares *s, uint32_t cls)
 {
     flow *f = &s->flows[cls];
 
+    HOLDS(f->count > 0 && s->waiting >= f->count);
     f->count--;
     if (f->count == 0)
         s->backlogged &= ~(UINT32_C(1) << cls);
@@ -98,6 +101,7 @@ pgq_status pgq_ioshares_next(pgq_ioshares *scheduler, pgq_ioshares_request *requ
     flow *f = &scheduler->flows[cls];
     const waiting_request *first = first_of(f);
 
+    HOLDS(cls < scheduler->class_count && f->count > 0);
     *request = request_of(first, cls);
     f->head = f->head + 1 == f->capacity ? 0 : f->head + 1;
     one_less(scheduler, cls);
@@ -117,6 +121,7 @@ pgq_status pgq_ioshares_complete(pgq_ioshares *scheduler, uint32_t cls, uint64_t
         return refused(PGQ_IOSHARES_CLASS, (size_t)cls + 1);
     if (scheduler->flows[cls].in_flight == 0)
         return refused(PGQ_IOSHARES_NOT_IN_FLIGHT, cls + 1);
+    HOLDS(scheduler->in_flight >= scheduler->flows[cls].in_flight);
     latency = latency > MAX_LATENCY ? MAX_LATENCY : latency;
     scheduler->flows[cls].in_flight--;
     scheduler->in_flight--;

@@ -2,6 +2,8 @@
 /* Start-time fair queueing: the class with the least tag, less its warp, goes first. */
 #include "ioshares/scheduler.h"
 
+#include "common/holds.h"
+
 /* Only differences between tags matter. A class that lies behind the virtual time would start at it anyway. */
 static void rebase(pgq_ioshares *s)
 {
@@ -25,6 +27,7 @@ static uint32_t choose(pgq_ioshares *s)
         }
         least_tag = f->tag < least_tag ? f->tag : least_tag;
     }
+    HOLDS(s->backlogged != 0 && least_tag >= s->virtual_time); /* it never goes back */
     s->virtual_time = least_tag;
     s->flows[chosen].tag += s->flows[chosen].factor * cost_of(s, first_of(&s->flows[chosen]));
     if (s->virtual_time >= REBASE)

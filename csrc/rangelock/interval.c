@@ -15,6 +15,7 @@
  * keep the rule, spec/rangelock/rangelock_steps.tla has the steps below.
  */
 #include "common/futex.h"
+#include "common/holds.h"
 #include "rangelock/tree.h"
 
 #include <pthread.h>
@@ -104,6 +105,7 @@ static void unblock(interval *lock, node *tree, const node *x, wakes *w)
         if (tree->lo >= x->hi)
             break;
         if (tree->hi > x->lo && tree->ticket > x->ticket && --tree->blockers == 0) {
+            HOLDS(lock->waiting > 0);
             lock->waiting--;
             note(lock, PGQ_RANGELOCK_EVENT_GRANT, tree);
             tell(tree, HELD, w); /* it stays in the tree until its owner has the mutex */
@@ -169,6 +171,7 @@ static inline void shut(interval *lock)
     if (word_of(lock) == SHUT)
         return;
     first = __atomic_exchange_n(&lock->alone, SHUT, __ATOMIC_ACQUIRE);
+    HOLDS(lock->trees[0] == NULL && lock->trees[1] == NULL && lock->waiting == 0);
     if (first == NULL)
         return;
     set_ticket(first, ++lock->arrivals);
@@ -214,6 +217,7 @@ static inline void leave(interval *lock, node *x, pgq_rangelock_what why, wakes 
 {
     node **trees = lock->trees;
 
+    HOLDS(x->blockers == 0 || lock->waiting > 0);
     trees[x->exclusive] = pgq_rangelock_tree_remove(trees[x->exclusive], x);
     lock->waiting -= x->blockers != 0;
     note(lock, why, x);

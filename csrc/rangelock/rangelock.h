@@ -149,8 +149,9 @@ pgq_status pgq_rangelock_wait(pgq_rangelock *lock, pgq_rangelock_hold *hold, uin
 
 /*
  * Withdraws a request that waits, of any thread; that thread's call ends with PGQ_RANGELOCK_CANCELLED, and so does the next
- * pgq_rangelock_wait if no thread waits now. Refused: PGQ_RANGELOCK_NOT_WAITING: it is idle, held by now, or in another
- * lock. The hold must exist until this call has returned: see there.
+ * pgq_rangelock_wait if no thread waits now: unless the hold asks for a range before that, and not by a try that is refused.
+ * Refused: PGQ_RANGELOCK_NOT_WAITING: it is idle, held by now, or in another lock. The hold must exist until this call has
+ * returned: see there.
  */
 pgq_status pgq_rangelock_cancel(pgq_rangelock *lock, pgq_rangelock_hold *hold);
 

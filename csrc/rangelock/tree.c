@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: PostgreSQL */
 #include "rangelock/tree.h"
 
+#include "common/holds.h"
+
 static uint8_t height(const node *tree)
 {
     if (tree == NULL)
@@ -53,6 +55,7 @@ static node *rotate_left(node *tree)
 /* The left one is higher by 2. Rare, and so not a part of who asks. */
 static __attribute__((noinline)) node *turn_right(node *tree)
 {
+    HOLDS(tree->left_height == tree->right_height + 2);
     if (tree->left->left_height < tree->left->right_height)
         set_left(tree, rotate_left(tree->left));
     return rotate_right(tree);
@@ -60,6 +63,7 @@ static __attribute__((noinline)) node *turn_right(node *tree)
 
 static __attribute__((noinline)) node *turn_left(node *tree)
 {
+    HOLDS(tree->right_height == tree->left_height + 2);
     if (tree->right->right_height < tree->right->left_height)
         set_right(tree, rotate_right(tree->right));
     return rotate_left(tree);
@@ -126,6 +130,7 @@ static node *without_top(node *x)
 
 node *pgq_rangelock_tree_remove(node *tree, node *x)
 {
+    HOLDS(tree != NULL); /* x is in it */
     if (tree == x)
         return without_top(x);
     if (precedes(x, tree))

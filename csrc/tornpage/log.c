@@ -6,6 +6,8 @@
  */
 #include "tornpage/store.h"
 
+#include "common/holds.h"
+
 /* Copies between the ring at `lsn` and plain memory. */
 static void ring_copy(store *s, uint64_t lsn, uint8_t *out, const uint8_t *in, size_t size)
 {
@@ -31,6 +33,7 @@ void pgq_tornpage_append(store *s, record head, const void *payload)
     size_t size = record_size(head.length);
     uint32_t crc;
 
+    HOLDS(s->insert + size - s->durable_redo <= s->config.log_capacity && s->insert % 8 == 0);
     head.lsn = s->insert;
     head.epoch = s->epoch;
     head.life = (uint32_t)s->life;
@@ -52,6 +55,7 @@ bool pgq_tornpage_write_log(store *s)
 {
     uint64_t lsn = s->flushed;
 
+    HOLDS(s->flushed <= s->insert && s->redo <= s->insert);
     if (lsn == s->insert)
         return true;
     while (lsn < s->insert) {

@@ -418,7 +418,7 @@ static pgq_ioshares_config configuration(reader *r, pgq_ioshares_class *classes)
     config.limits.target = (uint64_t[]){0, 0, 4, UINT64_C(1) << 40}[byte(r) % 4];
     config.costs.read = (uint32_t[]){0, 0, 3, UINT32_C(1) << 30}[bad / 8 % 4];
     config.costs.write = (uint32_t[]){0, 0, 5, UINT32_C(1) << 30}[bad / 32 % 4];
-    switch (bad) {
+    switch (bad % 64) {
     case 0:
         classes[0].share = byte(r) % 2 ? 0 : 10001;
         break;

@@ -586,6 +586,13 @@ def test_the_log_tells_each_call(variant: str) -> None:
     assert [tuple(event) for event in pair.kernel.events] == told
 
 
+def test_the_log_tells_the_limit_of_a_probe() -> None:
+    """Half of the level may be in flight, and that is what the log says."""
+    scheduler = ioshares.Scheduler([ioshares.Class(1)], ioshares.Limits(1, 8, 8, 1), log=4)
+    scheduler.submit(ioshares.Request(0, 1, 0))
+    assert ([event.limit for event in scheduler.events], scheduler.state.limit, scheduler.state.level) == ([4], 4, 8)
+
+
 def test_a_full_log_keeps_the_newest() -> None:
     scheduler = ioshares.Scheduler([ioshares.Class(1)], ioshares.Limits(), log=3)
     for id in range(5):

@@ -20,7 +20,7 @@ import pytest
 from _pgquern import ffi, lib
 from pgquern import ioshares
 
-from tests.asleep import until_asleep
+from tests.asleep import until_all_others_sleep, until_asleep
 from tests.tally import tally
 
 PAGE = 4096
@@ -279,9 +279,11 @@ def test_what_waits_is_taken_back(file: int, way: str) -> None:
     client = Thread(target=lambda: engine.wait(second), daemon=True)
     client.start()
     until_asleep(client)
+    second.went = 1  # what is used again may have been at a file before
     assert cancel(engine.c, second).code == lib.PGQ_OK
     client.join(600)  # only ends a hang
     assert (second.done, second.error, second.did, second.went) == (1, errno.ECANCELED, 0, 0)
+    assert first.went <= second.submitted <= second.ended <= time.monotonic_ns()
     for io in (first, second):
         status = cancel(engine.c, io)
         assert (status.code, status.index) == (lib.PGQ_IOSHARES_NOT_WAITING, 1)
@@ -294,6 +296,33 @@ def test_what_waits_is_taken_back(file: int, way: str) -> None:
     os.close(output)
     assert os.pread(file, 3 * PAGE, 0) == b"x" * 2 * PAGE + b"y" * PAGE
     assert engine.scheduler.state.in_flight == 0
+
+
+def test_threads_follow_a_limit_that_rises(file: int) -> None:
+    """
+    After four windows two may be in flight. Nobody submits any more, and the next request hangs: it holds up no other.
+    """
+    all_wait, others_are_done, told = Event(), Event(), []
+
+    def ended(io: Any, result: int) -> int:
+        if io.offset == 0:
+            all_wait.wait()
+        if io.offset == 4 * 64:
+            told.append(others_are_done.wait(60))  # only ends a hang
+        return result
+
+    os.pwrite(file, bytes(300), 0)
+    engine = Engine(300, 2, "threads", ended)
+    kept = [engine.do(file, n, 1) for n in range(300)]
+    until_all_others_sleep()
+    all_wait.set()
+    for n, (_, io, _buffer) in enumerate(kept):
+        if n != 4 * 64:
+            assert engine.wait(io) == 0
+    others_are_done.set()
+    assert engine.wait(kept[4 * 64][1]) == 0
+    engine.stop()
+    assert told == [True]
 
 
 def test_stop_does_what_waits(file: int, way: str) -> None:

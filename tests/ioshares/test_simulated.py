@@ -4,8 +4,9 @@
 import numpy as np
 import pytest
 
-from bench.ioshares import adapts, sweep
-from bench.ioshares.device import (
+from tools.simulate import adapts, sweep
+from tools.simulate.__main__ import ALL_BACKLOGGED, DEADLINE, FOREGROUND, SATURATING, SEED, outcome, share_error
+from tools.simulate.device import (
     AUTOVACUUM,
     CHECKPOINTER,
     CLASSES,
@@ -18,7 +19,6 @@ from bench.ioshares.device import (
     Outcome,
     Simulation,
 )
-from bench.ioshares.simulate import ALL_BACKLOGGED, DEADLINE, FOREGROUND, SATURATING, SEED, outcome, share_error
 
 
 @pytest.fixture(scope="module")

@@ -2,7 +2,7 @@
 /* The variant `candidate` of `rangelock`: a lock of candidate.h, with the holds' states that all variants keep. */
 #include "../tests/rangelock/candidate.h"
 
-#include "../tests/judge/watch.h"
+#include "../tools/judge/watch.h"
 #include "rangelock/lock.h"
 
 #include <stdlib.h>

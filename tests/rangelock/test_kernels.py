@@ -298,6 +298,40 @@ def test_no_time_limit_ends_early() -> None:
 
 
 @every
+@pytest.mark.parametrize("limit", [2**64 - 2, 2**63 + 1, 2**63 - 1, 3 * 10**18])
+def test_the_longest_time_limits_do_not_end(variant: str, limit: int) -> None:
+    """Neither the limit nor the time at which it ends overflows: who waits is still there as the range is released."""
+    first, second, codes = Hold(), Hold(), []
+    with fresh(variant) as lock:
+        lock.lock(first, 0, 10, exclusive=False)
+
+        def wait() -> None:
+            codes.append(lib.pgq_rangelock_lock_for(lock.c, second.c, 9, 1, 1, limit).code)
+            lock.unlock(second)  # by its own thread: `rwlock` demands it
+
+        caller = Caller(wait)
+        if variant == "ofd":  # never sleeps for long
+            time.sleep(0.05)
+        else:
+            until_asleep(caller)
+        assert codes == []
+        lock.unlock(first)
+        assert caller.result() is None
+        assert codes == [lib.PGQ_OK]
+
+
+@every
+def test_any_mode_but_shared_is_exclusive(variant: str) -> None:
+    for mode in (2, 7, 2**32 - 1):
+        first, second = Hold(), Hold()
+        with fresh(variant) as lock:
+            status = lib.pgq_rangelock_lock(lock.c, first.c, 0, 10, ffi.cast("pgq_rangelock_mode", mode))
+            assert status.code == lib.PGQ_OK
+            assert not lock.try_lock(second, 5, 1, exclusive=False)
+            lock.unlock(first)
+
+
+@every
 def test_a_thread_does_not_own_its_ranges(variant: str) -> None:
     """It waits for itself as for any other, except that `rwlock` tells a writer at once."""
     with fresh(variant) as lock, lock.range(0, 10, exclusive=True):
@@ -556,6 +590,32 @@ def test_of_several_who_release_a_range_one_does(variant: str) -> None:
     assert sorted(released) == list(range(100))
 
 
+def test_a_cancellation_that_nobody_was_told_of() -> None:
+    """A try that is refused leaves it; who asks otherwise with that hold will not hear of it any more."""
+    holder, hold = Hold(), Hold()
+    with fresh("interval") as lock:
+        lock.lock(holder, 0, 10, exclusive=True)
+
+        def cancelled() -> None:
+            assert not lock.request(hold, 0, 10, exclusive=True)
+            lock.cancel(hold)
+
+        cancelled()
+        assert not lock.try_lock(hold, 5, 1, exclusive=True)
+        with refuses("CANCELLED"):
+            lock.wait(hold)
+        cancelled()
+        with refuses("TIMEOUT"):
+            lock.lock(hold, 5, 1, exclusive=True, seconds=0)
+        with refuses("NOT_WAITING"):
+            lock.wait(hold)
+        cancelled()
+        assert lock.request(hold, 10, 10, exclusive=True)
+        lock.wait(hold)
+        lock.unlock(hold)
+        lock.unlock(holder)
+
+
 def test_a_cancellation_wakes_who_waits_and_who_waited_for_it() -> None:
     holder, waiter, last = Hold(), Hold(), Hold()
     with fresh("interval") as lock:
@@ -612,6 +672,22 @@ def test_a_log_that_is_full_says_so() -> None:
         lock.unlock(hold)
         with pytest.raises(ValueError, match="3 events"):
             lock.events()
+
+
+def test_a_full_log_writes_nothing_behind_it() -> None:
+    hold, events = Hold(), ffi.new("pgq_rangelock_event[3]")
+    events[2].ticket = before = 0xA5A5
+    with fresh("interval") as lock:
+        assert lib.pgq_rangelock_log(lock.c, events, 2).code == lib.PGQ_OK
+        for _ in range(3):
+            lock.lock(hold, 0, 1, exclusive=True)
+            lock.unlock(hold)
+        assert (events[1].what, events[2].ticket) == (lib.PGQ_RANGELOCK_EVENT_GRANT, before)
+        assert lib.pgq_rangelock_logged(lock.c) == 9
+        assert lib.pgq_rangelock_log(lock.c, events, 0).code == lib.PGQ_OK  # without room there is no log
+        lock.lock(hold, 0, 1, exclusive=True)
+        assert lib.pgq_rangelock_logged(lock.c) == 0
+        lock.unlock(hold)
 
 
 def test_a_second_log_begins_anew() -> None:

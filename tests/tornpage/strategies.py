@@ -31,9 +31,10 @@ def broken_header(rng: Random, page: bytearray, block: int) -> None:
     size = len(page)
     upper, special = struct.unpack_from("<HH", page, 14)
     at, value = rng.choice([
-        (10, 8 << rng.randrange(13)), (12, upper + 1), (14, special + 1), (16, size + 8), (16, special - 1), (14, 0)
+        (10, 8 << rng.randrange(13)), (12, upper + 1), (14, special + 1), (16, size + 8),
+        (16, special - (1 << rng.randrange(3))), (14, 0)
     ])  # fmt: skip
-    if (at, value) == (16, special - 1):
+    if at == 16 and value < special:
         put16(page, 14, min(upper, value))
         put16(page, 12, 24 if upper >= 24 else 0)
     put16(page, at, value & 0xFFFF)

@@ -8,8 +8,9 @@ from collections import Counter
 from random import Random
 
 import pytest
-from _pgquern import lib
+from _pgquern import ffi, lib
 from pgquern import PgquernError
+from pgquern.tornpage import Store
 
 from ref.tornpage import CONTROL, RECORD, File, Protection
 from tests.tally import tally
@@ -201,13 +202,14 @@ def test_a_lost_change_does_not_come_back(open_store: Opener) -> None:
 
 @pytest.mark.parametrize("open_store", [kernel, Oracle])
 def test_a_damaged_log_is_refused(open_store: Opener) -> None:
-    """A page that was written back is there, and its record no longer: that is no crash."""
+    """Pages that were written back are there, and their records no longer: that is no crash. The first is told."""
     shape = Shape(Protection.DOUBLE_WRITE)
     device = shape.device()
     store = open_store(shape, device)
     store.format()
-    store.change(1, 24, b"x")
-    store.write_back([1])
+    for page in (1, 2):
+        store.change(page, 24, b"x")
+    store.write_back([1, 2])
     changed = bytes([device.read(int(File.LOG), RECORD.size, 1)[0] ^ 1])
     device.write(int(File.LOG), RECORD.size, changed)
     with pytest.raises(PgquernError) as refusal:
@@ -238,6 +240,7 @@ def test_bad_arguments() -> None:
     assert (refusal.value.code, refusal.value.index) == (lib.PGQ_TORNPAGE_RANGE, 2)
     for wrong in (
         shape._replace(pages=0),
+        shape._replace(pages=2**32 - 1),
         shape._replace(slots=0),
         shape._replace(slots=256),
         shape._replace(records=1),
@@ -245,3 +248,24 @@ def test_bad_arguments() -> None:
         with pytest.raises(PgquernError) as refusal:
             kernel(wrong, shape.device())
         assert refusal.value.code == lib.PGQ_TORNPAGE_CONFIG
+    good = {name: int(value) for name, value in shape.config()._asdict().items()}
+    for capacity in (good["log_capacity"] - 4, 2 * (shape.block_size + RECORD.size) - 8):
+        with pytest.raises(PgquernError) as refusal:
+            Store(shape.device(), **(good | {"log_capacity": capacity}))
+        assert refusal.value.code == lib.PGQ_TORNPAGE_CONFIG
+    status = lib.pgq_tornpage_write_back(store._store, ffi.NULL, 1)
+    assert status.code == lib.PGQ_NULL
+    assert lib.pgq_tornpage_write_back(store._store, ffi.NULL, 0).code == lib.PGQ_OK
+
+
+def test_a_change_may_come_from_the_page_itself() -> None:
+    """Its position in the log is among the bytes: they are those of before the change."""
+    shape = Shape(Protection.DOUBLE_WRITE)
+    store = kernel(shape, shape.device())
+    store.format()
+    store.change(0, 40, b"first")
+    before = store.page(0)
+    status = lib.pgq_tornpage_change(store._store, 0, 28, lib.pgq_tornpage_page(store._store, 0), 24)
+    assert status.code == lib.PGQ_OK
+    assert store.page(0)[28:52] == before[:24]
+    assert store.page(0)[:8] != before[:8]
