@@ -76,29 +76,32 @@ $(SETUP)/browser.stamp: requirements-browser.lock .ci/apt-need $(SETUP)/python.s
 	@$(PY) -m pip install --quiet --disable-pip-version-check --require-hashes --only-binary :all: --no-deps -r requirements-browser.lock
 	@touch $@
 
-include spec/rules.mk proofs/rules.mk csrc/rules.mk tests/rules.mk bench/rules.mk tools/farm/rules.mk
+include spec/rules.mk proofs/rules.mk csrc/rules.mk tests/rules.mk bench/rules.mk $(wildcard tools/*/rules.mk)
 
 # The command for people. It runs the clone that it was made in.
 $(VENV)/bin/pgquern: tools/pgquern/install $(SETUP)/python.stamp
 	@$< $@
 
 # ---- the jobs: every step runs, whatever fails; tools/job/jobs.toml lists the steps ------------------
-.PHONY: main quick test full ci setup claims lint drift drift-accept help clean
+.PHONY: main quick test full everything ci setup lint help clean
 JOB = $(PY) -m tools.job $@ $(if $(STEM),--stem $(STEM))
 
 main: $(SETUP)/python.stamp ##day models, proofs, a differential run, benchmarks, the report; STEM= narrows (8 minutes)
 	@$(PY) -m tools.job make $(if $(STEM),--stem $(STEM))
 
-quick: $(SETUP)/python.stamp ##day a first look after set-up: the smallest models, proofs if compiled, kernels on few inputs, a broken one of each row (2 minutes)
+quick: $(SETUP)/python.stamp ##day a first look after set-up: the smallest models, proofs if compiled, kernels on few inputs, a broken one of each stem (2 minutes)
 	@$(JOB)
 
-test: $(SETUP)/python.stamp ##day all tests, then the kernels under sanitizers, fuzzed, and broken on purpose; STEM= narrows (30 minutes)
+test: $(SETUP)/python.stamp ##day all tests, then the kernels under sanitizers, fuzzed, and broken on purpose; STEM= narrows (20 minutes)
 	@$(if $(CROSS),$(MAKE) test-cross,$(JOB))
 
 ci: $(SETUP)/python.stamp ##deep what .ci/run runs after set-up: linters, models, proofs, all tests, an eighth of the mutants (45 minutes)
 	@$(JOB)
 
-full: $(SETUP)/python.stamp ##deep everything: large models, the deep tests, all mutants, full benchmarks, real servers (hours; never timed whole)
+full: $(SETUP)/python.stamp ##deep an evening: all of `make ci`, large models, all mutants by hand, a minute of each world, upstream's own suites (2 hours planned; never timed whole)
+	@$(JOB)
+
+everything: $(SETUP)/python.stamp ##deep nothing is a sample: the deep tests, all changes by machine, full benchmarks; `make farm` does its longest parts on many cores (a day; never timed whole)
 	@$(JOB)
 
 # The other machine's Python comes from Debian.
@@ -108,16 +111,6 @@ setup: ##day install everything, once (about 3 minutes; again: 1 s)
 	@[ -z "$(foreach need,$(NEEDS),$(if $(wildcard $(SETUP)/$(need).stamp),,x))" ] || .ci/apt-need $(sort $(foreach need,$(NEEDS),$(APT_$(need)))) --tools $(foreach need,$(NEEDS),$(TOOLS_$(need)))
 	@$(MAKE) -s $(NEEDS:%=$(SETUP)/%.stamp) $(VENV)/bin/pgquern
 	@echo "set-up: complete"
-
-drift: $(SETUP)/python.stamp ##people which functions of upstream have changed since we followed them: PG=/path/to/postgres (13 to master), STEM=, JSON=1 (2 s)
-	@$(if $(PG),,echo "drift: say where a checkout of PostgreSQL is: make drift PG=/path/to/postgres" >&2; exit 2;) \
-	$(PY) -m tools.drift --postgres "$(PG)" --stem "$(STEM)" $(if $(JSON),--json)
-
-drift-accept: $(SETUP)/python.stamp ##keep record a checkout's functions as those of its major version, after review (as drift)
-	@$(PY) -m tools.drift --postgres "$(PG)" --stem "$(STEM)" --accept
-
-claims: $(SETUP)/python.stamp ##deep run the commands of CLAIMS.md, and see that they print what they must: CLAIM=7 one, MINUTES=5 the short ones, LIST=1, PG= (hours; never timed whole)
-	@$(PY) -m tools.claims $(if $(CLAIM),--claim $(CLAIM)) $(if $(MINUTES),--minutes $(MINUTES)) $(if $(PG),--postgres "$(PG)") $(if $(LIST),--list)
 
 lint: lint-c lint-python ##day all linters, and that README agrees with the matrix of stems and layers and with how costs grow (1 minute)
 	@$(PY) -m tools.report.matrix --check

@@ -5,7 +5,6 @@ A benchmark's name is `stem/key=value/.../variant=V`; all but the variant is its
 """
 
 import json
-import os
 import subprocess
 import tempfile
 from collections import defaultdict
@@ -18,16 +17,6 @@ from bench.goals import Config, Times
 from tools.common import environment
 
 Key = tuple[tuple[str, str], ...]
-
-
-def pin() -> int:
-    """Restrict this process and its children to one CPU, the last that it may use; returns its number.
-
-    The first CPU mostly serves the interrupts.
-    """
-    chosen = max(os.sched_getaffinity(0))
-    os.sched_setaffinity(0, {chosen})
-    return chosen
 
 
 def skipped(variant: str) -> dict[str, str]:

@@ -38,20 +38,7 @@ bench: $(BENCH_STEMS:%=$(BENCH)/%/bench) $(SETUP)/python.stamp ##layer every con
 bench-quick: $(BENCH_STEMS:%=$(BENCH)/%/bench) $(SETUP)/python.stamp ##layer the main job's selection of the benchmarks: ratios only (15 s a stem)
 	@set -e; for stem in $(BENCH_STEMS); do $(PY) -m bench.run $$stem --quick; done
 
-.PHONY: report paper matrix figures changes-accept
-report: $(SETUP)/python.stamp ##layer one page of all results, build/report/index.html (3 s)
-	@$(PY) -m tools.report
-
-paper: $(SETUP)/python.stamp ##layer the paper about the project, set from the recorded results: build/paper/pgquern.pdf; PNG=1: pages as pictures, too (3 s)
-	@$(PY) -m tools.paper $(if $(PNG),--png)
-
-matrix: $(SETUP)/python.stamp ##keep write the matrix of stems and layers into README.md, and what others claim into CLAIMS.md (2 s)
-	@$(PY) -m tools.report.matrix --write
-	@$(PY) -m tools.report.claimed --write
-
-changes-accept: $(SETUP)/python.stamp ##keep record in tests/changes.json what the last make mutants-all, model-mutants and prove-changes found (1 s)
-	@$(PY) -m tools.report.changes
-
+.PHONY: figures
 figures: $(SETUP)/python.stamp ##keep write the last full benchmarks to bench/figures/CPU.md and CPU.json (1 s)
 	@$(PY) -m bench.figures
 

@@ -19,8 +19,9 @@ import numpy as np
 
 from bench import goals, show
 from bench.goals import Config, Goals, Roles, Standing, Times
-from bench.measure import list_configs, measure, pin, skipped
+from bench.measure import list_configs, measure, skipped
 from tools.common import environment, progress, results
+from tools.common.environment import pin
 
 BUILD = Path("build/bench")
 console = progress.console()

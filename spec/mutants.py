@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: PostgreSQL
 """Change the models one piece at a time, and see which property shows it.
 
-Of all changes of a row some are tried, chosen by their checksums: the same each time. A change that no property shows
+Of all changes of a stem some are tried, chosen by their checksums: the same each time. A change that no property shows
 must be listed in spec/STEM/survivors.toml with a reason; the number of states alone is no property. Exits with 0 if all
 is killed or listed, with 1 if not, with 2 if it could not begin. Results: build/results/model-mutants/STEM.json.
 """
@@ -32,13 +32,13 @@ SPEC, LAYER = Path("spec"), "model-mutants"
 
 @click.command(help=__doc__)
 @click.option("--stem", help="Only the models of this subject, a folder of spec/.")
-@click.option("--number", type=int, help="How many changes of each row to try, in place of what survivors.toml says.")
-@click.option("--at-most", type=int, help="Try no more than so many of each row.")
+@click.option("--number", type=int, help="How many changes of each stem to try, in place of what survivors.toml says.")
+@click.option("--at-most", type=int, help="Try no more than so many of each stem.")
 @click.option("--name", help="Only the changes whose names begin so, all of them. No results are written.")
 @click.option("--jobs", default=2, show_default=True, help="How many to try at once.")
 @click.option("--build", type=click.Path(path_type=Path), default=Path("build"), help="Where generated things go.")
 def main(stem: str | None, number: int | None, at_most: int | None, name: str | None, jobs: int, build: Path) -> None:
-    """Try changes of each row."""
+    """Try changes of each stem."""
     bad = False
     try:
         found = models.find(SPEC, stem)
@@ -100,7 +100,7 @@ def count(tried: Sequence[Tried], verdict: str) -> int:
 
 
 def says(tried: Sequence[Tried]) -> str:
-    """One line on a row."""
+    """One line on a stem."""
     valid = len(tried) - count(tried, "invalid")
     return (
         f"{valid} changes tried: {count(tried, 'killed')} killed by a property, {count(tried, 'counts only')} seen by "
@@ -143,7 +143,7 @@ def write(
     seconds: float,
     folder: Path,
 ) -> None:
-    """Write the row's results."""
+    """Write the stem's results."""
     why = {name: one.why for name, one in listed.items()}
     items = [
         described(one, why.get(one.change.name, ""), faults.get(one.change.name, ""))

@@ -25,20 +25,20 @@ $(BUILD)/model/java/tlc.jsa: $(BATCH) spec/tools/Warmup.tla
 MODEL_NEEDS := $(SETUP)/python.stamp $(BATCH) $(BUILD)/model/java/tlc.jsa
 MODEL_RUN   := $(PY) spec/run.py $(if $(STEM),--stem $(STEM)) $(if $(RUN),--run '$(RUN)') $(if $(LIST),--list) $(JOIN:%=--join %)
 
-.PHONY: model model-quick model-large model-mutants model-mutants-sample model-distributed model-examples model-growth model-show model-ready model-accept
+.PHONY: model model-quick model-large model-mutants model-mutants-sample model-distributed model-examples model-growth model-accept
 model: $(MODEL_NEEDS) ##layer check the small models, and that every broken one fails as it should (4 minutes)
 	@$(MODEL_RUN) --only small
 
-model-quick: $(MODEL_NEEDS) ##keep of each row the smallest model that holds, and a broken one that fails (15 s)
+model-quick: $(MODEL_NEEDS) ##keep of each stem the smallest model that holds, and a broken one that fails (15 s)
 	@$(MODEL_RUN) --only quick
 
 model-large: $(MODEL_NEEDS) ##layer check the large models, and that each action of each model is taken (12 minutes)
 	@$(MODEL_RUN) --only large --coverage
 
-model-mutants: $(MODEL_NEEDS) ##deep change one thing in a model, see a property fail; STEM= narrows, NUMBER=n tries n of a row (25 minutes)
+model-mutants: $(MODEL_NEEDS) ##deep change one thing in a model, see a property fail; STEM= narrows, NUMBER=n tries n of a stem (about an hour; never timed whole)
 	@$(PY) spec/mutants.py $(if $(STEM),--stem $(STEM)) $(if $(NUMBER),--number $(NUMBER)) $(if $(NAME),--name '$(NAME)')
 
-model-mutants-sample: $(MODEL_NEEDS) ##keep of `make model-mutants` two changes of each row (2 minutes)
+model-mutants-sample: $(MODEL_NEEDS) ##keep of `make model-mutants` two changes of each stem (2 minutes)
 	@$(PY) spec/mutants.py --at-most 2 $(if $(STEM),--stem $(STEM))
 
 # Safety alone; RUN is one run's whole name. SAFETY=1 leaves the properties of a run out.
@@ -50,12 +50,6 @@ model-examples: $(MODEL_NEEDS) ##deep write the models of a subject as a folder 
 
 model-growth: $(MODEL_NEEDS) ##deep how the states and the time of each model grow with each of its bounds; STEM= narrows (5 minutes a stem)
 	@$(PY) spec/growth.py $(if $(STEM),--stem $(STEM)) $(SECONDS:%=--seconds %)
-
-model-show: $(MODEL_NEEDS) ##layer draw the counterexample of a run, as a page and as SVG: make model-show STEM=S RUN=NAME (10 s)
-	@$(PY) spec/show.py $(if $(STEM),--stem $(STEM)) $(if $(RUN),--run '$(RUN)') $(if $(INTO),--into $(INTO))
-
-# For `pgquern show`: without a run it only lists.
-model-ready: $(if $(RUN),$(MODEL_NEEDS))
 
 model-accept: $(MODEL_NEEDS) ##keep run all models and write what they show to spec/*/models.toml, for review (8 minutes)
 	@$(MODEL_RUN) --accept

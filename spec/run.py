@@ -2,7 +2,7 @@
 """Run the models and compare their results with spec/STEM/models.toml.
 
 Exits with 0 if nothing failed, with 1 if something failed, with 2 if it could not begin. Results:
-build/results/model/STEM.json; for the large runs alone, and the smallest of each row, build/results/model-large and
+build/results/model/STEM.json; for the large runs alone, and the smallest of each stem, build/results/model-large and
 model-quick. Configuration files:
 build/model/STEM/RUN.cfg; what the tools said: build/model/STEM/RUN/log.
 """
@@ -41,7 +41,7 @@ LAYERS = {"small": "model", "large": "model-large", "quick": "model" + results.Q
 @click.option(
     "--only",
     type=click.Choice(list(LAYERS)),
-    help="Only the large runs, or only the others; quick: of each row the smallest that holds, and that fails.",
+    help="Only the large runs, or only the others; quick: of each stem the smallest that holds, and that fails.",
 )
 @click.option(
     "--coverage",

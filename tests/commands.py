@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: PostgreSQL
-"""What a row gives to test its commands: tests/STEM/commands.py has a function for each, `check_pages` for check-pages.
+"""What a stem gives to test its commands: tests/STEM/commands.py has a function for each, such as `check_pages`.
 
 It makes files in a folder. tests/test_command.py makes foreign ones itself, and leaves files out.
 """
@@ -17,6 +17,6 @@ class Inputs(NamedTuple):
     says: str
     """What is said then."""
     sound: list[str] | None = None
-    """All is well. None: the command needs a clone, and takes long then; the row's own tests run it."""
+    """All is well. None: the command needs a clone, and takes long then; the stem's own tests run it."""
     at: int = 0
     """Which of the words is the file."""

@@ -8,5 +8,5 @@ FOLDER = Path(os.environ.get("PGQUERN_ORACLES") or Path(__file__).parents[1] / "
 
 
 def program(stem: str) -> Path:
-    """A row's. `make oracle` builds it."""
+    """A stem's. `make oracle` builds it."""
     return FOLDER / stem

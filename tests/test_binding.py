@@ -162,7 +162,7 @@ def test_very_many_calls_leak_nothing(monkeypatch: pytest.MonkeyPatch, module: M
 
 @pytest.mark.parametrize("module", MODULES)
 def test_every_class_says_what_threads_may_share(module: ModuleType) -> None:
-    """By a decorator of pgquern.sharing, or the row's tests name it as not to be shared."""
+    """By a decorator of pgquern.sharing, or the stem's tests name it as not to be shared."""
     said = {cls.__name__ for cls in classes(module) if hasattr(cls.__init__, "__wrapped__")}  # type: ignore[misc]
     assert said | getattr(row(module), "NOT_SHARED", set()) == {cls.__name__ for cls in classes(module)}
 

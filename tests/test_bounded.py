@@ -10,8 +10,8 @@ from proofs.bounded import __main__ as bounded
 from proofs.bounded import cbmc, listing
 from proofs.bounded.cbmc import Checked
 from proofs.bounded.listing import Proof
+from tools.common.matrix import with_cell
 from tools.common.mutants import Mutant, MutantError
-from tools.common.rows import with_cell
 
 STEMS = with_cell(bounded.LISTING)
 CLAIM = re.compile(r'claim\((?:[^;]*?),\s*"([^"]+)"\s*\);', re.DOTALL)

@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from bench import plots, plotted
-from tools.common import rows
+from tools.common import matrix
 from tools.paper import figures
 from tools.paper.figures import FigureError
 from tools.report import claimed, finish, stories
@@ -25,15 +25,15 @@ def recorded() -> Recorded:
 
 
 def test_each_row_says_what_others_claim(recorded: Recorded) -> None:
-    """A row about which nobody claims anything has no file."""
+    """A stem about which nobody claims anything has no file."""
     lines = claimed.table(recorded)
-    assert {line["stem"] for line in lines} == {stem for stem in rows.stems() if claimed.read(stem)} != set()
+    assert {line["stem"] for line in lines} == {stem for stem in matrix.stems() if claimed.read(stem)} != set()
     assert all(line["who"] and line["figure"] and (line["ours"] or line["differs"]) for line in lines)
 
 
 def test_no_figure_of_ours_is_typed(recorded: Recorded) -> None:
     """What is left of a sentence without its names has no fraction, which only a measurement gives."""
-    for stem in rows.stems():
+    for stem in matrix.stems():
         told = claimed.read(stem)
         for claim in told.claim if told else []:
             assert not re.search(r"\d\.\d", re.sub(r"\{[^}]*\}|`[^`]*`", "", claim.ours)), claim.ours
@@ -70,13 +70,13 @@ def test_a_figure_comes_from_where_it_is_recorded(recorded: Recorded) -> None:
     ],
 )
 def test_a_figure_that_is_not_recorded_is_an_error_that_names_the_file(recorded: Recorded, at: Where) -> None:
-    stem = rows.stems()[0]
+    stem = matrix.stems()[0]
     with pytest.raises(FigureError, match=rf"bench/{stem}/"):
         recorded.find(stem, at)
 
 
 def test_a_name_without_a_value_and_a_claim_without_a_reason_are_errors(recorded: Recorded) -> None:
-    stem = rows.stems()[0]
+    stem = matrix.stems()[0]
     result = next(r for m in recorded.machines for r in m.results if (r.layer, r.stem) == ("bench", stem))
     item = next(iter(result.items()))
     at = Where(layer="bench", name=item["name"], variant=item["variant"])

@@ -11,7 +11,7 @@ import click
 import pytest
 
 from tools.claims import __main__ as claims
-from tools.common import rows
+from tools.common import matrix
 
 TOP = Path(__file__).resolve().parent.parent
 LISTED = claims.read((TOP / "CLAIMS.md").read_text())
@@ -140,4 +140,4 @@ def test_each_command_of_a_claim_is_there(claim: claims.Claim, targets: set[str]
     for command in claim.commands:
         target, *variables = command.removeprefix("make ").split()
         assert target in targets
-        assert all(word.partition("=")[2] in rows.stems(TOP) for word in variables if word.startswith("STEM="))
+        assert all(word.partition("=")[2] in matrix.stems(TOP) for word in variables if word.startswith("STEM="))

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: PostgreSQL
 """The command `pgquern`: each of its commands on files that are sound, damaged, foreign and missing.
 
-tests/STEM/commands.py makes the files of a row. That pip installs the command is tested in tests/test_packaging.py.
+tests/STEM/commands.py makes the files of a stem's commands. tests/test_packaging.py tests what pip installs.
 """
 
 import importlib
@@ -30,13 +30,7 @@ LAUNCHER = TOP / "build/venv/bin/pgquern"
 FOREIGN = {"text": b"nobody here is a page\n" * 500, "binary": bytes(range(256)) * 40, "empty": b""}
 
 
-def stem_of(name: str) -> str:
-    """The row whose folder lists a command; tools/pgquern lists those of no row."""
-    (path,) = (path for path in TOP.glob("*/*/commands.toml") if name in tomllib.loads(path.read_text()))
-    return path.parent.name
-
-
-OF_ROWS = [name for name, entry in ALL.items() if entry.group == "files"]
+ON_FILES = [name for name, entry in ALL.items() if entry.group == "files"]
 
 
 @pytest.fixture(autouse=True)
@@ -48,7 +42,7 @@ def _pictures_go_elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
 def inputs(request: pytest.FixtureRequest, tmp_path: Path) -> Inputs:
     """Of the command that the test is about."""
     name = request.getfixturevalue("name")
-    made = getattr(importlib.import_module(f"tests.{stem_of(name)}.commands"), name.replace("-", "_"))(tmp_path)
+    made = getattr(importlib.import_module(f"tests.{ALL[name].stem}.commands"), name.replace("-", "_"))(tmp_path)
     assert isinstance(made, Inputs)
     return made
 
@@ -125,7 +119,7 @@ def test_a_shell_completes_names_and_options() -> None:
     assert completed([], "") == list(ALL)
     assert completed([], "trace") == [name for name in ALL if name.startswith("trace")]
     assert "--version" in completed([], "--")
-    assert "--json" in completed([next(name for name in OF_ROWS if has_json(name))], "--")
+    assert "--json" in completed([next(name for name in ON_FILES if has_json(name))], "--")
 
 
 # ---- files -------------------------------------------------------------------------------------------
@@ -135,7 +129,7 @@ def has_json(name: str) -> bool:
     return any("--json" in parameter.opts for parameter in program.load(ALL[name]).params)
 
 
-@pytest.mark.parametrize("name", [name for name in OF_ROWS if not ALL[name].clone])
+@pytest.mark.parametrize("name", [name for name in ON_FILES if not ALL[name].clone])
 def test_a_sound_file(name: str, inputs: Inputs, tmp_path: Path) -> None:
     """Where the command can print JSON it does; and its folder stays as it was."""
     assert inputs.sound
@@ -146,7 +140,7 @@ def test_a_sound_file(name: str, inputs: Inputs, tmp_path: Path) -> None:
     assert {path for path in tmp_path.rglob("*") if "cache" not in path.parts} == before
 
 
-@pytest.mark.parametrize("name", OF_ROWS)
+@pytest.mark.parametrize("name", ON_FILES)
 def test_a_damaged_file(name: str, inputs: Inputs) -> None:
     done = run(name, *inputs.damaged)
     assert (done.exit_code, inputs.says in done.output) == (inputs.code, True), done.output
@@ -154,7 +148,7 @@ def test_a_damaged_file(name: str, inputs: Inputs) -> None:
         refused(done)
 
 
-@pytest.mark.parametrize("name", OF_ROWS)
+@pytest.mark.parametrize("name", ON_FILES)
 def test_a_missing_file(name: str, inputs: Inputs, tmp_path: Path) -> None:
     missing = tmp_path / "nowhere"
     assert str(missing) in refused(run(name, *with_file(inputs, missing)))
@@ -163,7 +157,7 @@ def test_a_missing_file(name: str, inputs: Inputs, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("content", FOREIGN)
-@pytest.mark.parametrize("name", OF_ROWS)
+@pytest.mark.parametrize("name", ON_FILES)
 def test_a_foreign_file(name: str, inputs: Inputs, content: str, tmp_path: Path) -> None:
     """Any bytes may be a page that was overwritten; an empty file, a relation or a recovery that read nothing."""
     foreign = tmp_path / "foreign"
@@ -178,8 +172,8 @@ def test_a_picture_that_cannot_be_written_is_a_sentence(tmp_path: Path, monkeypa
     (tmp_path / "file").touch()
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
     drawn = 0
-    for name in OF_ROWS:
-        made = getattr(importlib.import_module(f"tests.{stem_of(name)}.commands"), name.replace("-", "_"))
+    for name in ON_FILES:
+        made = getattr(importlib.import_module(f"tests.{ALL[name].stem}.commands"), name.replace("-", "_"))
         (folder := tmp_path / name).mkdir()
         if "pictures(" in Path(importlib.import_module(ALL[name].program).__file__ or "").read_text():
             done = run(name, *made(folder).sound)
@@ -250,7 +244,7 @@ def test_a_model() -> None:
 
 
 def test_an_unknown_command_is_told_with_what_is_near() -> None:
-    near = next(name for name in OF_ROWS if len(name) > 5)
+    near = next(name for name in ON_FILES if len(name) > 5)
     assert f"did you mean {near}?" in refused(run(near[:-1]))
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tools.common import defects, mutants, rows
+from tools.common import defects, matrix, mutants
 from tools.common.defects import Defect
 from tools.common.mutants import Mutant
 
@@ -62,7 +62,7 @@ def test_what_is_named_exists_and_is_killed_by_what_is_said(defect: Defect) -> N
 
 
 def test_each_is_of_a_row_and_says_where_it_was_found() -> None:
-    stems = rows.stems(TOP)
+    stems = matrix.stems(TOP)
     for defect in DEFECTS:
         assert defect.stem in stems, defect.title
         assert any(where in defect.source for where in (*defect.commit, "https://")), f"{defect.title}: no source"

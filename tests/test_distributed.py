@@ -86,7 +86,7 @@ def test_properties_are_refused_or_left_out() -> None:
 
 
 def smallest(*, must_fail: bool) -> Run:
-    """Of all rows the run that this mode can check with the fewest states, or the shortest trace."""
+    """Of all stems the run that this mode can check with the fewest states, or the shortest trace."""
     fit = [
         one
         for one in models.find(Path("spec"))

@@ -14,15 +14,15 @@ import pytest
 from tests.runners import calls, candidates, world
 from tests.test_judge import CANDIDATES
 from tools.common import mutants, results, shards
+from tools.common.matrix import stems
 from tools.common.mutants import Mutant
-from tools.common.rows import stems
 from tools.common.shards import Shard
 from tools.farm import job, merge, work
 from tools.farm.work import Kind, Work
 
 KIND = Kind(target="layer", layer="layer", mb=1, minutes=1)
 ROW = stems()[0]
-"""Any row that has all that these tests list."""
+"""Any stem that has all that these tests list."""
 
 
 def result(*names: str, status: str = "passed", **more: Any) -> dict[str, Any]:
@@ -211,7 +211,7 @@ def test_the_lines_of_a_world_add_up() -> None:
 
 @pytest.fixture
 def one_world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A row of one world, in a tree of its own."""
+    """A stem of one world, in a tree of its own."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(results, "RESULTS", tmp_path / "results")
     Path("tests/one").mkdir(parents=True)

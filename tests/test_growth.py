@@ -155,7 +155,7 @@ __attribute__((noinline)) bool counted_call(void)
 
 
 def test_an_operation_that_looks_at_everything_is_refused(tmp_path: Path) -> None:
-    """By the same program and the same counter as the rows' operations. The same look-up by halves passes."""
+    """By the same program and the same counter as the stems' operations. The same look-up by halves passes."""
     (tmp_path / "icount.c").write_text(SUBJECT)
     flags = ["-O2", "-std=gnu11", "-Wall", "-Wextra", "-Werror", "-Ibench"]
     step = tmp_path / "step"

@@ -5,7 +5,7 @@ import tomllib
 from pathlib import Path
 
 from bench.icount.emulated import CPU, Floor, Subject, between_marks, judge
-from tools.common.rows import with_cell
+from tools.common.matrix import with_cell
 
 MARK = b"Trace 0: 0x7f578acdf580 [0000000000001001/00000000004007a0/00000001/00000201] %s\n"
 

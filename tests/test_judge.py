@@ -22,23 +22,21 @@ from pgquern.variants import Variant
 
 from bench import goals
 from bench.goals import Goals, Roles
-from tests.runners import (
-    judge,
-    judge_build,
-    judge_child,
-    judge_heat,
-    judge_icount,
-    judge_page,
-    judge_run,
-    judge_source,
-    judge_speed,
-    judge_verdict,
-    judge_world,
-    judge_xids,
-)
-from tests.runners.judge_build import Candidate
-from tests.runners.judge_kinds import JudgeError, Kind, kind_of, kinds
-from tools.common.rows import with_cell
+from tools.common.matrix import with_cell
+from tools.judge import __main__ as judge
+from tools.judge import build as judge_build
+from tools.judge import child as judge_child
+from tools.judge import heat as judge_heat
+from tools.judge import icount as judge_icount
+from tools.judge import page as judge_page
+from tools.judge import run as judge_run
+from tools.judge import source as judge_source
+from tools.judge import speed as judge_speed
+from tools.judge import verdict as judge_verdict
+from tools.judge import world as judge_world
+from tools.judge import xids as judge_xids
+from tools.judge.build import Candidate
+from tools.judge.kinds import JudgeError, Kind, kind_of, kinds
 
 PLACES = [Path("tests", stem) for stem in with_cell("tests/{stem}/judge.toml")]
 
@@ -70,7 +68,7 @@ def run(*words: str) -> subprocess.CompletedProcess[str]:
 
 def program(*words: str) -> subprocess.CompletedProcess[str]:
     """The program alone, for its exit code; nothing is compiled as long as the use is wrong."""
-    command = [sys.executable, "-m", "tests.runners.judge", *words]
+    command = [sys.executable, "-m", "tools.judge", *words]
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 

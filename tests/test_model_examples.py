@@ -11,7 +11,7 @@ import pytest
 
 from spec.tools import examples, models
 from spec.tools.models import ModelError
-from tools.common import rows
+from tools.common import matrix
 
 TOP = Path(__file__).resolve().parent.parent
 COUNTER = """
@@ -93,7 +93,7 @@ def test_a_module_that_is_missing_is_told(spec: Path, tmp_path: Path) -> None:
         export(spec, tmp_path)
 
 
-@pytest.mark.parametrize("stem", rows.stems())
+@pytest.mark.parametrize("stem", matrix.stems())
 def test_each_subject_has_models_to_offer(stem: str) -> None:
     offered = examples.offered(models.find(TOP / "spec", stem))
     assert {examples.expected(run) for run in offered} > {"success"}

@@ -8,7 +8,7 @@ import pytest
 from spec.tools import growth, models
 from spec.tools.growth import Growth
 from spec.tools.models import Holds, Run, Settings
-from tools.common import rows
+from tools.common import matrix
 
 TOP = Path(__file__).resolve().parent.parent
 
@@ -65,7 +65,7 @@ def test_one_value_alone_tells_nothing_of_the_next() -> None:
     assert Growth(run("MCs_small", 10), "Max", [2], [10], [1.0]).expected is None
 
 
-@pytest.mark.parametrize("stem", rows.stems())
+@pytest.mark.parametrize("stem", matrix.stems())
 def test_each_subject_has_a_model_with_a_bound(stem: str) -> None:
     chosen = growth.chosen(models.find(TOP / "spec", stem))
     assert any([*growth.bounds(one)] for one in chosen)

@@ -22,6 +22,7 @@ from spec.tools.smallest import smallest
 from tools.common import results, survivors
 
 TOP = Path(__file__).resolve().parent.parent
+OF_TOP = os.environ | {"PYTHONPATH": str(TOP)}
 HANG = 1800
 """Seconds after which a command hangs, whatever else the machine does."""
 
@@ -592,9 +593,9 @@ def test_batch_that_cannot_start_costs_no_verdict(copied: Path) -> None:
 
 @pytest.mark.tools
 def test_show_prints_a_command_that_starts_the_run(copied: Path) -> None:
-    command = [sys.executable, str(TOP / "spec" / "show.py"), "--run", "*_third"]
+    command = [sys.executable, "-m", "tools.show", "--run", "*_third"]
     shown = subprocess.run(
-        command, cwd=copied, capture_output=True, text=True, check=True, timeout=HANG
+        command, cwd=copied, env=OF_TOP, capture_output=True, text=True, check=True, timeout=HANG
     ).stdout.splitlines()
     assert shown[:2] == [
         "xid/MCXid_mutant_third: Beyond half a ring precedes is not transitive.",

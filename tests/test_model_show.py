@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
@@ -20,6 +21,7 @@ from spec.tools.values import Change, Members, Value
 from tests.runners.findings import FINDINGS, finding, found_by
 
 TOP = Path(__file__).resolve().parent.parent
+OF_TOP = os.environ | {"PYTHONPATH": str(TOP)}
 HANG = 1800
 FOLDERS = sorted(path for path in FINDINGS.iterdir() if path.is_dir())
 SVG = "{http://www.w3.org/2000/svg}"
@@ -224,8 +226,8 @@ def with_tlc(beads: Path) -> Path:
 
 
 def show(folder: Path, run: str, *options: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, str(TOP / "spec" / "show.py"), "--stem", "beads", "--run", run, *options]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=HANG)
+    command = [sys.executable, "-m", "tools.show", "--stem", "beads", "--run", run, *options]
+    return subprocess.run(command, cwd=folder, env=OF_TOP, capture_output=True, text=True, check=False, timeout=HANG)
 
 
 def drawn(folder: Path, run: str) -> Picture:
@@ -314,8 +316,8 @@ def test_without_a_run_they_are_listed_and_without_a_subject_the_subjects_are(wi
     listed = show(with_tlc, "").stdout.splitlines()
     assert [line.partition(":")[0] for line in listed[:2]] == ["MCbeads_mutant_missing", "MCbeads_mutant_loses"]
     assert "RUN=NAME" in listed[-1]
-    alone = [sys.executable, str(TOP / "spec" / "show.py")]
-    bare = subprocess.run(alone, cwd=with_tlc, capture_output=True, text=True, check=False)
+    alone = [sys.executable, "-m", "tools.show"]
+    bare = subprocess.run(alone, cwd=with_tlc, env=OF_TOP, capture_output=True, text=True, check=False)
     assert (bare.returncode, "say STEM=, one of beads" in bare.stderr) == (2, True)
 
 

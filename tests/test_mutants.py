@@ -6,15 +6,17 @@ import os
 import signal
 import subprocess
 import sys
+import threading
+from multiprocessing.connection import Connection
 from pathlib import Path
 
 import pytest
 
 from tests.runners import mutants as runner
-from tests.runners import nodes, tsan, watched
-from tools.common import mutants
+from tests.runners import nodes, tsan
+from tools.common import mutants, watched
+from tools.common.matrix import with_cell
 from tools.common.mutants import Mutant
-from tools.common.rows import with_cell
 
 TOP = Path(__file__).resolve().parent.parent
 # Where the files of each sort of list lie.
@@ -99,7 +101,7 @@ def test_threads_in_an_endless_loop_are_ended_by_their_cpu_time(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Not by the clock: a program that sleeps for longer ends by itself. One that sleeps for ever is ended, too."""
-    build = tsan.Build("endless", 1, tmp_path, [])
+    build = tsan.Build("endless", 1, tmp_path, [], False)
     for name, body in (
         ("endless", "while :; do :; done"),
         ("asleep", "sleep 2; exit 7"),
@@ -111,6 +113,30 @@ def test_threads_in_an_endless_loop_are_ended_by_their_cpu_time(
     assert build.run(tmp_path / "asleep", cpu=1) == (7, False, "")
     monkeypatch.setattr(watched, "STILL", 2.0)
     assert build.run(tmp_path / "for_ever", cpu=1) == (-signal.SIGKILL, True, "says\n")
+
+
+WAITS = """#!{python}
+import threading, time
+for _ in range({waiting}):
+    threading.Thread(target=threading.Event().wait).start()
+while True:
+    time.sleep(0.1)
+"""
+
+
+def test_a_sanitizer_s_own_alarm_is_no_thread_that_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One thread that wakes by the clock and wakes no other. Without a sanitizer it is the program's own."""
+    monkeypatch.setattr(watched, "STILL", 1.0)
+    monkeypatch.setattr(watched, "PATIENCE", 600.0)
+    (tmp_path / "waits").write_text(WAITS.format(python=sys.executable, waiting=2))
+    (tmp_path / "waits").chmod(0o755)
+    sanitized = tsan.Build("waits", 1, tmp_path, [], True)
+    assert sanitized.run(tmp_path / "waits") == (-signal.SIGKILL, True, "")
+    receiver, sender = os.pipe()
+    with subprocess.Popen([tmp_path / "waits"]) as own, Connection(receiver, writable=False) as report:
+        threading.Timer(4, os.close, [sender]).start()
+        assert not watched.asleep_for_ever(own.pid, report, 600.0)
+        own.kill()
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ import pytest
 from tests.runners import changes, mutants, mutants_all, nodes
 from tests.runners.changes import Change
 from tests.runners.mutants import Compiler
-from tools.common import rows
+from tools.common import matrix
 
 TOP = Path(__file__).resolve().parent.parent
 COMPILER = Compiler(["-O2", "-Wall", "-Wextra", "-Werror", "-Icsrc"], {})
@@ -36,7 +36,7 @@ class File(Protocol):
 
 @pytest.fixture
 def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A tree with one small row, which is the current folder."""
+    """A tree with one small stem, which is the current folder."""
     for folder in ("csrc/small", "ref", "tests/small"):
         (tmp_path / folder).mkdir(parents=True)
     (tmp_path / "csrc/small/scalar.c").write_text(SCALAR)
@@ -66,14 +66,14 @@ def change(file: str, line: int, new: str) -> Change:
     return Change(file, line, 1, Path(file).read_text().splitlines(keepends=True)[line - 1], new)
 
 
-@pytest.mark.parametrize("stem", rows.stems())
+@pytest.mark.parametrize("stem", matrix.stems())
 def test_every_list_fits_the_sources(stem: str) -> None:
     changes.of_file.cache_clear()
     for reason in changes.survivors(stem).values():
         assert len(reason.split()) >= 4, reason
 
 
-@pytest.mark.parametrize("stem", rows.stems())
+@pytest.mark.parametrize("stem", matrix.stems())
 def test_no_change_comes_twice(stem: str) -> None:
     """Each is built in a folder that its key names."""
     keys = [change.key for change in changes.of_row(stem)]

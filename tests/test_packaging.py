@@ -22,8 +22,8 @@ import pytest
 pytestmark = pytest.mark.tools
 
 ROOT = Path(__file__).parent.parent
-CLONE = ("bench", "csrc", "ref", "tests", "tools", "pyproject.toml", "README.md", "LICENSE")
-HOUSE = {"bench", "ref", "tests", "tools"}
+CLONE = ("csrc", "ref", "tools", "pyproject.toml", "README.md", "LICENSE")
+HOUSE = {"ref", "tools"}
 
 
 def run(*command: str | Path, cwd: Path, path: str = "") -> str:
@@ -105,7 +105,7 @@ def command(installed: Path, folder: Path, *words: str | Path, path: str = "") -
 
 
 def listed() -> dict[str, dict[str, object]]:
-    files = [path for folder in HOUSE for path in (ROOT / folder).glob("*/commands.toml")]
+    files = ROOT.glob("tools/*/commands.toml")
     return {name: table for path in files for name, table in tomllib.loads(path.read_text()).items()}
 
 

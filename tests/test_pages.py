@@ -16,14 +16,14 @@ import pytest
 
 from bench.goals import Ratio
 from tests import looked_at
-from tests.runners import judge_page
-from tests.runners.judge_build import Candidate
-from tests.runners.judge_kinds import kinds
-from tests.runners.judge_last import Told
-from tests.runners.judge_speed import Place
-from tests.runners.judge_trial import Step, Trial
-from tests.runners.judge_verdict import Verdict
 from tools.common.results import Result
+from tools.judge import page as judge_page
+from tools.judge.build import Candidate
+from tools.judge.kinds import kinds
+from tools.judge.last import Told
+from tools.judge.speed import Place
+from tools.judge.trial import Step, Trial
+from tools.judge.verdict import Verdict
 from tools.report import __main__ as report
 from tools.report import changes, matrix
 

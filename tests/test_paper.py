@@ -14,7 +14,7 @@ import pytest
 import typst
 from click.testing import CliRunner
 
-from tools.common import results, rows
+from tools.common import matrix, results
 from tools.paper import __main__ as program
 from tools.paper import data, figures, texts
 
@@ -84,7 +84,7 @@ def test_it_is_set_from_the_recorded_figures(tmp_path: Path, found: dict[str, An
 def test_each_section_is_there_and_each_row_has_its_own(found: dict[str, Any]) -> None:
     headings = [(one["level"], plain(one["body"])) for one in asked(found, "heading")]
     assert [text for level, text in headings if level == 1] == SECTIONS
-    for stem in rows.stems():
+    for stem in matrix.stems():
         assert [text for level, text in headings if level == 2 and text.endswith(stem)] != []
     titles = ["".join(piece["text"] for piece in one["title"]) for one in found["findings"]]
     assert [text for level, text in headings if text in titles] == titles
@@ -122,11 +122,11 @@ def test_chosen_figures_are_those_recorded(found: dict[str, Any]) -> None:
                 cell, seen = line["cells"][0], seen + 1
                 assert cell["worst"] == {key: match[0]["worst"][key] for key in ("median", "low", "high")}
                 assert (cell["holds"], cell["of"]) == (match[0]["holds"], match[0]["of"])
-    assert seen >= 2 * len(rows.stems())
+    assert seen >= 2 * len(matrix.stems())
 
 
 def test_each_row_shows_what_holds_it_and_what_was_measured(found: dict[str, Any]) -> None:
-    assert [subject["stem"] for subject in found["subjects"]] == rows.stems()
+    assert [subject["stem"] for subject in found["subjects"]] == matrix.stems()
     for subject in found["subjects"]:
         assert all(theorem["says"] for theorem in subject["theorems"])
         assert any(cell for line in subject["figures"] for cell in line["cells"])
@@ -155,7 +155,7 @@ def test_a_changed_number_changes_the_paper(tmp_path: Path, found: dict[str, Any
 
     changed = data.collect(copied(tmp_path, worse))
     first = [line["cells"][0] for subject in changed["subjects"] for line in subject["figures"] if line["cells"][0]]
-    assert sum(cell["worst"]["median"] == 0.123 for cell in first) >= 2 * len(rows.stems())
+    assert sum(cell["worst"]["median"] == 0.123 for cell in first) >= 2 * len(matrix.stems())
     assert changed["servers"] == found["servers"]
     again = data.collect(copied(tmp_path, faster))
     assert 77777.0 in values([subject["spread"] for subject in again["subjects"]])
@@ -164,7 +164,7 @@ def test_a_changed_number_changes_the_paper(tmp_path: Path, found: dict[str, Any
 
 def test_what_was_not_measured_is_missing(tmp_path: Path, found: dict[str, Any]) -> None:
     """Then the cells are empty, and the paper can still be set: it says so in each."""
-    gone = rows.stems()[0]
+    gone = matrix.stems()[0]
     changed = data.collect(copied(tmp_path, lambda content: content.__delitem__(slice(0, 1))))
     subject = next(one for one in changed["subjects"] if one["stem"] == gone)
     before = next(one for one in found["subjects"] if one["stem"] == gone)
@@ -217,9 +217,9 @@ def test_rounds_of_servers_come_in_pairs() -> None:
 def test_a_row_cannot_ask_for_what_is_not_there(found: dict[str, Any]) -> None:
     machines, _ = figures.load()
     with pytest.raises(click.ClickException, match=r"correct `title`"):
-        figures.goal(rows.stems()[0], figures.Goal(title="no such title", variant="v"), machines)
+        figures.goal(matrix.stems()[0], figures.Goal(title="no such title", variant="v"), machines)
     with pytest.raises(click.ClickException, match="has no theorem"):
-        data.shown(rows.stems()[0], {}, machines)
+        data.shown(matrix.stems()[0], {}, machines)
     with pytest.raises(click.ClickException, match=r"paper\.toml is missing"):
         data.subject("norow")
 

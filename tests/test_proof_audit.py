@@ -19,7 +19,7 @@ from proofs.audit import __main__ as audit
 from proofs.audit import coq, golden, printed
 from proofs.audit.sources import FORBIDDEN, Audit, listed_sources, strip_comments
 from tools.common import results
-from tools.common.rows import GROUND
+from tools.common.matrix import GROUND
 
 pytestmark = pytest.mark.tools
 

@@ -101,7 +101,7 @@ def test_changes_are_the_same_wherever_a_definition_stands() -> None:
 
 @pytest.fixture(scope="module")
 def small(tmp_path_factory: pytest.TempPathFactory) -> tuple[Row, Path]:
-    """A small row, and where it is compiled."""
+    """A small stem, and where it is compiled."""
     if shutil.which("coqc") is None:
         pytest.skip("Coq is not installed: make setup")
     source, compiled = tmp_path_factory.mktemp("proofs"), tmp_path_factory.mktemp("compiled")

@@ -19,7 +19,7 @@ def item(verdict: str, status: str = "passed") -> dict[str, Any]:
 
 
 def written(folder: Path) -> list[Result]:
-    """Results of one row in all three layers, and of another one in the models only."""
+    """Results of one stem in all three layers, and of another one in the models only."""
     counts = {"made": 9, "refused": 1, "skipped": 0, "share": 50.0}
     lines = [
         {"layer": "C", "killed": 4, "with_reason": 1, "survived": 3, "equivalent": 2} | counts,

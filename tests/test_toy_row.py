@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: PostgreSQL
-"""CONTRIBUTING's list of what a row adds is complete: a toy row with every cell is taken up, and no other file changes.
+"""CONTRIBUTING's list of what a stem adds is complete: a toy stem with all cells is taken up; no other file changes.
 
-The toy row's cells lie in tests/toy_row/. They and the lines of its registries are added to a copy of the tree. There
-make accepts the row, runs each of its layers, and the rules of the house are checked. What is built already is reused.
+The toy stem's cells lie in tests/toy_row/. They and the lines of its registries are added to a copy of the tree. There
+make accepts the stem, runs each of its layers, and the rules of the house are checked. What is built already is reused.
 """
 
 import os
@@ -29,9 +29,9 @@ LINKED = ("tools", "model/java", f"pycache{ROOT}")
 """What is used from the real build/; the last one holds the compiled modules of VENV, under their absolute path."""
 COPIED = ("setup", "obj", "bench/harness.cc.o", "bench/harness.cc.d")
 STALE = ("obj/common/errors.o", "obj/common/errors.d")
-"""Of what is copied, only these objects hold something that a new row changes: the texts of the status codes."""
+"""Of what is copied, only these objects hold something that a new stem changes: the texts of the status codes."""
 
-# What the commands that accept a row may write, by CONTRIBUTING: tables in documents, and the toy row's own files.
+# What the commands that accept a stem may write, by CONTRIBUTING: tables in documents, and the toy stem's own files.
 ACCEPTED = {
     "README.md",
     "spec/README.md",
@@ -43,19 +43,19 @@ COMMON = [str(path.relative_to(ROOT)) for path in sorted((ROOT / "csrc" / "commo
 
 
 def cells() -> dict[str, Path]:
-    """The toy row's files, by the path that each has in a tree."""
+    """The toy stem's files, by the path that each has in a tree."""
     files = [path for path in TOY.rglob("*") if path.is_file() and "__pycache__" not in path.parts]
     return {str(path.relative_to(TOY)): path for path in files if str(path.relative_to(TOY)) not in OWN}
 
 
 def registry_lines() -> list[dict[str, str]]:
-    """The lines that the row adds to files of all rows: file, text, and before what."""
+    """The lines that the stem adds to files of all stems: file, text, and before what."""
     lines: list[dict[str, str]] = tomllib.loads((TOY / REGISTRIES).read_text())["line"]
     return lines
 
 
 def copy_tree(tree: Path) -> None:
-    """What the repository holds but the toy row and its test, with times, so that make sees what is built already."""
+    """What the repository holds but the toy stem and its test, with times, so that make sees what is built already."""
     for path in FILES:
         if TOY not in path.parents and path != Path(__file__):
             target = tree / path.relative_to(ROOT)
@@ -76,7 +76,7 @@ def copy_tree(tree: Path) -> None:
 
 
 def add_row(tree: Path) -> None:
-    """The toy row's cells, and its lines in the registries."""
+    """The toy stem's cells, and its lines in the registries."""
     for name, cell in cells().items():
         (tree / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(cell, tree / name)
@@ -119,7 +119,7 @@ def changes(before: dict[str, bytes], after: dict[str, bytes]) -> set[str]:
 
 @pytest.fixture(scope="module")
 def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy of the tree with the toy row, accepted as CONTRIBUTING says; only what it lists has changed."""
+    """A copy of the tree with the toy stem, accepted as CONTRIBUTING says; only what it lists has changed."""
     tree = tmp_path_factory.mktemp("tree")
     copy_tree(tree)
     before = contents(tree)
@@ -138,7 +138,7 @@ def test_each_layer_takes_up_a_new_row(tree: Path) -> None:
     """Models, proofs, their mutants, extraction, tests, mutant kernels, a benchmark, fuzzing; and no file changes."""
     before = contents(tree)
     make(tree, "model", "prove-mutants", "oracle", "differential", "mutants", "bench-quick")
-    # Under the sanitizers the toy row's own kernels are enough: the others need half a minute to compile.
+    # Under the sanitizers the toy stem's own kernels are enough: the others need half a minute to compile.
     own = [name for name in cells() if name.startswith("csrc/") and name.endswith(".c")]
     make(tree, "fuzz", "FUZZ_RUNS=2000", "KERNEL_SOURCES=" + " ".join([*COMMON, *own]))
     for layer in ("model", "proof", "proof-mutants", "test", "mutants", "bench", "fuzz"):
@@ -161,7 +161,7 @@ def test_the_house_keeps_its_rules_with_a_new_row(tree: Path) -> None:
 
 @pytest.mark.parametrize("cell", ["spec/toy", "proofs/toy", "csrc/toy", "tests/toy", "bench/toy"])
 def test_a_missing_cell_is_found(tree: Path, tmp_path: Path, cell: str) -> None:
-    """Without one of the row's folders the check of the matrix fails, and names the row and the layer."""
+    """Without one of the stem's folders the check of the matrix fails, and names the stem and the layer."""
     (tree / cell).rename(tmp_path / "away")
     try:
         with pytest.raises(AssertionError, match=r"toy: no \w+ \(" + cell):

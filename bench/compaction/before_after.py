@@ -8,9 +8,9 @@ import json
 from pathlib import Path
 from random import Random
 
-from bench.compaction.page_picture import HEIGHT, WIDTH, svg
 from ref import page as heap
 from ref.compaction import Order, page_repair_fragmentation
+from tools.look.page_picture import HEIGHT, WIDTH, svg
 
 INTO = Path("bench/figures/before_after.svg")
 FIGURES = Path("bench/figures/intel-r-xeon-r-processor-family-6-model-167.json")

@@ -11,9 +11,9 @@ from markupsafe import Markup
 from matplotlib import pyplot as plt
 
 from bench import plots
-from bench.compaction import page_picture
 from bench.goals import Ratio
 from tools.common.results import Result
+from tools.look import page_picture
 
 REAL_PAGE = Path("build/results/real-page.json")
 CAPTIONS = {

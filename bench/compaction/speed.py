@@ -14,9 +14,10 @@ from time import perf_counter
 import pgquern.compaction
 
 from bench.compaction.pages import PAGE_SIZE, pool
-from bench.measure import pin, skipped
+from bench.measure import skipped
 from ref.compaction import Order, page_repair_fragmentation
 from tools.common import results
+from tools.common.environment import pin
 from tools.common.progress import console
 
 PAGES, REPETITIONS = 64, 9

@@ -27,7 +27,7 @@ from pydantic import BaseModel, ConfigDict
 from rich.table import Table
 
 from tools.common import environment, progress, results
-from tools.common.rows import with_cell
+from tools.common.matrix import with_cell
 
 CALLS = 2  # as in emulated.c
 # One instruction a block, by the name of qemu 7.2, and of 8.1 and later. Chained blocks are not logged.
@@ -117,7 +117,7 @@ def show(stem: str, subject: Subject, items: list[dict[str, Any]]) -> None:
 
 @click.command()
 @click.argument("machine")
-@click.option("--stem", default="", help="Only this row.")
+@click.option("--stem", default="", help="Only this stem.")
 def main(machine: str, stem: str) -> None:
     """Count the instructions of MACHINE's kernels, and hold them against upstream's (1 minute)."""
     emulator, failed = Emulator(machine), []

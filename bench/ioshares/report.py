@@ -9,8 +9,8 @@ from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 
 from bench import plots
-from bench.ioshares import sweep
 from tools.common.results import Result
+from tools.simulate import sweep
 
 FIFO, KERNEL = plots.UPSTREAM[:2]
 LATENCY, ALONE, SFQ = plots.OURS[:3]

@@ -17,7 +17,8 @@ import click
 import numpy as np
 from rich.table import Table
 
-from bench.measure import list_configs, measure, pin
+from bench.measure import list_configs, measure
+from tools.common.environment import pin
 from tools.common.progress import console
 
 BINARY = Path("build/bench/prefetch/bench")

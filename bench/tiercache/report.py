@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: PostgreSQL
-"""The part of the report and of the figures on the I/O stack (stack.py), and on hit rates (policy.cc, policies.py)."""
+"""The part of the report and of the figures on the I/O stack (tools/stack), and on hit rates (policies.py)."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -13,8 +13,9 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 from bench import plots
 from bench.tiercache.peer import LEAST_FRAMES
 from bench.tiercache.policies import DEFAULT, MOST_POINTS, PERCENTS, SEVEN, points, summary
-from bench.tiercache.stack import CONFIGURATIONS, DEVICES
 from tools.common.results import Result
+from tools.stack.__main__ import CONFIGURATIONS, DEVICES
+from tools.stack.targets import SWEPT
 
 NAMES = [configuration.name for configuration in CONFIGURATIONS]
 ALL_FOUR = "all four, images"
@@ -257,28 +258,35 @@ def figures(found: Sequence[Result]) -> list[str]:
 
 
 def target_lines(stack: dict[str, Any]) -> list[str]:
-    """The targets, and transactions a second by the number of threads, if the result has them."""
+    """The targets, and what was measured by the number of threads, if the result has them."""
     if not stack.get("targets"):
         return []
-    numbers = sorted({item["threads"] for item in stack["sweep"]})
     lines = [
         f"| {t['device']} | {t['title']} | {t['wanted']} | {t['ratio']:.2f} [{t['least']:.2f}, {t['most']:.2f}] |"
         for t in stack["targets"]
     ]
-    swept = {(item["device"], item["parts"]): "" for item in stack["sweep"]}
-    for device, parts in swept:
-        of = {i["threads"]: i for i in stack["sweep"] if (i["device"], i["parts"]) == (device, parts)}
-        cells = " | ".join(f"{of[n]['transactions_a_second']:,.0f}" for n in numbers)
-        swept[device, parts] = f"| {device} | {parts} | {cells} |"
     return [
         "| device | target | wanted | reached [worst to best round, best to worst] |",
         "|---|---|---|---|",
         *lines,
         "",
-        "Transactions a second by the number of threads:",
+        *(line for key, title, digits in SWEPT for line in swept_lines(stack["sweep"], key, title, digits)),
+    ]
+
+
+def swept_lines(sweep: list[dict[str, Any]], key: str, title: str, digits: int) -> list[str]:
+    """A figure by the number of threads."""
+    numbers = sorted({item["threads"] for item in sweep})
+    rows = dict.fromkeys((item["device"], item["parts"]) for item in sweep)
+    lines = []
+    for device, parts in rows:
+        of = {i["threads"]: i[key] for i in sweep if (i["device"], i["parts"]) == (device, parts)}
+        lines.append(f"| {device} | {parts} | {' | '.join(f'{of[n]:,.{digits}f}' for n in numbers)} |")
+    return [
+        f"{title[0].upper()}{title[1:]} by the number of threads:",
         "",
         f"| device | parts | {' | '.join(map(str, numbers))} |",
         f"|---|---|{'---|' * len(numbers)}",
-        *swept.values(),
+        *lines,
         "",
     ]

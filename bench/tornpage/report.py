@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: PostgreSQL
-"""The part of the report and of the figures on torn pages: what each protection writes (written.py)."""
+"""The part of the report and of the figures on torn pages: what each protection writes (tools/written)."""
 
 from collections.abc import Sequence
 from typing import Any
 
-from bench.tornpage.written import CHECKPOINTS
 from tools.common.results import Result
+from tools.written.__main__ import CHECKPOINTS
 
 
 def _items(found: Sequence[Result]) -> list[dict[str, Any]]:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: PostgreSQL
 """Runs a model with one change made (changes.py), and judges who notices.
 
-The change is made in a copy of the row's modules. First its small runs that must hold are made, the one with the fewest
+The change is made in a copy of the stem's modules. First its small runs that must hold are made, the one with fewest
 states first, then the runs that must reach a state; those share a JVM, as always (batch.py). The first property that
 shows the change is enough.
 """
@@ -49,7 +49,7 @@ class Tried:
 
 @dataclass
 class Row:
-    """The runs of a row, and the changes that each executes."""
+    """The runs of a stem, and the changes that each executes."""
 
     stem: str
     runs: dict[str, Run] = field(default_factory=dict)
@@ -58,7 +58,7 @@ class Row:
     changes: list[Change] = field(default_factory=list)
     """All changes, in the order in which they are chosen."""
     texts: dict[str, str] = field(default_factory=dict)
-    """Of the common modules and the row's own, as they were parsed: FOLDER/MODULE.tla."""
+    """Of the common modules and the stem's own, as they were parsed: FOLDER/MODULE.tla."""
 
     def of(self, change: Change, kind: str) -> list[Run]:
         """The runs of a kind that execute the changed definition, the one with the fewest states first."""
@@ -72,14 +72,14 @@ def states(run: Run) -> int:
 
 
 def is_specification(path: Path, stem: str) -> bool:
-    """Whether a module is of the row and says what happens; others bound it, follow traces, or check it by Apalache."""
+    """Whether a module is of the stem and says what happens; others bound it, follow traces, or serve Apalache."""
     if path.parent.name == stem:
         return not path.stem.startswith(("MC", "AP", "Trace", "Recorded"))
     return path.parent.name == "common" and path.stem.lower() == stem
 
 
 def load(stem: str, runs: Sequence[Run], build: Path) -> Row:
-    """Parse the modules of a row, and find what can be changed in them."""
+    """Parse the modules of a stem, and find what can be changed in them."""
     row, trees, found = Row(stem), dict[Path, Tree](), dict[str, Change]()
     spec = runs[0].module.parent.parent
     row.texts = {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: PostgreSQL
-"""What a first look checks: of each row the smallest model that holds, and a broken one that ends soonest."""
+"""What a first look checks: of each stem the smallest model that holds, and a broken one that ends soonest."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from spec.tools.models import Holds, Run
 STEPS = 4
 """A fault that takes so many states to show says more than one in the first state. Where there is none, any will do."""
 BOUNDED = "MC"
-"""How the modules begin that bound a row's model. The others follow traces, or have the orders of a few accesses."""
+"""How the modules begin that bound a stem's model. The others follow traces, or have the orders of a few accesses."""
 
 
 def smallest(runs: Sequence[Run]) -> list[Run]:
-    """Of each row one run that must hold and one that must fail, as far as it has them, in their order.
+    """Of each stem one run that must hold and one that must fail, as far as it has them, in their order.
 
     Which they are depends on what was accepted alone: the fewest states, the shortest trace; of equals the first.
     """

@@ -4,7 +4,7 @@
 from pathlib import Path
 
 from tests.commands import Inputs
-from tests.compaction.test_bench_look import sound_pages, write
+from tests.compaction.test_look import sound_pages, write
 
 
 def look(folder: Path) -> Inputs:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: PostgreSQL
-"""A candidate's last call on a page: kept by the judge, and told as three pages; see tests/runners/judge_last.py."""
+"""A candidate's last call on a page: kept by the judge, and told as three pages; see tools/judge/last.py."""
 
 import zlib
 from base64 import b85encode
@@ -7,11 +7,11 @@ from typing import Any
 
 from pgquern import compaction
 
-from bench.compaction import page_picture
 from ref import page as heap
 from ref.compaction import Order
-from tests.runners.judge_kinds import Kind
-from tests.runners.judge_last import Call, Keeper, Told
+from tools.judge.kinds import Kind
+from tools.judge.last import Call, Keeper, Told
+from tools.look import page_picture
 
 ORDER = (
     "The MAXALIGN(lp_len) bytes of each tuple move to the end of the tuple area, packed, in the order of the variant."

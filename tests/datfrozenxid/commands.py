@@ -5,7 +5,7 @@ from pathlib import Path
 
 from ref.datfrozenxid import Pair, Row
 from tests.commands import Inputs
-from tests.datfrozenxid.test_bench_frozen import listings
+from tests.datfrozenxid.test_frozen import listings
 
 
 def frozen(folder: Path) -> Inputs:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: PostgreSQL
-"""A candidate's last call on ids of relations: kept by the judge, and told; see tests/runners/judge_last.py."""
+"""A candidate's last call on ids of relations: kept by the judge, and told; see tools/judge/last.py."""
 
 from typing import Any
 
@@ -10,9 +10,9 @@ from ref import datfrozenxid as ref
 from ref.datfrozenxid import FutureError, Pair, Row
 from ref.xid import XID
 from tests.datfrozenxid.strategies import MULTIXACTS, XIDS
-from tests.runners import judge_xids
-from tests.runners.judge_kinds import Kind
-from tests.runners.judge_last import Call, Keeper, Told
+from tools.judge import xids as judge_xids
+from tools.judge.kinds import Kind
+from tools.judge.last import Call, Keeper, Told
 
 KINDS = ("min_frozen", "min_frozen_strided", "need_update")
 

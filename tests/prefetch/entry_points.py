@@ -61,6 +61,7 @@ CALLS: dict[str, Callable[[], Call]] = {
     "Policy": lambda: Call(Policy),
     "Policy.look": lambda: on_policy("look", 1, 2),
     "Policy.probed": lambda: on_policy("probed", cached=True),
+    "Policy.watches": lambda: on_policy("watches"),
     "Policy.read": lambda: on_policy("read", cached=False),
     "Io": lambda: Call(Io),
     "Io.read": lambda: Call(Reads().read, (3, 4, 0), {"nowait": True}),

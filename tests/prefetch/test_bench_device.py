@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from bench.prefetch.device import RATE, STEP_SECONDS, STEPS, Device, Recovery, Sample, draw, lag_figure, simulate
-from bench.prefetch.endtoend.advise import CONCURRENCIES, arrivals, main, try_concurrency
 from bench.prefetch.endtoend.recovery import BLOCK_SIZE, Replay, is_cached, items_of, make_cold, simulated
 from bench.prefetch.report import context, figures
 from ref.prefetch import BlockReference, Record, Relation
 from tests.prefetch.test_trace import line, listing_of
-from tests.prefetch.trace.listing import read_listing
+from tools.advise.__main__ import CONCURRENCIES, arrivals, main, try_concurrency
+from tools.advise.device import RATE, STEP_SECONDS, STEPS, Device, Recovery, Sample, draw, lag_figure, simulate
 from tools.common.results import Result
+from tools.trace.listing import read_listing
 
 RELATION = Relation(1663, 5, 16384)
 

@@ -12,9 +12,9 @@ from click.testing import CliRunner
 
 from bench.prefetch.endtoend.standby import STEPS, build, main
 from bench.prefetch.report import context, figures
-from tests.prefetch.trace.record import why_no_strace
 from tools.common import results
 from tools.common.results import Result
+from tools.trace.record import why_no_strace
 
 READER = """
 import ctypes, os, select, sys

@@ -14,14 +14,14 @@ from pgquern.prefetch import Step
 from pgquern.prefetch import replay as run_engine
 
 from ref.prefetch import COUNTERS, BlockReference, Event, Prefetcher, Record, Relation
+from tests.prefetch import tla
 from tests.prefetch.files import files
 from tests.prefetch.kernel import KernelPrefetcher
 from tests.prefetch.random_world import BLOCKS, RELATIONS, random_world
-from tests.prefetch.trace import tla
-from tests.prefetch.trace.listing import Listed, Replay
-from tests.prefetch.trace.tlc import JAR, Lines, altered, follow
+from tests.prefetch.tlc import JAR, Lines, altered, follow
 from tests.prefetch.world import Reader, Seen, World, replay
 from tests.tally import tally
+from tools.trace.listing import Listed, Replay
 
 WORLDS, RECORDS = 16, 24
 LENGTHS = dict(zip(RELATIONS, (3, BLOCKS, None, 1), strict=True))

@@ -291,6 +291,7 @@ TEXTS = {
     "PGQ_PREFETCH_URING": "no io_uring here",
     "PGQ_PREFETCH_DIRECT": "with O_DIRECT",
     "PGQ_PREFETCH_GONE": "could not prefetch relation",
+    "PGQ_PREFETCH_SEGMENT": "more than segment_blocks blocks",
 }
 
 

@@ -21,7 +21,7 @@ from pgquern.prefetch import BLCKSZ, Io, Replayed, ReplayError, Step, replay
 
 from tests.prefetch.files import VARIANTS, Cold, cached_pages, faults_of, files, page, skip_unless_it_runs
 from tests.prefetch.test_kernels_replay import ASYNCHRONOUS, Pages
-from tests.prefetch.trace.record import why_no_strace
+from tools.trace.record import why_no_strace
 
 SIZE, ACCESSES, WINDOW = 30, 24, 5
 PASSING = [errno.EINTR, errno.EAGAIN, errno.EBUSY]

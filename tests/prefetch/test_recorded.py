@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 
 from tests.postgres.server import DEBIAN, EMBEDDED
+from tests.prefetch import tla
 from tests.prefetch.test_servers import after_its_read, dropped, one_too_many
-from tests.prefetch.trace import tla
-from tests.prefetch.trace.record import crashed, record, why_no_strace
-from tests.prefetch.trace.tlc import JAR, SPEC, altered, follow
+from tests.prefetch.tlc import JAR, SPEC, altered, follow
 from tests.tally import tally
+from tools.trace.record import crashed, record, why_no_strace
 
 KEPT = {  # the traces of spec/prefetch/traces: the server, maintenance_io_concurrency, shared_buffers
     "debian15_0": (DEBIAN, 0, "128MB"),

@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 
 from tests.postgres.server import DEBIAN, EMBEDDED
-from tests.prefetch.trace.follow import follow
-from tests.prefetch.trace.listing import MARK, read_listing
-from tests.prefetch.trace.record import Recorded, change_indexes, crashed, record, why_no_strace
-from tests.prefetch.trace.strace import Call, Trace
 from tests.tally import tally
+from tools.trace.follow import follow
+from tools.trace.listing import MARK, read_listing
+from tools.trace.record import Recorded, change_indexes, crashed, record, why_no_strace
+from tools.trace.strace import Call, Trace
 
 BUILDS = {build.label: build for build in (DEBIAN, EMBEDDED[15], EMBEDDED[18])}
 CONCURRENCIES = (0, 1, 3, 10, 32)

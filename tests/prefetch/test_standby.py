@@ -16,13 +16,13 @@ import pytest
 from click.testing import CliRunner
 
 from tests.postgres.server import DEBIAN, EMBEDDED, Build, Server, wait_for
-from tests.prefetch.trace.arrivals import Arrivals
-from tests.prefetch.trace.cluster import STANDBYS, main
-from tests.prefetch.trace.follow import follow
-from tests.prefetch.trace.listing import lsn_of, lsn_text
-from tests.prefetch.trace.record import PROBE_PAGES, SETTINGS, Crashed, Recorded, crashed, record, why_no_strace
-from tests.prefetch.trace.standby import Primary
 from tests.tally import tally
+from tools.trace.arrivals import Arrivals
+from tools.trace.cluster import STANDBYS, main
+from tools.trace.follow import follow
+from tools.trace.listing import lsn_of, lsn_text
+from tools.trace.record import PROBE_PAGES, SETTINGS, Crashed, Recorded, crashed, record, why_no_strace
+from tools.trace.standby import Primary
 
 pytestmark = pytest.mark.servers
 BUILDS = {build.label: build for build in (DEBIAN, EMBEDDED[18])}

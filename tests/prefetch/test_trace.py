@@ -8,13 +8,13 @@ import pytest
 from click.testing import CliRunner
 
 from ref.prefetch import NO_RELATION, Effect, Record, Relation
-from tests.prefetch.trace.check import main
-from tests.prefetch.trace.decode import DecodeBuffer, required_space
-from tests.prefetch.trace.follow import follow
-from tests.prefetch.trace.guesses import Guesses
-from tests.prefetch.trace.listing import Listed, ListingError, Replay, lsn_of, lsn_text, read_listing, relation_of
-from tests.prefetch.trace.picture import Bar, bars, depths
-from tests.prefetch.trace.strace import Call, StraceError, read_strace
+from tools.trace.check import main
+from tools.trace.decode import DecodeBuffer, required_space
+from tools.trace.follow import follow
+from tools.trace.guesses import Guesses
+from tools.trace.listing import Listed, ListingError, Replay, lsn_of, lsn_text, read_listing, relation_of
+from tools.trace.picture import Bar, bars, depths
+from tools.trace.strace import Call, StraceError, read_strace
 
 FILE = "/srv/data/base/5/16384"
 PICTURE = ["a1", "a2", "a3", *(step for k in range(1, 10) for step in (f"p{k}", f"a{k + 3}")), "p10", "p11", "p12"]
@@ -231,9 +231,9 @@ def test_all_answers_are_tried_once_and_no_more_than_so_many(monkeypatch: pytest
         (False, False),
     ]
     assert not guesses_left(answers)
-    monkeypatch.setattr("tests.prefetch.trace.guesses.MOST", 5)
+    monkeypatch.setattr("tools.trace.guesses.MOST", 5)
     assert guesses_left(answers)
-    monkeypatch.setattr("tests.prefetch.trace.guesses.MOST", 6)
+    monkeypatch.setattr("tools.trace.guesses.MOST", 6)
     assert not guesses_left(answers)
 
 

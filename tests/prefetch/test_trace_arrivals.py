@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from tests.prefetch.test_trace import line
-from tests.prefetch.trace.arrivals import Arrivals, read_arrivals
-from tests.prefetch.trace.listing import read_listing
-from tests.prefetch.trace.strace import StraceError
+from tools.trace.arrivals import Arrivals, read_arrivals
+from tools.trace.listing import read_listing
+from tools.trace.strace import StraceError
 
 SEGMENT = 16 << 20
 WAL = "5</srv/pg_wal/000000010000000000000001>"

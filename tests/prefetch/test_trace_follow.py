@@ -7,11 +7,11 @@ import pytest
 
 from ref.prefetch import Relation
 from tests.prefetch.test_trace import PICTURE, check, listing_of, strace_of
-from tests.prefetch.trace.arrivals import Arrivals
-from tests.prefetch.trace.follow import DECODE_BUFFER, Recovery, Standby
-from tests.prefetch.trace.guesses import Guesses
-from tests.prefetch.trace.listing import read_listing
-from tests.prefetch.trace.strace import Trace
+from tools.trace.arrivals import Arrivals
+from tools.trace.follow import DECODE_BUFFER, Recovery, Standby
+from tools.trace.guesses import Guesses
+from tools.trace.listing import read_listing
+from tools.trace.strace import Trace
 
 RELATION = Relation(1663, 5, 16384)
 RELOAD = '1000.7 openat(AT_FDCWD</srv/data>, "postgresql.auto.conf", O_RDONLY) = 6</srv/data/postgresql.auto.conf>'
@@ -62,7 +62,7 @@ def test_it_is_not_decided_before_all_is_tried(files: tuple[Path, Path], monkeyp
     code, said = check(files, "--concurrency", "3,1")
     assert code == 1
     assert said.startswith("does not conform.")
-    monkeypatch.setattr("tests.prefetch.trace.guesses.MOST", 1)
+    monkeypatch.setattr("tools.trace.guesses.MOST", 1)
     code, said = check(files, "--concurrency", "3,1")
     assert code == 2
     assert said.startswith("not decided: ")

@@ -16,8 +16,8 @@ import pytest
 from click.testing import CliRunner
 
 from tests.postgres.server import DEBIAN, EMBEDDED, TOP, Server, wait_for
-from tests.prefetch.trace.cluster import is_standby, main
-from tests.prefetch.trace.record import CALL, SETTINGS, Crashed, crashed, why_no_strace
+from tools.trace.cluster import is_standby, main
+from tools.trace.record import CALL, SETTINGS, Crashed, crashed, why_no_strace
 
 pytestmark = pytest.mark.servers
 TRIES = 10
@@ -247,7 +247,7 @@ def test_who_stops_it_finds_nothing_left(crash: Crashed, tmp_path: Path, number:
     command: list[str | Path] = [
         sys.executable,
         "-m",
-        "tests.prefetch.trace.cluster",
+        "tools.trace.cluster",
         "--data",
         data,
         "--bin",

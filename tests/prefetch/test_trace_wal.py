@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.prefetch.trace.listing import LONG_HEADER, MARK, PAGE, SHORT_HEADER, ListingError, lsn_text
-from tests.prefetch.trace.wal import Wal, marked
+from tools.trace.listing import LONG_HEADER, MARK, PAGE, SHORT_HEADER, ListingError, lsn_text
+from tools.trace.wal import Wal, marked
 
 SEGMENT = 1 << 20
 INIT, IMAGE, DATA, SAME = 0x40, 0x10, 0x20, 0x80

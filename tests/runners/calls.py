@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: PostgreSQL
 """Which source lines ask for I/O, and how often it failed there, was cut by a stop, and was interrupted.
 
-A row's world prints a line for each chain of callers of its disks (tests/world/calls.h). Where a row has one function
+A stem's world prints a line for each chain of callers of its disks (tests/world/calls.h). Where a stem has one function
 that all reads go through, and one for all writes, the line that counts is the one that calls this function.
 """
 
@@ -121,14 +121,14 @@ def never_made(stem: str, through: set[str], seen: set[str]) -> Iterator[Line]:
 
 
 def lines_of(stem: str, program: Path, calls: Counter[tuple[Chain, str]]) -> list[Line]:
-    """Each line of a row that asks for I/O, also those that never did. program: its world."""
+    """Each line of a stem that asks for I/O, also those that never did. program: its world."""
     lines, through = named(calls, program)
     seen = {line for line, _ in lines}
     return sorted([*lines.values(), *never_made(stem, through, seen)], key=lambda at: (at.line, at.what))
 
 
 def applying(lines: Iterable[Line]) -> list[str]:
-    """The faults that a row's world has: those that came anywhere."""
+    """The faults that a stem's world has: those that came anywhere."""
     return [fault for fault in FAULTS if any(getattr(line, fault) for line in lines)]
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import click
 
 from tools.common import shards
-from tools.common.rows import with_cell
+from tools.common.matrix import with_cell
 
 HOUSE = "house"
 """The stem of tests/test_judge.py's results."""

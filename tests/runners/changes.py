@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: PostgreSQL
-"""The one-line changes that a machine makes of a row's sources, and the list of those that may survive.
+"""The one-line changes that a machine makes of a stem's sources, and the list of those that may survive.
 
 The changes are those of universalmutator's rules for C and Python. They come in an order that a checksum gives: of two
 samples the larger one holds the smaller one, and an edit elsewhere moves nothing.
@@ -65,7 +65,7 @@ class Change:
 
 
 def files(stem: str) -> list[str]:
-    """The sources that are changed: the row's oracle, and its C but for the public header, which holds no code."""
+    """The sources that are changed: the stem's oracle, and its C but for the public header, which holds no code."""
     found = [path for path in Path("csrc", stem).glob("*.[ch]") if path.name != f"{stem}.h"]
     return [f"ref/{stem}.py", *sorted(map(str, found))]
 
@@ -85,7 +85,7 @@ def of_file(file: str) -> list[Change]:
 
 
 def of_row(stem: str) -> list[Change]:
-    """All changes of a row's sources, in the order of the samples."""
+    """All changes of a stem's sources, in the order of the samples."""
     return sorted((change for file in files(stem) for change in of_file(file)), key=lambda c: (c.rank, c.key))
 
 
@@ -148,7 +148,7 @@ def survivors(stem: str) -> dict[tuple[str, str, str, int], str]:
         raise ListError(f"{path}: {error}") from error
     for entry in entries:
         if entry.file not in files(stem):
-            raise ListError(f"{path}: {entry.file} is no source of this row; correct `file`, or remove the entry")
+            raise ListError(f"{path}: {entry.file} is no source of this stem; correct `file`, or remove the entry")
         if entry.key not in {change.key for change in of_file(entry.file)}:
             raise ListError(
                 f"{path}: no change of {entry.file} makes line {entry.nth} of those that read\n  {entry.old.strip()}\n"

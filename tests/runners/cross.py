@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: PostgreSQL
-"""Runs the tests of each row on another machine's CPU, under qemu.
+"""Runs the tests of each stem on another machine's CPU, under qemu.
 
 python -m tests.runners.cross MACHINE --cflags FLAGS [--stem STEM]
 
-`make test-cross` has built the programs in build/MACHINE, and the worlds for this machine, too. Of each row run: the
+`make test-cross` has built the programs in build/MACHINE, and the worlds for this machine, too. Of each stem run: the
 fuzz target on random inputs, whose tally must reach all that it is meant to reach; the worlds, which must do the same
 there and here; the threads of tsan.c; the Python tests of the kernels, by that machine's own Python and binding; for
 kernels that only this machine has, the mutants of tests/<stem>/cross.toml, which the fuzz target must find.
@@ -26,12 +26,12 @@ from typing import Any
 
 import click
 
-from tests.runners.tally import tally, words
 from tests.runners.world import program, weight
 from tools.common import environment, mutants, results
+from tools.common.matrix import with_cell
 from tools.common.mutants import Mutant
 from tools.common.progress import console
-from tools.common.rows import with_cell
+from tools.common.tally import tally, words
 
 INPUTS = (3_000, 30_000)
 """Of each fuzz target; the second, if the first have not given each answer, or have not found a mutant."""
@@ -48,7 +48,7 @@ GENERIC = [
         "an_unknown_level_is_refused",
     )
 ]
-"""Tests of all kernels, beside those of the rows; of all these run a sample (tests/conftest.py)."""
+"""Tests of all kernels, beside those of the stems; of all these run a sample (tests/conftest.py)."""
 LIBRARIES = Path("/usr")
 """Debian's cross compiler has the machine's C library in a folder of its name in there."""
 
@@ -174,7 +174,7 @@ def said(output: str) -> str:
 
 
 def steps(cross: Cross, stem: str) -> list[tuple[str, Callable[[], Found]]]:
-    """What runs of a row, by name."""
+    """What runs of a stem, by name."""
     found: list[tuple[str, Callable[[], Found]]] = []
     for source in sorted(Path("tests", stem).glob("*world.c")):
         found.append((f"world {program(source)}", partial(cross.world, source)))
@@ -201,9 +201,9 @@ def timed(name: str, step: Callable[[], Found]) -> tuple[dict[str, Any], str]:
 @click.command()
 @click.argument("machine")
 @click.option("--cflags", required=True, help="Compiler flags of a program without sanitizers.")
-@click.option("--stem", default="", help="Only this row.")
+@click.option("--stem", default="", help="Only this stem.")
 def main(machine: str, cflags: str, stem: str) -> None:
-    """Run what each row has for MACHINE, as many steps side by side as there are CPUs (3 minutes)."""
+    """Run what each stem has for MACHINE, as many steps side by side as there are CPUs (3 minutes)."""
     cross = Cross(machine, shlex.split(cflags))
     rows = {row: steps(cross, row) for row in with_cell("tests/{stem}", stem)}
     reason = cross.lacking()

@@ -6,7 +6,7 @@ python -m tests.runners.drivers [--stem STEM] [--only NAME]
 Such a program reads questions, calls the proved functions and writes their answers; it is not proved itself. All proved
 algorithms of a kind give the same results, so a program that called the wrong one might go unseen. For each entry of
 tests/<stem>/drivers.toml the changed proofs/oracle/<stem>.ml is compiled with the extracted functions to
-build/mutants-drivers/<stem>/<name>/, and the row's tests run against it (PGQUERN_ORACLES). They must fail.
+build/mutants-drivers/<stem>/<name>/, and the stem's tests run against it (PGQUERN_ORACLES). They must fail.
 """
 
 import os
@@ -25,9 +25,9 @@ import pytest
 from rich.table import Table
 
 from tools.common import environment, mutants, results
+from tools.common.matrix import with_cell
 from tools.common.mutants import Mutant
 from tools.common.progress import bar, console
-from tools.common.rows import with_cell
 
 SOURCES = Path("proofs/oracle")
 PROVED = Path("build/oracle")
@@ -75,7 +75,7 @@ def judge(stem: str, mutant: Mutant) -> dict[str, Any]:
 
 
 def run(stem: str, only: tuple[str, ...]) -> list[dict[str, Any]]:
-    """The items of a row; the tests must pass with the programs as they are."""
+    """The items of a stem; the tests must pass with the programs as they are."""
     listed = mutants.load(Path("tests", stem, "drivers.toml"), Mutant)
     chosen = [mutant for mutant in listed if not only or mutant.name in only]
     ROOT.mkdir(parents=True, exist_ok=True)
@@ -92,7 +92,7 @@ def run(stem: str, only: tuple[str, ...]) -> list[dict[str, Any]]:
 
 
 @click.command()
-@click.option("--stem", default="", help="Only this row.")
+@click.option("--stem", default="", help="Only this stem.")
 @click.option("--only", multiple=True, help="Only these. No result is written.")
 def main(stem: str, only: tuple[str, ...]) -> None:
     """Break the programs around the extracted proofs."""

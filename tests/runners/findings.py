@@ -17,8 +17,8 @@ import click
 
 from tests.postgres.server import BUILDS
 from tools.common import environment, results
+from tools.common.matrix import stems
 from tools.common.progress import console
-from tools.common.rows import stems
 
 TOP = Path(__file__).resolve().parents[2]
 FINDINGS = TOP / "tests" / "findings"
@@ -27,7 +27,7 @@ NOT_TRIED = 2
 
 
 def found_by(run: str) -> str:
-    """The row whose models have this run."""
+    """The stem whose models have this run."""
     for stem in stems(TOP):
         models = TOP / "spec" / stem / "models.toml"
         if models.exists() and run in tomllib.loads(models.read_text()).get("run", {}):
@@ -57,7 +57,7 @@ def reproduce(folder: Path, server: str) -> dict[str, Any]:
 
 
 @click.command()
-@click.option("--stem", default="", help="Only the findings of this row's models.")
+@click.option("--stem", default="", help="Only the findings of this stem's models.")
 def main(stem: str) -> None:
     """Reproduce each finding, one after the other."""
     items: dict[str, list[dict[str, Any]]] = {}

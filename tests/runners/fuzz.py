@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: PostgreSQL
-"""Runs the libFuzzer target of each row: random seeds, a fixed random state, and a look at what was reached.
+"""Runs the libFuzzer target of each stem: random seeds, a fixed random state, and a look at what was reached.
 
 python -m tests.runners.fuzz [--stem STEM] [--runs N]
 
@@ -24,10 +24,10 @@ from pathlib import Path
 import click
 
 from tests.leaks import NO_PTRACE, UNABLE
-from tests.runners.tally import tally, words
 from tools.common import environment, results, shards
+from tools.common.matrix import with_cell
 from tools.common.progress import console
-from tools.common.rows import with_cell
+from tools.common.tally import tally, words
 
 SEED = 19
 SEED_FILES = 200
@@ -56,7 +56,7 @@ def fuzz(runs: int, target: Path, *, leaks: bool = True) -> subprocess.Completed
 
 
 def judge(runs: int, stem: str) -> bool:
-    """Fuzz one row, write and print its result; whether it passed."""
+    """Fuzz one stem, write and print its result; whether it passed."""
     start = time.monotonic()
     target = Path("build/fuzz", stem)
     done = fuzz(runs, target)
@@ -91,11 +91,11 @@ def judge(runs: int, stem: str) -> bool:
 
 
 @click.command()
-@click.option("--stem", default="", help="Only this row.")
-@click.option("--runs", default=100_000, show_default=True, help="Executions for each row.")
-@click.option("--list", "lists", is_flag=True, help="Print the rows, a shard each, and fuzz none.")
+@click.option("--stem", default="", help="Only this stem.")
+@click.option("--runs", default=100_000, show_default=True, help="Executions for each stem.")
+@click.option("--list", "lists", is_flag=True, help="Print the stems, a shard each, and fuzz none.")
 def main(stem: str, runs: int, lists: bool) -> None:
-    """Fuzz each row that has a target, as many at a time as there are CPUs."""
+    """Fuzz each stem that has a target, as many at a time as there are CPUs."""
     if lists:
         for name in with_cell("tests/{stem}/fuzz.c", stem):
             shards.say(name, "all", FUZZ_RUNS=runs)

@@ -32,9 +32,9 @@ from rich.table import Table
 from tests.runners import nodes
 from tools.common import environment, mutants, results, shards
 from tools.common.kernels import kernel_sources
+from tools.common.matrix import with_cell
 from tools.common.mutants import Mutant
 from tools.common.progress import bar, console
-from tools.common.rows import with_cell
 
 SOURCES = Path("csrc")
 ROOT = results.scratch(Path("build/mutants"))
@@ -198,7 +198,7 @@ def run(stem: str, chosen: Sequence[Mutant], compiler: Compiler) -> list[dict[st
 
 
 def first(listed: Sequence[Mutant], compiler: Compiler) -> list[Mutant]:
-    """One mutant of a row, for a first look: in C that any CPU can run, and chosen by the checksum of its name."""
+    """One mutant of a stem, for a first look: in C that any CPU can run, and chosen by the checksum of its name."""
     able = [mutant for mutant in listed if mutant.file.endswith(".c") and not compiler.level(mutant.file)]
     return sorted(able, key=lambda mutant: zlib.crc32(mutant.name.encode()))[:1]
 
@@ -218,7 +218,7 @@ def tell(layer: str, stem: str, items: Sequence[dict[str, Any]], seconds: float,
 
 
 @click.command()
-@click.option("--stem", default="", help="Only this row.")
+@click.option("--stem", default="", help="Only this stem.")
 @click.option("--cflags", required=True, help="Compiler flags of the ordinary build.")
 @click.option(
     "--isa",
@@ -227,12 +227,12 @@ def tell(layer: str, stem: str, items: Sequence[dict[str, Any]], seconds: float,
 )
 @click.option("--only", multiple=True, help="Only these mutants. A shard's result is written, no other.")
 @click.option("--one-in", default=1, help="A sample: one mutant in N, chosen by its name.")
-@click.option("--quick", is_flag=True, help="One mutant of each row. Results go to mutants-quick.")
+@click.option("--quick", is_flag=True, help="One mutant of each stem. Results go to mutants-quick.")
 @click.option("--list", "lists", is_flag=True, help="Print the shards, and run none.")
 def main(
     stem: str, cflags: str, isa: Sequence[str], only: Sequence[str], one_in: int, quick: bool, lists: bool
 ) -> None:
-    """Kill the mutants of each row that has some."""
+    """Kill the mutants of each stem that has some."""
     split = (entry.partition("=") for entry in isa)
     compiler = Compiler(shlex.split(cflags), {name: shlex.split(flags) for name, _, flags in split})
     survivors: list[str] = []

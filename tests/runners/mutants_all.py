@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: PostgreSQL
-"""Runs a row's tests against one-line changes of its kernels and of its oracle that a machine has made.
+"""Runs a stem's tests against one-line changes of its kernels and of its oracle that a machine has made.
 
 python -m tests.runners.mutants_all --cflags FLAGS --world FLAGS --asan FLAGS --isa LEVEL=FLAGS ... [--stem STEM]
     [--number N] [--part I/N]
@@ -8,8 +8,8 @@ A change that the build refuses, or that compiles to the same code as the origin
 Each of the N that are left is tried, until one kills it, by
 
 - the tests that tests/<stem>/mutants.toml names for changes of the same file, and for the oracle by its own tests,
-- all of test_kernels*.py and test_extracted.py, and of the row's other files that mutants.toml names a test of,
-- a few seeds of the row's worlds, if it has any and C was changed,
+- all of test_kernels*.py and test_extracted.py, and of the stem's other files that mutants.toml names a test of,
+- a few seeds of the stem's worlds, if it has any and C was changed,
 - test_kernels*.py under ASan and UBSan, if C was changed: a write past an array may hurt nobody else.
 
 A change of which another compiler makes the original's code changes nothing, and is tried no further than the first of
@@ -37,7 +37,7 @@ import click
 import pytest
 from rich.table import Table
 
-from tests.runners import changes, nodes, sanitized
+from tests.runners import changes, nodes
 from tests.runners.changes import Change
 from tests.runners.mutants import (
     BINDING,
@@ -52,11 +52,11 @@ from tests.runners.mutants import (
     sources_with,
 )
 from tests.runners.world import weight
-from tools.common import environment, mutants, results, shards
+from tools.common import environment, mutants, results, sanitized, shards
 from tools.common.kernels import kernel_sources
+from tools.common.matrix import with_cell
 from tools.common.mutants import Mutant
 from tools.common.progress import bar, console
-from tools.common.rows import with_cell
 
 ROOT = results.scratch(Path("build/mutants-all"))
 WORLD_OBJECTS = Path("build/obj-world")
@@ -66,7 +66,7 @@ SEEDS = 200
 CPU_LEAST, CPU_TIMES = 20, 60
 """A test may use 20 CPU seconds, and 60 times what the control has used, which tries a fifth of the examples."""
 SHARD = 25
-"""Changes that a shard tries. All shards of a row compile the whole sample, to know the duplicates in it."""
+"""Changes that a shard tries. All shards of a stem compile the whole sample, to know the duplicates in it."""
 STATUS = {"killed": "passed", "reason": "passed", "survived": "failed", "stale": "failed", "skipped": "skipped"}
 
 
@@ -82,7 +82,7 @@ class Built:
 
 @dataclass
 class Row:
-    """A row, and what of it has been looked at so far."""
+    """A stem, and what of it has been looked at so far."""
 
     stem: str
     plain: Compiler
@@ -119,7 +119,7 @@ class Row:
 
     @cached_property
     def every(self) -> list[str]:
-        """The files of all fast tests of the row's kernels."""
+        """The files of all fast tests of the stem's kernels."""
         folder = Path("tests", self.stem)
         named = {Path(node.partition("::")[0]) for killers in self.near.values() for node in killers}
         found = {*folder.glob("test_kernels*.py"), *folder.glob("test_extracted.py")}
@@ -251,7 +251,7 @@ class Row:
         return ""
 
     def worlds(self, built: Built) -> str:
-        """Which of the row's worlds kills the change, by a few runs; empty if none does."""
+        """Which of the stem's worlds kills the change, by a few runs; empty if none does."""
         sources = sorted(Path("tests", self.stem).glob("*world.c"))
         if not built.objects or not sources:
             return ""
@@ -383,7 +383,7 @@ def tell(
     seconds: float,
     of: Sequence[results.Result] = (),
 ) -> None:
-    """Print and write what became of a row's changes. of: the shards that are joined."""
+    """Print and write what became of a stem's changes. of: the shards that are joined."""
     lines = counts(dropped, items)
     table = Table(*lines[0], title=f"{stem}: changes by a machine", title_justify="left")
     for line in lines:
@@ -407,7 +407,7 @@ def tell(
 
 
 def join(stem: str, folder: Path) -> None:
-    """Make a row's result of those of its shards, which have all dropped the same changes."""
+    """Make a stem's result of those of its shards, which have all dropped the same changes."""
     of = shards.load(folder)
     told = [result.model_dump()["dropped"] for result in of]
     if any(dropped != told[0] for dropped in told):
@@ -417,7 +417,7 @@ def join(stem: str, folder: Path) -> None:
 
 
 def run(row: Row, number: int, trusts: bool, workers: int, part: tuple[int, int]) -> list[dict[str, Any]]:
-    """Tries a sample of a row's changes, of each `n` the one with the rest `i`, if part is (i, n)."""
+    """Tries a sample of a stem's changes, of each `n` the one with the rest `i`, if part is (i, n)."""
     try:
         listed = changes.survivors(row.stem)
     except changes.ListError as error:
@@ -442,17 +442,17 @@ def run(row: Row, number: int, trusts: bool, workers: int, part: tuple[int, int]
 
 
 @click.command()
-@click.option("--stem", default="", help="Only this row.")
+@click.option("--stem", default="", help="Only this stem.")
 @click.option("--cflags", required=True, help="Compiler flags of the ordinary build.")
 @click.option("--world", required=True, help="Compiler flags of the world's build.")
 @click.option("--asan", required=True, help="Compiler flags of the build under sanitizers.")
 @click.option("--isa", multiple=True, help="LEVEL=FLAGS, lowest level first.")
-@click.option("--number", default=150, show_default=True, help="Changes of each row.")
+@click.option("--number", default=150, show_default=True, help="Changes of each stem.")
 @click.option("--trust", is_flag=True, help="Do not try what survivors.toml lists.")
 @click.option("--jobs", default=4, show_default=True, help="At a time; some of them sleep.")
 @click.option("--part", default="0/1", show_default=True, help="I/N: of each N changes the one with the rest I.")
 @click.option("--list", "lists", is_flag=True, help="Print the shards, and try no change.")
-@click.option("--join", "folder", type=click.Path(path_type=Path), help="Make one result of a row's shards.")
+@click.option("--join", "folder", type=click.Path(path_type=Path), help="Make one result of a stem's shards.")
 def main(
     stem: str,
     cflags: str,
@@ -466,7 +466,7 @@ def main(
     lists: bool,
     folder: Path | None,
 ) -> None:
-    """Try changes of each row's kernels and oracle that a machine has made."""
+    """Try changes of each stem's kernels and oracle that a machine has made."""
     which, _, parts = part.partition("/")
     if folder:
         join(stem, folder)

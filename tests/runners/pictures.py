@@ -13,14 +13,14 @@ from tests.runners.findings import FINDINGS, finding, found_by
 
 
 @click.command()
-@click.option("--stem", default="", help="Only the findings of this row's models.")
+@click.option("--stem", default="", help="Only the findings of this stem's models.")
 def main(stem: str) -> None:
     """Draw them, one after the other."""
     for folder in sorted(path.parent for path in FINDINGS.glob("*/finding.toml")):
         run = finding(folder)["model"]
         row = found_by(run)
         if stem in ("", row):
-            command = [sys.executable, "spec/show.py", "--stem", row, "--run", run, "--into", str(folder)]
+            command = [sys.executable, "-m", "tools.show", "--stem", row, "--run", run, "--into", str(folder)]
             subprocess.run(command, check=True)
 
 

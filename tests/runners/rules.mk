@@ -5,7 +5,7 @@ stems_with = $(patsubst tests/%/$1,%,$(wildcard tests/$(or $(STEM),*)/$1))
 # ---- libFuzzer targets: the kernels are built for coverage under ASan and UBSan -----------------
 FUZZ_RUNS    ?= 100000
 FUZZ_STEMS   := $(call stems_with,fuzz.c)
-CFLAGS_FUZZ  := -O1 -fno-omit-frame-pointer -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all $(CFLAGS_COMMON)
+CFLAGS_FUZZ  := -O1 -fno-omit-frame-pointer -DPGQUERN_HOLDS -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all $(CFLAGS_COMMON)
 OBJECTS_FUZZ := $(KERNEL_SOURCES:csrc/%.c=$(BUILD)/obj-fuzz/%.o)
 
 $(BUILD)/obj-fuzz/%.o: csrc/%.c $(SETUP)/c.stamp
@@ -29,7 +29,7 @@ fuzz-sample: ##keep of `make fuzz` the first quarter of the inputs (20 s a stem)
 
 # ---- threads: built for ThreadSanitizer and as they are, then with one thing broken at a time ----
 TSAN_STEMS   := $(call stems_with,tsan.c)
-CFLAGS_TSAN  := -O1 -fno-omit-frame-pointer -fsanitize=thread $(CFLAGS_COMMON)
+CFLAGS_TSAN  := -O1 -fno-omit-frame-pointer -DPGQUERN_HOLDS -fsanitize=thread $(CFLAGS_COMMON)
 OBJECTS_TSAN := $(if $(TSAN_STEMS),$(KERNEL_SOURCES:csrc/%.c=$(BUILD)/obj-tsan/%.o))
 
 $(BUILD)/obj-tsan/%.o: csrc/%.c $(SETUP)/c.stamp
@@ -60,7 +60,7 @@ mutants: kernels $(SETUP)/python.stamp ##layer break one line of a kernel at a t
 mutants-sample: kernels $(SETUP)/python.stamp ##keep of `make mutants` one in ONE_IN=8 (30 s a stem)
 	@$(RUN_MUTANTS) --one-in $(ONE_IN)
 
-mutants-quick: kernels $(SETUP)/python.stamp ##keep of `make mutants` one of each row (20 s)
+mutants-quick: kernels $(SETUP)/python.stamp ##keep of `make mutants` one of each stem (20 s)
 	@$(RUN_MUTANTS) --quick
 
 # ---- broken drivers: the programs around the extracted proofs, changed one at a time -------------
@@ -68,38 +68,20 @@ mutants-quick: kernels $(SETUP)/python.stamp ##keep of `make mutants` one of eac
 mutants-drivers: kernels oracle $(SETUP)/python.stamp ##deep break the programs around the extracted proofs; the tests that ask them must fail (1 minute)
 	@$(PY) -m tests.runners.drivers --stem '$(STEM)' $(ONLY:%=--only %)
 
-# Changes that a machine makes, of kernels and oracles alike. NUMBER: of each row, the same ones each time. It has no default
+# Changes that a machine makes, of kernels and oracles alike. NUMBER: of each stem, the same ones each time. It has no default
 # as a variable: those of the models and of the definitions stand in their survivors.toml.
 RUN_MUTANTS_ALL = PGQUERN_PROFILE=brief $(PY) -m tests.runners.mutants_all --stem '$(STEM)' --cflags '$(CFLAGS_KERNEL)' --world '$(CFLAGS_WORLD)' --asan '$(CFLAGS_ASAN)' $(foreach level,$(LEVELS),--isa '$(level)=$(ISA_$(level))')
 
 .PHONY: mutants-all mutants-all-sample
-mutants-all: kernels kernels-asan $(EXTRACTED) $(OBJECTS_WORLD) $(SETUP)/python.stamp ##deep a machine changes one line at a time, of kernels and oracles: a test must fail, or survivors.toml say why not; NUMBER=150 a row (hours; never timed whole)
+mutants-all: kernels kernels-asan $(EXTRACTED) $(OBJECTS_WORLD) $(SETUP)/python.stamp ##deep a machine changes one line at a time, of kernels and oracles: a test must fail, or survivors.toml say why not; NUMBER=150 a stem (hours; never timed whole)
 	@$(RUN_MUTANTS_ALL) --number $(or $(NUMBER),150) $(PART:%=--part %) $(JOBS:%=--jobs %) $(if $(LIST),--list) $(JOIN:%=--join %)
 
 # What survivors.toml lists is not tried here.
-mutants-all-sample: kernels kernels-asan $(EXTRACTED) $(OBJECTS_WORLD) $(SETUP)/python.stamp ##keep of `make mutants-all` the first four changes of a row (20 s a stem)
+mutants-all-sample: kernels kernels-asan $(EXTRACTED) $(OBJECTS_WORLD) $(SETUP)/python.stamp ##keep of `make mutants-all` the first four changes of a stem (20 s a stem)
 	@$(RUN_MUTANTS_ALL) --number 4 --trust
 
-# ---- anyone's kernel on trial ----------------------------------------------------------------------
-# KIND: which contract; without it, the kinds are listed. SRC: a C or C++ file, or a folder of them. PATCH: instead, a unified diff
-# of csrc/. LIKE: a variant whose order it has. SEED: of the inputs. SPEED=counted: by instructions; no: not at all. FULL=1: more examples, fuzzing, servers.
-JUDGE_FULL = $(PG_EXTENSIONS) $(SETUP)/servers.stamp
-.PHONY: judge judge-ready judge-flags judge-template judge-candidates
-judge-ready: $(if $(KIND)$(PATCH),kernels kernels-asan $(EXTRACTED)) $(if $(FULL),$(JUDGE_FULL)) $(SETUP)/python.stamp
-
-# For `pgquern judge`: the flags with which make compiles.
-judge-flags:
-	@echo 'cflags $(CFLAGS_KERNEL)'; echo 'cflags_asan $(CFLAGS_ASAN)'; echo 'cflags_fuzz $(CFLAGS_FUZZ)'
-	@$(foreach level,$(LEVELS),echo 'isa $(level)=$(ISA_$(level))';)
-
-judge: judge-ready ##people put a kernel of your own on trial: KIND=, SRC=their.c or PATCH=, FLAGS=, CC=, FULL=1; alone: the kinds (a minute)
-	@$(PY) -m tests.runners.judge --kind '$(KIND)' --source '$(SRC)' --flags '$(FLAGS)' $(if $(filter command environment,$(origin CC)),--compiler '$(CC)') $(LIKE:%=--like %) $(SEED:%=--seed %) $(SPEED:%=--speed %) \
-	  $(PATCH:%=--patch '%') $(if $(FULL),--full) $(foreach level,$(LEVELS),--isa '$(level)=$(ISA_$(level))') \
-	  --cflags '$(CFLAGS_KERNEL)' --cflags-asan '$(CFLAGS_ASAN)' --cflags-fuzz '$(CFLAGS_FUZZ)'
-
-judge-template: $(SETUP)/python.stamp ##people a C file to start from, for `make judge`: KIND= (1 s)
-	@$(PY) -m tests.runners.judge --kind '$(KIND)' --template
-
+# ---- anyone's kernel on trial: tools/judge; here its own trial ----------------------------------------
+.PHONY: judge-candidates
 judge-candidates: $(TEST_NEEDS) $(EXTRACTED) kernels-asan ##deep each candidate of tests/*/judge/ gets the verdict that it must get; ONLY=name of a file, without its end (10 minutes)
 	@$(if $(LIST),$(PY) -m tests.runners.candidates,PGQUERN_RESULT=judge $(PYTEST) tests/test_judge.py -k 'each_candidate$(ONLY:%= and /%.)')
 

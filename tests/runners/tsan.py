@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: PostgreSQL
-"""Runs the threads of each row, then runs them with one thing broken at a time.
+"""Runs the threads of each stem, then runs them with one thing broken at a time.
 
 python -m tests.runners.tsan --sanitized FLAGS --plain FLAGS [--stem STEM]
 
@@ -25,13 +25,12 @@ from typing import Any
 import click
 from rich.table import Table
 
-from tests.runners import watched
-from tests.runners.tally import tally, words
-from tools.common import environment, mutants, results
+from tools.common import environment, mutants, results, watched
 from tools.common.kernels import kernel_sources
+from tools.common.matrix import with_cell
 from tools.common.mutants import Mutant
 from tools.common.progress import console
-from tools.common.rows import with_cell
+from tools.common.tally import tally, words
 
 ROOT = Path("build/tsan")
 SOURCES = Path("csrc")
@@ -55,6 +54,8 @@ class Build:
     rounds: int
     objects: Path
     cflags: list[str]
+    sanitized: bool
+    """ThreadSanitizer has a thread of its own, which wakes ten times a second."""
 
     def make(self, folder: Path, program: Path, kernel: Path | None) -> Path:
         """The program; `kernel`, one without flags of its own, is built from under `folder` in place of its object."""
@@ -71,7 +72,8 @@ class Build:
         fixed = subprocess.run([*FIXED_ADDRESSES, "true"], capture_output=True).returncode == 0
         command = [*(FIXED_ADDRESSES if fixed else []), str(program), str(self.rounds * patience)]
         variables = {"TSAN_OPTIONS": "halt_on_error=1"}
-        return watched.run(command, program.with_name(f"{self.name}.log"), variables, partial(limit_cpu, cpu))
+        log = program.with_name(f"{self.name}.log")
+        return watched.run(command, log, variables, partial(limit_cpu, cpu), int(self.sanitized))
 
 
 def limit_cpu(seconds: int) -> None:
@@ -134,7 +136,7 @@ def finding(code: int, slept: bool, output: str) -> str:
 
 
 def judge(stem: str, sanitized: Build, plain: Build) -> bool:
-    """Run all of a row, write and print the result; whether it passed."""
+    """Run all of a stem, write and print the result; whether it passed."""
     items, seen, cpu = [], Counter[str](), []
     for build in (sanitized, plain):
         ran, counts, seconds = unchanged(stem, build)
@@ -159,13 +161,13 @@ def judge(stem: str, sanitized: Build, plain: Build) -> bool:
 
 
 @click.command()
-@click.option("--stem", default="", help="Only this row.")
+@click.option("--stem", default="", help="Only this stem.")
 @click.option("--sanitized", required=True, help="flags of build/obj-tsan")
 @click.option("--plain", required=True, help="flags of build/obj")
 def main(stem: str, sanitized: str, plain: str) -> None:
-    """Run the threads of each row that has some (15 s a row)."""
-    first = Build("sanitized", 2_000, Path("build/obj-tsan"), shlex.split(sanitized))
-    second = Build("plain", 10_000, Path("build/obj"), shlex.split(plain))
+    """Run the threads of each stem that has some (15 s a stem)."""
+    first = Build("sanitized", 2_000, Path("build/obj-tsan"), shlex.split(sanitized), True)
+    second = Build("plain", 10_000, Path("build/obj"), shlex.split(plain), False)
     passed = [judge(name, first, second) for name in with_cell("tests/{stem}/tsan.c", stem)]
     raise SystemExit(not all(passed))
 

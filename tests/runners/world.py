@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: PostgreSQL
-"""Runs the worlds of each row that has any, tests/<stem>/world.c and tests/<stem>/<name>_world.c, for many seeds.
+"""Runs the worlds of each stem that has any, tests/<stem>/world.c and tests/<stem>/<name>_world.c, for many seeds.
 
 python -m tests.runners.world [--stem STEM] [--runs N] [--states N] [--minutes M] [--seed SEED]
     [--world NAME --from FIRST]
@@ -7,7 +7,7 @@ python -m tests.runners.world [--stem STEM] [--runs N] [--states N] [--minutes M
 The seeds are 0 to N - 1, and those in tests/<stem>/seeds.txt (<name>_seeds.txt), a number a line, which once found
 something. A world whose runs are heavy says so, `const unsigned world_weight = 4;`: it gets a quarter of the seeds.
 More seeds follow until the world has judged N states, one after each step of a run, and until M minutes have passed.
-The program judges each run itself, and prints `tally: NAME=N ...`: a count of 0 fails the row, since it then no longer
+The program judges each run itself, and prints `tally: NAME=N ...`: a count of 0 fails the stem, since it then no longer
 reaches what it is for. It also prints how the calls of the disks ended, by their callers: if all RUNS seeds ran, each
 source line that asks for I/O must have seen each fault that the world has, if the world says that it tries all lines.
 A shard (--from) runs N seeds of one world, from FIRST on or those of the file, and only looks for violations; what all
@@ -30,10 +30,10 @@ from typing import Any
 import click
 
 from tests.runners import calls
-from tests.runners.tally import tally, words
 from tools.common import environment, results, shards
+from tools.common.matrix import with_cell
 from tools.common.progress import bar, console
-from tools.common.rows import with_cell
+from tools.common.tally import tally, words
 
 RUNS = 2_000
 PART = 100
@@ -181,7 +181,7 @@ def judge_shard(stem: str, world: str, first: str, n: int) -> bool:
 
 
 def list_shards(stem: str, aim: Aim) -> None:
-    """Print the shards of a row: the seeds of its worlds, in the parts in which they run here."""
+    """Print the shards of a stem: the seeds of its worlds, in the parts in which they run here."""
     for source in sources(stem):
         name, parts = program(source), next(waves(source, aim))
         for part in parts[: len(parts) - len(kept(source))]:
@@ -191,7 +191,7 @@ def list_shards(stem: str, aim: Aim) -> None:
 
 
 def join(stem: str, folder: Path, aim: Aim) -> bool:
-    """Make a row's result of those of its shards; whether all passed, and together have tried what they must."""
+    """Make a stem's result of those of its shards; whether all passed, and together have tried what they must."""
     of = shards.load(folder)
     found = [item.model_dump() for shard in of for item in shard.items]
     items, says = [], []
@@ -212,12 +212,12 @@ def join(stem: str, folder: Path, aim: Aim) -> bool:
 
 
 def sources(stem: str) -> list[Path]:
-    """The worlds of a row."""
+    """The worlds of a stem."""
     return sorted(Path("tests", stem).glob("*world.c"))
 
 
 def judge_row(stem: str, aim: Aim, seed: int | None) -> bool:
-    """Run the worlds of a row, and write the result; whether it passed."""
+    """Run the worlds of a stem, and write the result; whether it passed."""
     items, says = [], []
     for source in sources(stem):
         chosen = waves(source, aim) if seed is None else iter([[range(seed, seed + 1)]])
@@ -230,7 +230,7 @@ def judge_row(stem: str, aim: Aim, seed: int | None) -> bool:
 
 
 @click.command()
-@click.option("--stem", default="", help="Only this row.")
+@click.option("--stem", default="", help="Only this stem.")
 @click.option("--runs", default=RUNS, show_default=True, help="Seeds of each world, at the least.")
 @click.option("--states", default=0, help="More seeds, until each world has judged so many states.")
 @click.option("--minutes", default=0.0, help="More seeds, until each world has run for so long.")
@@ -238,7 +238,7 @@ def judge_row(stem: str, aim: Aim, seed: int | None) -> bool:
 @click.option("--world", default="", help="Of this world only, a shard.")
 @click.option("--from", "first", default="0", help=f"The shard's first seed; {KEPT}: the seeds of the file.")
 @click.option("--list", "lists", is_flag=True, help="Print the shards, and run nothing.")
-@click.option("--join", "folder", type=click.Path(path_type=Path), help="Make one result of a row's shards.")
+@click.option("--join", "folder", type=click.Path(path_type=Path), help="Make one result of a stem's shards.")
 def main(
     stem: str,
     runs: int,
@@ -250,7 +250,7 @@ def main(
     lists: bool,
     folder: Path | None,
 ) -> None:
-    """Run the worlds of each row that has any."""
+    """Run the worlds of each stem that has any."""
     aim = Aim(runs, states, minutes)
     if world:
         raise SystemExit(not judge_shard(stem, world, first, runs))

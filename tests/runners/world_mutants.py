@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: PostgreSQL
-"""Breaks one line of a kernel at a time and demands that the named seed of the row's world finds it.
+"""Breaks one line of a kernel at a time and demands that the named seed of the stem's world finds it.
 
 python -m tests.runners.world_mutants --cflags FLAGS [--stem STEM] [--only NAME] [--one-in N] [--search RUNS]
 
@@ -8,7 +8,7 @@ tests/<stem>/world.toml names mutants of tests/<stem>/mutants.toml:
     [finds]      mutant = the seed that finds it
     [[misses]]   why = "why no run of this world can, or does", mutants = [names]
 
-Each mutant of the row's is in one of the two. The row's kernels and its world are compiled for the world's threads, as
+Each mutant of the stem is in one of the two. The stem's kernels and its world are compiled for the world's threads, as
 in `make world`, but without sanitizers: a violation must be said by the world, or the program must crash. The unchanged
 program must pass the same seeds.
 
@@ -35,16 +35,16 @@ import click
 
 from tools.common import environment, mutants, results, shards
 from tools.common.kernels import kernel_sources
+from tools.common.matrix import with_cell
 from tools.common.mutants import Mutant
 from tools.common.progress import bar, console
-from tools.common.rows import with_cell
 
 SOURCES = Path("csrc")
 ROOT = results.scratch(Path("build/world-mutants"))
 INTERPOSED = ["-include", "tests/world/interpose.h"]
 """For kernels: their threads and clock are the world's."""
 LIBRARY = Path("build/lib/libpgquern.a")
-"""All other rows' kernels."""
+"""All other stems' kernels."""
 VIOLATION = re.compile(r"violation with SEED=(\d+): (.*)")
 
 
@@ -67,7 +67,7 @@ class Compiler:
 
 @dataclass(frozen=True)
 class World:
-    """A row's world, compiled, and its kernels by source."""
+    """A stem's world, compiled, and its kernels by source."""
 
     stem: str
     compiler: Compiler
@@ -96,7 +96,7 @@ class World:
         return target
 
     def mutant(self, mutant: Mutant) -> Path:
-        """The program with one change; a header's change concerns each source of the row."""
+        """The program with one change; a header's change concerns each source of the stem."""
         folder = ROOT / self.stem / mutant.name
         changed = folder / SOURCES / mutant.file
         changed.parent.mkdir(parents=True, exist_ok=True)
@@ -125,7 +125,7 @@ def run(program: Path, first: int, n: int = 1) -> tuple[int | None, str]:
 
 @dataclass(frozen=True)
 class Listed:
-    """A row's table."""
+    """A stem's table."""
 
     finds: dict[str, int]
     misses: frozenset[str]
@@ -167,7 +167,7 @@ def judge(world: World, listed: Listed, name: str) -> dict[str, Any]:
 
 
 def tell(stem: str, items: Sequence[dict[str, Any]], one_in: int, misses: int, seconds: float) -> bool:
-    """Print and write the result of a row; whether it passed."""
+    """Print and write the result of a stem; whether it passed."""
     failed = [item for item in items if item["status"] == "failed"]
     sample = f" (one in {one_in})" if one_in > 1 else ""
     says = (
@@ -191,13 +191,13 @@ def search(world: World, listed: Listed, names: Iterable[str], runs: int, pool: 
 
 
 @click.command()
-@click.option("--stem", default="", help="Only this row.")
+@click.option("--stem", default="", help="Only this stem.")
 @click.option("--cflags", required=True, help="Compiler flags of a world, without sanitizers.")
 @click.option("--isa", multiple=True, help="LEVEL=FLAGS: further flags for sources whose name ends in LEVEL.")
 @click.option("--only", multiple=True, help="Only these mutants. No result is written.")
 @click.option("--one-in", default=1, help="A sample: one mutant in N, chosen by its name.")
 @click.option("--search", "runs", type=int, help="Look for each mutant's first seed among so many; judge nothing.")
-@click.option("--list", "lists", is_flag=True, help="Print the rows, a shard each, and run nothing.")
+@click.option("--list", "lists", is_flag=True, help="Print the stems, a shard each, and run nothing.")
 def main(
     stem: str, cflags: str, isa: Sequence[str], only: Sequence[str], one_in: int, runs: int | None, lists: bool
 ) -> None:

@@ -4,8 +4,8 @@
 from pathlib import Path
 
 from tests.commands import Inputs
-from tests.snapbuild.test_bench_snap import snap as snap_of
-from tests.snapbuild.test_bench_snap import write
+from tests.snapbuild.test_snap import snap as snap_of
+from tests.snapbuild.test_snap import write
 
 
 def snap(folder: Path) -> Inputs:

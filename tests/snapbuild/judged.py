@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: PostgreSQL
-"""A candidate's last call on an array of XIDs: kept by the judge, and told; see tests/runners/judge_last.py."""
+"""A candidate's last call on an array of XIDs: kept by the judge, and told; see tools/judge/last.py."""
 
 from collections.abc import Callable, Sequence
 from itertools import pairwise
@@ -9,9 +9,9 @@ from pgquern import snapbuild
 
 from ref import snapbuild as ref
 from ref.xid import XID
-from tests.runners import judge_xids
-from tests.runners.judge_kinds import Kind
-from tests.runners.judge_last import Call, Keeper, Told
+from tools.judge import xids as judge_xids
+from tools.judge.kinds import Kind
+from tools.judge.last import Call, Keeper, Told
 
 REFUSALS = {
     "purge": "PGQ_NULL, CAPACITY; PGQ_MEMORY from the variant that allocates.",

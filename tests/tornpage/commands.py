@@ -4,7 +4,7 @@
 from pathlib import Path
 
 from tests.commands import Inputs
-from tests.tornpage.test_bench_check_pages import relation
+from tests.tornpage.test_check_pages import relation
 
 
 def check_pages(folder: Path) -> Inputs:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: PostgreSQL
-"""A candidate's last call on pages: kept by the judge, and told; see tests/runners/judge_last.py."""
+"""A candidate's last call on pages: kept by the judge, and told; see tools/judge/last.py."""
 
 import zlib
 from base64 import b85encode
@@ -8,9 +8,9 @@ from typing import Any
 from pgquern import tornpage
 
 from ref import tornpage as ref
-from tests.runners import judge_xids
-from tests.runners.judge_kinds import Kind
-from tests.runners.judge_last import Call, Keeper, Told
+from tools.judge import xids as judge_xids
+from tools.judge.kinds import Kind
+from tools.judge.last import Call, Keeper, Told
 
 BREAKS = "Writes pg_checksum_page of each of `count` pages to checksums[0 .. count)."
 

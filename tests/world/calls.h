@@ -4,7 +4,7 @@
  * was cut by a stop of the machine, and was interrupted: it moved fewer bytes than it was asked to. The driver prints the chains
  * as addresses in the program; tests/runners/calls.py makes source lines of them.
  *
- * The disks count their operations themselves. A row that fails operations by its own rules counts them by world_call.
+ * The disks count their operations themselves. A stem that fails operations by its own rules counts them by world_call.
  */
 #ifndef PGQUERN_TESTS_CALLS_H
 #define PGQUERN_TESTS_CALLS_H

@@ -35,8 +35,8 @@ typedef struct disk {
     disk_file files[DISK_FILES];
     int n;
     bool quiet;          /* no faults while this is set, but bad ranges and the stop stay */
-    bool whole_requests; /* no short reads and writes: the row's calls move all or fail */
-    bool uncounted;      /* the row counts its operations itself: calls.h */
+    bool whole_requests; /* no short reads and writes: the stem's calls move all or fail */
+    bool uncounted;      /* the stem counts its operations itself: calls.h */
     uint32_t short_unit; /* a short write moves a multiple of these bytes; 0: any number */
     bool keeps_seen; /* reads give what was written last until the power is lost, also after a failed sync */
     bool stopped;

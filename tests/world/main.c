@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: PostgreSQL */
 /*
- * Runs a row's world for many seeds: PROGRAM FIRST COUNT [whole]. It ends at the first violation: prints the seed, and the history
+ * Runs a stem's world for many seeds: PROGRAM FIRST COUNT [whole]. It ends at the first violation: prints the seed, and the history
  * that is left when all steps were taken away without which a violation still comes. A crash, and a run without an end, are
  * violations too. If there is none it prints `tally: states=N NAME=N ...`, `digest: HEX` and the calls of calls.h. A state is
- * what a step leaves, judged by the row.
+ * what a step leaves, judged by the stem.
  */
 #include "../tests/world/calls.h"
 #include "../tests/world/world.h"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: PostgreSQL
-# A row with I/O or threads has worlds: tests/<stem>/world.c and tests/<stem>/<name>_world.c, run for many seeds, under ASan and
+# A stem with I/O or threads has worlds: tests/<stem>/world.c and tests/<stem>/<name>_world.c, run for many seeds, under ASan and
 # UBSan, with the disks, threads, clock and io_uring of tests/world/ in place of the real ones. CROSS: without sanitizers.
 WORLD_RUNS    ?= 2000
 WORLDS        := $(wildcard $(addprefix tests/$(or $(STEM),*)/,world.c *_world.c))
@@ -28,7 +28,7 @@ $(foreach world,$(WORLDS),$(eval $(call world_rule,$(world))))
 .PHONY: world worlds
 worlds: $(foreach world,$(WORLDS),$(call world_program,$(world)))
 
-world: worlds $(SETUP)/python.stamp ##layer disks that fail, stops of the machine, threads: WORLD_RUNS=2000 seeds a row; STATES=n or MINUTES=n: more, up to so many states or so long; SEED= repeats one (up to two minutes a row)
+world: worlds $(SETUP)/python.stamp ##layer disks that fail, stops of the machine, threads: WORLD_RUNS=2000 seeds a stem; STATES=n or MINUTES=n: more, up to so many states or so long; SEED= repeats one (up to two minutes a stem)
 	@$(PY) -m tests.runners.world --stem '$(STEM)' --runs $(WORLD_RUNS) $(STATES:%=--states %) $(MINUTES:%=--minutes %) $(SEED:%=--seed %) $(WORLD:%=--world %) $(FROM:%=--from %) $(if $(LIST),--list) $(JOIN:%=--join %)
 
 # Without sanitizers a world is built in seconds, and its seeds do the same.

@@ -58,7 +58,7 @@ typedef struct system_state {
 } system_state;
 extern system_state the_system;
 
-/* Each run of threads of a row may be its own. The disk stays the row's. */
+/* Each run of threads of a stem may be its own. The disk stays the stem's. */
 void system_begin(world *w, disk *d, system_row row);
 /* A violation if anything is left open or allocated. */
 void system_end(world *w);
@@ -81,7 +81,7 @@ bool system_comes(system_fault fault);
 int64_t system_transfer(int fd, bool write, void *buffer, uint64_t size, uint64_t offset, bool by_ring);
 /* A request takes its time. */
 void system_serve(void);
-/* The row hears of it if all sleep now. */
+/* The stem hears of it if all sleep now. */
 void system_look_for_idleness(void);
 /* The count of an event; NULL: the descriptor is no event's. */
 uint64_t *system_event(int fd);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: PostgreSQL */
 /*
- * A world that fails in every way, replayed from a seed. A row writes tests/STEM/world.c: what one run does, step by step, on
+ * A world that fails in every way, replayed from a seed. A stem writes tests/STEM/world.c: what one run does, step by step, on
  * disks of this world (disk.h), and what must hold. The driver (main.c) runs it for many seeds. If a run finds a violation,
  * the driver takes steps away while it still finds one, and prints what is left.
  *
@@ -27,7 +27,7 @@ typedef enum world_fault {
     WORLD_SHORT,     /* a read or write moves fewer bytes than it was asked to */
     WORLD_BAD_RANGE, /* some sectors can be neither read nor written for a while */
     WORLD_NO_SPACE,  /* writes fail for a while */
-    WORLD_REPLACED, /* a file comes back older, as another's, as zeros, shorter, or not at all: the row says when */
+    WORLD_REPLACED, /* a file comes back older, as another's, as zeros, shorter, or not at all: the stem says when */
     WORLD_FAULTS,
 } world_fault;
 
@@ -53,12 +53,12 @@ void world_seed_entropy(uint64_t seed);
 void world_violation(world *w, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* A line of the history, printed when a violation is replayed. */
 void world_says(world *w, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* Counts something that must happen in some run. A row lists these once: an X macro gives the enum and world_counts. */
+/* Counts something that must happen in some run. A stem lists these once: an X macro gives the enum and world_counts. */
 void world_count(unsigned what);
 #define WORLD_NAME(name) name
 #define WORLD_TEXT(name) #name
 
-/* ---- what a row provides ---- */
+/* ---- what a stem provides ---- */
 extern const char *const world_counts[]; /* names, by the number that world_count takes; NULL at the end */
 extern const unsigned world_steps;       /* of a run */
 extern const bool

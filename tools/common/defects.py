@@ -50,7 +50,7 @@ class Defect(BaseModel):
     """The property that the run violates, the test that fails on the mutant: in this order."""
     none: str = ""
     beside: bool = False
-    """No cell of the row is about the place of the defect."""
+    """No cell of the stem is about the place of the defect."""
     told_apart: ToldApart | None = None
     """In real servers, by `make test-minors`."""
 

@@ -67,6 +67,16 @@ def cpus(pinned_to: int | None) -> str:
     return "all CPUs" if pinned_to is None else f"CPU {pinned_to}"
 
 
+def pin() -> int:
+    """Restrict this process and its children to one CPU, the last that it may use; returns its number.
+
+    The first CPU mostly serves the interrupts.
+    """
+    chosen = max(os.sched_getaffinity(0))
+    os.sched_setaffinity(0, {chosen})
+    return chosen
+
+
 def cpu_level() -> str:
     """What PGQUERN_CPU leaves of the CPU: its value, or "all" if it is not set."""
     return os.environ.get("PGQUERN_CPU") or "all"

@@ -15,6 +15,6 @@ def foreign_levels(machine: str) -> tuple[str, ...]:
 
 
 def kernel_sources(stem: str = "", machine: str = platform.machine()) -> list[Path]:
-    """All sources that the machine compiles, or those of one row."""
+    """All sources that the machine compiles, or those of one stem."""
     foreign = foreign_levels(machine)
     return sorted(path for path in (CSRC / stem).rglob("*.c") if not path.stem.endswith(foreign))

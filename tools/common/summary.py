@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: PostgreSQL
-"""The tables at the end of a job: what each layer found for each row, and where the time went."""
+"""The tables at the end of a job: what each layer found for each stem, and where the time went."""
 
 from collections.abc import Sequence
 
@@ -15,9 +15,9 @@ COLOURS = {"passed": "green", "failed": "red", "skipped": "yellow"}
 
 
 def show(job: str, found: Sequence[Result], *, row_seconds: int) -> None:
-    """A line for each layer and row, then what was skipped and why."""
+    """A line for each layer and stem, then what was skipped and why."""
     table = Table(title=f"pgquern: summary of `{job}`", title_justify="left")
-    for head in ("layer", "row", "", "what"):
+    for head in ("layer", "stem", "", "what"):
         table.add_column(head)
     table.add_column("s", justify="right")
     for result in found:
@@ -28,7 +28,7 @@ def show(job: str, found: Sequence[Result], *, row_seconds: int) -> None:
         console().print(f"[yellow]SKIPPED[/] {len(names)}: {escape(reason)} (first: {escape(names[0])})")
     for stem, seconds in by_row(found).items():
         if seconds > row_seconds:
-            console().print(f"[yellow]slow[/] {stem}: {seconds:.0f} s, planned are {row_seconds} s a row")
+            console().print(f"[yellow]slow[/] {stem}: {seconds:.0f} s, planned are {row_seconds} s a stem")
 
 
 def reasons(found: Sequence[Result]) -> dict[str, list[str]]:
@@ -42,7 +42,7 @@ def reasons(found: Sequence[Result]) -> dict[str, list[str]]:
 
 
 def by_row(found: Sequence[Result]) -> dict[str, float]:
-    """Seconds of each row, over all layers."""
+    """Seconds of each stem, over all layers."""
     rows: dict[str, float] = {}
     for result in found:
         rows[result.stem] = rows.get(result.stem, 0.0) + result.seconds
@@ -50,9 +50,9 @@ def by_row(found: Sequence[Result]) -> dict[str, float]:
 
 
 def costs(found: Sequence[Result], steps: Sequence[tuple[str, float]], took: float, planned: int) -> None:
-    """Where the time went: layers by rows as the layers measured it, then the steps by the clock."""
+    """Where the time went: layers by stems as the layers measured it, then the steps by the clock."""
     rows = by_row(found)
-    table = Table(title="seconds by layer and row", title_justify="left", padding=0)
+    table = Table(title="seconds by layer and stem", title_justify="left", padding=0)
     for head in ("layer", *rows):
         table.add_column(head, justify="left" if head == "layer" else "right", no_wrap=head == "layer")
     for layer in dict.fromkeys(result.label for result in found):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: PostgreSQL
-"""How many changes of a row are tried, which of them nothing shows, and why: survivors.toml beside what is changed."""
+"""How many changes of a stem are tried, which of them nothing shows, and why: survivors.toml beside what is changed."""
 
 from __future__ import annotations
 

@@ -68,7 +68,7 @@ def show(version: str, found: list[Found]) -> None:
 
 @click.command(help=__doc__)
 @click.option("--postgres", type=click.Path(path_type=Path), required=True, help="The checkout.")
-@click.option("--stem", default="", help="Only this row.")
+@click.option("--stem", default="", help="Only this stem.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON in the place of a table.")
 @click.option("--accept", is_flag=True, help="Record the checkout's functions as those of its major version.")
 def main(postgres: Path, stem: str, as_json: bool, accept: bool) -> None:

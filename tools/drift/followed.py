@@ -7,7 +7,7 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict
 
-from tools.common.rows import with_cell
+from tools.common.matrix import with_cell
 from tools.drift import source
 
 LISTING = "spec/{stem}/upstream.toml"

@@ -68,7 +68,7 @@ def main() -> None:
 
 @main.command()
 @click.option("--what", default="", help="Kinds of work, as farm.toml names them; all without it.")
-@click.option("--stem", default="", help="Only this row.")
+@click.option("--stem", default="", help="Only this stem.")
 @click.option("--jobs", default=0, help="How many at once; 0: as many as there are CPUs, or 100 on a cluster.")
 @click.option("--profile", default="", help="A folder of profiles/: where the jobs run.")
 def run(what: str, stem: str, jobs: int, profile: str) -> None:

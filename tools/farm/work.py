@@ -16,7 +16,7 @@ KINDS = Path("tools/farm/farm.toml")
 FARM = Path("build/farm")
 LIST = FARM / "list.json"
 HOUSE = "house"
-"""The stem of what belongs to no row; no target is narrowed to it."""
+"""The stem of what belongs to no stem; no target is narrowed to it."""
 OURS = ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "MAKEOVERRIDES", "STEM", "JOBS", "WHAT", "PROFILE")
 """Variables of the make that started us: its targets must not see them."""
 
@@ -55,7 +55,7 @@ class Work(BaseModel):
 
 
 def stem_word(stem: str) -> list[str]:
-    """STEM=stem, but for what belongs to no row."""
+    """STEM=stem, but for what belongs to no stem."""
     return [] if stem == HOUSE else [f"STEM={stem}"]
 
 

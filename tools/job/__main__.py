@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: PostgreSQL
 """Runs all steps of a job, also after one has failed. Then prints the results and the commands to run again.
 
-    python -m tools.job quick|make|test|full|ci [--stem STEM]
+    python -m tools.job quick|make|test|full|everything|ci [--stem STEM]
 
 Before it starts it prints the time plan, and how long the job took where it was measured.
 
@@ -43,6 +43,7 @@ class Job(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     steps: list[str]
+    """Targets of make, each with its variables: "world MINUTES=1"."""
     finally_: list[str]
     seconds: int
     row_seconds: int
@@ -59,8 +60,8 @@ class Job(BaseModel):
         return [f"planned: {spoken(self.seconds)} on 2 quiet cores", *(told or ["measured: never yet as a whole"])]
 
     def unlike(self, took: float) -> str:
-        """What to say if a run of all rows took more than twice as long as the last one that was measured, or less than
-        half; "" if not, or if none was measured."""
+        """What to say if a run of all stems took more than twice as long as the last one that was measured, or less
+        than half; "" if not, or if none was measured."""
         if not self.measured or self.measured[-1].seconds / 2 <= took <= 2 * self.measured[-1].seconds:
             return ""
         last = self.measured[-1]
@@ -81,7 +82,9 @@ class Job(BaseModel):
 
 
 def spoken(seconds: int) -> str:
-    """A time in seconds up to two minutes, then in minutes."""
+    """A time in seconds up to two minutes, then in minutes, from three hours on in hours."""
+    if seconds >= 3 * 3600:
+        return f"{round(seconds / 3600)} hours"
     return f"{seconds} s" if seconds <= 120 else f"{round(seconds / 60)} minutes"
 
 
@@ -99,9 +102,9 @@ def jobs() -> dict[str, Job]:
     return {name: Job.model_validate(job | {"finally_": job.pop("finally")}) for name, job in listed.items()}
 
 
-def run(target: str, stem: str) -> Step:
-    """Runs `make TARGET`, its output shown as it comes."""
-    command = ["make", target, *([f"STEM={stem}"] if stem else [])]
+def run(step: str, stem: str) -> Step:
+    """Runs `make STEP`, its output shown as it comes."""
+    command = ["make", *step.split(), *([f"STEM={stem}"] if stem else [])]
     console().rule(f"[bold]{' '.join(command)}", align="left")
     began = time.monotonic()
     failed = subprocess.run(command).returncode != 0
@@ -110,13 +113,13 @@ def run(target: str, stem: str) -> Step:
 
 @click.command()
 @click.argument("name", type=click.Choice(sorted(jobs())))
-@click.option("--stem", default="", help="Only this row.")
+@click.option("--stem", default="", help="Only this stem.")
 def main(name: str, stem: str) -> None:
     """Run the job NAME."""
     job, began = jobs()[name], datetime.now(UTC).replace(microsecond=0)
     for text in job.budget():
-        console().print(f"{name}: {text}{', all rows' if stem else ''}", markup=False, soft_wrap=True)
-    steps = [run(target, stem) for target in [*job.steps, *job.finally_]]
+        console().print(f"{name}: {text}{', all stems' if stem else ''}", markup=False, soft_wrap=True)
+    steps = [run(step, stem) for step in [*job.steps, *job.finally_]]
     found = [result for result in results.load() if result.finished >= began]
     summary.show(f"{name}{' ' + stem if stem else ''}", found, row_seconds=job.row_seconds)
     took = sum(step.seconds for step in steps)

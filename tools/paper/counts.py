@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: PostgreSQL
-"""How much of each layer a row has, counted in the lists that the layers themselves run by."""
+"""How much of each layer a stem has, counted in the lists that the layers themselves run by."""
 
 import tomllib
 from collections import Counter
@@ -8,7 +8,7 @@ from typing import Any
 
 from spec.tools import models
 from tools.common import defects
-from tools.common.rows import GROUND, stems
+from tools.common.matrix import GROUND, stems
 
 REQUIRED = Path("proofs/required-theorems.txt")
 
@@ -29,7 +29,7 @@ def entries(path: Path, *keys: str) -> int:
 
 
 def of_stem(stem: str, runs: list[models.Run], required: Counter[str]) -> dict[str, Any]:
-    """The counts of one row."""
+    """The counts of one stem."""
     mine = [run for run in runs if run.stem == stem]
     real = [defect for defect in defects.load() if defect.stem == stem]
     return {
@@ -46,7 +46,7 @@ def of_stem(stem: str, runs: list[models.Run], required: Counter[str]) -> dict[s
 
 
 def table() -> list[dict[str, Any]]:
-    """A line for each row, then the ground under all rows, then the sums."""
+    """A line for each stem, then the ground under all stems, then the sums."""
     runs, required = models.find(Path("spec")), theorems()
     lines = [of_stem(stem, runs, required) for stem in stems()]
     ground = [of_stem(stem, runs, required) for stem in GROUND]

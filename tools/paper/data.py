@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: PostgreSQL
 """All that the paper shows, as one dictionary for JSON. paper.typ has the words around it, and no number of its own.
 
-What it says of a row stands in bench/STEM/paper.toml: a title, what the row is, the theorems that carry it, and which
+What it says of a stem stands in bench/STEM/paper.toml: a title, what the stem is, the theorems that carry it, and which
 figures are shown: [[goal]], a floor or a target by title and variant; [[item]], a value of another layer's item;
 [[beside]], one variant's time beside another's.
 """
@@ -14,7 +14,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from tools.common import environment, results
-from tools.common.rows import stems
+from tools.common.matrix import stems
 from tools.paper import costs, counts, figures, texts
 from tools.paper.figures import Beside, FigureError, Goal, Item, Machine
 
@@ -33,18 +33,18 @@ class Subject(BaseModel):
 
 
 def subject(stem: str) -> Subject:
-    """What the paper says of a row. FigureError: its file is missing, or has something else in it."""
+    """What the paper says of a stem. FigureError: its file is missing, or has something else in it."""
     path = Path("bench", stem, "paper.toml")
     try:
         return Subject.model_validate(tomllib.loads(path.read_text()))
     except FileNotFoundError as error:
-        raise FigureError(f"{path} is missing: write what the paper says of the row, as other rows have it") from error
+        raise FigureError(f"{path} is missing: write what the paper says of it, as other stems have it") from error
     except (tomllib.TOMLDecodeError, ValidationError) as error:
         raise FigureError(f"{path}: {error}: correct it; tools/paper/data.py says what the keys mean") from error
 
 
 def shown(stem: str, sentences: Mapping[tuple[str, str], str], machines: Sequence[Machine]) -> dict[str, Any]:
-    """A row as the paper shows it. FigureError: it names a theorem that is none of its required ones."""
+    """A stem as the paper shows it. FigureError: it names a theorem that is none of its required ones."""
     told = subject(stem)
     if wrong := [name for name in told.theorems if (stem, name) not in sentences]:
         raise FigureError(f"bench/{stem}/paper.toml: {texts.THEOREMS} has no theorem {', '.join(wrong)}: correct it")

@@ -24,7 +24,7 @@ NOISE = "-again"
 
 
 class FigureError(click.ClickException):
-    """A file of figures, or what a row asks of it, that cannot be taken. The text says what to do."""
+    """A file of figures, or what a stem asks of it, that cannot be taken. The text says what to do."""
 
 
 class Interval(BaseModel):
@@ -48,7 +48,7 @@ class Standing(BaseModel):
 
 
 class Recorded(BaseModel):
-    """What one layer measured of one row: the items are a table, a row of values for each."""
+    """What one layer measured of one stem: the items are a table, a row of values for each."""
 
     model_config = ConfigDict(extra="ignore")
 
@@ -104,12 +104,12 @@ class Machine(BaseModel):
     results: list[Recorded]
 
     def of(self, stem: str, layer: str) -> Recorded | None:
-        """The result of a row and a layer; None if it was not measured there."""
+        """The result of a stem and a layer; None if it was not measured there."""
         return next((r for r in self.results if (r.stem, r.layer) == (stem, layer)), None)
 
 
 class Goal(BaseModel):
-    """A floor or a target that a row asks the paper to show."""
+    """A floor or a target that a stem asks the paper to show."""
 
     model_config = ConfigDict(extra="forbid")
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: PostgreSQL
-"""The commands, as the files commands.toml list them: a row's own in its folders, all others in tools/pgquern/.
+"""The commands, as the files tools/*/commands.toml list them.
 
 A table is a command. `program` is a module whose `main` is a click command; nothing of it is loaded here.
 """
@@ -16,7 +16,6 @@ GROUPS = {
     "models": "Models, and what they follow",
 }
 """The groups of --help, in its order."""
-LAYERS = ("bench", "tests", "tools")
 
 
 @dataclass(frozen=True)
@@ -27,6 +26,8 @@ class Entry:
     group: str
     says: str
     program: str
+    stem: str = ""
+    """If it is about one: its folder is one of that stem's, and tests/STEM/commands.py has its files."""
     arguments: tuple[str, ...] = ()
     """Parameters of the program that are arguments here, in this order."""
     files: tuple[str, ...] = ()
@@ -59,7 +60,7 @@ def frozen(value: Any) -> Any:
 def entries(top: Path) -> dict[str, Entry]:
     """All commands below a folder, in the order of GROUPS, within a group by name."""
     found = dict[str, Entry]()
-    for path in sorted(path for layer in LAYERS for path in top.glob(f"{layer}/*/commands.toml")):
+    for path in sorted(top.glob("tools/*/commands.toml")):
         for name, table in tomllib.loads(path.read_text()).items():
             found[name] = Entry(name=name, **{key: frozen(value) for key, value in table.items()})
     order = list(GROUPS)

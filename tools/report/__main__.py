@@ -81,7 +81,7 @@ def lead() -> Markup:
 
 
 def part(html: str) -> Markup:
-    """A row's part of the page, one rank lower: it stands within the row's section."""
+    """A stem's part of the page, one rank lower: it stands within the stem's section."""
     return Markup(html.replace("<h2>", "<h3>").replace("</h2>", "</h3>"))
 
 

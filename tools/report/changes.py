@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: PostgreSQL
-"""What became of the changes that a machine made: a line for each row and each layer in which changes are made.
+"""What became of the changes that a machine made: a line for each stem and each layer in which changes are made.
 
     python -m tools.report.changes
 
@@ -16,7 +16,7 @@ from pathlib import Path
 
 import click
 
-from tools.common import results, rows
+from tools.common import matrix, results
 from tools.common.results import Item, Result
 
 RECORDED = Path("tests/changes.json")
@@ -32,7 +32,7 @@ LAYERS = {
 
 @dataclass(frozen=True)
 class Line:
-    """The changes of one row in one layer."""
+    """The changes of one stem in one layer."""
 
     layer: str
     killed: int = 0
@@ -101,7 +101,7 @@ def verdict_of(item: Item) -> str:
 
 
 def lines(found: Sequence[Result], stem: str) -> dict[str, Line]:
-    """The lines of one row that were run, by layer."""
+    """The lines of one stem that were run, by layer."""
     by_name = {result.layer: result for result in found if result.stem == stem}
     return {
         layer: (of_tests if source == "mutants-all" else of_items)(layer, by_name[source])
@@ -111,7 +111,7 @@ def lines(found: Sequence[Result], stem: str) -> dict[str, Line]:
 
 
 def recorded(path: Path = RECORDED) -> dict[str, dict[str, Line]]:
-    """For each row, the recorded lines by layer."""
+    """For each stem, the recorded lines by layer."""
     if not path.exists():
         return {}
     return {
@@ -123,7 +123,7 @@ def recorded(path: Path = RECORDED) -> dict[str, dict[str, Line]]:
 def table(
     found: Sequence[Result], stems: Sequence[str], kept: Mapping[str, Mapping[str, Line]]
 ) -> dict[str, list[Line | None]]:
-    """For each row, and for all together, a line for each of LAYERS; None if it was never run.
+    """For each stem, and for all together, a line for each of LAYERS; None if it was never run.
 
     Of a line that was run and one of `kept`, that with more changes; if they are as many, the one that was run.
     """
@@ -155,7 +155,7 @@ def total(layer: str, lines: Sequence[Line | None]) -> Line | None:
 def record(found: Sequence[Result], stems: Sequence[str], path: Path = RECORDED) -> list[str]:
     """Write the lines of `found` beside those that are kept, and say what became of each.
 
-    A sample does not replace a larger one: `make ci` tries a few changes of each row.
+    A sample does not replace a larger one: `make ci` tries a few changes of each stem.
     """
     kept, says = recorded(path), []
     when = {(result.stem, result.layer): f"{result.finished:%Y-%m-%d}, {result.commit}" for result in found}
@@ -180,7 +180,7 @@ def stored(line: Line) -> dict[str, int | str | None]:
 @click.command()
 def main() -> None:
     """Record what the last runs made of the changes."""
-    for line in record(results.whole(), rows.stems()) or [
+    for line in record(results.whole(), matrix.stems()) or [
         "nothing was run: make mutants-all, model-mutants, prove-changes"
     ]:
         click.echo(line)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: PostgreSQL
-"""What others claim about a row, and ours beside it: bench/STEM/claimed.toml, for the report and for CLAIMS.md.
+"""What others claim about a stem, and ours beside it: bench/STEM/claimed.toml, for the report and for CLAIMS.md.
 
     python -m tools.report.claimed            print the table
     python -m tools.report.claimed --write    put it into CLAIMS.md, and the headlines into README.md, between markers
@@ -20,7 +20,7 @@ from typing import Any, Self
 import click
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from tools.common import results, rows
+from tools.common import matrix, results
 from tools.paper import figures
 from tools.paper.figures import FigureError, Machine, Servers
 from tools.report.readme import with_table
@@ -45,7 +45,7 @@ class Where(BaseModel):
     layer: str = ""
     """A layer: of the item `name`, or of that with the configuration `where`, the `value`."""
     stem: str = ""
-    """The row that has the item; the row's own, if it is empty."""
+    """The stem that has the item; the stem's own, if it is empty."""
     name: str = ""
     where: dict[str, str] = {}
     variant: str = ""
@@ -191,7 +191,7 @@ def missing(stem: str, what: str, says: str = "no figure") -> FigureError:
 
 
 def read(stem: str) -> Claimed | None:
-    """A row's file; None if it has none. FigureError: something else is in it."""
+    """A stem's file; None if it has none. FigureError: something else is in it."""
     path = Path("bench", stem, "claimed.toml")
     if not path.exists():
         return None
@@ -219,7 +219,7 @@ def ours(stem: str, claim: Claim, recorded: Recorded) -> str:
 def headlines() -> str:
     """The table that README.md begins with."""
     recorded, lines = Recorded(), [f"| {' | '.join(HEADLINES)} |", "|---" * len(HEADLINES) + "|"]
-    for stem in rows.stems():
+    for stem in matrix.stems():
         told = read(stem)
         for one in told.headline if told else []:
             lines.append("| {} | {} | {} |".format(one.what, *filled(stem, one.figure, one.values, recorded)))
@@ -227,9 +227,9 @@ def headlines() -> str:
 
 
 def table(recorded: Recorded) -> list[dict[str, str]]:
-    """A line for each claim of each row."""
+    """A line for each claim of each stem."""
     lines = []
-    for stem in rows.stems():
+    for stem in matrix.stems():
         told = read(stem)
         for claim in told.claim if told else []:
             who = told.source if told else None

@@ -14,7 +14,7 @@ import click
 
 from bench.icount import growth
 from bench.icount.growth import Fit, Series, two
-from tools.common.rows import with_cell
+from tools.common.matrix import with_cell
 from tools.report.readme import README, with_table
 
 BEGIN, END = "<!-- growth: made by `make icount-accept` -->", "<!-- /growth -->"

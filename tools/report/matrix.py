@@ -5,7 +5,7 @@
     python -m tools.report.matrix --write    put it into README.md, between its markers
     python -m tools.report.matrix --check    fail when README.md disagrees, or a cell is empty without a reason
 
-A row exists once its oracle does. A cell that is empty on purpose has its reason in SOUNDNESS.md, under "Empty
+A stem exists once its oracle does. A cell that is empty on purpose has its reason in SOUNDNESS.md, under "Empty
 cells", in a table whose rows are `| stem | layer | reason |`.
 """
 
@@ -15,7 +15,7 @@ from pathlib import Path
 
 import click
 
-from tools.common.rows import stems
+from tools.common.matrix import stems
 from tools.report.readme import README, with_table
 
 LAYERS = {
@@ -38,7 +38,7 @@ class Row:
 
 
 def rows(top: Path = Path()) -> list[Row]:
-    """Every row of the house, by name."""
+    """Every stem of the house, by name."""
     return [
         Row(stem, {layer: sorted(p.name for p in top.glob(glob.format(stem))) for layer, glob in LAYERS.items()})
         for stem in stems(top)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: PostgreSQL
-"""A row as the report tells it: the problem, what is proved, found and measured, and what others claim.
+"""A stem as the report tells it: the problem, what is proved, found and measured, and what others claim.
 
 Nothing is written here: the words stand in bench/STEM/paper.toml, proofs/README.md and CLAIMS.md, the figures in
 bench/figures.
@@ -13,7 +13,7 @@ from typing import Any
 from markupsafe import Markup, escape
 
 from bench import plots
-from tools.common import rows
+from tools.common import matrix
 from tools.paper import counts, data, figures, texts
 from tools.report import claimed
 from tools.report.claimed import Recorded
@@ -38,7 +38,7 @@ def text(words: str) -> Markup:
 
 
 def is_about(seen: str, stem: str, theorems: Sequence[str], models: str) -> bool:
-    """Whether what a finding is seen in is a row's: one of its files, theorems or models is named."""
+    """Whether what a finding is seen in is a stem's: one of its files, theorems or models is named."""
     return any(
         re.search(rf"(^|/){stem}(/|$)", word)
         or word in theorems
@@ -48,13 +48,13 @@ def is_about(seen: str, stem: str, theorems: Sequence[str], models: str) -> bool
 
 
 def found() -> list[dict[str, Any]]:
-    """What CLAIMS.md says that we found about upstream: each finding, what it is seen in, and the rows it is of."""
+    """What CLAIMS.md says that we found about upstream: each finding, what it is seen in, and the stems it is of."""
     sentences = texts.sentences()
     listed = []
     for number, (what, seen) in enumerate(texts.table(texts.CLAIMS.read_text(), FOUND, texts.CLAIMS), 1):
         stems = [
             stem
-            for stem in rows.stems()
+            for stem in matrix.stems()
             if is_about(
                 seen,
                 stem,
@@ -67,7 +67,7 @@ def found() -> list[dict[str, Any]]:
 
 
 def picture(stem: str, recorded: Recorded) -> Markup | None:
-    """All recorded ratios of a row to the faster baseline, on each machine; None if there are none."""
+    """All recorded ratios of a stem to the faster baseline, on each machine; None if there are none."""
     spread = figures.spread(stem, recorded.machines)
     names = {machine.label: claimed.on(machine.cpu, "").rstrip(", ") for machine in recorded.machines}
     lines = [(f"{one['variant']}\n{names[one['machine']]}", one["variant"], one["ratios"]) for one in spread]
@@ -79,7 +79,7 @@ def picture(stem: str, recorded: Recorded) -> Markup | None:
 
 
 def story(stem: str, recorded: Recorded, sentences: Mapping[tuple[str, str], str]) -> dict[str, Any]:
-    """A row, without its part of the page."""
+    """A stem, without its part of the page."""
     shown = data.shown(stem, sentences, recorded.machines)
     return {
         "stem": stem,
@@ -92,7 +92,7 @@ def story(stem: str, recorded: Recorded, sentences: Mapping[tuple[str, str], str
 
 
 def stories(found_in_claims: Sequence[Mapping[str, Any]], recorded: Recorded) -> list[dict[str, Any]]:
-    """All rows."""
+    """All stems."""
     sentences, counted = texts.sentences(), {line["stem"]: line for line in counts.table()}
     theirs = claims(recorded)
     return [
@@ -102,7 +102,7 @@ def stories(found_in_claims: Sequence[Mapping[str, Any]], recorded: Recorded) ->
             "found": [one for one in found_in_claims if stem in one["stems"]],
             "claims": [one for one in theirs if one["stem"] == stem],
         }
-        for stem in rows.stems()
+        for stem in matrix.stems()
     ]
 
 

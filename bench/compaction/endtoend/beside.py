@@ -24,11 +24,12 @@ from rich.table import Column, Table
 
 from bench import goals
 from bench.compaction.pages import pool
-from bench.measure import list_configs, pin, skipped
+from bench.measure import list_configs, skipped
 from ref.compaction import VERSIONS
 from tests.compaction.prb import Prb
 from tests.postgres.server import BUILDS, DEBIAN, Build, Server
 from tools.common import progress, results
+from tools.common.environment import pin
 
 BINARY = Path("build/bench/compaction/bench")
 STEM = "compaction"

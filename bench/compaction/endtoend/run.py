@@ -23,9 +23,10 @@ from rich.table import Column, Table
 
 from bench.compaction.endtoend.experiment import Recovery, crashed, recover
 from bench.compaction.report import spread as in_words
-from bench.measure import pin, skipped
+from bench.measure import skipped
 from tests.postgres.server import BUILDS, DEBIAN, Build
 from tools.common import environment, progress, results
+from tools.common.environment import pin
 
 STEM = "compaction"
 BY_LABEL = {build.label: build for build in BUILDS}

@@ -28,9 +28,9 @@ from typing import Any
 import click
 from rich.table import Table
 
-from bench.prefetch.device import STEP_SECONDS, STEPS, Device, Page, Recovery, lag_figure, simulate
 from ref.prefetch import BlockReference, Record, Relation
 from tests.postgres.server import BUILDS, Build, Server
+from tools.advise.device import STEP_SECONDS, STEPS, Device, Page, Recovery, lag_figure, simulate
 from tools.common import progress, results
 
 STEM = "prefetch"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: PostgreSQL */
 /*
- * Reads a file block by block through io_uring, two at a time, as an example of a row's world with the system of system.h. Its author
+ * Reads a file block by block through io_uring, two at a time, as an example of a stem's world with the system of system.h. Its author
  * may forget things, by macros, and the world must find each (tests/test_world.py).
  */
 #include "../tests/world/interpose.h"
@@ -22,8 +22,10 @@ typedef struct reader {
 
 #if HAVE_LIBURING
 /* In the order of their places in liburing. */
-static const char *const names[] = {"io_uring_queue_init", "io_uring_queue_exit", "io_uring_get_sqe",
-                                    "io_uring_submit",     "io_uring_wait_cqes",  "io_uring_peek_batch_cqe"};
+static const char *const names[] = {"io_uring_queue_init", "io_uring_queue_exit",      "io_uring_get_sqe",
+                                    "io_uring_submit",     "io_uring_submit_and_wait", "io_uring_wait_cqes",
+                                    "io_uring_peek_batch_cqe"};
+_Static_assert(sizeof names + sizeof(void (*)(void)) == sizeof(liburing), "all but io_uring_register_buffers");
 
 static bool load(liburing *lib)
 {

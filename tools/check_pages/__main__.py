@@ -1,0 +1,308 @@
+# SPDX-License-Identifier: PostgreSQL
+"""Checks the pages of a relation file, says which are wrong, and draws them.
+
+    python -m tools.check_pages.__main__ [--block-size SIZE] FILE
+
+The file is read only. The exit status is 0 if every page is sound or new, 1 if one is wrong or lacks its end, 2 if the
+file cannot be checked. The size of a page, and whether pages have checksums, is as pg_control of the file's cluster
+says, which is looked for in the folders above; without it the pages themselves say it. A picture goes to
+build/check-pages/FILE.png; of `pgquern check-pages`, to ~/.cache/pgquern. A running server may be writing a page while
+it is read: a wrong page is read again before it counts.
+"""
+
+import re
+import sys
+from collections import Counter
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import click
+import numpy as np
+from pgquern.tornpage import Verdict, check, checksums
+from rich.console import Console
+
+from tools.common.asked import option, pictures, program
+from tools.common.relation_file import (
+    BLOCK_SIZES,
+    Cluster,
+    block_size_of,
+    by_content,
+    by_type,
+    cluster_of,
+    fork,
+    header_faults,
+    segment,
+)
+
+CHUNK = 64 * 1024 * 1024
+SEGMENT_BYTES = 1 << 30
+"""Of a relation's segment file."""
+AGAIN = 3
+"""How often a wrong page is read."""
+LISTED = 20
+HEAD = 1 << 20
+"""Bytes by which a file's kind and size of pages are found."""
+NEXT = (
+    "What to do: if a server was writing the file, check a base backup of it instead, or stop the server. If it is"
+    " stopped, keep a copy of the file, and restore from a backup with the log since; a standby may have sound pages."
+    " Only then consider zero_damaged_pages, which throws the rows of a wrong page away. REINDEX makes an index again."
+)
+CELLS = 72 * 24
+"""Of the picture in the terminal."""
+MARKS = {
+    Verdict.NEW: "[dim]·[/]",
+    Verdict.SOUND: "[green]▪[/]",
+    Verdict.HEADER: "[yellow]H[/]",
+    Verdict.CHECKSUM: "[red]X[/]",
+}
+COLOURS = {Verdict.NEW: "#e6e8ee", Verdict.SOUND: "#5aa469", Verdict.HEADER: "#e0a030", Verdict.CHECKSUM: "#c8322b"}
+WRONG = (Verdict.CHECKSUM, Verdict.HEADER)
+WORDS = {
+    Verdict.NEW: "new (all zero)",
+    Verdict.SOUND: "sound",
+    Verdict.HEADER: "with a broken header",
+    Verdict.CHECKSUM: "with a wrong checksum",
+}
+ORDER = (Verdict.NEW, Verdict.SOUND, Verdict.HEADER, Verdict.CHECKSUM)
+"""A cell that stands for several pages shows the last of these among them."""
+
+
+class CannotCheck(click.ClickException):
+    """The file is no relation file that can be checked."""
+
+    exit_code = 2
+
+
+@dataclass(frozen=True)
+class Relation:
+    """A relation file and what was found in it."""
+
+    path: Path
+    bytes: int
+    block_size: int
+    first_block: int
+    cluster: Cluster | None
+    verdicts: list[Verdict]
+
+    def wrong(self) -> list[int]:
+        """Indexes of the wrong pages."""
+        return [i for i, verdict in enumerate(self.verdicts) if verdict in WRONG]
+
+    @property
+    def segment_pages(self) -> int:
+        """Of a segment that is full."""
+        return self.cluster.segment_blocks if self.cluster else SEGMENT_BYTES // self.block_size
+
+    @property
+    def lacks_pages(self) -> bool:
+        """Whether a next segment exists though this one is not full."""
+        if not re.fullmatch(r"(t\d+_)?\d+(_\w+)?(\.\d+)?", self.path.name):
+            return False
+        following = f"{self.path.name.partition('.')[0]}.{segment(self.path) + 1}"
+        return len(self.verdicts) < self.segment_pages and self.path.with_name(following).exists()
+
+    @property
+    def sound(self) -> bool:
+        return not (self.wrong() or self.lacks_pages or self.bytes % self.block_size)
+
+
+def choose_block_size(path: Path, head: bytes, cluster: Cluster | None, asked: int | None) -> int:
+    """What was asked for, or what pg_control says, or else the pages. CannotCheck: most pages say another size."""
+    says = block_size_of(head)
+    size = asked or (cluster.block_size if cluster else says or 8192)
+    if cluster and asked not in (None, cluster.block_size):
+        raise CannotCheck(
+            f"{path}: pg_control of {cluster.path} says {cluster.block_size}: leave {option('BLOCK_SIZE')} out"
+        )
+    if says not in (None, size) and not cluster:
+        raise CannotCheck(
+            f"{path}: the pages say that they have {says} bytes, not {size}: give {option('BLOCK_SIZE', says)}"
+        )
+    return size
+
+
+def read(path: Path, asked: int | None) -> Relation:
+    """Check all pages. CannotCheck: no relation file, or another block size, or no checksums and no pg_control."""
+    if words := by_type(path):
+        raise CannotCheck(f"{path}: {words}")
+    try:
+        with path.open("rb") as file:
+            head = file.read(HEAD)
+    except OSError as error:
+        raise CannotCheck(f"{path}: {error.strerror}: run this as the user that owns the cluster") from error
+    if words := by_content(path, head[:8192]):
+        raise CannotCheck(f"{path}: no relation, but {words}")
+    cluster = cluster_of(path)
+    block_size = choose_block_size(path, head, cluster, asked)
+    checksums = cluster is None or cluster.checksums
+    first = segment(path) * (cluster.segment_blocks if cluster else SEGMENT_BYTES // block_size)
+    verdicts, stored = list[Verdict](), False
+    with path.open("rb") as file:
+        while pages := file.read(CHUNK // block_size * block_size):
+            pages = pages[: len(pages) // block_size * block_size]
+            verdicts += verdicts_of(pages, block_size, first + len(verdicts), checksums)
+            stored = stored or any(any(pages[at + 8 : at + 10]) for at in range(0, len(pages), block_size))
+    if not stored and Verdict.CHECKSUM in verdicts:
+        raise CannotCheck(
+            f"{path}: no page has a checksum, and there is no pg_control in the folders above that says whether the"
+            " cluster was made without --data-checksums: check the file where it lies in its cluster"
+        )
+    relation = Relation(path, path.stat().st_size, block_size, first, cluster, verdicts)
+    return replace(relation, verdicts=confirmed(relation))
+
+
+def verdicts_of(pages: bytes, block_size: int, first: int, checksums: bool) -> list[Verdict]:
+    """Without checksums a page that has only a wrong one is judged by its header."""
+    found = check(pages, block_size=block_size, first_block=first)
+    if checksums:
+        return found
+    return [
+        verdict
+        if verdict is not Verdict.CHECKSUM
+        else Verdict.HEADER
+        if header_faults(pages[i * block_size : (i + 1) * block_size])
+        else Verdict.SOUND
+        for i, verdict in enumerate(found)
+    ]
+
+
+def confirmed(relation: Relation) -> list[Verdict]:
+    """The verdicts, after wrong pages were read again."""
+    found, size = list(relation.verdicts), relation.block_size
+    checksums = relation.cluster is None or relation.cluster.checksums
+    with relation.path.open("rb", buffering=0) as file:
+        for i in relation.wrong():
+            for _ in range(AGAIN):
+                file.seek(i * size)
+                page = file.read(size)
+                if len(page) == size and found[i] in WRONG:
+                    (found[i],) = verdicts_of(page, size, relation.first_block + i, checksums)
+    return found
+
+
+def end_of(relation: Relation) -> list[str]:
+    """What can be said of the file's end: bytes of a broken page, a segment that is too short, zeroed pages."""
+    size, pages = relation.block_size, len(relation.verdicts)
+    rest = relation.bytes - pages * size
+    zeroed = next((n for n, verdict in enumerate(reversed(relation.verdicts)) if verdict is not Verdict.NEW), pages)
+    said = []
+    if rest:
+        said.append(
+            f"TRUNCATED: {rest} bytes follow the last page, {size - rest} less than a page has. A server does not read"
+            " them, and overwrites them when it extends the relation."
+        )
+    if relation.lacks_pages:
+        said.append(
+            f"TRUNCATED: the next segment exists, so this one must have {relation.segment_pages:,} pages; it has"
+            f" {pages:,}. A server sees the relation end here: take the file from a backup."
+        )
+    if zeroed:
+        said.append(
+            f"the last {zeroed:,} pages ({zeroed * size:,} bytes, from byte {(pages - zeroed) * size:,} on) are all"
+            " zero. A server leaves such pages when it has extended a relation and did not fill them, at most some"
+            " hundreds at a time. If rows are missing or there are many, the file lost its end: compare with a backup."
+        )
+    if not rest and not relation.lacks_pages:
+        said.append(
+            "whether whole pages are missing at the end, the file cannot tell: SELECT pg_relation_size('table') of a"
+            " backup or a standby can."
+        )
+    return said
+
+
+def grid(relation: Relation, cells: int) -> tuple[list[Verdict], int]:
+    """The worst verdict of each cell, and how many pages a cell stands for."""
+    pages = len(relation.verdicts)
+    each = max(1, -(-pages // cells))
+    worst = [max(relation.verdicts[at : at + each], key=ORDER.index) for at in range(0, pages, each)]
+    return worst, each
+
+
+def show(relation: Relation, console: Console) -> None:
+    """The picture in the terminal, and the list of what is wrong."""
+    cells, each = grid(relation, CELLS)
+    for at in range(0, len(cells), 72):
+        console.print("".join(MARKS[verdict] for verdict in cells[at : at + 72]), highlight=False)
+    if each > 1:
+        console.print(f"a mark stands for {each} pages and shows the worst of them")
+    size, pages, first = relation.block_size, len(relation.verdicts), relation.first_block
+    counts = Counter(relation.verdicts)
+    words = ", ".join(f"{counts[verdict]:,} {WORDS[verdict]}" for verdict in ORDER if counts[verdict]) or "none"
+    console.print(f"{relation.path}: {pages:,} pages of {size} bytes: {words}", highlight=False)
+    blocks = f", blocks {first} to {first + pages - 1}" if pages else ""
+    console.print(f"{relation.bytes:,} bytes{blocks}. {says_cluster(relation.cluster)}", highlight=False)
+    if words := fork(relation.path):
+        console.print(f"this is {words}", highlight=False)
+    wrong = relation.wrong()
+    with relation.path.open("rb") as file:
+        for i in wrong[:LISTED]:
+            file.seek(i * size)
+            page = file.read(size)
+            console.print(f"  block {first + i}, byte {i * size}: {fault(page, first + i, relation)}", highlight=False)
+    if len(wrong) > LISTED:
+        console.print(f"  and {len(wrong) - LISTED} more")
+    for said in end_of(relation):
+        console.print(said, highlight=False)
+    if not relation.sound:
+        console.print(NEXT, highlight=False)
+
+
+def says_cluster(cluster: Cluster | None) -> str:
+    if cluster is None:
+        return "no pg_control was found in the folders above: the pages themselves say their size"
+    checksums = "pages have checksums" if cluster.checksums else "CHECKSUMS ARE OFF: only headers are checked"
+    return f"pg_control of {cluster.path}: {cluster.block_size} bytes a page, {checksums}"
+
+
+def fault(page: bytes, block: int, relation: Relation) -> str:
+    """What is wrong with a page, field by field."""
+    found = []
+    if relation.cluster is None or relation.cluster.checksums:
+        (right,) = checksums(page, block_size=relation.block_size, first_block=block)
+        has = int.from_bytes(page[8:10], "little")
+        found.append(f"pd_checksum {has}, calculated {right}" if has != right else "pd_checksum is right")
+    return "; ".join([*found, *filter(None, [header_faults(page)])])
+
+
+def draw(relation: Relation, target: Path) -> None:
+    """The picture as a PNG: a square for a page, or for several."""
+    # Not at the top: these take longer to load than most files to check.
+    from matplotlib import pyplot as plt
+    from matplotlib.colors import ListedColormap
+
+    cells, each = grid(relation, 128 * 128)
+    width = min(128, max(16, int(len(cells) ** 0.5) + 1))
+    values = np.full(-(-max(1, len(cells)) // width) * width, np.nan)
+    values[: len(cells)] = [ORDER.index(verdict) for verdict in cells]
+    figure, axes = plt.subplots(figsize=(8, 1.2 + 7.2 * len(values) / width / width))
+    axes.imshow(values.reshape(-1, width), cmap=ListedColormap([COLOURS[v] for v in ORDER]), vmin=-0.5, vmax=3.5)
+    axes.set_xlabel(f"{width} squares a row, {each} page{'s' if each > 1 else ''} a square")
+    axes.set_yticks([])
+    for verdict in ORDER:
+        axes.plot([], [], "s", color=COLOURS[verdict], label=WORDS[verdict])
+    axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.12), ncols=4, frameon=False, fontsize=8)
+    axes.set_title(f"{relation.path.name}: {len(relation.verdicts):,} pages, {len(relation.wrong()):,} wrong")
+    target.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(target, dpi=130, bbox_inches="tight")
+    plt.close(figure)
+
+
+@click.command()
+@click.option("--block-size", type=int, help="The BLCKSZ of the server, if no pg_control says it.")
+@click.argument("file")
+def main(block_size: int | None, file: str) -> None:
+    """Check the pages of FILE."""
+    if not file:
+        raise CannotCheck(f"say which file: {program('check-pages', 'FILE=/path/to/base/DATABASE/RELATION')}")
+    if block_size not in (None, *BLOCK_SIZES):
+        raise CannotCheck(f"{block_size} is no size of a block: 1024, 2048, 4096, 8192, 16384 or 32768")
+    relation = read(Path(file), block_size)
+    console, target = Console(soft_wrap=True), pictures("check-pages") / f"{Path(file).name}.png"
+    show(relation, console)
+    draw(relation, target)
+    console.print(f"picture: {target}", highlight=False)
+    sys.exit(0 if relation.sound else 1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,212 @@
+# SPDX-License-Identifier: PostgreSQL
+"""Puts a candidate kernel on trial: make judge KIND=kind SRC=their.c, or pgquern judge KIND their.c
+
+The file, or a folder of several, defines one function named `candidate`, of the kind's signature; of a component (a
+lock, a policy) those that tests/<stem>/candidate.h declares. It is compiled, and linked with the kernels into a
+binding of its own, where it is one more variant of its kind: so the stem's own tests run against it, in processes of
+their own with limits: as they are, under ASan and UBSan, and with other inputs in the opposite order. Each call is
+watched (tools/judge/*.c): sleep, threads, descriptors, children, static memory that changes, blocks of the heap that
+outlive it. A component first runs in its stem's world of threads and faults.
+
+A patch in the place of a source judges one of our variants as a unified diff of csrc/ has changed it. FULL, or --full,
+adds more examples, a minute of fuzzing, instruction counts, and real servers. build/judge/NAME.html is the verdict as a
+page.
+
+Last comes its speed beside upstream and ours. The speed `counted` counts instructions instead, where no clock can be
+trusted; `no` leaves it out.
+
+Exit code: 0 PASS; 1 FAIL; 2 nothing was judged, and a sentence says what to do; 3 UNDECIDED; 4 SLOWER than upstream.
+Of `make judge` the exit code is 2 whenever it is not 0: that is make's own.
+"""
+
+import importlib
+import json
+import os
+import random
+import shlex
+import shutil
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+import click
+
+from tools.common import environment
+from tools.common.asked import by_command, option, program
+from tools.common.progress import console
+from tools.judge import source as judge_source
+from tools.judge.build import Candidate
+from tools.judge.full import Asked
+from tools.judge.kinds import JudgeError, kind_of, kinds
+from tools.judge.last import Told
+from tools.judge.trial import Step, Trial, judge
+from tools.judge.verdict import Verdict
+
+ROOT = Path("build/judge")
+CODES = {"PASS": 0, "FAIL": 1, "UNDECIDED": 3, "SLOWER": 4}
+COLOURS = {"PASS": "green", "FAIL": "red", "UNDECIDED": "yellow", "SLOWER": "yellow"}
+
+
+def told_of(trial: Trial, verdict: Verdict) -> Told | None:
+    """What the stem makes of the candidate's last call, if that is why it failed."""
+    kind, module = trial.candidate.kind, f"tests.{trial.candidate.kind.stem}.judged"
+    if verdict.word != "FAIL" or trial.last is None:
+        return None
+    told: Told | None = importlib.import_module(module).told(kind, trial.last)
+    return told
+
+
+def facts_of(trial: Trial) -> dict[str, str]:
+    """What one needs to repeat it."""
+    candidate = trial.candidate
+    return {
+        "cpu": environment.cpu(),
+        "compiler": environment.first_line(shlex.split(candidate.compiler)[0], "--version"),
+        "flags": shlex.join([*candidate.command(trial.cflags, candidate.files[0])[1:], *shlex.split(candidate.flags)]),
+        "commit": environment.commit(),
+        "seed": str(trial.seed),
+        "load": f"{os.getloadavg()[0]:.1f} processes in the last minute, on {len(os.sched_getaffinity(0))} CPUs",
+    }
+
+
+def command_of(trial: Trial, *, patch: str, like: str, speed: str) -> str:
+    """The command that repeats it."""
+    candidate = trial.candidate
+    words = {"KIND": candidate.kind.name, "PATCH" if patch else "SRC": str(candidate.source)}
+    words |= {"FLAGS": "" if patch else candidate.flags}
+    words["CC"] = "" if candidate.compiler == "gcc" else candidate.compiler
+    words |= {"FULL": "1" if trial.full else "", "LIKE": candidate.kind.like if patch else like}
+    words |= {"SEED": str(trial.seed), "SPEED": "" if speed == "clock" else speed}
+    return shlex.join(["make", "judge", *(f"{name}={value}" for name, value in words.items() if value)])
+
+
+def write(trial: Trial, verdict: Verdict, told: Told | None, path: Path, command: str) -> None:
+    """The verdict as JSON and as a page, with what one needs to repeat it."""
+    candidate, facts = trial.candidate, facts_of(trial)
+    found: dict[str, Any] = {"kind": candidate.kind.name, "source": str(candidate.source), "command": command, **facts}
+    found |= {"flags": candidate.flags, "seed": trial.seed, "verdict": asdict(verdict)}
+    found |= {"told": told and {"says": told.says, "breaks": told.breaks, "regression": told.regression}}
+    found |= {"steps": [asdict(step) for step in trial.steps], "warnings": trial.warnings, "imports": trial.imports}
+    found |= {"speed": [place.as_dict() for place in trial.places]}
+    path.with_suffix(".json").write_text(json.dumps(found, indent=2) + "\n")
+    # Not before: to load what draws takes seconds.
+    from tools.judge import page as judge_page
+
+    path.with_suffix(".html").write_text(judge_page.page(trial, verdict, told, command, fails(path), facts))
+
+
+def fails(place: Path) -> str:
+    """The command by which the regression test meets the candidate."""
+    paths = f"'pythonpath=. csrc/ffi {place / 'plain'}'"
+    return f"build/venv/bin/python -m pytest -q -p no:cacheprovider -o {paths} {place / 'test_regression.py'}"
+
+
+def tell(verdict: Verdict, told: Told | None, path: Path) -> None:
+    """One line, the input with which the test failed, and where the page is."""
+    out = console()
+    test = f" ({verdict.test})" if verdict.test and verdict.test not in verdict.why else ""
+    out.print(f"[bold {COLOURS[verdict.word]}]{verdict.word}[/]", end=" ")
+    out.print(verdict.why + test, markup=False, soft_wrap=True)
+    if verdict.input:
+        out.print(f"with the smallest input found:\n{verdict.input}", markup=False, soft_wrap=True)
+    if told:
+        out.print(f"its last call:\n{told.says}", markup=False, soft_wrap=True)
+        if told.breaks:
+            out.print(f"the contract that it breaks: {told.breaks}", markup=False, soft_wrap=True)
+        out.print(
+            f"a regression test, which passes with ours; see it fail: {fails(path)}", markup=False, soft_wrap=True
+        )
+    out.print(f"the page: {path.with_suffix('.html')}", markup=False, soft_wrap=True)
+    if CODES[verdict.word]:
+        out.print(f"exit code {CODES[verdict.word]}: {verdict.word}")
+
+
+def list_kinds() -> None:
+    words = "KIND SOURCE [--flags] [--compiler]" if by_command() else "KIND=kind SRC=their.c [FLAGS=] [CC=]"
+    print(f"{program('judge', words)} puts a kernel on trial. The kinds, and what to define:\n")
+    for name, kind in sorted(kinds().items()):
+        print(f"  {name}\n    {kind.signature}")
+    print(f"\n{program('judge-template', 'KIND=')} prints a file to start from, which passes.")
+
+
+@click.command(help=__doc__)
+@click.option("--kind", default="", help="The kind; empty: list them all.")
+@click.option("--source", default="", help="The candidate: a C file, or C++ by its name's end.")
+@click.option("--patch", default="", help="Instead of a source: a unified diff of csrc/, of one of our variants.")
+@click.option("--full", is_flag=True, help="More examples, a fuzz minute, real servers.")
+@click.option("--flags", default="", help="Further flags of the compiler and the linker.")
+@click.option("--compiler", default="gcc", help="gcc, clang, or another that takes their flags.")
+@click.option("--like", default="", help="The variant whose other fields the candidate takes, such as its order.")
+@click.option("--speed", type=click.Choice(["clock", "counted", "no"]), default="clock", help="How it is measured.")
+@click.option("--seed", type=int, help="Of the other inputs; without it, a new one each time.")
+@click.option("--template", is_flag=True, help="Print a file to start from, instead.")
+@click.option("--cflags", default="", help="Compiler flags of the ordinary build.")
+@click.option("--cflags-asan", default="", help="Compiler flags of the build under sanitizers.")
+@click.option("--cflags-fuzz", default="", help="Compiler flags of the fuzz targets.")
+@click.option("--isa", multiple=True, help="LEVEL=FLAGS: of sources whose names end so.")
+def main(
+    kind: str, source: str, patch: str, full: bool, flags: str, compiler: str, like: str, speed: str,
+    seed: int | None, template: bool,
+    cflags: str, cflags_asan: str, cflags_fuzz: str, isa: Sequence[str],
+) -> None:  # fmt: skip
+    if not (kind or patch or source or template):
+        list_kinds()
+        return
+    try:
+        if not (kind or patch):
+            raise JudgeError(f"Say which kind it is with {option('KIND')}, one of {', '.join(sorted(kinds()))}.")
+        if template:
+            print(kind_of(kind, like).template(), end="")
+            return
+        path = Path(patch or source)
+        chosen = None if patch else kind_of(kind, like)
+        if not (source or patch) or not path.exists():
+            missing = (
+                f"There is no file {str(path)!r}" if source or patch else f"{option('SRC', ours='SOURCE')} is missing"
+            )
+            raise JudgeError(
+                f"{missing}: name the candidate with {option('SRC', ours='SOURCE')}, a C or C++ file, or a folder of"
+                f" them; or a unified diff with {option('PATCH')}."
+            )
+        folder = ROOT / path.stem
+        shutil.rmtree(folder, ignore_errors=True)
+        # What an earlier trial has said of a file of that name.
+        for suffix in (".html", ".json"):
+            folder.with_suffix(suffix).unlink(missing_ok=True)
+        folder.mkdir(parents=True)
+        seed = random.SystemRandom().randrange(2**32) if seed is None else seed
+
+        def show(step: Step) -> None:
+            if step.name == "compiles" and trial.warnings:
+                console().print(trial.warnings.rstrip(), markup=False, soft_wrap=True)
+            console().print(f"{step.seconds:6.1f} s  {step.name}: {step.says}", markup=False)
+
+        if chosen is None:
+            levels = dict(entry.split("=", 1) for entry in isa)
+            candidate = judge_source.of_patch(path, folder, kind, like, compiler=compiler, flags=flags, isa=levels)
+        else:
+            candidate = judge_source.of_source(Candidate(chosen, path, folder, compiler, flags))
+        asked = Asked(shlex.split(cflags_fuzz)) if full else None
+        trial = Trial(candidate, seed, shlex.split(cflags), shlex.split(cflags_asan), show, asked)
+        verdict = judge(trial, speed)
+    except JudgeError as error:
+        click.echo(str(error), err=True)
+        sys.exit(2)
+    told, place = told_of(trial, verdict), ROOT / path.stem
+    if told and told.breaks:
+        verdict = replace(verdict, why=f'it breaks "{told.breaks}": {told.says.splitlines()[-1]}')
+    if told:
+        (place / "test_regression.py").write_text(told.regression)
+    write(trial, verdict, told, place, command_of(trial, patch=patch, like=like, speed=speed))
+    if trial.places:
+        from tools.judge import speed as judge_speed
+
+        console().print(judge_speed.shown(trial.places, trial.candidate.kind))
+    tell(verdict, told, place)
+    sys.exit(CODES[verdict.word])
+
+
+if __name__ == "__main__":
+    main()

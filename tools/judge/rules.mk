@@ -1,0 +1,19 @@
+# SPDX-License-Identifier: PostgreSQL
+# KIND: which contract; without it, the kinds are listed. SRC: a C or C++ file, or a folder of them. PATCH: instead, a unified diff
+# of csrc/. LIKE: a variant whose order it has. SEED: of the inputs. SPEED=counted: by instructions; no: not at all. FULL=1: more examples, fuzzing, servers.
+JUDGE_FULL = $(PG_EXTENSIONS) $(SETUP)/servers.stamp
+.PHONY: judge judge-ready judge-flags judge-template
+judge-ready: $(if $(KIND)$(PATCH),kernels kernels-asan $(EXTRACTED)) $(if $(FULL),$(JUDGE_FULL)) $(SETUP)/python.stamp
+
+# For `pgquern judge`: the flags with which make compiles.
+judge-flags:
+	@echo 'cflags $(CFLAGS_KERNEL)'; echo 'cflags_asan $(CFLAGS_ASAN)'; echo 'cflags_fuzz $(CFLAGS_FUZZ)'
+	@$(foreach level,$(LEVELS),echo 'isa $(level)=$(ISA_$(level))';)
+
+judge: judge-ready ##people put a kernel of your own on trial: KIND=, SRC=their.c or PATCH=, FLAGS=, CC=, FULL=1; alone: the kinds (a minute)
+	@$(PY) -m tools.judge --kind '$(KIND)' --source '$(SRC)' --flags '$(FLAGS)' $(if $(filter command environment,$(origin CC)),--compiler '$(CC)') $(LIKE:%=--like %) $(SEED:%=--seed %) $(SPEED:%=--speed %) \
+	  $(PATCH:%=--patch '%') $(if $(FULL),--full) $(foreach level,$(LEVELS),--isa '$(level)=$(ISA_$(level))') \
+	  --cflags '$(CFLAGS_KERNEL)' --cflags-asan '$(CFLAGS_ASAN)' --cflags-fuzz '$(CFLAGS_FUZZ)'
+
+judge-template: $(SETUP)/python.stamp ##people a C file to start from, for `make judge`: KIND= (1 s)
+	@$(PY) -m tools.judge --kind '$(KIND)' --template

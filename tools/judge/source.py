@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: PostgreSQL
+"""Where a candidate comes from: a file, a folder of several C files, or a patch of one of our variants.
+
+A patch is a unified diff of files in csrc/. It is applied to a copy. What it changes is compiled there, with the
+function of the variant under the candidate's name; all else that these files define stays unseen.
+"""
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from tools.common.kernels import kernel_sources
+from tools.judge.build import CPLUSPLUS, Candidate
+from tools.judge.kinds import SOURCES, JudgeError, Kind, kind_of, kinds
+
+OBJECTS = Path("build/obj")
+CHANGED = re.compile(r"^\+\+\+ (?P<side>b/)?(?P<file>csrc/[^\s]+)", re.MULTILINE)
+Variants = dict[Path, list[tuple[str, str]]]
+"""By source file, the variants whose functions it holds: kind, name."""
+
+
+def of_source(candidate: Candidate) -> Candidate:
+    """The same; if its source is a folder, with that folder's files. JudgeError: there is no C or C++."""
+    sources = {".c", *CPLUSPLUS}
+    if not candidate.source.is_dir():
+        if candidate.source.suffix not in sources:
+            raise JudgeError(
+                f"{candidate.source} is no C or C++ file: its name must end in {', '.join(sorted(sources))}."
+            )
+        return candidate
+    parts = sorted(path for path in candidate.source.iterdir() if path.suffix in sources)
+    if not parts:
+        raise JudgeError(f"There is no C or C++ file in {candidate.source}.")
+    return replace(candidate, parts=tuple(parts))
+
+
+def variants_of(kind: Kind) -> list[str]:
+    """The names in the kind's table."""
+    rows = kind.table().read_text().partition(f"pgq_{kind.name}_variants[] = {{\n")[2].partition("\n};")[0]
+    return re.findall(r'\{"(\w+)"', rows)
+
+
+def where() -> Variants:
+    """Which file holds which variant."""
+    files: dict[str, Path] = {}
+    for source in kernel_sources():
+        object_file = OBJECTS / source.relative_to(SOURCES).with_suffix(".o")
+        told = subprocess.run(["nm", "--defined-only", "-g", object_file], capture_output=True, text=True, check=True)
+        files |= dict.fromkeys(re.findall(r" T (\w+)$", told.stdout, re.MULTILINE), source)
+    found: Variants = {}
+    for name, kind in kinds().items():
+        for variant in variants_of(kind):
+            if file := files.get(kind_of(name, variant).variant):
+                found.setdefault(file, []).append((name, variant))
+    return found
+
+
+def meant(changed: Sequence[Path], kind: str, like: str) -> tuple[str, str, Path]:
+    """Of the variants that a patch changes the one that is meant, and its file. JudgeError: none, or several."""
+    held = where()
+    files = [path for path in changed if path in held]
+    # A header belongs to all files of its stem that include it.
+    headers = [path.relative_to(SOURCES) for path in changed if path.suffix == ".h"]
+    files += [path for path in held if any(f'"{header}"' in path.read_text() for header in headers)]
+    found = {(name, variant, path) for path in files for name, variant in held[path]}
+    chosen = sorted(row for row in found if kind in ("", row[0]) and like in ("", row[1]))
+    if len(chosen) == 1:
+        return chosen[0]
+    if not found:
+        raise JudgeError("The patch changes no variant: it must change a file of csrc/ that holds one, or its header.")
+    listed = "; ".join(f"KIND={name} LIKE={variant}" for name, variant, _ in chosen or sorted(found))
+    raise JudgeError(f"The patch changes several variants: choose with {listed}.")
+
+
+def of_patch(
+    patch: Path, folder: Path, kind: str, like: str, *, compiler: str, flags: str, isa: Mapping[str, str]
+) -> Candidate:
+    """A variant of ours, changed by a patch. JudgeError: it does not apply, or several variants could be meant."""
+    text, tree = patch.read_text(), folder / "patched"
+    changed = [Path(match["file"]) for match in CHANGED.finditer(text)]
+    name, variant, file = meant(changed, kind, like)
+    shutil.copytree(SOURCES, tree / SOURCES, ignore=shutil.ignore_patterns("ffi", "__pycache__"))
+    strip = "-p1" if any(match["side"] for match in CHANGED.finditer(text)) else "-p0"
+    run = subprocess.run(
+        ["git", "apply", strip, str(patch.resolve())], cwd=tree, capture_output=True, text=True,
+        env=os.environ | {"GIT_CEILING_DIRECTORIES": str(folder.resolve())},
+    )  # fmt: skip
+    if run.returncode:
+        raise JudgeError(f"{patch} does not apply to this clone:\n{run.stderr.strip()}")
+    parts = tuple(dict.fromkeys(tree / path for path in (file, *changed) if path.suffix == ".c"))
+    level = next((level for level in isa if file.stem.endswith(level)), "")
+    all_flags = shlex.join([*shlex.split(isa.get(level, "")), *shlex.split(flags)])
+    found = Candidate(kind_of(name, variant), patch, folder, compiler, all_flags)
+    return replace(found, parts=parts, tree=tree / SOURCES, alias=found.kind.variant)

@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: PostgreSQL
+"""The world that judges a component, one of the stem's, with a candidate in the place of ours; and real threads.
+
+The candidate's mutexes, conditions, futexes, clock and memory are those of tests/world/, so a seed says which thread
+runs when, and the run that fails is replayed without the steps that it does not need.
+"""
+
+import os
+import re
+import resource
+import shlex
+import signal
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from tests.runners.tsan import FIXED_ADDRESSES
+from tools.common import watched
+from tools.common.kernels import kernel_sources
+from tools.common.tally import tally, words
+from tools.judge.build import UNWATCHED, Candidate, compile_candidate, imports
+from tools.judge.kinds import JudgeError
+from tools.judge.verdict import BROKEN
+
+Parts = Sequence[str | Path]
+RUNS = 400
+ROUNDS = 500
+CPU_SECONDS = 120
+SHOWN = 4
+"""Counts of a world that are told."""
+INTERPOSED = ["-include", "tests/world/interpose.h"]
+LIBRARY = Path("build/lib/libpgquern.a")
+"""All other stems' kernels."""
+ALONE = re.compile(
+    r"pthread_(?!condattr_|mutexattr_|attr_|self$|equal$)|(sem|mtx|cnd|thrd)_|sched_yield|u?sleep$|s?poll$|p?select$"
+)
+"""Calls by which threads wait or meet, of which the world has no double."""
+VIOLATION = re.compile(r"^violation with SEED=(\d+): (.*)$", re.MULTILINE)
+HISTORY = re.compile(r"^(?:step \d+|  \S.*)$", re.MULTILINE)
+RACE = re.compile(r"^(?:SUMMARY: (ThreadSanitizer: .*)|(wrong answer: .*))$", re.MULTILINE)
+SAID = {"no thread can go on": "it waits for ever: no thread can go on"}
+ENDED = {signal.SIGPROF: signal.SIGXCPU}
+"""By what signal the world ends a run that takes too much CPU, and by what one the judge does."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """What came out of the seeds."""
+
+    says: str
+    """Of what was tried, if nothing was found."""
+    code: int = 0
+    asleep: bool = False
+    why: str = ""
+    """The violation, in words, if there is one."""
+    history: str = ""
+    """What led to it."""
+    log: str = ""
+
+    @property
+    def is_right(self) -> bool:
+        return self.code == 0 and not self.asleep
+
+
+def _objects(folder: str, candidate: Candidate) -> list[Path]:
+    """Those of the stem's kernels, and of what it stands on, without its table. JudgeError."""
+    sources = [*kernel_sources("common"), *kernel_sources(candidate.kind.stem)]
+    objects = [Path(folder, s.relative_to("csrc")).with_suffix(".o") for s in sources if s != candidate.kind.table()]
+    environment = {name: value for name, value in os.environ.items() if "MAKE" not in name and name != "MFLAGS"}
+    made = subprocess.run(["make", "-s", *objects], capture_output=True, text=True, env=environment)
+    if made.returncode:
+        raise JudgeError(f"{folder} does not build; repair this clone:\n{made.stderr[-3000:]}")
+    return objects
+
+
+def _link(candidate: Candidate, compiler: str, cflags: Sequence[str], parts: Parts, program: Path) -> None:
+    """The program, of parts that are the same for all, and of the candidate with its table. JudgeError."""
+    folder = program.parent
+    folder.mkdir(parents=True, exist_ok=True)
+    compile_candidate(candidate, cflags, folder / "candidate.o")
+    own = [folder / "candidate.o"]
+    for source in (candidate.folder / "variants.c", candidate.folder / "call.c"):
+        own.append(folder / f"{source.stem}.o")
+        subprocess.run([compiler, *cflags, *UNWATCHED, "-c", source, "-o", own[-1]], check=True)
+    plain = [flag for flag in cflags if flag not in INTERPOSED]
+    command = [compiler, *plain, *parts, *own, LIBRARY, "-pthread", *shlex.split(candidate.flags), "-o", program]
+    linked = subprocess.run([str(word) for word in command], capture_output=True, text=True)
+    if linked.returncode:
+        raise JudgeError(f"{candidate.source} does not link into {program}:\n{linked.stderr[-3000:]}")
+
+
+def build(candidate: Candidate, cflags: Sequence[str], program: Path) -> list[str]:
+    """Builds the world; the candidate's calls that have no double there. JudgeError."""
+    assert candidate.kind.world is not None
+    drivers = [candidate.kind.world, *Path("tests/world").glob("*.c")]
+    parts: Parts = ["-DPGQUERN_JUDGED", *drivers, *_objects("build/obj-world", candidate)]
+    _link(candidate, "gcc", [*cflags, *INTERPOSED], parts, program)
+    return sorted(name for name in imports(program.with_name("candidate.o")) if ALONE.match(name))
+
+
+def _limit() -> None:
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 24, 1 << 24))
+    resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS, resource.RLIM_INFINITY))
+
+
+def run(program: Path, seed: int) -> Found:
+    """RUNS seeds, from this one on."""
+    code, slept, text = watched.run(
+        [program, str(seed), str(RUNS)], program.with_name("log"), {"ASAN_OPTIONS": "detect_leaks=0"}, _limit
+    )
+    counts = tally(text)
+    if code == 0 and counts:
+        most = sorted(counts.items(), key=lambda count: -count[1])[:SHOWN]
+        return Found(f"{RUNS} seeds: {words(dict(most))}")
+    why, said = "", VIOLATION.findall(text)
+    if said:
+        seed_of, message = said[-1]
+        if broken := BROKEN.search(text):
+            message = broken[1]
+        if (ended := re.fullmatch(r"signal (\d+)", message)) is None:
+            why = f"{SAID.get(message, message)} (seed {seed_of} of the world)"
+        else:
+            code = -ENDED.get(signal.Signals(int(ended[1])), int(ended[1]))
+    return Found("", code or 1, slept, why, "\n".join(HISTORY.findall(text)), text)
+
+
+def race(candidate: Candidate, cflags: Sequence[str], program: Path) -> Found:
+    """The stem's threads under ThreadSanitizer, by the system's own scheduler. cflags: those for ASan. JudgeError."""
+    assert candidate.kind.threads is not None
+    kept = [flag for flag in cflags if "sanitize" not in flag]
+    parts = [candidate.kind.threads, *_objects("build/obj-tsan", candidate)]
+    _link(replace(candidate, compiler="clang"), "clang", [*kept, "-fsanitize=thread"], parts, program)
+    fixed = subprocess.run([*FIXED_ADDRESSES, "true"], capture_output=True).returncode == 0
+    command = [*(FIXED_ADDRESSES if fixed else []), str(program), str(ROUNDS)]
+    code, slept, text = watched.run(command, program.with_name("log"), {"TSAN_OPTIONS": "halt_on_error=1"}, _limit)
+    if code == 0 and tally(text):
+        return Found(f"{ROUNDS} rounds")
+    found = RACE.search(text)
+    return Found("", code or 1, slept, found[1] or found[2] if found else "", "", text)

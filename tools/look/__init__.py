@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: PostgreSQL
+"""`look`: what compaction would do to the pages of a table's file, one drawn, and how fast."""

@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: PostgreSQL
+"""Draw the counterexample of one run of a model as a sequence diagram: build/show/STEM/RUN.html and .svg.
+
+Without a run, list those of the subject. If a pattern matches more than one, only say how to start each by hand. Exits
+with 1 if the run holds, so that there is nothing to draw, and with 2 if it could not begin.
+"""
+
+from __future__ import annotations
+
+import difflib
+import sys
+from collections.abc import Sequence
+from fnmatch import fnmatch
+from pathlib import Path
+
+import click
+
+from spec.tools import apalache, cfg, counterexample, draw, models, tlc, traces
+from spec.tools.counterexample import NoCounterexample, Picture
+from spec.tools.models import ModelError, Run
+from spec.tools.outcome import ToolMissing
+from tools.common.asked import by_command, option, program
+
+SPEC = Path("spec")
+
+
+@click.command(help=__doc__)
+@click.option("--stem", help="The subject, a folder of spec/.")
+@click.option("--run", "pattern", default="", help="The run, as in spec/STEM/models.toml, or a pattern of some.")
+@click.option("--build", type=click.Path(path_type=Path), default=Path("build"), help="Where generated things go.")
+@click.option(
+    "--into",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="The folder of a finding: it gets picture.svg, and trace.json from which that is drawn.",
+)
+def main(stem: str | None, pattern: str, build: Path, into: Path | None) -> None:
+    """Draw one run."""
+    try:
+        found = models.find(SPEC, stem)
+        if not (stem or pattern):
+            stems = ", ".join(sorted({run.stem for run in found}))
+            raise ModelError(
+                f"say {option('STEM')}, one of {stems}; then the runs are listed, of which {option('RUN')} takes one"
+            )
+        if not pattern:
+            for run in found:
+                click.echo(f"{run.name}: {run.says}")
+            click.echo(f"{option('RUN', 'NAME')}, with the name of one run that must fail, draws its counterexample")
+            return
+        traces.generate(SPEC, build)
+        wanted = choose(found, pattern)
+        for run in wanted:
+            click.echo(by_hand(run, build))
+        if len(wanted) > 1:
+            return
+        picture = counterexample.find(run, build)
+        if into:
+            picture.heading = (into / "README.md").read_text().partition("\n")[0].lstrip("# ")
+    except NoCounterexample as error:
+        click.echo(f"model-show: {error}", err=True)
+        sys.exit(1)
+    except (ModelError, ToolMissing) as error:
+        click.echo(f"model-show: {error}", err=True)
+        sys.exit(2)
+    for path in write(picture, build / "show" / picture.stem):
+        click.echo(f"drawn: {path}")
+    if into:
+        keep(picture, into)
+        click.echo(f"kept: {into}/picture.svg and trace.json")
+
+
+def choose(found: Sequence[Run], pattern: str) -> list[Run]:
+    """The runs that match."""
+    if wanted := [run for run in found if fnmatch(run.name, pattern)]:
+        return wanted
+    names = [run.name for run in found]
+    near = difflib.get_close_matches(pattern, names, 3, 0.5)
+    more = (
+        f"did you mean {' or '.join(near)}?"
+        if near
+        else f"{program('show' if by_command() else 'model-show', 'STEM=S')} lists those of a subject"
+    )
+    raise ModelError(f"there is no run '{pattern}'; {more}")
+
+
+def write(picture: Picture, folder: Path) -> list[Path]:
+    """Draw it, as a page and as a picture."""
+    folder.mkdir(parents=True, exist_ok=True)
+    page, drawing = folder / f"{picture.run}.html", folder / f"{picture.run}.svg"
+    page.write_text(draw.html(picture))
+    drawing.write_text(draw.svg(picture))
+    return [page, drawing]
+
+
+def keep(picture: Picture, folder: Path) -> None:
+    """Store what is drawn, and the drawing."""
+    (folder / "trace.json").write_text(picture.model_dump_json(indent=1) + "\n")
+    (folder / "picture.svg").write_text(draw.svg(picture))
+
+
+def by_hand(run: Run, build: Path) -> str:
+    """A run in a few lines: what it says, its configuration file, and the command that starts it."""
+    command = apalache.by_hand(run, build) if run.symbolic else tlc.by_hand(run, build)
+    return f"{run.key}: {run.says}\n  {cfg.write(run, build)}\n  {command}"
+
+
+if __name__ == "__main__":
+    main()

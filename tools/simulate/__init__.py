@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: PostgreSQL
+"""`simulate`: foreground, checkpointer and autovacuum on a simulated device, with shares and without."""

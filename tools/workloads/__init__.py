@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: PostgreSQL
+"""`workloads`: two commit streams through the snapshot builder, upstream's way and ours."""

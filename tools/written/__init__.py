@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: PostgreSQL
+"""`written`: bytes that each protection against torn pages writes."""
