@@ -64,7 +64,7 @@ static pgq_code start(pgq_tiercache *c, const policy_calls *calls)
 {
     if (!allocate(c, calls))
         return PGQ_MEMORY;
-    pgq_tiercache_crc32c_make(&c->crc);
+    pgq_crc_make(&c->crc, CRC32C);
     return pgq_tiercache_mount(c);
 }
 

@@ -91,7 +91,7 @@ struct pgq_tiercache {
     pgq_tiercache_files files;
     pgq_tiercache_options options;
     pthread_mutex_t flushing, map;
-    crc32c crc;
+    crc_table crc;
 
     tier memory, ssd;
     uint8_t *frames;               /* the pages in memory */

@@ -36,7 +36,7 @@ bool pgq_tornpage_sync_data(store *s)
 
 static uint32_t control_crc(const store *s, const control *c)
 {
-    return pgq_tornpage_crc(&s->crc, (const uint8_t *)c + sizeof c->crc, sizeof *c - sizeof c->crc);
+    return pgq_crc(&s->crc, (const uint8_t *)c + sizeof c->crc, sizeof *c - sizeof c->crc);
 }
 
 bool pgq_tornpage_put_control(store *s, const control *c)

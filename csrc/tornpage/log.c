@@ -40,7 +40,7 @@ void pgq_tornpage_append(store *s, record head, const void *payload)
     memset(buffer + size - 8, 0, 8);
     memcpy(buffer, &head, sizeof head);
     memcpy(buffer + sizeof head, payload, head.length);
-    crc = pgq_tornpage_crc(&s->crc, buffer + sizeof crc, size - sizeof crc);
+    crc = pgq_crc(&s->crc, buffer + sizeof crc, size - sizeof crc);
     memcpy(buffer, &crc, sizeof crc);
     ring_copy(s, s->insert, NULL, buffer, size);
     s->insert += size;
@@ -100,6 +100,6 @@ bool pgq_tornpage_next_record(store *s, uint64_t lsn, record *head, const uint8_
         return false;
     ring_copy(s, lsn, s->scratch, NULL, (size_t)(*end - lsn));
     *payload = s->scratch + sizeof *head;
-    return pgq_tornpage_crc(&s->crc, s->scratch + sizeof head->crc,
-                            (size_t)(*end - lsn) - sizeof head->crc) == head->crc;
+    return pgq_crc(&s->crc, s->scratch + sizeof head->crc, (size_t)(*end - lsn) - sizeof head->crc) ==
+           head->crc;
 }

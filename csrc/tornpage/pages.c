@@ -29,8 +29,7 @@ static size_t head_size(const area_head *head)
 
 static uint32_t area_crc(const store *s, const area_head *head)
 {
-    return pgq_tornpage_crc(&s->crc, (const uint8_t *)head + sizeof head->crc,
-                            head_size(head) - sizeof head->crc);
+    return pgq_crc(&s->crc, (const uint8_t *)head + sizeof head->crc, head_size(head) - sizeof head->crc);
 }
 
 /* Makes the batch durable in the area. What the area held until now must be durable in its place first. */
@@ -44,7 +43,7 @@ static bool write_area(store *s, const uint32_t pages[], size_t count)
     for (size_t i = 0; i < count; i++) {
         uint8_t *copy = memcpy(s->area + SECTOR + i * block, page_of(s, pages[i]), block);
 
-        head.entries[i] = (area_entry){pages[i], pgq_tornpage_crc(&s->crc, copy, block)};
+        head.entries[i] = (area_entry){pages[i], pgq_crc(&s->crc, copy, block)};
     }
     head.crc = area_crc(s, &head);
     memset(s->area, 0, SECTOR);
@@ -155,7 +154,7 @@ bool pgq_tornpage_read_area(store *s)
         area_entry entry = head.entries[slot];
 
         s->restored[slot] = NO_PAGE;
-        if (entry.page >= s->config.pages || pgq_tornpage_crc(&s->crc, copy, block) != entry.crc)
+        if (entry.page >= s->config.pages || pgq_crc(&s->crc, copy, block) != entry.crc)
             continue;
         /* No crash leaves an older copy than the page; an older file in the area's place may. */
         if (pgq_tornpage_is_right(s, entry.page) && page_lsn(page_of(s, entry.page)) > page_lsn(copy))

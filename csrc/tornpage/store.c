@@ -39,7 +39,7 @@ pgq_status pgq_tornpage_create(const pgq_tornpage_config *config, const pgq_torn
         return refused(PGQ_MEMORY, 0);
     s->config = *config;
     s->device = *device;
-    pgq_tornpage_crc_init(&s->crc);
+    pgq_crc_make(&s->crc, CRC32);
     s->pages = calloc(config->pages, config->block_size);
     s->first_change = calloc(config->pages, sizeof *s->first_change);
     s->torn = calloc(config->pages, sizeof *s->torn);

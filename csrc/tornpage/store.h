@@ -7,7 +7,7 @@
 #define PGQUERN_TORNPAGE_STORE_H
 
 #include "common/outcome.h"
-#include "tornpage/crc.h"
+#include "common/crc.h"
 #include "tornpage/tornpage.h"
 
 #include <string.h>

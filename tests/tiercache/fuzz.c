@@ -26,7 +26,7 @@ static uint64_t disk[3][(FIRST_SLOT + SLOTS * SLOT + 8192 * (PAGES + PGQ_TIERCAC
                         8]; /* as the sound cache left them */
 static uint64_t work[3][(FIRST_SLOT + SLOTS * SLOT + 8192 * (PAGES + PGQ_TIERCACHE_TRAILERS)) / 8];
 static memory_files files;
-static crc32c tables;
+static crc_table table;
 
 static void must(bool holds)
 {
@@ -51,7 +51,7 @@ static void make_sound_disk(void)
     uint64_t words[WORDS];
     pgq_code code;
 
-    pgq_tiercache_crc32c_make(&tables);
+    pgq_crc_make(&table, CRC32C);
     for (int file = 0; file < 3; file++) {
         files.sizes[file] = memory_size(file, PAGES, SLOTS);
         files.words[file] = work[file];
@@ -80,7 +80,7 @@ static void restore(void)
 static void seal(uint8_t *at, size_t size, size_t crc_at)
 {
     memset(at + crc_at, 0, 4);
-    uint32_t crc = pgq_tiercache_crc32c_of(&tables, at, size >= 8192 ? size : crc_at);
+    uint32_t crc = pgq_tiercache_crc32c_of(&table, at, size >= 8192 ? size : crc_at);
     memcpy(at + crc_at, &crc, 4);
 }
 

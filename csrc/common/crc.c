@@ -1,17 +1,15 @@
 /* SPDX-License-Identifier: PostgreSQL */
-#include "tornpage/crc.h"
+#include "common/crc.h"
 
 #include <string.h>
 
-#define POLYNOMIAL 0xedb88320u
-
-void pgq_tornpage_crc_init(crc_table *table)
+void pgq_crc_make(crc_table *table, uint32_t polynomial)
 {
     for (uint32_t byte = 0; byte < 256; byte++) {
         uint32_t crc = byte;
 
         for (int bit = 0; bit < 8; bit++)
-            crc = crc >> 1 ^ (crc & 1 ? POLYNOMIAL : 0);
+            crc = crc >> 1 ^ (crc & 1 ? polynomial : 0);
         table->of[0][byte] = crc;
     }
     for (size_t k = 1; k < 8; k++)
@@ -22,7 +20,7 @@ void pgq_tornpage_crc_init(crc_table *table)
         }
 }
 
-uint32_t pgq_tornpage_crc(const crc_table *table, const void *bytes, size_t size)
+uint32_t pgq_crc(const crc_table *table, const void *bytes, size_t size)
 {
     const uint8_t *p = bytes;
     uint32_t crc = UINT32_MAX;
