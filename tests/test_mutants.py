@@ -10,10 +10,11 @@ import threading
 from multiprocessing.connection import Connection
 from pathlib import Path
 
+import click
 import pytest
 
 from tests.runners import mutants as runner
-from tests.runners import nodes, tsan
+from tests.runners import nodes, tsan, world_mutants
 from tools.common import mutants, watched
 from tools.common.matrix import with_cell
 from tools.common.mutants import Mutant
@@ -39,6 +40,23 @@ def test_every_mutant_changes_a_line_that_is_there_once(path: Path) -> None:
     assert listed
     for mutant in listed:
         assert mutant.source(LISTS[path]) != (LISTS[path] / mutant.file).read_text()
+
+
+@pytest.mark.parametrize("stem", with_cell("tests/{stem}/world.toml"))
+def test_every_mutant_of_a_stem_with_a_world_has_its_seed_or_a_reason(stem: str) -> None:
+    world_mutants.Listed.load(stem)
+
+
+def test_a_mutant_without_seed_and_reason_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    folder = Path("tests/some")
+    folder.mkdir(parents=True)
+    (folder / "mutants.toml").write_text(
+        '[[mutant]]\nname = "forgotten"\nfile = "a.c"\nold = "1"\nnew = "2"\nkilled_by = "test_a.py::test_a"\n'
+    )
+    (folder / "world.toml").write_text("[finds]\n")
+    with pytest.raises(click.ClickException, match=r"in neither table; .*: forgotten$"):
+        world_mutants.Listed.load("some")
 
 
 def test_every_mutant_names_a_test_that_exists() -> None:
