@@ -2,7 +2,7 @@
 (** * Witnesses: runs that reach what the theorems speak of, and that meet what they assume *)
 From Coq Require Import List Bool Arith String.
 From Pgquern.common Require Import Premises.
-From Pgquern.tiercache Require Import Tiers FlatFile Refines Instances.
+From Pgquern.tiercache Require Import Tiers FlatFile Refines Instances Sectors SectorsHold.
 Import ListNotations.
 Local Open Scope list_scope.
 Local Open Scope nat_scope.
@@ -74,6 +74,27 @@ Theorem a_second_life_may_draw_the_same_nonces : let s := state_after second in
   assumed_of_all (start 3 2) second = true /\ control s = Some (Mark 2 1) /\ up s = true /\ read s 0 = Some 0.
 Proof. vm_compute. auto. Qed.
 
+(** ** Slots of several sectors: a header and two of the page, the second of which is followed *)
+Definition checksum (h : header) (ds : list sector) : nat :=
+  fold_left (fun a x => 4 * a + match x with Data v => S v | _ => 0 end) ds (head_page h).
+Definition sectors_after (ys : list sector_step) : state * slots_file := run_sectors 2 1 checksum (start 3 2, blank) ys.
+(** Page 0 stands on slot 0, is written again, and its way to that slot fails after the header. *)
+Definition torn : list sector_step :=
+  [Same (Write 0); SlotWrite 0 0 true (fun _ => 7) (fun _ => true); Same (Write 0); SlotWrite 0 0 false (fun _ => 8) (Nat.eqb 0)].
+(** Of slot 0 the header of one image is left, and the page of another. *)
+Definition leaves (header page : nat) : list sector_step :=
+  [SectorLoss false (fun _ => 0) 0 0 (fun i k => if i =? 0 then if k =? 0 then header else page else 0); Same (mounted 9)].
+
+(** A power loss may leave the newer image whole, or the older one, and a mount takes it over; of a mixture it takes nothing,
+    though the header is whole. *)
+Theorem a_torn_slot_is_no_slot :
+  read_sectors 1 checksum (sectors_after (torn ++ leaves 2 2)) 0 = Some 2 /\
+  read_sectors 1 checksum (sectors_after (torn ++ leaves 3 3)) 0 = Some 1 /\
+  let c := sectors_after (torn ++ leaves 3 2) in
+  nth 0 (there (snd c) 0) Damaged = Head (Header first_mark 0 true 34) /\ nth 2 (there (snd c) 0) Damaged = Data 2 /\
+  held (fst c) 0 = None /\ read_sectors 1 checksum c 0 = Some 0.
+Proof. vm_compute. auto 10. Qed.
+
 (** ** The premises of each theorem, met together *)
 
 Lemma reads_give_the_newest_witness : premises_of reads_give_the_newest.
@@ -99,3 +120,20 @@ Proof.
 Qed.
 Lemma what_is_not_forgotten_is_remembered_witness : premises_of what_is_not_forgotten_is_remembered.
 Proof. now exists 3, 2, two_slots, (Mounting 2 5 105 [] true false true false (fun _ => true) true true true true). Qed.
+
+Ltac sectors := vm_compute; repeat split; try (intros [|[|i]]; vm_compute); auto 10; let H := fresh in intros H; discriminate H.
+Lemma a_mixture_is_never_trusted_witness : premises_of a_mixture_is_never_trusted.
+Proof.
+  exists 2, 1, checksum. split; [repeat constructor|]. exists 3, 2, (torn ++ leaves 2 2), 0, (Slot 0 2 true). split; [sectors|reflexivity].
+Qed.
+Lemma torn_slots_lose_nothing_witness : premises_of torn_slots_lose_nothing.
+Proof.
+  exists 2, 1, checksum. split; [repeat constructor|]. exists 3, 2, (torn ++ leaves 3 2), 0. split; [sectors|]. split; [reflexivity|repeat constructor].
+Qed.
+Lemma synced_pages_survive_torn_slots_witness : premises_of synced_pages_survive_torn_slots.
+Proof.
+  exists 2, 1, checksum. split; [repeat constructor|].
+  exists 3, 2, (torn ++ [Same (WriteBack [0] (Taken true 2) [0] [] true false)]), (Taken true 3), (leaves 3 2), 0, 2.
+  split; [sectors|]. split; [repeat constructor|]. do 3 (split; [reflexivity|]). split; [|reflexivity].
+  intros y [<-|[<-|[]]]; split; discriminate.
+Qed.
