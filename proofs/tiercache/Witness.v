@@ -2,7 +2,7 @@
 (** * Witnesses: runs that reach what the theorems speak of, and that meet what they assume *)
 From Coq Require Import List Bool Arith String.
 From Pgquern.common Require Import Premises.
-From Pgquern.tiercache Require Import Tiers FlatFile Refines Instances Sectors SectorsHold.
+From Pgquern.tiercache Require Import Tiers FlatFile Refines Instances Sectors SectorsHold Beside BesideHolds.
 Import ListNotations.
 Local Open Scope list_scope.
 Local Open Scope nat_scope.
@@ -95,6 +95,30 @@ Theorem a_torn_slot_is_no_slot :
   held (fst c) 0 = None /\ read_sectors 1 checksum c 0 = Some 0.
 Proof. vm_compute. auto 10. Qed.
 
+(** ** Write-backs beside other calls *)
+Definition beside_after (ys : list beside_step) : both := fst (run_beside (start 3 2, None) empty ys).
+Definition begun : list beside_step := [Call (Write 0); Call (ToSsd 0 0 true Whole); Gather [0]].
+Definition ended (n : nat) : list beside_step := [TakeOff (Taken true n); Put 0 true; SyncStore true false; Settle].
+
+(** A page that nobody changes meanwhile is clean then; one that is written between two steps stays dirty, though the store has what
+    was gathered, and the next write-back brings it there. *)
+Theorem a_write_between_two_steps_is_kept :
+  dirty (fst (beside_after (begun ++ ended 2))) 0 = false /\
+  (let s := fst (beside_after (begun ++ Call (Write 0) :: ended 2)) in
+   dirty s 0 = true /\ read s 0 = Some 2 /\ store s 0 = 1 /\ snd (do_fsync s (Taken true 3)) = false) /\
+  (let s := fst (beside_after (begun ++ Call (Write 0) :: ended 2 ++ Gather [0] :: ended 3)) in
+   dirty s 0 = false /\ store s 0 = 2 /\ snd (do_fsync s (Taken true 4)) = true).
+Proof. vm_compute. auto 12. Qed.
+
+(** The power fails after the store has what was gathered, and before it is synced: a restart finds the page in its slot, or in the
+    store. *)
+Theorem a_crash_between_two_steps_loses_nothing :
+  let ys := begun ++ [TakeOff (Taken true 2); Put 0 true] in
+  read (fst (beside_after (ys ++ [Call kept_newest; Call (mounted 9)]))) 0 = Some 1 /\
+  read (fst (beside_after (ys ++ [Call lost; Call (mounted 9)]))) 0 = Some 1 /\
+  assumed_of_all_beside (start 3 2, None) (ys ++ [Call lost; Call (mounted 9)]) = true.
+Proof. vm_compute. auto. Qed.
+
 (** ** The premises of each theorem, met together *)
 
 Lemma reads_give_the_newest_witness : premises_of reads_give_the_newest.
@@ -136,4 +160,25 @@ Proof.
   exists 3, 2, (torn ++ [Same (WriteBack [0] (Taken true 2) [0] [] true false)]), (Taken true 3), (leaves 3 2), 0, 2.
   split; [sectors|]. split; [repeat constructor|]. do 3 (split; [reflexivity|]). split; [|reflexivity].
   intros y [<-|[<-|[]]]; split; discriminate.
+Qed.
+Lemma reads_beside_a_write_back_witness : premises_of reads_beside_a_write_back.
+Proof. now exists 3, 2, (begun ++ [TakeOff (Taken true 2); Call (Write 0); Put 0 true; Call lost; Call (mounted 9)]), 0. Qed.
+Lemma a_page_written_beside_stays_dirty_witness : premises_of a_page_written_beside_stays_dirty.
+Proof.
+  exists 3, 2, begun, 0, [TakeOff (Taken true 2); Call (ToSsd 0 1 true Whole); Put 0 true; SyncStore true false].
+  split; [reflexivity|]. split; [repeat constructor|]. split; [discriminate|].
+  intros z [<-|[<-|[<-|[<-|[]]]]]; (split; [discriminate|]); intros x X; (discriminate X || now injection X as <-).
+Qed.
+Lemma a_write_back_beside_is_done_or_told_witness : premises_of a_write_back_beside_is_done_or_told.
+Proof.
+  exists 3, 2, [Call (Write 0)], [0], 0, [TakeOff (Taken true 2); Call (Write 0); Put 0 true; SyncStore true false].
+  split; [reflexivity|]. split; [repeat constructor|]. do 2 (split; [reflexivity|]). split; [now left|]. split; [reflexivity|].
+  intros z [<-|[<-|[<-|[<-|[]]]]]; (split; [discriminate|]); intros x X; (discriminate X || now injection X as <-).
+Qed.
+Lemma synced_pages_survive_beside_witness : premises_of synced_pages_survive_beside.
+Proof.
+  exists 3, 2, (begun ++ ended 2), (Taken true 3),
+    [Call (Write 1); Gather [0; 1]; TakeOff (Taken true 4); Put 1 true; Call lost; Call (mounted 9)], 0, 1.
+  split; [reflexivity|]. split; [repeat constructor|]. do 4 (split; [reflexivity|]). split; [|reflexivity].
+  intros y I. repeat (destruct I as [<-|I]; [split; discriminate|]). destruct I.
 Qed.
