@@ -2,7 +2,7 @@
 (** * A page cache in three tiers: the steps of csrc/tiercache, in their order
 
     Contents are numbers: each write gives its page the next one.  A page is one sector here: the theorems hold of each
-    sector of a page, since all that is done is done to each alike.  Where the code chooses (a victim, a slot), and where
+    sector of a page, since all that is done is done to each alike; slots of several sectors are in Sectors.v.  Where the code chooses (a victim, a slot), and where
     a device does (a failure, what a crash keeps), the step has an argument, so that what is proved holds for each choice.
     A step whose guard is false changes nothing: the code does not take it. *)
 From Coq Require Import List Bool Arith.
