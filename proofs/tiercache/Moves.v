@@ -169,7 +169,8 @@ Proof.
   set (there := if works then w else _). set (t := with_ssd _ _).
   assert (There : In there (None :: w :: disk_may s i)).
   { unfold there. destruct works; [right; now left|].
-    destruct l; [right; right; apply (disk_may_now _ _ _ _ _ _ _ F)|now left|right; now left]. }
+    destruct l as [| | |k]; [right; right; apply (disk_may_now _ _ _ _ _ _ _ F)|now left|right; now left|].
+    destruct (nth_in_or_default k (disk_may s i) None) as [X|X]; [right; now right|left; now rewrite X]. }
   assert (Not : forall j d, held s j = Some d -> slot_page d <> p).
   { intros j d Hd. exact (slot_of_none s p O j d (proj1 (held_newest _ _ F _ _ Hd)) Hd). }
   assert (Clean : forall d, held s i = Some d -> slot_dirty d = false) by (intros d Hd; rewrite Hd in G; now apply negb_true_iff).

@@ -2,7 +2,7 @@
 (** * A page cache in three tiers: the steps of csrc/tiercache, in their order
 
     Contents are numbers: each write gives its page the next one.  A page is one sector here: the theorems hold of each
-    sector of a page, since all that is done is done to each alike.  Where the code chooses (a victim, a slot), and where
+    sector of a page, since all that is done is done to each alike; slots of several sectors are in Sectors.v.  Where the code chooses (a victim, a slot), and where
     a device does (a failure, what a crash keeps), the step has an argument, so that what is proved holds for each choice.
     A step whose guard is false changes nothing: the code does not take it. *)
 From Coq Require Import List Bool Arith.
@@ -99,8 +99,9 @@ Definition read (s : state) (p : nat) : option nat :=
 
 (** ** Steps *)
 
-(** How a write that fails ends: nothing of it is there, or a part that no checksum fits, or the whole. *)
-Inductive landing := Nothing | Torn | Whole.
+(** How a write that fails ends: nothing of it is there, or a part that no checksum fits, or the whole; or a part that completes,
+    with what was there, something that was to be there earlier. *)
+Inductive landing := Nothing | Torn | Whole | Earlier (k : nat).
 
 (** How old contents are taken off the SSD before the store gets newer ones, or an fsync succeeds. *)
 Inductive taking :=
@@ -175,7 +176,7 @@ Definition do_to_ssd (s : state) (p i : nat) (works : bool) (l : landing) : stat
       if in_use s && may_take s i then
         let e := Slot p (frame_contents f) (frame_dirty f) in
         let w := Some (generation s, e) in
-        let there := if works then w else match l with Nothing => disk s i | Torn => None | Whole => w end in
+        let there := if works then w else match l with Nothing => disk s i | Torn => None | Whole => w | Earlier k => nth k (disk_may s i) None end in
         with_ssd
           (with_tiers s (if works then update (memory s) p None else memory s)
              (update (held s) i (if works then Some e else None)) (update (stale s) i (negb works)))

@@ -2,7 +2,7 @@
 (** * Witnesses: runs that reach what the theorems speak of, and that meet what they assume *)
 From Coq Require Import List Bool Arith String.
 From Pgquern.common Require Import Premises.
-From Pgquern.tiercache Require Import Tiers FlatFile Refines Instances.
+From Pgquern.tiercache Require Import Tiers FlatFile Refines Instances Sectors SectorsHold Beside BesideHolds Retry RetryHolds.
 Import ListNotations.
 Local Open Scope list_scope.
 Local Open Scope nat_scope.
@@ -74,6 +74,76 @@ Theorem a_second_life_may_draw_the_same_nonces : let s := state_after second in
   assumed_of_all (start 3 2) second = true /\ control s = Some (Mark 2 1) /\ up s = true /\ read s 0 = Some 0.
 Proof. vm_compute. auto. Qed.
 
+(** ** Slots of several sectors: a header and two of the page, the second of which is followed *)
+Definition checksum (h : header) (ds : list sector) : nat :=
+  fold_left (fun a x => 4 * a + match x with Data v => S v | _ => 0 end) ds (head_page h).
+Definition sectors_after (ys : list sector_step) : state * slots_file := run_sectors 2 1 checksum (start 3 2, blank) ys.
+(** Page 0 stands on slot 0, is written again, and its way to that slot fails after the header. *)
+Definition torn : list sector_step :=
+  [Same (Write 0); SlotWrite 0 0 true (fun _ => 7) (fun _ => true); Same (Write 0); SlotWrite 0 0 false (fun _ => 8) (Nat.eqb 0)].
+(** Of slot 0 the header of one image is left, and the page of another. *)
+Definition leaves (header page : nat) : list sector_step :=
+  [SectorLoss false (fun _ => 0) 0 0 (fun i k => if i =? 0 then if k =? 0 then header else page else 0); Same (mounted 9)].
+
+(** A power loss may leave the newer image whole, or the older one, and a mount takes it over; of a mixture it takes nothing,
+    though the header is whole. *)
+Theorem a_torn_slot_is_no_slot :
+  read_sectors 1 checksum (sectors_after (torn ++ leaves 2 2)) 0 = Some 2 /\
+  read_sectors 1 checksum (sectors_after (torn ++ leaves 3 3)) 0 = Some 1 /\
+  let c := sectors_after (torn ++ leaves 3 2) in
+  nth 0 (there (snd c) 0) Damaged = Head (Header first_mark 0 true 34) /\ nth 2 (there (snd c) 0) Damaged = Data 2 /\
+  held (fst c) 0 = None /\ read_sectors 1 checksum c 0 = Some 0.
+Proof. vm_compute. auto 10. Qed.
+
+(** ** Write-backs beside other calls *)
+Definition beside_after (ys : list beside_step) : both := fst (run_beside (start 3 2, None) empty ys).
+Definition begun : list beside_step := [Call (Write 0); Call (ToSsd 0 0 true Whole); Gather [0]].
+Definition ended (n : nat) : list beside_step := [TakeOff (Taken true n); Put 0 true; SyncStore true false; Settle].
+
+(** A page that nobody changes meanwhile is clean then; one that is written between two steps stays dirty, though the store has what
+    was gathered, and the next write-back brings it there. *)
+Theorem a_write_between_two_steps_is_kept :
+  dirty (fst (beside_after (begun ++ ended 2))) 0 = false /\
+  (let s := fst (beside_after (begun ++ Call (Write 0) :: ended 2)) in
+   dirty s 0 = true /\ read s 0 = Some 2 /\ store s 0 = 1 /\ snd (do_fsync s (Taken true 3)) = false) /\
+  (let s := fst (beside_after (begun ++ Call (Write 0) :: ended 2 ++ Gather [0] :: ended 3)) in
+   dirty s 0 = false /\ store s 0 = 2 /\ snd (do_fsync s (Taken true 4)) = true).
+Proof. vm_compute. auto 12. Qed.
+
+(** The power fails after the store has what was gathered, and before it is synced: a restart finds the page in its slot, or in the
+    store. *)
+Theorem a_crash_between_two_steps_loses_nothing :
+  let ys := begun ++ [TakeOff (Taken true 2); Put 0 true] in
+  read (fst (beside_after (ys ++ [Call kept_newest; Call (mounted 9)]))) 0 = Some 1 /\
+  read (fst (beside_after (ys ++ [Call lost; Call (mounted 9)]))) 0 = Some 1 /\
+  assumed_of_all_beside (start 3 2, None) (ys ++ [Call lost; Call (mounted 9)]) = true.
+Proof. vm_compute. auto. Qed.
+
+(** ** Mounts that stop *)
+Definition stops (n : nat) (x : stop) : retry_step :=
+  Stops (Mounting 2 n (100 + n) [] true false true false (fun _ => true) true true true true) x.
+Definition everywhere : list stop :=
+  [BeforeTheStore; AmongTheBlocks [0]; AtTheStoreSync false; AtTheStoreSync true; AmongTheSlots; AtTheSuperblock; AfterTheSsd;
+   AtTheControl true; AtTheControl false].
+Definition stopped (xs : list step) (x : stop) (ys : list step) : list retry_step :=
+  map Step (xs ++ [Kill]) ++ stops 20 x :: map Step ys.
+Definition read_after (ys : list retry_step) : option nat := read (fst (run_retries (start 3 2) empty ys)) 0.
+
+(** A mount stops at each of its operations, the power fails or not, and the next one has what was synced. *)
+Theorem a_mount_may_stop_anywhere :
+  forallb (fun x => forallb (fun e => assumed_of_all_retries (start 3 2) (stopped synced x e) &&
+                                      match read_after (stopped synced x e) with Some v => v =? 1 | None => false end)
+                      [[mounted 30]; [lost; mounted 30]; [kept_newest; mounted 30]; [kept_oldest; mounted 30]]) everywhere = true.
+Proof. vm_compute. reflexivity. Qed.
+
+(** What stood on the SSD alone, not synced, is there after a mount that stopped among the slots, and after one that had told the control
+    file; it is lost if only the superblock of the mount that stopped is there. *)
+Theorem a_mount_that_stops_may_lose_what_is_not_synced :
+  read_after (stopped only_on_ssd AmongTheSlots [mounted 30]) = Some 1 /\
+  read_after (stopped only_on_ssd (AtTheControl true) [mounted 30]) = Some 1 /\
+  read_after (stopped only_on_ssd AtTheSuperblock [mounted 30]) = Some 0.
+Proof. vm_compute. auto. Qed.
+
 (** ** The premises of each theorem, met together *)
 
 Lemma reads_give_the_newest_witness : premises_of reads_give_the_newest.
@@ -99,3 +169,50 @@ Proof.
 Qed.
 Lemma what_is_not_forgotten_is_remembered_witness : premises_of what_is_not_forgotten_is_remembered.
 Proof. now exists 3, 2, two_slots, (Mounting 2 5 105 [] true false true false (fun _ => true) true true true true). Qed.
+
+Ltac sectors := vm_compute; repeat split; try (intros [|[|i]]; vm_compute); auto 10; let H := fresh in intros H; discriminate H.
+Lemma a_mixture_is_never_trusted_witness : premises_of a_mixture_is_never_trusted.
+Proof.
+  exists 2, 1, checksum. split; [repeat constructor|]. exists 3, 2, (torn ++ leaves 2 2), 0, (Slot 0 2 true). split; [sectors|reflexivity].
+Qed.
+Lemma torn_slots_lose_nothing_witness : premises_of torn_slots_lose_nothing.
+Proof.
+  exists 2, 1, checksum. split; [repeat constructor|]. exists 3, 2, (torn ++ leaves 3 2), 0. split; [sectors|]. split; [reflexivity|repeat constructor].
+Qed.
+Lemma synced_pages_survive_torn_slots_witness : premises_of synced_pages_survive_torn_slots.
+Proof.
+  exists 2, 1, checksum. split; [repeat constructor|].
+  exists 3, 2, (torn ++ [Same (WriteBack [0] (Taken true 2) [0] [] true false)]), (Taken true 3), (leaves 3 2), 0, 2.
+  split; [sectors|]. split; [repeat constructor|]. do 3 (split; [reflexivity|]). split; [|reflexivity].
+  intros y [<-|[<-|[]]]; split; discriminate.
+Qed.
+Lemma reads_beside_a_write_back_witness : premises_of reads_beside_a_write_back.
+Proof. now exists 3, 2, (begun ++ [TakeOff (Taken true 2); Call (Write 0); Put 0 true; Call lost; Call (mounted 9)]), 0. Qed.
+Lemma a_page_written_beside_stays_dirty_witness : premises_of a_page_written_beside_stays_dirty.
+Proof.
+  exists 3, 2, begun, 0, [TakeOff (Taken true 2); Call (ToSsd 0 1 true Whole); Put 0 true; SyncStore true false].
+  split; [reflexivity|]. split; [repeat constructor|]. split; [discriminate|].
+  intros z [<-|[<-|[<-|[<-|[]]]]]; (split; [discriminate|]); intros x X; (discriminate X || now injection X as <-).
+Qed.
+Lemma a_write_back_beside_is_done_or_told_witness : premises_of a_write_back_beside_is_done_or_told.
+Proof.
+  exists 3, 2, [Call (Write 0)], [0], 0, [TakeOff (Taken true 2); Call (Write 0); Put 0 true; SyncStore true false].
+  split; [reflexivity|]. split; [repeat constructor|]. do 2 (split; [reflexivity|]). split; [now left|]. split; [reflexivity|].
+  intros z [<-|[<-|[<-|[<-|[]]]]]; (split; [discriminate|]); intros x X; (discriminate X || now injection X as <-).
+Qed.
+Lemma synced_pages_survive_beside_witness : premises_of synced_pages_survive_beside.
+Proof.
+  exists 3, 2, (begun ++ ended 2), (Taken true 3),
+    [Call (Write 1); Gather [0; 1]; TakeOff (Taken true 4); Put 1 true; Call lost; Call (mounted 9)], 0, 1.
+  split; [reflexivity|]. split; [repeat constructor|]. do 4 (split; [reflexivity|]). split; [|reflexivity].
+  intros y I. repeat (destruct I as [<-|I]; [split; discriminate|]). destruct I.
+Qed.
+Lemma mounts_that_stop_lose_nothing_witness : premises_of mounts_that_stop_lose_nothing.
+Proof. now exists 3, 2, (stopped synced AtTheSuperblock [kept_oldest; mounted 30]), 0. Qed.
+Lemma synced_pages_survive_mounts_that_stop_witness : premises_of synced_pages_survive_mounts_that_stop.
+Proof.
+  exists 3, 2, (map Step (only_on_ssd ++ [WriteBack [0] (Taken true 2) [0] [] true false])), (Taken true 3),
+    [Step Kill; stops 20 (AmongTheBlocks [0; 1]); stops 21 AtTheSuperblock; Step kept_oldest; stops 22 (AtTheControl true); Step (mounted 30)], 0, 1.
+  split; [reflexivity|]. split; [repeat constructor|]. do 3 (split; [reflexivity|]). split; [|reflexivity].
+  intros y I. repeat (destruct I as [<-|I]; [split; discriminate|]). destruct I.
+Qed.
