@@ -26,9 +26,10 @@
         ends; 9 recover; 10 a power loss, and what can be read then; 11 no process runs, and what can be read; 12 the end of
         the store. What can be read: redo point as a number of records, epoch, number of records found, whether the area has
         a copy (4 bytes each), the records as above without their epochs, the page in its place, the copy.
-   Out: after each event but the last: whether it is allowed (1 byte; if not, nothing has happened), the next operation (1
-        byte: its kind, or 8 a step in memory, 9 the store is open and idle, 10 no process runs), how many records the process
-        has, how many are promised, how many are made (4 bytes each), the page.
+        13 asks alone.
+   Out: after each event but 6 and 12: whether it is allowed (1 byte; if not, nothing has happened), whether a process runs (1
+        byte), how many operations its call still has, how many records it has, how many are promised, how many are made (4
+        bytes each), the page, the kinds of the operations (1 byte each: as above, or 8 a step in memory).
    All little-endian. *)
 
 open Tornpage_proved
@@ -172,7 +173,31 @@ let serve_store () =
     let copy_read = if word head 12 = 1 then Some (if copies = [] then numbered 0 (page ()) else read copies) else None in
     { control_read = { redo_point; control_epoch = word head 4 }; records_read; place_read; copy_read }
   in
+  let answer allowed w =
+    let byte n = print_char (Char.chr n) in
+    let ops = Option.value w.program ~default:[] in
+    byte (if allowed then 1 else 0);
+    byte (if Option.is_some w.program then 1 else 0);
+    List.iter print_word [ List.length ops; w.now.proc.insert; w.now.acked; List.length w.now.made ];
+    print_string (unnumbered w.now.proc.mem);
+    List.iter (fun op -> byte (Option.value (kind_of op) ~default:8)) ops;
+    flush stdout
+  in
+  (* Each step wraps the log, which is a function; what it gives is kept. *)
+  let kept w =
+    let table = Hashtbl.create 64 and log = w.now.dev.log in
+    let log n =
+      match Hashtbl.find_opt table n with
+      | Some found -> found
+      | None ->
+          let found = log n in
+          Hashtbl.add table n found;
+          found
+    in
+    { w with now = { w.now with dev = { w.now.dev with log } } }
+  in
   let rec live w =
+    let silent = ref false in
     let next =
       match Bytes.get_uint8 (block 1) 0 with
       | 0 -> Some (Happens (Change (change ())))
@@ -181,28 +206,22 @@ let serve_store () =
       | 3 -> Some (Happens WriteBack)
       | 4 -> Some (Happens BeginCheckpoint)
       | 5 -> Some (Happens EndCheckpoint)
-      | 6 -> Some (Happens Go)
+      | 6 -> silent := true; Some (Happens Go)
       | 7 -> Some (Happens Fail)
       | 8 -> Some (Happens Kill)
       | 9 -> Some (Happens Recover)
       | 10 -> Some (LosesPower (observed w))
       | 11 -> Some (Reads (observed w))
-      | 12 -> None
+      | 12 -> silent := true; None
+      | 13 -> None
       | event -> failwith (Printf.sprintf "no event %d" event)
     in
     match next with
-    | None -> ()
+    | None -> if not !silent then (answer true w; live w)
     | Some input ->
         let after = steps w input in
-        let v = Option.value after ~default:w in
-        let byte n = print_char (Char.chr n) in
-        byte (if Option.is_none after then 0 else 1);
-        byte (match v.program with None -> 10 | Some [] -> 9 | Some (op :: _) -> Option.value (kind_of op) ~default:8);
-        print_word v.now.proc.insert;
-        print_word v.now.acked;
-        print_word (List.length v.now.made);
-        print_string (unnumbered v.now.proc.mem);
-        flush stdout;
+        let v = kept (Option.value after ~default:w) in
+        if not !silent then answer (Option.is_some after) v;
         live v
   in
   live (new0 (numbered 0 (page ())))

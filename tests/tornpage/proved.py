@@ -78,17 +78,17 @@ def found(shape: Shape, device: Device, page: int) -> Found:
     return Found(store.durable_redo, store.epoch, records, masked(place), masked(copy) if copy else b"")
 
 
-CHANGE, ELSEWHERE, FLUSH, WRITE_BACK, BEGIN, END, WORKS, FAILS, DIES, RECOVER, LOSES_POWER, READS, STOP = range(13)
+CHANGE, ELSEWHERE, FLUSH, WRITE_BACK, BEGIN, END, WORKS, FAILS, DIES, RECOVER, LOSES_POWER, READS, STOP, ASK = range(14)
 """The program's events."""
-IN_MEMORY, IDLE, NO_PROCESS = 8, 9, 10
-"""What the program says is next, if it is no operation on a file."""
+IN_MEMORY = 8
+"""What the program says of an operation that is none on a file."""
 
 
 class Said(NamedTuple):
     """What the program says of the store after an event."""
 
     allowed: bool
-    next: int
+    runs: bool
     records: int
     promised: int
     made: int
@@ -96,29 +96,47 @@ class Said(NamedTuple):
 
 
 class Session:
-    """The proved steps of a store, one page of it; the program answers each event."""
+    """The proved steps of a store, one page of it; the program answers each event, but not each operation."""
+
+    HEAD = struct.Struct("<BBIIII")
 
     def __init__(self, shape: Shape, empty: bytes) -> None:
         built()
         self.size = shape.block_size
         self.process = subprocess.Popen([PROGRAM], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.operations: list[int] = []
+        """What the call that runs still does on files, or in memory."""
         self._send(struct.pack("<BII", 5, shape.protection, self.size) + empty)
 
     def _send(self, what: bytes) -> None:
         assert self.process.stdin is not None
         self.process.stdin.write(what)
-        self.process.stdin.flush()
+
+    def _read(self, size: int) -> bytes:
+        assert self.process.stdout is not None
+        answer = self.process.stdout.read(size)
+        assert len(answer) == size, "the program has ended"
+        return answer
 
     def _said(self) -> Said:
-        assert self.process.stdout is not None
-        answer = self.process.stdout.read(14 + self.size)
-        assert len(answer) == 14 + self.size, "the program has ended"
-        allowed, next_, records, promised, made = struct.unpack_from("<BBIII", answer)
-        return Said(bool(allowed), next_, records, promised, made, masked(answer[14:]))
+        assert self.process.stdin is not None
+        self.process.stdin.flush()
+        answer = self._read(self.HEAD.size + self.size)
+        allowed, runs, operations, records, promised, made = self.HEAD.unpack_from(answer)
+        self.operations = list(self._read(operations))
+        return Said(bool(allowed), bool(runs), records, promised, made, masked(answer[self.HEAD.size :]))
 
     def event(self, what: int) -> Said:
         self._send(bytes([what]))
         return self._said()
+
+    def works(self) -> None:
+        """The next operation, and the steps in memory that follow."""
+        while True:
+            self._send(bytes([WORKS]))
+            del self.operations[0]
+            if self.operations[:1] != [IN_MEMORY]:
+                return
 
     def change(self, offset: int, data: bytes, end: int) -> Said:
         self._send(struct.pack("<BIIQ", CHANGE, offset, len(data), end) + data)
