@@ -1,5 +1,6 @@
 (* SPDX-License-Identifier: PostgreSQL *)
-(* The proved forms of the page checksum, and the proved recovery, as a program: records from stdin to stdout, until the end of the input.
+(* The proved forms of the page checksum, the proved recovery and the proved steps of a store, as a program: records from stdin
+   to stdout, until the end of the input.
 
    In:  form (1 byte: 0 upstream's loop, 1 the chain, 2 the chain with the prime in two parts), number of lanes and number of
         rows (4 bytes each), block (4 bytes), the lanes' start values, the order in which the lanes are taken, the rows; all
@@ -18,6 +19,17 @@
         and, if it writes the page, the page. Kinds: 0 WriteControl, 1 SyncControl, 2 WriteLog, 3 SyncLog, 4 WriteArea,
         5 SyncArea, 6 WriteData, 7 SyncData; the steps in memory are left out.
    Record n is the nth after the redo point.
+
+   In:  form (1 byte: 5 a store, from new on), protection (as above), block size (4 bytes each), the empty page; then events
+        (1 byte each): 0 a change: offset, length (4 bytes each), where its record ends (8 bytes), its bytes; 1 a change of
+        another page; 2 flush; 3 write back; 4 begin, 5 end a checkpoint; 6 the next operation works, 7 it fails; 8 the process
+        ends; 9 recover; 10 a power loss, and what can be read then; 11 no process runs, and what can be read; 12 the end of
+        the store. What can be read: redo point as a number of records, epoch, number of records found, whether the area has
+        a copy (4 bytes each), the records as above without their epochs, the page in its place, the copy.
+        13 asks alone.
+   Out: after each event but 6 and 12: whether it is allowed (1 byte; if not, nothing has happened), whether a process runs (1
+        byte), how many operations its call still has, how many records it has, how many are promised, how many are made (4
+        bytes each), the page, the kinds of the operations (1 byte each: as above, or 8 a step in memory).
    All little-endian. *)
 
 open Tornpage_proved
@@ -68,29 +80,31 @@ let print_word n =
   Bytes.set_int32_le reply 0 (Int32.of_int n);
   print_bytes reply
 
+let kind_of = function
+  | WriteControl _ -> Some 0
+  | SyncControl -> Some 1
+  | WriteLog _ -> Some 2
+  | SyncLog -> Some 3
+  | WriteArea _ -> Some 4
+  | SyncArea -> Some 5
+  | WriteData _ -> Some 6
+  | SyncData -> Some 7
+  | Flushed | Cleaned | Moved | Opened -> None
+
 let print_op op =
-  let kind n = print_bytes (Bytes.make 1 (Char.chr n)) in
-  match op with
-  | WriteControl _ -> kind 0
-  | SyncControl -> kind 1
-  | WriteLog _ -> kind 2
-  | SyncLog -> kind 3
-  | WriteArea page -> kind 4; print_string (whole page)
-  | SyncArea -> kind 5
-  | WriteData page -> kind 6; print_string (whole page)
-  | SyncData -> kind 7
-  | Flushed | Cleaned | Moved | Opened -> ()
+  Option.iter (fun n -> print_char (Char.chr n)) (kind_of op);
+  match op with WriteArea page | WriteData page -> print_string (whole page) | _ -> ()
+
+let protection_of = function
+  | 1 -> Images
+  | 2 -> DoubleWrite
+  | 3 -> Atomic
+  | n -> failwith (Printf.sprintf "no protection %d" n)
 
 let serve_recovery () =
   let head = block 20 in
   let size = word head 4 in
-  let protection =
-    match word head 0 with
-    | 1 -> Images
-    | 2 -> DoubleWrite
-    | 3 -> Atomic
-    | n -> failwith (Printf.sprintf "no protection %d" n)
-  in
+  let protection = protection_of (word head 0) in
   let records = Array.init (word head 12) (fun _ -> read_record ()) in
   let page () = split (Bytes.to_string (block size)) in
   let place = page () in
@@ -107,15 +121,119 @@ let serve_recovery () =
   let memory, ops = recover protection room lsn apply control log area place in
   print_string (whole memory.mem);
   print_word memory.insert;
-  let on_files = function Flushed | Cleaned | Moved | Opened -> false | _ -> true in
-  print_word (List.length (List.filter on_files ops));
+  print_word (List.length (List.filter_map kind_of ops));
   List.iter print_op ops
+
+(* A page of a store: the number of its last record, then its bytes. So a write may tear between any two bytes. *)
+let numbered n page = n :: List.init (String.length page) (fun i -> Char.code page.[i])
+let unnumbered = function
+  | [] -> failwith "no page is empty"
+  | _ :: bytes -> String.of_seq (Seq.map Char.chr (List.to_seq bytes))
+
+(* What was read does not say the number: it is that of the same page, or of one with the same LSN, or of any. *)
+let number_of versions page =
+  let pages = List.map (fun v -> (List.hd v, unnumbered v)) versions in
+  let same lsn_only (_, p) = if lsn_only then String.sub p 0 8 = String.sub page 0 8 else p = page in
+  match (List.find_opt (same false) pages, List.find_opt (same true) pages, pages) with
+  | Some (n, _), _, _ | None, Some (n, _), _ | None, None, (n, _) :: _ -> n
+  | None, None, [] -> failwith "a file has no contents"
+
+let serve_store () =
+  let head = block 8 in
+  let protection = protection_of (word head 0) and size = word head 4 in
+  let page () = Bytes.to_string (block size) in
+  let apply n (offset, data, ends) p = numbered n (changed (unnumbered p) offset data ends) in
+  let no_fewer_records_fit = 1 lsl 40 in
+  let steps = advance ( = ) ( = ) protection no_fewer_records_fit List.hd apply in
+  let read_position () = Int64.to_int (Bytes.get_int64_le (block 8) 0) in
+  let change () =
+    let head = block 8 in
+    let ends = read_position () in
+    (word head 0, Bytes.to_string (block (word head 4)), ends)
+  in
+  let record n =
+    let kind = word (block 4) 0 in
+    let offset, data, ends = change () in
+    match kind with
+    | 0 -> Delta (offset, data, ends)
+    | 1 -> Image (numbered n data)
+    | 2 -> Elsewhere
+    | kind -> failwith (Printf.sprintf "no kind %d" kind)
+  in
+  let observed w =
+    let head = block 16 in
+    let redo_point = word head 0 in
+    let records_read = List.map (fun i -> record (redo_point + 1 + i)) (List.init (word head 8) Fun.id) in
+    let read versions =
+      let page = page () in
+      numbered (number_of versions page) page
+    in
+    let place_read = read w.now.dev.data.may in
+    let copies = List.filter_map Fun.id w.now.dev.area.may in
+    let copy_read = if word head 12 = 1 then Some (if copies = [] then numbered 0 (page ()) else read copies) else None in
+    { control_read = { redo_point; control_epoch = word head 4 }; records_read; place_read; copy_read }
+  in
+  let answer allowed w =
+    let byte n = print_char (Char.chr n) in
+    let ops = Option.value w.program ~default:[] in
+    byte (if allowed then 1 else 0);
+    byte (if Option.is_some w.program then 1 else 0);
+    List.iter print_word [ List.length ops; w.now.proc.insert; w.now.acked; List.length w.now.made ];
+    print_string (unnumbered w.now.proc.mem);
+    List.iter (fun op -> byte (Option.value (kind_of op) ~default:8)) ops;
+    flush stdout
+  in
+  (* Each step wraps the log, which is a function; what it gives is kept. *)
+  let kept w =
+    let table = Hashtbl.create 64 and log = w.now.dev.log in
+    let log n =
+      match Hashtbl.find_opt table n with
+      | Some found -> found
+      | None ->
+          let found = log n in
+          Hashtbl.add table n found;
+          found
+    in
+    { w with now = { w.now with dev = { w.now.dev with log } } }
+  in
+  let rec live w =
+    let silent = ref false in
+    let next =
+      match Bytes.get_uint8 (block 1) 0 with
+      | 0 -> Some (Happens (Change (change ())))
+      | 1 -> Some (Happens ChangeElsewhere)
+      | 2 -> Some (Happens Flush)
+      | 3 -> Some (Happens WriteBack)
+      | 4 -> Some (Happens BeginCheckpoint)
+      | 5 -> Some (Happens EndCheckpoint)
+      | 6 -> silent := true; Some (Happens Go)
+      | 7 -> Some (Happens Fail)
+      | 8 -> Some (Happens Kill)
+      | 9 -> Some (Happens Recover)
+      | 10 -> Some (LosesPower (observed w))
+      | 11 -> Some (Reads (observed w))
+      | 12 -> silent := true; None
+      | 13 -> None
+      | event -> failwith (Printf.sprintf "no event %d" event)
+    in
+    match next with
+    | None -> if not !silent then (answer true w; live w)
+    | Some input ->
+        let after = steps w input in
+        let v = kept (Option.value after ~default:w) in
+        if not !silent then answer (Option.is_some after) v;
+        live v
+  in
+  live (new0 (numbered 0 (page ())))
 
 let rec serve () =
   match block 1 with
   | exception End_of_file -> ()
   | form when Bytes.get_uint8 form 0 = 3 ->
       serve_recovery ();
+      serve ()
+  | form when Bytes.get_uint8 form 0 = 5 ->
+      serve_store ();
       serve ()
   | form when Bytes.get_uint8 form 0 = 4 ->
       let head = block 8 in

@@ -3,7 +3,7 @@
 From Coq Require Import ZArith Arith List Bool Lia Permutation.
 From Pgquern.common Require Import Premises.
 From Pgquern.tornpage Require Import Checksum ChecksumFacts Recovery RecoveryFacts Instances.
-From Pgquern.tornpage Require Faults Survives.
+From Pgquern.tornpage Require Faults Runs Survives RunsFacts.
 Import ListNotations.
 
 Lemma length_of_state j : length (state_of j) = 3.
@@ -178,6 +178,42 @@ Lemma promises_stay_witness : premises_of (@Survives.promises_stay).
 Proof.
   destruct a_life_of_faults_is_allowed as (L & B & A & _). exists nat, nat, Faults.Images, room_of_log, lsn_of, newer, blank.
   split; [exact L|]. split; [exact B|]. exists (firstn 40 life_of_faults), (skipn 40 life_of_faults). rewrite firstn_skipn. exact A.
+Qed.
+Lemma a_recovery_that_ends_has_what_the_log_has_witness : premises_of (@RunsFacts.a_recovery_that_ends_has_what_the_log_has).
+Proof.
+  destruct a_life_of_faults_is_allowed as (L & B & _). exists nat, nat, Faults.Images, room_of_log, lsn_of, newer, blank.
+  split; [exact L|]. split; [exact B|]. exists [Faults.Change 7; Faults.Flush; Faults.Go; Faults.Fail]. split; [|reflexivity].
+  vm_compute. repeat split.
+Qed.
+
+(** The power fails while the page is written, and again in recovery: the page is torn both times. *)
+Definition told_of_a_life : list (Runs.input nat nat) :=
+  let after l p := Runs.LosesPower (Runs.Observed (Faults.Control 0 1) l p None) in
+  let first := Faults.Image [1; 7; 0] in
+  let go n := repeat (Runs.Happens Faults.Go) n in
+  [Runs.Happens (Faults.Change 7); Runs.Happens Faults.Flush] ++ go 3 ++
+  [Runs.Happens (Faults.Change 8); Runs.Happens Faults.WriteBack] ++ go 4 ++
+  [after [first; Faults.Delta 8] [2; 0; 7]; Runs.Happens Faults.Recover] ++ go 6 ++
+  [after [first; Faults.Delta 8] [2; 0; 7]; Runs.Happens Faults.Recover] ++ go 30.
+Definition told_by_nats : option world :=
+  Runs.told Nat.eq_dec Nat.eq_dec Faults.Images room_of_log lsn_of newer (Faults.new blank) told_of_a_life.
+
+(** The checks let pass what a power loss may leave, and nothing else: a life in which the page is torn before each of two
+    recoveries; without the page's record, which a flush has promised, the same is refused. *)
+Theorem a_life_is_told :
+  (exists w, told_by_nats = Some w /\ Faults.program w = Some [] /\ Faults.mem (Faults.proc (Faults.now w)) = [2; 8; 7]) /\
+  Runs.told Nat.eq_dec Nat.eq_dec Faults.Images room_of_log lsn_of newer (Faults.new blank)
+    (firstn 5 told_of_a_life ++ [Runs.LosesPower (Runs.Observed (Faults.Control 0 1) [] blank None)]) = None.
+Proof.
+  split; [|vm_compute; reflexivity].
+  assert (H : match told_by_nats with Some w => (Faults.program w, Faults.mem (Faults.proc (Faults.now w))) | None => (None, []) end =
+    (Some [], [2; 8; 7])) by (vm_compute; reflexivity).
+  destruct told_by_nats as [w|]; [|discriminate]. exists w. split; [reflexivity|]. injection H as -> ->. now split.
+Qed.
+Lemma what_is_told_is_a_run_witness : premises_of (@RunsFacts.what_is_told_is_a_run).
+Proof.
+  destruct a_life_of_faults_is_allowed as (L & B & _). exists nat, nat, Nat.eq_dec, Nat.eq_dec, Faults.Images, room_of_log, lsn_of, newer, blank.
+  split; [exact L|]. split; [exact B|]. destruct a_life_is_told as ((w & H & _) & _). exists told_of_a_life, w. exact H.
 Qed.
 Lemma pd_checksum_does_not_count_witness : premises_of pd_checksum_does_not_count.
 Proof. exists 1%Z, 2%Z, 3%Z, 4%Z, [5%Z], 6%Z. reflexivity. Qed.

@@ -7,31 +7,23 @@ import subprocess
 from itertools import groupby
 from random import Random
 from typing import NamedTuple
-from zlib import crc32
 
 import pytest
 from pgquern.tornpage import checksums, variants
 
 from ref import tornpage as ref
 from ref.tornpage import File, Protection
-from tests.extracted import program
 from tests.tally import tally
 from tests.tornpage.crash import Device, Operation
+from tests.tornpage.proved import PROGRAM, built, loaded, masked, whole_records
 from tests.tornpage.worlds import Opener, Oracle, Shape, World, kernel
 
-PROGRAM = program("tornpage")
 FORMS = {"upstream's loop": 0, "the chain": 1, "the prime in two parts": 2}
 PAGES = 60
 
 
-def masked(page: bytes) -> bytes:
-    """The page as the checksum sees it: pd_checksum is zero."""
-    return page[:8] + bytes(2) + page[10:]
-
-
 def ask(questions: bytes) -> bytes:
-    if not PROGRAM.exists():
-        pytest.fail(f"{PROGRAM} is not built: run `make oracle`")
+    built()
     return subprocess.run([PROGRAM], input=questions, stdout=subprocess.PIPE, check=True).stdout
 
 
@@ -105,35 +97,6 @@ Step = tuple[str, int, bytes]
 class Recovered(NamedTuple):
     page: bytes
     steps: list[Step]
-
-
-def whole_records(store: ref.Store) -> list[tuple[int, ref.Record, int]]:
-    """Epoch, record and end of the records from the redo point on: all that are whole, of whatever epoch."""
-    found, lsn = [], store.durable_redo
-    while lsn + ref.RECORD.size <= store.durable_redo + store.config.log_capacity:
-        crc, length, at, epoch, page, offset, kind, life = ref.RECORD.unpack(store._bytes(lsn, ref.RECORD.size))
-        end = lsn + ref.RECORD.size + length + -length % 8
-        if at != lsn or life != store.life & 0xFFFFFFFF or end > store.durable_redo + store.config.log_capacity:
-            break
-        body = store._bytes(lsn, end - lsn)
-        if crc32(body[4:]) != crc:
-            break
-        found.append((epoch, ref.Record(page, offset, kind, body[ref.RECORD.size : ref.RECORD.size + length]), end))
-        lsn = end
-    return found
-
-
-def loaded(shape: Shape, device: Device) -> ref.Store:
-    """The files after a fault, read and not yet replayed."""
-    store = ref.Store(shape.config(), device)
-    control = store._read_control()
-    assert control is not None
-    store.durable_redo, store.epoch, store.life = control.redo, control.epoch, control.life
-    store.log[:] = device.read(File.LOG, 0, store.config.log_capacity)
-    size = shape.block_size
-    for number, content in enumerate(store.pages):
-        content[:] = device.read(File.DATA, number * size, size)
-    return store
 
 
 def question(shape: Shape, device: Device, page: int) -> bytes:
