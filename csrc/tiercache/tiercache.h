@@ -9,9 +9,10 @@
  * shows how far each is from the best, by trace and size.
  *
  * A page that leaves memory enters the SSD if the write to it is likely to pay. A clean one enters if it was asked for twice: both
- * times in memory, or again after it had left; as many pages that have left are remembered as the SSD has slots. One that was
- * asked for once enters while a slot is free, and while at least two in five of such pages come back. What is read ahead of a scan
- * was not asked for until the scan comes to it. A dirty page always enters: nobody waits for the store then. Which pages enter
+ * times in memory, or again after it had left: it is on the SSD, or among the last pages that have left after one touch, of which
+ * as many are remembered as the SSD has slots. A write asks for a page, too. One that was asked for once enters while a slot is
+ * free, and while at least two in five of such pages came back: of the last full quarter of what is remembered. What is read ahead
+ * of a scan was not asked for until the scan comes to it. A dirty page always enters: nobody waits for the store then. Which pages enter
  * changes no contents.
  *
  * One kind, `tiercache_policy`: the eviction policies, on their own.
@@ -129,7 +130,7 @@ typedef struct pgq_tiercache_options {
  * Refused, with index 0, and *cache stays: PGQ_NULL (also for read, write or sync); PGQ_TIERCACHE_OPTIONS; PGQ_VARIANT if there
  * is no such policy; PGQ_MEMORY; PGQ_TIERCACHE_RANDOM if random failed; PGQ_TIERCACHE_CONTROL if the control file cannot be
  * read or written, has a damaged record, or is of another number of pages; PGQ_TIERCACHE_STORE if the store is not the control file's: it was
- * truncated, or exchanged, or there are other bytes in the place of its id; PGQ_TIERCACHE_READ if the place of its id cannot
+ * truncated so far that none of its trailers is left, or exchanged, or there are other bytes in the place of its id; PGQ_TIERCACHE_READ if the place of its id cannot
  * be read; PGQ_TIERCACHE_WRITE_BACK if the store cannot be written or synced, or what a
  * failed sync may have dropped cannot be read again. After a refusal open may be called again.
  */
