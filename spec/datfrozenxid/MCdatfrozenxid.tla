@@ -77,6 +77,18 @@ SeesSent == {t \in Tables : rel[t].status = "live"} \ unsent
 VacuumedToNext(t) == next
 \* A table may be dropped while it is vacuumed.
 NeverInVacuum(t) == FALSE
+\* The WAL of an update in place is written again and again.
+NeverInLog(t) == FALSE
+\* Who opens a catalog takes no snapshot.
+OpensWithout(w) == Accept(w) /\ UNCHANGED snap
+\* A template is copied though it is being vacuumed.
+CopiesBeside ==
+    /\ MayCopy /\ copy.pc = "none" /\ MayAssign
+    /\ copy' = [pc |-> "copied", xid |-> next] /\ next' = Advance(next)
+    /\ row' = [row EXCEPT ![NewDatabase] = [status |-> "new", frozen |-> row[Template].frozen]]
+    /\ LET original == CHOOSE t \in TablesOf(Template) : TRUE
+       IN rel' = [t \in Tables |-> IF DbOf[t] = NewDatabase THEN [rel[original] EXCEPT !.status = "copied"] ELSE rel[t]]
+    /\ UNCHANGED <<hold, truncs, freezing, worker, alter, unsent>> /\ NoWal
 \* A commit sends no message.
 Unannounced(t) == unsent
 \* 0 is taken for a running transaction.
@@ -97,6 +109,10 @@ ClogSecond(w) == /\ pc[w] = "limit" /\ clog' = Truncated(w) /\ Flush /\ Finish(w
 Behind(w) == pc[w] = "decide" /\ cache[w] # 0
 NeverOldVersion == \A w \in Workers : ~(Behind(w) /\ "row" \in pending[w])
 NeverCopyTold == [][~("copy" \in unsent /\ "copy" \notin unsent')]_vars
+NeverRollsBack == [][\A t \in Tables : rel[t].status = "new" => rel'[t].status # "dropped"]_vars
+NeverForMultis ==
+    [][\A w \in Workers :
+           pc[w] = "tuple" /\ pc'[w] = "show" => NeedUpdate(row[DbOf[w]].frozen, my[w].new, my[w].sane)]_vars
 NeverCrashesIdle == [][crashes' # crashes => wal # <<>>]_vars
 NeverUnsent == \A w \in Workers : ~(Behind(w) /\ alter.pc = "committed" /\ alter.db = DbOf[w])
 NeverOldSnapshot == \A w \in Workers : ~(pc[w] = "scan" /\ \E t \in unsent : t \notin snap[w].rels /\ rel[t].status = "live")

@@ -601,15 +601,23 @@ TypeOK ==
     /\ my \in [Workers -> Locals] /\ cache \in [Workers -> Optional]
     /\ pending \in [Workers -> SUBSET {"row", "other"}]
     /\ snap \in [Workers -> [xmin : Optional, rels : SUBSET Tables, rows : SUBSET Databases, altered : BOOLEAN]]
-    /\ alter.pc \in {"none", "read", "written", "committed", "sent"} /\ copy.pc \in {"none", "copied", "committed"}
+    /\ alter \in [pc : {"none", "read", "written", "committed", "sent"}, db : Databases \cup {""}, before : Optional,
+                  after : Optional]
+    /\ alter.pc # "none" => row[alter.db].status = "live"
+    /\ copy \in [pc : {"none", "copied", "committed"}, xid : Optional]
     /\ unsent \subseteq Tables \cup {"copy"} /\ crashes \in {0, 1}
-    /\ \A w \in Workers : pc[w] \in InDatabase => my[w].new \in Normals
+    /\ \A w \in Workers :
+          /\ pc[w] \in InDatabase => my[w].new \in Normals
+          /\ my[w].todo \subseteq CASE pc[w] = "scan" -> TablesOf(DbOf[w]) [] pc[w] = "rows" -> Databases [] OTHER -> {}
 
 (* Who has ended holds nothing: no snapshot keeps the horizon back.        *)
 IdleHoldsNothing == \A w \in Workers : pc[w] = "idle" => my[w] = NotWorking /\ snap[w] = NoSnapshot
 
 (* A vacuum holds a lock on its table: nobody drops it meanwhile.          *)
 NoneDroppedInVacuum == \A t \in Tables : rel[t].status = "dropped" => freezing[t] = 0
+
+(* Of an update in place there is one record in the WAL.                   *)
+LoggedOnce == \A t \in Tables : freezing[t] # 0 => Cardinality({i \in 1..Len(wal) : wal[i] = Logged(t)}) <= 1
 
 (* What a snapshot sees: no table or database that is not committed; and   *)
 (* of a committed table of its own database that it misses, every XID is   *)
@@ -697,11 +705,22 @@ FlushedIsWhatSurvives ==
        /\ wal # <<>> /\ wal' = <<>> /\ crashes' = crashes => flushed' = Replay(flushed, wal)]_vars
 
 (* Who opens pg_class or pg_database has accepted all messages.            *)
-OpeningAccepts ==
+Opens(w) ==
+    \/ pc[w] \in {"sane", "tuple", "enter"} /\ pc'[w] \notin {pc[w], "idle"}
+    \/ pc[w] = "decide" /\ cache[w] = 0 /\ cache'[w] # 0
+OpeningAccepts == [][\A w \in Workers : Opens(w) => pending'[w] = {}]_vars
+
+(* It scans with a snapshot that holds the horizon back; after a message   *)
+(* that is a new one.                                                      *)
+OpeningSees ==
     [][\A w \in Workers :
-           \/ pc[w] \in {"sane", "tuple", "enter"} /\ pc'[w] \notin {pc[w], "idle"}
-           \/ pc[w] = "decide" /\ cache[w] = 0 /\ cache'[w] # 0
-           => pending'[w] = {}]_vars
+           Opens(w) => snap'[w] # NoSnapshot /\ (pending[w] # {} => snap'[w] = TakeSnapshot)]_vars
+
+(* While a template is copied nobody is in it, and nothing of it changes.  *)
+CopiesAlone ==
+    [][copy.pc = "none" /\ copy'.pc # "none" =>
+           /\ \A w \in Workers : DbOf[w] = Template => pc[w] = "idle"
+           /\ \A t \in TablesOf(Template) : rel[t].status # "new" /\ freezing[t] = 0]_vars
 
 (* A vacuum freezes nothing that a running transaction or a snapshot keeps.*)
 FreezesBehindHorizon ==

@@ -85,6 +85,14 @@ Spec == Init /\ [][Next]_vars
 \* The waiter sleeps for ever. (Wake-ups for no reason, which only help, are left out.)
 NotForgotten == ~(waiter = "asleep" /\ engine = "gone")
 OnItsWay == [w \in Words |-> IF w = "done" THEN "on its way" ELSE "submitted"]
+\* The engine wakes nobody but who waits.
+WakesWhoWaits == engine = "wakes" => \E i \in DOMAIN memory["done"] : Value("done", i) = "awaited"
 Blindly == TRUE
+\* The engine wakes whether anybody waits or not.
+TellAnyhow ==
+    /\ engine = "tells"
+    /\ engine' = "wakes"
+    /\ Swap("engine", "done", "done", TellOrder)
+    /\ UNCHANGED waiter
 NeverAsleep == waiter # "asleep"
 =============================================================================

@@ -68,6 +68,10 @@ ByTwo(n) == Min(Most, n + 2)
 Unpaced(p, mean, waited) == p
 \* Half of what was observed.
 HalfOf(mean) == mean \div 2
+\* The floor of the last probe stays, though a window was faster.
+StaysAtProbe(p, mean) == p.floor
+\* A probe leaves the limit as it is.
+WholeLimit(p) == p.level
 \* The target alone, whatever the floor.
 TargetAlone(f) == Target
 \* A floor that is never forgotten.
@@ -108,5 +112,9 @@ NeverTurned      == factor = Factors[1] \/ \E c \in Classes : queue[c] = <<>> \/
 NeverLowered     == pace.level >= Start
 NeverProbes      == ~(pace.probing /\ pace.age > 0)
 NeverCalmed      == ~calm
+\* The newest request of a full queue, which is not like the one before it, is taken back.
+NeverNewestBack  ==
+    [][\A c \in Classes : Len(queue[c]) = Capacity /\ inFlight' = inFlight =>
+           queue'[c] # SubSeq(queue[c], 1, Capacity - 1) \/ queue'[c] = Tail(queue[c])]_vars
 NeverAtMost      == InFlight < Most
 =============================================================================

@@ -30,7 +30,8 @@
 (*                                                                         *)
 (* Safety: Shares (two classes that stay backlogged: what they get, by     *)
 (* share, differs by at most LagBound), WorkConserving, NoneAboveLimit,    *)
-(* TagsNear, GrowsUnderPressure, FloorObserved, NoCliff, LeadsStay.        *)
+(* TagsNear, GrowsUnderPressure, HalfInAProbe, FloorObserved,              *)
+(* FloorFollows, NoCliff, LeadsStay.                                       *)
 (* Liveness: EveryClassGoes, LimitRecovers.                                *)
 (*                                                                         *)
 (* How to break it: let an idle class fall behind (Floor below 0), round   *)
@@ -269,6 +270,13 @@ Shares   == -LagBound <= lag /\ lag <= LagBound
 (* While something waits and the limit allows, something can go. *)
 WorkConserving == MayGo => Chosen # {}
 
+(* During a probe half as many may be in flight, rounded down, but no less *)
+(* than the least.                                                         *)
+HalfInAProbe ==
+    IF pace.probing
+    THEN \E half \in 0..limit : pace.level - 2 * half \in {0, 1} /\ limit = Max(Least, half)
+    ELSE limit = pace.level
+
 \* BROKEN | {InFlight} are in flight, and at most {Most} may be
 AtMostMost == InFlight <= Most
 
@@ -313,6 +321,9 @@ FloorObserved ==
     [][/\ pace'.floor # pace.floor => Ends /\ pace'.floor \in Means
        /\ Ends /\ pace.probing /\ ~pace.settling => pace'.floor \in Means
        /\ Looks => pace'.floor <= pace.floor \/ pace.level = Least]_vars
+
+(* It follows a window that was faster.                                    *)
+FloorFollows == [][Looks /\ (\A m \in Means : m < pace.floor) => pace'.floor \in Means]_vars
 
 (* The limit falls only if the mean is above 3/2 of the floor: at the      *)
 (* floor there is no cliff.  It falls to what the gradient says, at least  *)

@@ -168,7 +168,7 @@ Fetch(read) ==
     /\ UNCHANGED <<vars, pool, flying, pins>>
 
 (* A buffer in which a block has been read, and one that the kernel has written to. *)
-Landed(old) == [old EXCEPT !.state = "ready", !.dirty = FALSE]
+Landed(old) == [old EXCEPT !.state = "ready"]
 Written(old, read) == [old EXCEPT !.content = read.content, !.generation = read.generation]
 IsInto(read, b) == Row[b] = Row[read.entry] + read.place
 
@@ -290,6 +290,9 @@ OneBuffer == \A b \in Buffers, c \in Buffers : pool[b].page = pool[c].page => b 
 
 (* What look-ahead has pinned is there until it is replayed. *)
 PinsHold == \A pin \in pins : pin[1] > replayed /\ pool[pin[2]].page = pin[3]
+
+(* It stays pinned, unless a record removes the page, or its read fails. *)
+PinsStay == [][\A pin \in pins \ pins' : pin[1] <= replayed' \/ pool'[pin[2]].page # pin[3]]_asyncvars
 
 (* Nothing is known of records that have not arrived. *)
 OnlyArrived == replayed <= arrived /\ \A pin \in pins : pin[1] <= arrived

@@ -57,6 +57,11 @@ AnyRoom(read) == TRUE
 NeverWrites(b) == store' = store
 \* A page is looked for only among those that have been read.
 OnlyReady(page) == {b \in Buffers : pool[b].page = page /\ pool[b].state = "ready"}
+\* Who pins a page lets all others go.
+PinAlone(n, page, b) ==
+    /\ InWindow(n) /\ page \in Old(n) /\ b \in Holding(page) /\ <<n, b, page>> \notin pins /\ LeavesRoom(n, b)
+    /\ pins' = {<<n, b, page>>}
+    /\ UNCHANGED <<wal, replayed, store, pool, reads, flying>>
 \* Look-ahead takes all buffers.
 TakesAll(n, b) == TRUE
 \* Pages that go keep their contents.
@@ -67,6 +72,8 @@ OnlyLengths(s, lengths) == [s EXCEPT !.size = lengths]
 NeverFull == Cardinality(reads) < concurrency
 \* Replay has caught up with the WAL, and a page for a record that came then has been read ahead.
 NeverLate == ~\E pin \in pins : pin[1] = arrived /\ pin[1] > replayed + 1 /\ pool[pin[2]].state = "ready" /\ arrived < Len(wal)
+\* A read fails, of which not even the first block is there.
+NeverFails == [][\A b \in Buffers : pool[b].state = "reading" => pool'[b].state # "free"]_asyncvars
 NeverTwoPages == \A page \in Pages : Len(View.content[page]) < 2
 \* A page was taken from its file, and a later record will remove it.
 NeverRemovedSoon ==

@@ -29,6 +29,9 @@ ZeroToTwelve == 0..12
 TwelveBlocks == [r \in Relations |-> 13]
 PictureWal == {[n \in 1..13 |-> IF n = 1 THEN Changes(<<>>) ELSE Changes(<<Ref(n - 1)>>)]}
 
+\* A record makes a page, reads the one before it, and then changes the new one.
+GrownWals == {<<Truncates(R, 1), Changes(<<How("init", 1), Ref(0), Ref(1)>>)>>}
+
 -----------------------------------------------------------------------------
 \* Nothing is filtered.
 NeverFiltered(page) == FALSE
@@ -58,6 +61,8 @@ NeverFirst == FALSE
 \* Look-ahead is never suspended, or there is always room.
 NeverIsSuspended == FALSE
 AlwaysRoom == TRUE
+\* It goes on as soon as the record that suspends it is given out.
+SuspendedBefore == current < suspended
 \* Look-ahead stays in the record that was given to replay.
 NeverGiven(n) == FALSE
 \* A page in a buffer is advised too.
@@ -78,6 +83,8 @@ EndsAtOnce ==
 \* A page is read into a buffer, and its old one stays there; or none is read.
 AllStay == pool
 LoadsNothing(s, refs) == <<>>
+\* What a record has made is not there for its other references.
+NeverGrown(sizes, ref) == sizes
 \* Filters go before their records are replayed.
 FiltersGo ==
     /\ pc = "complete" /\ Goto("look")

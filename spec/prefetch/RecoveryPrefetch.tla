@@ -291,7 +291,7 @@ BeginRead ==
     /\ suspended' = 0
     /\ ring' = BegunRing.ring
     /\ held' = BegunRing.held
-    /\ hints' = {h \in hints : h[1] <= current}
+    /\ hints' = {}
     /\ advised' = {}
     /\ UNCHANGED <<vars, pc, arrived, current, concurrency, filters, recent, buffers>>
 
@@ -354,6 +354,10 @@ RoomIsKept == Queued <= Max(Room, 1)
 (* Beyond a record that may change the timeline nothing is decoded before  *)
 (* that record was given out.                                              *)
 StopsAtTimeline == \A n \in current + 1..decoded : wal[n].effect = "timeline" => n = decoded
+
+(* While it is suspended no more is decoded than the one record beyond,    *)
+(* which replay waits for.                                                 *)
+WaitsWhileSuspended == current <= suspended => decoded <= suspended + 1
 
 (* A filter is there for a record that was looked at, and whose relation   *)
 (* it created, truncated, or did not find.                                 *)

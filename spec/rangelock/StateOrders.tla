@@ -70,8 +70,7 @@ Leave ==
 
 LookAt ==
     /\ owner = "looks"
-    /\ \E i \in 1..Newest("state"):
-        /\ Value("state", i) # "awaited" \/ i > view["owner"]["state"]   \* to look in vain again changes nothing
+    /\ \E i \in view["owner"]["state"] + 1..Newest("state"):   \* to look in vain again changes nothing
         /\ Load("owner", "state", i, LoadOrder)
         /\ owner' = CASE Value("state", i) = "held" -> "uses" [] Value("state", i) = "cancelled" -> "forgets" [] OTHER -> "looks"
     /\ UNCHANGED <<other, next>>

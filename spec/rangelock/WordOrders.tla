@@ -78,5 +78,19 @@ Next ==
     \/ \E t \in Threads : Come(t) \/ Use(t) \/ Leave(t) \/ Lock(t) \/ Reopen(t) \/ Unlock(t)
 Spec == Init /\ [][Next]_vars
 
+\* The mutex is taken when it is free, and let go by who has it.
+MutexAlternates == \A i \in DOMAIN memory["mutex"]: (Value("mutex", i) = "free") <=> i % 2 = 1
+\* Each of them comes, uses its range and leaves once: nothing but the word is as it was again, and that only if it is open.
+OnceEach ==
+    \A w \in Words \ {"mutex"}: \A i, j \in DOMAIN memory[w]: i # j /\ Value(w, i) = Value(w, j) => Value(w, i) = "open"
+
+\* A thread takes the mutex though another one has it.
+LockAnyhow(t) ==
+    /\ at[t] = "locks"
+    /\ Swap(t, "mutex", t, "acquire")
+    /\ Goto(t, IF t = "first" THEN "removes" ELSE "shuts")
+\* A thread that has used its range uses it again.
+UseAgain(t) == at[t] = "uses" /\ Touch(t, "protected", t) /\ \E where \in {"uses", "leaves"}: Goto(t, where)
+
 NeverFound == at["second"] # "inserts"
 =============================================================================

@@ -74,6 +74,17 @@ NoLookAgain == InMemory(leaving.page)
 DropLeaving(p) == TRUE
 \* A write-back does not wait for a slot that is being written.
 NotAwaited(s) == TRUE
+\* A reader waits though nothing comes to memory.
+WaitsAnyhow(p) ==
+    /\ reading # None /\ reading.page = p /\ waits = None
+    /\ waits' = p
+    /\ UNCHANGED <<ghosts, memory, held, stale, reading, leaving, still, slotVars, storeVars, flush, reports, bounds>>
+\* The SSD fails where a write-back takes old contents off it, and the write-back goes on.
+FailsUnknown(f) ==
+    /\ flush[f].at = "scrub" /\ flush[f].off # {}
+    /\ Fails
+    /\ UNCHANGED <<ghosts, memory, held, stale, going, still, slotVars, storeVars, flush, reports, writes, crashes>>
+SpecFailsUnknown == Init /\ [][Next \/ \E f \in Flushers : FailsUnknown(f)]_vars
 \* The memory is never full.
 NeverFull == TRUE
 \* A crash leaves what was there before an eviction.
@@ -103,6 +114,7 @@ NeverPassesBy == [][phase' = "up" => \A p \in Pages : ~PassesBy(p)]_vars
 NeverOnlyOnSsd == \A s \in Slots : held[s] # None /\ held[s].dirty => InMemory(held[s].page)
 NeverTakenOverDirty == ~(Up /\ crashes > 0 /\ writes = 1 /\ \E s \in Slots : held[s] # None /\ held[s].dirty)
 NeverRetired == Up => ssdInUse \/ crashes > 0
+NeverStillRetiring == ~retiring
 NeverWrittenMeanwhile == \A f \in Flushers : flush[f].at = "clean" => \A p \in flush[f].dirty : flush[f].has[p] = newest[p]
 NeverUnsure == \A p \in Pages : Cardinality(durable[p]) = 1
 NeverDuplicate == \A s, t \in Slots : s # t /\ disk[s] # None /\ disk[t] # None => disk[s].page # disk[t].page

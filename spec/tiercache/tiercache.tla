@@ -661,6 +661,7 @@ TypeOK ==
     /\ listed \subseteq Pages
     /\ {ssdInUse, retiring, forgot, inPlace, failed, unreported, lied} \subseteq BOOLEAN
     /\ control # None => control.id = life /\ control.n \in 1..drawn
+    /\ \A p \in Pages : newest[p] <= writes /\ synced[p] \in allowed[p]
     /\ life \in 1..MaxLives /\ drawn \in Nat
     /\ writes \in 0..MaxWrites /\ failures \in 0..MaxFailures /\ crashes \in 0..MaxCrashes
 
@@ -676,8 +677,8 @@ KeptOnce == reading # None /\ reading.keeps /\ Fresh => ~InMemory(reading.page)
 \* A page on its way to the SSD is in memory, and its slot has no page.
 LeavesFromMemory == leaving # None => InMemory(leaving.page) /\ leaving.slot \in stale
 
-\* Who waits for a page waits for somebody who reads it.
-NobodyWaitsInVain == waits # None => reading # None /\ reading.page = waits
+\* Who waits for a page waits for somebody who reads it, and for whom it comes to memory.
+NobodyWaitsInVain == waits # None => reading # None /\ reading.page = waits /\ reading.keeps
 
 \* What a read of a device gives is among what a crash may leave.
 ReadMayStay ==
@@ -689,6 +690,12 @@ ReadMayStay ==
 SyncLeavesNothing ==
     [][\A f \in Flushers : flush[f].at = "sync" /\ flush'[f].at = "clean" =>
          \A p \in Pages : pending'[p] = None /\ durable'[p] = (IF pending[p] = None THEN durable[p] ELSE {pending[p]})]_vars
+
+\* A write-back whose operation fails knows it: then the SSD is retired, or the write-back has failed. (Other failures are
+\* of an eviction, or of a slot that is forgotten.)
+FailuresAreKnown ==
+    [][Up /\ failures' # failures /\ leaving' = leaving /\ held' = held =>
+         \E f \in Flushers : flush'[f] # flush[f] /\ flush'[f].at \in {"retire", "failed"}]_vars
 
 \* A read gives the newest contents.
 \* BROKEN p \in Pages if Up /\ View(p) # newest[p] | A read of page {p} gives version {View(p)}; the last one that
