@@ -424,7 +424,8 @@ def test_null_pointers_are_refused() -> None:
             assert status.code == lib.PGQ_NULL
         assert not lib.pgq_rangelock_is_held(c, h)
     assert lib.pgq_rangelock_request(lock.c, hold.c, 0, 1, 0, ffi.NULL).code == lib.PGQ_NULL
-    assert lib.pgq_rangelock_log(lock.c, ffi.NULL, 1).code == lib.PGQ_NULL
+    log = lib.pgq_rangelock_log(lock.c, ffi.NULL, 1)
+    assert (log.code, log.index) == (lib.PGQ_NULL, 0)
     assert lib.pgq_rangelock_log(ffi.NULL, ffi.NULL, 0).code == lib.PGQ_NULL
     assert lib.pgq_rangelock_destroy(ffi.NULL).code == lib.PGQ_NULL
     assert all(v.fn(-1, ffi.NULL).code == lib.PGQ_NULL for v in lib.pgq_rangelock_variants[0:3])
@@ -616,6 +617,19 @@ def test_a_cancellation_that_nobody_was_told_of() -> None:
         lock.unlock(holder)
 
 
+def test_a_lock_cancels_its_own_requests_alone() -> None:
+    """Of two locks neither cancels what waits in the other one, whichever of them lies above the other in memory."""
+    with fresh("interval") as one, fresh("interval") as two:
+        for lock, other in ((one, two), (two, one)):
+            hold = Hold()
+            with lock.range(0, 10, exclusive=True):
+                assert not lock.request(hold, 0, 10, exclusive=True)
+                with refuses("NOT_WAITING"):
+                    other.cancel(hold)
+            lock.wait(hold)
+            lock.unlock(hold)
+
+
 def test_a_cancellation_wakes_who_waits_and_who_waited_for_it() -> None:
     holder, waiter, last = Hold(), Hold(), Hold()
     with fresh("interval") as lock:
@@ -723,12 +737,13 @@ def test_a_range_for_the_time_of_a_with_statement() -> None:
         assert not lock.try_lock(Hold(), 9, 1, exclusive=False)
 
 
-def test_many_ranges() -> None:
-    """Ten thousand in ascending order, which would make a list of a tree without balance: its depth is bounded."""
+@pytest.mark.parametrize("step", [1, -1], ids=["ascending", "descending"])
+def test_many_ranges(step: int) -> None:
+    """Ten thousand in order, which would make a list of a tree without balance: its depth is bounded."""
     n = 10_000
     holds = [Hold() for _ in range(n)]
     with fresh("interval") as lock:
-        for i, hold in enumerate(holds):
+        for i, hold in [*enumerate(holds)][::step]:
             assert lock.request(hold, 2 * i, 1, exclusive=True)
         # An AVL tree of n nodes is at most 1.4405 log2(n + 2) high.
         height = max(1 + max(hold.c.left_height, hold.c.right_height) for hold in holds)

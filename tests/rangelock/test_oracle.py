@@ -74,6 +74,13 @@ def test_bad_ranges_are_refused(bad: tuple[int, int]) -> None:
     assert (lock.held, lock.waiting, lock.events) == ([], [], [])
 
 
+@pytest.mark.parametrize(("offset", "length"), [(-1, 1), (-1, 10), (5, -1), (LIMIT, -1), (-5, -5)])
+def test_what_is_negative_is_refused(offset: int, length: int) -> None:
+    """C cannot be asked for it; a negative length would give a range that ends before it begins."""
+    with pytest.raises(RangeError, match="does not lie within"):
+        RangeLock().request(offset, length, exclusive=True)
+
+
 def test_a_writer_is_not_passed_by_later_readers() -> None:
     lock = RangeLock()
     reader = lock.request(0, 10, exclusive=False)
