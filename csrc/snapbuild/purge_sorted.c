@@ -56,6 +56,8 @@ pgq_status pgq_snapbuild_purge_sorted_scalar(pgq_snapbuild_committed *committed,
         /* The XIDs that stay, those of [xmin, past), are one interval. */
         first = xip[0] >= xmin ? 0 : lower_bound32(xip, n, xmin);
         last = xip[n - 1] < past ? n : lower_bound32(xip, n, past);
+        if (last < first) /* in an array that is not sorted */
+            last = first;
         if (first > 0)
             memmove(xip, xip + first, (last - first) * sizeof(uint32_t));
         committed->xcnt = last - first;

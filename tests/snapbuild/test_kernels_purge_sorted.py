@@ -92,6 +92,18 @@ def test_purge_sorted_of_disorder_stays_inside() -> None:
             assert len(committed.xip) <= n
 
 
+def test_disorder_in_which_the_second_border_lies_below_the_first() -> None:
+    """The search for the lower border goes to the end of the first eighth, that for the upper one into the second."""
+    xmin = 100
+    xids = [xmin + HALF + 5] * 79
+    xids[0] = 5
+    xids[1:14:2] = [5] * 7
+    xids[8] = 200
+    committed = Committed(xids, sorted=True)
+    committed.purge_sorted(xmin, variant="scalar", checked=False)
+    assert len(committed.xip) <= len(xids)
+
+
 def test_a_single_lower_bound_is_wrong_across_the_wrap() -> None:
     """Why there are two boundaries: 5 was assigned after LAST, and a lower bound at LAST would drop it."""
     committed = Committed([5, LAST - 10, LAST], sorted=True)
