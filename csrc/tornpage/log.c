@@ -100,6 +100,7 @@ bool pgq_tornpage_next_record(store *s, uint64_t lsn, record *head, const uint8_
         return false;
     ring_copy(s, lsn, s->scratch, NULL, (size_t)(*end - lsn));
     *payload = s->scratch + sizeof *head;
-    return pgq_crc(&s->crc, s->scratch + sizeof head->crc, (size_t)(*end - lsn) - sizeof head->crc) ==
-           head->crc;
+
+    size_t summed = (size_t)(*end - lsn) - sizeof head->crc;
+    return pgq_crc(&s->crc, s->scratch + sizeof head->crc, summed) == head->crc;
 }
