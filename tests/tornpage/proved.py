@@ -16,6 +16,17 @@ from tests.tornpage.crash import Device
 from tests.tornpage.worlds import Shape
 
 PROGRAM = program("tornpage")
+OPERATIONS = (
+    ("write", File.CONTROL),
+    ("sync", File.CONTROL),
+    ("write", File.LOG),
+    ("sync", File.LOG),
+    ("write", File.AREA),
+    ("sync", File.AREA),
+    ("write", File.DATA),
+    ("sync", File.DATA),
+)
+"""What the program's numbers of operations mean."""
 
 
 def built() -> None:

@@ -15,7 +15,7 @@ from ref import tornpage as ref
 from ref.tornpage import File, Protection
 from tests.tally import tally
 from tests.tornpage.crash import Device, Operation
-from tests.tornpage.proved import PROGRAM, built, loaded, masked, whole_records
+from tests.tornpage.proved import OPERATIONS, PROGRAM, built, loaded, masked, whole_records
 from tests.tornpage.worlds import Opener, Oracle, Shape, World, kernel
 
 FORMS = {"upstream's loop": 0, "the chain": 1, "the prime in two parts": 2}
@@ -79,17 +79,6 @@ SHAPES = {
     "atomic": Shape(Protection.ATOMIC),
     "atomic, one page": Shape(Protection.ATOMIC, pages=1),
 }
-OPERATIONS = (
-    ("write", File.CONTROL),
-    ("sync", File.CONTROL),
-    ("write", File.LOG),
-    ("sync", File.LOG),
-    ("write", File.AREA),
-    ("sync", File.AREA),
-    ("write", File.DATA),
-    ("sync", File.DATA),
-)
-"""What the program's numbers of operations mean."""
 Step = tuple[str, int, bytes]
 """What, file, and the page that is written, if it is one."""
 

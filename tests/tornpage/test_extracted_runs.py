@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: PostgreSQL
-"""The proved steps of a store beside the definition and the C store: lives over several checkpoints, with operations that fail,
-kills and power losses, also in recovery, several in a row.
+"""The proved steps of a store beside the definition and the C store: lives over several checkpoints, with operations
+that fail, kills and power losses, also in recovery, several in a row.
 
-The program that is extracted from the proofs makes each step. It says which operation comes next, refuses what the proof
-does not let a fault leave, and says what the page is.
+The program that is extracted from the proofs makes each step. It says which operation comes next, refuses what the
+proof does not let a fault leave, and says what the page is.
 """
 
 from bisect import bisect_right
@@ -22,8 +22,8 @@ from ref import tornpage as ref
 from ref.tornpage import File, Protection
 from tests.tally import tally
 from tests.tornpage import proved
-from tests.tornpage.crash import Device, Operation
-from tests.tornpage.proved import Said, Session, found, masked
+from tests.tornpage.crash import Operation
+from tests.tornpage.proved import OPERATIONS, Said, Session, found, masked
 from tests.tornpage.worlds import Opener, Oracle, Shape, kernel
 
 SHAPES = {
@@ -34,11 +34,8 @@ SHAPES = {
     "atomic, other pages": Shape(Protection.ATOMIC),
 }
 OPENERS: dict[str, Opener] = {"definition": Oracle, "C": kernel}
-OPERATIONS = [(what, int(file)) for file in (File.CONTROL, File.LOG, File.AREA, File.DATA) for what in ("write", "sync")]
-"""What the program's numbers of operations mean."""
 WRITE_LOG, SYNC_LOG, SYNC_DATA = (
-    OPERATIONS.index(operation)
-    for operation in (("write", int(File.LOG)), ("sync", int(File.LOG)), ("sync", int(File.DATA)))
+    OPERATIONS.index(operation) for operation in (("write", File.LOG), ("sync", File.LOG), ("sync", File.DATA))
 )
 PAGE = 0
 """The proof's page; the others are elsewhere."""
@@ -93,7 +90,7 @@ class Twins:
         was not written. A mark's way to the log, another page's to its place, and that of an area with no copy that is
         whole are no part of it.
         """
-        kind = OPERATIONS.index((operation[0], operation[1]))
+        kind = OPERATIONS.index((operation[0], File(operation[1])))
         in_log = operation[1] == File.LOG
         idle = () if in_log else (SYNC_LOG,) if self.recovers and operation[1] == File.AREA else (SYNC_LOG, SYNC_DATA)
         if operation[0] == "write" and operation[1] == File.DATA and operation[2] != PAGE * self.shape.block_size:
@@ -247,8 +244,8 @@ class Twins:
 @settings(max_examples=settings().max_examples // 25)
 @given(seed=st.integers(0, 2**32))
 def test_each_life_is_a_run_of_the_proof(shape: Shape, open_store: Opener, seed: int) -> None:
-    """Whatever fails, and however often recovery is stopped: the store makes the proof's operations in their order, what
-    a fault leaves is what the proof lets it leave, and the page is the proof's, also what is promised."""
+    """Whatever fails, and however often recovery is stopped: the store makes the proof's operations in their order,
+    what a fault leaves is what the proof lets it leave, and the page is the proof's, also what is promised."""
     twins = Twins(shape, open_store, Random(seed))
     rng = twins.rng
     for _ in range(6):
@@ -268,11 +265,12 @@ ONE_PAGE = [shape for shape in SHAPES.values() if shape.pages == 1]
 
 @pytest.mark.parametrize("shape", ONE_PAGE, ids=[shape.protection.name for shape in ONE_PAGE])
 def test_what_no_fault_leaves_is_refused(shape: Shape) -> None:
-    """A log without what a flush has promised; a record, a page, a copy and a control file that nobody wrote; and files that
-    are read anew while the process runs are no event. The same contents are let pass if nothing of them is changed."""
+    """A log without what a flush has promised; a record, a page, a copy and a control file that nobody wrote. The same
+    contents are let pass if nothing of them is changed."""
     twins = Twins(shape, Oracle, Random(1))
     endless = 10**6
-    assert twins.change(endless) and twins.write_back(endless) and twins.change(endless) and twins.flush(endless)
+    for call in (twins.change, twins.write_back, twins.change, twins.flush):
+        assert call(endless)
     right = found(shape, twins.device, PAGE)
     (first, end), *rest = right.records
     other = bytes(len(right.place) - 1) + b"x"
