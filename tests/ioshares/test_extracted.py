@@ -6,7 +6,7 @@ from random import Random
 from typing import Any
 
 from ref.ioshares import Class, Costs, Limits, Request
-from tests.extracted import program
+from tests.extracted import agree, program
 from tests.ioshares.pair import Pair
 from tests.ioshares.strategies import LARGEST_FACTOR, SHARES
 from tests.tally import tally
@@ -89,7 +89,7 @@ def test_proof_equals_oracle_equals_kernel() -> None:
     questions = "\n".join(line for world in worlds for line in world.lines) + "\n"
     said = subprocess.run([PROGRAM], input=questions, capture_output=True, text=True, check=True).stdout.splitlines()
     wanted = [answer for world in worlds for answer in world.answers]
-    assert said == wanted
+    agree(said, wanted)
     assert sum(answer.startswith("refused") for answer in wanted) > 1000
     assert max(world.pair.oracle.virtual_time for world in worlds) > 2**61
     tally("ioshares", "calls through proof, oracle and kernel", len(wanted))

@@ -8,7 +8,7 @@ from random import Random
 from pgquern.rangelock import Hold, RangeLock
 
 from ref import rangelock as ref
-from tests.extracted import program
+from tests.extracted import agree, program
 from tests.tally import tally
 
 PROGRAM = program("rangelock")
@@ -93,6 +93,6 @@ def test_proof_equals_oracle_equals_kernel() -> None:
     questions = b"".join(question for play in plays for question in play.questions)
     done = subprocess.run([PROGRAM], input=questions, capture_output=True, check=True)
     wanted = [answer for play in plays for answer in play.answers]
-    assert parsed(done.stdout) == wanted
+    agree(parsed(done.stdout), wanted)
     assert sum(len(tickets) > 1 for _, tickets in wanted) > 50  # departures that grant several
     tally("rangelock", "calls through proof, oracle and C lock", len(wanted))
