@@ -63,10 +63,21 @@ static inline size_t SIZED(lower_bound)(const ELEMENT *a, size_t n, ELEMENT x)
 }
 
 /* The same, but it searches from the end in doubling steps: O(log d) for an answer d before the end. */
+/*@ requires n <= SIZE_MAX / sizeof(ELEMENT) && \valid_read(a + (0 .. n - 1));
+    assigns \nothing;
+    ensures within: 0 <= \result <= n;
+    behavior sorted:
+      assumes \forall integer i, j; 0 <= i <= j < n ==> a[i] <= a[j];
+      ensures before: \forall integer i; 0 <= i < \result ==> a[i] < x;
+      ensures first: (0 < \result ==> a[\result - 1] < x) && (\result < n ==> x <= a[\result]); */
 static inline size_t SIZED(gallop_down)(const ELEMENT *a, size_t n, ELEMENT x)
 {
     size_t step = 1, from;
 
+    /*@ loop assigns n, step;
+        loop invariant within: 0 <= n <= \at(n, Pre) && 1 <= step <= 2 * \at(n, Pre) + 1;
+        for sorted: loop invariant after: n < \at(n, Pre) ==> x <= a[n];
+        loop variant n; */
     while (step <= n && a[n - step] >= x) {
         n -= step;
         step *= 2;
