@@ -347,7 +347,7 @@ typedef struct pgq_prefetch_job {
     const uint32_t *record_blocks; /* how many each record has, at most 33; NULL: each has one */
     size_t record_count;           /* without record_blocks it is not looked at */
     uint32_t concurrency;          /* maintenance_io_concurrency; 0: no look-ahead */
-    uint32_t buffers;              /* pages of the buffer pool: more than concurrency */
+    uint32_t buffers;              /* pages of the buffer pool: more than concurrency, at most 2^31 - 1 */
     const pgq_prefetch_io *io;
     void *arg;
     void (*use)(void *arg, uint32_t access, void *page); /* replay of an access; NULL: nothing to do */
@@ -357,9 +357,9 @@ typedef struct pgq_prefetch_job {
     /* what it comes to, also if it is refused */
     size_t step_count;
     size_t used;      /* accesses that were replayed: all before the one that is refused */
-    size_t rested;    /* those of them that were replayed without look-ahead */
-    size_t combined;  /* accesses whose block io_uring read together with the block before it */
-    size_t calls;     /* of io_uring, to submit reads, to wait for one, or both */
+    size_t rested;    /* those of them that were replayed without asking the prefetcher: by `sync` all */
+    size_t combined;  /* accesses whose block io_uring was given together with the block before it */
+    size_t calls;     /* of io_uring, to submit reads, to wait for one, or both; also those that failed */
     bool registered;  /* io_uring knows the buffers, and need not look them up for each read */
     int error_number; /* for PGQ_PREFETCH_IO, PGQ_PREFETCH_FILE, PGQ_PREFETCH_URING and PGQ_PREFETCH_DIRECT */
     uint64_t counters[PGQ_PREFETCH_WHATS]; /* by pgq_prefetch_what */
@@ -380,8 +380,9 @@ typedef struct pgq_prefetch_job {
  * Refusals: PGQ_NULL, PGQ_MEMORY, PGQ_PREFETCH_JOB. FILE (index: of
  * the access, from 1; 0: of the file that fstat refuses), before anything is replayed. SEGMENT (index: in fds, from 1), too: a
  * segment is longer than it may be, or has blocks although its file has ended before. PAST_END, SHORT, IO (index: of the
- * access) when replay comes to this access, and not earlier: all before it were replayed. URING, DIRECT from the variants
- * that need it, before anything is replayed.
+ * access) when replay comes to this access, and not earlier: all before it were replayed. A part of a block at the end of a file
+ * is past the end. URING, DIRECT (index 0) from the variants that need it, before anything is replayed. `uring_direct` opens each
+ * file once more, by its name in /proc/self/fd: it needs as many descriptors, and the right to open them, or refuses with DIRECT.
  */
 typedef pgq_status (*pgq_prefetch_replay_fn)(pgq_prefetch_job *job);
 

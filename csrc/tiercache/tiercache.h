@@ -129,7 +129,7 @@ typedef struct pgq_tiercache_options {
  * Refused, with index 0, and *cache stays: PGQ_NULL (also for read, write or sync); PGQ_TIERCACHE_OPTIONS; PGQ_VARIANT if there
  * is no such policy; PGQ_MEMORY; PGQ_TIERCACHE_RANDOM if random failed; PGQ_TIERCACHE_CONTROL if the control file cannot be
  * read or written, has a damaged record, or is of another number of pages; PGQ_TIERCACHE_STORE if the store is not the control file's: it was
- * truncated, or exchanged, or there are other bytes in the place of its id; PGQ_TIERCACHE_READ if the place of its id cannot
+ * truncated so far that none of its trailers is left, or exchanged, or there are other bytes in the place of its id; PGQ_TIERCACHE_READ if the place of its id cannot
  * be read; PGQ_TIERCACHE_WRITE_BACK if the store cannot be written or synced, or what a
  * failed sync may have dropped cannot be read again. After a refusal open may be called again.
  */

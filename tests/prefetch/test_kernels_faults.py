@@ -181,6 +181,22 @@ def test_a_refusal_ends_what_is_in_flight_though_all_calls_fail(
     assert sorted(accesses_of(done, "complete") + accesses_of(done, "give_up")) == sorted(accesses_of(done, "submit"))
 
 
+@asynchronous
+def test_a_page_whose_read_was_finished_is_not_read_again(fds: list[int], variant: str) -> None:
+    """io_uring gives of each block a part, and replay preads the rest. Then it comes back to the same blocks."""
+    skip_unless_it_runs(variant, fds)
+
+    class InPart(Cold):
+        def completed(self, access: int, result: int) -> int:
+            return min(result, 512)
+
+    accesses = [(0, i * 7 % SIZE) for i in range(10)] * 2
+    pages = Pages(accesses)
+    done = replay(fds, accesses, concurrency=WINDOW, buffers=SIZE, variant=variant, use=pages, io=InPart(), log=True)
+    assert (pages.wrong, done.used) == ([], 20)
+    assert accesses_of(done, "read") == list(range(10))
+
+
 # ---- what is left behind -------------------------------------------------------------------------
 
 
