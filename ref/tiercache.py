@@ -588,7 +588,7 @@ class TierCache:
         else:
             if not self._make_room(1, insists=True):
                 raise WriteBackError
-            self._come(page, Frame(contents, 0, dirty=True, touches=1))
+            self._come(page, Frame(contents, 0, dirty=True, touches=TWICE if page in self.ssd else 1))
         self.version += 1
         frame = self.memory[page]
         frame.contents, frame.version, frame.dirty = contents, self.version, True

@@ -149,7 +149,7 @@ pgq_status pgq_tiercache_write(pgq_tiercache *c, uint64_t page, const void *cont
         touch_frame(c, frame);
     } else if (code == PGQ_OK) {
         frame = tier_take(&c->memory);
-        fill_frame(c, frame, page, 0, 1);
+        fill_frame(c, frame, page, 0, tier_find(&c->ssd, page) == TABLE_NONE ? 1 : TWICE);
     }
     if (frame != TABLE_NONE) {
         code = PGQ_OK;

@@ -9,9 +9,10 @@
  * shows how far each is from the best, by trace and size.
  *
  * A page that leaves memory enters the SSD if the write to it is likely to pay. A clean one enters if it was asked for twice: both
- * times in memory, or again after it had left; as many pages that have left are remembered as the SSD has slots. One that was
- * asked for once enters while a slot is free, and while at least two in five of such pages come back. What is read ahead of a scan
- * was not asked for until the scan comes to it. A dirty page always enters: nobody waits for the store then. Which pages enter
+ * times in memory, or again after it had left: it is on the SSD, or among the last pages that have left after one touch, of which
+ * as many are remembered as the SSD has slots. A write asks for a page, too. One that was asked for once enters while a slot is
+ * free, and while at least two in five of such pages came back: of the last full quarter of what is remembered. What is read ahead
+ * of a scan was not asked for until the scan comes to it. A dirty page always enters: nobody waits for the store then. Which pages enter
  * changes no contents.
  *
  * One kind, `tiercache_policy`: the eviction policies, on their own.

@@ -154,6 +154,22 @@ def test_a_page_that_came_from_the_ssd_may_return(full: Counted) -> None:
     assert full.cache.where(FIRST) == Where.ON_SSD
 
 
+def test_a_page_that_was_on_the_ssd_and_is_written_returns(full: Counted) -> None:
+    """A write asks for it again. Others take its slot while it is in memory; once it is durable it enters again."""
+    full.cache.read(601)
+    full.cache.read(601)
+    full.others(FRAMES)
+    assert full.cache.where(601) == Where.ON_SSD
+    full.cache.write(601, contents(1))
+    full.others(FRAMES - 1)
+    full.cache.fsync()
+    assert full.cache.where(601) == Where.IN_MEMORY
+    before = full.puts()
+    full.others(1)
+    assert full.cache.where(601) == Where.ON_SSD
+    assert full.puts() == before + 1
+
+
 def test_while_pages_come_back_they_enter_at_once() -> None:
     """Each comes back after twenty others. Then none does, and no more enter."""
     counted = Counted(slots=80)
