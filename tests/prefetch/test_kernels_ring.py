@@ -50,7 +50,7 @@ def test_one_call_submits_and_waits(fds: list[int]) -> None:
 
 
 def test_a_wait_alone_is_a_call(fds: list[int]) -> None:
-    """Block 0 is submitted and waited for at once. While it is in a buffer block 5 is submitted, and waited for later."""
+    """Block 0 is submitted and waited for at once. While it is used, block 5 is submitted; it is waited for later."""
     skip_unless_it_runs("uring", fds)
     done = replay(fds, [(0, 0), (0, 0), (0, 0), (0, 5)], concurrency=4, buffers=5, variant="uring", log=True)
     assert (started(done), done.calls) == (2, 3)
