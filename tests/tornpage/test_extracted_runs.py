@@ -93,8 +93,9 @@ class Twins:
         kind = OPERATIONS.index((operation[0], File(operation[1])))
         in_log = operation[1] == File.LOG
         idle = () if in_log else (SYNC_LOG,) if self.recovers and operation[1] == File.AREA else (SYNC_LOG, SYNC_DATA)
-        if operation[0] == "write" and operation[1] == File.DATA and operation[2] != PAGE * self.shape.block_size:
-            return False
+        match operation:
+            case ("write", File.DATA, at, _) if at != PAGE * self.shape.block_size:
+                return False
         while self.next != kind and self.next in idle:
             self.session.works()
         its = self.next == kind
