@@ -24,6 +24,7 @@ TOP = Path(__file__).resolve().parent.parent
 LISTS = dict.fromkeys(TOP.glob("tests/*/mutants.toml"), TOP / "csrc")
 LISTS |= dict.fromkeys(TOP.glob("tests/*/cross.toml"), TOP / "csrc")
 LISTS |= dict.fromkeys(TOP.glob("tests/*/tsan.toml"), TOP)
+LISTS |= dict.fromkeys(TOP.glob("tests/*/drivers.toml"), TOP / "proofs/oracle")
 
 
 def collect(nodes: list[str]) -> subprocess.CompletedProcess[str]:

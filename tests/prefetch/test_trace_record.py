@@ -256,8 +256,8 @@ def test_who_stops_it_finds_nothing_left(crash: Crashed, tmp_path: Path, number:
     with subprocess.Popen(
         [*command, "--into", tmp_path / "into", "--concurrency", "3,1"],
         start_new_session=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-        # A shell lets its background jobs ignore SIGINT, and what they start, too.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+        # A shell lets its background jobs ignore SIGINT, nohup lets a job ignore SIGHUP, and what they start, too.
+        preexec_fn=lambda: signal.signal(number, signal.SIG_DFL),
     ) as process:  # fmt: skip
         assert process.stdout is not None
         assert "recovers from" in process.stdout.readline()
