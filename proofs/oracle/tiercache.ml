@@ -11,15 +11,12 @@
         6 ssd_works syncs n m ...           WriteBack, Taken: n pages that were asked for, those whole, those in part;
                                             each list after its length; syncs is 1, 0 if the store's sync failed, 2 if
                                             it was not tried
-        7 slots [lands forgets]             WriteBack, NotTaken: whether the control file has the nonce, and whether the
-                                            SSD's sync has failed; without the two: no, and yes
-        8 loses_ssd ...                     PowerLoss and a mount that works: for each page what was left, and for each
-                                            slot 0, or 1, page, contents and dirty
+        7 slots lands forgets               WriteBack, NotTaken: whether the control file has the nonce, and whether the
+                                            SSD's sync has failed
         9                                   Fsync, Taken with an SSD that works
-        10 slots [lands forgets]            Fsync, NotTaken, as 7
-        11                                  Fsync, Taken with an SSD that fails, and the control file told
         12                                  Kill
-        13 loses_ssd ...                    PowerLoss alone, as 8
+        13 loses_ssd ...                    PowerLoss: for each page what was left, and for each slot 0, or 1, page,
+                                            contents and dirty
         14 store_syncs reads_super in_doubt super_lands super_works control_lands control_works n m ...
                                             Mount: n slots that it does not take over, and m pages that it writes
                                             again; each list after its length
@@ -27,8 +24,7 @@
         (-1: nothing) and whether it is dirty. What a crash may not leave, and a step that the theorems do not assume, end
         the program.
 
-   Nonces are drawn in order. Of two slots of a page the mount of 8 takes over the one with the larger contents, the first
-   of these: the code goes by versions. After a failed sync the kernel forgets: that leaves most to a power loss. *)
+   Nonces are drawn in order. After a failed sync the kernel forgets: that leaves most to a power loss. *)
 
 open Tiercache_proved
 
@@ -94,27 +90,6 @@ let power_loss state loses numbers =
   Array.iteri (fun i _ -> ignore (slot i)) kept;
   PowerLoss (loses, keeps, slot, u, c)
 
-(* The newest of the slots that hold a page, the first of these. *)
-let newest state i =
-  let found j = valid !generation (state.ssd_of.disk j) in
-  match found i with
-  | None -> false
-  | Some e ->
-      let better j =
-        match found j with
-        | Some d -> d.slot_page = e.slot_page && (d.slot_contents > e.slot_contents || (d.slot_contents = e.slot_contents && j < i))
-        | None -> false
-      in
-      not (List.exists better (List.init state.slots Fun.id))
-
-(* A mount whose operations all work. *)
-let working state =
-  let nonce = draw () in
-  let other_nonce = draw () in
-  { new_id = 1; nonce; other_nonce; again = []; store_syncs = true; store_forgets = true; reads_super = true;
-    in_doubt = false; takes = newest state; super_lands = true; super_works = true; control_lands = true;
-    control_works = true }
-
 (* A step, and an answer to it. *)
 let take_step state step answer =
   if not (assumed state step) then raise Not_assumed;
@@ -123,12 +98,7 @@ let take_step state step answer =
   (after, answer after)
 
 let run state step = take_step state step (fun _ -> true)
-let fsync state taking = take_step state (Fsync taking) (fun _ -> snd (do_fsync state taking))
 let is_up after = after.cache_of.up
-let not_taken n = function
-  | [ lands; forgets ] -> NotTaken (n, forgets = 1, lands = 1, draw ())
-  | _ -> NotTaken (n, true, false, draw ())
-
 let landing = function 2 -> Torn | 3 -> Whole | _ -> Nothing
 
 let step state = function
@@ -145,22 +115,23 @@ let step state = function
       (match lists 3 numbers with
       | [ asked; whole; part ] -> run state (WriteBack (asked, taking, whole, part, syncs = 1, syncs = 0))
       | _ -> failwith "a line is too short")
-  | 7 :: n :: rest -> run state (WriteBack ([], not_taken n rest, [], [], false, false))
-  | 8 :: loses :: numbers ->
-      let lost, _ = run state (power_loss state (loses = 1) numbers) in
-      take_step lost (Mount (working lost)) is_up
-  | [ 9 ] -> fsync state (Taken (true, draw ()))
-  | 10 :: n :: rest -> fsync state (not_taken n rest)
-  | [ 11 ] -> fsync state (Taken (false, draw ()))
+  | [ 7; n; lands; forgets ] ->
+      run state (WriteBack ([], NotTaken (n, forgets = 1, lands = 1, draw ()), [], [], false, false))
+  | [ 9 ] ->
+      let taking = Taken (true, draw ()) in
+      take_step state (Fsync taking) (fun _ -> snd (do_fsync state taking))
   | [ 12 ] -> run state Kill
   | 13 :: loses :: numbers -> run state (power_loss state (loses = 1) numbers)
   | 14 :: store_syncs :: reads_super :: in_doubt :: super_lands :: super_works :: control_lands :: control_works :: numbers ->
       let is n = n = 1 in
       let left, again = match lists 2 numbers with [ a; b ] -> (a, b) | _ -> failwith "a line is too short" in
+      let nonce = draw () in
+      let other_nonce = draw () in
       let mount =
-        { (working state) with again; store_syncs = is store_syncs; reads_super = is reads_super; in_doubt = is in_doubt;
-          takes = (fun i -> not (List.mem i left)); super_lands = is super_lands; super_works = is super_works;
-          control_lands = is control_lands; control_works = is control_works }
+        { new_id = 1; nonce; other_nonce; again; store_syncs = is store_syncs; store_forgets = true;
+          reads_super = is reads_super; in_doubt = is in_doubt; takes = (fun i -> not (List.mem i left));
+          super_lands = is super_lands; super_works = is super_works; control_lands = is control_lands;
+          control_works = is control_works }
       in
       take_step state (Mount mount) is_up
   | _ -> failwith "no such step"
