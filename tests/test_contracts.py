@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: PostgreSQL
-"""The contracts of C that WP proves: what is listed fits the sources, and a change of C breaks each contract."""
+"""The contracts of C that WP proves: a change of C breaks each, and what Frama-C says is read right."""
 
 import re
 import subprocess
@@ -7,29 +7,19 @@ from pathlib import Path
 
 import pytest
 
-from proofs.contracts import __main__ as contracts
-from proofs.contracts import listing, wp
+from proofs.contracts import wp
+from proofs.contracts.__main__ import Contracts
 from proofs.contracts.listing import Proof
-from proofs.contracts.wp import Checked
+from proofs.ctext.listing import load
+from proofs.ctext.outcome import Checked, ToolBrokenError, ToolMissingError, UndecidedError
 from tools.common.matrix import with_cell
-from tools.common.mutants import Mutant, MutantError
 
-STEMS = with_cell(contracts.LISTING)
-MUTANT = Mutant(name="m", file="f.c", old="a", new="b", killed_by="f_ensures")
-PROOF = Proof(name="p", says="It holds.", source="f.c", functions=["f"], goals=5)
+STEMS = with_cell(Contracts.listing)
 AXIOM = re.compile(r"axiom \w+: \\forall integer x; (\S+) <= x < (\S+) ==> \((\w+)\)x == x ([+-]) (\w+);")
 
 
 def proofs(stem: str) -> list[Proof]:
-    return listing.load(Path(contracts.LISTING.format(stem=stem)))
-
-
-@pytest.mark.parametrize("stem", STEMS)
-def test_each_change_fits_the_sources(stem: str) -> None:
-    for proof in proofs(stem):
-        for mutant in (None, *proof.mutant):
-            csrc = contracts.sources(contracts.Attempt(stem, proof, mutant))
-            assert (csrc / proof.source).exists()
+    return load(Path(Contracts.listing.format(stem=stem)), Proof)
 
 
 @pytest.mark.parametrize("stem", STEMS)
@@ -49,23 +39,18 @@ def test_each_named_promise_is_broken_by_a_change(stem: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("mutant", "checked", "reason"),
+    ("count", "goals", "fault"),
     [
-        (None, Checked(5, []), ""),
-        (None, Checked(5, ["f_ensures"]), "not proved: f_ensures"),
-        (None, Checked(4, []), "it has 4 goals, not 5; correct `goals` if that is right"),
-        (MUTANT, Checked(5, ["f_assigns", "f_ensures_count"]), ""),
-        (MUTANT, Checked(5, []), "SURVIVES: all is proved"),
-        (MUTANT, Checked(5, ["f_assigns"]), "stops at f_assigns, not at 'f_ensures'"),
+        (5, 5, ""),
+        (4, 5, "it has 4 goals, not 5; correct `goals` if that is right"),
+        (4, None, ""),
+        (0, None, "it claims nothing"),
     ],
 )
-def test_judgement(mutant: Mutant | None, checked: Checked, reason: str) -> None:
-    assert contracts.judge(contracts.Attempt("s", PROOF, mutant), checked, counted=True) == reason
-
-
-def test_another_version_may_count_in_another_way_and_must_count_something() -> None:
-    assert contracts.judge(contracts.Attempt("s", PROOF), Checked(4, []), counted=False) == ""
-    assert contracts.judge(contracts.Attempt("s", PROOF), Checked(0, []), counted=False) == "it claims nothing"
+def test_another_version_may_count_in_another_way_and_must_count_something(
+    count: int, goals: int | None, fault: str
+) -> None:
+    assert wp.fault(count, goals) == fault
 
 
 def script(folder: Path, says: str) -> str:
@@ -78,10 +63,10 @@ def script(folder: Path, says: str) -> str:
 @pytest.mark.parametrize(
     ("says", "kind", "words"),
     [
-        ("echo '24.0 (Chromium)'", wp.ToolMissingError, "no Frama-C: .* is 24.0, and 25 or newer is needed"),
-        ("echo nothing", wp.ToolBrokenError, "says 'nothing'"),
-        (None, wp.ToolBrokenError, "is no program"),
-        ("echo '25.0 (Manganese)'", wp.ToolMissingError, "no Frama-C that can prove: "),
+        ("echo '24.0 (Chromium)'", ToolMissingError, "no Frama-C: .* is 24.0, and 25 or newer is needed"),
+        ("echo nothing", ToolBrokenError, "says 'nothing'"),
+        (None, ToolBrokenError, "is no program"),
+        ("echo '25.0 (Manganese)'", ToolMissingError, "no Frama-C that can prove: "),
     ],
 )
 def test_another_frama_c_is_named(
@@ -95,7 +80,7 @@ def test_another_frama_c_is_named(
 def test_without_frama_c_all_is_skipped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("FRAMA_C", raising=False)
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(wp.ToolMissingError, match="no Frama-C: apt install frama-c-base"):
+    with pytest.raises(ToolMissingError, match="no Frama-C: apt install frama-c-base"):
         wp.find(tmp_path)
 
 
@@ -109,10 +94,10 @@ TAIL = "echo '[wp] Proved goals:   {} / 2'"
     [
         (HEAD + TAIL.format(2), Checked(2, [])),
         (HEAD + LEFT.format("Unknown") + TAIL.format(1), Checked(2, ["f_ensures"])),
-        (HEAD + LEFT.format("Timeout") + TAIL.format(1), wp.UndecidedError),
-        (HEAD + TAIL.format(1), wp.ToolBrokenError),
-        (HEAD, wp.ToolBrokenError),
-        ("echo '[kernel] User Error: invalid user input'", wp.ToolBrokenError),
+        (HEAD + LEFT.format("Timeout") + TAIL.format(1), UndecidedError),
+        (HEAD + TAIL.format(1), ToolBrokenError),
+        (HEAD, ToolBrokenError),
+        ("echo '[kernel] User Error: invalid user input'", ToolBrokenError),
     ],
 )
 def test_what_frama_c_says(tmp_path: Path, said: str, found: Checked | type[Exception]) -> None:
@@ -122,13 +107,6 @@ def test_what_frama_c_says(tmp_path: Path, said: str, found: Checked | type[Exce
     else:
         with pytest.raises(found):
             wp.check(tool, Path("f.c"), Path("csrc"), ["f"], 1)
-
-
-def test_names_occur_once(tmp_path: Path) -> None:
-    entry = '[[proof]]\nname = "p"\nsays = "It holds."\nsource = "f.c"\nfunctions = ["f"]\ngoals = 1\n'
-    (tmp_path / "contracts.toml").write_text(2 * entry)
-    with pytest.raises(MutantError, match="twice: p"):
-        listing.load(tmp_path / "contracts.toml")
 
 
 def test_the_axioms_of_conversions_hold_of_this_compiler(tmp_path: Path) -> None:
@@ -149,9 +127,9 @@ def test_the_axioms_of_conversions_hold_of_this_compiler(tmp_path: Path) -> None
 def test_a_false_contract_is_not_proved(tmp_path: Path) -> None:
     try:
         tool = wp.find(tmp_path)
-    except wp.ToolMissingError as error:
+    except ToolMissingError as error:
         pytest.skip(str(error))
     source = tmp_path / "f.c"
     source.write_text("/*@ ensures \\result < 4294967295; */\nuint32_t f(uint32_t x)\n{\n    return x + 1;\n}\n")
     found = wp.check(tool, source, tmp_path, ["f"], 100_000)
-    assert (found.goals > 0, found.open) == (True, ["f_ensures"])
+    assert (found.count > 0, found.failed) == (True, ["f_ensures"])

@@ -8,9 +8,10 @@ import shutil
 import signal
 import subprocess
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+
+from proofs.ctext.outcome import Checked, ToolBrokenError, ToolMissingError
 
 LEAST = 6
 """The first major version whose standard checks are on by themselves."""
@@ -18,24 +19,6 @@ CPU_SECONDS = 900
 """Of one run. CPU time, since a busy machine changes no verdict."""
 CHECKS = ["--unwinding-assertions", "--slice-formula", "--pointer-overflow-check", "--undefined-shift-check"]
 CLAIM = "claim: "
-
-
-class ToolMissingError(Exception):
-    """There is no CBMC, and nobody named one."""
-
-
-class ToolBrokenError(Exception):
-    """What was named as CBMC, or an input to it, does not work; says what to do."""
-
-
-@dataclass(frozen=True)
-class Checked:
-    """What CBMC said: how many checks it made, and what each that failed is about."""
-
-    checks: int
-    claims: int
-    """How many of the checks are claims of the harness."""
-    failed: list[str]
 
 
 @cache
@@ -77,4 +60,4 @@ def check(sources: Sequence[Path], includes: Sequence[Path], defines: Sequence[s
         raise ToolBrokenError(f"CBMC ended with {run.returncode}: {'; '.join(errors)[-500:]}")
     failed = [result["description"] for result in results if result["status"] != "SUCCESS"]
     claims = sum(result["description"].startswith(CLAIM) for result in results)
-    return Checked(len(results), claims, failed)
+    return Checked(len(results), failed, "" if claims else "it claims nothing")

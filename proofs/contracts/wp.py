@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from proofs.ctext.outcome import Checked, ToolBrokenError, ToolMissingError, UndecidedError
+
 KNOWN = 25
 """The major version of Frama-C whose goals are counted in contracts.toml."""
 PROVER = "cvc4"
@@ -18,22 +20,11 @@ SECONDS = 600
 """Of the prover on a goal. It ends by its steps long before; if the clock ends it, there is no verdict."""
 INSTALL = "apt install frama-c-base why3 cvc4"
 CONVERSIONS = Path("proofs/contracts/conversions.h")
+WORK = Path("build/prove-contracts")
 SCHEDULED = re.compile(r"^\[wp\] (\d+) goals? scheduled", re.MULTILINE)
 PROVED = re.compile(r"^\[wp\] Proved goals:\s+(\d+) / (\d+)", re.MULTILINE)
 OPEN = re.compile(r"^\[wp\] \[[^\]]+\] Goal (typed_\w+) : (?!Valid\b)(.*)$", re.MULTILINE)
 BY_CLOCK = re.compile(r"\b[Tt]imeout\b")
-
-
-class ToolMissingError(Exception):
-    """There is no Frama-C, or a part of it is missing."""
-
-
-class ToolBrokenError(Exception):
-    """What was named as Frama-C, or an input to it, does not work; says what to do."""
-
-
-class UndecidedError(Exception):
-    """The clock ended a prover, so that there is no verdict."""
 
 
 @dataclass(frozen=True)
@@ -47,16 +38,8 @@ class Tool:
     """Where the settings of Why3 are, which calls the provers."""
 
 
-@dataclass(frozen=True)
-class Checked:
-    """What WP said: how many goals there are, and the names of those that are not proved."""
-
-    goals: int
-    open: list[str]
-
-
 @cache
-def find(work: Path) -> Tool:
+def find(work: Path = WORK) -> Tool:
     """Frama-C with WP and the prover. Raises ToolMissingError, or ToolBrokenError if FRAMA_C= names something else."""
     named = os.environ.get("FRAMA_C")
     path = shutil.which(named or "frama-c")
@@ -80,8 +63,13 @@ def find(work: Path) -> Tool:
     return Tool(path, int(version[1]), f"Frama-C {version[0]}, {prover[1]}", settings)
 
 
-def check(tool: Tool, source: Path, csrc: Path, functions: Sequence[str], steps: int) -> Checked:
-    """Run WP on some functions of `source`. Raises ToolBrokenError, or UndecidedError if the clock ended it."""
+def check(
+    tool: Tool, source: Path, csrc: Path, functions: Sequence[str], steps: int, goals: int | None = None
+) -> Checked:
+    """Run WP on some functions of `source`, which have so many goals, if that is known.
+
+    Raises ToolBrokenError, or UndecidedError if the clock ended it.
+    """
     flags = f"-I{csrc} -include stdint.h -include {CONVERSIONS}"
     command = [tool.path, f"-cpp-extra-args={flags}", "-machdep", "gcc_x86_64", "-instantiate", str(source)]
     command += ["-then", "-wp", "-wp-rte", "-wp-cache", "none", "-wp-par", "1", "-wp-fct", ",".join(functions)]
@@ -95,7 +83,14 @@ def check(tool: Tool, source: Path, csrc: Path, functions: Sequence[str], steps:
         raise ToolBrokenError(f"{proved[0]}, but {len(left)} goals are named as not proved: {said.strip()[-500:]}")
     if ended := [goal for goal, how in left if BY_CLOCK.search(how)]:
         raise UndecidedError(f"not decided by Frama-C within {SECONDS} s: {', '.join(ended[:3])}")
-    return Checked(int(proved[2]), [goal.removeprefix("typed_") for goal, _ in left])
+    return Checked(count := int(proved[2]), [goal.removeprefix("typed_") for goal, _ in left], fault(count, goals))
+
+
+def fault(count: int, goals: int | None) -> str:
+    """What is wrong with the number of goals."""
+    if goals is not None and count != goals:
+        return f"it has {count} goals, not {goals}; correct `goals` if that is right"
+    return "" if count else "it claims nothing"
 
 
 def _said(command: Sequence[str], why3: str = "") -> str:
