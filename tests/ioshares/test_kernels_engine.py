@@ -5,7 +5,6 @@ Faults are injected into what the kernel says: short reads and writes, interrupt
 that enters a ring, once or from then on.
 """
 
-import ctypes
 import errno
 import os
 import resource
@@ -22,6 +21,7 @@ from _pgquern import ffi, lib
 from pgquern import ioshares
 
 from tests.asleep import until_all_others_sleep, until_asleep
+from tests.rings import has_rings
 from tests.tally import tally
 
 PAGE = 4096
@@ -632,21 +632,6 @@ def test_threads_do_it_where_there_is_no_io_uring(tmp_path: Path, why: str) -> N
         environment["LD_LIBRARY_PATH"] = str(tmp_path)
     run = subprocess.run([sys.executable, "-c", REFUSED, why], capture_output=True, text=True, env=environment)
     assert run.stdout.split() == [str(lib.PGQ_IOSHARES_URING), str(lib.PGQ_IOSHARES_BY_THREADS)], run.stderr
-
-
-def has_rings() -> bool:
-    """Whether the system has io_uring, and what the engine needs for it; the engine itself is not asked."""
-    compiled = subprocess.run(["gcc", "-E", "-include", "liburing.h", "-"], capture_output=True, input=b"")
-    libc = ctypes.CDLL(None)
-    try:
-        ctypes.CDLL("liburing.so.2")
-    except OSError:
-        return False
-    fd = libc.syscall(425, 1, ctypes.create_string_buffer(120))  # io_uring_setup
-    if fd < 0:
-        return False
-    os.close(fd)
-    return compiled.returncode == 0
 
 
 @pytest.mark.parametrize("most", [1, 100])

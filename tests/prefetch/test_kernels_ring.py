@@ -13,6 +13,7 @@ from pgquern.prefetch import Replayed, replay
 
 from tests.prefetch.files import Cold, files, skip_unless_it_runs
 from tests.prefetch.test_kernels_replay import ASYNCHRONOUS, Pages
+from tests.rings import has_rings
 from tools.trace.record import why_no_strace
 
 SIZE = 300
@@ -38,6 +39,21 @@ class Submissions(Cold):
 
 def started(done: Replayed) -> int:
     return sum(what == "submit" for what, _ in done.steps)
+
+
+@pytest.mark.parametrize("concurrency", [0, 1, 256])
+@asynchronous
+def test_where_the_system_has_rings_the_engine_runs(fds: list[int], variant: str, concurrency: int) -> None:
+    """Otherwise each test of rings would be skipped on a machine that has them. The engine itself is not asked."""
+    if not has_rings():
+        pytest.skip("no io_uring here")
+    if variant == "uring_direct":
+        try:
+            os.close(os.open(f"/proc/self/fd/{fds[0]}", os.O_RDONLY | os.O_DIRECT))
+        except OSError as error:
+            pytest.skip(f"no O_DIRECT here: {error}")
+    done = replay(fds, [(0, 1), (0, 3)], concurrency=concurrency, buffers=concurrency + 2, variant=variant, log=True)
+    assert [access for what, access in done.steps if what == "use"] == [0, 1]
 
 
 def test_one_call_submits_and_waits(fds: list[int]) -> None:
