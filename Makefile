@@ -112,7 +112,8 @@ setup: ##day install everything, once (about 3 minutes; again: 1 s)
 	@$(MAKE) -s $(NEEDS:%=$(SETUP)/%.stamp) $(VENV)/bin/pgquern
 	@echo "set-up: complete"
 
-lint: lint-c lint-python ##day all linters, and that README agrees with the matrix of stems and layers and with how costs grow (1 minute)
+lint: $(SETUP)/python.stamp ##day all linters, and that README agrees with the matrix of stems and layers and with how costs grow (1 minute)
+	@$(MAKE) --jobs=$$(nproc) --output-sync=target lint-c lint-python
 	@$(PY) -m tools.report.matrix --check
 	@$(PY) -m tools.report.growth --check
 	@$(PY) -m tools.report.claimed --check

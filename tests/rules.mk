@@ -64,9 +64,15 @@ test-servers: $(TEST_NEEDS) $(PG_EXTENSIONS) $(SETUP)/servers.stamp $(SETUP)/tlc
 test-servers-%:
 	@PGQUERN_RESULT=test-servers $(PYTEST) $(filter tests/$*/%,$(SERVER_TESTS))
 
-# Tests of programs that build, judge, audit and draw: seconds each.
+# Tests of programs that build, judge, audit and draw: seconds each. Those of the judge, most of them, beside the others.
 test-tools: $(TEST_NEEDS) $(EXTRACTED) $(SETUP)/coq.stamp $(SETUP)/tlc.stamp kernels-asan ##layer the tests of the house's own programs that take seconds each: the judge, the audit of proofs, the package (5 minutes)
-	@PGQUERN_RESULT=test-tools $(PYTEST) -m tools tests/test_*.py
+	@$(MAKE) --keep-going --output-sync=target --jobs=2 test-tools-judge test-tools-others
+
+test-tools-judge:
+	@PGQUERN_RESULT=test-judge $(PYTEST) -m tools tests/test_judge.py
+
+test-tools-others:
+	@PGQUERN_RESULT=test-tools $(PYTEST) -m tools $(filter-out tests/test_judge.py,$(wildcard tests/test_*.py))
 
 # Where there is no Chromium, and none may be installed, each of these is SKIPPED.
 test-browser: $(TEST_NEEDS) $(SETUP)/python.stamp ##deep the report and the judge's page in a real browser, and broken pages, which must be told (2 minutes)
@@ -83,14 +89,19 @@ MINORS := $(wildcard tests/$(or $(STEM),*)/test_minors.py)
 test-minors: $(TEST_NEEDS) $(PG_EXTENSIONS) $(SETUP)/maven.stamp $(SETUP)/postgres.stamp ##deep real defects in released minors of PostgreSQL, each told apart from the next minor; STEM= narrows (2 minutes, the first time 5)
 	@PGQUERN_RESULT=minors $(if $(MINORS),$(PYTEST) -m minors $(MINORS),echo "test-minors: no defect of $(STEM) is seen in a released minor")
 
-# Each level below this CPU's own is tested too: PGQUERN_CPU hides what the CPU has beyond. A few mutants show that the tests bite.
+# Each level below this CPU's own is tested too: PGQUERN_CPU hides what the CPU has beyond, by a flag in /proc/cpuinfo. A level
+# beyond which it has nothing is its own, which `make test` has tried. A few mutants show that the tests bite.
 HIDDEN_x86_64  := none avx2
 HIDDEN_aarch64 := none
-HIDDEN         := $(or $(HIDDEN_$(MACHINE)),none)
+BEYOND_none    := avx2 asimd
+BEYOND_avx2    := avx512f
+CPU_FLAGS       = $(shell grep -m1 -E '^(flags|Features)' /proc/cpuinfo)
+HIDDEN          = $(foreach level,$(or $(HIDDEN_$(MACHINE)),none),$(if $(filter $(BEYOND_$(level)),$(CPU_FLAGS)),$(level)))
 test-levels: $(TEST_NEEDS) $(EXTRACTED) ##layer the kernels' tests and some mutants, with the CPU's features hidden; STEM= narrows (3 minutes)
 	@failed=; for level in $(HIDDEN); do export PGQUERN_CPU=$$level; echo "PGQUERN_CPU=$$level"; \
 	  $(call side_by_side,hidden,$(KERNEL_TESTS)) || failed=1; \
 	  $(RUN_MUTANTS) --one-in 20 || failed=1; done; test -z "$$failed"
+	@$(if $(HIDDEN),,echo "test-levels: this CPU has nothing to hide")
 
 hidden-%:
 	@PGQUERN_PROFILE=asan PGQUERN_RESULT=test $(PYTEST) $(filter tests/$*/%,$(KERNEL_TESTS))

@@ -24,6 +24,8 @@ import tempfile
 import time
 import tomllib
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -117,28 +119,29 @@ class Counter:
         how = self.by_stepping if variant in self.subject.stepped else self.by_callgrind
         return round(how(variant, shape) / CALLS)
 
+    def calls(self, asked: Sequence[tuple[str, str]], what: str) -> list[int]:
+        """Instructions of a call of each (variant, shape), as many side by side as there are CPUs: no clock counts."""
+        with progress.bar(progress.console()) as bar, ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+            task, counts = bar.add_task(what, total=len(asked)), []
+            for count in pool.map(lambda one: self.call(*one), asked):
+                counts.append(count)
+                bar.advance(task)
+        return counts
+
     def count(self, variants: list[str]) -> Counts:
         """All shapes."""
-        counts: Counts = {}
-        with progress.bar(progress.console()) as bar:
-            task = bar.add_task("counting instructions", total=len(self.subject.shapes) * len(variants))
-            for shape in self.subject.shapes:
-                counts[shape] = {}
-                for variant in variants:
-                    counts[shape][variant] = self.call(variant, shape)
-                    bar.advance(task)
+        asked = [(variant, shape) for shape in self.subject.shapes for variant in variants]
+        counts: Counts = {shape: {} for shape in self.subject.shapes}
+        for (variant, shape), count in zip(asked, self.calls(asked, "counting instructions"), strict=True):
+            counts[shape][variant] = count
         return counts
 
     def count_growth(self) -> dict[str, list[int]]:
         """The series that this CPU can run, by what is counted."""
-        counts: dict[str, list[int]] = {}
-        with progress.bar(progress.console()) as bar:
-            task = bar.add_task("counting growth", total=sum(len(series.sizes) for series in self.subject.growth))
-            for series in self.subject.growth:
-                if self.supported(series.variant, series.shape_of(series.sizes[0])):
-                    counts[series.what] = [self.call(series.variant, series.shape_of(size)) for size in series.sizes]
-                bar.advance(task, len(series.sizes))
-        return counts
+        every = self.subject.growth
+        series = [one for one in every if self.supported(one.variant, one.shape_of(one.sizes[0]))]
+        counts = iter(self.calls([(s.variant, s.shape_of(n)) for s in series for n in s.sizes], "counting growth"))
+        return {one.what: list(islice(counts, len(one.sizes))) for one in series}
 
 
 def toolchain() -> str:
