@@ -222,7 +222,7 @@ def context(found: Sequence[Result]) -> dict[str, Any]:
         "stack": stack,
         "picture": stack_picture(stack["items"]) if stack else "",
         "by_threads": threads_picture(stack["sweep"]) if stack and stack.get("sweep") else "",
-        "targets": stack.get("targets", []) if stack else [],
+        "targets": stack.get("aims", []) if stack else [],
         "rows": seed_rows(stack["items"]) if stack else [],
         "devices": list(DEVICES),
         "hits": hits_picture(rates) if rates else "",
@@ -259,11 +259,11 @@ def figures(found: Sequence[Result]) -> list[str]:
 
 def target_lines(stack: dict[str, Any]) -> list[str]:
     """The targets, and what was measured by the number of threads, if the result has them."""
-    if not stack.get("targets"):
+    if not stack.get("aims"):
         return []
     lines = [
         f"| {t['device']} | {t['title']} | {t['wanted']} | {t['ratio']:.2f} [{t['least']:.2f}, {t['most']:.2f}] |"
-        for t in stack["targets"]
+        for t in stack["aims"]
     ]
     return [
         "| device | target | wanted | reached [worst to best round, best to worst] |",

@@ -58,7 +58,7 @@ def test_the_figures_have_targets_and_threads() -> None:
         item("file", parts, n * threads, 1, threads) for parts, n in ((PLAIN, 1), (WHOLE, 3)) for threads in (1, 64)
     ]
     shown = [target._asdict() for target in targets.of(ITEMS)]
-    lines = report.target_lines({"targets": shown, "sweep": sweep})
+    lines = report.target_lines({"aims": shown, "sweep": sweep})
     assert "| file | transactions of all four, beside two parts, images | at least 1.0 | 0.84 [0.69, 1.03] |" in lines
     rows = [line for line in lines if line.startswith((f"| file | {PLAIN} |", f"| file | {WHOLE} |"))]
     assert rows == [

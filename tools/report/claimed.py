@@ -107,8 +107,8 @@ class Claimed(BaseModel):
     headline: list[Headline] = []
 
 
-Kept = dict[tuple[str, str], tuple[list[dict[str, Any]], str]]
-"""(layer, stem) -> its items, each by columns with dots, and on what they were measured."""
+Kept = dict[tuple[str, str], list[tuple[list[dict[str, Any]], str]]]
+"""(layer, stem) -> of each machine its items, each by columns with dots, and on what they were measured."""
 
 
 def on(cpu: str, commit: str) -> str:
@@ -118,14 +118,15 @@ def on(cpu: str, commit: str) -> str:
 
 
 def items(machines: Sequence[Machine], folder: Path = figures.FOLDER) -> Kept:
-    """All recorded items; of two machines those that were measured last. Folders below hold single results."""
+    """All recorded items, what was measured last first. Folders below hold single results."""
     kept: Kept = {}
-    for one in sorted((one for machine in machines for one in machine.results), key=lambda one: one.finished):
-        kept[one.layer, one.stem] = list(one.items()), on(one.cpu, one.commit)
+    every = [one for machine in machines for one in machine.results]
+    for one in sorted(every, key=lambda one: one.finished, reverse=True):
+        kept.setdefault((one.layer, one.stem), []).append((list(one.items()), on(one.cpu, one.commit)))
     for path in sorted(folder.glob("*/*.json")):
         alone = results.read(path)
         found = ([item.model_dump() for item in alone.items], on(alone.cpu, alone.commit))
-        kept.setdefault((alone.layer, alone.stem), found)
+        kept.setdefault((alone.layer, alone.stem), []).append(found)
     return kept
 
 
@@ -166,8 +167,17 @@ class Recorded:
         raise missing(stem, f"the servers' measure {at.servers!r}")
 
     def _item(self, stem: str, at: Where) -> tuple[float, str]:
-        rows, place = self.items.get((at.layer, at.stem or stem), ([], ""))
+        """From the machine that was measured last: but a CPU may lack the variant that is asked for."""
+        measured = self.items.get((at.layer, at.stem or stem), []) or [([], "")]
+        lacking = []
+        for rows, place in measured:
+            try:
+                return self._of_machine(stem, at, rows), place
+            except FigureError as error:
+                lacking.append(error)
+        raise lacking[0]
 
+    def _of_machine(self, stem: str, at: Where, rows: Sequence[dict[str, Any]]) -> float:
         def value(name: str, variant: str) -> float:
             wanted = {f"config.{key}": text for key, text in at.where.items()}
             wanted |= {"name": name} if name else {}
@@ -180,8 +190,8 @@ class Recorded:
 
         mine = value(at.name, at.variant)
         if at.over:
-            return value(at.name, at.over) / mine, place
-        return (mine / value(at.than, at.variant) if at.than else mine), place
+            return value(at.name, at.over) / mine
+        return mine / value(at.than, at.variant) if at.than else mine
 
 
 def missing(stem: str, what: str, says: str = "no figure") -> FigureError:

@@ -214,7 +214,7 @@ def main(seconds: float, rounds: int, threads: tuple[int, ...], check: bool) -> 
     result = results.write(
         "stack", "tiercache", ordinary, says=says, tools={}, seconds=time.monotonic() - started,
         threads=THREADS, rounds=rounds, measured_seconds=seconds, sweep=sweep,
-        targets=[target._asdict() for target in targets.of(ordinary)],
+        aims=[target._asdict() for target in targets.of(ordinary)],
     )  # fmt: skip
     progress.console().print(f"stack: {result.says}, {result.seconds:.0f} s")
 
