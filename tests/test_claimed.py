@@ -63,15 +63,17 @@ def test_a_figure_comes_from_where_it_is_recorded(recorded: Recorded) -> None:
 def test_a_variant_that_the_last_cpu_lacks_comes_from_the_one_before() -> None:
     """The last machine has what both have; for `wide` the one before stands in, and no third one."""
     kept = Recorded()
-    first, last = [{"name": "x", "variant": v, "ns": ns} for v, ns in (("plain", 8.0), ("wide", 2.0))], []
-    last.append({"name": "x", "variant": "plain", "ns": 6.0})
+    first = [{"name": "x", "variant": v, "ns": ns} for v, ns in (("plain", 8.0), ("wide", 2.0))]
+    first.append({"name": "an old name", "variant": "plain", "ns": 8.0})
+    last = [{"name": "x", "variant": "plain", "ns": 6.0}]
     kept.items = {("bench", "s"): [(last, "the last"), (first, "the one before")]}
     plain, wide, none = (Where(layer="bench", name="x", variant=v, value="ns") for v in ("plain", "wide", "none"))
     assert kept.find("s", plain) == (6.0, "the last")
     assert kept.find("s", wide) == (2.0, "the one before")
     assert kept.find("s", wide.model_copy(update={"variant": "plain", "over": "wide"})) == (0.25, "the one before")
-    with pytest.raises(FigureError, match="0 figures"):
-        kept.find("s", none)
+    for at in (none, plain.model_copy(update={"name": "an old name"})):
+        with pytest.raises(FigureError, match="0 figures"):
+            kept.find("s", at)
 
 
 @pytest.mark.parametrize(

@@ -167,15 +167,12 @@ class Recorded:
         raise missing(stem, f"the servers' measure {at.servers!r}")
 
     def _item(self, stem: str, at: Where) -> tuple[float, str]:
-        """From the machine that was measured last: but a CPU may lack the variant that is asked for."""
+        """From the machine that was measured last, of those whose CPU has the variants that are asked for."""
         measured = self.items.get((at.layer, at.stem or stem), []) or [([], "")]
-        lacking = []
-        for rows, place in measured:
-            try:
-                return self._of_machine(stem, at, rows), place
-            except FigureError as error:
-                lacking.append(error)
-        raise lacking[0]
+        asked = {variant for variant in (at.variant, at.over) if variant}
+        able = (one for one in measured if asked <= {row.get("variant") for row in one[0]})
+        rows, place = next(able, measured[0])
+        return self._of_machine(stem, at, rows), place
 
     def _of_machine(self, stem: str, at: Where, rows: Sequence[dict[str, Any]]) -> float:
         def value(name: str, variant: str) -> float:
