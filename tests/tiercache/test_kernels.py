@@ -18,7 +18,17 @@ from pgquern.tiercache import File, TierCache, Where, hits, variants
 from ref import tiercache as ref
 from tests.every_variant import every_variant
 from tests.tiercache.crashing import crash_everywhere
-from tests.tiercache.devices import FIRST_SLOT, SLOT, Disk, Fault, Records, everything, nothing, whole_writes
+from tests.tiercache.devices import (
+    FIRST_SLOT,
+    SLOT,
+    SSD_BLOCKS,
+    Disk,
+    Fault,
+    Records,
+    everything,
+    nothing,
+    whole_writes,
+)
 
 every = pytest.mark.parametrize("policy", every_variant(variants()))
 CODES = {
@@ -100,16 +110,18 @@ class SideBySide(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.disk, self.records, self.flat = Disk(PAGES, SLOTS), Records(), ref.FlatFile()
+        self.flat = ref.FlatFile()
         self.written = 0
         self.compared = 0
         self.kernel: TierCache | None = None
         self.older: tuple[Any, Any] | None = None
         """The SSD at the crash before."""
 
-    @initialize(slots=st.sampled_from([0, 3, SLOTS]), batch=st.integers(1, 3))
-    def begin(self, slots: int, batch: int) -> None:
+    @initialize(slots=st.sampled_from([0, 3, SLOTS]), batch=st.integers(1, 3), ssd_block=st.sampled_from(SSD_BLOCKS))
+    def begin(self, slots: int, batch: int, ssd_block: int) -> None:
+        self.disk, self.records = Disk(PAGES, SLOTS, ssd_block=ssd_block), Records(ssd_block=ssd_block)
         self.sizes = {"pages": PAGES, "frames": 16, "slots": slots, "batch": batch, "policy": self.policy}
+        self.sizes |= {"ssd_block": ssd_block}
         self.open()
 
     def teardown(self) -> None:
@@ -452,4 +464,4 @@ TestSideBySideS3Fifo.settings = SETTINGS
 @pytest.mark.parametrize("faults", [False, True])
 @pytest.mark.parametrize("seed", [1000, 2000, 3000])
 def test_what_is_synced_survives_many_crashes(seed: int, faults: bool) -> None:
-    crash_everywhere(seed + 500 * faults, 2_000, faults=faults)
+    crash_everywhere(seed + 500 * faults, 2_000, faults=faults, ssd_block=SSD_BLOCKS[seed // 1000 % 2])

@@ -601,7 +601,7 @@ def test_a_refusal_touches_no_output() -> None:
     untouched = ffi.cast("pgq_tiercache *", 8)
     made = ffi.new("pgq_tiercache **", untouched)
     table = ffi.new("pgq_tiercache_files *")
-    options = ffi.new("pgq_tiercache_options *", (PAGES, FRAMES, 0, 513, ffi.NULL))
+    options = ffi.new("pgq_tiercache_options *", (PAGES, FRAMES, 0, 513, ffi.NULL, 0))
     assert lib.pgq_tiercache_open(table, options, made).code == lib.PGQ_NULL
     callbacks = opened(Disk(PAGES, SLOTS))
     assert callbacks._callbacks is not None
