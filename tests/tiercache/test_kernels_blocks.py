@@ -78,6 +78,10 @@ def fails(*wanted: tuple[str, File]) -> Callable[[Operation], bool]:
 def live(disk: Nested, ssd_block: int) -> None:
     """Opens, and all that a cache does with its files, failures among it."""
     rng, cache = Random(ssd_block), opened(disk, ssd_block)
+    disk.meanwhile = lambda number: cache.read(number + 2) if number < 2 * FRAMES else None
+    cache.read(0)
+    disk.meanwhile = None
+    assert cache.where(2 * FRAMES) == 0, "it was read past the memory"
     for n in range(400):
         number = rng.choice([rng.randrange(PAGES), rng.randrange(24)])
         if rng.random() < 0.3:
@@ -90,9 +94,6 @@ def live(disk: Nested, ssd_block: int) -> None:
     for number in (0, 4, 8, 12):
         cache.write(number, page(number))
     cache.write_back(0)
-    disk.meanwhile = lambda number: cache.read(number + 2) if number < 2 * FRAMES else None
-    cache.read(0)
-    disk.meanwhile = None
     cache.write(0, page(1))
     disk.broken = fails(("sync", File.STORE))
     with pytest.raises(PgquernError):
@@ -100,7 +101,8 @@ def live(disk: Nested, ssd_block: int) -> None:
     cache.close()
     disk.broken = lambda _operation: False
     cache = opened(disk, ssd_block)
-    cache.write(1, page(2))
+    for number in range(FRAMES + 1):
+        cache.write(number, page(2))
     disk.broken = fails(("sync", File.SSD), ("write", File.CONTROL))
     with pytest.raises(PgquernError):
         cache.fsync()
@@ -127,7 +129,7 @@ def test_each_request_is_of_whole_units_in_aligned_memory(ssd_block: int, reques
         *((what, File.STORE, n * PAGE_SIZE) for what in ("read", "write") for n in (1, 16, TRAILERS)),
     }
     discards = {request.offset for request in requests if request[:2] == ("write", File.SSD) and request.size < slot}
-    assert len(discards - {0}) > 1
+    assert discards > {0}
     assert all((offset - FIRST_SLOT) % slot == 0 for offset in discards - {0})
 
 

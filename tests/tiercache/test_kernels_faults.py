@@ -376,6 +376,40 @@ def test_what_a_failed_sync_of_the_ssd_has_dropped_does_not_come_back() -> None:
     cache.close()
 
 
+def test_a_sound_slot_that_a_failed_sync_of_the_ssd_has_dropped_is_written_again() -> None:
+    """Page 0 goes to the slot that has its older contents, and the sync forgets it: the medium has the older ones."""
+    disk = with_page_0_on_the_ssd(1)
+    cache = opened(disk)
+    cache.write(0, page(2))
+    for other in range(20, 20 + FRAMES):
+        cache.write(other, page(3))
+    assert cache.where(0) == Where.ON_SSD | Where.SSD_DIRTY
+    disk.broken = lambda op: op == Operation("sync", File.SSD) or (op.what != "read" and op.file is File.CONTROL)
+    with pytest.raises(PgquernError):
+        cache.fsync()
+    cache.close()
+    disk.broken = lambda _operation: False
+    cache = opened(disk)
+    assert cache.counts().ssd_found == SsdFound.OURS
+    stays_after_an_fsync(disk, cache, 2)
+
+
+def test_an_ssd_that_keeps_old_contents_is_given_up() -> None:
+    """The slot with the older contents of page 0 cannot be overwritten. An fsync succeeds, then the process is killed."""
+    disk = with_page_0_on_the_ssd(1)
+    cache = opened(disk)
+    cache.write(0, page(2))
+    slot = FIRST_SLOT + slot_of_page_0(disk) * SLOT
+    disk.broken = lambda operation: operation[:3] == ("write", File.SSD, slot)
+    cache.fsync()
+    assert not cache.counts().ssd_in_use
+    cache.close()
+    disk.broken = lambda _operation: False
+    cache = opened(disk)
+    assert (number(cache.read(0)), cache.counts().ssd_found) == (2, SsdFound.OLD)
+    cache.close()
+
+
 def test_a_block_that_was_written_in_part_stays_listed() -> None:
     """The page that was not written cannot be read on the SSD, which is lost before the next open."""
     disk = Disk(PAGES, SLOTS)

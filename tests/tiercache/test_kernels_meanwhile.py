@@ -477,10 +477,12 @@ def test_a_page_that_is_leaving_is_waited_for() -> None:
 
 
 def test_a_slot_that_loses_its_page_while_it_is_read_is_no_victim(between: tuple[Between, TierCache]) -> None:
-    """It is free. Other pages come to the SSD, and each leaves it in its turn."""
+    """Another slot becomes free after it. Then pages come to the SSD, and each leaves it in its turn."""
     disk, cache = between
+    cache.read(62)
     disk.during(reads_ssd, lambda _operation: cache.write(63, contents(1000)))
     cache.read(63)
+    cache.write(62, contents(62))
     cache.fsync()
     pages = range(0, 56, 2)
     for page in pages:

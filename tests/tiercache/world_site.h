@@ -46,7 +46,7 @@ typedef struct site {
     world *world;
     unsigned number;
     disk disk;
-    pgq_tiercache_options options;
+    pgq_tiercache_options options, opened; /* opened: of the last open that succeeded */
     pgq_tiercache *cache;
     page pages[MOST_PAGES];
     faults failed, at_open, at_fsync;
@@ -120,15 +120,15 @@ static uint32_t unit_of(const site *s, int file)
     return file == STORE ? PAGE : file == SSD && s->options.ssd_block > 0 ? s->options.ssd_block : SECTOR;
 }
 
-static void check_request(site *s, int file, const void *bytes, uint64_t size, uint64_t offset)
+/* rest: of a read that has met the end of the file. */
+static void check_request(site *s, int file, const void *bytes, uint64_t size, uint64_t offset, bool rest)
 {
     uint32_t unit = unit_of(s, file);
     bool whole = size % unit == 0 && offset % unit == 0 && (uintptr_t)bytes % MOST_UNIT == 0;
 
     if (calls != s)
         world_violation(s->world, "an operation outside of the thread that called the cache");
-    if (!whole && s->world->rate[WORLD_SHORT] == 0 &&
-        s->disk.files[file].cache_size % unit == 0) /* what is moved in part is continued */
+    if (!whole && !rest && s->world->rate[WORLD_SHORT] == 0) /* what is moved in part is continued */
         world_violation(
             s->world, "a request to file %d of %llu bytes at %llu, %u bytes behind a multiple of 4096", file,
             (unsigned long long)size, (unsigned long long)offset, (unsigned)((uintptr_t)bytes % MOST_UNIT));
@@ -140,7 +140,7 @@ static int64_t site_read(void *context, int file, void *bytes, uint64_t size, ui
 {
     site *s = context;
 
-    check_request(s, file, bytes, size, offset);
+    check_request(s, file, bytes, size, offset, offset == s->disk.files[file].cache_size);
     int64_t moved = disk_read(&s->disk, file, bytes, size, offset);
     if (moved < 0)
         has_failed(s, file, true, size, offset);
@@ -151,7 +151,7 @@ static int64_t site_write(void *context, int file, const void *bytes, uint64_t s
 {
     site *s = context;
 
-    check_request(s, file, bytes, size, offset);
+    check_request(s, file, bytes, size, offset, false);
     int64_t moved = disk_write(&s->disk, file, bytes, size, offset);
     if (moved < 0)
         has_failed(s, file, false, size, offset);
@@ -162,7 +162,7 @@ static int site_sync(void *context, int file)
 {
     site *s = context;
 
-    check_request(s, file, NULL, 0, 0);
+    check_request(s, file, NULL, 0, 0, false);
     int done = disk_sync(&s->disk, file);
     if (done != 0) {
         has_failed(s, file, false, 0, 0);
@@ -188,7 +188,7 @@ static int site_random(void *context, void *bytes, uint64_t size)
 {
     site *s = context;
 
-    check_request(s, CONTROL, NULL, 0, 0);
+    check_request(s, CONTROL, NULL, 0, 0, false);
     s->randoms++;
     if (!s->disk.quiet && s->world->rate[WORLD_READ_FAILS] != 0 && world_one_in(s->world, 8)) {
         s->failed.random++;
