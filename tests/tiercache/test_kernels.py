@@ -106,10 +106,11 @@ def test_a_cache_without_frames_is_refused(policy: str) -> None:
 class SideBySide(RuleBasedStateMachine):
     """Random calls, failures of single operations, and crashes. `flat` is what a user may rely on."""
 
-    policy = "tinylfu"
+    policy, ssd_block = "tinylfu", SSD_BLOCKS[0]
 
     def __init__(self) -> None:
         super().__init__()
+        self.disk, self.records = Disk(PAGES, SLOTS, ssd_block=self.ssd_block), Records(ssd_block=self.ssd_block)
         self.flat = ref.FlatFile()
         self.written = 0
         self.compared = 0
@@ -117,11 +118,10 @@ class SideBySide(RuleBasedStateMachine):
         self.older: tuple[Any, Any] | None = None
         """The SSD at the crash before."""
 
-    @initialize(slots=st.sampled_from([0, 3, SLOTS]), batch=st.integers(1, 3), ssd_block=st.sampled_from(SSD_BLOCKS))
-    def begin(self, slots: int, batch: int, ssd_block: int) -> None:
-        self.disk, self.records = Disk(PAGES, SLOTS, ssd_block=ssd_block), Records(ssd_block=ssd_block)
+    @initialize(slots=st.sampled_from([0, 3, SLOTS]), batch=st.integers(1, 3))
+    def begin(self, slots: int, batch: int) -> None:
         self.sizes = {"pages": PAGES, "frames": 16, "slots": slots, "batch": batch, "policy": self.policy}
-        self.sizes |= {"ssd_block": ssd_block}
+        self.sizes |= {"ssd_block": self.ssd_block}
         self.open()
 
     def teardown(self) -> None:
@@ -451,6 +451,10 @@ class SideBySideS3Fifo(SideBySide):
     policy = "s3fifo"
 
 
+class SideBySideBy4Kib(SideBySide):
+    ssd_block = SSD_BLOCKS[1]
+
+
 SETTINGS = settings(max_examples=max(10, settings().max_examples // 40), stateful_step_count=40)
 TestSideBySide = SideBySide.TestCase
 TestSideBySide.settings = SETTINGS
@@ -458,6 +462,8 @@ TestSideBySideLru = SideBySideLru.TestCase
 TestSideBySideLru.settings = SETTINGS
 TestSideBySideS3Fifo = SideBySideS3Fifo.TestCase
 TestSideBySideS3Fifo.settings = SETTINGS
+TestSideBySideBy4Kib = SideBySideBy4Kib.TestCase
+TestSideBySideBy4Kib.settings = SETTINGS
 
 
 @pytest.mark.deep

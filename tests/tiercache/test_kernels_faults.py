@@ -588,6 +588,22 @@ def test_a_write_fails_only_after_all_was_tried(policy: str, batch: int) -> None
     cache.close()
 
 
+@every
+def test_a_block_that_has_failed_is_not_tried_with_others(policy: str) -> None:
+    """Blocks are asked for from the last one on, and each brings those behind it that have not failed."""
+    disk = Disk(PAGES, 0)
+    cache = opened(disk, policy, slots=0, batch=3)
+    for other in reversed(range(FRAMES)):
+        cache.write(other * 5, page(other))
+    disk.broken = lambda operation: operation[:2] == ("write", File.STORE) and operation.offset < PAGES * PAGE_SIZE
+    before = len(disk.log)
+    with pytest.raises(PgquernError):
+        cache.write(1, page(1))
+    tried = [operation.offset // BLOCK for operation in disk.log[before:] if disk.broken(operation)]
+    assert sorted(tried) == list(range(PAGES // BLOCK_PAGES))
+    cache.close()
+
+
 class Full(Disk):
     """Writes of a file move nothing, as pwrite of a full device may."""
 
