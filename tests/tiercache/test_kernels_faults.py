@@ -395,7 +395,7 @@ def test_a_sound_slot_that_a_failed_sync_of_the_ssd_has_dropped_is_written_again
 
 
 def test_an_ssd_that_keeps_old_contents_is_given_up() -> None:
-    """The slot with the older contents of page 0 cannot be overwritten. An fsync succeeds, then the process is killed."""
+    """The slot with the older contents of page 0 cannot be overwritten. An fsync succeeds; then comes a kill."""
     disk = with_page_0_on_the_ssd(1)
     cache = opened(disk)
     cache.write(0, page(2))
