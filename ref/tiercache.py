@@ -389,10 +389,12 @@ class Slot(NamedTuple):
 
 
 class Superblock(NamedTuple):
-    """The SSD's own record. generation: of the slots that count. epoch: how often something was taken off the SSD."""
+    """The SSD's own record. block: the unit in which it is read and written. generation: of the slots that count.
+    epoch: how often something was taken off the SSD."""
 
     pages: int
     slots: int
+    block: int
     id: int
     mount: int
     generation: int
@@ -525,15 +527,24 @@ class Held:
 
 class TierCache:
     """pages of the store, frames in memory, slots on the SSD (0: none); a write-back gathers up to batch blocks.
+    ssd_block: the unit of the SSD, in bytes; where slots stand there, the files know.
 
     RandomError, ControlError, StoreError. ReadError: the store's record. WriteBackError: the store could not be synced.
     """
 
     def __init__(
-        self, files: Files, *, pages: int, frames: int, slots: int, batch: int, policy: str = "tinylfu"
+        self,
+        files: Files,
+        *,
+        pages: int,
+        frames: int,
+        slots: int,
+        batch: int,
+        policy: str = "tinylfu",
+        ssd_block: int = SECTOR,
     ) -> None:
         self.files, self.pages, self.slots, self.batch = files, pages, slots, batch
-        self.frames = frames
+        self.frames, self.ssd_block = frames, ssd_block
         self.memory: dict[int, Frame] = {}
         self.ssd: dict[int, Held] = {}
         self.memory_policy, self.ssd_policy = POLICIES[policy](frames), POLICIES[policy](slots)
@@ -959,7 +970,7 @@ class TierCache:
             superblock = self.files.read_superblock()
             if superblock is None:
                 found = Found.EMPTY
-            elif superblock[:3] != (self.pages, slots, self.id):
+            elif superblock[:4] != (self.pages, slots, self.ssd_block, self.id):
                 found = Found.FOREIGN
             elif last is None or superblock.mount != last.mount or superblock.epoch < self.epoch:
                 found = Found.OLD
@@ -979,7 +990,7 @@ class TierCache:
 
     def _write_superblock(self) -> None:
         self.files.write_superblock(
-            Superblock(self.pages, self.slots, self.id, self.number, self.generation, self.epoch)
+            Superblock(self.pages, self.slots, self.ssd_block, self.id, self.number, self.generation, self.epoch)
         )
 
     def _take_over(self, slot: int, *, in_doubt: bool) -> None:

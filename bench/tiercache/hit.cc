@@ -43,7 +43,7 @@ struct Readers {
   private:
     Cache fill(uint32_t n, const char *policy)
     {
-        Cache cache = open(device, {n, n, 0, 1, policy});
+        Cache cache = open(device, {n, n, 0, 1, policy, 0});
         std::vector<uint8_t> page(PAGE, 1);
         for (uint64_t p = 0; p < n; p++)
             bench::require_ok(pgq_tiercache_write(cache.get(), p, page.data()));

@@ -60,7 +60,7 @@ static int sync_file(void *context, int file)
 bool subject_choose(const char *variant, int words, char **shape)
 {
     const pgq_tiercache_files files = {NULL, read_file, write_file, sync_file, NULL};
-    pgq_tiercache_options options = {MOST, FEWEST_FRAMES, 0, 1, variant};
+    pgq_tiercache_options options = {MOST, FEWEST_FRAMES, 0, 1, variant, 0};
 
     if (words == 2 && strcmp(shape[0], "hit") == 0) {
         options.frames = (uint32_t)strtoul(shape[1], NULL, 10);

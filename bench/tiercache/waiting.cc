@@ -99,7 +99,7 @@ struct Side {
     explicit Side(unsigned lanes) : device(lanes)
     {
         pgq_tiercache_files files = device.table();
-        pgq_tiercache_options options = {STORE_PAGES, FRAMES, SLOTS, 1, "tinylfu"};
+        pgq_tiercache_options options = {STORE_PAGES, FRAMES, SLOTS, 1, "tinylfu", 0};
         pgq_tiercache *made = nullptr;
         bench::require_ok(pgq_tiercache_open(&files, &options, &made));
         cache.reset(made);

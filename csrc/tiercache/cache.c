@@ -29,7 +29,7 @@ static bool in_range(const pgq_tiercache_options *o)
 {
     return o->pages > 0 && o->pages % BLOCK_PAGES == 0 && o->pages < (uint64_t)1 << 40 && o->frames >= 16 &&
            o->frames <= (uint32_t)1 << 28 && o->slots <= (uint32_t)1 << 28 && o->batch >= 1 &&
-           o->batch <= 512;
+           o->batch <= 512 && (o->ssd_block == 0 || o->ssd_block == SECTOR || o->ssd_block == ALIGNMENT);
 }
 
 static bool allocate(pgq_tiercache *c, const policy_calls *calls)
@@ -40,10 +40,11 @@ static bool allocate(pgq_tiercache *c, const policy_calls *calls)
         !pgq_tiercache_tier_make(&c->ssd, calls, o->slots) || !entries_make(&c->stale, o->slots) ||
         !once_make(&c->once, o->slots))
         return false;
-    c->frames = aligned_alloc(4096, PAGE * o->frames);
-    c->read_buffer = aligned_alloc(4096, PAGE * BLOCK_PAGES);
-    c->gap_buffer = aligned_alloc(4096, PAGE * BLOCK_PAGES);
-    c->trailer = aligned_alloc(4096, sizeof *c->trailer);
+    c->frames = aligned_alloc(ALIGNMENT, PAGE * o->frames);
+    c->read_buffer = aligned_alloc(ALIGNMENT, PAGE * BLOCK_PAGES);
+    c->gap_buffer = aligned_alloc(ALIGNMENT, PAGE * BLOCK_PAGES);
+    c->trailer = aligned_alloc(ALIGNMENT, sizeof *c->trailer);
+    c->head = aligned_alloc(ALIGNMENT, ALIGNMENT);
     c->touches = calloc(o->frames, sizeof *c->touches);
     c->leaving = calloc(o->frames, sizeof *c->leaving);
     c->users = calloc((size_t)o->slots + 1, sizeof *c->users);
@@ -52,10 +53,10 @@ static bool allocate(pgq_tiercache *c, const policy_calls *calls)
     c->blocks = calloc((size_t)o->frames + o->slots, sizeof *c->blocks);
     if (c->frames == NULL || c->read_buffer == NULL || c->gap_buffer == NULL || c->touches == NULL ||
         c->leaving == NULL || c->users == NULL || c->scrubbed == NULL || c->trailer == NULL ||
-        c->batch == NULL || c->blocks == NULL)
+        c->head == NULL || c->batch == NULL || c->blocks == NULL)
         return false;
     for (uint32_t i = 0; i < o->batch; i++)
-        if ((c->batch[i].bytes = aligned_alloc(4096, PAGE * BLOCK_PAGES)) == NULL)
+        if ((c->batch[i].bytes = aligned_alloc(ALIGNMENT, PAGE * BLOCK_PAGES)) == NULL)
             return false;
     return true;
 }
@@ -86,6 +87,8 @@ pgq_status pgq_tiercache_open(const pgq_tiercache_files *files, const pgq_tierca
     c->files = *files;
     c->options = *options;
     c->options.policy = NULL; /* the caller's */
+    if (c->options.ssd_block == 0)
+        c->options.ssd_block = SECTOR;
     c->expected = UINT64_MAX;
     pthread_mutex_init(&c->flushing, NULL);
     pthread_mutex_init(&c->map, NULL);
@@ -111,6 +114,7 @@ void pgq_tiercache_close(pgq_tiercache *c)
     free(c->read_buffer);
     free(c->gap_buffer);
     free(c->trailer);
+    free(c->head);
     free(c->touches);
     once_free(&c->once);
     free(c->leaving);

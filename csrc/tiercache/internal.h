@@ -34,8 +34,9 @@
 #define PAGE        ((size_t)PGQ_TIERCACHE_PAGE_SIZE)
 #define BLOCK_PAGES ((uint32_t)PGQ_TIERCACHE_BLOCK_PAGES)
 #define SECTOR      512
-#define SLOT        (SECTOR + PAGE)
-#define LISTED      1017 /* blocks that a trailer lists */
+#define ALIGNMENT   4096            /* of the bytes that a file gets or gives; no unit of the SSD is larger */
+#define SLOT        (SECTOR + PAGE) /* what the checksum of a slot covers */
+#define LISTED      1017            /* blocks that a trailer lists */
 #define TRAILERS    PGQ_TIERCACHE_TRAILERS
 #define LOADS       64
 #define TWICE       2 /* touches that make a page worth a write to the SSD */
@@ -118,13 +119,13 @@ struct pgq_tiercache {
     uint64_t generation; /* of the slots: others are not ours */
 
     /* Guarded by `flushing`: */
-    bool retiring;          /* the SSD is not in use any more, and the control file does not say so yet */
-    uint64_t mount;         /* as in the control file, unless retiring */
-    uint64_t spare_mount;   /* was never written to an SSD */
-    uint64_t epoch;         /* how often something was taken off the SSD */
-    uint8_t sector[SECTOR]; /* of zeros, or to be written */
-    uint32_t *scrubbed;     /* slots that were stale when this write-back began to take old contents off */
-    trailer *trailer;       /* the next one */
+    bool retiring;        /* the SSD is not in use any more, and the control file does not say so yet */
+    uint64_t mount;       /* as in the control file, unless retiring */
+    uint64_t spare_mount; /* was never written to an SSD */
+    uint64_t epoch;       /* how often something was taken off the SSD */
+    uint8_t *head;        /* of a slot, of zeros; or a record, at its start */
+    uint32_t *scrubbed;   /* slots that were stale when this write-back began to take old contents off */
+    trailer *trailer;     /* the next one */
     uint32_t trailer_synced, trailer_last; /* the places of the last ones that were synced, and written */
     uint32_t unsure; /* blocks at the start of its list, of which a sync has failed; above LISTED: any */
     gathered *batch;
@@ -133,6 +134,13 @@ struct pgq_tiercache {
 
     bool failed; /* a write-back has, since the last fsync */
 };
+
+/* The first byte of the room that is aligned for a file: that takes up to ALIGNMENT - 1 bytes. No compiler's alignment: in some
+   builds with sanitizers a variable does not get more than 64 (gcc's bug 110027). */
+static inline uint8_t *aligned(uint8_t room[])
+{
+    return room + (ALIGNMENT - (uintptr_t)room % ALIGNMENT) % ALIGNMENT;
+}
 
 /* ---- tiers ---- */
 bool pgq_tiercache_tier_make(tier *t, const policy_calls *calls, uint32_t n);
@@ -263,12 +271,13 @@ bool pgq_tiercache_ssd_scrub(pgq_tiercache *c);
 
 /* ---- the SSD; `map` is free, and the caller is a user of the slot ---- */
 
-/* A page to a slot, in the bytes that are given, which have room for it. false: it does not stand there. */
+/* A slot's bytes, as the SSD has them, in the part of the room that is aligned. */
 typedef struct slot_image {
-    uint8_t bytes[SLOT];
+    uint8_t room[ALIGNMENT - 1 + ALIGNMENT + PAGE];
 } slot_image;
 /* Under `map`: the page as it is to stand in the slot, but for the checksum. */
 void pgq_tiercache_ssd_prepare(const pgq_tiercache *c, uint32_t frame, slot_image *image);
+/* Gives it the checksum, and writes it. false: it does not stand there. */
 bool pgq_tiercache_ssd_put(pgq_tiercache *c, uint32_t slot, slot_image *image);
 /* A slot's contents; false if they cannot be read, or are not this version of this page. */
 bool pgq_tiercache_ssd_get(pgq_tiercache *c, uint32_t slot, uint64_t page, uint64_t version, void *contents);

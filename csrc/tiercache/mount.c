@@ -30,7 +30,7 @@ typedef struct superblock {
     uint64_t magic, pages, slots;
     store_id id;
     uint64_t mount, generation, epoch;
-    uint32_t zero, crc;
+    uint32_t padding, crc; /* padding: zeros before a slot's header */
 } superblock;
 
 /* The random numbers of an open. */
@@ -48,13 +48,26 @@ static bool draw(pgq_tiercache *c, drawn *numbers)
     return getrandom(numbers, sizeof *numbers, 0) == (ssize_t)sizeof *numbers;
 }
 
-/* Writes a record to the start of a file. */
+/* A record stands at the start of a file, and is read and written by the unit of that. */
+static size_t unit_of(const pgq_tiercache *c, int file)
+{
+    return file == PGQ_TIERCACHE_FILE_SSD ? c->options.ssd_block : SECTOR;
+}
+
+static bool get_record(pgq_tiercache *c, int file, void *record, size_t size)
+{
+    if (!pgq_tiercache_read_all(c, file, c->head, unit_of(c, file), 0))
+        return false;
+    memcpy(record, c->head, size);
+    return true;
+}
+
 static bool put_record(pgq_tiercache *c, int file, void *record, size_t size)
 {
     pgq_tiercache_seal(c, record, size);
-    memset(c->sector, 0, SECTOR);
-    memcpy(c->sector, record, size);
-    return pgq_tiercache_write_all(c, file, c->sector, SECTOR, 0);
+    memset(c->head, 0, unit_of(c, file));
+    memcpy(c->head, record, size);
+    return pgq_tiercache_write_all(c, file, c->head, unit_of(c, file), 0);
 }
 
 static bool put_control(pgq_tiercache *c)
@@ -69,8 +82,14 @@ static bool put_control(pgq_tiercache *c)
 
 bool pgq_tiercache_put_superblock(pgq_tiercache *c)
 {
-    superblock record = {
-        SSD_MAGIC, c->options.pages, c->options.slots, c->id, c->mount, c->generation, c->epoch, 0, 0};
+    superblock record = {.magic = SSD_MAGIC,
+                         .pages = c->options.pages,
+                         .slots = c->options.slots,
+                         .id = c->id,
+                         .mount = c->mount,
+                         .generation = c->generation,
+                         .epoch = c->epoch,
+                         .padding = c->options.ssd_block - SECTOR};
 
     return put_record(c, PGQ_TIERCACHE_FILE_SSD, &record, sizeof record);
 }
@@ -78,11 +97,12 @@ bool pgq_tiercache_put_superblock(pgq_tiercache *c)
 /* last: the control file's record; NULL: that is new. */
 static pgq_tiercache_ssd_found look_at_ssd(pgq_tiercache *c, const control *last, superblock *found)
 {
-    if (!pgq_tiercache_read_all(c, PGQ_TIERCACHE_FILE_SSD, found, sizeof *found, 0))
+    if (!get_record(c, PGQ_TIERCACHE_FILE_SSD, found, sizeof *found))
         return PGQ_TIERCACHE_SSD_FAILED;
     if (found->magic != SSD_MAGIC || !pgq_tiercache_is_sound(c, found, sizeof *found))
         return PGQ_TIERCACHE_SSD_EMPTY;
-    if (!same_id(&found->id, &c->id) || found->pages != c->options.pages || found->slots != c->options.slots)
+    if (!same_id(&found->id, &c->id) || found->pages != c->options.pages ||
+        found->slots != c->options.slots || found->padding != c->options.ssd_block - SECTOR)
         return PGQ_TIERCACHE_SSD_FOREIGN;
     if (last == NULL || found->mount != last->mount || found->epoch < c->epoch)
         return PGQ_TIERCACHE_SSD_OLD;
@@ -134,7 +154,7 @@ pgq_code pgq_tiercache_mount(pgq_tiercache *c)
 
     if (!draw(c, &numbers))
         return PGQ_TIERCACHE_RANDOM;
-    if (!pgq_tiercache_read_all(c, PGQ_TIERCACHE_FILE_CONTROL, &last, sizeof last, 0))
+    if (!get_record(c, PGQ_TIERCACHE_FILE_CONTROL, &last, sizeof last))
         return PGQ_TIERCACHE_CONTROL;
     bool is_new = pgq_tiercache_is_zero(&last, sizeof last);
     if (!is_new && (last.magic != CONTROL_MAGIC || last.pages != c->options.pages ||

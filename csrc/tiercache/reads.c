@@ -96,23 +96,25 @@ static uint32_t pages_ahead(pgq_tiercache *c, uint64_t page)
     return n;
 }
 
-/* *again: the page was written meanwhile, and what was read may be a mixture. */
+/* The caller's bytes may stand anywhere, so no file gives to them: a single page goes to its frame, if it has one. *again: the page was
+   written meanwhile, and what was read may be a mixture. */
 static pgq_code load_from_store(pgq_tiercache *c, uint64_t page, void *contents, bool *again)
 {
     uint32_t n = pages_ahead(c, page), most = frames_for_loads(c);
+    uint8_t room[ALIGNMENT - 1 + PAGE];
     load l;
 
     if (n > 1 && n > most)
         n = most > 0 ? most : 1;
-    uint8_t *bytes = n > 1 ? c->read_buffer : contents;
     begin_load(c, &l, page, n);
     c->reads_ahead |= n > 1;
     pthread_mutex_unlock(&c->map);
+    uint8_t *bytes = n > 1 ? c->read_buffer : l.keeps ? frame_of(c, l.frames[0]) : aligned(room);
     bool done = pgq_tiercache_read_all(c, PGQ_TIERCACHE_FILE_STORE, bytes, PAGE * n, PAGE * page);
     if (done) {
-        fill_frames(c, &l, bytes);
+        memcpy(contents, bytes, PAGE);
         if (n > 1)
-            memcpy(contents, bytes, PAGE);
+            fill_frames(c, &l, bytes);
     }
     pthread_mutex_lock(&c->map);
     c->reads_ahead &= n == 1;

@@ -2,8 +2,16 @@
 /*
  * The SSD tier.
  *
- * A slot is a sector with a header, and a page; the checksum covers both, so a torn slot is no slot. The header has the
- * store's id and a random generation, which changes when an SSD is not trusted. Two rules keep old contents from coming back:
+ * A slot is a sector with a header, and a page; the checksum covers both, so a torn slot is no slot. If the SSD's unit is larger
+ * than a sector, zeros stand before the header: its sector ends a unit, and the page begins one. The checksum does not cover the
+ * zeros: nobody reads them, so a slot is as good without them, and a checksum over them would cost time for nothing. A slot is written
+ * and read by one request. To discard one, its first unit is overwritten with zeros: the header goes or stays as a whole, with its sector.
+ *
+ * The headers might stand apart from the pages, eight to a unit of 4 KiB: 8.5 KiB a slot in place of 12. But then a page takes two
+ * requests, and a header a read before its write, or a lock of its seven neighbours. The device would be written the same 12 KiB.
+ *
+ * The header has the store's id and a random generation, which changes when an SSD is not trusted. Two rules keep old contents
+ * from coming back:
  *
  * 1. Before the store is written, and before an fsync ends that has nothing to write, each slot with older contents of any
  *    page is overwritten, and the SSD is synced (pgq_tiercache_ssd_scrub; write-back does it). So a slot that is valid after
@@ -22,9 +30,20 @@ typedef struct slot_header {
     uint32_t dirty, crc;
 } slot_header;
 
-static uint64_t slot_offset(uint32_t slot)
+static size_t slot_size(const pgq_tiercache *c)
 {
-    return FIRST_SLOT + (uint64_t)SLOT * slot;
+    return c->options.ssd_block + PAGE;
+}
+
+static uint64_t slot_offset(const pgq_tiercache *c, uint32_t slot)
+{
+    return FIRST_SLOT + (uint64_t)slot_size(c) * slot;
+}
+
+/* What the checksum covers: behind the zeros. */
+static uint8_t *sealed(const pgq_tiercache *c, slot_image *image)
+{
+    return aligned(image->room) + c->options.ssd_block - SECTOR;
 }
 
 /* What a slot's bytes are. DAMAGED ones may be sound when they are read again, or after a crash. */
@@ -32,22 +51,26 @@ enum { VALID, NOT_OURS, DAMAGED };
 
 static int read_slot(pgq_tiercache *c, uint32_t slot, slot_image *image, slot_header *header)
 {
-    if (!pgq_tiercache_read_all(c, PGQ_TIERCACHE_FILE_SSD, image->bytes, SLOT, slot_offset(slot)))
+    uint8_t *bytes = sealed(c, image);
+
+    if (!pgq_tiercache_read_all(c, PGQ_TIERCACHE_FILE_SSD, aligned(image->room), slot_size(c),
+                                slot_offset(c, slot)))
         return DAMAGED;
-    memcpy(header, image->bytes, sizeof *header);
+    memcpy(header, bytes, sizeof *header);
     if (header->magic == 0)
         return NOT_OURS;
-    memset(image->bytes + offsetof(slot_header, crc), 0, sizeof header->crc);
-    if (header->crc != pgq_tiercache_crc32c_of(&c->crc, image->bytes, SLOT))
+    memset(bytes + offsetof(slot_header, crc), 0, sizeof header->crc);
+    if (header->crc != pgq_tiercache_crc32c_of(&c->crc, bytes, SLOT))
         return DAMAGED;
     bool ours = header->magic == SLOT_MAGIC && memcmp(&header->id, &c->id, sizeof c->id) == 0 &&
                 header->generation == c->generation && header->page < c->options.pages;
     return ours ? VALID : NOT_OURS;
 }
 
-static bool write_slot(pgq_tiercache *c, uint32_t slot, const slot_image *image)
+static bool write_slot(pgq_tiercache *c, uint32_t slot, slot_image *image)
 {
-    return pgq_tiercache_write_all(c, PGQ_TIERCACHE_FILE_SSD, image->bytes, SLOT, slot_offset(slot));
+    return pgq_tiercache_write_all(c, PGQ_TIERCACHE_FILE_SSD, aligned(image->room), slot_size(c),
+                                   slot_offset(c, slot));
 }
 
 /* ---- contents; `map` is free ---- */
@@ -59,7 +82,7 @@ bool pgq_tiercache_ssd_get(pgq_tiercache *c, uint32_t slot, uint64_t page, uint6
 
     if (read_slot(c, slot, &image, &header) != VALID || header.page != page || header.version != version)
         return false;
-    memcpy(contents, image.bytes + SECTOR, PAGE);
+    memcpy(contents, sealed(c, &image) + SECTOR, PAGE);
     return true;
 }
 
@@ -68,17 +91,19 @@ void pgq_tiercache_ssd_prepare(const pgq_tiercache *c, uint32_t frame, slot_imag
     bool dirty = entries_has(&c->memory.dirty, frame);
     slot_header header = {
         SLOT_MAGIC, c->id, c->generation, c->memory.policy.pages[frame], c->memory.versions[frame], dirty, 0};
+    uint8_t *bytes = sealed(c, image);
 
-    memset(image->bytes, 0, SECTOR);
-    memcpy(image->bytes, &header, sizeof header);
-    memcpy(image->bytes + SECTOR, c->frames + PAGE * frame, PAGE);
+    memset(aligned(image->room), 0, c->options.ssd_block);
+    memcpy(bytes, &header, sizeof header);
+    memcpy(bytes + SECTOR, c->frames + PAGE * frame, PAGE);
 }
 
 bool pgq_tiercache_ssd_put(pgq_tiercache *c, uint32_t slot, slot_image *image)
 {
-    uint32_t crc = pgq_tiercache_crc32c_of(&c->crc, image->bytes, SLOT);
+    uint8_t *bytes = sealed(c, image);
+    uint32_t crc = pgq_tiercache_crc32c_of(&c->crc, bytes, SLOT);
 
-    memcpy(image->bytes + offsetof(slot_header, crc), &crc, sizeof crc);
+    memcpy(bytes + offsetof(slot_header, crc), &crc, sizeof crc);
     return write_slot(c, slot, image);
 }
 
@@ -154,7 +179,8 @@ static bool scrub_slot(pgq_tiercache *c, uint32_t slot)
 {
     c->users[slot] = 1;
     pthread_mutex_unlock(&c->map);
-    bool done = pgq_tiercache_write_all(c, PGQ_TIERCACHE_FILE_SSD, c->sector, SECTOR, slot_offset(slot));
+    bool done = pgq_tiercache_write_all(c, PGQ_TIERCACHE_FILE_SSD, c->head, c->options.ssd_block,
+                                        slot_offset(c, slot));
     pthread_mutex_lock(&c->map);
     c->users[slot] = 0;
     pthread_cond_broadcast(&c->settled);
@@ -169,7 +195,7 @@ bool pgq_tiercache_ssd_scrub(pgq_tiercache *c)
 {
     uint32_t left = c->stale.count;
 
-    memset(c->sector, 0, SECTOR);
+    memset(c->head, 0, c->options.ssd_block);
     entries_sort(&c->stale);
     memcpy(c->scrubbed, c->stale.members, left * sizeof *c->scrubbed);
     while (left > 0) {
@@ -205,7 +231,7 @@ static void take_over(pgq_tiercache *c, uint32_t slot, const slot_header *header
 /* The bytes that were read, once more. */
 static bool write_again(pgq_tiercache *c, uint32_t slot, slot_image *image, const slot_header *header)
 {
-    memcpy(image->bytes, header, sizeof *header);
+    memcpy(sealed(c, image), header, sizeof *header);
     return write_slot(c, slot, image);
 }
 

@@ -40,7 +40,8 @@ enum { PGQ_TIERCACHE_PAGE_SIZE = 8192, PGQ_TIERCACHE_BLOCK_PAGES = 16, PGQ_TIERC
 typedef enum pgq_tiercache_file {
     /* durable: page p at byte 8192 * p; behind the last page PGQ_TIERCACHE_TRAILERS more, the cache's own, which name it */
     PGQ_TIERCACHE_FILE_STORE = 0,
-    PGQ_TIERCACHE_FILE_SSD = 1,     /* fast; it may be lost as a whole at any time */
+    /* fast; it may be lost as a whole at any time: slot s is ssd_block + 8192 bytes from 4096 + (ssd_block + 8192) * s on */
+    PGQ_TIERCACHE_FILE_SSD = 1,
     PGQ_TIERCACHE_FILE_CONTROL = 2, /* durable: one sector of 512 bytes */
 } pgq_tiercache_file;
 
@@ -49,7 +50,15 @@ typedef enum pgq_tiercache_file {
  * fewer than asked for, 0 at the end of the file (read), or -1. sync returns 0 or -1. random fills bytes with random
  * numbers that nobody can guess or repeat, and returns 0 or -1; NULL: the system's. open calls it once, nothing else does.
  * All are called with the same context, by the thread that called the cache. Several threads may read the store at once,
- * also while one writes or syncs it. Requests to the store are whole pages, or the rest of one that moved fewer bytes.
+ * also while one writes or syncs it.
+ *
+ * The files may be opened with O_DIRECT, which wants sizes, places and memory at multiples of the device's logical block. The bytes of
+ * all requests stand in memory at a multiple of 4096, and the requests are:
+ * - to the store, whole pages: multiples of 8192 bytes at multiples of 8192;
+ * - to the SSD, multiples of ssd_block bytes at multiples of ssd_block: 4096 serves each device;
+ * - to the control file, its one sector: 512 bytes at 0. On a device of larger blocks that is opened without O_DIRECT.
+ * What is left of a request that moved fewer bytes is the next request: it begins where that one ended, in the file and in memory. So
+ * it keeps to the blocks of a file that moves whole blocks. At the end of a file a read must give what is there, and then 0.
  *
  * What they may do, and the cache still keeps its promises below:
  * - A sector of 512 bytes is written whole or not at all, so a short write moves a multiple of 512; a larger write may leave
@@ -111,6 +120,8 @@ typedef struct pgq_tiercache_options {
     uint32_t slots;     /* pages on the SSD; 0: there is no SSD */
     uint32_t batch;     /* blocks that a write-back gathers at once, up to 512, each 128 KiB of memory */
     const char *policy; /* a variant of tiercache_policy; NULL: the dispatched one */
+    uint32_t
+        ssd_block; /* the unit of reads and writes of the SSD: 512 (0: the same) or 4096; a slot has 8.5 or 12 KiB */
 } pgq_tiercache_options;
 
 /*
@@ -123,7 +134,7 @@ typedef struct pgq_tiercache_options {
  * is not used. The pages of a store without an id are taken as they are. To put an older copy of a store in its place,
  * empty the control file, too.
  *
- * An SSD that is not of the last successful open of this store counts as empty: another store's, one of other options, an
+ * An SSD that is not of the last successful open of this store counts as empty: another store's, one of other slots or ssd_block, an
  * older copy, a new one. One that cannot be read or written is left aside until the next open. pgq_tiercache_count says
  * which.
  *

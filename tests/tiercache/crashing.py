@@ -13,9 +13,9 @@ from _pgquern import lib
 from pgquern import PgquernError
 from pgquern.tiercache import File, TierCache
 
-from ref.tiercache import BLOCK_PAGES, PAGE_SIZE, FlatFile
+from ref.tiercache import BLOCK_PAGES, PAGE_SIZE, SECTOR, FlatFile
 from tests.tally import tally
-from tests.tiercache.devices import Disk, Fault, nothing, sectors
+from tests.tiercache.devices import SSD_BLOCKS, Disk, Fault, nothing, sectors
 
 PAGES, SLOTS = 48, 8
 SHARES = (0.0, 0.1, 0.5, 0.9, 1.0)
@@ -35,10 +35,10 @@ def a_fault(rng: Random) -> Fault:
     return Fault(sectors(rng, share) if share else nothing, rng.random() < 0.3)
 
 
-def an_ssd_of_another_store() -> bytes:
+def an_ssd_of_another_store(ssd_block: int) -> bytes:
     """Of the same shape, with the same pages."""
-    disk = Disk(PAGES, SLOTS, seed=99)
-    cache = TierCache(disk, pages=PAGES, frames=16, slots=SLOTS)
+    disk = Disk(PAGES, SLOTS, seed=99, ssd_block=ssd_block)
+    cache = TierCache(disk, pages=PAGES, frames=16, slots=SLOTS, ssd_block=ssd_block)
     for page in range(PAGES):
         cache.write(page, contents(0xFFFF))
     cache.close()
@@ -160,7 +160,7 @@ class Life:
             self.disk.replace_ssd(self.rng.choice(older))
             self.copied = store.now != store.durable
         elif what == "foreign":
-            self.disk.replace_ssd(FOREIGN)
+            self.disk.replace_ssd(FOREIGN[self.sizes["ssd_block"]])
         elif what == "damaged":
             left = bytearray(self.disk.copy_of_ssd())
             for _ in range(3):
@@ -198,10 +198,10 @@ class Life:
             self.close()
 
 
-FOREIGN = an_ssd_of_another_store()
+FOREIGN = {ssd_block: an_ssd_of_another_store(ssd_block) for ssd_block in SSD_BLOCKS}
 
 
-def crash_everywhere(seed: int, wanted: int, *, faults: bool) -> None:
+def crash_everywhere(seed: int, wanted: int, *, faults: bool, ssd_block: int = SECTOR) -> None:
     """Crash lives at each of their operations, until so many crashes have been survived."""
     done = 0
 
@@ -215,8 +215,9 @@ def crash_everywhere(seed: int, wanted: int, *, faults: bool) -> None:
 
     while done < wanted:
         rng = Random(seed)
-        sizes = {"pages": PAGES, "frames": 16, "slots": SLOTS, "batch": rng.choice([1, 2, 4])}
-        life = Life(rng, faults, sizes, Disk(PAGES, SLOTS, seed), FlatFile(), seed << 20)
+        sizes = {"pages": PAGES, "frames": 16, "slots": SLOTS, "batch": rng.choice([1, 2, 4]), "ssd_block": ssd_block}
+        disk = Disk(PAGES, SLOTS, seed, ssd_block)
+        life = Life(rng, faults, sizes, disk, FlatFile(), seed << 20)
         for _ in range(3):
             life.disk.before = before
             life.plan(0.02)

@@ -18,6 +18,7 @@ from pgquern.tiercache import File
 from ref.tiercache import PAGE_SIZE, SECTOR, TRAILERS, ZEROS, Control, DeviceError, Drawn, Slot, Superblock, Trailer
 
 FIRST_SLOT, SLOT = 4096, SECTOR + PAGE_SIZE
+SSD_BLOCKS = (SECTOR, 4096)
 
 Keep = Callable[[int, int], bool]
 """Whether a sector of an operation's write becomes durable: of the operation's number, and the sector's in it."""
@@ -118,12 +119,13 @@ class Volume:
 class Disk(Faults):
     """Store, SSD and control file, as pgquern.tiercache.Files. A short transfer happens at the numbers in `short`."""
 
-    def __init__(self, pages: int, slots: int, seed: int = 0) -> None:
+    def __init__(self, pages: int, slots: int, seed: int = 0, ssd_block: int = SECTOR) -> None:
         super().__init__()
         self.short: set[int] = set()
         self.source = Random(seed)
         store = (pages + TRAILERS) * PAGE_SIZE
-        sizes = {File.STORE: store, File.SSD: FIRST_SLOT + slots * SLOT, File.CONTROL: SECTOR}
+        ssd = FIRST_SLOT + slots * (ssd_block + PAGE_SIZE)
+        sizes = {File.STORE: store, File.SSD: ssd, File.CONTROL: SECTOR}
         self.volumes = {file: Volume(bytearray(size), bytearray(size)) for file, size in sizes.items()}
 
     def random(self, size: int) -> bytes:
@@ -210,10 +212,11 @@ class Shelf:
 class Records(Faults):
     """As Disk, for the oracle: ref.tiercache.Files. Writes land whole or not at all."""
 
-    def __init__(self, seed: int = 0) -> None:
+    def __init__(self, seed: int = 0, ssd_block: int = SECTOR) -> None:
         super().__init__()
         self.source = Random(seed)
         self.shelves = {file: Shelf() for file in File}
+        self.ssd_block = ssd_block
 
     def random(self) -> Drawn:
         drawn = self.source.randbytes(40)
@@ -259,24 +262,26 @@ class Records(Faults):
         self._sync(File.STORE)
 
     def read_slot(self, slot: int) -> Slot | None:
-        found: Slot | None = self._read(File.SSD, FIRST_SLOT + slot * SLOT, SLOT).get(slot)
+        size = self.ssd_block + PAGE_SIZE
+        found: Slot | None = self._read(File.SSD, FIRST_SLOT + slot * size, size).get(slot)
         return found
 
     def write_slot(self, slot: int, written: Slot | None) -> None:
-        self._write(File.SSD, FIRST_SLOT + slot * SLOT, SLOT if written else SECTOR, {slot: written})
+        size = self.ssd_block + PAGE_SIZE
+        self._write(File.SSD, FIRST_SLOT + slot * size, size if written else self.ssd_block, {slot: written})
 
     def sync_ssd(self) -> None:
         self._sync(File.SSD)
 
     def read_superblock(self) -> Superblock | None:
-        found: Superblock | None = self._read(File.SSD, 0, 72).get("superblock")
+        found: Superblock | None = self._read(File.SSD, 0, self.ssd_block).get("superblock")
         return found
 
     def write_superblock(self, written: Superblock) -> None:
-        self._write(File.SSD, 0, SECTOR, {"superblock": written})
+        self._write(File.SSD, 0, self.ssd_block, {"superblock": written})
 
     def read_control(self) -> Control | None:
-        found: Control | None = self._read(File.CONTROL, 0, 48).get("control")
+        found: Control | None = self._read(File.CONTROL, 0, SECTOR).get("control")
         return found
 
     def write_control(self, written: Control) -> None:

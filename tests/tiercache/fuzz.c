@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: PostgreSQL */
 /*
- * libFuzzer target: an SSD of any contents at a restart. An input changes bytes of a sound SSD, of the control file, or of
+ * libFuzzer target: an SSD of any contents, and of either unit, at a restart. An input changes bytes of a sound SSD, of the control file, or of
  * the store's trailers; half of them then get right checksums, so that the ids, versions, page numbers and lists behind
  * these are looked at too. The restart must refuse the control file or the store, or give each page contents that were once
  * written to it, twice the same. What is refused touches no output.
@@ -13,6 +13,11 @@
 #include <string.h>
 
 enum { PAGES = 32, FRAMES = 16, SLOTS = 4, SLOT = 512 + 8192, FIRST_SLOT = 4096, WORDS = 1024 };
+enum {
+    UNITS = 2,
+    MOST_UNIT = 4096,
+    MOST = FIRST_SLOT + SLOTS * (MOST_UNIT + 8192) + 8192 * (PAGES + PGQ_TIERCACHE_TRAILERS)
+};
 
 static unsigned long long refused, opened, from_ssd, changed;
 
@@ -22,9 +27,11 @@ __attribute__((destructor)) static void print_tally(void)
             from_ssd, changed);
 }
 
-static uint64_t disk[3][(FIRST_SLOT + SLOTS * SLOT + 8192 * (PAGES + PGQ_TIERCACHE_TRAILERS)) /
-                        8]; /* as the sound cache left them */
-static uint64_t work[3][(FIRST_SLOT + SLOTS * SLOT + 8192 * (PAGES + PGQ_TIERCACHE_TRAILERS)) / 8];
+static const uint32_t units[UNITS] = {512, MOST_UNIT};
+static uint32_t unit;                      /* of this input */
+static uint64_t disks[UNITS][3][MOST / 8]; /* as the sound cache left them */
+static uint64_t work[3][MOST / 8];
+static bool made[UNITS];
 static memory_files files;
 static crc_table table;
 
@@ -36,7 +43,7 @@ static void must(bool holds)
 
 static pgq_tiercache *open_cache(pgq_code *code)
 {
-    pgq_tiercache_options options = {PAGES, FRAMES, SLOTS, PAGES / 16, NULL};
+    pgq_tiercache_options options = {PAGES, FRAMES, SLOTS, PAGES / 16, NULL, unit};
     pgq_tiercache_files table = memory_table(&files);
     pgq_tiercache *const untouched = (pgq_tiercache *)&files, *cache = untouched;
 
@@ -45,17 +52,23 @@ static pgq_tiercache *open_cache(pgq_code *code)
     return *code == PGQ_OK ? cache : NULL;
 }
 
+static void choose_unit(uint32_t chosen)
+{
+    unit = chosen;
+    for (int file = 0; file < 3; file++) {
+        files.sizes[file] = memory_size(file, PAGES, SLOTS, unit);
+        files.words[file] = work[file];
+    }
+}
+
 /* Page p holds 100 * version + p in all words. The last writes of some pages are on the SSD alone. */
-static void make_sound_disk(void)
+static void make_sound_disk(uint64_t disk[3][MOST / 8])
 {
     uint64_t words[WORDS];
     pgq_code code;
 
     pgq_crc_make(&table, CRC32C);
-    for (int file = 0; file < 3; file++) {
-        files.sizes[file] = memory_size(file, PAGES, SLOTS);
-        files.words[file] = work[file];
-    }
+    memset(work, 0, sizeof work);
     pgq_tiercache *cache = open_cache(&code);
     must(code == PGQ_OK);
     for (uint64_t version = 1; version <= 3; version++)
@@ -67,10 +80,10 @@ static void make_sound_disk(void)
                 must(pgq_tiercache_fsync(cache).code == PGQ_OK);
         }
     pgq_tiercache_close(cache);
-    memcpy(disk, work, sizeof disk);
+    memcpy(disk, work, sizeof work);
 }
 
-static void restore(void)
+static void restore(uint64_t disk[3][MOST / 8])
 {
     for (int file = 0; file < 3; file++)
         memcpy(work[file], disk[file], files.sizes[file]);
@@ -84,6 +97,12 @@ static void seal(uint8_t *at, size_t size, size_t crc_at)
     memcpy(at + crc_at, &crc, 4);
 }
 
+/* Its header and page; zeros may stand before them. */
+static uint64_t slot_at(uint64_t slot)
+{
+    return FIRST_SLOT + slot * (unit + 8192) + unit - 512;
+}
+
 static uint64_t offset_of(int file, uint8_t where, uint64_t at)
 {
     uint64_t slot = where % (SLOTS + 1);
@@ -92,7 +111,7 @@ static uint64_t offset_of(int file, uint8_t where, uint64_t at)
         return at % 48;
     if (file == PGQ_TIERCACHE_FILE_STORE)
         return 8192 * (PAGES + where % 3) + at % 8192;
-    return slot == 0 ? at % 4096 : FIRST_SLOT + (slot - 1) * SLOT + at;
+    return slot == 0 ? at % 4096 : slot_at(slot - 1) + at;
 }
 
 /* Five bytes change one: the file, where, and to what. Is it a file without which there is no restart? */
@@ -120,7 +139,7 @@ static void seal_all(void)
     seal((uint8_t *)work[PGQ_TIERCACHE_FILE_CONTROL], 48, 44);
     seal(ssd, 72, 68);
     for (int slot = 0; slot < SLOTS; slot++)
-        seal(ssd + FIRST_SLOT + slot * SLOT, SLOT, 52);
+        seal(ssd + slot_at((uint64_t)slot), SLOT, 52);
     for (int place = 0; place < 3; place++)
         seal(store + 8192 * (PAGES + place), 8192, 52);
 }
@@ -130,11 +149,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     uint64_t words[WORDS], again[WORDS];
     pgq_code code;
 
-    if (files.words[0] == NULL)
-        make_sound_disk();
-    restore();
     if (size < 1)
         return 0;
+    unsigned chosen = data[0] / 2 % UNITS;
+    choose_unit(units[chosen]);
+    if (!made[chosen])
+        make_sound_disk(disks[chosen]);
+    made[chosen] = true;
+    restore(disks[chosen]);
     bool needed = change_bytes(data + 1, size - 1), sealed = data[0] % 2;
     if (sealed)
         seal_all();

@@ -74,11 +74,11 @@ static inline pgq_tiercache_files memory_table(memory_files *files)
     return (pgq_tiercache_files){files, memory_read, memory_write, memory_sync, memory_random};
 }
 
-/* Bytes of a file that serves a store of so many pages, and so many slots. */
-static inline uint64_t memory_size(int file, uint64_t pages, uint64_t slots)
+/* Bytes of a file that serves a store of so many pages, and so many slots on an SSD of this unit. */
+static inline uint64_t memory_size(int file, uint64_t pages, uint64_t slots, uint64_t unit)
 {
     return file == PGQ_TIERCACHE_FILE_STORE ? (pages + PGQ_TIERCACHE_TRAILERS) * PGQ_TIERCACHE_PAGE_SIZE
-           : file == PGQ_TIERCACHE_FILE_SSD ? 4096 + slots * (512 + PGQ_TIERCACHE_PAGE_SIZE)
+           : file == PGQ_TIERCACHE_FILE_SSD ? 4096 + slots * (unit + PGQ_TIERCACHE_PAGE_SIZE)
                                             : 512;
 }
 

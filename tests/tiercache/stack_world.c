@@ -327,7 +327,7 @@ static void act(row *r)
 static bool open_cache(row *r)
 {
     pgq_tiercache_files files = {&r->below, below_read, below_write, below_sync, below_random};
-    pgq_tiercache_options options = {PAGES, 16, SLOTS, 1, NULL};
+    pgq_tiercache_options options = {PAGES, 16, SLOTS, 1, NULL, 0};
     unsigned failed = r->below.failed;
     pgq_status status = pgq_tiercache_open(&files, &options, &r->cache);
 

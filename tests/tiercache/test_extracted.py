@@ -11,7 +11,7 @@ from pgquern.tiercache import TierCache
 
 from ref import tiercache as ref
 from tests.tally import tally
-from tests.tiercache.devices import Disk, Records, whole_writes
+from tests.tiercache.devices import SSD_BLOCKS, Disk, Records, whole_writes
 from tests.tiercache.extracted import Step, Traced, answers, number, power_loss
 
 PAGES, SLOTS = 48, 6
@@ -24,15 +24,17 @@ class Run:
 
     def __init__(self, seed: int) -> None:
         self.rng = Random(seed)
-        self.disk, self.records = Disk(PAGES, SLOTS), Records()
+        ssd_block = SSD_BLOCKS[seed // 2 % 2]
+        self.disk, self.records = Disk(PAGES, SLOTS, ssd_block=ssd_block), Records(ssd_block=ssd_block)
+        self.sizes = SIZES | {"ssd_block": ssd_block}
         self.steps: list[Step] = [[0, PAGES, SLOTS]]
         self.checks: list[tuple[int, list[int], bool]] = []
         self.written = 0
         self._open()
 
     def _open(self) -> None:
-        self.oracle = Traced(self.records, self.steps, **SIZES)
-        self.kernel = TierCache(self.disk, **SIZES)
+        self.oracle = Traced(self.records, self.steps, **self.sizes)
+        self.kernel = TierCache(self.disk, **self.sizes)
 
     def _both(self, call: Callable[[Any], Any]) -> bool:
         outcomes = []
@@ -93,7 +95,7 @@ class Run:
             self._open()
         except FAILURES:
             with pytest.raises(PgquernError):
-                TierCache(self.disk, **SIZES)
+                TierCache(self.disk, **self.sizes)
             return False
         return True
 

@@ -18,7 +18,17 @@ from pgquern.tiercache import File, TierCache, Where, hits, variants
 from ref import tiercache as ref
 from tests.every_variant import every_variant
 from tests.tiercache.crashing import crash_everywhere
-from tests.tiercache.devices import FIRST_SLOT, SLOT, Disk, Fault, Records, everything, nothing, whole_writes
+from tests.tiercache.devices import (
+    FIRST_SLOT,
+    SLOT,
+    SSD_BLOCKS,
+    Disk,
+    Fault,
+    Records,
+    everything,
+    nothing,
+    whole_writes,
+)
 
 every = pytest.mark.parametrize("policy", every_variant(variants()))
 CODES = {
@@ -96,11 +106,12 @@ def test_a_cache_without_frames_is_refused(policy: str) -> None:
 class SideBySide(RuleBasedStateMachine):
     """Random calls, failures of single operations, and crashes. `flat` is what a user may rely on."""
 
-    policy = "tinylfu"
+    policy, ssd_block = "tinylfu", SSD_BLOCKS[0]
 
     def __init__(self) -> None:
         super().__init__()
-        self.disk, self.records, self.flat = Disk(PAGES, SLOTS), Records(), ref.FlatFile()
+        self.disk, self.records = Disk(PAGES, SLOTS, ssd_block=self.ssd_block), Records(ssd_block=self.ssd_block)
+        self.flat = ref.FlatFile()
         self.written = 0
         self.compared = 0
         self.kernel: TierCache | None = None
@@ -110,6 +121,7 @@ class SideBySide(RuleBasedStateMachine):
     @initialize(slots=st.sampled_from([0, 3, SLOTS]), batch=st.integers(1, 3))
     def begin(self, slots: int, batch: int) -> None:
         self.sizes = {"pages": PAGES, "frames": 16, "slots": slots, "batch": batch, "policy": self.policy}
+        self.sizes |= {"ssd_block": self.ssd_block}
         self.open()
 
     def teardown(self) -> None:
@@ -439,6 +451,10 @@ class SideBySideS3Fifo(SideBySide):
     policy = "s3fifo"
 
 
+class SideBySideBy4Kib(SideBySide):
+    ssd_block = SSD_BLOCKS[1]
+
+
 SETTINGS = settings(max_examples=max(10, settings().max_examples // 40), stateful_step_count=40)
 TestSideBySide = SideBySide.TestCase
 TestSideBySide.settings = SETTINGS
@@ -446,10 +462,12 @@ TestSideBySideLru = SideBySideLru.TestCase
 TestSideBySideLru.settings = SETTINGS
 TestSideBySideS3Fifo = SideBySideS3Fifo.TestCase
 TestSideBySideS3Fifo.settings = SETTINGS
+TestSideBySideBy4Kib = SideBySideBy4Kib.TestCase
+TestSideBySideBy4Kib.settings = SETTINGS
 
 
 @pytest.mark.deep
 @pytest.mark.parametrize("faults", [False, True])
 @pytest.mark.parametrize("seed", [1000, 2000, 3000])
 def test_what_is_synced_survives_many_crashes(seed: int, faults: bool) -> None:
-    crash_everywhere(seed + 500 * faults, 2_000, faults=faults)
+    crash_everywhere(seed + 500 * faults, 2_000, faults=faults, ssd_block=SSD_BLOCKS[seed // 1000 % 2])

@@ -109,6 +109,24 @@ def test_a_page_that_left_anew_is_remembered_as_long() -> None:
     counted.cache.close()
 
 
+def test_a_page_that_came_back_is_remembered_no_more() -> None:
+    """It enters, and others that are asked for twice take its slot. Then it is asked for once again."""
+    counted = Counted(slots=80)
+    for _ in range(2):
+        counted.cache.read(601)
+        counted.others(FRAMES)
+    assert counted.cache.where(601) == Where.ON_SSD
+    for _ in range(80):
+        counted.cache.read(counted.next)
+        counted.others(1)
+    counted.others(FRAMES)
+    assert counted.cache.where(601) == 0
+    counted.cache.read(601)
+    counted.others(FRAMES)
+    assert counted.cache.where(601) == 0
+    counted.cache.close()
+
+
 def test_a_scan_does_not_enter(full: Counted) -> None:
     """What was read ahead is asked for once when the scan comes to it."""
     for page in range(576, 640):

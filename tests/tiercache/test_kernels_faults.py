@@ -376,6 +376,40 @@ def test_what_a_failed_sync_of_the_ssd_has_dropped_does_not_come_back() -> None:
     cache.close()
 
 
+def test_a_sound_slot_that_a_failed_sync_of_the_ssd_has_dropped_is_written_again() -> None:
+    """Page 0 goes to the slot that has its older contents, and the sync forgets it: the medium has the older ones."""
+    disk = with_page_0_on_the_ssd(1)
+    cache = opened(disk)
+    cache.write(0, page(2))
+    for other in range(20, 20 + FRAMES):
+        cache.write(other, page(3))
+    assert cache.where(0) == Where.ON_SSD | Where.SSD_DIRTY
+    disk.broken = lambda op: op == Operation("sync", File.SSD) or (op.what != "read" and op.file is File.CONTROL)
+    with pytest.raises(PgquernError):
+        cache.fsync()
+    cache.close()
+    disk.broken = lambda _operation: False
+    cache = opened(disk)
+    assert cache.counts().ssd_found == SsdFound.OURS
+    stays_after_an_fsync(disk, cache, 2)
+
+
+def test_an_ssd_that_keeps_old_contents_is_given_up() -> None:
+    """The slot with the older contents of page 0 cannot be overwritten. An fsync succeeds; then comes a kill."""
+    disk = with_page_0_on_the_ssd(1)
+    cache = opened(disk)
+    cache.write(0, page(2))
+    slot = FIRST_SLOT + slot_of_page_0(disk) * SLOT
+    disk.broken = lambda operation: operation[:3] == ("write", File.SSD, slot)
+    cache.fsync()
+    assert not cache.counts().ssd_in_use
+    cache.close()
+    disk.broken = lambda _operation: False
+    cache = opened(disk)
+    assert (number(cache.read(0)), cache.counts().ssd_found) == (2, SsdFound.OLD)
+    cache.close()
+
+
 def test_a_block_that_was_written_in_part_stays_listed() -> None:
     """The page that was not written cannot be read on the SSD, which is lost before the next open."""
     disk = Disk(PAGES, SLOTS)
@@ -554,6 +588,22 @@ def test_a_write_fails_only_after_all_was_tried(policy: str, batch: int) -> None
     cache.close()
 
 
+@every
+def test_a_block_that_has_failed_is_not_tried_with_others(policy: str) -> None:
+    """Blocks are asked for from the last one on, and each brings those behind it that have not failed."""
+    disk = Disk(PAGES, 0)
+    cache = opened(disk, policy, slots=0, batch=3)
+    for other in reversed(range(FRAMES)):
+        cache.write(other * 5, page(other))
+    disk.broken = lambda operation: operation[:2] == ("write", File.STORE) and operation.offset < PAGES * PAGE_SIZE
+    before = len(disk.log)
+    with pytest.raises(PgquernError):
+        cache.write(1, page(1))
+    tried = [operation.offset // BLOCK for operation in disk.log[before:] if disk.broken(operation)]
+    assert sorted(tried) == list(range(PAGES // BLOCK_PAGES))
+    cache.close()
+
+
 class Full(Disk):
     """Writes of a file move nothing, as pwrite of a full device may."""
 
@@ -601,7 +651,7 @@ def test_a_refusal_touches_no_output() -> None:
     untouched = ffi.cast("pgq_tiercache *", 8)
     made = ffi.new("pgq_tiercache **", untouched)
     table = ffi.new("pgq_tiercache_files *")
-    options = ffi.new("pgq_tiercache_options *", (PAGES, FRAMES, 0, 513, ffi.NULL))
+    options = ffi.new("pgq_tiercache_options *", (PAGES, FRAMES, 0, 513, ffi.NULL, 0))
     assert lib.pgq_tiercache_open(table, options, made).code == lib.PGQ_NULL
     callbacks = opened(Disk(PAGES, SLOTS))
     assert callbacks._callbacks is not None

@@ -474,3 +474,32 @@ def test_a_page_that_is_leaving_is_waited_for() -> None:
         cache.fsync()
     assert [cache.read(page) for page in range(18)] == [contents(page) for page in range(18)]
     cache.close()
+
+
+def test_a_slot_that_loses_its_page_while_it_is_read_is_no_victim(between: tuple[Between, TierCache]) -> None:
+    """Another slot becomes free after it. Then pages come to the SSD, and each leaves it in its turn."""
+    disk, cache = between
+    cache.read(62)
+    disk.during(reads_ssd, lambda _operation: cache.write(63, contents(1000)))
+    cache.read(63)
+    cache.write(62, contents(62))
+    cache.fsync()
+    pages = range(0, 56, 2)
+    for page in pages:
+        cache.read(page)
+        cache.read(page)
+    assert [page for page in range(PAGES) if cache.where(page) & Where.IN_MEMORY] == list(pages[-16:])
+    assert [page for page in range(PAGES) if cache.where(page) & Where.ON_SSD] == list(pages[-20:-16])
+
+
+def test_a_page_that_is_written_while_room_is_made_for_it_comes_once(between: tuple[Between, TierCache]) -> None:
+    """Both writes want it; the first one has made room while the other was made."""
+    disk, cache = between
+    disk.during(is_put, lambda _operation: cache.write(0, contents(1000)))
+    cache.write(0, contents(1001))
+    assert cache.read(0) == contents(1001)
+    cache.fsync()
+    assert not any(cache.where(page) & Where.MEMORY_DIRTY for page in range(PAGES))
+    assert has_the_last(cache, range(2, 40))
+    assert cache.read(0) == contents(1001)
+    all_as_written(disk, {0: contents(1001)})

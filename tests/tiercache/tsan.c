@@ -116,11 +116,11 @@ int main(int argc, char **argv)
 {
     void *(*const bodies[])(void *) = {write_pages, write_pages, read_pages, flush_pages};
     pthread_t threads[4];
-    pgq_tiercache_options options = {PAGES, FRAMES, SLOTS, 2, NULL};
+    pgq_tiercache_options options = {PAGES, FRAMES, SLOTS, 2, NULL, 0};
 
     rounds = argc > 1 ? strtoul(argv[1], NULL, 10) : 1000;
     for (int file = 0; file < 3; file++) {
-        files.sizes[file] = memory_size(file, PAGES, SLOTS);
+        files.sizes[file] = memory_size(file, PAGES, SLOTS, 512);
         files.words[file] = calloc(1, files.sizes[file]);
     }
     pgq_tiercache_files table = memory_table(&files);

@@ -292,7 +292,8 @@ static void run_threads(site *s, world *w)
 
 static void make_site(site *s, world *w, unsigned number, uint64_t pages, uint32_t slots, uint32_t sector)
 {
-    uint64_t capacities[FILES] = {(pages + OWN) * PAGE, 4096 + MOST_SLOTS * (SECTOR + PAGE), 4096};
+    uint32_t unit = units_of(w) < SMALL_UNIT ? SECTOR : MOST_UNIT;
+    uint64_t capacities[FILES] = {(pages + OWN) * PAGE, 4096 + MOST_SLOTS * (unit + PAGE), 4096};
 
     s->world = w;
     s->number = number;

@@ -140,6 +140,31 @@ static void take_store(site *s)
     memcpy(s->store_pages, s->pages, sizeof s->pages);
 }
 
+/*
+ * The unit of the SSD: of half of the seeds that of the default, of a quarter the other one, of a quarter now this and now that. It is
+ * not drawn from the world: what else a seed does stays the same.
+ */
+enum { SMALL_UNIT = 2, LARGE_UNIT = 3 };
+
+static unsigned units_of(const world *w)
+{
+    return (unsigned)(w->seed * UINT64_C(0x9e3779b97f4a7c15) >> 62);
+}
+
+static void choose_unit(site *s, const world *w)
+{
+    uint32_t before = s->options.ssd_block;
+    unsigned units = units_of(w);
+
+    s->units = (s->units + w->seed) * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    s->options.ssd_block = units < SMALL_UNIT || (units != LARGE_UNIT && s->units >> 63) ? 0 : MOST_UNIT;
+    if (s->options.ssd_block == before)
+        return;
+    if (s->mount > 0)
+        world_count(OTHER_UNIT);
+    s->ssd_changed = true;
+}
+
 /* All options but the pages may be others at each open; the SSD of other slots counts as empty. */
 static void choose_options(site *s, world *w)
 {
@@ -157,8 +182,9 @@ static void choose_options(site *s, world *w)
         s->options.slots = world_one_in(w, 4) ? 0 : 1 + (uint32_t)world_below(w, MOST_SLOTS);
         s->ssd_changed = true;
     }
-    world_says(w, "  site %u: frames %u, slots %u, batch %u, policy %s", s->number, s->options.frames,
-               s->options.slots, s->options.batch, s->options.policy);
+    choose_unit(s, w);
+    world_says(w, "  site %u: frames %u, slots %u of %u, batch %u, policy %s", s->number, s->options.frames,
+               s->options.slots, s->options.ssd_block, s->options.batch, s->options.policy);
 }
 
 static void change_files(site *s, site *other, world *w)

@@ -30,6 +30,9 @@ static void check_found(site *s, const faults *before)
     if ((s->mount == 0 || s->control_is_new) &&
         ((is.ssd_found == PGQ_TIERCACHE_SSD_OURS && s->refusals == 0) || is.ssd_taken_over > 0))
         world_violation(s->world, "the control file is new, but the SSD counts as ours");
+    if (is.ssd_found == PGQ_TIERCACHE_SSD_OURS && s->refusals == 0 &&
+        (s->options.slots != s->opened.slots || s->options.ssd_block != s->opened.ssd_block))
+        world_violation(s->world, "an SSD of other options counts as ours");
     if (s->options.slots > 0 && s->mount > 0 && !s->control_is_new && s->refusals == 0 && !s->ssd_changed &&
         s->failed.ssd == s->at_open.ssd && is.ssd_found != PGQ_TIERCACHE_SSD_OURS)
         world_violation(s->world, "nothing has happened to the SSD, but open found %d", (int)is.ssd_found);
@@ -114,6 +117,7 @@ static bool open_site(site *s, int wrong)
     check_found(s, &before);
     check_what_stays(s);
     s->at_open = before;
+    s->opened = s->options;
     s->at_fsync = s->failed;
     s->mount++;
     s->refusals = s->fsyncs = 0;

@@ -17,7 +17,8 @@ enum {
     COPIES = 3,
     FEWEST_PAGES = 16,
     MOST_PAGES = 32,
-    MOST_SLOTS = 24
+    MOST_SLOTS = 24,
+    MOST_UNIT = 4096 /* of the SSD */
 };
 
 /* What must happen in some run. */
@@ -26,9 +27,9 @@ enum {
         X(CHECKED_PAGES), X(REFUSED_CONTROL), X(REFUSED_READ), X(REFUSED_WRITE_BACK), X(REFUSED_RANDOM),     \
         X(WRONG_CONTROL), X(WRONG_STORE), X(OTHER_PAGES), X(OTHER_SLOTS), X(OLD_STORE), X(NEW_STORE),        \
         X(SSD_NONE), X(SSD_EMPTY), X(SSD_FOREIGN), X(SSD_OLD), X(SSD_OURS), X(SSD_FAILED), X(TAKEN_OVER),    \
-        X(SAME_MOUNT_COPY), X(READ_FAILED), X(LOST), X(WRITE_FAILED), X(WRITE_BACK_FAILED), X(FSYNC_FAILED), \
-        X(FSYNC_DONE), X(SSD_HITS), X(STORE_READS), X(EVICTED_DIRTY), X(WRITES_BESIDE_BAD_BLOCK),            \
-        X(STOPS_WITH_THREADS), X(THREADS), X(STAYS), X(REFUSED_MEMORY)
+        X(OTHER_UNIT), X(SAME_MOUNT_COPY), X(READ_FAILED), X(LOST), X(WRITE_FAILED), X(WRITE_BACK_FAILED),   \
+        X(FSYNC_FAILED), X(FSYNC_DONE), X(SSD_HITS), X(STORE_READS), X(EVICTED_DIRTY),                       \
+        X(WRITES_BESIDE_BAD_BLOCK), X(STOPS_WITH_THREADS), X(THREADS), X(STAYS), X(REFUSED_MEMORY)
 enum { COUNTS(WORLD_NAME) };
 
 /* Failed operations, counted. */
@@ -45,7 +46,7 @@ typedef struct site {
     world *world;
     unsigned number;
     disk disk;
-    pgq_tiercache_options options;
+    pgq_tiercache_options options, opened; /* opened: of the last open that succeeded */
     pgq_tiercache *cache;
     page pages[MOST_PAGES];
     faults failed, at_open, at_fsync;
@@ -66,6 +67,7 @@ typedef struct site {
     disk_copy store_copy;
     page store_pages[MOST_PAGES];
     bool stays[MOST_PAGES]; /* a kill, or an end, has left the page as it was read */
+    uint64_t units;         /* the last number of choose_unit */
     int finds;              /* what the next open finds in the SSD's place; -1: that is not known */
 } site;
 
@@ -113,15 +115,23 @@ static void has_failed(site *s, int file, bool reading, uint64_t size, uint64_t 
         s->blocks_failed |= UINT64_C(1) << at / PAGE / PGQ_TIERCACHE_BLOCK_PAGES % 64;
 }
 
-static void check_request(site *s, int file, uint64_t size, uint64_t offset)
+static uint32_t unit_of(const site *s, int file)
 {
-    bool whole = size % PAGE == 0 && offset % PAGE == 0;
+    return file == STORE ? PAGE : file == SSD && s->options.ssd_block > 0 ? s->options.ssd_block : SECTOR;
+}
+
+/* rest: of a read that has met the end of the file. */
+static void check_request(site *s, int file, const void *bytes, uint64_t size, uint64_t offset, bool rest)
+{
+    uint32_t unit = unit_of(s, file);
+    bool whole = size % unit == 0 && offset % unit == 0 && (uintptr_t)bytes % MOST_UNIT == 0;
 
     if (calls != s)
         world_violation(s->world, "an operation outside of the thread that called the cache");
-    if (file == STORE && !whole && s->world->rate[WORLD_SHORT] == 0 &&
-        s->disk.files[STORE].cache_size % PAGE == 0) /* what is moved in part is continued */
-        world_violation(s->world, "a request to the store that is not of whole pages");
+    if (!whole && !rest && s->world->rate[WORLD_SHORT] == 0) /* what is moved in part is continued */
+        world_violation(
+            s->world, "a request to file %d of %llu bytes at %llu, %u bytes behind a multiple of 4096", file,
+            (unsigned long long)size, (unsigned long long)offset, (unsigned)((uintptr_t)bytes % MOST_UNIT));
     if (file == CONTROL && offset + size > SECTOR)
         world_violation(s->world, "a request to the control file behind its sector");
 }
@@ -130,7 +140,7 @@ static int64_t site_read(void *context, int file, void *bytes, uint64_t size, ui
 {
     site *s = context;
 
-    check_request(s, file, size, offset);
+    check_request(s, file, bytes, size, offset, offset == s->disk.files[file].cache_size);
     int64_t moved = disk_read(&s->disk, file, bytes, size, offset);
     if (moved < 0)
         has_failed(s, file, true, size, offset);
@@ -141,7 +151,7 @@ static int64_t site_write(void *context, int file, const void *bytes, uint64_t s
 {
     site *s = context;
 
-    check_request(s, file, size, offset);
+    check_request(s, file, bytes, size, offset, false);
     int64_t moved = disk_write(&s->disk, file, bytes, size, offset);
     if (moved < 0)
         has_failed(s, file, false, size, offset);
@@ -152,7 +162,7 @@ static int site_sync(void *context, int file)
 {
     site *s = context;
 
-    check_request(s, file, 0, 0);
+    check_request(s, file, NULL, 0, 0, false);
     int done = disk_sync(&s->disk, file);
     if (done != 0) {
         has_failed(s, file, false, 0, 0);
@@ -178,7 +188,7 @@ static int site_random(void *context, void *bytes, uint64_t size)
 {
     site *s = context;
 
-    check_request(s, CONTROL, 0, 0);
+    check_request(s, CONTROL, NULL, 0, 0, false);
     s->randoms++;
     if (!s->disk.quiet && s->world->rate[WORLD_READ_FAILS] != 0 && world_one_in(s->world, 8)) {
         s->failed.random++;

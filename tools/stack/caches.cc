@@ -24,7 +24,7 @@ void must(bool done)
 TierCache::TierCache(Io &io, uint64_t pages, uint32_t frames, uint32_t slots)
 {
     pgq_tiercache_files files = io.table();
-    pgq_tiercache_options options = {pages, frames, slots, 16, nullptr};
+    pgq_tiercache_options options = {pages, frames, slots, 16, nullptr, 0};
 
     require(pgq_tiercache_open(&files, &options, &cache), "opening the cache");
 }

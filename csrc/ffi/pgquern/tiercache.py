@@ -152,6 +152,7 @@ class TierCache:
         slots: int,
         batch: int = 16,
         policy: str | None = None,
+        ssd_block: int = 0,
     ) -> None:
         self._cache = ffi.NULL
         self._callbacks = None if isinstance(files, tuple) else _Callbacks(files)
@@ -162,7 +163,7 @@ class TierCache:
             assert self._callbacks is not None
             table = self._callbacks.table
         name = ffi.NULL if policy is None else ffi.new("char[]", policy.encode())
-        options = ffi.new("pgq_tiercache_options *", (pages, frames, slots, batch, name))
+        options = ffi.new("pgq_tiercache_options *", (pages, frames, slots, batch, name, ssd_block))
         made = ffi.new("pgq_tiercache **")
         status = lib.pgq_tiercache_open(table, options, made)
         self._done(status)
