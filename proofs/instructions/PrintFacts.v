@@ -19,6 +19,11 @@ Definition each_construct : program := Program "f"
    ReturnIf "from" "end";
    Do (Const Mask16 "m" (Rest "from" "end"));
    Do (Const Word "z" (LoadVector "_mm512_maskz_loadu_epi32" [Var "m"] "from" 0));
+   Do (Const Vector256 "b" (LoadVector "_mm256_loadu_si256" [] "from" 8));
+   Do (Const Vector256 "k" (Call "_mm256_cmpgt_epi32"
+     [Call "_mm256_set1_epi32" [Left "from" "end"]; Call "_mm256_setr_epi32" [Numbers [0; 1; 2; 3; 4; 5; 6; 7]%Z]]));
+   Do (Const Vector256 "l" (LoadVector "_mm256_maskload_epi32" [Var "k"] "from" 0));
+   Do (Const Vector128 "h" (Call "_mm256_extracti128_si256 1" [Var "l"]));
    Do (Store "_mm512_mask_storeu_epi32" "to" [Var "m"] (Var "z"))]
   (ReturnPointer "to").
 
@@ -37,6 +42,10 @@ if (from == end)
 return to;
 const __mmask16 m = (__mmask16)((1u << (end - from)) - 1);
 const uint32_t z = _mm512_maskz_loadu_epi32(m, from);
+const __m256i b = _mm256_loadu_si256((const __m256i *)(from + 8));
+const __m256i k = _mm256_cmpgt_epi32(_mm256_set1_epi32((uint32_t)(end - from)), _mm256_setr_epi32(0u, 1u, 2u, 3u, 4u, 5u, 6u, 7u));
+const __m256i l = _mm256_maskload_epi32((const int *)(from), k);
+const __m128i h = _mm256_extracti128_si256(l, 1);
 _mm512_mask_storeu_epi32(to, m, z);
 return to;
 }
