@@ -3,8 +3,8 @@
 #ifndef PGQUERN_DATFROZENXID_GREATEST_AVX2_H
 #define PGQUERN_DATFROZENXID_GREATEST_AVX2_H
 
-static inline __attribute__((always_inline)) uint32_t
-greatest_avx2(const uint32_t *from, const uint32_t *end, uint32_t last_sane, uint32_t first)
+static inline __attribute__((always_inline)) uint32_t greatest_avx2(const uint32_t *from, const uint32_t *end,
+                                                                    uint32_t last_sane, uint32_t first)
 {
     const __m256i sane = _mm256_set1_epi32(last_sane);
     const __m256i least = _mm256_set1_epi32(first);
