@@ -12,7 +12,7 @@ static inline __attribute__((always_inline)) uint32_t greatest_avx2(const uint32
     __m256i b = _mm256_setzero_si256();
     __m256i c = _mm256_setzero_si256();
     __m256i d = _mm256_setzero_si256();
-    for (; end - from >= 32; from += 32) {
+    for (size_t rounds = (size_t)(end - from) / 32; rounds > 0; rounds--, from += 32) {
         const __m256i at_a = _mm256_loadu_si256((const __m256i *)(from));
         const __m256i in_a = _mm256_cmpeq_epi32(_mm256_max_epu32(at_a, least), at_a);
         a = _mm256_max_epu32(a, _mm256_sub_epi32(_mm256_and_si256(in_a, sane), at_a));
@@ -26,7 +26,7 @@ static inline __attribute__((always_inline)) uint32_t greatest_avx2(const uint32
         const __m256i in_d = _mm256_cmpeq_epi32(_mm256_max_epu32(at_d, least), at_d);
         d = _mm256_max_epu32(d, _mm256_sub_epi32(_mm256_and_si256(in_d, sane), at_d));
     }
-    for (; end - from >= 8; from += 8) {
+    for (size_t rounds = (size_t)(end - from) / 8; rounds > 0; rounds--, from += 8) {
         const __m256i x = _mm256_loadu_si256((const __m256i *)(from));
         const __m256i in_x = _mm256_cmpeq_epi32(_mm256_max_epu32(x, least), x);
         a = _mm256_max_epu32(a, _mm256_sub_epi32(_mm256_and_si256(in_x, sane), x));

@@ -76,6 +76,12 @@ Section greatest.
     (** What holds of the instructions of a width. *)
     Record fit : Prop := Fit {
       some_lanes : (0 < wide r)%nat;
+      loops_end : forall from last n beside l (I : nat -> state -> Prop), (0 < n)%nat ->
+        (forall d t, I d t -> distance t from last = Some (Z.of_nat d)) ->
+        (forall d t, I d t -> (n <= d)%nat -> exists t1 t2, run_statements l t = Some t1 /\
+          move n (from :: beside) t1 = Some t2 /\ I (d - n)%nat t2) ->
+        forall d t, I d t -> exists t' d', (forall steps, run_steps (loop r from last n beside l :: steps) t = run_steps steps t') /\
+          I d' t' /\ (d' < n)%nat;
       loads_words : forall t x p i A l1 l l2 C, env t p = Some (Address 4 (Z.of_nat (length A))) ->
         memory t = A ++ there (register_of 4 (l1 ++ l ++ l2)) ++ C -> length l1 = i -> length l = wide r ->
         run_statement (Const (typed r) x (LoadVector (loaded_by r) [] p i)) t = Some (set x (Register (register_of 4 l)) t);
@@ -221,10 +227,12 @@ Section greatest.
       env t "last_sane" = Some (Register (bytes_of 4 sane)) -> env t "first" = Some (Register (bytes_of 4 (first_normal s))) ->
       exists t' d, run_steps (whole_registers r ++ l) t = run_steps l t' /\ taken_so_far d t' /\ (d < wide r)%nat.
     Proof.
-      intros M Fr E LS Fi. unfold whole_registers, everywhere, zero. cbn [app run_steps].
-      rewrite (spreads F t "sane" "last_sane" sane LS). cbn [bind]. set (t1 := set "sane" _ t).
-      rewrite (spreads F t1 "least" "first" (first_normal s) Fi). cbn [bind]. set (t2 := set "least" _ t1).
-      do 4 (rewrite (makes_zeros F); cbn [bind]). set (t6 := set "d" _ _).
+      intros M Fr E LS Fi. unfold whole_registers, everywhere, zero. cbn [app].
+      assert (Done : forall i t t' steps, run_statement i t = Some t' -> run_steps (Do i :: steps) t = run_steps steps t').
+      { intros i u u' steps R. cbn [run_steps]. now rewrite R. }
+      erewrite Done by exact (spreads F t "sane" "last_sane" sane LS). set (t1 := set "sane" _ t).
+      erewrite Done by exact (spreads F t1 "least" "first" (first_normal s) Fi). set (t2 := set "least" _ t1).
+      do 4 (erewrite Done by apply (makes_zeros F)). set (t6 := set "d" _ _).
       assert (T6 : taken_so_far (length data) t6).
       { assert (Z0 : length (repeat 0 (wide r)) = wide r /\ Forall valid (repeat 0 (wide r))).
         { split; [apply repeat_length|]. apply all_valid, zero_valid. }
@@ -232,13 +240,13 @@ Section greatest.
         split; [reflexivity|]. split; [reflexivity|]. split; [exact M|]. split; [exact Fr|]. split; [exact E|].
         split; [split; reflexivity|]. repeat (split; [split; [reflexivity|exact Z0]|]).
         rewrite !greatest_app, !greatest_repeat. reflexivity. }
-      rewrite (taken_distance _ _ T6). cbn [bind]. rewrite Nat2Z.id. pose proof (some_lanes F) as W.
-      destruct (loop_ends "from" "end" (4 * wide r) [] _ taken_so_far ltac:(lia) taken_distance step_of_four (length data) _ t6
-        T6 (le_n _)) as (t7 & d7 & E7 & T7 & _ & _).
-      rewrite E7. cbn [bind]. rewrite (taken_distance _ _ T7). cbn [bind]. rewrite Nat2Z.id.
-      destruct (loop_ends "from" "end" (wide r) [] _ taken_so_far W taken_distance step_of_one d7 _ t7 T7 (le_n _))
-        as (t8 & d8 & E8 & T8 & D8 & _).
-      rewrite E8. cbn [bind]. exists t8, d8. auto.
+      pose proof (some_lanes F) as W.
+      destruct (loops_end F "from" "end" (4 * wide r)%nat [] _ taken_so_far ltac:(lia) taken_distance step_of_four (length data) t6
+        T6) as (t7 & d7 & E7 & T7 & _).
+      rewrite E7.
+      destruct (loops_end F "from" "end" (wide r) [] _ taken_so_far W taken_distance step_of_one d7 t7 T7)
+        as (t8 & d8 & E8 & T8 & D8).
+      rewrite E8. exists t8, d8. auto.
     Qed.
 
     (* The values that are left, with zeros behind them. *)
@@ -332,6 +340,9 @@ Section greatest.
   Proof.
     constructor.
     - cbn. lia.
+    - intros from last n beside l I N D B d t It.
+      destruct (loop_ends from last n beside l I N D B d d t It (le_n _)) as (t' & d' & E & It' & L & _). exists t', d'.
+      split; [|auto]. intros steps. cbn [loop avx512 run_steps]. rewrite (D _ _ It). cbn [bind]. now rewrite Nat2Z.id, E.
     - exact (load_words_by Vector512 "_mm512_loadu_si512" 16 eq_refl eq_refl).
     - intros t x. reflexivity.
     - intros t x y n Y. cbn [run_statement typed spread_by wide avx512]. unfold declare. cbn [eval]. unfold register_in.
@@ -458,6 +469,10 @@ Section greatest.
   Proof.
     constructor.
     - cbn. lia.
+    - intros from last n beside l I N D B d t It.
+      destruct (rounds_end from n beside l I N B d t It) as (t' & d' & E & It' & L & _). exists t', d'.
+      split; [|auto]. intros steps. cbn [loop avx2 run_steps]. rewrite (D _ _ It). cbn [bind].
+      destruct (Z.ltb_spec (Z.of_nat d) 0); [lia|]. now rewrite E.
     - exact (load_words_by Vector256 "_mm256_loadu_si256" 8 eq_refl eq_refl).
     - intros t x. reflexivity.
     - intros t x y n Y. cbn [run_statement typed spread_by wide avx2]. unfold declare. cbn [eval]. unfold register_in.

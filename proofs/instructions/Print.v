@@ -63,13 +63,18 @@ Definition print_statement (s : statement) : string :=
 Definition print_outcome (o : outcome) : string :=
   "return " ++ match o with ReturnPointer p => p | ReturnWord e => print_expression e end ++ ";" ++ newline.
 
+Definition print_block (l : list statement) : string :=
+  ") {" ++ newline ++ String.concat "" (map print_statement l) ++ "}" ++ newline.
+
 Definition print_step (o : outcome) (s : step) : string :=
   match s with
   | Do s => print_statement s
   | Loop from last n beside l =>
       "for (; " ++ last ++ " - " ++ from ++ " >= " ++ decimal n ++ "; " ++
-      String.concat ", " (map (fun p => p ++ " += " ++ decimal n) (from :: beside)) ++ ") {" ++ newline ++
-      String.concat "" (map print_statement l) ++ "}" ++ newline
+      String.concat ", " (map (fun p => p ++ " += " ++ decimal n) (from :: beside)) ++ print_block l
+  | Counted from last n beside l =>
+      "for (size_t rounds = (size_t)(" ++ last ++ " - " ++ from ++ ") / " ++ decimal n ++ "; rounds > 0; " ++
+      String.concat ", " ("rounds--" :: map (fun p => p ++ " += " ++ decimal n) (from :: beside)) ++ print_block l
   | ReturnIf from last => "if (" ++ from ++ " == " ++ last ++ ")" ++ newline ++ print_outcome o
   end.
 

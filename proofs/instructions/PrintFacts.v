@@ -16,6 +16,7 @@ Definition each_construct : program := Program "f"
       Assign "a" (Call "_mm512_sub_epi32" [Var "x"; Var "a"]);
       Store "_mm512_storeu_si512" "to" [] (Var "a");
       Advance "to" (Var "m")];
+   Counted "from" "end" 8 ["flags"] [Advance "to" (Var "m")];
    ReturnIf "from" "end";
    Do (Const Mask16 "m" (Rest "from" "end"));
    Do (Const Word "z" (LoadVector "_mm512_maskz_loadu_epi32" [Var "m"] "from" 0));
@@ -36,6 +37,9 @@ const __m512i x = _mm512_loadu_si512(from + 48);
 const __m128i y = _mm_loadu_si128((const __m128i *)(flags + 16));
 a = _mm512_sub_epi32(x, a);
 _mm512_storeu_si512(to, a);
+to += __builtin_popcount(m);
+}
+for (size_t rounds = (size_t)(end - from) / 8; rounds > 0; rounds--, from += 8, flags += 8) {
 to += __builtin_popcount(m);
 }
 if (from == end)

@@ -46,6 +46,8 @@ Inductive step :=
   | Do (s : statement)
   (** [for (; last - from >= n; from += n, beside += n) body] *)
   | Loop (from last : string) (n : nat) (beside : list string) (body : list statement)
+  (** [for (size_t rounds = (size_t)(last - from) / n; rounds > 0; rounds--, from += n, beside += n) body] *)
+  | Counted (from last : string) (n : nat) (beside : list string) (body : list statement)
   (** [if (from == last) return ...;] *)
   | ReturnIf (from last : string).
 
@@ -214,13 +216,23 @@ Fixpoint run_loop (fuel : nat) (from last : string) (n : nat) (beside : list str
        | S fuel => s <-- run_statements l s; s <-- move n (from :: beside) s; run_loop fuel from last n beside l s
        end.
 
-(** A loop goes round at most once for each element. *)
+Fixpoint run_rounds (rounds : nat) (from : string) (n : nat) (beside : list string) (l : list statement) (s : state) :
+    option state :=
+  match rounds with
+  | O => Some s
+  | S rounds => s <-- run_statements l s; s <-- move n (from :: beside) s; run_rounds rounds from n beside l s
+  end.
+
+(** A loop that does not count goes round at most once for each element. *)
 Fixpoint run_steps (l : list step) (s : state) : option state :=
   match l with
   | [] => Some s
   | Do i :: l => s <-- run_statement i s; run_steps l s
   | Loop from last n beside body :: l =>
       d <-- distance s from last; s <-- run_loop (Z.to_nat d) from last n beside body s; run_steps l s
+  | Counted from last n beside body :: l =>
+      d <-- distance s from last;
+      if d <? 0 then None else s <-- run_rounds (Z.to_nat (d / Z.of_nat n)) from n beside body s; run_steps l s
   | ReturnIf from last :: l => d <-- distance s from last; if d =? 0 then Some s else run_steps l s
   end.
 
@@ -253,8 +265,10 @@ Definition declared_by (i : statement) : list string := match i with Const _ x _
 Definition names_of (p : program) : list string :=
   map fst (parameters p) ++
   flat_map (fun s => match s with
-                     | Do i => declared_by i | Loop _ _ _ _ l => flat_map declared_by l | ReturnIf _ _ => []
+                     | Do i => declared_by i
+                     | Loop _ _ _ _ l | Counted _ _ _ _ l => flat_map declared_by l
+                     | ReturnIf _ _ => []
                      end) (body p).
 Fixpoint all_differ (l : list string) : bool :=
   match l with [] => true | x :: l => negb (existsb (String.eqb x) l) && all_differ l end.
-Definition declares_once (p : program) : bool := all_differ (names_of p).
+Definition declares_once (p : program) : bool := all_differ ("rounds" :: names_of p).

@@ -288,6 +288,22 @@ Proof.
     destruct (IH _ s2 I2 ltac:(lia)) as (s' & d' & E & I' & L & L'). exists s', d'. repeat split; auto. lia.
 Qed.
 
+(** The same for loops that count. *)
+Lemma rounds_end from n beside l (I : nat -> state -> Prop) : (0 < n)%nat ->
+  (forall d s, I d s -> (n <= d)%nat -> exists s1 s2, run_statements l s = Some s1 /\
+    move n (from :: beside) s1 = Some s2 /\ I (d - n)%nat s2) ->
+  forall d s, I d s -> exists s' d', run_rounds (Z.to_nat (Z.of_nat d / Z.of_nat n)) from n beside l s = Some s' /\
+    I d' s' /\ (d' < n)%nat /\ (d' <= d)%nat.
+Proof.
+  intros N B d s Is. rewrite <- Nat2Z.inj_div, Nat2Z.id. remember (d / n)%nat as k eqn:K.
+  assert (D : (k * n <= d /\ d < k * n + n)%nat).
+  { subst k. pose proof (Nat.div_mod d n ltac:(lia)). pose proof (Nat.mod_upper_bound d n ltac:(lia)). nia. }
+  clear K. revert d s Is D. induction k as [|k IH]; intros d s Is [D1 D2]; cbn [run_rounds].
+  - exists s, d. repeat split; auto; lia.
+  - destruct (B d s Is ltac:(nia)) as (s1 & s2 & E1 & E2 & I2). rewrite E1. cbn [bind]. rewrite E2. cbn [bind].
+    destruct (IH (d - n)%nat s2 I2 ltac:(nia)) as (s' & d' & E & I' & L & L'). exists s', d'. repeat split; auto. lia.
+Qed.
+
 Lemma run_statements_app l l' s : run_statements (l ++ l') s = bind (run_statements l s) (run_statements l').
 Proof.
   revert s. induction l as [|i l IH]; intros s; [reflexivity|]. cbn [app run_statements].
