@@ -21,8 +21,11 @@ Definition element_name (e : element) : string := match e with Words => "uint32_
 Definition print_place (intrinsic p : string) (i : nat) : string :=
   let place := match i with O => p | _ => p ++ " + " ++ decimal i end in
   let cast := find (fun entry => String.eqb (fst entry) intrinsic)
-    [("_mm_loadu_si128", "__m128i"); ("_mm256_loadu_si256", "__m256i"); ("_mm256_maskload_epi32", "int")] in
+    [("_mm_loadu_si128", "__m128i"); ("_mm_loadl_epi64", "__m128i"); ("_mm256_loadu_si256", "__m256i"); ("_mm256_maskload_epi32", "int")] in
   match cast with Some (_, t) => "(const " ++ t ++ " *)(" ++ place ++ ")" | None => place end.
+
+Definition print_target (intrinsic p : string) : string :=
+  if String.eqb intrinsic "_mm256_storeu_si256" then "(__m256i *)(" ++ p ++ ")" else p.
 
 Definition listed (l : list string) : string := "(" ++ String.concat ", " l ++ ")".
 
@@ -47,6 +50,8 @@ Fixpoint print_expression (e : expression) : string :=
   | Numbers l => String.concat ", " (map print_number l)
   | Left from last => "(uint32_t)(" ++ last ++ " - " ++ from ++ ")"
   | Rest from last => "(__mmask16)((1u << (" ++ last ++ " - " ++ from ++ ")) - 1)"
+  | Turned e => "~" ++ print_expression e ++ " & 255u"
+  | LeftPack e => "left_pack(" ++ print_expression e ++ ")"
   | Call f l => print_call f (map print_expression l)
   | LoadVector f mask p i => print_load f (map print_expression mask) (print_place f p i)
   end.
@@ -56,7 +61,7 @@ Definition print_statement (s : statement) : string :=
   | Const t x e => "const " ++ type_name t ++ " " ++ x ++ " = " ++ print_expression e
   | Variable_ t x e => type_name t ++ " " ++ x ++ " = " ++ print_expression e
   | Assign x e => x ++ " = " ++ print_expression e
-  | Store f p mask e => f ++ listed (p :: map print_expression mask ++ [print_expression e])%list
+  | Store f p mask e => f ++ listed (print_target f p :: map print_expression mask ++ [print_expression e])%list
   | Advance p e => p ++ " += __builtin_popcount(" ++ print_expression e ++ ")"
   end ++ ";" ++ newline.
 

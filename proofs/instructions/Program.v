@@ -7,7 +7,7 @@
     has no result if it touches a cell that is not there, if it gives an intrinsic operands of another size, if C does not
     define the shift of a mask, or if a loop does not end. *)
 From Coq Require Import ZArith String List Bool.
-From Pgquern.instructions Require Import Lanes Memory Table.
+From Pgquern.instructions Require Import Lanes Masked Memory Table.
 Import ListNotations.
 Local Open Scope string_scope.
 Local Open Scope list_scope.
@@ -29,6 +29,10 @@ Inductive expression :=
   | Left (from last : string)
   (** A bit for each element that is left: [(__mmask16)((1u << (last - from)) - 1)] *)
   | Rest (from last : string)
+  (** The lowest eight bits, each turned: [~e & 255u] *)
+  | Turned (e : expression)
+  (** [left_pack(mask)], of common/left_pack.h *)
+  | LeftPack (mask : expression)
   | Call (intrinsic : string) (operands : list expression)
   (** [intrinsic(mask, p + i)], or [intrinsic(p + i, mask)] if the mask is signs; the list is the mask, or empty *)
   | LoadVector (intrinsic : string) (mask : list expression) (p : string) (i : nat).
@@ -68,22 +72,25 @@ Definition width_of (e : element) : nat := match e with Words => 4 | Flags => 1 
 Definition registers_alone : list instruction :=
   arithmetic ++ logic ++ shifts ++ comparisons ++ choices ++ permutations ++ conversions ++ general.
 
-(** All of [n] bytes; or lanes of [w] bytes of [n] under a mask, or under the signs of a register. *)
-Inductive access := Whole (n : nat) | Masked (w n : nat) | BySigns (w n : nat).
+(** All of [n] bytes; or [n] bytes into the lower end of a register; or lanes of [w] bytes of [n] under a mask, or under the
+    signs of a register. *)
+Inductive access := Whole (n : nat) | Lower (n size : nat) | Masked (w n : nat) | BySigns (w n : nat).
 Definition loads_known : list (string * access) := [
   ("_mm512_loadu_si512", Whole 64); ("_mm256_loadu_si256", Whole 32); ("_mm_loadu_si128", Whole 16);
+  ("_mm_loadl_epi64", Lower 8 16);
   ("_mm512_maskz_loadu_epi32", Masked 4 64); ("_mm_maskz_loadu_epi8", Masked 1 16);
   ("_mm256_maskload_epi32", BySigns 4 32)].
 Definition stores_known : list (string * access) := [
-  ("_mm512_storeu_si512", Whole 64); ("_mm512_mask_storeu_epi32", Masked 4 64)].
+  ("_mm512_storeu_si512", Whole 64); ("_mm256_storeu_si256", Whole 32); ("_mm512_mask_storeu_epi32", Masked 4 64)].
 Definition known (s : string) (l : list (string * access)) : option access :=
   option_map snd (find (fun entry => String.eqb (fst entry) s) l).
 
 (** The instruction that the table must have for a load, and for a store: so the CPU is asked the same.  No program stores
-    under signs. *)
+    under signs, or a part of a register without a mask. *)
 Definition load_instruction (s : string) (a : access) : instruction :=
   match a with
   | Whole n => loads s n n
+  | Lower n size => loads s n size
   | Masked w n => loads_masked s (n / w / 8) n (load_masked w)
   | BySigns w n => loads_masked s n n (load_by_signs w)
   end.
@@ -91,7 +98,7 @@ Definition store_instruction (s : string) (a : access) : option instruction :=
   match a with
   | Whole n => Some (stores s n)
   | Masked w n => Some (stores_masked s (n / w / 8) n (store_masked w))
-  | BySigns _ _ => None
+  | Lower _ _ | BySigns _ _ => None
   end.
 
 (** A pointer has the size of what it points to, and an address. *)
@@ -140,6 +147,7 @@ Definition mask_of (n : nat) (mask : list bytes) : option bytes :=
 Definition load_from (a : access) (mask : list bytes) (m : cells) (p : Z) : option bytes :=
   match a with
   | Whole n => match mask with [] => c <-- cells_at m p n; load n c | _ => None end
+  | Lower n size => match mask with [] => c <-- cells_at m p n; option_map (widened size) (load n c) | _ => None end
   | Masked w n => k <-- mask_of (n / w / 8) mask; c <-- cells_at m p n; load_masked w k c
   | BySigns w n => k <-- mask_of n mask; c <-- cells_at m p n; load_by_signs w k c
   end.
@@ -154,8 +162,13 @@ Definition store_to (a : access) (mask : list bytes) (r : bytes) (m : cells) (p 
   | Masked w n =>
       k <-- mask_of (n / w / 8) mask; c <-- cells_at m p n;
       c <-- (if Nat.eqb (length r) n then store_masked w k r c else None); Some (with_cells m p n c)
-  | BySigns _ _ => None
+  | Lower _ _ | BySigns _ _ => None
   end.
+
+(** Entry m of pgq_left_pack: the places of the bits set in m, then zeros; and what [left_pack] makes of it. *)
+Definition left_pack_entry (kept : list bool) : bytes := widened 8 (selected kept [0; 1; 2; 3; 4; 5; 6; 7]).
+Definition left_packing (kept : list bool) : bytes :=
+  intrinsic "_mm256_cvtepu8_epi32" [intrinsic "_mm_cvtsi64_si128" [left_pack_entry kept]].
 
 Fixpoint eval (s : state) (e : expression) : option bytes :=
   let all := fix all (l : list expression) : option (list bytes) :=
@@ -170,6 +183,11 @@ Fixpoint eval (s : state) (e : expression) : option bytes :=
   | Rest from last =>
       d <-- distance s from last;
       if (0 <=? d) && (d <? 32) then Some (bytes_of 2 (2 ^ d - 1)) else None
+  | Turned e =>
+      r <-- eval s e;
+      if Nat.eqb (length r) 4 then Some (widened 4 (register_of_bits (map negb (firstn 8 (bits r))))) else None
+  | LeftPack e =>
+      r <-- eval s e; r <-- passed 4 r; if number r <? 256 then Some (left_packing (firstn 8 (bits r))) else None
   | Call f l => operands <-- all l; call f operands
   | LoadVector f mask p i =>
       a <-- known f loads_known; mask <-- all mask; p <-- address_in s p;

@@ -3,7 +3,8 @@
 
     Memory is split at a pointer: what lies before it, what is there, and what lies behind and need not be there. *)
 From Coq Require Import ZArith Lia String List Bool.
-From Pgquern.instructions Require Import Lanes Logic Arithmetic Masked Compare Permute Scalar Memory Facts Table Program.
+From Pgquern.instructions Require Import Lanes Logic Arithmetic Shift Masked Compare Permute Scalar Memory Facts Table
+  Program.
 Import ListNotations.
 Local Open Scope string_scope.
 Local Open Scope list_scope.
@@ -136,6 +137,20 @@ Proof.
   lia.
 Qed.
 
+Lemma call_permute a b : length a = 32%nat -> length b = 32%nat ->
+  call "_mm256_permutevar8x32_epi32" [a; b] = Some (pick 4 a b).
+Proof. by_table. Qed.
+Lemma call_shift_7 a : length a = 16%nat -> call "_mm_slli_epi16 7" [a] = Some (shift_left 2 7 a).
+Proof. by_table. Qed.
+Lemma call_signs a : length a = 16%nat -> call "_mm_movemask_epi8" [a] = Some (signs_as_int 1 a).
+Proof. by_table. Qed.
+Lemma call_signs_8 a : length a = 32%nat -> call "_mm256_movemask_ps" [a] = Some (signs_as_int 4 a).
+Proof. by_table. Qed.
+Lemma call_cast a : length a = 32%nat -> call "_mm256_castsi256_ps" [a] = Some a.
+Proof. by_table. Qed.
+Lemma call_count r : length r = 4%nat -> call "__builtin_popcount" [r] = Some (population r).
+Proof. by_table. Qed.
+
 (** The loads and stores that programs name mean what the table says of these names, and what is run against the CPU. *)
 Theorem loads_and_stores_are_the_tables :
   Forall (fun e => find (fun i => String.eqb (name i) (fst e)) table = Some (load_instruction (fst e) (snd e)))
@@ -225,6 +240,13 @@ Proof.
   rewrite there_length, Nat.sub_diag in L. destruct X; [|discriminate]. unfold load_from. rewrite E. cbn [bind].
   pose proof (load_front r []) as F. cbn [length repeat zeros] in F. rewrite !app_nil_r in F.
   unfold load. now rewrite app_nil_r.
+Qed.
+
+Lemma load_lower A r C n size : length r = n ->
+  load_from (Lower n size) [] (A ++ there r ++ C) (Z.of_nat (length A)) = Some (widened size r).
+Proof.
+  intros L. pose proof (load_whole A r C n L) as W. unfold load_from in *.
+  destruct (cells_at (A ++ there r ++ C) (Z.of_nat (length A)) n); cbn [bind] in *; [now rewrite W|discriminate].
 Qed.
 
 Lemma load_lowest A r C w n : (n <= 16)%nat -> length r = (w * n)%nat -> (16 * w / w / 8 = 2)%nat ->
