@@ -103,16 +103,16 @@ Definition one_call (dat : pair) : list instance :=
      (Bool.eqb (locked (update_patched (Some dat) (Pair 41 46) new sane)) (negb skipped) &&
       locked (update_patched None dat new sane))].
 
-(** ** The program of which C is printed: arrays of 1 to 84 ids between two ids of the greatest age, and an end that is not there *)
+(** ** The programs of which C is printed: arrays of 1 to 84 ids between two ids of the greatest age, and an end that is not there *)
 Definition words (l : list Z) : list (option Z) := map Some (Lanes.register_of 4 l).
 Definition cells_are (a b : list (option Z)) : bool :=
   Nat.eqb (length a) (length b) &&
   forallb (fun p => match p with (Some x, Some y) => x =? y | (None, None) => true | _ => false end) (combine a b).
-Definition program_finds (s : sort) (sane : Z) (l : list Z) : instance :=
+Definition program_finds (claim : string) (p : Program.program) (s : sort) (sane : Z) (l : list Z) : instance :=
   let m := words (sane + 1 :: l ++ [sane + 1]) ++ [None] in
   let number b := Program.Register (Lanes.bytes_of 4 b) in
-  Instance "greatest_program_finds_the_greatest_age" (forallb (fun x => (0 <=? x) && (x <? RING)) (sane :: l))
-    (match Program.run Generated.greatest_program
+  Instance claim (forallb (fun x => (0 <=? x) && (x <? RING)) (sane :: l))
+    (match Program.run p
              [Program.Address 4 4; Program.Address 4 (4 + 4 * Z.of_nat (length l)); number sane; number (first_normal s)] m with
      | Some (Program.Register r, after) =>
          (Lanes.number r =? fold_right Z.max 0 (map (age s sane) l)) && cells_are after m
@@ -120,7 +120,10 @@ Definition program_finds (s : sort) (sane : Z) (l : list Z) : instance :=
      end).
 (** One that is in the future stands last, or first. *)
 Definition program_finds_it (n : nat) : list instance :=
-  let l := firstn n (skipn 10 wrapped) in [program_finds Xids 50 (l ++ [51]); program_finds Multis 50 (2 ^ 31 + 60 :: l)].
+  let l := firstn n (skipn 10 wrapped) in
+  flat_map (fun find : sort -> Z -> list Z -> instance => [find Xids 50 (l ++ [51]); find Multis 50 (2 ^ 31 + 60 :: l)])
+    [program_finds "greatest_program_finds_the_greatest_age" Generated.greatest_program;
+     program_finds "greatest_avx2_program_finds_the_greatest_age" Generated.greatest_avx2_program].
 
 Definition instances : list instance :=
   flat_map (fun l => on_arrays Xids 50 l ++ on_arrays Multis 50 l) arrays ++

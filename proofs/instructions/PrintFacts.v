@@ -16,9 +16,18 @@ Definition each_construct : program := Program "f"
       Assign "a" (Call "_mm512_sub_epi32" [Var "x"; Var "a"]);
       Store "_mm512_storeu_si512" "to" [] (Var "a");
       Advance "to" (Var "m")];
+   Counted "from" "end" 8 ["flags"] [Advance "to" (Var "m")];
    ReturnIf "from" "end";
    Do (Const Mask16 "m" (Rest "from" "end"));
    Do (Const Word "z" (LoadVector "_mm512_maskz_loadu_epi32" [Var "m"] "from" 0));
+   Do (Const Vector256 "b" (LoadVector "_mm256_loadu_si256" [] "from" 8));
+   Do (Const Vector256 "k" (Call "_mm256_cmpgt_epi32"
+     [Call "_mm256_set1_epi32" [Left "from" "end"]; Call "_mm256_setr_epi32" [Numbers [0; 1; 2; 3; 4; 5; 6; 7]%Z]]));
+   Do (Const Vector256 "l" (LoadVector "_mm256_maskload_epi32" [Var "k"] "from" 0));
+   Do (Const Vector128 "h" (Call "_mm256_extracti128_si256 1" [Var "l"]));
+   Do (Const Word "n" (Turned (Call "_mm256_movemask_ps" [Call "_mm256_castsi256_ps" [Var "l"]])));
+   Do (Store "_mm256_storeu_si256" "to" [] (Call "_mm256_permutevar8x32_epi32" [Var "l"; LeftPack (Var "n")]));
+   Do (Const Vector128 "o" (LoadVector "_mm_loadl_epi64" [] "flags" 0));
    Do (Store "_mm512_mask_storeu_epi32" "to" [Var "m"] (Var "z"))]
   (ReturnPointer "to").
 
@@ -33,10 +42,20 @@ a = _mm512_sub_epi32(x, a);
 _mm512_storeu_si512(to, a);
 to += __builtin_popcount(m);
 }
+for (size_t rounds = (size_t)(end - from) / 8; rounds > 0; rounds--, from += 8, flags += 8) {
+to += __builtin_popcount(m);
+}
 if (from == end)
 return to;
 const __mmask16 m = (__mmask16)((1u << (end - from)) - 1);
 const uint32_t z = _mm512_maskz_loadu_epi32(m, from);
+const __m256i b = _mm256_loadu_si256((const __m256i *)(from + 8));
+const __m256i k = _mm256_cmpgt_epi32(_mm256_set1_epi32((uint32_t)(end - from)), _mm256_setr_epi32(0u, 1u, 2u, 3u, 4u, 5u, 6u, 7u));
+const __m256i l = _mm256_maskload_epi32((const int *)(from), k);
+const __m128i h = _mm256_extracti128_si256(l, 1);
+const uint32_t n = ~_mm256_movemask_ps(_mm256_castsi256_ps(l)) & 255u;
+_mm256_storeu_si256((__m256i *)(to), _mm256_permutevar8x32_epi32(l, left_pack(n)));
+const __m128i o = _mm_loadl_epi64((const __m128i *)(flags));
 _mm512_mask_storeu_epi32(to, m, z);
 return to;
 }

@@ -2,12 +2,12 @@
 (** * Small vector programs, and what they do in a memory
 
     A program is a function of C: loops over an array, and in them intrinsics on registers, loads, stores, and pointers
-    that move.  An intrinsic stands in it by its name, and means what the table says of this name; Print.v writes the same
-    name.  Memory is a list of cells, one a byte, and an address is a place in it.  A program has no result if it touches a
-    cell that is not there, if it gives an intrinsic operands of another size, if C does not define the shift of a mask,
-    or if a loop does not end. *)
+    that move.  An intrinsic stands in it by its name, with its immediate behind, and means what the table says of this
+    name; Print.v writes the same name.  Memory is a list of cells, one a byte, and an address is a place in it.  A program
+    has no result if it touches a cell that is not there, if it gives an intrinsic operands of another size, if C does not
+    define the shift of a mask, or if a loop does not end. *)
 From Coq Require Import ZArith String List Bool.
-From Pgquern.instructions Require Import Lanes Memory Table.
+From Pgquern.instructions Require Import Lanes Masked Memory Table.
 Import ListNotations.
 Local Open Scope string_scope.
 Local Open Scope list_scope.
@@ -15,18 +15,26 @@ Local Open Scope Z_scope.
 
 (** ** Programs *)
 
-(** __m512i, __m128i, __mmask16, uint32_t. *)
-Inductive type := Vector512 | Vector128 | Mask16 | Word.
+(** __m512i, __m256i, __m128i, __mmask16, uint32_t. *)
+Inductive type := Vector512 | Vector256 | Vector128 | Mask16 | Word.
 (** What a pointer points to: uint32_t, bool. *)
 Inductive element := Words | Flags.
 
 Inductive expression :=
   | Var (x : string)
   | Number (n : Z)
+  (** Numbers of 32 bits that C passes one by one, and the table as one operand *)
+  | Numbers (l : list Z)
+  (** How many elements are left: [(uint32_t)(last - from)] *)
+  | Left (from last : string)
   (** A bit for each element that is left: [(__mmask16)((1u << (last - from)) - 1)] *)
   | Rest (from last : string)
+  (** The lowest eight bits, each turned: [~e & 255u] *)
+  | Turned (e : expression)
+  (** [left_pack(mask)], of common/left_pack.h *)
+  | LeftPack (mask : expression)
   | Call (intrinsic : string) (operands : list expression)
-  (** [intrinsic(mask, p + i)]; the list is the mask, or empty *)
+  (** [intrinsic(mask, p + i)], or [intrinsic(p + i, mask)] if the mask is signs; the list is the mask, or empty *)
   | LoadVector (intrinsic : string) (mask : list expression) (p : string) (i : nat).
 
 Inductive statement :=
@@ -42,6 +50,8 @@ Inductive step :=
   | Do (s : statement)
   (** [for (; last - from >= n; from += n, beside += n) body] *)
   | Loop (from last : string) (n : nat) (beside : list string) (body : list statement)
+  (** [for (size_t rounds = (size_t)(last - from) / n; rounds > 0; rounds--, from += n, beside += n) body] *)
+  | Counted (from last : string) (n : nat) (beside : list string) (body : list statement)
   (** [if (from == last) return ...;] *)
   | ReturnIf (from last : string).
 
@@ -55,28 +65,41 @@ Record program := Program {
 (** ** What they do *)
 
 Definition size (t : type) : nat :=
-  match t with Vector512 => 64 | Vector128 => 16 | Mask16 => 2 | Word => 4 end.
+  match t with Vector512 => 64 | Vector256 => 32 | Vector128 => 16 | Mask16 => 2 | Word => 4 end.
 Definition width_of (e : element) : nat := match e with Words => 4 | Flags => 1 end.
 
 (** Intrinsics of registers alone.  Those of memory stand below. *)
 Definition registers_alone : list instruction :=
   arithmetic ++ logic ++ shifts ++ comparisons ++ choices ++ permutations ++ conversions ++ general.
 
-(** All of [n] bytes, or lanes of [w] bytes of [n] under a mask. *)
-Inductive access := Whole (n : nat) | Masked (w n : nat).
+(** All of [n] bytes; or [n] bytes into the lower end of a register; or lanes of [w] bytes of [n] under a mask, or under the
+    signs of a register. *)
+Inductive access := Whole (n : nat) | Lower (n size : nat) | Masked (w n : nat) | BySigns (w n : nat).
 Definition loads_known : list (string * access) := [
-  ("_mm512_loadu_si512", Whole 64); ("_mm_loadu_si128", Whole 16);
-  ("_mm512_maskz_loadu_epi32", Masked 4 64); ("_mm_maskz_loadu_epi8", Masked 1 16)].
+  ("_mm512_loadu_si512", Whole 64); ("_mm256_loadu_si256", Whole 32); ("_mm_loadu_si128", Whole 16);
+  ("_mm_loadl_epi64", Lower 8 16);
+  ("_mm512_maskz_loadu_epi32", Masked 4 64); ("_mm_maskz_loadu_epi8", Masked 1 16);
+  ("_mm256_maskload_epi32", BySigns 4 32)].
 Definition stores_known : list (string * access) := [
-  ("_mm512_storeu_si512", Whole 64); ("_mm512_mask_storeu_epi32", Masked 4 64)].
+  ("_mm512_storeu_si512", Whole 64); ("_mm256_storeu_si256", Whole 32); ("_mm512_mask_storeu_epi32", Masked 4 64)].
 Definition known (s : string) (l : list (string * access)) : option access :=
   option_map snd (find (fun entry => String.eqb (fst entry) s) l).
 
-(** The instruction that the table must have for a load, and for a store: so the CPU is asked the same. *)
+(** The instruction that the table must have for a load, and for a store: so the CPU is asked the same.  No program stores
+    under signs, or a part of a register without a mask. *)
 Definition load_instruction (s : string) (a : access) : instruction :=
-  match a with Whole n => loads s n n | Masked w n => loads_masked s (n / w / 8) n (load_masked w) end.
-Definition store_instruction (s : string) (a : access) : instruction :=
-  match a with Whole n => stores s n | Masked w n => stores_masked s (n / w / 8) n (store_masked w) end.
+  match a with
+  | Whole n => loads s n n
+  | Lower n size => loads s n size
+  | Masked w n => loads_masked s (n / w / 8) n (load_masked w)
+  | BySigns w n => loads_masked s n n (load_by_signs w)
+  end.
+Definition store_instruction (s : string) (a : access) : option instruction :=
+  match a with
+  | Whole n => Some (stores s n)
+  | Masked w n => Some (stores_masked s (n / w / 8) n (store_masked w))
+  | Lower _ _ | BySigns _ _ => None
+  end.
 
 (** A pointer has the size of what it points to, and an address. *)
 Inductive value := Address (w : nat) (a : Z) | Register (r : bytes).
@@ -117,13 +140,16 @@ Definition distance (s : state) (from last : string) : option Z :=
   from <-- address_in s from; last <-- address_in s last;
   if Nat.eqb (fst from) (fst last) then Some ((snd last - snd from) / Z.of_nat (fst from)) else None.
 
-Definition mask_of (w n : nat) (mask : list bytes) : option bytes :=
-  match mask with [k] => if Nat.eqb (length k) (n / w / 8) then Some k else None | _ => None end.
+(** The one mask, of [n] bytes. *)
+Definition mask_of (n : nat) (mask : list bytes) : option bytes :=
+  match mask with [k] => if Nat.eqb (length k) n then Some k else None | _ => None end.
 
 Definition load_from (a : access) (mask : list bytes) (m : cells) (p : Z) : option bytes :=
   match a with
   | Whole n => match mask with [] => c <-- cells_at m p n; load n c | _ => None end
-  | Masked w n => k <-- mask_of w n mask; c <-- cells_at m p n; load_masked w k c
+  | Lower n size => match mask with [] => c <-- cells_at m p n; option_map (widened size) (load n c) | _ => None end
+  | Masked w n => k <-- mask_of (n / w / 8) mask; c <-- cells_at m p n; load_masked w k c
+  | BySigns w n => k <-- mask_of n mask; c <-- cells_at m p n; load_by_signs w k c
   end.
 
 Definition store_to (a : access) (mask : list bytes) (r : bytes) (m : cells) (p : Z) : option cells :=
@@ -134,9 +160,15 @@ Definition store_to (a : access) (mask : list bytes) (r : bytes) (m : cells) (p 
       | _ => None
       end
   | Masked w n =>
-      k <-- mask_of w n mask; c <-- cells_at m p n;
+      k <-- mask_of (n / w / 8) mask; c <-- cells_at m p n;
       c <-- (if Nat.eqb (length r) n then store_masked w k r c else None); Some (with_cells m p n c)
+  | Lower _ _ | BySigns _ _ => None
   end.
+
+(** Entry m of pgq_left_pack: the places of the bits set in m, then zeros; and what [left_pack] makes of it. *)
+Definition left_pack_entry (kept : list bool) : bytes := widened 8 (selected kept [0; 1; 2; 3; 4; 5; 6; 7]).
+Definition left_packing (kept : list bool) : bytes :=
+  intrinsic "_mm256_cvtepu8_epi32" [intrinsic "_mm_cvtsi64_si128" [left_pack_entry kept]].
 
 Fixpoint eval (s : state) (e : expression) : option bytes :=
   let all := fix all (l : list expression) : option (list bytes) :=
@@ -144,9 +176,18 @@ Fixpoint eval (s : state) (e : expression) : option bytes :=
   match e with
   | Var x => register_in s x
   | Number n => Some (bytes_of 4 n)
+  | Numbers l => Some (register_of 4 l)
+  | Left from last =>
+      d <-- distance s from last;
+      if (0 <=? d) && (d <? span 4) then Some (bytes_of 4 d) else None
   | Rest from last =>
       d <-- distance s from last;
       if (0 <=? d) && (d <? 32) then Some (bytes_of 2 (2 ^ d - 1)) else None
+  | Turned e =>
+      r <-- eval s e;
+      if Nat.eqb (length r) 4 then Some (widened 4 (register_of_bits (map negb (firstn 8 (bits r))))) else None
+  | LeftPack e =>
+      r <-- eval s e; r <-- passed 4 r; if number r <? 256 then Some (left_packing (firstn 8 (bits r))) else None
   | Call f l => operands <-- all l; call f operands
   | LoadVector f mask p i =>
       a <-- known f loads_known; mask <-- all mask; p <-- address_in s p;
@@ -193,13 +234,23 @@ Fixpoint run_loop (fuel : nat) (from last : string) (n : nat) (beside : list str
        | S fuel => s <-- run_statements l s; s <-- move n (from :: beside) s; run_loop fuel from last n beside l s
        end.
 
-(** A loop goes round at most once for each element. *)
+Fixpoint run_rounds (rounds : nat) (from : string) (n : nat) (beside : list string) (l : list statement) (s : state) :
+    option state :=
+  match rounds with
+  | O => Some s
+  | S rounds => s <-- run_statements l s; s <-- move n (from :: beside) s; run_rounds rounds from n beside l s
+  end.
+
+(** A loop that does not count goes round at most once for each element. *)
 Fixpoint run_steps (l : list step) (s : state) : option state :=
   match l with
   | [] => Some s
   | Do i :: l => s <-- run_statement i s; run_steps l s
   | Loop from last n beside body :: l =>
       d <-- distance s from last; s <-- run_loop (Z.to_nat d) from last n beside body s; run_steps l s
+  | Counted from last n beside body :: l =>
+      d <-- distance s from last;
+      if d <? 0 then None else s <-- run_rounds (Z.to_nat (d / Z.of_nat n)) from n beside body s; run_steps l s
   | ReturnIf from last :: l => d <-- distance s from last; if d =? 0 then Some s else run_steps l s
   end.
 
@@ -232,8 +283,10 @@ Definition declared_by (i : statement) : list string := match i with Const _ x _
 Definition names_of (p : program) : list string :=
   map fst (parameters p) ++
   flat_map (fun s => match s with
-                     | Do i => declared_by i | Loop _ _ _ _ l => flat_map declared_by l | ReturnIf _ _ => []
+                     | Do i => declared_by i
+                     | Loop _ _ _ _ l | Counted _ _ _ _ l => flat_map declared_by l
+                     | ReturnIf _ _ => []
                      end) (body p).
 Fixpoint all_differ (l : list string) : bool :=
   match l with [] => true | x :: l => negb (existsb (String.eqb x) l) && all_differ l end.
-Definition declares_once (p : program) : bool := all_differ (names_of p).
+Definition declares_once (p : program) : bool := all_differ ("rounds" :: names_of p).

@@ -3,7 +3,8 @@
 
     Memory is split at a pointer: what lies before it, what is there, and what lies behind and need not be there. *)
 From Coq Require Import ZArith Lia String List Bool.
-From Pgquern.instructions Require Import Lanes Logic Arithmetic Masked Compare Permute Scalar Memory Facts Table Program.
+From Pgquern.instructions Require Import Lanes Logic Arithmetic Shift Masked Compare Permute Scalar Memory Facts Table
+  Program.
 Import ListNotations.
 Local Open Scope string_scope.
 Local Open Scope list_scope.
@@ -95,6 +96,29 @@ Lemma call_test a b : length a = 16%nat -> length b = 16%nat -> call "_mm_test_e
 Proof. by_table. Qed.
 Lemma call_reduce_max a : length a = 64%nat -> call "_mm512_reduce_max_epu32" [a] = Some (reduce_max 4 a).
 Proof. by_table. Qed.
+Lemma call_set1_8 x : length x = 4%nat -> call "_mm256_set1_epi32" [x] = Some (spread 8 x).
+Proof. by_table. Qed.
+Lemma call_sub_8 a b : length a = 32%nat -> length b = 32%nat -> call "_mm256_sub_epi32" [a; b] = Some (sub 4 a b).
+Proof. by_table. Qed.
+Lemma call_max_8 a b : length a = 32%nat -> length b = 32%nat -> call "_mm256_max_epu32" [a; b] = Some (max_unsigned 4 a b).
+Proof. by_table. Qed.
+Lemma call_equal_8 a b : length a = 32%nat -> length b = 32%nat ->
+  call "_mm256_cmpeq_epi32" [a; b] = Some (compare_equal 4 a b).
+Proof. by_table. Qed.
+Lemma call_and_8 a b : length a = 32%nat -> length b = 32%nat -> call "_mm256_and_si256" [a; b] = Some (and a b).
+Proof. by_table. Qed.
+Lemma call_lower a : length a = 32%nat -> call "_mm256_castsi256_si128" [a] = Some (firstn 16 a).
+Proof. by_table. Qed.
+Lemma call_upper a : length a = 32%nat -> call "_mm256_extracti128_si256 1" [a] = Some (extract 16 1 a).
+Proof. by_table. Qed.
+Lemma call_max_4 a b : length a = 16%nat -> length b = 16%nat -> call "_mm_max_epu32" [a; b] = Some (max_unsigned 4 a b).
+Proof. by_table. Qed.
+Lemma call_shuffle_78 a : length a = 16%nat -> call "_mm_shuffle_epi32 78" [a] = Some (shuffle 78 a).
+Proof. by_table. Qed.
+Lemma call_shuffle_177 a : length a = 16%nat -> call "_mm_shuffle_epi32 177" [a] = Some (shuffle 177 a).
+Proof. by_table. Qed.
+Lemma call_first a : length a = 16%nat -> call "_mm_cvtsi128_si32" [a] = Some (extract 4 0 a).
+Proof. by_table. Qed.
 
 Lemma count_app k k' : count (k ++ k') = count k + count k'.
 Proof. induction k as [|t k IH]; [reflexivity|]. unfold count in *. cbn [app fold_right]. lia. Qed.
@@ -113,12 +137,25 @@ Proof.
   lia.
 Qed.
 
+Lemma call_permute a b : length a = 32%nat -> length b = 32%nat ->
+  call "_mm256_permutevar8x32_epi32" [a; b] = Some (pick 4 a b).
+Proof. by_table. Qed.
+Lemma call_shift_7 a : length a = 16%nat -> call "_mm_slli_epi16 7" [a] = Some (shift_left 2 7 a).
+Proof. by_table. Qed.
+Lemma call_signs a : length a = 16%nat -> call "_mm_movemask_epi8" [a] = Some (signs_as_int 1 a).
+Proof. by_table. Qed.
+Lemma call_signs_8 a : length a = 32%nat -> call "_mm256_movemask_ps" [a] = Some (signs_as_int 4 a).
+Proof. by_table. Qed.
+Lemma call_cast a : length a = 32%nat -> call "_mm256_castsi256_ps" [a] = Some a.
+Proof. by_table. Qed.
+Lemma call_count r : length r = 4%nat -> call "__builtin_popcount" [r] = Some (population r).
+Proof. by_table. Qed.
+
 (** The loads and stores that programs name mean what the table says of these names, and what is run against the CPU. *)
 Theorem loads_and_stores_are_the_tables :
   Forall (fun e => find (fun i => String.eqb (name i) (fst e)) table = Some (load_instruction (fst e) (snd e)))
     loads_known /\
-  Forall (fun e => find (fun i => String.eqb (name i) (fst e)) table = Some (store_instruction (fst e) (snd e)))
-    stores_known.
+  Forall (fun e => find (fun i => String.eqb (name i) (fst e)) table = store_instruction (fst e) (snd e)) stores_known.
 Proof. split; repeat constructor. Qed.
 
 (** ** Memory *)
@@ -174,15 +211,26 @@ Proof. reflexivity. Qed.
 Lemma lowest_bits n : (n <= 16)%nat -> bits (lowest n) = repeat true n ++ repeat false (16 - n).
 Proof. intros N. do 17 (destruct n as [|n]; [reflexivity|]). lia. Qed.
 
+Lemma byte_mask_repeats w n m :
+  byte_mask w (repeat true n ++ repeat false m) = repeat true (w * n) ++ repeat false (w * m).
+Proof.
+  assert (R : forall t k, concat (map (fun t => repeat t w) (repeat t k)) = repeat t (w * k) :> list bool).
+  { intros t k. rewrite Nat.mul_comm. induction k as [|k IH]; [reflexivity|]. cbn [repeat map concat Nat.mul]. rewrite IH.
+    now rewrite repeat_app. }
+  unfold byte_mask. now rewrite map_app, concat_app, !R.
+Qed.
+
 Lemma byte_mask_lowest w n : (n <= 16)%nat ->
   byte_mask w (bits (lowest n)) = repeat true (w * n) ++ repeat false (w * (16 - n)).
-Proof.
-  intros N. rewrite lowest_bits by exact N. unfold byte_mask. rewrite map_app, concat_app. f_equal.
-  - clear. rewrite Nat.mul_comm. induction n as [|n IH]; [reflexivity|]. cbn [repeat map concat Nat.mul]. rewrite IH.
-    now rewrite repeat_app.
-  - generalize (16 - n)%nat. clear. intros n. rewrite Nat.mul_comm.
-    induction n as [|n IH]; [reflexivity|]. cbn [repeat map concat Nat.mul]. rewrite IH. now rewrite repeat_app.
-Qed.
+Proof. intros N. rewrite lowest_bits by exact N. apply byte_mask_repeats. Qed.
+
+(* In C: [_mm256_cmpgt_epi32(_mm256_set1_epi32(n), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7))]. *)
+Definition places : list Z := [0; 1; 2; 3; 4; 5; 6; 7].
+Definition first_lanes (n : nat) : bytes := compare_greater 4 (spread 8 (bytes_of 4 (Z.of_nat n))) (register_of 4 places).
+
+Lemma first_lanes_are n : (n <= 8)%nat ->
+  sign_mask 4 (first_lanes n) = repeat true n ++ repeat false (8 - n) /\ length (first_lanes n) = 32%nat.
+Proof. intros N. do 9 (destruct n as [|n]; [split; reflexivity|]). lia. Qed.
 
 (** A load of a whole register, and one under a mask of the lowest lanes, which does not touch what lies behind them. *)
 Lemma load_whole A r C n : length r = n -> load_from (Whole n) [] (A ++ there r ++ C) (Z.of_nat (length A)) = Some r.
@@ -194,6 +242,13 @@ Proof.
   unfold load. now rewrite app_nil_r.
 Qed.
 
+Lemma load_lower A r C n size : length r = n ->
+  load_from (Lower n size) [] (A ++ there r ++ C) (Z.of_nat (length A)) = Some (widened size r).
+Proof.
+  intros L. pose proof (load_whole A r C n L) as W. unfold load_from in *.
+  destruct (cells_at (A ++ there r ++ C) (Z.of_nat (length A)) n); cbn [bind] in *; [now rewrite W|discriminate].
+Qed.
+
 Lemma load_lowest A r C w n : (n <= 16)%nat -> length r = (w * n)%nat -> (16 * w / w / 8 = 2)%nat ->
   load_from (Masked w (16 * w)) [lowest n] (A ++ there r ++ C) (Z.of_nat (length A)) = Some (r ++ zeros (w * (16 - n))).
 Proof.
@@ -201,6 +256,16 @@ Proof.
   rewrite there_length in LX. unfold load_from, mask_of. rewrite K, lowest_length. cbn [Nat.eqb bind].
   rewrite E. cbn [bind]. unfold load_masked. rewrite byte_mask_lowest, <- L by exact N.
   replace (w * (16 - n))%nat with (length X) by nia. apply load_front.
+Qed.
+
+Lemma load_first_lanes A r C n : (n <= 8)%nat -> length r = (4 * n)%nat ->
+  load_from (BySigns 4 32) [first_lanes n] (A ++ there r ++ C) (Z.of_nat (length A)) = Some (r ++ zeros (4 * (8 - n))).
+Proof.
+  intros N L. destruct (first_lanes_are n N) as [S F].
+  destruct (cells_split A (there r) C 32) as (X & LX & E & _); [rewrite there_length; lia|].
+  rewrite there_length in LX. unfold load_from, mask_of. rewrite F. cbn [Nat.eqb bind].
+  rewrite E. cbn [bind]. unfold load_by_signs. rewrite S, byte_mask_repeats, <- L.
+  replace (4 * (8 - n))%nat with (length X) by lia. apply load_front.
 Qed.
 
 Lemma store_whole A old r C n : length r = n -> length old = n ->
@@ -245,6 +310,22 @@ Proof.
     destruct (IH _ s2 I2 ltac:(lia)) as (s' & d' & E & I' & L & L'). exists s', d'. repeat split; auto. lia.
 Qed.
 
+(** The same for loops that count. *)
+Lemma rounds_end from n beside l (I : nat -> state -> Prop) : (0 < n)%nat ->
+  (forall d s, I d s -> (n <= d)%nat -> exists s1 s2, run_statements l s = Some s1 /\
+    move n (from :: beside) s1 = Some s2 /\ I (d - n)%nat s2) ->
+  forall d s, I d s -> exists s' d', run_rounds (Z.to_nat (Z.of_nat d / Z.of_nat n)) from n beside l s = Some s' /\
+    I d' s' /\ (d' < n)%nat /\ (d' <= d)%nat.
+Proof.
+  intros N B d s Is. rewrite <- Nat2Z.inj_div, Nat2Z.id. remember (d / n)%nat as k eqn:K.
+  assert (D : (k * n <= d /\ d < k * n + n)%nat).
+  { subst k. pose proof (Nat.div_mod d n ltac:(lia)). pose proof (Nat.mod_upper_bound d n ltac:(lia)). nia. }
+  clear K. revert d s Is D. induction k as [|k IH]; intros d s Is [D1 D2]; cbn [run_rounds].
+  - exists s, d. repeat split; auto; lia.
+  - destruct (B d s Is ltac:(nia)) as (s1 & s2 & E1 & E2 & I2). rewrite E1. cbn [bind]. rewrite E2. cbn [bind].
+    destruct (IH (d - n)%nat s2 I2 ltac:(nia)) as (s' & d' & E & I' & L & L'). exists s', d'. repeat split; auto. lia.
+Qed.
+
 Lemma run_statements_app l l' s : run_statements (l ++ l') s = bind (run_statements l s) (run_statements l').
 Proof.
   revert s. induction l as [|i l IH]; intros s; [reflexivity|]. cbn [app run_statements].
@@ -264,21 +345,26 @@ Proof. cbn [env set]. now rewrite String.eqb_refl. Qed.
 Lemma env_set_other x y v s : String.eqb y x = false -> env (set x v s) y = env s y.
 Proof. intros N. cbn [env set]. now rewrite N. Qed.
 
-(** A register of sixteen words is loaded [i] words behind a pointer. *)
-Lemma load_words s x p i A l1 l l2 C : env s p = Some (Address 4 (Z.of_nat (length A))) ->
-  memory s = A ++ there (register_of 4 (l1 ++ l ++ l2)) ++ C -> length l1 = i -> length l = 16%nat ->
-  run_statement (Const Vector512 x (LoadVector "_mm512_loadu_si512" [] p i)) s = Some (set x (Register (register_of 4 l)) s).
+(** A register of words is loaded [i] words behind a pointer. *)
+Lemma load_words_by t f n : known f loads_known = Some (Whole (4 * n)) -> size t = (4 * n)%nat ->
+  forall s x p i A l1 l l2 C, env s p = Some (Address 4 (Z.of_nat (length A))) ->
+    memory s = A ++ there (register_of 4 (l1 ++ l ++ l2)) ++ C -> length l1 = i -> length l = n ->
+    run_statement (Const t x (LoadVector f [] p i)) s = Some (set x (Register (register_of 4 l)) s).
 Proof.
-  intros P M L1 L. cbn [run_statement]. unfold declare. cbn [eval]. unfold address_in. rewrite P.
-  change (known "_mm512_loadu_si512" loads_known) with (Some (Whole 64)). cbn [bind fst snd].
-  rewrite M, !words_app, !there_app.
+  intros Kn Sz s x p i A l1 l l2 C P M L1 L. cbn [run_statement]. unfold declare. cbn [eval]. unfold address_in.
+  rewrite P, Kn. cbn [bind fst snd]. rewrite M, !words_app, !there_app.
   replace (A ++ (there (register_of 4 l1) ++ there (register_of 4 l) ++ there (register_of 4 l2)) ++ C) with
     ((A ++ there (register_of 4 l1)) ++ there (register_of 4 l) ++ there (register_of 4 l2) ++ C)
     by now rewrite <- !app_assoc.
   replace (Z.of_nat (length A) + Z.of_nat 4 * Z.of_nat i) with (Z.of_nat (length (A ++ there (register_of 4 l1))))
     by (rewrite app_length, there_length, words_length; lia).
-  rewrite load_whole by (rewrite words_length; lia). cbn [bind]. rewrite words_length, L. reflexivity.
+  rewrite load_whole by (rewrite words_length; lia). cbn [bind]. now rewrite words_length, L, Sz, Nat.eqb_refl.
 Qed.
+
+Lemma load_words s x p i A l1 l l2 C : env s p = Some (Address 4 (Z.of_nat (length A))) ->
+  memory s = A ++ there (register_of 4 (l1 ++ l ++ l2)) ++ C -> length l1 = i -> length l = 16%nat ->
+  run_statement (Const Vector512 x (LoadVector "_mm512_loadu_si512" [] p i)) s = Some (set x (Register (register_of 4 l)) s).
+Proof. apply (load_words_by Vector512 "_mm512_loadu_si512" 16 eq_refl eq_refl). Qed.
 
 (** The words that are left, fewer than a register holds, are loaded under their mask: zeros stand above them. *)
 Lemma load_last_words s k p A l C : env s p = Some (Address 4 (Z.of_nat (length A))) ->
@@ -289,6 +375,18 @@ Proof.
   intros P K M L. cbn [eval]. unfold address_in, register_in. rewrite P, K.
   change (known "_mm512_maskz_loadu_epi32" loads_known) with (Some (Masked 4 (16 * 4))). cbn [bind fst snd].
   rewrite M, Z.mul_0_r, Z.add_0_r, (load_lowest _ _ _ 4 (length l)) by (auto using words_length; lia).
+  now rewrite words_app, words_zeros.
+Qed.
+
+(* The same under the signs of eight lanes. *)
+Lemma load_first_words s k p A l C : env s p = Some (Address 4 (Z.of_nat (length A))) ->
+  env s k = Some (Register (first_lanes (length l))) -> memory s = A ++ there (register_of 4 l) ++ C ->
+  (length l <= 8)%nat -> eval s (LoadVector "_mm256_maskload_epi32" [Var k] p 0) =
+  Some (register_of 4 (l ++ repeat 0 (8 - length l))).
+Proof.
+  intros P K M L. cbn [eval]. unfold address_in, register_in. rewrite P, K.
+  change (known "_mm256_maskload_epi32" loads_known) with (Some (BySigns 4 32)). cbn [bind fst snd].
+  rewrite M, Z.mul_0_r, Z.add_0_r, (load_first_lanes _ _ _ (length l)) by (auto using words_length).
   now rewrite words_app, words_zeros.
 Qed.
 

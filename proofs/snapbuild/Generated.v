@@ -1,5 +1,5 @@
 (* SPDX-License-Identifier: PostgreSQL *)
-(** * The inner loops of the AVX-512 kernels, as programs, and the C that is printed of them
+(** * The inner loops of the AVX-512 kernels, and of AVX2's compression, as programs, and their C
 
     [make generate] writes the text into csrc/; [make prove] compares. *)
 From Coq Require Import ZArith String List.
@@ -59,6 +59,26 @@ Definition compress_program : program := Program "pack_avx512"
    Do (Advance "to" (Var "last_live"))]
   (ReturnPointer "to").
 
+(** ** AVX2: eight XIDs a step; for fewer there is no loop here *)
+
+(** Stores the lanes that a mask of eight bits has, packed, and advances by their number.  What is stored above them is not
+    needed. *)
+Definition packed_8 (mask x : string) : list statement := [
+  Store "_mm256_storeu_si256" "to" [] (Call "_mm256_permutevar8x32_epi32" [Var x; LeftPack (Var mask)]);
+  Advance "to" (Var mask)].
+
+(** A flag is the byte 0 or 1: its one bit goes where the sign is. *)
+Definition live_8 : list statement :=
+  [Const Vector256 "x" (LoadVector "_mm256_loadu_si256" [] "from" 0);
+   Const Vector128 "flags" (LoadVector "_mm_loadl_epi64" [] "valid" 0);
+   Const Word "live" (Call "_mm_movemask_epi8" [Call "_mm_slli_epi16 7" [Var "flags"]])] ++
+  packed_8 "live" "x".
+
+Definition compress_avx2_program : program := Program "pack_avx2"
+  [("to", Pointer false Words); ("from", Pointer true Words); ("end", Pointer true Words); ("valid", Pointer true Flags)]
+  [Counted "from" "end" 8 ["valid"] live_8]
+  (ReturnPointer "to").
+
 (** Each printed file, and what stands in it. *)
 Definition printed : list (string * string) := [
   ("csrc/snapbuild/keep_avx512.h",
@@ -66,4 +86,7 @@ Definition printed : list (string * string) := [
      "Printed from proofs/snapbuild/Generated.v by `make generate`: change that." purge_program);
   ("csrc/snapbuild/pack_avx512.h",
    print_header "PGQUERN_SNAPBUILD_PACK_AVX512_H"
-     "Printed from proofs/snapbuild/Generated.v by `make generate`: change that." compress_program)].
+     "Printed from proofs/snapbuild/Generated.v by `make generate`: change that." compress_program);
+  ("csrc/snapbuild/pack_avx2.h",
+   print_header "PGQUERN_SNAPBUILD_PACK_AVX2_H"
+     "Printed from proofs/snapbuild/Generated.v by `make generate`: change that." compress_avx2_program)].

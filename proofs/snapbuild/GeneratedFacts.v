@@ -3,7 +3,7 @@
 From Coq Require Import ZArith Lia String List Bool.
 From Pgquern.common Require Import Xid.
 From Pgquern.instructions Require Import Lanes Logic Arithmetic Masked Compare Permute Scalar Memory Facts Table Program
-  ProgramFacts.
+  ProgramFacts LaneFacts.
 From Pgquern.snapbuild Require Import Spec Purge Vectors Generated.
 Import ListNotations.
 Local Open Scope string_scope.
@@ -379,13 +379,6 @@ Proof. intros xmin before stale data behind X N. exact (purge_runs xmin X before
 
 Definition is_set (v : Z) : bool := negb (v =? 0).
 
-Lemma byte_again b : is_byte b -> number_of_bits (bits_of b) = b.
-Proof.
-  intros B. assert (H : forallb (fun n => number_of_bits (bits_of (Z.of_nat n)) =? Z.of_nat n) (seq 0 256) = true) by reflexivity.
-  rewrite forallb_forall in H. specialize (H (Z.to_nat b)). rewrite Z2Nat.id in H by apply B. apply Z.eqb_eq, H, in_seq.
-  unfold is_byte in B. lia.
-Qed.
-
 Lemma map2_andb_same : forall l, map2 andb l l = l.
 Proof. induction l as [|t l IH]; cbn [map2]; [|rewrite IH, andb_diag]; reflexivity. Qed.
 
@@ -402,11 +395,7 @@ Qed.
 Lemma test_bits n r : Forall is_byte r -> length r = (n * 8)%nat -> bits (mask_test 1 r r) = map is_set r.
 Proof.
   intros B L. unfold mask_test, and, bitwise. rewrite map2_andb_same.
-  assert (E : register_of_bits (bits r) = r).
-  { unfold register_of_bits, bits. rewrite pieces_concat; [|lia|now apply Forall_map, Forall_forall].
-    rewrite map_map. transitivity (map (fun x => x) r); [|apply map_id]. apply map_ext_in. intros b I. apply byte_again.
-    rewrite Forall_forall in B. auto. }
-  rewrite E, lanes_of_bytes. apply (bits_of_register n). now rewrite map_length.
+  rewrite (bits_again r B), lanes_of_bytes. apply (bits_of_register n). now rewrite map_length.
 Qed.
 
 Lemma selected_is_live : forall xids flags, length flags = length xids ->

@@ -6,7 +6,8 @@
     the CPU.  What lies between them in C, the negation of AVX2's mask and a look into an array, is said in Coq. *)
 From Coq Require Import String ZArith Lia List Bool.
 From Pgquern.common Require Import Xid.
-From Pgquern.instructions Require Import Lanes Logic Arithmetic Masked Compare Permute Scalar Facts Table ProgramFacts.
+From Pgquern.instructions Require Import Lanes Logic Arithmetic Masked Compare Permute Scalar Facts Table ProgramFacts
+  LaneFacts.
 From Pgquern.snapbuild Require Import Memory Spec Purge Registers.
 Import ListNotations.
 Local Open Scope string_scope.
@@ -139,13 +140,6 @@ Qed.
 
 Lemma selected_none {A} : forall n (l : list A), selected (repeat false n) l = [].
 Proof. induction n as [|n IH]; intros [|x l]; simpl; auto. Qed.
-
-Lemma map2_app {A B C} (f : A -> B -> C) : forall l m l' m', length l = length m ->
-  map2 f (l ++ l') (m ++ m') = map2 f l m ++ map2 f l' m'.
-Proof.
-  induction l as [|x l IH]; intros [|y m] l' m' L; try discriminate; [reflexivity|]. cbn [app map2].
-    injection L as L. now rewrite IH.
-Qed.
 
 Lemma andb_true_all : forall l, map2 andb (repeat true (length l)) l = l.
 Proof. induction l as [|t l IH]; cbn [length repeat map2]; [|rewrite IH]; reflexivity. Qed.

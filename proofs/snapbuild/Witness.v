@@ -9,7 +9,7 @@ From Pgquern.snapbuild Require Import Memory MemoryFacts Spec Algorithms Instanc
 From Pgquern.snapbuild Require Purge Registers Vectors Search Arc SortedFacts PurgeSorted PurgeFull Merge SortBatch Insert KnownAssigned.
 From Pgquern.snapbuild Require Maintenance MaintenanceCost LazyHead Catchange Visibility Entry.
 From Pgquern.instructions Require Facts Program ProgramFacts.
-From Pgquern.snapbuild Require Generated GeneratedFacts.
+From Pgquern.snapbuild Require Generated GeneratedFacts GeneratedAvx2.
 Local Open Scope Z_scope.
 
 Lemma sorted_b_sound l : sorted_b l = true -> sorted_unique l.
@@ -288,7 +288,14 @@ Proof.
   right. exists [], []. split; reflexivity.
 Qed.
 
+Lemma compress_avx2_program_keeps_live_witness : premises_of GeneratedAvx2.compress_avx2_program_keeps_live.
+Proof.
+  exists [], [7], [3; 4], (ProgramFacts.there [1; 0]), [1; 0], 12%nat. split; [reflexivity|].
+  split; [constructor; [now right|constructor; [now left|constructor]]|]. right. exists [], []. split; reflexivity.
+Qed.
+
 (** In each program of which C is printed a name is declared once, so that no block hides another name. *)
 Theorem printed_programs_declare_once :
-  Program.declares_once Generated.purge_program = true /\ Program.declares_once Generated.compress_program = true.
-Proof. split; reflexivity. Qed.
+  Program.declares_once Generated.purge_program = true /\ Program.declares_once Generated.compress_program = true /\
+  Program.declares_once Generated.compress_avx2_program = true.
+Proof. repeat split; reflexivity. Qed.

@@ -67,15 +67,15 @@ Qed.
 Lemma map2_length f a b : length a = length b -> length (map2 f a b) = length a.
 Proof. revert b. induction a as [|x a IH]; intros [|y b] E; cbn in *; try lia. now rewrite IH by lia. Qed.
 
-Lemma rows_length rows : forall bases, Forall (fun row => length row = length bases) rows ->
-  length (fold_left (map2 mix) rows bases) = length bases.
+Lemma rows_length f rows : forall bases, Forall (fun row => length row = length bases) rows ->
+  length (fold_left (map2 f) rows bases) = length bases.
 Proof.
   induction rows as [|row rows IH]; intros bases F; [reflexivity|]. inversion F as [|? ? E F']; subst. cbn.
   rewrite IH; rewrite map2_length by congruence; trivial.
 Qed.
 
-Lemma rows_are_columns rows : forall bases k, Forall (fun row => length row = length bases) rows -> (k < length bases)%nat ->
-  nth k (fold_left (map2 mix) rows bases) 0 = fold_left mix (column rows k) (nth k bases 0).
+Lemma rows_are_columns f rows : forall bases k, Forall (fun row => length row = length bases) rows -> (k < length bases)%nat ->
+  nth k (fold_left (map2 f) rows bases) 0 = fold_left f (column rows k) (nth k bases 0).
 Proof.
   induction rows as [|row rows IH]; intros bases k F K; [reflexivity|]. inversion F as [|? ? E F']; subst. cbn.
   rewrite IH; [|rewrite map2_length by congruence; exact F'|rewrite map2_length by congruence; exact K].

@@ -4,7 +4,8 @@
     A mutant of a definition is refuted if one of these becomes false. *)
 From Coq Require Import ZArith Arith List Bool String.
 From Pgquern.tornpage Require Import Checksum Recovery.
-From Pgquern.tornpage Require Faults.
+From Pgquern.tornpage Require Faults Vectors.
+From Pgquern.instructions Require Lanes.
 Import ListNotations.
 Open Scope list_scope.
 
@@ -42,6 +43,12 @@ Section Sums.
   Definition other_checksum : list Z :=
     match all_differ with a :: b :: w :: rest => a :: b :: (w / 65536 * 65536 + 7) :: rest | words => words end.
   Definition stored_b : bool := page_checksum all_differ 7 =? page_checksum other_checksum 7.
+
+  (** The SIMD kernels as their instructions: a page of 1024 bytes whose words all differ. *)
+  Definition vectors_b : bool :=
+    let page := firstn 256 all_differ in
+    forallb (fun f => Vectors.vector_checksum f (Lanes.register_of 4 page) 7 =? page_checksum page 7)
+      [Vectors.avx2; Vectors.avx512].
 End Sums.
 
 (** ** Recovery: pages of three sectors, of which the first is the header; records that change a sector each *)
@@ -153,6 +160,7 @@ Definition instances : list instance :=
    Instance "upstreams_test_is_passed" true upstream_b;
    Instance "each_column_has_its_own_start" true differ_b;
    Instance "pd_checksum_does_not_count" true stored_b;
+   Instance "vector_checksums_are_postgresqls" true vectors_b;
    Instance "durable_records_are_found" true (forallb found_b [0; 1; 3; 5]);
    Instance "images_restore" true (forallb images_b [1; 2; 4; 5]);
    Instance "double_write_restores_in_the_area" true (forallb (fun old => double_b old (S old) 4) [0; 1; 2; 3]);

@@ -3,7 +3,7 @@
 From Coq Require Import ZArith Arith List Bool Lia Permutation.
 From Pgquern.common Require Import Premises.
 From Pgquern.tornpage Require Import Checksum ChecksumFacts Recovery RecoveryFacts Instances.
-From Pgquern.tornpage Require Faults Runs Survives RunsFacts.
+From Pgquern.tornpage Require Faults Runs Survives RunsFacts VectorsFacts.
 Import ListNotations.
 
 Lemma length_of_state j : length (state_of j) = 3.
@@ -217,3 +217,22 @@ Proof.
 Qed.
 Lemma pd_checksum_does_not_count_witness : premises_of pd_checksum_does_not_count.
 Proof. exists 1%Z, 2%Z, 3%Z, 4%Z, [5%Z], 6%Z. reflexivity. Qed.
+
+(* Words of ones. *)
+Lemma all_words x n : is_word x -> Forall is_word (repeat x n).
+Proof. intros W. apply Forall_forall. intros y Y. apply repeat_spec in Y. now subst. Qed.
+Lemma ones_are_a_word : is_word (2 ^ 32 - 1)%Z.
+Proof. split; [discriminate|reflexivity]. Qed.
+
+Lemma avx2_round_is_its_instructions_witness : premises_of VectorsFacts.avx2_round_is_its_instructions.
+Proof.
+  exists (repeat (2 ^ 32 - 1)%Z 8), (repeat 1%Z 8). split; [reflexivity|]. split; [reflexivity|].
+  apply all_words, ones_are_a_word.
+Qed.
+Lemma avx512_round_is_its_instructions_witness : premises_of VectorsFacts.avx512_round_is_its_instructions.
+Proof.
+  exists (repeat (2 ^ 32 - 1)%Z 16), (repeat 1%Z 16). split; [reflexivity|]. split; [reflexivity|].
+  apply all_words, ones_are_a_word.
+Qed.
+Lemma vector_checksums_are_postgresqls_witness : premises_of VectorsFacts.vector_checksums_are_postgresqls.
+Proof. exists (repeat (2 ^ 32 - 1)%Z 64), 7%Z, 1. split; [reflexivity|]. apply all_words, ones_are_a_word. Qed.

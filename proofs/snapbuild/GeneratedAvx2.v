@@ -1,0 +1,218 @@
+(* SPDX-License-Identifier: PostgreSQL *)
+(** * The AVX2 program of which C is printed moves whole registers, and leaves fewer values than one holds *)
+From Coq Require Import ZArith Lia String List Bool.
+From Pgquern.common Require Import Xid.
+From Pgquern.instructions Require Import Lanes Logic Arithmetic Shift Masked Compare Permute Scalar Memory Facts Table Program
+  ProgramFacts LaneFacts.
+From Pgquern.snapbuild Require Import Spec Purge Vectors Generated GeneratedFacts.
+Import ListNotations.
+Local Open Scope string_scope.
+Local Open Scope list_scope.
+Local Open Scope Z_scope.
+
+(** ** One register is packed where a pointer points *)
+
+(* A mask of eight bits, as C has it: an unsigned number. *)
+Definition mask_of (kept : list bool) : bytes := widened 4 (register_of_bits kept).
+
+Lemma mask_is kept : length kept = 8%nat ->
+  (number (mask_of kept) <? 256) = true /\ firstn 8 (bits (mask_of kept)) = kept /\ length (mask_of kept) = 4%nat /\
+  number (population (mask_of kept)) = count kept /\ length (left_packing kept) = 32%nat.
+Proof.
+  intros L. destruct (eight kept L) as (a & b & c & d & e & f & g & h & ->).
+  destruct a, b, c, d, e, f, g, h; repeat split; reflexivity.
+Qed.
+
+Lemma permuted kept l : length kept = 8%nat -> length l = 8%nat -> exists others,
+  pick 4 (register_of 4 l) (left_packing kept) = register_of 4 (selected kept l) ++ others /\
+  (4 * length (selected kept l) + length others = 32)%nat.
+Proof.
+  intros K L. set (p := map (bytes_of 4) l). assert (Lp : length p = 8%nat) by (unfold p; now rewrite map_length).
+  assert (Fp : Forall (fun q => length q = 4%nat) p).
+  { unfold p. apply Forall_map, List.Forall_forall. intros x _. apply bytes_of_length. }
+  destruct (picked_begins kept p K Lp) as [B C].
+  assert (E : pick 4 (register_of 4 l) (left_packing kept) = concat (picked kept p)).
+  { unfold pick. cbv zeta. rewrite words_pieces. reflexivity. }
+  assert (T : length (concat (picked kept p)) = 32%nat).
+  { unfold bytes in *. rewrite (concat_length 4), C; [reflexivity|]. apply picked_lengths; [unfold bytes in *; lia|exact Fp]. }
+  assert (S : concat (picked kept p) =
+    register_of 4 (selected kept l) ++ concat (skipn (length (selected kept p)) (picked kept p))).
+  { rewrite <- (firstn_skipn (length (selected kept p)) (picked kept p)) at 1. rewrite concat_app, B. f_equal.
+    unfold p. rewrite <- selected_map. reflexivity. }
+  exists (concat (skipn (length (selected kept p)) (picked kept p))). rewrite E. split; [exact S|].
+  rewrite S, app_length, words_length in T. exact T.
+Qed.
+
+(* The values that a mask of eight bits has, of the register in [y], are stored, and the pointer moves past them. *)
+Lemma packed_runs_8 s k y kept l A junk C : env s "to" = Some (Address 4 (Z.of_nat (length A))) ->
+  env s k = Some (Register (mask_of kept)) -> env s y = Some (Register (register_of 4 l)) -> String.eqb k "to" = false ->
+  length kept = 8%nat -> length l = 8%nat -> memory s = A ++ there junk ++ C -> (32 <= length junk)%nat ->
+  exists s' junk', run_statements (packed_8 k y) s = Some s' /\
+    memory s' = (A ++ words (selected kept l)) ++ there junk' ++ C /\
+    (length junk' + 4 * length (selected kept l) = length junk)%nat /\
+    env s' "to" = Some (Address 4 (Z.of_nat (length (A ++ words (selected kept l))))) /\
+    forall z, String.eqb z "to" = false -> env s' z = env s z.
+Proof.
+  intros T K Y N Lk L M J. destruct (mask_is kept Lk) as (M1 & M2 & M3 & M4 & M5).
+  assert (Ps : passed 4 (mask_of kept) = Some (mask_of kept)) by (rewrite <- M3 at 1; apply passed_as_is).
+  destruct (permuted kept l Lk L) as (others & P & Lo).
+  rewrite <- (firstn_skipn 32 junk), there_app, <- app_assoc in M.
+  assert (O : length (firstn 32 junk) = 32%nat) by (rewrite firstn_length; lia).
+  assert (Cnt : count kept = Z.of_nat (length (selected kept l))) by (apply count_selected; congruence).
+  assert (Lr : length (register_of 4 (selected kept l) ++ others) = 32%nat) by (rewrite app_length, words_length; lia).
+  unfold packed_8. cbn [run_statements run_statement eval eval_all]. unfold address_in, register_in. rewrite T, K, Y.
+  change (known "_mm256_storeu_si256" stores_known) with (Some (Whole 32)). cbn [bind fst snd].
+  rewrite Ps. cbn [bind]. rewrite M1, M2. cbn [bind].
+  rewrite call_permute by (rewrite ?words_length; lia). cbn [bind]. rewrite P.
+  rewrite M, store_whole by auto. cbn [bind env memory]. rewrite T, K. cbn [bind fst snd].
+  rewrite call_count by exact M3. cbn [bind]. rewrite M4, Cnt.
+  eexists _, (others ++ skipn 32 junk). split; [reflexivity|]. cbn [memory set env]. split; [|split; [|split]].
+  - rewrite !there_app, <- !app_assoc. reflexivity.
+  - rewrite app_length, skipn_length. lia.
+  - cbn [String.eqb Ascii.eqb Bool.eqb]. do 2 f_equal. rewrite app_length, there_length, words_length. lia.
+  - intros z Z. now rewrite Z.
+Qed.
+
+(** ** The compression of KnownAssignedXids *)
+
+(** A bool of C. *)
+Definition is_flag (v : Z) : Prop := v = 0 \/ v = 1.
+
+Lemma flags_to_mask f : length f = 8%nat -> Forall is_flag f ->
+  signs_as_int 1 (shift_left 2 7 (widened 16 f)) = mask_of (map is_set f).
+Proof.
+  intros L F. destruct (eight f L) as (a & b & c & d & e & g & h & i & ->). rewrite !Forall_cons_iff in F.
+  destruct F as (A & B & C & D & E & G & H & I & _).
+  destruct A as [-> | ->], B as [-> | ->], C as [-> | ->], D as [-> | ->], E as [-> | ->], G as [-> | ->], H as [-> | ->],
+    I as [-> | ->]; reflexivity.
+Qed.
+
+Lemma shift_7_length f : length f = 8%nat -> length (shift_left 2 7 (widened 16 f)) = 16%nat.
+Proof. intros L. destruct (eight f L) as (a & b & c & d & e & g & h & i & ->). reflexivity. Qed.
+
+Section compress.
+  Context (before behind : cells) (stale data flags : list Z) (p : nat).
+  Context (F : length flags = length data) (B : Forall is_flag flags).
+  Context (Apart : flags_apart before behind stale data flags p).
+
+  Definition left_live_8 (d : nat) (s : state) : Prop := exists done todo fdone ftodo junk k,
+    data = done ++ todo /\ flags = fdone ++ ftodo /\ length fdone = length done /\ length todo = d /\
+    length done = (k * 8)%nat /\
+    memory s = (before ++ words (live done fdone)) ++ there junk ++ words todo ++ behind /\
+    (length junk + 4 * length (live done fdone) = 4 * (length stale + length done))%nat /\
+    env s "to" = Some (Address 4 (Z.of_nat (length (before ++ words (live done fdone))))) /\
+    env s "from" = Some (Address 4 (Z.of_nat (length before + 4 * (length stale + length done)))) /\
+    env s "end" = Some (Address 4 (Z.of_nat (length before + 4 * (length stale + length data)))) /\
+    env s "valid" = Some (Address 1 (Z.of_nat (p + length done))).
+
+  Lemma left_live_8_distance d s : left_live_8 d s -> distance s "from" "end" = Some (Z.of_nat d).
+  Proof.
+    intros (done & todo & fdone & ftodo & junk & k & D & _ & _ & L & _ & _ & _ & _ & Fr & E & _).
+    eapply distance_is; [exact Fr| |lia]. rewrite E. do 2 f_equal. rewrite D, app_length. lia.
+  Qed.
+
+  Lemma step_of_live_8 d s : left_live_8 d s -> (8 <= d)%nat ->
+    exists s1 s2, run_statements live_8 s = Some s1 /\ move 8 ["from"; "valid"] s1 = Some s2 /\ left_live_8 (d - 8) s2.
+  Proof.
+    intros (done & todo & fdone & ftodo & junk & k & D & FE & FL & L & K8 & M & J & T & Fr & E & V) G.
+    assert (FT : length ftodo = length todo).
+    { apply (f_equal (@length Z)) in D. apply (f_equal (@length Z)) in FE. rewrite app_length in D, FE. lia. }
+    destruct (split_at todo 8) as (l & rest & -> & Ll); [lia|]. rewrite app_length in L, FT.
+    destruct (split_at ftodo 8) as (fl & frest & -> & Lf); [lia|]. rewrite app_length in FT.
+    assert (Bf : Forall is_flag fl) by (rewrite FE, !Forall_app in B; tauto).
+    set (A := before ++ words (live done fdone)) in *.
+    assert (AL : length (A ++ there junk) = (length before + 4 * (length stale + length done))%nat).
+    { unfold A. rewrite !app_length, !there_length, words_length. lia. }
+    unfold live_8. cbn [app run_statements].
+    rewrite (load_words_by Vector256 "_mm256_loadu_si256" 8 eq_refl eq_refl s "x" "from" 0 (A ++ there junk) [] l rest behind)
+      by (auto; try (now rewrite AL); rewrite M, <- !app_assoc; reflexivity).
+    cbn [bind]. set (s1 := set "x" _ s).
+    destruct (flags_stay before behind stale data flags p F Apart (words (live done fdone) ++ there junk ++ words (l ++ rest))
+      fdone fl frest) as (P & Q & PQ & PL); auto.
+    { rewrite !app_length, !there_length, !words_length, D, !app_length. lia. }
+    assert (M1 : memory s1 = P ++ there fl ++ Q).
+    { rewrite <- PQ. change (memory s1) with (memory s). rewrite M. unfold A. now rewrite <- !app_assoc. }
+    assert (E2 : run_statement (Const Vector128 "flags" (LoadVector "_mm_loadl_epi64" [] "valid" 0)) s1 =
+      Some (set "flags" (Register (widened 16 fl)) s1)).
+    { cbn [run_statement]. unfold declare. cbn [eval]. unfold address_in. change (env s1 "valid") with (env s "valid").
+      rewrite V. change (known "_mm_loadl_epi64" loads_known) with (Some (Lower 8 16)). cbn [bind fst snd]. rewrite M1.
+      replace (Z.of_nat (p + length done) + Z.of_nat 1 * Z.of_nat 0) with (Z.of_nat (length P)) by lia.
+      rewrite load_lower by exact Lf. cbn [bind]. now rewrite widened_length. }
+    rewrite E2. cbn [bind]. clear E2. set (s2 := set "flags" _ s1). set (kept := map is_set fl).
+    assert (Lk : length kept = 8%nat) by (unfold kept; now rewrite map_length).
+    assert (E3 : run_statement (Const Word "live"
+        (Call "_mm_movemask_epi8" [Call "_mm_slli_epi16 7" [Var "flags"]])) s2 =
+      Some (set "live" (Register (mask_of kept)) s2)).
+    { cbn [run_statement]. unfold declare. cbn [eval]. change (register_in s2 "flags") with (Some (widened 16 fl)). cbn [bind].
+      rewrite call_shift_7 by apply widened_length. cbn [bind].
+      rewrite call_signs by now apply shift_7_length. cbn [bind].
+      rewrite flags_to_mask by auto. fold kept. destruct (mask_is kept Lk) as (_ & _ & M3 & _ & _). now rewrite M3. }
+    rewrite E3. cbn [bind]. clear E3. set (s3 := set "live" _ s2).
+    destruct (packed_runs_8 s3 "live" "x" kept l A (junk ++ register_of 4 l) (words rest ++ behind) T eq_refl eq_refl eq_refl)
+      as (s4 & junk4 & R & M4 & J4 & T4 & O); auto.
+    - change (memory s3) with (memory s). rewrite M, words_app, !there_app, <- !app_assoc. reflexivity.
+    - rewrite app_length, words_length. lia.
+    - assert (S : selected kept l = live l fl) by (apply selected_is_live; lia).
+      rewrite S in *. exists s4. rewrite R. cbn [move]. unfold address_in.
+      rewrite O by reflexivity. change (env s3 "from") with (env s "from"). rewrite Fr. cbn [bind fst snd].
+      rewrite env_set_other, O by reflexivity. change (env s3 "valid") with (env s "valid"). rewrite V. cbn [bind fst snd].
+      eexists. split; [reflexivity|]. split; [reflexivity|].
+      exists (done ++ l), rest, (fdone ++ fl), frest, junk4, (k + 1)%nat. rewrite app_length, words_length in J4.
+      split; [now rewrite <- app_assoc|]. split; [now rewrite <- app_assoc|]. split; [rewrite !app_length; lia|].
+      split; [lia|]. split; [rewrite app_length; lia|].
+      cbn [memory set]. rewrite live_app, words_app, there_app, (app_assoc before), (app_length done) by exact FL.
+      fold A. split; [exact M4|]. split; [rewrite app_length; lia|]. split; [exact T4|]. split; [|split].
+      + rewrite env_set_other, env_set_same by reflexivity. do 2 f_equal. lia.
+      + rewrite !env_set_other, O by reflexivity. exact E.
+      + rewrite env_set_same. do 2 f_equal. lia.
+  Qed.
+
+  Lemma compress_avx2_runs :
+    let place n := Address 4 (Z.of_nat (length before + 4 * n)) in
+    exists junk done todo fdone ftodo,
+      data = done ++ todo /\ flags = fdone ++ ftodo /\ length fdone = length done /\
+      length done = (length data / 8 * 8)%nat /\
+      run compress_avx2_program [place 0%nat; place (length stale); place (length stale + length data)%nat;
+                                 Address 1 (Z.of_nat p)] (before ++ words (stale ++ data) ++ behind) =
+        Some (place (length (live done fdone)),
+              before ++ words (live done fdone) ++ there junk ++ words todo ++ behind) /\
+      (length junk + 4 * length (live done fdone) = 4 * (length stale + length done))%nat.
+  Proof.
+    intros place. unfold run, place. cbn [given parameters compress_avx2_program fits Nat.eqb width_of].
+    cbn [Nat.eqb bind body compress_avx2_program run_steps outcome_of]. set (s0 := set "valid" _ _).
+    assert (L0 : left_live_8 (length data) s0).
+    { exists [], data, [], flags, (register_of 4 stale), 0%nat. split; [reflexivity|]. split; [reflexivity|].
+      split; [reflexivity|]. split; [reflexivity|]. split; [reflexivity|].
+      change (live [] []) with (@nil Z). change (words []) with (@nil (option Z)). rewrite app_nil_r.
+      split; [change (memory s0) with (before ++ words (stale ++ data) ++ behind); now rewrite words_app, there_app, <- app_assoc|].
+      split; [rewrite words_length; cbn [length]; lia|].
+      split; [change (env s0 "to") with (Some (Address 4 (Z.of_nat (length before + 4 * 0)))); do 2 f_equal; lia|].
+      split; [change (env s0 "from") with (Some (Address 4 (Z.of_nat (length before + 4 * length stale)))); do 2 f_equal; cbn [length]; lia|].
+      split; [reflexivity|]. change (env s0 "valid") with (Some (Address 1 (Z.of_nat p))). do 2 f_equal. cbn [length]. lia. }
+    rewrite (left_live_8_distance _ _ L0). cbn [bind]. destruct (Z.ltb_spec (Z.of_nat (length data)) 0); [lia|].
+    destruct (rounds_end "from" 8 ["valid"] _ left_live_8 ltac:(lia) step_of_live_8 (length data) s0 L0)
+      as (s4 & d4 & E4 & L4 & D4 & _).
+    rewrite E4. cbn [bind].
+    destruct L4 as (done & todo & fdone & ftodo & junk & k & D & FE & FL & L & K8 & M & J & T & _).
+    exists junk, done, todo, fdone, ftodo. split; [exact D|]. split; [exact FE|]. split; [exact FL|]. split; [|split; [|exact J]].
+    - rewrite D, app_length, K8, L, (Nat.add_comm (k * 8)), Nat.div_add, Nat.div_small by lia. reflexivity.
+    - rewrite T. cbn [bind]. rewrite M, <- !app_assoc. rewrite app_length, there_length, words_length. reflexivity.
+  Qed.
+End compress.
+
+(** The program of the AVX2 compression moves the XIDs whose flag is set down to `to`, as far as they fill registers of eight,
+    and returns where they end; the XIDs that are left, fewer than eight, and all flags stay as they are. *)
+Theorem compress_avx2_program_keeps_live : forall before stale data behind flags p,
+  length flags = length data -> Forall is_flag flags -> flags_apart before behind stale data flags p ->
+  let place n := Address 4 (Z.of_nat (length before + 4 * n)) in
+  exists junk done todo fdone ftodo,
+    data = done ++ todo /\ flags = fdone ++ ftodo /\ length fdone = length done /\
+    length done = (length data / 8 * 8)%nat /\
+    run compress_avx2_program [place 0%nat; place (length stale); place (length stale + length data)%nat;
+                               Address 1 (Z.of_nat p)] (before ++ words (stale ++ data) ++ behind) =
+      Some (place (length (live done fdone)),
+            before ++ words (live done fdone) ++ there junk ++ words todo ++ behind) /\
+    (length junk + 4 * length (live done fdone) = 4 * (length stale + length done))%nat.
+Proof.
+  intros before stale data behind flags p F B Apart. exact (compress_avx2_runs before behind stale data flags p F B Apart).
+Qed.
