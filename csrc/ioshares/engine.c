@@ -90,6 +90,9 @@ pgq_status pgq_ioshares_engine_start(pgq_ioshares *scheduler, pgq_ioshares_way w
         return refused(PGQ_NULL, 0);
     if (way != PGQ_IOSHARES_BY_ANY && way != PGQ_IOSHARES_BY_URING && way != PGQ_IOSHARES_BY_THREADS)
         return refused(PGQ_IOSHARES_WAY, 0);
+    /* It would take the id of what waits for a request of its own, and nobody would complete what is in flight. */
+    if (scheduler->waiting != 0 || scheduler->in_flight != 0)
+        return refused(PGQ_IOSHARES_IN_USE, 0);
     if (way != PGQ_IOSHARES_BY_THREADS) {
         pgq_status status = pgq_ioshares_start_uring(scheduler, faults, engine);
 

@@ -42,8 +42,8 @@ typedef struct pgq_ioshares_class {
  * is at its least. If the mean of a window is above 7/4 of the floor, requests queue inside the device: the limit falls to
  * limit * floor * 5/4 / mean, at least by one, and not below least; the next window, in which requests of before complete,
  * is not looked at. Otherwise, if other requests waited at some completion of the window, it rises by one, and not above
- * most. A probe, at first and after each 64 windows in which the limit might have risen, lets half as many be in flight for
- * two windows, not below least; the mean of the second one is the floor, and the window after it is not looked at.
+ * most. A probe, at first and after each 64 windows of which this is so, those at most included, lets half as many be in flight
+ * for two windows, not below least; the mean of the second one is the floor, and the window after it is not looked at.
  *
  * target: 0, or a hint of 1 to 2^40 ns: it takes the place of 7/4 of the floor, but not below 3/2 of it and not above twice.
  */
@@ -185,8 +185,8 @@ pgq_status pgq_ioshares_cancel(pgq_ioshares *scheduler, uint32_t cls, uint64_t i
 /*
  * The classes have these shares from now on: shares[i], 1 to 10000, is that of class i, and there are as many as classes. Warps stay
  * the bytes that they were. What has gone keeps its cost; what waits costs by the share that holds when it goes, so nobody has to
- * submit again. Each class stays as many bytes ahead as it was (its lead, divided by its factor; rounded down, by less than a byte,
- * and by nothing if the shares stay): from now on two classes that stay backlogged divide service by the new shares, within one
+ * submit again. Each class stays as many bytes ahead as it was, parts of a byte too: its lead times its new factor, divided by its old
+ * one, rounded down. From now on two classes that stay backlogged divide service by the new shares, within one
  * request and the warp of each, whatever they have had before. `fifo` looks at no share. Takes a time in proportion to the classes.
  * Refused: PGQ_NULL; PGQ_IOSHARES_SHARE with the first class at fault; PGQ_IOSHARES_FACTOR.
  *
@@ -232,7 +232,8 @@ typedef enum pgq_ioshares_way {
 /*
  * For tests: what the kernel may do, and seldom does. A member may be NULL.
  * ended: the kernel has said this of a part of a request, bytes or -errno; returns what the engine takes it for. Called by
- * any thread, several at once. enter: requests are about to be handed to a ring; wait: a ring's completions are about to be
+ * any thread; by threads, several at once. By io_uring the engine's lock is held meanwhile: it must neither call the engine
+ * nor wait for a thread that does. enter: requests are about to be handed to a ring; wait: a ring's completions are about to be
  * waited for; 0, or the -errno with which that fails.
  */
 typedef struct pgq_ioshares_faults {
@@ -245,13 +246,13 @@ typedef struct pgq_ioshares_faults {
 typedef struct pgq_ioshares_engine pgq_ioshares_engine;
 
 /*
- * The scheduler is the engine's until it stops: no other call of it until then. faults: NULL, or kept as a copy. The calls
+ * The scheduler is the engine's until it stops: no other call of it until then. Nothing may wait in it or be in flight. faults: NULL, or kept as a copy. The calls
  * below may come from any threads, and a thread that has submitted may end.
  *
  * A kernel that takes nothing from the ring for now (EAGAIN, EINTR, EBUSY, ENOMEM) is asked 100 times, within a tenth of a
  * second; then, and at once with any other error, each request that it has not taken ends with that errno, and nothing of it
  * is done. What the kernel has taken is waited for, also if that wait fails.
- * Refused: PGQ_NULL, PGQ_MEMORY, PGQ_IOSHARES_WAY, PGQ_IOSHARES_THREADS; PGQ_IOSHARES_URING if io_uring was asked for and
+ * Refused: PGQ_NULL, PGQ_MEMORY, PGQ_IOSHARES_WAY, PGQ_IOSHARES_IN_USE, PGQ_IOSHARES_THREADS; PGQ_IOSHARES_URING if io_uring was asked for and
  * there is none.
  */
 pgq_status pgq_ioshares_engine_start(pgq_ioshares *scheduler, pgq_ioshares_way way,

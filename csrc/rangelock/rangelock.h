@@ -10,8 +10,8 @@
  * the first one. A blocked pgq_rangelock_lock sees no deadlock; pgq_rangelock_lock_for ends it. Nor does a thread own
  * ranges: one that asks for a range that conflicts with its own waits as any other does.
  *
- * A refused call changes nothing, neither outputs nor holds, except that a request that was refused as busy, or that timed
- * out, has left its range in the hold's fields.
+ * A refused call changes nothing, neither outputs nor holds, except that a request that was refused as busy or by the kernel,
+ * timed out or was cancelled has left its range in the hold's fields.
  *
  * Source: Kara's range locks for Linux (2013); Kogan, Dice and Issa, EuroSys 2020. PostgreSQL has none: it leaves a file
  * to the kernel, which takes i_rwsem, a lock of the whole file, for a write.
@@ -128,7 +128,7 @@ pgq_status pgq_rangelock_try(pgq_rangelock *lock, pgq_rangelock_hold *hold, uint
  */
 pgq_status pgq_rangelock_unlock(pgq_rangelock *lock, pgq_rangelock_hold *hold);
 
-/* ---- `interval` alone; the others answer PGQ_RANGELOCK_UNSUPPORTED ---- */
+/* ---- `interval` alone; the others answer PGQ_RANGELOCK_UNSUPPORTED, tell what is held, and have logged 0 events ---- */
 
 /*
  * Asks for a range and returns at once; *granted tells whether it is held. If not, the request waits in the queue until it

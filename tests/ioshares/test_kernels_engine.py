@@ -380,6 +380,27 @@ def test_an_engine_that_did_nothing_stops(way: str) -> None:
     Engine(1, 8, way).stop()
 
 
+@pytest.mark.parametrize("in_flight", [False, True])
+def test_a_scheduler_in_use_gets_no_engine(in_flight: bool) -> None:
+    """What waits is no request of the engine, and nobody would complete what is in flight."""
+    buffer = ffi.new("char[]", 1)
+    io = ffi.new("pgq_ioshares_io *", {"buffer": buffer, "size": 1, "fd": -1})  # an engine that takes it does no harm
+    scheduler = ioshares.Scheduler([ioshares.Class(1, 0, 4)], ioshares.Limits(1, 1, 1))
+    request = ioshares.Request(0, 1, int(ffi.cast("uintptr_t", io)))
+    scheduler.submit(request)
+    if in_flight:
+        scheduler.next()
+    start, made = lib.pgq_ioshares_engine_start, ffi.new("pgq_ioshares_engine **")
+    status = start(scheduler._c, lib.PGQ_IOSHARES_BY_THREADS, ffi.NULL, made)
+    assert (status.code, status.index, made[0]) == (lib.PGQ_IOSHARES_IN_USE, 0, ffi.NULL)
+    if in_flight:
+        scheduler.complete(0, 1)
+    else:
+        scheduler.cancel(0, request.id)
+    assert start(scheduler._c, lib.PGQ_IOSHARES_BY_THREADS, ffi.NULL, made).code == lib.PGQ_OK
+    assert lib.pgq_ioshares_engine_stop(made[0]).code == lib.PGQ_OK
+
+
 def test_a_start_without_sense_is_refused() -> None:
     scheduler, made = ioshares.Scheduler([ioshares.Class(1)], ioshares.Limits()), ffi.new("pgq_ioshares_engine **")
     start = lib.pgq_ioshares_engine_start

@@ -298,6 +298,13 @@ def test_no_time_limit_ends_early() -> None:
 
 
 @every
+def test_a_short_time_limit_is_kept(variant: str) -> None:
+    """Shorter than the pause between two tries of `ofd`. One call may be late, and hide that it would end early."""
+    with fresh(variant) as lock, lock.range(0, 10, exclusive=False):
+        assert min(waited(lock, 90_000) for _ in range(20)) >= 90_000
+
+
+@every
 @pytest.mark.parametrize("limit", [2**64 - 2, 2**63 + 1, 2**63 - 1, 3 * 10**18])
 def test_the_longest_time_limits_do_not_end(variant: str, limit: int) -> None:
     """Neither the limit nor the time at which it ends overflows: who waits is still there as the range is released."""
