@@ -44,6 +44,19 @@ enum {
     // The oldest of `start` and values[from .. to).
     logic uint32_t oldest_of{L}(uint32_t *values, integer from, integer to, uint32_t start, bool multixact) =
         to <= from ? start : older(values[to - 1], oldest_of(values, from, to - 1, start, multixact), multixact);
+
+    // What age() computes.
+    logic integer behind(integer x, integer last_sane, integer first) = (uint32_t)((x < first ? 0 : last_sane) - x);
+
+    logic integer greater(integer a, integer b) = a > b ? a : b;
+
+    // What may be the oldest: an id that does not lie in the future.
+    predicate settled(uint32_t x, uint32_t last_sane, bool multixact) =
+        x != 0 && !is_future(x, last_sane, multixact);
+
+    // The id of age g, if it is older than `oldest`, which is older than all if it is permanent.
+    logic uint32_t lowered(uint32_t oldest, integer g, integer last_sane, integer first) =
+        first <= oldest && behind(oldest, last_sane, first) < g ? (uint32_t)(last_sane - g) : oldest;
 */
 
 /* The least normal id. */
@@ -67,6 +80,8 @@ ALWAYS_INLINE bool id_precedes(uint32_t a, uint32_t b, bool multixact)
  * How far x lies behind last_sane: the larger, the older. An invalid id has age 0, and so is never the oldest. An age of
  * HALF_RING or more is suspect: x lies in the future, or is a permanent XID.
  */
+/*@ assigns \nothing;
+    ensures \result == behind(x, last_sane, first); */
 ALWAYS_INLINE uint32_t age(uint32_t x, uint32_t last_sane, uint32_t first)
 {
     return (x < first ? 0 : last_sane) - x;

@@ -2,17 +2,29 @@
 /* Without branches on the data: the oldest id is the one that lies farthest behind last_sane, as an unsigned number. */
 #include "datfrozenxid/kernels.h"
 
+/*@ assigns \nothing;
+    ensures \result == greater(a, b); */
 ALWAYS_INLINE uint32_t larger(uint32_t a, uint32_t b)
 {
     return a > b ? a : b;
 }
 
 /* Values at even and at odd places are two chains, which the CPU follows side by side. */
+/*@ requires n < SIZE_MAX && \valid_read(values + (0 .. n - 1));
+    assigns \nothing;
+    ensures bound: \forall integer i; 0 <= i < n ==> behind(values[i], last_sane, first) <= \result;
+    ensures one: \result == 0 || \exists integer i; 0 <= i < n && behind(values[i], last_sane, first) == \result; */
 ALWAYS_INLINE uint32_t greatest_age(const uint32_t values[], size_t n, uint32_t last_sane, uint32_t first)
 {
     uint32_t even = 0, odd = 0;
     size_t i = 0;
 
+    /*@ loop assigns i, even, odd;
+        loop invariant within: 0 <= i <= n;
+        loop invariant bound: \forall integer k; 0 <= k < i ==> behind(values[k], last_sane, first) <= greater(even, odd);
+        loop invariant one: greater(even, odd) == 0 ||
+            \exists integer k; 0 <= k < i && behind(values[k], last_sane, first) == greater(even, odd);
+        loop variant n - i; */
     for (; i + 1 < n; i += 2) {
         even = larger(even, age(values[i], last_sane, first));
         odd = larger(odd, age(values[i + 1], last_sane, first));
