@@ -61,6 +61,7 @@ EXCEPTIONS = {
     "tests/*/test_bench_*.py": "bench",
     "tests/test_bounded.py": "proofs",
     "tests/test_contracts.py": "proofs",
+    "tests/test_ctext.py": "proofs",
     "tests/test_proof_audit.py": "proofs",
     "tests/test_proof_changes.py": "proofs",
     "tests/*/test_simulated.py": "bench",
