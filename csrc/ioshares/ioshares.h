@@ -246,14 +246,14 @@ typedef struct pgq_ioshares_faults {
 typedef struct pgq_ioshares_engine pgq_ioshares_engine;
 
 /*
- * The scheduler is the engine's until it stops: no other call of it until then. Nothing may wait in it or be in flight. faults: NULL, or kept as a copy. The calls
- * below may come from any threads, and a thread that has submitted may end.
+ * The scheduler is the engine's until it stops: no other call of it until then. When the engine starts, nothing may wait in it or be
+ * in flight. faults: NULL, or kept as a copy. The calls below may come from any threads, and a thread that has submitted may end.
  *
  * A kernel that takes nothing from the ring for now (EAGAIN, EINTR, EBUSY, ENOMEM) is asked 100 times, within a tenth of a
  * second; then, and at once with any other error, each request that it has not taken ends with that errno, and nothing of it
  * is done. What the kernel has taken is waited for, also if that wait fails.
- * Refused: PGQ_NULL, PGQ_MEMORY, PGQ_IOSHARES_WAY, PGQ_IOSHARES_IN_USE, PGQ_IOSHARES_THREADS; PGQ_IOSHARES_URING if io_uring was asked for and
- * there is none.
+ * Refused: PGQ_NULL, PGQ_MEMORY, PGQ_IOSHARES_WAY, PGQ_IOSHARES_IN_USE, PGQ_IOSHARES_THREADS; PGQ_IOSHARES_URING if io_uring was
+ * asked for and there is none.
  */
 pgq_status pgq_ioshares_engine_start(pgq_ioshares *scheduler, pgq_ioshares_way way,
                                      const pgq_ioshares_faults *faults, pgq_ioshares_engine **engine);
