@@ -1,18 +1,20 @@
 # SPDX-License-Identifier: PostgreSQL
 """The simulated device, the lag figure by its shape, and the advice for a WAL. No clock is involved."""
 
+import mmap
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
-from bench.prefetch.endtoend.recovery import BLOCK_SIZE, Replay, is_cached, items_of, make_cold, simulated
+from bench.prefetch.endtoend.recovery import BLOCK_SIZE, Replay, items_of, make_cold, simulated
 from bench.prefetch.report import context, figures
 from ref.prefetch import BlockReference, Record, Relation
 from tests.prefetch.test_trace import line, listing_of
 from tools.advise.__main__ import CONCURRENCIES, arrivals, main, try_concurrency
 from tools.advise.device import RATE, STEP_SECONDS, STEPS, Device, Recovery, Sample, draw, lag_figure, simulate
+from tools.common.page_cache import cached_pages
 from tools.common.results import Result
 from tools.trace.listing import read_listing
 
@@ -147,13 +149,20 @@ def test_the_simulated_recovery_lies_between_what_the_server_took() -> None:
     assert 0.2 < seconds[-1] < 0.4
 
 
-def test_files_leave_the_cache(tmp_path: Path) -> None:
+def test_the_kernel_says_what_it_has_of_a_file(tmp_path: Path) -> None:
     path = tmp_path / "file"
-    path.write_bytes(bytes(BLOCK_SIZE * 200))
-    with path.open("rb") as file:
-        if not is_cached(file.fileno(), 7):
-            pytest.skip("this file system does not read without waiting")
-    assert make_cold(tmp_path) < 0.5
+    with path.open("w+b") as file:
+        file.truncate(BLOCK_SIZE * 200)
+        assert cached_pages(file.fileno()) == 0
+        file.seek(BLOCK_SIZE * 7)
+        file.write(bytes(BLOCK_SIZE))
+        file.flush()
+        assert 0 < cached_pages(file.fileno()) < BLOCK_SIZE * 200 // mmap.PAGESIZE
+        (tmp_path / "empty").touch()
+        stayed = make_cold(tmp_path)
+        assert stayed == cached_pages(file.fileno()) / (BLOCK_SIZE * 200 / mmap.PAGESIZE)
+        if stayed:
+            pytest.skip("this file system keeps what is in memory")
 
 
 def test_the_report_shows_each_concurrency() -> None:

@@ -19,8 +19,9 @@ import pytest
 from _pgquern import lib
 from pgquern.prefetch import BLCKSZ, Io, Replayed, ReplayError, Step, replay
 
-from tests.prefetch.files import VARIANTS, Cold, cached_pages, faults_of, files, page, skip_unless_it_runs
+from tests.prefetch.files import VARIANTS, Cold, faults_of, files, page, skip_unless_it_runs
 from tests.prefetch.test_kernels_replay import ASYNCHRONOUS, Pages
+from tools.common.page_cache import cached_pages
 from tools.trace.record import why_no_strace
 
 SIZE, ACCESSES, WINDOW = 30, 24, 5

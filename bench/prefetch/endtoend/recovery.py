@@ -4,7 +4,7 @@
     python -m bench.prefetch.endtoend.recovery [--rounds 3] [--build 18] [--updates 40000]
 
 One crash is recovered again and again, from a fresh copy. All files of the copy leave the kernel's page cache before;
-a sample of them is asked whether they have. What lies below the kernel, such as the cache of a virtual machine's host,
+the kernel is asked whether they have. What lies below the kernel, such as the cache of a virtual machine's host,
 is not emptied, so the device may be faster than a disk. The time is that of redo, as the server's log says. Each round
 runs all concurrencies, and begins with another one. All recoveries must end with the same table.
 
@@ -12,6 +12,7 @@ Beside it the same accesses are simulated: a record takes the CPU that it takes 
 the server took for it without prefetching.
 """
 
+import mmap
 import os
 import re
 import shutil
@@ -21,7 +22,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from random import Random
 from statistics import median
 from typing import Any
 
@@ -32,6 +32,7 @@ from ref.prefetch import BlockReference, Record, Relation
 from tests.postgres.server import BUILDS, Build, Server
 from tools.advise.device import STEP_SECONDS, STEPS, Device, Page, Recovery, lag_figure, simulate
 from tools.common import progress, results
+from tools.common.page_cache import cached_pages
 
 STEM = "prefetch"
 CONCURRENCIES = (0, 1, 2, 4, 8, 16, 32, 64, 128, 256)
@@ -86,28 +87,18 @@ def crashed(build: Build, updates: int) -> Iterator[Path]:
 
 
 def make_cold(data: Path) -> float:
-    """Bring all files to the device and out of the kernel's cache; the part of a sample of blocks that stayed."""
-    files = [path for path in data.rglob("*") if path.is_file()]
-    found = []
-    dice = Random(1)
-    for path in files:
+    """Bring all files to the device and out of the kernel's cache; the part of their pages that stayed."""
+    cached = pages = 0
+    for path in data.rglob("*"):
+        if not path.is_file() or path.stat().st_size == 0:
+            continue
         fd = os.open(path, os.O_RDONLY)
         os.fsync(fd)
         os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
-        # A look at one block must not make the kernel read those around it, of which the next look would be told.
-        os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_RANDOM)
-        if path.stat().st_size > 100 * BLOCK_SIZE:
-            found += [is_cached(fd, block) for block in dice.sample(range(path.stat().st_size // BLOCK_SIZE), 20)]
+        cached += cached_pages(fd)
+        pages += -(-path.stat().st_size // mmap.PAGESIZE)
         os.close(fd)
-    return sum(found) / len(found)
-
-
-def is_cached(fd: int, block: int) -> bool:
-    """Whether a read of the block need not wait."""
-    try:
-        return os.preadv(fd, [bytearray(1)], block * BLOCK_SIZE, os.RWF_NOWAIT) == 1
-    except BlockingIOError:
-        return False
+    return cached / pages
 
 
 def recover(build: Build, data: Path, concurrency: int, *, cold: bool = True) -> Replay:
