@@ -7,7 +7,8 @@
  * - a call with a limit ends at the limit or after it, never before;
  * - a cancellation that was accepted ends a wait; nobody sleeps for ever;
  * - if two threads give one hold back, one of them does, and the other one is told so, whoever runs meanwhile;
- * - if two threads wait with one hold, one is refused, and how the wait ended is told once.
+ * - if two threads wait with one hold, one is refused, and how the wait ended is told once;
+ * - a hold that was in another lock before is not held there any more, whoever asks, and when.
  */
 #include "judge.h"
 
@@ -45,12 +46,13 @@ typedef struct worker {
     bool taken;            /* one of these was told how the wait ended */
     bool lends;            /* others may give back what it holds */
     unsigned given;        /* how many of them did */
+    unsigned turns;        /* odd: the hold is in the file's lock, or on its way */
 } worker;
 
 typedef struct file {
     world *world;
     const pgq_rangelock_variant *variant;
-    pgq_rangelock *lock;
+    pgq_rangelock *lock, *another; /* nobody stays in the other one */
     unsigned threads;
     worker workers[MOST_THREADS];
     int readers[BYTES], writers[BYTES];
@@ -186,6 +188,23 @@ static void give_back(file *f, worker *me)
     world_count(GIVEN_BACK);
 }
 
+/* Another thread asks for a worker's hold in the lock that it was in before. */
+static void ask_elsewhere(file *f, const worker *owner)
+{
+    unsigned turns = owner->turns;
+
+    if (turns % 2 == 1 && pgq_rangelock_is_held(f->another, &owner->hold) && owner->turns == turns)
+        world_violation(f->world, "a hold is held in the lock that it has left");
+}
+
+/* In the other lock, if nobody is there, and out again. */
+static void visit(file *f, worker *me)
+{
+    if (pgq_rangelock_try(f->another, &me->hold, 0, 1, PGQ_RANGELOCK_EXCLUSIVE).code == PGQ_OK &&
+        pgq_rangelock_unlock(f->another, &me->hold).code != PGQ_OK)
+        world_violation(f->world, "what is held in the other lock could not be released");
+}
+
 static void disturb(file *f, worker *other)
 {
     if (other->lends)
@@ -204,6 +223,9 @@ static void call(file *f, worker *me)
 
     if (world_one_in(w, 3))
         disturb(f, &f->workers[world_below(w, f->threads)]);
+    ask_elsewhere(f, &f->workers[world_below(w, f->threads)]);
+    visit(f, me);
+    me->turns++;
     pgq_code code = acquire(f, me, lo, length, exclusive);
     me->shows = me->shares = false;
     if (code == PGQ_OK) {
@@ -214,6 +236,7 @@ static void call(file *f, worker *me)
         world_violation(w, "code %d", code);
     }
     sole(me); /* before its hold is used again */
+    me->turns++;
     if (pgq_rangelock_is_held(f->lock, &me->hold) ||
         pgq_rangelock_unlock(f->lock, &me->hold).code != PGQ_RANGELOCK_NOT_HELD)
         world_violation(w, "what is not held was released");
@@ -255,7 +278,8 @@ void *world_begin(world *w)
     for (size_t i = 0; i < pgq_rangelock_variant_count; i++)
         if (strcmp(pgq_rangelock_variants[i].name, "interval") == 0)
             f->variant = &pgq_rangelock_variants[i];
-    if (f->variant == NULL || f->variant->fn(-1, &f->lock).code != PGQ_OK)
+    if (f->variant == NULL || f->variant->fn(-1, &f->lock).code != PGQ_OK ||
+        f->variant->fn(-1, &f->another).code != PGQ_OK)
         abort();
     for (unsigned i = 0; i < MOST_THREADS; i++)
         pthread_mutex_init(&f->workers[i].other, NULL);
@@ -289,7 +313,7 @@ void world_end(void *row, world *w)
 {
     file *f = row;
 
-    if (pgq_rangelock_destroy(f->lock).code != PGQ_OK)
+    if (pgq_rangelock_destroy(f->lock).code != PGQ_OK || pgq_rangelock_destroy(f->another).code != PGQ_OK)
         world_violation(w, "a lock of which nothing is held could not be ended");
     for (unsigned n = system_refuse_each(w, create_and_destroy, f); n > 0; n--)
         world_count(NO_MEMORY);

@@ -7,6 +7,7 @@ tests/<stem>/world.toml names mutants of tests/<stem>/mutants.toml:
 
     [finds]      mutant = the seed that finds it
     [[misses]]   why = "why no run of this world can, or does", mutants = [names]
+    [[mutant]]   as in mutants.toml, without killed_by: a change that the world alone can find
 
 Each mutant of the stem is in one of the two. The stem's kernels and its world are compiled for the world's threads, as
 in `make world`, but without sanitizers: a violation must be said by the world, or the program must crash. The unchanged
@@ -137,12 +138,13 @@ class Listed:
         finds: dict[str, int] = table.get("finds", {})
         misses = frozenset(name for group in table.get("misses", []) if group["why"] for name in group["mutants"])
         try:
-            known = {mutant.name: mutant for mutant in mutants.load(Path("tests", stem, "mutants.toml"), Mutant)}
+            both = (Path("tests", stem, name) for name in ("mutants.toml", "world.toml"))
+            known = {mutant.name: mutant for path in both for mutant in mutants.load(path, Mutant)}
         except mutants.MutantError as error:
             raise click.ClickException(str(error)) from error
         for wrong, says in (
             (finds.keys() & misses, "in both tables"),
-            ((finds.keys() | misses) - known.keys(), "not in mutants.toml"),
+            ((finds.keys() | misses) - known.keys(), "in no list of mutants"),
             (known.keys() - finds.keys() - misses, "in neither table; run --search, or say why none finds it"),
         ):
             if wrong:
