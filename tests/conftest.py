@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: PostgreSQL
 """Common to all tests: Hypothesis profiles, counts, and the results file that the report reads.
 
-PGQUERN_PROFILE chooses the number of examples: `ci` (default; the same examples each time), `brief` (a quarter of them,
-for the main job), `quick` (a twentieth, for a first look), `asan` (fewer, for sanitizers), `cross` (a few, and a sample
-of the tests, under an emulator), `deep` (many, new ones each time). PGQUERN_RESULT=LAYER writes
+PGQUERN_PROFILE chooses the number of examples: `whole` (default; the same examples each time), `brief` (a quarter of
+them, for `make test`), `quick` (a twentieth, for a first look), `asan` (fewer, for sanitizers), `cross` (a few, and a
+sample of the tests, under an emulator), `deep` (many, new ones each time). PGQUERN_RESULT=LAYER writes
 build/results/LAYER/<stem>.json at the end: the tests, their seconds, and counts (`examples` are counted here,
 everything else by tally()). The stem of a test is the folder of its file: tests/<stem>/test_*.py. Under the sanitizers
 the run ends with a look for memory that the library has leaked; it counts as one more test, `leaks`.
@@ -29,7 +29,7 @@ from tests import leaks, progress
 from tests.tally import of, tally
 from tools.common import results
 
-PROFILE = os.environ.get("PGQUERN_PROFILE", "ci")
+PROFILE = os.environ.get("PGQUERN_PROFILE", "whole")
 RESULT = os.environ.get("PGQUERN_RESULT")
 
 common: dict[str, Any] = {
@@ -37,7 +37,7 @@ common: dict[str, Any] = {
     "print_blob": True,
     "suppress_health_check": [HealthCheck.too_slow, HealthCheck.data_too_large],
 }
-settings.register_profile("ci", max_examples=1000, derandomize=True, database=None, **common)
+settings.register_profile("whole", max_examples=1000, derandomize=True, database=None, **common)
 settings.register_profile("brief", max_examples=250, derandomize=True, database=None, **common)
 settings.register_profile("quick", max_examples=50, derandomize=True, database=None, **common)
 settings.register_profile("asan", max_examples=150, derandomize=True, database=None, **common)
@@ -48,9 +48,10 @@ settings.load_profile(PROFILE)
 # An emulator is slow: of the tests of variants that only this CPU has one in so many, by its name; and of the others.
 OWN_ONE_IN, ONE_IN = (3, 12) if PROFILE == "cross" else (1, 1)
 
-# Of the tests with real servers, `make test` runs those with Debian's 15 and with 18, so that it stays short;
-# `make test-servers` runs those with these builds.
-OTHER_BUILDS = re.compile(r"[\[-](?:pg)?1[3-7](?!-debian)(?=[\] _-])")
+# Of the tests with real servers, `make test` runs those with 18, so that it stays short. `make test-servers` runs the
+# others; PGQUERN_BUILDS, as in "13 15-debian", chooses among their builds.
+OTHER_BUILDS = r"1[3-7](?:-debian)?"
+CHOSEN_BUILDS = "|".join(os.environ.get("PGQUERN_BUILDS", "").split()) or OTHER_BUILDS
 
 outcomes: dict[str, str] = {}
 seconds: dict[str, float] = defaultdict(float)
@@ -71,6 +72,12 @@ def stem_of(nodeid: str) -> str:
     """The stem of a test: the folder that its file lies in, or `house` for those that are of no stem."""
     folder = Path(nodeid.split("::")[0]).parent.name
     return "house" if folder == "tests" else folder
+
+
+def runs_on(item: pytest.Item, builds: str) -> bool:
+    """Whether a test drives a real server of one of these builds, of which its name tells."""
+    named = re.search(rf"[\[-](?:pg)?(?:{builds})(?=[\] _-])", item.nodeid)
+    return item.get_closest_marker("servers") is not None and named is not None
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -95,8 +102,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             config.hook.pytest_deselected(items=left_out)
             items[:] = [item for item in items if item not in left_out]
     if RESULT in ("test", "test-servers"):
-        others = {i for i in items if i.get_closest_marker("servers") and OTHER_BUILDS.search(i.nodeid)}
-        left_out = [item for item in items if (item in others) != (RESULT == "test-servers")]
+        others = RESULT == "test-servers"
+        builds = CHOSEN_BUILDS if others else OTHER_BUILDS
+        left_out = [item for item in items if runs_on(item, builds) != others]
         config.hook.pytest_deselected(items=left_out)
         items[:] = [item for item in items if item not in left_out]
     counted: set[int] = set()

@@ -43,7 +43,7 @@ differential-quick-%:
 	@PGQUERN_PROFILE=quick PGQUERN_RESULT=test-quick $(PYTEST) $(filter tests/$*/%,$(QUICK) $(ORACLE_TESTS))
 
 # A process for each folder of tests, side by side: `house` are the tests of no stem. Where there is most text, the tests
-# take longest, so these start first: one that started last would keep the others waiting.
+# take longest, so these start first: one that started last would keep the others waiting. EXAMPLES=whole: four times as many.
 TEST_FOLDERS = $(if $(STEM),,house) $(shell wc -c $(wildcard tests/$(or $(STEM),*)/test_*.py) /dev/null | \
 	awk -F'[ /]+' '$$3 == "tests" { sum[$$4] += $$2 } END { for (s in sum) print sum[s], s }' | sort -rn | cut -d' ' -f2)
 test-python: $(TEST_NEEDS) $(EXTRACTED) $(PG_EXTENSIONS) $(SETUP)/servers.stamp $(SETUP)/coq.stamp $(SETUP)/tlc.stamp ##layer all pytest tests: oracles, kernels, real servers, extracted proofs (about 5 minutes)
@@ -54,15 +54,15 @@ test-python-house:
 	@PGQUERN_RESULT=test $(PYTEST) $(wildcard tests/test_*.py)
 
 test-python-%:
-	@PGQUERN_RESULT=test $(PYTEST) --ignore-glob '*/test_sanitized.py' tests/$*
+	@PGQUERN_PROFILE=$(or $(EXAMPLES),brief) PGQUERN_RESULT=test $(PYTEST) --ignore-glob '*/test_sanitized.py' tests/$*
 
-# The builds of PostgreSQL that `make test` leaves out: tests/conftest.py.
+# The builds of PostgreSQL that `make test` leaves out (tests/conftest.py); BUILDS="13 15-debian": only these.
 SERVER_TESTS = $(shell grep -l 'mark.servers' tests/$(or $(STEM),*)/test_*.py)
-test-servers: $(TEST_NEEDS) $(PG_EXTENSIONS) $(SETUP)/servers.stamp $(SETUP)/tlc.stamp ##layer tests with real servers of the majors that `make test` leaves out; STEM= narrows (3 minutes)
+test-servers: $(TEST_NEEDS) $(PG_EXTENSIONS) $(SETUP)/servers.stamp $(SETUP)/tlc.stamp ##layer tests with real servers of the majors that `make test` leaves out; BUILDS= and STEM= narrow (3 minutes)
 	@$(if $(SERVER_TESTS),$(call side_by_side,test-servers,$(SERVER_TESTS)),echo "test-servers: $(STEM) has none")
 
 test-servers-%:
-	@PGQUERN_RESULT=test-servers $(PYTEST) $(filter tests/$*/%,$(SERVER_TESTS))
+	@PGQUERN_BUILDS="$(BUILDS)" PGQUERN_RESULT=test-servers $(PYTEST) $(filter tests/$*/%,$(SERVER_TESTS))
 
 # Tests of programs that build, judge, audit and draw: seconds each. Those of the judge, most of them, beside the others.
 test-tools: $(TEST_NEEDS) $(EXTRACTED) $(SETUP)/coq.stamp $(SETUP)/tlc.stamp kernels-asan ##layer the tests of the house's own programs that take seconds each: the judge, the audit of proofs, the package (5 minutes)

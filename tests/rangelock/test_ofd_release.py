@@ -46,7 +46,8 @@ def now():
     except PgquernError as error:
         print(error.code)
 
-ctypes.c_void_p.in_dll(ctypes.CDLL(os.environ["LD_PRELOAD"]), "meanwhile").value = ctypes.cast(now, ctypes.c_void_p).value
+meanwhile = ctypes.c_void_p.in_dll(ctypes.CDLL(os.environ["LD_PRELOAD"]), "meanwhile")
+meanwhile.value = ctypes.cast(now, ctypes.c_void_p).value
 lock.unlock(mine)
 print(lock.try_lock(other, 5, 1, exclusive=True))
 """
