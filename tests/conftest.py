@@ -45,8 +45,10 @@ settings.register_profile("cross", max_examples=5, derandomize=True, database=No
 settings.register_profile("deep", max_examples=20_000, **common)
 settings.load_profile(PROFILE)
 
-# An emulator is slow: of the tests of variants that only this CPU has one in so many, by its name; and of the others.
-OWN_ONE_IN, ONE_IN = (3, 12) if PROFILE == "cross" else (1, 1)
+# PGQUERN_ONE_IN: a sample, one test in so many, by its name. An emulator is slow: of the tests of variants that only
+# this CPU has one in so many; and of the others.
+SAMPLE = int(os.environ.get("PGQUERN_ONE_IN", "1"))
+OWN_ONE_IN, ONE_IN = (3, 12) if PROFILE == "cross" else (SAMPLE, SAMPLE)
 
 # Of the tests with real servers, `make test` runs those with 18, so that it stays short. `make test-servers` runs the
 # others; PGQUERN_BUILDS, as in "13 15-debian", chooses among their builds.
@@ -81,15 +83,16 @@ def runs_on(item: pytest.Item, builds: str) -> bool:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Deep tests run in the profile of that name only, those of old minors and of a browser if they are asked for by
-    their marker, all candidates if the judge's results are, those of slow tools but in `make test`; every Hypothesis
-    test counts its examples."""
+    """Whole and deep tests run in the profiles of these names only, those of old minors and of a browser if they are
+    asked for by their marker, all candidates if the judge's results are, those of slow tools but in `make test`; every
+    Hypothesis test counts its examples."""
     if ONE_IN > 1:
         one_in = {item: OWN_ONE_IN if cpu() in item.name else ONE_IN for item in items}
         left_out = [item for item in items if zlib.crc32(item.nodeid.encode()) % one_in[item]]
         config.hook.pytest_deselected(items=left_out)
         items[:] = [item for item in items if item not in left_out]
     asked = {
+        "whole": PROFILE in ("whole", "deep"),
         "deep": PROFILE == "deep",
         "minors": config.getoption("markexpr") == "minors",
         "browser": config.getoption("markexpr") == "browser",

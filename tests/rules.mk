@@ -65,8 +65,9 @@ test-servers-%:
 	@PGQUERN_BUILDS="$(BUILDS)" PGQUERN_RESULT=test-servers $(PYTEST) $(filter tests/$*/%,$(SERVER_TESTS))
 
 # Tests of programs that build, judge, audit and draw: seconds each. Those of the judge, most of them, beside the others.
+# ONE_TEST_IN=3: a sample of them.
 test-tools: $(TEST_NEEDS) $(EXTRACTED) $(SETUP)/coq.stamp $(SETUP)/tlc.stamp kernels-asan ##layer the tests of the house's own programs that take seconds each: the judge, the audit of proofs, the package (5 minutes)
-	@$(MAKE) --keep-going --output-sync=target --jobs=2 test-tools-judge test-tools-others
+	@PGQUERN_ONE_IN=$(or $(ONE_TEST_IN),1) $(MAKE) --keep-going --output-sync=target --jobs=2 test-tools-judge test-tools-others
 
 test-tools-judge:
 	@PGQUERN_RESULT=test-judge $(PYTEST) -m tools tests/test_judge.py

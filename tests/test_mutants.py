@@ -72,6 +72,7 @@ def test_a_test_that_does_not_exist_is_named() -> None:
     assert "test_that_is_not_there" in found.stdout + found.stderr
 
 
+@pytest.mark.tools
 @pytest.mark.parametrize(
     ("body", "patience", "killed"),
     [
@@ -97,12 +98,14 @@ TWO_TESTS = """
 def test_first():
     pass
 
+@pytest.mark.tools
 def test_second():
     while {endless}:
         pass
 """
 
 
+@pytest.mark.tools
 def test_a_run_orders_and_limits_its_tests_and_leaves_some_out(tmp_path: Path) -> None:
     file = tmp_path / "test_run.py"
     file.write_text(TWO_TESTS.format(endless=False))
@@ -143,6 +146,7 @@ while True:
 """
 
 
+@pytest.mark.tools
 def test_a_sanitizer_s_own_alarm_is_no_thread_that_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """One thread that wakes by the clock and wakes no other. Without a sanitizer it is the program's own."""
     monkeypatch.setattr(watched, "STILL", 1.0)

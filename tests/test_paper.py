@@ -24,6 +24,9 @@ JSON = Path("bench/figures")
 Change = Callable[[Any], None]
 
 
+pytestmark = pytest.mark.tools
+
+
 @pytest.fixture(scope="module")
 def found() -> dict[str, Any]:
     """The data of the recorded figures, without results of this machine."""

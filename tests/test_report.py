@@ -94,6 +94,7 @@ def test_the_larger_sample_is_shown_and_what_was_run_here_of_two_alike() -> None
         assert shown == [None, None, Line("model", killed=1) if here else kept["one"]["model"], None]
 
 
+@pytest.mark.tools
 def test_what_is_recorded_is_read_again_and_no_smaller_sample_replaces_it(tmp_path: Path) -> None:
     path, found = tmp_path / "changes.json", written(tmp_path / "all")
     assert "one, model: 2 killed of 5" in changes.record(found, ["one", "two", "three"], path)
@@ -107,6 +108,7 @@ def test_what_is_recorded_is_read_again_and_no_smaller_sample_replaces_it(tmp_pa
     assert changes.recorded(path) == first
 
 
+@pytest.mark.tools
 def test_the_page_has_the_table(tmp_path: Path) -> None:
     page = report.page([], {})
     lines = re.findall(r"<tr>.*?</tr>", page[page.index('<table id="changes">') :].split("</table>")[0], re.S)

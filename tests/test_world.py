@@ -49,6 +49,7 @@ def run(program: Path, first: int, n: int) -> subprocess.CompletedProcess[str]:
     return subprocess.run([program, str(first), str(n)], capture_output=True, text=True)
 
 
+@pytest.mark.tools
 @pytest.mark.parametrize("example", FORGOTTEN)
 def test_what_forgets_nothing_passes(tmp_path: Path, example: str) -> None:
     done = run(build(tmp_path, example), 0, RUNS)
@@ -56,6 +57,7 @@ def test_what_forgets_nothing_passes(tmp_path: Path, example: str) -> None:
     assert re.fullmatch(r"tally:( \w+=[1-9]\d*)+\ndigest: [0-9a-f]{16}\n(call .*\n)*", done.stdout)
 
 
+@pytest.mark.tools
 @pytest.mark.parametrize(
     ("example", "forgotten"), [(example, name) for example, names in FORGOTTEN.items() for name in names]
 )

@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: PostgreSQL
 """Every small page: at most 4 line pointers over a tuple area of at most 6 units of 8 bytes.
 
-What is enumerated, for each size of the area from 0 to 6 units (what is marked `deep` the default profile leaves out):
+What is enumerated, for each size of the area from 0 to 6 units (what is marked `deep` the default profile leaves out,
+what is marked `whole` that of `make test`):
 
 1. One line pointer: every flag, every lp_off and every lp_len in bytes, from 9 bytes outside the area to 9 beyond.
 2. Two: every flag; lp_off at each unit, one unit below, at pd_special, and unaligned; every lp_len in bytes, up to
    one more than the area has (areas of 4 units and more: deep).
 3. Three: every flag; lp_off at each unit and at pd_special; lp_len in units (areas of 5 and 6 units: deep).
 4. Two to four: lp_off and lp_len as before; each line pointer unused or used. Which of the used flags it has, how far
-   its length falls short of the unit, and what garbage is in an unused one, is dealt out over the pages.
+   its length falls short of the unit, and what garbage is in an unused one, is dealt out over the pages (four, over 5
+   and 6 units: whole).
 5. Four, every flag, each line pointer with its storage within the area: deep.
 
 All with truncation and without. There is no hole below the area, so that larger totals are refused, and for 1, 4 and 5
@@ -26,6 +28,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from _pytest.mark import ParameterSet
 
 from ref.page import LP_NORMAL, ErrorCode, LinePointer, line_pointers
 from tests.compaction.agree import oracle
@@ -72,11 +75,13 @@ def test_three_line_pointers(units: int) -> None:
     run(Domain(area, grid(ALL_FLAGS, offsets, range(0, 8 * units + 1, UNIT)), deal=False))
 
 
-@pytest.mark.parametrize("n", [2, 3, 4])
-@pytest.mark.parametrize(
-    ("units", "hole"),
-    [*product(AREAS, [0]), *product(AREAS[:6], [6]), pytest.param(6, 6, marks=pytest.mark.deep)],
-)
+def dealt(units: int, hole: int, n: int) -> ParameterSet:
+    """n: line pointers."""
+    deep, whole = units == hole == 6, units >= 5 and n == 4
+    return pytest.param(units, hole, n, marks=pytest.mark.deep if deep else pytest.mark.whole if whole else ())
+
+
+@pytest.mark.parametrize(("units", "hole", "n"), [dealt(*case) for case in product(AREAS, [0, 6], [2, 3, 4])])
 def test_four_line_pointers(units: int, hole: int, n: int) -> None:
     area = Area(n, units, hole)
     offsets = list(range(area.upper, area.special + 1, UNIT))
