@@ -98,7 +98,6 @@ TWO_TESTS = """
 def test_first():
     pass
 
-@pytest.mark.tools
 def test_second():
     while {endless}:
         pass
@@ -119,6 +118,7 @@ def test_a_run_orders_and_limits_its_tests_and_leaves_some_out(tmp_path: Path) -
     assert endless.killed == "no end"
 
 
+@pytest.mark.tools
 def test_threads_in_an_endless_loop_are_ended_by_their_cpu_time(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
