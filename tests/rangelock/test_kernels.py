@@ -759,3 +759,31 @@ def test_many_ranges(step: int) -> None:
         random.Random(1).shuffle(holds)
         for hold in holds:
             lock.unlock(hold)
+
+
+def height_in(nodes: dict[int, Any], node: Any) -> int:
+    """The height of a tree; what each node says of its children is true, and they differ by one at most."""
+    if node == ffi.NULL:
+        return 0
+    node = nodes[int(ffi.cast("uintptr_t", node))]
+    left, right = height_in(nodes, node.left), height_in(nodes, node.right)
+    assert (node.left_height, node.right_height) == (left, right)
+    assert abs(left - right) <= 1
+    return 1 + max(left, right)
+
+
+def test_trees_stay_balanced_while_ranges_leave() -> None:
+    """Of three hundred ranges one after the other leaves: from the middle, too, where a successor takes its place."""
+    holds = [Hold() for _ in range(300)]
+    dice = random.Random(1)
+    with fresh("interval") as lock:
+        for at in dice.sample(range(300), 300):
+            assert lock.request(holds[at], 2 * at, 1, exclusive=True)
+        while holds:
+            nodes = {int(ffi.cast("uintptr_t", hold.c)): hold.c for hold in holds}
+            children = {
+                int(ffi.cast("uintptr_t", child)) for node in nodes.values() for child in (node.left, node.right)
+            }
+            (root,) = nodes.keys() - children
+            height_in(nodes, nodes[root])
+            lock.unlock(holds.pop(dice.randrange(len(holds))))
