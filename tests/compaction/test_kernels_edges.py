@@ -4,6 +4,7 @@
 from collections import Counter
 from dataclasses import replace
 
+import pytest
 from hypothesis import event, given
 from hypothesis import strategies as st
 
@@ -23,6 +24,7 @@ def test_kernels_keep_within_their_bounds(edge: Edge, pages: int) -> None:
         event(name)
 
 
+@pytest.mark.plain
 def test_each_class_of_pages_at_an_edge_is_reached() -> None:
     """By 5 pages at least; the kernels get the first 15 of each class."""
     seen: Counter[str] = Counter()

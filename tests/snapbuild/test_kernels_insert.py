@@ -51,6 +51,7 @@ def test_batch_merge_into_disorder_stays_inside() -> None:
 
 
 @pytest.mark.exhaustive
+@pytest.mark.plain
 def test_batch_merge_of_every_small_case() -> None:
     """Every subset of six XIDs, with every batch of up to four of them, in every order and with duplicates."""
     xids = [3, 10, 11, HALF, LAST - 1, LAST]

@@ -213,7 +213,8 @@ static int ring_submit(struct io_uring *ring)
 {
     struct io_uring_sq *sq = &ring->sq;
 
-    if (sq->sqe_head != sq->sqe_tail) /* liburing tells the kernel of no entries that it believes it has told of */
+    /* liburing tells the kernel of no entries that it believes it has told of. */
+    if (sq->sqe_head != sq->sqe_tail)
         sq->sqe_head = *sq->ktail = sq->sqe_tail;
     unsigned n = *sq->ktail - *sq->khead;
     world_yield();
