@@ -19,12 +19,11 @@ import click
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from spec.tools import accepted, models, readme, summary, traces
+from spec.tools import accepted, models, readme, smallest, summary, traces
 from spec.tools import shards as parts
 from spec.tools.models import ModelError, Run
 from spec.tools.outcome import ToolMissing
 from spec.tools.runner import How, Item, run_all
-from spec.tools.smallest import smallest
 from tools.common import results, shards
 from tools.common.shards import ShardError
 
@@ -48,6 +47,7 @@ LAYERS = {"small": "model", "large": "model-large", "quick": "model" + results.Q
     is_flag=True,
     help="Count how often each action is taken; one that is never taken fails. A third slower.",
 )
+@click.option("--up-to", type=int, help="Leave out what holds and has more states than so many, by what was accepted.")
 @click.option("--accept", is_flag=True, help="Write what was found to models.toml and to the README, for review.")
 @click.option("--alone", is_flag=True, help="Give each run that must fail its own JVM. Three times slower.")
 @click.option("--jobs", default=2, show_default=True, help="How many run at once.")
@@ -59,6 +59,7 @@ def main(
     pattern: str,
     only: str | None,
     coverage: bool,
+    up_to: int | None,
     accept: bool,
     alone: bool,
     jobs: int,
@@ -71,8 +72,9 @@ def main(
     try:
         found = models.find(SPEC, stem)
         traces.generate(SPEC, build)
-        among = smallest(found) if only == "quick" else [run for run in found if only in (None, size(run))]
-        wanted = [run for run in among if fnmatch(run.name, pattern)]
+        among = smallest.smallest(found) if only == "quick" else [run for run in found if only in (None, size(run))]
+        short = among if up_to is None else smallest.up_to(among, up_to)
+        wanted = [run for run in short if fnmatch(run.name, pattern)]
         if not wanted and not lists:
             raise ModelError(f"no run of {stem or 'any subject'} matches '{pattern}'")
         if lists:

@@ -18,7 +18,7 @@ from spec.tools import accepted, apalache, batch, cfg, changed, changes, models,
 from spec.tools.models import Holds, ModelError, Run, Settings, Violates
 from spec.tools.outcome import Ended, Outcome, ToolMissing
 from spec.tools.runner import How, Item
-from spec.tools.smallest import smallest
+from spec.tools.smallest import smallest, up_to
 from tools.common import results, survivors
 
 TOP = Path(__file__).resolve().parent.parent
@@ -868,6 +868,8 @@ def test_a_first_look_takes_the_smallest_run_that_holds_and_a_broken_one_that_en
     ]
     assert smallest([*others, small, soon]) == [small, soon]
     assert smallest([soon, small, *others]) == [soon, small]
+    assert up_to(others, 51) == others
+    assert up_to(others, 50) == [run for run in others if run.kind != "large"]
     assert smallest([others[4], others[7]]) == [others[4]]
     assert smallest([others[2], others[3]]) == []
 

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: PostgreSQL
-"""What a first look checks: of each stem the smallest model that holds, and a broken one that ends soonest."""
+"""Which runs are short.
+
+A first look checks of each stem the smallest model that holds, and a broken one that ends soonest.
+"""
 
 from __future__ import annotations
 
@@ -24,6 +27,11 @@ def smallest(runs: Sequence[Run]) -> list[Run]:
         if run.module.stem.startswith(BOUNDED) and (key not in chosen or size(run) < size(chosen[key])):
             chosen[key] = run
     return [run for run in runs if run in chosen.values()]
+
+
+def up_to(runs: Sequence[Run], states: int) -> list[Run]:
+    """Without the runs that must hold and have more states, by what was accepted."""
+    return [run for run in runs if not isinstance(run.expected, Holds) or (run.expected.states or 0) <= states]
 
 
 def size(run: Run) -> tuple[bool, bool, bool, int]:
