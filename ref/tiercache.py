@@ -517,6 +517,13 @@ class Frame:
 
 
 @dataclass
+class Making:
+    """A call that makes room. may_use_ssd: it has taken what it was given."""
+
+    may_use_ssd: bool = True
+
+
+@dataclass
 class Held:
     """A page on the SSD. dirty: newer than what the store has."""
 
@@ -623,54 +630,80 @@ class TierCache:
             raise WriteBackError
         self.unsure.clear()
 
+    def clean(self, frames: int, steps: int) -> int:
+        """Room before it is needed: steps until so many frames are free, which is half of them at most.
+
+        How many are free. WriteBackError: no page can leave. What was set aside before stays so.
+        """
+        if frames > self.frames // 2:
+            raise ValueError(f"{frames} free frames are more than half of {self.frames}")
+        making = Making()
+        for _ in range(steps):
+            if self.frames - len(self.memory) >= frames:
+                break
+            if not self._step_to_room(making):
+                raise WriteBackError
+        return self.frames - len(self.memory)
+
     # -- memory
 
     def _make_room(self, wanted: int, *, insists: bool) -> bool:
-        """The victim goes to the SSD if it is to enter, unless that has it. If it does not, a dirty one is written back
-        before it goes.
-
-        A page that could not be written back was set aside, and the next victim is asked. If none is left, what was set
-        aside before is tried once more if the caller insists.
-        """
-        may_use_ssd = True
+        """If no victim is left, what was set aside before is tried once more if the caller insists."""
+        making = Making()
         insists &= bool(self.memory_policy.aside or self.ssd_policy.aside)
         while len(self.memory) + wanted > self.frames:
-            page = self.memory_policy.victim()
-            if page is None:
-                if not insists:
-                    return False
-                insists, may_use_ssd = False, True
-                for policy in (self.memory_policy, self.ssd_policy):
-                    for number in list(policy.aside):
-                        policy.bring_back(number)
+            if self._step_to_room(making):
                 continue
-            frame = self.memory[page]
-            if may_use_ssd and self.ssd_in_use and page not in self.ssd and self._enters_ssd(frame):
-                if not self.free_slots:
-                    victim = self.ssd_policy.victim()
-                    may_use_ssd = victim is not None
-                    if victim is None:
-                        continue
-                    if self.ssd[victim].dirty:
-                        self._write_back_from(victim // BLOCK_PAGES)
-                        continue
-                    self._leave_ssd(victim, evicted=True)
-                self.memory_policy.remove(page, evicted=True)
-                may_use_ssd = self._write_ssd(page, frame)
-                if may_use_ssd:
-                    self._leave_memory(page)
-                else:
-                    self.memory_policy.insert(page)
-                continue
-            if frame.dirty:
-                self._write_back_from(page // BLOCK_PAGES)
-                continue
-            if self.ssd_in_use and page not in self.ssd:
-                self.ssd_policy.pass_by(page)
+            if not insists:
+                return False
+            insists, making.may_use_ssd = False, True
+            for policy in (self.memory_policy, self.ssd_policy):
+                for number in list(policy.aside):
+                    policy.bring_back(number)
+        return True
+
+    def _step_to_room(self, making: Making) -> bool:
+        """The victim goes to the SSD if it is to enter, unless that has it. If it does not, a dirty one is written back
+        before it goes, in a step of its own.
+
+        A page that could not be written back is set aside, and the next victim is asked. False: there is none.
+        """
+        page = self.memory_policy.victim()
+        if page is None:
+            return False
+        frame = self.memory[page]
+        below = self.ssd_in_use and page not in self.ssd
+        if making.may_use_ssd and below and self._enters_ssd(frame):
+            if not self.free_slots and not self._free_a_slot(making):
+                return True
+            self.memory_policy.remove(page, evicted=True)
+            making.may_use_ssd = self._write_ssd(page, frame)
+            if making.may_use_ssd:
                 self._leave_memory(page)
             else:
-                del self.memory[page]
-            self.memory_policy.remove(page, evicted=True)
+                self.memory_policy.insert(page)
+            return True
+        if frame.dirty:
+            self._write_back_from(page // BLOCK_PAGES)
+            return True
+        if below:
+            self.ssd_policy.pass_by(page)
+            self._leave_memory(page)
+        else:
+            del self.memory[page]
+        self.memory_policy.remove(page, evicted=True)
+        return True
+
+    def _free_a_slot(self, making: Making) -> bool:
+        """A clean page leaves the SSD, or a dirty one is written back. Whether a slot is free now."""
+        victim = self.ssd_policy.victim()
+        making.may_use_ssd = victim is not None
+        if victim is None:
+            return False
+        if self.ssd[victim].dirty:
+            self._write_back_from(victim // BLOCK_PAGES)
+            return False
+        self._leave_ssd(victim, evicted=True)
         return True
 
     def _enters_ssd(self, frame: Frame) -> bool:

@@ -65,65 +65,114 @@ static bool move_to_ssd(pgq_tiercache *c, uint32_t frame, uint32_t slot, uint32_
     return put;
 }
 
+/* A call that makes room. */
+typedef struct making {
+    bool may_use_ssd; /* it has taken what it was given */
+    uint32_t left;    /* pages that have left */
+} making;
+
+/* A clean page leaves the SSD, or a dirty one is written back. true: a slot is free now. */
+static bool free_a_slot(pgq_tiercache *c, making *m)
+{
+    uint32_t slot = c->ssd.policy.calls->victim(&c->ssd.policy);
+
+    m->may_use_ssd = slot != TABLE_NONE;
+    if (!m->may_use_ssd)
+        return false;
+    if (entries_has(&c->ssd.dirty, slot)) {
+        pgq_tiercache_write_back_for_room(c, c->ssd.policy.pages[slot] / BLOCK_PAGES);
+        return false;
+    }
+    return pgq_tiercache_ssd_evict(c, slot);
+}
+
+static void step_to_ssd(pgq_tiercache *c, making *m, uint32_t frame)
+{
+    if (c->ssd.free_count == 0 && !free_a_slot(c, m))
+        return;
+    uint32_t slot = pgq_tiercache_ssd_take(c);
+    if (slot == TABLE_NONE)
+        pthread_cond_wait(&c->settled, &c->map);
+    else
+        m->may_use_ssd = move_to_ssd(c, frame, slot, &m->left);
+}
+
 /*
  * The victim goes to the SSD if it is to enter, unless the SSD has it. Otherwise, or if the SSD cannot take it, a clean one goes,
- * and a dirty one is written back first. Whatever releases `map` is a reason to look at all anew.
+ * and a dirty one is written back first. Whatever releases `map` is a reason to look at all anew: it ends the step.
  *
- * A page that could not be written back was set aside, and the next victim is asked. If none is left, what was set aside before
- * this call is tried once more if the caller insists; but pages that are leaving are waited for before.
+ * A page that could not be written back is set aside, and the next victim is asked. false: there is none.
  */
+static bool step_to_room(pgq_tiercache *c, making *m)
+{
+    uint32_t frame = c->memory.policy.calls->victim(&c->memory.policy);
+
+    if (frame == TABLE_NONE)
+        return false;
+    uint64_t page = c->memory.policy.pages[frame];
+    bool below = c->ssd_in_use && tier_find(&c->ssd, page) == TABLE_NONE;
+    if (m->may_use_ssd && below && enters_ssd(c, frame)) {
+        step_to_ssd(c, m, frame);
+        return true;
+    }
+    if (entries_has(&c->memory.dirty, frame)) {
+        pgq_tiercache_write_back_for_room(c, page / BLOCK_PAGES);
+        return true;
+    }
+    if (below)
+        pass_ssd_by(c, frame);
+    tier_drop(&c->memory, frame);
+    m->left++;
+    return true;
+}
+
+/* If no victim is left, what was set aside before this call is tried once more if the caller insists; but pages that are leaving are
+   waited for before. */
 pgq_code pgq_tiercache_make_room(pgq_tiercache *c, uint32_t wanted, bool insists)
 {
-    bool may_use_ssd = true;
+    making m = {.may_use_ssd = true};
 
     insists &= c->memory.policy.queues[ASIDE].count + c->ssd.policy.queues[ASIDE].count > 0;
-    for (uint32_t left = 0; left < wanted && c->memory.free_count < wanted;) {
-        uint32_t frame = c->memory.policy.calls->victim(&c->memory.policy);
-
-        if (frame == TABLE_NONE) {
-            if (c->leaves > 0) {
-                pthread_cond_wait(&c->settled, &c->map);
-                continue;
-            }
-            if (!insists)
-                return PGQ_TIERCACHE_WRITE_BACK;
-            insists = false;
-            may_use_ssd = true;
-            tier_bring_back(&c->memory);
-            tier_bring_back(&c->ssd);
+    while (m.left < wanted && c->memory.free_count < wanted) {
+        if (step_to_room(c, &m))
+            continue;
+        if (c->leaves > 0) {
+            pthread_cond_wait(&c->settled, &c->map);
             continue;
         }
-        uint64_t page = c->memory.policy.pages[frame];
-        if (may_use_ssd && c->ssd_in_use && tier_find(&c->ssd, page) == TABLE_NONE && enters_ssd(c, frame)) {
-            if (c->ssd.free_count == 0) {
-                uint32_t slot = c->ssd.policy.calls->victim(&c->ssd.policy);
-
-                may_use_ssd = slot != TABLE_NONE;
-                if (!may_use_ssd)
-                    continue;
-                if (entries_has(&c->ssd.dirty, slot)) {
-                    pgq_tiercache_write_back_for_room(c, c->ssd.policy.pages[slot] / BLOCK_PAGES);
-                    continue;
-                }
-                if (!pgq_tiercache_ssd_evict(c, slot))
-                    continue;
-            }
-            uint32_t slot = pgq_tiercache_ssd_take(c);
-            if (slot == TABLE_NONE) {
-                pthread_cond_wait(&c->settled, &c->map);
-                continue;
-            }
-            may_use_ssd = move_to_ssd(c, frame, slot, &left);
-            continue;
-        }
-        if (entries_has(&c->memory.dirty, frame)) {
-            pgq_tiercache_write_back_for_room(c, page / BLOCK_PAGES);
-            continue;
-        }
-        if (c->ssd_in_use && tier_find(&c->ssd, page) == TABLE_NONE)
-            pass_ssd_by(c, frame);
-        tier_drop(&c->memory, frame);
-        left++;
+        if (!insists)
+            return PGQ_TIERCACHE_WRITE_BACK;
+        insists = false;
+        m.may_use_ssd = true;
+        tier_bring_back(&c->memory);
+        tier_bring_back(&c->ssd);
     }
     return PGQ_OK;
+}
+
+/*
+ * Steps before somebody needs the room, so the same pages leave, sooner. What was set aside stays so: a loop of calls makes no
+ * requests to a store that fails. Who calls again at once is not to spin: pages that are leaving are waited for.
+ */
+pgq_status pgq_tiercache_clean(pgq_tiercache *c, uint32_t frames, uint32_t steps, uint32_t *free_frames)
+{
+    making m = {.may_use_ssd = true};
+    pgq_code code = PGQ_OK;
+
+    if (c == NULL || free_frames == NULL)
+        return refused(PGQ_NULL, 0);
+    if (frames > c->options.frames / 2)
+        return refused(PGQ_TIERCACHE_OPTIONS, 0);
+    pthread_mutex_lock(&c->map);
+    for (uint32_t step = 0; step < steps && c->memory.free_count < frames && code == PGQ_OK; step++) {
+        if (step_to_room(c, &m))
+            continue;
+        if (c->leaves > 0)
+            pthread_cond_wait(&c->settled, &c->map);
+        else
+            code = PGQ_TIERCACHE_WRITE_BACK;
+    }
+    *free_frames = c->memory.free_count;
+    pthread_mutex_unlock(&c->map);
+    return (pgq_status){code, 0};
 }

@@ -170,6 +170,21 @@ void pgq_tiercache_close(pgq_tiercache *cache);
  * succeed, or if a write-back has failed since the last fsync, be it one that only made room. What is still dirty is tried
  * again by the next fsync.
  *
+ * clean: makes room before it is needed, so that a read or write finds a free frame and does not wait for the SSD, or for a
+ * write-back. Threads of the caller's call it in a loop, beside the other calls; the cache has none of its own. The pages leave
+ * that would have to leave next, in the same way. Until `frames` frames are free (0 to half of the cache's) it takes at most `steps`
+ * steps; each takes out one page, writes a page to the SSD, writes back one batch of blocks, or waits for another thread that does. So
+ * an fsync waits for one batch at most before its turn may come. *free_frames: how many frames are free when the call ends, however
+ * it does. If they are fewer than `frames`, and it has not failed, call it again at once; otherwise sleep first. Refused:
+ * PGQ_TIERCACHE_OPTIONS if `frames` is out of range. Fails with PGQ_TIERCACHE_WRITE_BACK: no page can leave, all are dirty, and could
+ * not be written back when it was tried last. It does not try them again: a write that needs room, an fsync or a write_back does. So
+ * a loop of calls makes no requests then. A page that cannot be written back while others can leave does not make it fail; the next
+ * fsync gives that error.
+ * What it costs: pages leave up to `frames` pages earlier. LRU then has each page that a cache of so many frames less would have, so
+ * at least that one's hits. Of the other policies this is measured, not proved (`make bench-policies` shows hits by size).
+ * PostgreSQL's background writer, which writes dirty buffers ahead of those who need one, and lets all pages stay, is
+ * BgBufferSync (src/backend/storage/buffer/bufmgr.c); `steps` is its bgwriter_lru_maxpages.
+ *
  * No lock that other reads or writes need is held while a file is read, written or synced. Who wants a page that another thread is
  * reading waits for that thread alone, if the page comes to memory; if that read fails, each tries by itself. A page on its way
  * to the SSD is read and written in memory. write_back and fsync wait for each other. A read or write waits for them only if it
@@ -196,6 +211,7 @@ pgq_status pgq_tiercache_read(pgq_tiercache *cache, uint64_t page, void *content
 pgq_status pgq_tiercache_write(pgq_tiercache *cache, uint64_t page, const void *contents);
 pgq_status pgq_tiercache_write_back(pgq_tiercache *cache, uint64_t block);
 pgq_status pgq_tiercache_fsync(pgq_tiercache *cache);
+pgq_status pgq_tiercache_clean(pgq_tiercache *cache, uint32_t frames, uint32_t steps, uint32_t *free_frames);
 
 /* Where a page is: bits, 0 if the store alone has it. A page is dirty while the store may have older contents. */
 enum {

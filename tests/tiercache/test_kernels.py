@@ -183,6 +183,11 @@ class SideBySide(RuleBasedStateMachine):
         if code == lib.PGQ_OK:
             self.flat.fsync()
 
+    @precondition(lambda self: self.kernel is not None)
+    @rule(frames=st.integers(0, 8), steps=st.integers(0, 12))
+    def clean(self, frames: int, steps: int) -> None:
+        self.both(lambda cache: cache.clean(frames, steps))
+
     @rule(after=FAILURES)
     def fail(self, after: dict[int, Fault]) -> None:
         """Operations that will fail."""

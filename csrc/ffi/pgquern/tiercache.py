@@ -197,6 +197,12 @@ class TierCache:
     def fsync(self) -> None:
         self._done(lib.pgq_tiercache_fsync(self._cache))
 
+    def clean(self, frames: int, steps: int) -> int:
+        """Make room before it is needed, as pgq_tiercache_clean; how many frames are free now."""
+        free = ffi.new("uint32_t *")
+        self._done(lib.pgq_tiercache_clean(self._cache, frames, steps, free))
+        return int(free[0])
+
     def where(self, page: int) -> int:
         """The bits of Where."""
         return int(lib.pgq_tiercache_where(self._cache, page))
