@@ -2,11 +2,11 @@
 //
 // What does a thread that cleans in the background do for those in the foreground? Threads use pages that are not in memory, so each
 // page that comes makes another one leave, and think in between. The device is simulated (waiting_device.h): a request to the store
-// takes STORE, one to the SSD takes SSD, and LANES are served at once.
+// takes STORE, one to the SSD takes SSD, and each serves LANES at once.
 //   what=reads    each thread reads a page of the store, and reads it again, which is a hit: so all that leaves memory enters the SSD
 //   what=writes   each thread writes blocks of 16 pages, one page after the other, which are dirty: the SSD is full of dirty pages
 //   alone    a page that needs room makes it itself: it waits for the SSD's write, or for a write-back
-//   cleaned  another thread keeps KEPT frames free; where there are none left, as alone
+//   cleaned  another thread keeps KEPT frames free; where there are none left, as alone. by-two: two threads do
 // of=mean is the time of a call by all threads' calls, without the thinking; p50 and p99 are those of one call.
 #include <barrier>
 #include <numeric>
@@ -25,11 +25,12 @@ constexpr uint32_t FRAMES = 1024, SLOTS = 2048, BATCH = 16, KEPT = 128, STEPS = 
 struct Side {
     Waiting device{LANES, SLOTS, {STORE, SSD, true}};
     Cache cache = open_over(device, {STORE_PAGES, FRAMES, SLOTS, BATCH, "tinylfu", 0});
-    bool reads, cleaned;
+    bool reads;
+    size_t cleaners;
     std::atomic<uint64_t> next{0};
     std::atomic<bool> ends{false};
 
-    Side(bool reads, bool cleaned) : reads(reads), cleaned(cleaned)
+    Side(bool reads, size_t cleaners) : reads(reads), cleaners(cleaners)
     {
         std::vector<uint8_t> page(PAGE);
         for (uint64_t i = 0; i < 2 * (FRAMES + SLOTS) / PGQ_TIERCACHE_BLOCK_PAGES; i++)
@@ -62,12 +63,10 @@ struct Side {
     std::vector<double> run(size_t threads, size_t blocks)
     {
         std::vector<std::vector<double>> took(threads);
-        std::vector<std::thread> running;
+        std::vector<std::thread> running, cleaning;
         ends = false;
-        std::thread cleaner([this] {
-            if (cleaned)
-                clean();
-        });
+        for (size_t t = 0; t < cleaners; t++)
+            cleaning.emplace_back([this] { clean(); });
         for (size_t t = 0; t < threads; t++)
             running.emplace_back([&, t] {
                 std::vector<uint8_t> page(PAGE);
@@ -82,7 +81,8 @@ struct Side {
         for (std::thread &thread : running)
             thread.join();
         ends = true;
-        cleaner.join();
+        for (std::thread &thread : cleaning)
+            thread.join();
         std::vector<double> all;
         for (const std::vector<double> &one : took)
             all.insert(all.end(), one.begin(), one.end());
@@ -101,13 +101,13 @@ double of_calls(const std::vector<double> &sorted, const std::string &of)
 void add_cleaner(const std::string &what, size_t threads, const std::string &of)
 {
     std::string name = "tiercache/kind=cleaner/what=" + what + "/threads=" + std::to_string(threads) + "/of=" + of;
-    const std::vector<std::string> ways = {"alone", "alone-again", "cleaned"};
+    const std::vector<std::string> ways = {"alone", "alone-again", "cleaned", "by-two"};
     auto sides = std::make_shared<std::vector<std::shared_ptr<Side>>>(ways.size());
     bench::add(name, ways, 1, [=]() -> bench::Timer {
         return [=](size_t v, size_t) {
             std::shared_ptr<Side> &side = (*sides)[v];
             if (!side)
-                side = std::make_shared<Side>(what == "reads", ways[v] == "cleaned");
+                side = std::make_shared<Side>(what == "reads", v < 2 ? 0 : v - 1);
             return of_calls(side->run(threads, 64 / threads), of);
         };
     });

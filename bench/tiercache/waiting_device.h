@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: PostgreSQL
 //
-// Store, SSD and control file that take their time: a request waits for one of `lanes`, and is served in it. One CPU will do: who
-// waits needs none.
+// Store, SSD and control file that take their time: a request waits for one of its file's `lanes`, and is served in it. One CPU will
+// do: who waits needs none.
 #pragma once
 
 #include <atomic>
@@ -25,18 +25,21 @@ struct Service {
 
 // A page of the store is its number: what is written to it must be that, and is not kept. Only its trailers are.
 struct Waiting {
-    std::counting_semaphore<> lanes;
+    std::counting_semaphore<> store_lanes, ssd_lanes;
     std::vector<uint8_t> ssd, control, trailers;
     std::atomic<bool> takes_time{false};
     Service service;
 
     Waiting(unsigned n, uint32_t slots, Service service)
-        : lanes(n), ssd(4096 + slots * (512 + PAGE)), control(512), trailers(PGQ_TIERCACHE_TRAILERS * PAGE),
+        : store_lanes(n), ssd_lanes(n), ssd(4096 + slots * (512 + PAGE)), control(512), trailers(PGQ_TIERCACHE_TRAILERS * PAGE),
           service(service)
     {
     }
-    void serve(std::chrono::microseconds time)
+    void serve(int file)
     {
+        bool is_ssd = file == PGQ_TIERCACHE_FILE_SSD;
+        std::chrono::microseconds time = is_ssd ? service.ssd : service.store;
+        std::counting_semaphore<> &lanes = is_ssd ? ssd_lanes : store_lanes;
         if (!takes_time || time.count() == 0)
             return;
         lanes.acquire();
@@ -46,7 +49,7 @@ struct Waiting {
     // One request: pages that follow each other.
     void read_pages(uint64_t page, uint8_t *to, uint64_t n)
     {
-        serve(service.store);
+        serve(PGQ_TIERCACHE_FILE_STORE);
         for (uint64_t i = 0; i < n; i++)
             std::memset(to + PAGE * i, static_cast<int>((page + i) & 0xff), PAGE);
     }
@@ -65,10 +68,6 @@ struct Waiting {
             return control.data() + offset;
         return offset < STORE_PAGES * PAGE ? nullptr : trailers.data() + (offset - STORE_PAGES * PAGE);
     }
-    void serve_file(int file)
-    {
-        serve(file == PGQ_TIERCACHE_FILE_SSD ? service.ssd : service.store);
-    }
     void check_pages(uint64_t page, const uint8_t *from, uint64_t n) const
     {
         if (!service.written)
@@ -84,7 +83,7 @@ struct Waiting {
         if (from == nullptr) {
             device.read_pages(offset / PAGE, static_cast<uint8_t *>(to), size / PAGE);
         } else {
-            device.serve_file(file);
+            device.serve(file);
             std::memcpy(to, from, size);
         }
         return static_cast<int64_t>(size);
@@ -93,7 +92,7 @@ struct Waiting {
     {
         auto &device = *static_cast<Waiting *>(context);
         uint8_t *to = device.at(file, offset);
-        device.serve_file(file);
+        device.serve(file);
         if (to == nullptr)
             device.check_pages(offset / PAGE, static_cast<const uint8_t *>(from), size / PAGE);
         else
@@ -102,7 +101,7 @@ struct Waiting {
     }
     static int sync(void *context, int file)
     {
-        static_cast<Waiting *>(context)->serve_file(file);
+        static_cast<Waiting *>(context)->serve(file);
         return 0;
     }
 };
