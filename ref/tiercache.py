@@ -63,9 +63,13 @@ class FlatFile:
 
 
 class Policy(Protocol):
-    """Which page should leave. A victim stays until it is removed. A page that cannot leave now is set aside."""
+    """Which page should leave. A victim stays until it is removed. A page that cannot leave now is set aside.
+
+    holds: pages that there are to be: fewer than may be, if a cleaner keeps room. W-TinyLFU's shares are of these.
+    """
 
     aside: OrderedDict[int, int]
+    holds: int
 
     def insert(self, page: int) -> None: ...
     def hit(self, page: int) -> None: ...
@@ -86,6 +90,7 @@ class Lru:
     """Least recently used."""
 
     def __init__(self, n: int) -> None:
+        self.holds = n
         self.pages: OrderedDict[int, int] = OrderedDict()
         self.aside: OrderedDict[int, int] = OrderedDict()
 
@@ -120,7 +125,7 @@ class S3Fifo:
     MOST_HITS, TO_MAIN, SMALL_SHARE = 3, 2, 10
 
     def __init__(self, n: int) -> None:
-        self.n = n
+        self.n = self.holds = n
         self.small: OrderedDict[int, int] = OrderedDict()
         self.main: OrderedDict[int, int] = OrderedDict()
         self.aside: OrderedDict[int, int] = OrderedDict()
@@ -228,32 +233,35 @@ class TinyLfu:
     PERIOD, STEP_SHARE, WINDOW_SHARE = 10, 16, 100
 
     def __init__(self, n: int) -> None:
-        self.n, self.window_size = n, max(1, n // self.WINDOW_SHARE)
+        self.holds, self.window_size = n, max(1, n // self.WINDOW_SHARE)
         self.window: OrderedDict[int, int] = OrderedDict()
         self.main: OrderedDict[int, int] = OrderedDict()
         self.protected: OrderedDict[int, int] = OrderedDict()
         self.aside: OrderedDict[int, int] = OrderedDict()
         self.counts = Sketch(n)
         self.references = self.found = self.found_before = 0
-        self.step = max(1, n // self.STEP_SHARE)
+        self.grows = True
 
     def _queue_of(self, page: int) -> OrderedDict[int, int]:
         return next(queue for queue in (self.window, self.main, self.protected, self.aside) if page in queue)
 
     def _count(self, page: int, *, found: bool) -> None:
-        """After each PERIOD * n references the window takes a step: the other way, if there were fewer hits."""
+        """After each PERIOD * holds references the window takes a step: the other way, if there were fewer hits."""
+        most = max(1, self.holds * 4 // 5)
+        self.window_size = min(self.window_size, most)
         self.counts.add(page)
         self.references += 1
         self.found += found
-        if self.references == self.PERIOD * self.n:
+        if self.references >= self.PERIOD * self.holds:
             if self.found < self.found_before:
-                self.step = -self.step
-            self.window_size = max(1, min(self.window_size + self.step, self.n * 4 // 5))
+                self.grows = not self.grows
+            step = max(1, self.holds // self.STEP_SHARE) * (1 if self.grows else -1)
+            self.window_size = max(1, min(self.window_size + step, most))
             self.references, self.found_before, self.found = 0, self.found, 0
             self.counts.halve()
         while len(self.window) > self.window_size:
             self.main[self.window.popitem(last=False)[0]] = 0
-        while len(self.protected) > (self.n - self.window_size) * 4 // 5:
+        while len(self.protected) > (self.holds - self.window_size) * 4 // 5:
             self.main[self.protected.popitem(last=False)[0]] = 0
 
     def insert(self, page: int) -> None:
@@ -637,6 +645,7 @@ class TierCache:
         """
         if frames > self.frames // 2:
             raise ValueError(f"{frames} free frames are more than half of {self.frames}")
+        self.memory_policy.holds = self.frames - frames
         making = Making()
         for _ in range(steps):
             if self.frames - len(self.memory) >= frames:

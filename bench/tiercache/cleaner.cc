@@ -100,7 +100,8 @@ double of_calls(const std::vector<double> &sorted, const std::string &of)
 
 void add_cleaner(const std::string &what, size_t threads, const std::string &of)
 {
-    std::string name = "tiercache/kind=cleaner/what=" + what + "/threads=" + std::to_string(threads) + "/of=" + of;
+    std::string name =
+        "tiercache/kind=cleaner/what=" + what + "/threads=" + std::to_string(threads) + "/of=" + of;
     const std::vector<std::string> ways = {"alone", "alone-again", "cleaned", "by-two"};
     auto sides = std::make_shared<std::vector<std::shared_ptr<Side>>>(ways.size());
     bench::add(name, ways, 1, [=]() -> bench::Timer {

@@ -31,8 +31,8 @@ struct Waiting {
     Service service;
 
     Waiting(unsigned n, uint32_t slots, Service service)
-        : store_lanes(n), ssd_lanes(n), ssd(4096 + slots * (512 + PAGE)), control(512), trailers(PGQ_TIERCACHE_TRAILERS * PAGE),
-          service(service)
+        : store_lanes(n), ssd_lanes(n), ssd(4096 + slots * (512 + PAGE)), control(512),
+          trailers(PGQ_TIERCACHE_TRAILERS * PAGE), service(service)
     {
     }
     void serve(int file)

@@ -164,6 +164,7 @@ pgq_status pgq_tiercache_clean(pgq_tiercache *c, uint32_t frames, uint32_t steps
     if (frames > c->options.frames / 2)
         return refused(PGQ_TIERCACHE_OPTIONS, 0);
     pthread_mutex_lock(&c->map);
+    c->memory.policy.holds = c->options.frames - frames;
     for (uint32_t step = 0; step < steps && c->memory.free_count < frames && code == PGQ_OK; step++) {
         if (step_to_room(c, &m))
             continue;

@@ -164,6 +164,48 @@ def test_lru_has_what_a_smaller_cache_has(seed: int) -> None:
         assert cleaned.memory.keys() >= smaller.memory.keys()
 
 
+@every
+@pytest.mark.parametrize("seed", range(2))
+def test_the_same_pages_leave_as_by_the_definition(policy: str, seed: int) -> None:
+    """Few pages have most of the references, which ones changes, and how many frames are kept free does, too."""
+    rng = Random(seed)
+    disk, records = Disk(PAGES, SLOTS), Records()
+    kernel, oracle = (
+        kind(at, **SIZES | {"policy": policy}) for kind, at in ((TierCache, disk), (ref.TierCache, records))
+    )
+    for at in range(4000):
+        page = int(rng.paretovariate(0.6) + at // 500 * 7) % PAGES
+        if at % 700 > 350:
+            frames, steps = at // 700 * 3 % 9, rng.randrange(4)
+            assert kernel.clean(frames, steps) == oracle.clean(frames, steps)
+        for cache in (kernel, oracle):
+            cache.read(page)
+        assert len(disk.log) == len(records.log)
+    assert disk.log == records.log
+    assert in_memory(kernel) == sorted(oracle.memory)
+    kernel.close()
+
+
+@every
+def test_a_cleaner_costs_as_many_hits_as_its_frames_would(policy: str) -> None:
+    """Within a point and a half, though the window of W-TinyLFU is large, and pages come and go in bursts."""
+    rng = Random(1)
+    pages = [
+        (at // 40 * 11 + rng.randrange(14)) % 500 if rng.random() < 0.6 else rng.randrange(40) for at in range(20_000)
+    ]
+    sizes: dict[str, Any] = {"pages": 512, "slots": 0, "batch": 1, "policy": policy}
+    found = []
+    for frames, kept in ((64, 8), (56, 0)):
+        cache = TierCache(Disk(512, 0), **sizes | {"frames": frames})
+        for page in pages:
+            cache.read(page)
+            if kept:
+                cache.clean(kept, ALL)
+        found.append(cache.counts().memory_hits / len(pages))
+        cache.close()
+    assert abs(found[0] - found[1]) < 0.015
+
+
 # ---- failures ------------------------------------------------------------------------------------
 
 

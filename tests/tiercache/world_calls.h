@@ -226,15 +226,27 @@ enum {
     CLEANS = 1        /* of the four parts of the seeds, that with a cleaner */
 };
 
-/* What is free is what holds no page; frames are free, or the steps were used up, or no page can leave: all are dirty. */
-static void check_cleaned(const site *s, uint32_t frames, uint32_t steps, uint32_t free_frames, pgq_code code)
+static uint32_t pages_in_memory(const site *s)
 {
     uint32_t held = 0;
 
     for (uint64_t i = 0; i < s->options.pages; i++)
         held += (pgq_tiercache_where(s->cache, i) & PGQ_TIERCACHE_IN_MEMORY) != 0;
+    return held;
+}
+
+/* What is free is what holds no page; frames are free, or the steps were used up, or no page can leave: all are dirty. */
+static void check_cleaned(const site *s, uint32_t held_before, uint32_t frames, uint32_t steps,
+                          uint32_t free_frames, pgq_code code)
+{
+    uint32_t held = pages_in_memory(s);
+
+    if (held_before - held > steps)
+        world_violation(s->world, "a cleaner of site %u has taken out %u pages by %u steps", s->number,
+                        held_before - held, steps);
     if (free_frames != s->options.frames - held)
-        world_violation(s->world, "a cleaner of site %u says that %u frames are free, and %u pages are in memory",
+        world_violation(s->world,
+                        "a cleaner of site %u says that %u frames are free, and %u pages are in memory",
                         s->number, free_frames, held);
     if (code == PGQ_OK && steps == ALL_STEPS && free_frames < frames)
         world_violation(s->world, "a cleaner of site %u was to keep %u frames free, and keeps %u", s->number,
@@ -245,7 +257,7 @@ static void check_cleaned(const site *s, uint32_t frames, uint32_t steps, uint32
 
 static void clean(site *s, uint32_t frames, uint32_t steps)
 {
-    uint32_t free_frames = UINT32_MAX;
+    uint32_t free_frames = UINT32_MAX, held = s->threads ? 0 : pages_in_memory(s);
     faults before = begin_call(s);
     pgq_status status = pgq_tiercache_clean(s->cache, frames, steps, &free_frames);
     end_call();
@@ -263,7 +275,7 @@ static void clean(site *s, uint32_t frames, uint32_t steps)
     if (s->threads)
         return;
     s->owes_error |= wrote_badly(s, &before);
-    check_cleaned(s, frames, steps, free_frames, status.code);
+    check_cleaned(s, held, frames, steps, free_frames, status.code);
 }
 
 /*
