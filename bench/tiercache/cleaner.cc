@@ -53,9 +53,9 @@ struct Side {
     void clean()
     {
         while (!ends) {
-            uint32_t free_frames = 0;
-            bench::require_ok(pgq_tiercache_clean(cache.get(), KEPT, STEPS, &free_frames));
-            if (free_frames >= KEPT)
+            uint32_t pages_left = 0;
+            bench::require_ok(pgq_tiercache_clean(cache.get(), KEPT, STEPS, &pages_left));
+            if (pages_left == 0)
                 std::this_thread::sleep_for(NAP);
         }
     }

@@ -98,15 +98,17 @@ static void step_to_ssd(pgq_tiercache *c, making *m, uint32_t frame)
 }
 
 /*
- * The victim goes to the SSD if it is to enter, unless the SSD has it. Otherwise, or if the SSD cannot take it, a clean one goes,
+ * A doomed page, or the victim, goes to the SSD if it is to enter, unless the SSD has it. Otherwise, or if the SSD cannot take it, a clean one goes,
  * and a dirty one is written back first. Whatever releases `map` is a reason to look at all anew: it ends the step.
  *
  * A page that could not be written back is set aside, and the next victim is asked. false: there is none.
  */
 static bool step_to_room(pgq_tiercache *c, making *m)
 {
-    uint32_t frame = c->memory.policy.calls->victim(&c->memory.policy);
+    uint32_t frame = c->memory.policy.queues[DOOMED].tail;
 
+    if (frame == TABLE_NONE)
+        frame = c->memory.policy.calls->victim(&c->memory.policy);
     if (frame == TABLE_NONE)
         return false;
     uint64_t page = c->memory.policy.pages[frame];
@@ -126,12 +128,32 @@ static bool step_to_room(pgq_tiercache *c, making *m)
     return true;
 }
 
+/*
+ * While a cleaner keeps frames free, the policy chooses when pages come, `wanted` now, as it does in a cache of so many frames less.
+ * What it chooses is doomed: it stays until it leaves in a call of the cleaner's. The cleaner itself must not choose: it would
+ * before the pages that have just come were used, and W-TinyLFU chooses these first.
+ */
+static void doom(pgq_tiercache *c, uint32_t wanted)
+{
+    policy *p = &c->memory.policy;
+    uint32_t staying = c->memory.n - c->memory.free_count - p->queues[DOOMED].count - c->leaves;
+
+    for (; c->kept > 0 && staying + wanted > c->memory.n - c->kept; staying--) {
+        uint32_t frame = p->calls->victim(p);
+
+        if (frame == TABLE_NONE)
+            return;
+        policy_doom(p, frame);
+    }
+}
+
 /* If no victim is left, what was set aside before this call is tried once more if the caller insists; but pages that are leaving are
    waited for before. */
 pgq_code pgq_tiercache_make_room(pgq_tiercache *c, uint32_t wanted, bool insists)
 {
     making m = {.may_use_ssd = true};
 
+    doom(c, wanted);
     insists &= c->memory.policy.queues[ASIDE].count + c->ssd.policy.queues[ASIDE].count > 0;
     while (m.left < wanted && c->memory.free_count < wanted) {
         if (step_to_room(c, &m))
@@ -150,30 +172,34 @@ pgq_code pgq_tiercache_make_room(pgq_tiercache *c, uint32_t wanted, bool insists
     return PGQ_OK;
 }
 
-/*
- * Steps before somebody needs the room, so the same pages leave, sooner. What was set aside stays so: a loop of calls makes no
- * requests to a store that fails. Who calls again at once is not to spin: pages that are leaving are waited for.
- */
-pgq_status pgq_tiercache_clean(pgq_tiercache *c, uint32_t frames, uint32_t steps, uint32_t *free_frames)
+/* Pages are doomed. If none are, and no frame is free, some are now: what was doomed could not be written back, or nobody has needed
+   room since. */
+static bool has_doomed(pgq_tiercache *c)
+{
+    if (c->memory.policy.queues[DOOMED].count == 0 && c->memory.free_count == 0)
+        doom(c, 0);
+    return c->memory.policy.queues[DOOMED].count > 0;
+}
+
+/* What was set aside stays so: a loop of calls makes no requests to a store that fails. */
+pgq_status pgq_tiercache_clean(pgq_tiercache *c, uint32_t frames, uint32_t steps, uint32_t *pages_left)
 {
     making m = {.may_use_ssd = true};
-    pgq_code code = PGQ_OK;
 
-    if (c == NULL || free_frames == NULL)
+    if (c == NULL || pages_left == NULL)
         return refused(PGQ_NULL, 0);
     if (frames > c->options.frames / 2)
         return refused(PGQ_TIERCACHE_OPTIONS, 0);
     pthread_mutex_lock(&c->map);
-    c->memory.policy.holds = c->options.frames - frames;
-    for (uint32_t step = 0; step < steps && c->memory.free_count < frames && code == PGQ_OK; step++) {
-        if (step_to_room(c, &m))
-            continue;
-        if (c->leaves > 0)
-            pthread_cond_wait(&c->settled, &c->map);
-        else
-            code = PGQ_TIERCACHE_WRITE_BACK;
+    if (frames != c->kept) {
+        c->kept = frames;
+        c->memory.policy.holds = c->memory.n - frames;
+        doom(c, 0);
     }
-    *free_frames = c->memory.free_count;
+    for (uint32_t step = 0; step < steps && has_doomed(c); step++)
+        (void)step_to_room(c, &m);
+    bool stuck = frames > 0 && !has_doomed(c) && c->memory.free_count == 0 && c->leaves == 0;
+    *pages_left = c->memory.policy.queues[DOOMED].count;
     pthread_mutex_unlock(&c->map);
-    return (pgq_status){code, 0};
+    return (pgq_status){stuck ? PGQ_TIERCACHE_WRITE_BACK : PGQ_OK, 0};
 }

@@ -115,13 +115,13 @@ static void *flush_pages(void *nothing)
 /* By few steps at a time, so that others come between. */
 static void *clean_frames(void *nothing)
 {
-    uint32_t free_frames;
+    uint32_t pages_left;
 
     while (__atomic_load_n(&running, __ATOMIC_RELAXED) > 0) {
-        done(pgq_tiercache_clean(cache, FRAMES / 4, 2, &free_frames), "clean");
-        if (free_frames > FRAMES)
-            wrong("more frames are free than there are");
-        cleaned += free_frames > 0;
+        done(pgq_tiercache_clean(cache, FRAMES / 4, 2, &pages_left), "clean");
+        if (pages_left > FRAMES)
+            wrong("more pages are to leave than there are");
+        cleaned += pages_left > 0;
         sched_yield();
     }
     return nothing;

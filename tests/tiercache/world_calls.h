@@ -235,35 +235,37 @@ static uint32_t pages_in_memory(const site *s)
     return held;
 }
 
-/* What is free is what holds no page; frames are free, or the steps were used up, or no page can leave: all are dirty. */
+/* All that is to leave has left, or the steps were used up; a frame is free, or no page can leave: all are dirty. */
 static void check_cleaned(const site *s, uint32_t held_before, uint32_t frames, uint32_t steps,
-                          uint32_t free_frames, pgq_code code)
+                          uint32_t pages_left, pgq_code code)
 {
     uint32_t held = pages_in_memory(s);
+    bool is_full = held == s->options.frames;
 
     if (held_before - held > steps)
         world_violation(s->world, "a cleaner of site %u has taken out %u pages by %u steps", s->number,
                         held_before - held, steps);
-    if (free_frames != s->options.frames - held)
+    if (pages_left > held || (pages_left > 0 && (steps == ALL_STEPS || code != PGQ_OK)))
+        world_violation(s->world, "a cleaner of site %u says that %u pages are to leave, of %u in memory",
+                        s->number, pages_left, held);
+    if (code == PGQ_OK && steps == ALL_STEPS && frames > 0 && is_full)
+        world_violation(s->world, "a cleaner of site %u was to keep %u frames free, and none is", s->number,
+                        frames);
+    if (code != PGQ_OK && (has_room(s) || !is_full))
         world_violation(s->world,
-                        "a cleaner of site %u says that %u frames are free, and %u pages are in memory",
-                        s->number, free_frames, held);
-    if (code == PGQ_OK && steps == ALL_STEPS && free_frames < frames)
-        world_violation(s->world, "a cleaner of site %u was to keep %u frames free, and keeps %u", s->number,
-                        frames, free_frames);
-    if (code != PGQ_OK && has_room(s))
-        world_violation(s->world, "a cleaner of site %u fails, though a clean page can leave", s->number);
+                        "a cleaner of site %u fails, though a clean page can leave, or a frame is free",
+                        s->number);
 }
 
 static void clean(site *s, uint32_t frames, uint32_t steps)
 {
-    uint32_t free_frames = UINT32_MAX, held = s->threads ? 0 : pages_in_memory(s);
+    uint32_t pages_left = UINT32_MAX, held = s->threads ? 0 : pages_in_memory(s);
     faults before = begin_call(s);
-    pgq_status status = pgq_tiercache_clean(s->cache, frames, steps, &free_frames);
+    pgq_status status = pgq_tiercache_clean(s->cache, frames, steps, &pages_left);
     end_call();
 
-    world_says(s->world, "  site %u clean %u by %u steps: %d, %u are free", s->number, frames, steps,
-               (int)status.code, free_frames);
+    world_says(s->world, "  site %u clean %u by %u steps: %d, %u are to leave", s->number, frames, steps,
+               (int)status.code, pages_left);
     if (status.code == PGQ_OK) {
         world_count(s->threads ? CLEANED_BESIDE : CLEANED);
     } else {
@@ -275,7 +277,7 @@ static void clean(site *s, uint32_t frames, uint32_t steps)
     if (s->threads)
         return;
     s->owes_error |= wrote_badly(s, &before);
-    check_cleaned(s, held, frames, steps, free_frames, status.code);
+    check_cleaned(s, held, frames, steps, pages_left, status.code);
 }
 
 /*

@@ -198,10 +198,10 @@ class TierCache:
         self._done(lib.pgq_tiercache_fsync(self._cache))
 
     def clean(self, frames: int, steps: int) -> int:
-        """Make room before it is needed, as pgq_tiercache_clean; how many frames are free now."""
-        free = ffi.new("uint32_t *")
-        self._done(lib.pgq_tiercache_clean(self._cache, frames, steps, free))
-        return int(free[0])
+        """Make room before it is needed, as pgq_tiercache_clean; how many pages are still to leave."""
+        left = ffi.new("uint32_t *")
+        self._done(lib.pgq_tiercache_clean(self._cache, frames, steps, left))
+        return int(left[0])
 
     def where(self, page: int) -> int:
         """The bits of Where."""
