@@ -269,7 +269,7 @@ EndEvict ==
                 /\ UNCHANGED <<held, stale, memory>>
     /\ UNCHANGED <<ghosts, reading, waits, still, storeVars, flush, reports, writes, crashes>>
 
-\* A write needs a frame, or a cleaner is to make one free: whatever of the memory can leave is leaving. It looks again once it is woken.
+\* A write needs a frame, and what can leave is leaving. It looks again once it is woken.
 MayNeed == leaving # None /\ ~Room
 \* STEP | cache | somebody needs a frame, and waits for page {leaving.page}, which is leaving
 Need ==
