@@ -4,7 +4,8 @@
 // page that comes makes another one leave, and think in between. The device is simulated (waiting_device.h): a request to the store
 // takes STORE, one to the SSD takes SSD, and each serves LANES at once.
 //   what=reads    each thread reads a page of the store, and reads it again, which is a hit: so all that leaves memory enters the SSD
-//   what=writes   each thread writes blocks of 16 pages, one page after the other, which are dirty: the SSD is full of dirty pages
+//   what=writes   each thread writes blocks of 16 pages, one page after the other, which are dirty: the SSD is full of dirty pages, and a
+//                 page that needs room waits for a write-back of BATCH blocks now and then
 //   alone    a page that needs room makes it itself: it waits for the SSD's write, or for a write-back
 //   cleaned  another thread keeps KEPT frames free; where there are none left, as alone. by-two: two threads do
 // of=mean is the time of a call by all threads' calls, without the thinking; p50 and p99 are those of one call.
@@ -33,7 +34,7 @@ struct Side {
     Side(bool reads, size_t cleaners) : reads(reads), cleaners(cleaners)
     {
         std::vector<uint8_t> page(PAGE);
-        for (uint64_t i = 0; i < 2 * (FRAMES + SLOTS) / PGQ_TIERCACHE_BLOCK_PAGES; i++)
+        for (uint64_t i = 0; i < 12 * (FRAMES + SLOTS) / PGQ_TIERCACHE_BLOCK_PAGES; i++)
             use_block(page.data(), [](auto call) { call(); });
         device.takes_time = true;
     }

@@ -230,7 +230,7 @@ def test_the_same_pages_leave_as_by_the_definition(policy: str, seed: int) -> No
 
 
 def test_a_large_window_makes_room_for_a_cleaner() -> None:
-    """While no page comes back, W-TinyLFU's window grows, here to three quarters of the memory; a cleaner takes half of that."""
+    """While no page comes back, W-TinyLFU's window grows, here to three quarters of the memory. A cleaner takes half."""
     pages, grown, rng = 2048, 12 * 10 * FRAMES + 10, Random(1)
     disk, records = Disk(pages, 0), Records()
     sizes = SIZES | {"pages": pages, "slots": 0, "policy": "tinylfu"}
