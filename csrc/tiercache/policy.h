@@ -31,9 +31,8 @@ typedef struct policy {
 
     /* W-TinyLFU's */
     sketch counts;
-    uint32_t
-        holds; /* pages that there are to be: n, or fewer, if a cleaner keeps room; shares are of these */
-    uint32_t window;            /* pages that it may have; 0: none has come yet */
+    uint32_t holds;  /* pages that there are to be, of which shares are: n, but for what a cleaner keeps */
+    uint32_t window; /* pages that it may have; 0: none has come yet */
     uint64_t references, found; /* in this period */
     uint64_t found_before;      /* in the one before */
     bool shrinks;               /* the window's last step */

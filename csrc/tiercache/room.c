@@ -104,8 +104,8 @@ static void step_to_ssd(pgq_tiercache *c, making *m, uint32_t frame)
 }
 
 /*
- * A doomed page, or the victim, goes to the SSD if it is to enter, unless the SSD has it. Otherwise, or if the SSD cannot take it, a clean one goes,
- * and a dirty one is written back first. Whatever releases `map` is a reason to look at all anew: it ends the step.
+ * A doomed page, or the victim, goes to the SSD if it is to enter, unless the SSD has it. Otherwise, or if the SSD cannot take it, a
+ * clean one goes, and a dirty one is written back first. Whatever releases `map` is a reason to look at all anew: it ends the step.
  *
  * A page that could not be written back is set aside, and the next victim is asked. false: there is none.
  */

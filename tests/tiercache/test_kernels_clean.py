@@ -213,9 +213,8 @@ def test_the_same_pages_leave_as_by_the_definition(policy: str, seed: int) -> No
     """Few pages have most of the references, which ones changes, and how many frames are kept free does, too."""
     rng = Random(seed)
     disk, records = Disk(PAGES, SLOTS), Records()
-    kernel, oracle = (
-        kind(at, **SIZES | {"policy": policy}) for kind, at in ((TierCache, disk), (ref.TierCache, records))
-    )
+    sizes = SIZES | {"policy": policy}
+    kernel, oracle = TierCache(disk, **sizes), ref.TierCache(records, **sizes)
     for at in range(4000):
         page = int(rng.paretovariate(0.6) + at // 500 * 7) % PAGES
         if at % 700 > 350:
@@ -230,7 +229,7 @@ def test_the_same_pages_leave_as_by_the_definition(policy: str, seed: int) -> No
 
 
 def test_a_large_window_makes_room_for_a_cleaner() -> None:
-    """While no page comes back, W-TinyLFU's window grows, here to three quarters of the memory. A cleaner takes half."""
+    """While no page comes back, W-TinyLFU's window grows, here to three quarters. A cleaner takes half."""
     pages, grown, rng = 2048, 12 * 10 * FRAMES + 10, Random(1)
     disk, records = Disk(pages, 0), Records()
     sizes = SIZES | {"pages": pages, "slots": 0, "policy": "tinylfu"}
