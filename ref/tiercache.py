@@ -63,9 +63,15 @@ class FlatFile:
 
 
 class Policy(Protocol):
-    """Which page should leave. A victim stays until it is removed. A page that cannot leave now is set aside."""
+    """Which page should leave. A victim stays until it is removed. A page that cannot leave now is set aside.
+
+    doomed: pages that are to leave, and are still there, the first one first. They are no victims.
+    holds: pages that there are to be: fewer than may be, if a cleaner keeps room. W-TinyLFU's shares are of these.
+    """
 
     aside: OrderedDict[int, int]
+    doomed: OrderedDict[int, int]
+    holds: int
 
     def insert(self, page: int) -> None: ...
     def hit(self, page: int) -> None: ...
@@ -80,14 +86,52 @@ class Policy(Protocol):
 
     def set_aside(self, page: int) -> None: ...
     def bring_back(self, page: int) -> None: ...
+    def doom(self, page: int) -> None:
+        """It is to leave: as if it had, to make room."""
+
+    def rescue(self, page: int) -> None:
+        """A doomed page is used: it comes anew."""
 
 
-class Lru:
+class _Dooms:
+    """What all policies do in the same way."""
+
+    def __init__(self, n: int) -> None:
+        self.holds = n
+        self.aside: OrderedDict[int, int] = OrderedDict()
+        self.doomed: OrderedDict[int, int] = OrderedDict()
+
+    def _queue_of(self, page: int) -> OrderedDict[int, int]:
+        raise NotImplementedError
+
+    def insert(self, page: int) -> None:
+        raise NotImplementedError
+
+    def remove(self, page: int, *, evicted: bool) -> None:
+        raise NotImplementedError
+
+    def set_aside(self, page: int) -> None:
+        self.aside[page] = self._queue_of(page).pop(page)
+
+    def doom(self, page: int) -> None:
+        hits = self._queue_of(page)[page]
+        self.remove(page, evicted=True)
+        self.doomed[page] = hits
+
+    def rescue(self, page: int) -> None:
+        del self.doomed[page]
+        self.insert(page)
+
+
+class Lru(_Dooms):
     """Least recently used."""
 
     def __init__(self, n: int) -> None:
+        super().__init__(n)
         self.pages: OrderedDict[int, int] = OrderedDict()
-        self.aside: OrderedDict[int, int] = OrderedDict()
+
+    def _queue_of(self, page: int) -> OrderedDict[int, int]:
+        return next(queue for queue in (self.pages, self.aside, self.doomed) if page in queue)
 
     def insert(self, page: int) -> None:
         self.pages[page] = 0
@@ -100,19 +144,16 @@ class Lru:
         return next(iter(self.pages), None)
 
     def remove(self, page: int, *, evicted: bool) -> None:
-        del (self.pages if page in self.pages else self.aside)[page]
+        del self._queue_of(page)[page]
 
     def pass_by(self, page: int) -> None:
         """Nothing is known of pages that are not there."""
-
-    def set_aside(self, page: int) -> None:
-        self.aside[page] = self.pages.pop(page)
 
     def bring_back(self, page: int) -> None:
         self.pages[page] = self.aside.pop(page)
 
 
-class S3Fifo:
+class S3Fifo(_Dooms):
     """S3-FIFO (Yang, Zhang, Qiu, Yue, Rashmi, SOSP 2023), algorithm 1: three queues, the oldest page first.
 
     As in libcachesim, too: until a page was evicted, the small queue takes no more than its share."""
@@ -120,10 +161,10 @@ class S3Fifo:
     MOST_HITS, TO_MAIN, SMALL_SHARE = 3, 2, 10
 
     def __init__(self, n: int) -> None:
+        super().__init__(n)
         self.n = n
         self.small: OrderedDict[int, int] = OrderedDict()
         self.main: OrderedDict[int, int] = OrderedDict()
-        self.aside: OrderedDict[int, int] = OrderedDict()
         """page -> hits"""
         self.share = max(1, n // self.SMALL_SHARE)
         self.ghosts: OrderedDict[int, None] = OrderedDict()
@@ -131,7 +172,7 @@ class S3Fifo:
         self.evicted = False
 
     def _queue_of(self, page: int) -> OrderedDict[int, int]:
-        return next(queue for queue in (self.small, self.main, self.aside) if page in queue)
+        return next(queue for queue in (self.small, self.main, self.aside, self.doomed) if page in queue)
 
     def insert(self, page: int) -> None:
         if page in self.ghosts:
@@ -177,9 +218,6 @@ class S3Fifo:
     def pass_by(self, page: int) -> None:
         """Nothing is known of pages that are not there."""
 
-    def set_aside(self, page: int) -> None:
-        self.aside[page] = self._queue_of(page).pop(page)
-
     def bring_back(self, page: int) -> None:
         self.main[page] = self.aside.pop(page)
 
@@ -217,7 +255,7 @@ class Sketch:
         self.counters = {place: counted // 2 for place, counted in self.counters.items() if counted > 1}
 
 
-class TinyLfu:
+class TinyLfu(_Dooms):
     """W-TinyLFU with a window that adapts (Einziger, Eytan, Friedman, Manes, Middleware 2018): LRU queues, the oldest
     page first.
 
@@ -228,32 +266,36 @@ class TinyLfu:
     PERIOD, STEP_SHARE, WINDOW_SHARE = 10, 16, 100
 
     def __init__(self, n: int) -> None:
-        self.n, self.window_size = n, max(1, n // self.WINDOW_SHARE)
+        super().__init__(n)
+        self.window_size = max(1, n // self.WINDOW_SHARE)
         self.window: OrderedDict[int, int] = OrderedDict()
         self.main: OrderedDict[int, int] = OrderedDict()
         self.protected: OrderedDict[int, int] = OrderedDict()
-        self.aside: OrderedDict[int, int] = OrderedDict()
         self.counts = Sketch(n)
         self.references = self.found = self.found_before = 0
-        self.step = max(1, n // self.STEP_SHARE)
+        self.grows = True
 
     def _queue_of(self, page: int) -> OrderedDict[int, int]:
-        return next(queue for queue in (self.window, self.main, self.protected, self.aside) if page in queue)
+        queues = (self.window, self.main, self.protected, self.aside, self.doomed)
+        return next(queue for queue in queues if page in queue)
 
     def _count(self, page: int, *, found: bool) -> None:
-        """After each PERIOD * n references the window takes a step: the other way, if there were fewer hits."""
+        """After each PERIOD * holds references the window takes a step: the other way, if there were fewer hits."""
+        most = max(1, self.holds * 4 // 5)
+        self.window_size = min(self.window_size, most)
         self.counts.add(page)
         self.references += 1
         self.found += found
-        if self.references == self.PERIOD * self.n:
+        if self.references >= self.PERIOD * self.holds:
             if self.found < self.found_before:
-                self.step = -self.step
-            self.window_size = max(1, min(self.window_size + self.step, self.n * 4 // 5))
+                self.grows = not self.grows
+            step = max(1, self.holds // self.STEP_SHARE) * (1 if self.grows else -1)
+            self.window_size = max(1, min(self.window_size + step, most))
             self.references, self.found_before, self.found = 0, self.found, 0
             self.counts.halve()
         while len(self.window) > self.window_size:
             self.main[self.window.popitem(last=False)[0]] = 0
-        while len(self.protected) > (self.n - self.window_size) * 4 // 5:
+        while len(self.protected) > (self.holds - self.window_size) * 4 // 5:
             self.main[self.protected.popitem(last=False)[0]] = 0
 
     def insert(self, page: int) -> None:
@@ -284,9 +326,6 @@ class TinyLfu:
     def pass_by(self, page: int) -> None:
         """It counts, so that who was asked for often of late wins against what is there."""
         self._count(page, found=False)
-
-    def set_aside(self, page: int) -> None:
-        self.aside[page] = self._queue_of(page).pop(page)
 
     def bring_back(self, page: int) -> None:
         self.main[page] = self.aside.pop(page)
@@ -517,6 +556,13 @@ class Frame:
 
 
 @dataclass
+class Making:
+    """A call that makes room. may_use_ssd: it has taken what it was given."""
+
+    may_use_ssd: bool = True
+
+
+@dataclass
 class Held:
     """A page on the SSD. dirty: newer than what the store has."""
 
@@ -561,6 +607,8 @@ class TierCache:
         self.number = self.spare = self.generation = self.turn = self.epoch = 0
         self.synced_place = self.last_place = 0
         """Of the trailers."""
+        self.kept = 0
+        """Frames that a cleaner keeps free."""
         self.version = 0
         self.expected: int | None = None
         """The page whose reading continues a sequential scan."""
@@ -575,8 +623,7 @@ class TierCache:
         if page not in self.memory:
             self._make_room(1 if page in self.ssd else len(self._ahead(page)), insists=False)
         if page in self.memory:
-            self.memory_policy.hit(page)
-            self.memory[page].touch()
+            self._touch(page)
             return self.memory[page].contents
         held = self.ssd.get(page)
         if held is None:
@@ -594,8 +641,7 @@ class TierCache:
     def write(self, page: int, contents: bytes) -> None:
         """WriteBackError: there is no room, and the page keeps its contents."""
         if page in self.memory:
-            self.memory_policy.hit(page)
-            self.memory[page].touch()
+            self._touch(page)
         else:
             if not self._make_room(1, insists=True):
                 raise WriteBackError
@@ -623,54 +669,112 @@ class TierCache:
             raise WriteBackError
         self.unsure.clear()
 
+    def clean(self, frames: int, steps: int) -> int:
+        """Room before it is needed: so many frames are to be free, half of them at most. What was chosen to leave does.
+
+        How many pages are still to leave. WriteBackError: no frame is free, and no page can leave. What was set aside
+        before stays so.
+        """
+        if frames > self.frames // 2:
+            raise ValueError(f"{frames} free frames are more than half of {self.frames}")
+        if frames != self.kept:
+            self.kept, self.memory_policy.holds = frames, self.frames - frames
+            self._doom(0)
+        making = Making()
+        for _ in range(steps):
+            if not self._has_doomed():
+                break
+            self._step_to_room(making)
+        if frames > 0 and not self._has_doomed() and len(self.memory) == self.frames:
+            raise WriteBackError
+        return len(self.memory_policy.doomed)
+
+    def _has_doomed(self) -> bool:
+        """If no page is doomed, and no frame is free, some are now: those that were could not be written back."""
+        if not self.memory_policy.doomed and len(self.memory) == self.frames:
+            self._doom(0)
+        return bool(self.memory_policy.doomed)
+
     # -- memory
 
-    def _make_room(self, wanted: int, *, insists: bool) -> bool:
-        """The victim goes to the SSD if it is to enter, unless that has it. If it does not, a dirty one is written back
-        before it goes.
+    def _touch(self, page: int) -> None:
+        """A page in memory is used."""
+        if page in self.memory_policy.doomed:
+            self.memory_policy.rescue(page)
+        else:
+            self.memory_policy.hit(page)
+        self.memory[page].touch()
 
-        A page that could not be written back was set aside, and the next victim is asked. If none is left, what was set
-        aside before is tried once more if the caller insists.
-        """
-        may_use_ssd = True
-        insists &= bool(self.memory_policy.aside or self.ssd_policy.aside)
-        while len(self.memory) + wanted > self.frames:
+    def _doom(self, wanted: int) -> None:
+        """While a cleaner keeps room: victims are chosen when pages come, as without it. They leave in its calls."""
+        staying = len(self.memory) - len(self.memory_policy.doomed)
+        while self.kept and staying + wanted > self.frames - self.kept:
             page = self.memory_policy.victim()
             if page is None:
-                if not insists:
-                    return False
-                insists, may_use_ssd = False, True
-                for policy in (self.memory_policy, self.ssd_policy):
-                    for number in list(policy.aside):
-                        policy.bring_back(number)
+                break
+            self.memory_policy.doom(page)
+            staying -= 1
+
+    def _make_room(self, wanted: int, *, insists: bool) -> bool:
+        """If no victim is left, what was set aside before is tried once more if the caller insists."""
+        making = Making()
+        self._doom(wanted)
+        insists &= bool(self.memory_policy.aside or self.ssd_policy.aside)
+        while len(self.memory) + wanted > self.frames:
+            if self._step_to_room(making):
                 continue
-            frame = self.memory[page]
-            if may_use_ssd and self.ssd_in_use and page not in self.ssd and self._enters_ssd(frame):
-                if not self.free_slots:
-                    victim = self.ssd_policy.victim()
-                    may_use_ssd = victim is not None
-                    if victim is None:
-                        continue
-                    if self.ssd[victim].dirty:
-                        self._write_back_from(victim // BLOCK_PAGES)
-                        continue
-                    self._leave_ssd(victim, evicted=True)
-                self.memory_policy.remove(page, evicted=True)
-                may_use_ssd = self._write_ssd(page, frame)
-                if may_use_ssd:
-                    self._leave_memory(page)
-                else:
-                    self.memory_policy.insert(page)
-                continue
-            if frame.dirty:
-                self._write_back_from(page // BLOCK_PAGES)
-                continue
-            if self.ssd_in_use and page not in self.ssd:
-                self.ssd_policy.pass_by(page)
+            if not insists:
+                return False
+            insists, making.may_use_ssd = False, True
+            for policy in (self.memory_policy, self.ssd_policy):
+                for number in list(policy.aside):
+                    policy.bring_back(number)
+        return True
+
+    def _step_to_room(self, making: Making) -> bool:
+        """The victim goes to the SSD if it is to enter, unless that has it. If it does not, a dirty one is written back
+        before it goes, in a step of its own.
+
+        A page that could not be written back is set aside, and the next victim is asked. False: there is none.
+        """
+        page = next(iter(self.memory_policy.doomed), None)
+        if page is None:
+            page = self.memory_policy.victim()
+        if page is None:
+            return False
+        frame = self.memory[page]
+        below = self.ssd_in_use and page not in self.ssd
+        if making.may_use_ssd and below and self._enters_ssd(frame):
+            if not self.free_slots and not self._free_a_slot(making):
+                return True
+            self.memory_policy.remove(page, evicted=True)
+            making.may_use_ssd = self._write_ssd(page, frame)
+            if making.may_use_ssd:
                 self._leave_memory(page)
             else:
-                del self.memory[page]
-            self.memory_policy.remove(page, evicted=True)
+                self.memory_policy.insert(page)
+            return True
+        if frame.dirty:
+            self._write_back_from(page // BLOCK_PAGES)
+            return True
+        if below:
+            self.ssd_policy.pass_by(page)
+            self._leave_memory(page)
+        else:
+            del self.memory[page]
+        self.memory_policy.remove(page, evicted=True)
+        return True
+
+    def _free_a_slot(self, making: Making) -> bool:
+        """A clean page leaves the SSD, or a dirty one is written back. Whether a slot is free now."""
+        victim = self.ssd_policy.victim()
+        making.may_use_ssd = victim is not None
+        if victim is None:
+            return False
+        if self.ssd[victim].dirty:
+            self._write_back_from(victim // BLOCK_PAGES)
+            return False
+        self._leave_ssd(victim, evicted=True)
         return True
 
     def _enters_ssd(self, frame: Frame) -> bool:

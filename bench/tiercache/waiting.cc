@@ -6,87 +6,18 @@
 //   device    each thread reads the same pages from the device alone, without a cache; a hit copies its page
 //   one-lock  the cache below one lock, as a cache is that holds its lock while it reads a file
 // A hit that waited for another thread's read would take as long as one, as under one-lock.
-#include <atomic>
 #include <barrier>
-#include <chrono>
 #include <mutex>
-#include <semaphore>
-#include <thread>
 
-#include "memory_device.h"
+#include "waiting_device.h"
 
 namespace
 {
 using namespace tiercache;
-using Clock = std::chrono::steady_clock;
 
-constexpr auto SERVICE = std::chrono::microseconds(300);
-constexpr uint64_t HOT = 64, STORE_PAGES = uint64_t{1} << 32;
+constexpr std::chrono::microseconds SERVICE(300);
+constexpr uint64_t HOT = 64;
 constexpr uint32_t FRAMES = 512, SLOTS = 64;
-
-// Store, SSD and control file. A page of the store is its number; nothing is written to it but its trailers.
-struct Waiting {
-    std::counting_semaphore<> lanes;
-    std::vector<uint8_t> ssd, control, trailers;
-    std::atomic<bool> takes_time{false};
-
-    explicit Waiting(unsigned n)
-        : lanes(n), ssd(4096 + SLOTS * (512 + PAGE)), control(512), trailers(PGQ_TIERCACHE_TRAILERS * PAGE)
-    {
-    }
-    void serve()
-    {
-        if (!takes_time)
-            return;
-        lanes.acquire();
-        std::this_thread::sleep_for(SERVICE);
-        lanes.release();
-    }
-    // One request: pages that follow each other.
-    void read_pages(uint64_t page, uint8_t *to, uint64_t n)
-    {
-        serve();
-        for (uint64_t i = 0; i < n; i++)
-            std::memset(to + PAGE * i, static_cast<int>((page + i) & 0xff), PAGE);
-    }
-    pgq_tiercache_files table()
-    {
-        return {this, read, write, sync, nullptr};
-    }
-
-  private:
-    // What lies in memory: nullptr for the pages of the store.
-    uint8_t *at(int file, uint64_t offset)
-    {
-        if (file == PGQ_TIERCACHE_FILE_SSD)
-            return ssd.data() + offset;
-        if (file == PGQ_TIERCACHE_FILE_CONTROL)
-            return control.data() + offset;
-        return offset < STORE_PAGES * PAGE ? nullptr : trailers.data() + (offset - STORE_PAGES * PAGE);
-    }
-    static int64_t read(void *context, int file, void *to, uint64_t size, uint64_t offset)
-    {
-        auto &device = *static_cast<Waiting *>(context);
-        const uint8_t *from = device.at(file, offset);
-        if (from != nullptr)
-            std::memcpy(to, from, size);
-        else
-            device.read_pages(offset / PAGE, static_cast<uint8_t *>(to), size / PAGE);
-        return static_cast<int64_t>(size);
-    }
-    static int64_t write(void *context, int file, const void *from, uint64_t size, uint64_t offset)
-    {
-        uint8_t *to = static_cast<Waiting *>(context)->at(file, offset);
-        if (to == nullptr)
-            bench::fail("a page of the store was written, and none is dirty");
-        std::memcpy(to, from, size);
-        return static_cast<int64_t>(size);
-    }
-    static int sync(void *, int)
-    {
-        return 0;
-    }
-};
 
 // A device, and a cache over it that has the pages 0 to HOT - 1 in memory.
 struct Side {
@@ -96,17 +27,13 @@ struct Side {
     std::vector<uint8_t> hot = std::vector<uint8_t>(HOT * PAGE);
     std::atomic<uint64_t> cold{0};
 
-    explicit Side(unsigned lanes) : device(lanes)
+    explicit Side(unsigned lanes) : device(lanes, SLOTS, {SERVICE, {}, false})
     {
-        pgq_tiercache_files files = device.table();
-        pgq_tiercache_options options = {STORE_PAGES, FRAMES, SLOTS, 1, "tinylfu", 0};
-        pgq_tiercache *made = nullptr;
-        bench::require_ok(pgq_tiercache_open(&files, &options, &made));
-        cache.reset(made);
+        cache = open_over(device, {STORE_PAGES, FRAMES, SLOTS, 1, "tinylfu", 0});
         std::vector<uint8_t> page(PAGE);
         for (int i = 0; i < 4; i++)
             for (uint64_t p = 0; p < HOT; p++)
-                bench::require_ok(pgq_tiercache_read(made, p, page.data()));
+                bench::require_ok(pgq_tiercache_read(cache.get(), p, page.data()));
         device.takes_time = true;
     }
     // Pages that no two reads have, and that do not follow each other.

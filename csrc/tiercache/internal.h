@@ -100,6 +100,7 @@ struct pgq_tiercache {
     pthread_cond_t arrived[LOADS]; /* one of these loads has ended */
     pthread_cond_t settled;        /* a slot has no users any more, a frame is not leaving any more */
     uint32_t reserved;             /* frames of loads */
+    uint32_t kept;                 /* frames that a cleaner keeps free */
     uint8_t *touches;              /* of each frame's page, since it came; TWICE at most */
     once once;                     /* pages that have left memory after one touch */
     bool *leaving;                 /* frames */
@@ -234,7 +235,11 @@ static inline void touch_frame(pgq_tiercache *c, uint32_t frame)
 {
     if (c->touches[frame] < TWICE)
         c->touches[frame]++;
-    if (!c->leaving[frame])
+    if (c->leaving[frame])
+        return;
+    if (c->memory.policy.queue_of[frame] == DOOMED)
+        policy_rescue(&c->memory.policy, frame);
+    else
         c->memory.policy.calls->hit(&c->memory.policy, frame);
 }
 

@@ -12,8 +12,9 @@ typedef struct queue {
     uint32_t head, tail, count;
 } queue;
 
-/* ASIDE: entries that cannot leave now. They are no victims. SMALL is W-TinyLFU's window. */
-enum { SMALL, MAIN, PROTECTED, GHOST, ASIDE, QUEUES };
+/* ASIDE: entries that cannot leave now. DOOMED: those that are to leave, and have left for the policy. Neither are victims. SMALL is
+   W-TinyLFU's window. */
+enum { SMALL, MAIN, PROTECTED, GHOST, ASIDE, DOOMED, QUEUES };
 
 typedef struct policy {
     const struct policy_calls *calls;
@@ -30,7 +31,8 @@ typedef struct policy {
 
     /* W-TinyLFU's */
     sketch counts;
-    uint32_t window;            /* pages that it may have; 0: none has come yet */
+    uint32_t holds;  /* pages that there are to be, of which shares are: n, but for what a cleaner keeps */
+    uint32_t window; /* pages that it may have; 0: none has come yet */
     uint64_t references, found; /* in this period */
     uint64_t found_before;      /* in the one before */
     bool shrinks;               /* the window's last step */
@@ -97,6 +99,19 @@ static inline void policy_bring_back(policy *p, uint32_t entry)
         return;
     queue_leave(p, entry);
     queue_join(p, MAIN, entry);
+}
+
+static inline void policy_doom(policy *p, uint32_t entry)
+{
+    p->calls->remove(p, entry, true);
+    queue_join(p, DOOMED, entry);
+}
+
+/* A doomed page is used: it comes anew. */
+static inline void policy_rescue(policy *p, uint32_t entry)
+{
+    queue_leave(p, entry);
+    p->calls->insert(p, entry, p->pages[entry]);
 }
 
 #endif

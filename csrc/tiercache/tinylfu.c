@@ -7,7 +7,8 @@
  * steady rate, and scans, a large one suits pages that are asked for in bursts.
  *
  * After each 10 * frames references the window grows or shrinks by a sixteenth of the frames, the same way as the last
- * time, unless there were fewer hits than in the period before; and what was counted is halved.
+ * time, unless there were fewer hits than in the period before; and what was counted is halved. Frames that a cleaner keeps free do not
+ * count: otherwise the window's share would grow at the cost of the main pages.
  *
  * Other than in the papers: the step does not shrink (traces change), the counters have four bits of a byte each, and a
  * page that was counted often is not let in by chance now and then.
@@ -21,7 +22,6 @@ static uint32_t at_least_one(uint32_t n)
     return n > 0 ? n : 1;
 }
 
-/* The most of a window: four fifths of n entries. */
 static uint32_t four_fifths(uint32_t n)
 {
     return (uint32_t)((uint64_t)n * 4 / 5);
@@ -33,9 +33,14 @@ static void move(policy *p, uint32_t entry, unsigned q)
     queue_join(p, q, entry);
 }
 
+static uint32_t most_of_window(const policy *p)
+{
+    return at_least_one(four_fifths(p->holds));
+}
+
 static void adapt(policy *p)
 {
-    uint32_t step = at_least_one(p->n / STEP_SHARE), most = at_least_one(four_fifths(p->n));
+    uint32_t step = at_least_one(p->holds / STEP_SHARE), most = most_of_window(p);
 
     p->shrinks ^= p->found < p->found_before;
     if (p->shrinks)
@@ -53,13 +58,15 @@ static void count(policy *p, uint64_t page, bool found)
 {
     if (p->window == 0)
         p->window = at_least_one(p->n / WINDOW_SHARE);
+    if (p->window > most_of_window(p))
+        p->window = most_of_window(p);
     sketch_add(&p->counts, page);
     p->found += found;
-    if (++p->references == (uint64_t)PERIOD * p->n)
+    if (++p->references >= (uint64_t)PERIOD * p->holds)
         adapt(p);
     while (p->queues[WINDOW].count > p->window)
         move(p, p->queues[WINDOW].tail, MAIN);
-    while (p->queues[PROTECTED].count > four_fifths(p->n - p->window))
+    while (p->queues[PROTECTED].count > four_fifths(p->holds - p->window))
         move(p, p->queues[PROTECTED].tail, MAIN);
 }
 

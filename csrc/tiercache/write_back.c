@@ -283,7 +283,8 @@ static bool has_failed(const pgq_tiercache *c, uint64_t block)
     return false;
 }
 
-/* Behind this block, those that have failed before are left out. */
+/* Behind this block, those that have failed before are left out. Another write-back may have made it clean meanwhile: then there may be
+   room, and nothing is done. */
 void pgq_tiercache_write_back_for_room(pgq_tiercache *c, uint64_t block)
 {
     pthread_mutex_unlock(&c->map);
@@ -293,7 +294,7 @@ void pgq_tiercache_write_back_for_room(pgq_tiercache *c, uint64_t block)
     for (size_t i = 0; i < all && n < c->options.batch; i++)
         if (c->blocks[i] == block || (c->blocks[i] > block && !has_failed(c, c->blocks[i])))
             c->blocks[n++] = c->blocks[i];
-    if (n > 0)
+    if (n > 0 && c->blocks[0] == block)
         (void)write_back(c, c->blocks, n);
     pthread_mutex_unlock(&c->flushing);
 }

@@ -5,7 +5,7 @@ EXTENDS tiercache
 
 \* Reads of the SSD and evictions take no time: nothing else happens meanwhile. And nobody waits.
 UnderWay == leaving # None \/ (reading # None /\ reading.slot # None)
-AtOnce == (IF UnderWay THEN EndRead \/ EndEvict ELSE Next) /\ waits' = None
+AtOnce == (IF UnderWay THEN EndRead \/ EndEvict ELSE Next) /\ waits' = None /\ ~needs'
 SpecAtOnce == Init /\ [][AtOnce]_vars
 
 \* The SSD keeps what is old.
@@ -58,6 +58,10 @@ NoticesNot(p) == FALSE
 AlwaysFresh == TRUE
 \* A reader that waits is not woken.
 NotWoken == waits
+\* Who needs a frame is not woken.
+NotWokenForRoom == needs
+\* Who needs a frame waits though nothing is leaving.
+NeedsAnyhow == ~Room
 \* A frame that is kept for what is read is taken.
 NotReserved == 0
 \* A slot is written while it is read.
@@ -78,7 +82,7 @@ NotAwaited(s) == TRUE
 WaitsAnyhow(p) ==
     /\ reading # None /\ reading.page = p /\ waits = None
     /\ waits' = p
-    /\ UNCHANGED <<ghosts, memory, held, stale, reading, leaving, still, slotVars, storeVars, flush, reports, bounds>>
+    /\ UNCHANGED <<ghosts, memory, held, stale, reading, leaving, needs, still, slotVars, storeVars, flush, reports, bounds>>
 \* The SSD fails where a write-back takes old contents off it, and the write-back goes on.
 FailsUnknown(f) ==
     /\ flush[f].at = "scrub" /\ flush[f].off # {}
@@ -104,6 +108,7 @@ NeverSlotKept == [][CacheIsDropped => disk' = Empty]_vars
 NeverNonceAgain == phase = "super" /\ super # None /\ super.id = 1 => super.n # mine.n \/ mine.id = 1
 NeverOld == reading # None => ~reading.old
 NeverWaits == waits = None
+NeverNeeds == ~needs
 NeverWrittenOnItsWay == leaving # None => memory[leaving.page].v = leaving.v
 NeverAwaited == \A f \in Flushers : flush[f].at = "scrub" => \A s \in flush[f].off : Settled(s)
 NeverReadOld == reading # None => reading.slot \notin stale

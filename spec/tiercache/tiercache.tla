@@ -33,6 +33,8 @@
 (* clean neighbours in its hands, too.  The choice of victims is free, and *)
 (* so is which clean pages enter the SSD (BeginEvict) and which pass it by *)
 (* (Drop): it is no matter of safety, and the code's rule is one choice.   *)
+(* So is when: a page may leave though nobody needs its frame.  That is    *)
+(* what a cleaner does, which makes room ahead: all its steps are here.    *)
 (* Of two slots of a page a mount may take over any: versions order them,  *)
 (* and nothing here rests on that order.                                   *)
 (* One read and one eviction are on their way at a time.  A write-back     *)
@@ -65,6 +67,7 @@ VARIABLES
                 \* since, keeps: it has a frame, and comes to memory
     waits,      \* None, or the page for whose reading another reader waits
     leaving,    \* None, or a page on its way to a slot of the SSD, v, dirty: what is written there
+    needs,      \* somebody needs a frame, and waits until the page that is leaving has left
     phase,      \* "up", "down", or where a mount is
     mine,       \* id of the store, gen: of the slots that count, n: the nonce that this mount gives to the control file
     disk,       \* [slot -> what the SSD gives to a read: page, v, dirty, gen], None: nothing valid
@@ -88,7 +91,7 @@ VARIABLES
     earlier,    \* ghost: the id and n of superblocks before the last mount
     writes, failures, crashes
 
-going       == <<reading, waits, leaving>>
+going       == <<reading, waits, leaving, needs>>
 cacheVars   == <<memory, held, stale, ssdInUse, retiring, going, mine>>
 slotVars    == <<disk, diskMay>>
 superVars   == <<super, superMay, forgot>>
@@ -121,7 +124,7 @@ Init ==
     /\ memory = [p \in Pages |-> None]
     /\ held = Empty /\ stale = {}
     /\ disk = Empty /\ diskMay = Each(Empty)
-    /\ ssdInUse = TRUE /\ retiring = FALSE /\ reading = None /\ waits = None /\ leaving = None
+    /\ ssdInUse = TRUE /\ retiring = FALSE /\ reading = None /\ waits = None /\ leaving = None /\ needs = FALSE
     /\ phase = "up" /\ mine = [id |-> 1, gen |-> First]
     /\ super = [id |-> 1, n |-> 1, gen |-> First] /\ superMay = {super} /\ forgot = FALSE
     /\ control = First /\ controlMay = {First}
@@ -174,13 +177,13 @@ BeginRead(p) ==
           /\ keeps => Room
           /\ reading' = [page |-> p, slot |-> IF OnSsd(p) THEN CHOOSE s \in SlotOf(p) : TRUE ELSE None, v |-> View(p),
                          old |-> FALSE, keeps |-> keeps]
-    /\ UNCHANGED <<ghosts, memory, held, stale, waits, leaving, still, slotVars, storeVars, flush, reports, bounds>>
+    /\ UNCHANGED <<ghosts, memory, held, stale, waits, leaving, needs, still, slotVars, storeVars, flush, reports, bounds>>
 
 \* STEP p \in Pages | cache | another reader of page {p} waits until it comes to memory
 Wait(p) ==
     /\ reading # None /\ reading.page = p /\ reading.keeps /\ waits = None
     /\ waits' = p
-    /\ UNCHANGED <<ghosts, memory, held, stale, reading, leaving, still, slotVars, storeVars, flush, reports, bounds>>
+    /\ UNCHANGED <<ghosts, memory, held, stale, reading, leaving, needs, still, slotVars, storeVars, flush, reports, bounds>>
 
 \* Old contents are read again; others are the user's, and go to memory if there is a frame for them.
 Fresh == ~reading.old
@@ -191,7 +194,7 @@ EndRead ==
     /\ reading # None
     /\ reading' = None /\ waits' = Woken
     /\ memory' = IF reading.keeps /\ Fresh THEN [memory EXCEPT ![reading.page] = Copy(reading.v, FALSE)] ELSE memory
-    /\ UNCHANGED <<ghosts, held, stale, leaving, still, slotVars, storeVars, flush, reports, bounds>>
+    /\ UNCHANGED <<ghosts, held, stale, leaving, needs, still, slotVars, storeVars, flush, reports, bounds>>
 
 \* Older contents on the SSD do not count any more.
 Forget(slots) ==
@@ -209,7 +212,7 @@ Write(p) ==
     /\ Forget(SlotOf(p))
     /\ reading' = IF reading # None /\ Notices(p) THEN [reading EXCEPT !.old = TRUE] ELSE reading
     /\ writes' = writes + 1
-    /\ UNCHANGED <<synced, waits, leaving, still, slotVars, storeVars, flush, reports, failures, crashes>>
+    /\ UNCHANGED <<synced, waits, leaving, needs, still, slotVars, storeVars, flush, reports, failures, crashes>>
 
 -----------------------------------------------------------------------------
 (* Evictions *)
@@ -235,10 +238,11 @@ BeginEvict(p, s) ==
        /\ MayLeave(s, {None, OnDisk(what)})
     /\ stale' = StaleMeanwhile(s)
     /\ memory' = StaysInMemory(p)
-    /\ UNCHANGED <<ghosts, reading, waits, still, disk, storeVars, flush, reports, bounds>>
+    /\ UNCHANGED <<ghosts, reading, waits, needs, still, disk, storeVars, flush, reports, bounds>>
 
 \* If the page was written meanwhile, the slot has old contents, and the page stays. If the write to the SSD fails, nothing of it is
 \* there, or part, or the whole, and the page stays, too.
+WokenForRoom == FALSE
 StillThat == InMemory(leaving.page) /\ memory[leaving.page].v = leaving.v
 \* STEP if failures' # failures | cache -> SSD | fails to write page {leaving.page} to slot {leaving.slot} of the SSD; the
 \*        page stays in memory
@@ -248,7 +252,7 @@ StillThat == InMemory(leaving.page) /\ memory[leaving.page].v = leaving.v
 \*        stays in memory
 EndEvict ==
     /\ leaving # None
-    /\ leaving' = None
+    /\ leaving' = None /\ needs' = WokenForRoom
     /\ LET p == leaving.page
            s == leaving.slot
            what == OnDisk(Slot(p, leaving.v, leaving.dirty))
@@ -264,6 +268,14 @@ EndEvict ==
                 /\ \E left \in {disk[s], None, what} : PutOnDisk(s, left)
                 /\ UNCHANGED <<held, stale, memory>>
     /\ UNCHANGED <<ghosts, reading, waits, still, storeVars, flush, reports, writes, crashes>>
+
+\* A write needs a frame, and what can leave is leaving. It looks again once it is woken.
+MayNeed == leaving # None /\ ~Room
+\* STEP | cache | somebody needs a frame, and waits for page {leaving.page}, which is leaving
+Need ==
+    /\ MayNeed /\ ~needs
+    /\ needs' = TRUE
+    /\ UNCHANGED <<ghosts, memory, held, stale, reading, waits, leaving, still, slotVars, storeVars, flush, reports, bounds>>
 
 \* Its slot is wanted for another page while it is read: the page leaves the SSD, and the slot is free once it was read.
 \* STEP s \in Slots | cache | the page of slot {s}, which is being read, leaves the SSD
@@ -449,7 +461,7 @@ Flush(f) ==
 
 Nothing ==
     /\ memory' = [p \in Pages |-> None] /\ held' = Empty /\ stale' = {}
-    /\ ssdInUse' = FALSE /\ retiring' = FALSE /\ reading' = None /\ waits' = None /\ leaving' = None
+    /\ ssdInUse' = FALSE /\ retiring' = FALSE /\ reading' = None /\ waits' = None /\ leaving' = None /\ needs' = FALSE
 Down ==
     /\ Nothing /\ mine' = None /\ phase' = "down"
     /\ flush' = [f \in Flushers |-> Idle]
@@ -627,7 +639,7 @@ SyncControl ==
 
 -----------------------------------------------------------------------------
 Next ==
-    \/ EndRead \/ EndEvict
+    \/ EndRead \/ EndEvict \/ Need
     \/ \E p \in Pages : BeginRead(p) \/ Wait(p) \/ Write(p) \/ Drop(p) \/ \E s \in Slots : BeginEvict(p, s)
     \/ \E s \in Slots : Unreadable(s) \/ Displace(s)
     \/ \E f \in Flushers : Flush(f)
@@ -645,7 +657,7 @@ TypeOK ==
     /\ \A p \in Pages : memory[p] = None \/ memory[p] \in [v : Int, dirty : BOOLEAN]
     /\ \A s \in Slots : held[s] = None \/ held[s] \in [page : Pages, v : Int, dirty : BOOLEAN]
     /\ reading = None \/ reading \in [page : Pages, slot : Slots \cup {None}, v : Int, old : BOOLEAN, keeps : BOOLEAN]
-    /\ waits \in Pages \cup {None}
+    /\ waits \in Pages \cup {None} /\ needs \in BOOLEAN
     /\ leaving = None \/ leaving \in [page : Pages, slot : Slots, v : Int, dirty : BOOLEAN]
     /\ ~Up => reading = None /\ leaving = None
     /\ phase \in {"up", "down", "scan", "super", "sync", "control", "confirm"}
@@ -679,6 +691,9 @@ LeavesFromMemory == leaving # None => InMemory(leaving.page) /\ leaving.slot \in
 
 \* Who waits for a page waits for somebody who reads it, and for whom it comes to memory.
 NobodyWaitsInVain == waits # None => reading # None /\ reading.page = waits /\ reading.keeps
+
+\* Who needs a frame waits while a page is leaving, and no longer.
+NobodyNeedsInVain == needs => leaving # None
 
 \* What a read of a device gives is among what a crash may leave.
 ReadMayStay ==

@@ -40,6 +40,7 @@ CALLS: dict[str, Callable[[], Call]] = {
     "TierCache.write": lambda: on("write", 3, bytes(PAGE_SIZE)),
     "TierCache.write_back": lambda: on("write_back", 0),
     "TierCache.fsync": lambda: on("fsync"),
+    "TierCache.clean": lambda: on("clean", 4, 8),
     "TierCache.where": lambda: on("where", 3),
     "TierCache.counts": lambda: on("counts"),
 }

@@ -42,13 +42,19 @@ class Traced(TierCache):
             del steps[at:]  # What a mount forgets is part of the step.
             if at > 1:
                 steps += self._mounting(before)
-        remove = self.memory_policy.remove
+        remove, doom = self.memory_policy.remove, self.memory_policy.doom
 
         def note_and_remove(page: int, *, evicted: bool) -> None:
             self.steps.append([4, page])
             remove(page, evicted=evicted)
 
+        def doom_only(page: int) -> None:
+            """It is removed from the policy, and is still in memory."""
+            doom(page)
+            self.steps.pop()
+
         self.memory_policy.remove = note_and_remove  # type: ignore[method-assign]
+        self.memory_policy.doom = doom_only  # type: ignore[method-assign]
 
     def _mounting(self, before: int) -> list[Step]:
         """The step of the mount whose operations begin there. None, if it was refused before it changed anything."""

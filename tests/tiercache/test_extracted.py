@@ -48,8 +48,12 @@ class Run:
 
     def call(self) -> None:
         page = self.rng.choice([self.rng.randrange(PAGES), self.rng.randrange(20)])
-        what = self.rng.choices(("write", "read", "write_back", "fsync"), (50, 25, 8, 4))[0]
-        if what == "write":
+        what = self.rng.choices(("write", "read", "write_back", "fsync", "clean"), (50, 25, 8, 4, 4))[0]
+        if what == "clean":
+            # A write follows: the proof's fsync syncs the SSD also if nothing is dirty (SOUNDNESS.md).
+            frames, steps = self.rng.randrange(9), self.rng.randrange(12)
+            self._both(lambda cache: cache.clean(frames, steps))
+        if what in ("write", "clean"):
             contents = (self.written + 1).to_bytes(8, "little") * 1024
             self.written += self._both(lambda cache: cache.write(page, contents))
         elif what == "read":

@@ -443,6 +443,19 @@ def test_more_readers_than_frames(meddling: tuple[Meddling, TierCache]) -> None:
     assert sum(cache.where(page) != 0 for page in range(PAGES)) == 16
 
 
+class SideBySideCleaned(SideBySide):
+    """And a cleaner."""
+
+    @precondition(lambda self: self.kernel is not None)
+    @rule(frames=st.integers(0, 8), steps=st.integers(0, 12))
+    def clean(self, frames: int, steps: int) -> None:
+        self.both(lambda cache: cache.clean(frames, steps))
+
+
+class SideBySideCleanedLru(SideBySideCleaned):
+    policy = "lru"
+
+
 class SideBySideLru(SideBySide):
     policy = "lru"
 
@@ -458,6 +471,10 @@ class SideBySideBy4Kib(SideBySide):
 SETTINGS = settings(max_examples=max(10, settings().max_examples // 40), stateful_step_count=40)
 TestSideBySide = SideBySide.TestCase
 TestSideBySide.settings = SETTINGS
+TestSideBySideCleaned = SideBySideCleaned.TestCase
+TestSideBySideCleaned.settings = SETTINGS
+TestSideBySideCleanedLru = SideBySideCleanedLru.TestCase
+TestSideBySideCleanedLru.settings = SETTINGS
 TestSideBySideLru = SideBySideLru.TestCase
 TestSideBySideLru.settings = SETTINGS
 TestSideBySideS3Fifo = SideBySideS3Fifo.TestCase

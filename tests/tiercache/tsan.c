@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: PostgreSQL */
 /*
- * Threads on one cache: two write their own pages and read them back, one reads all, one calls fsync and write_back.
+ * Threads on one cache: two write their own pages and read them back, one reads all, one calls fsync and write_back, one cleans.
  * A page holds one number in all its words, larger with each write. A reader never sees a mixture or an older number;
  * after the last fsync the store has the last number of each page.
  *
@@ -20,7 +20,7 @@ static pgq_tiercache *cache;
 static unsigned long rounds;
 static int running = 2; /* writers */
 static uint64_t last[PAGES];
-static unsigned long long writes, reads, fsyncs;
+static unsigned long long writes, reads, fsyncs, cleaned;
 
 static void wrong(const char *what)
 {
@@ -112,10 +112,25 @@ static void *flush_pages(void *nothing)
     return nothing;
 }
 
+/* By few steps at a time, so that others come between. */
+static void *clean_frames(void *nothing)
+{
+    uint32_t pages_left;
+
+    while (__atomic_load_n(&running, __ATOMIC_RELAXED) > 0) {
+        done(pgq_tiercache_clean(cache, FRAMES / 4, 2, &pages_left), "clean");
+        if (pages_left > FRAMES)
+            wrong("more pages are to leave than there are");
+        cleaned += pages_left > 0;
+        sched_yield();
+    }
+    return nothing;
+}
+
 int main(int argc, char **argv)
 {
-    void *(*const bodies[])(void *) = {write_pages, write_pages, read_pages, flush_pages};
-    pthread_t threads[4];
+    void *(*const bodies[])(void *) = {write_pages, write_pages, read_pages, flush_pages, clean_frames};
+    pthread_t threads[5];
     pgq_tiercache_options options = {PAGES, FRAMES, SLOTS, 2, NULL, 0};
 
     rounds = argc > 1 ? strtoul(argv[1], NULL, 10) : 1000;
@@ -126,18 +141,19 @@ int main(int argc, char **argv)
     pgq_tiercache_files table = memory_table(&files);
     table.sync = slow_sync;
     done(pgq_tiercache_open(&table, &options, &cache), "open");
-    for (uintptr_t i = 0; i < 4; i++)
+    for (uintptr_t i = 0; i < 5; i++)
         pthread_create(&threads[i], NULL, bodies[i], (void *)i);
-    for (int i = 0; i < 4; i++)
+    for (int i = 0; i < 5; i++)
         pthread_join(threads[i], NULL);
     done(pgq_tiercache_fsync(cache), "the last fsync");
     for (uint64_t page = 0; page < PAGES; page++)
         if (files.words[PGQ_TIERCACHE_FILE_STORE][page * WORDS] != last[page])
             wrong("an fsync has not written the newest contents");
     pgq_tiercache_counts counts = pgq_tiercache_count(cache);
-    printf("tally: writes=%llu reads=%llu fsyncs=%llu memory_hits=%llu ssd_hits=%llu store_reads=%llu\n",
-           writes, reads, fsyncs, (unsigned long long)counts.memory_hits, (unsigned long long)counts.ssd_hits,
-           (unsigned long long)counts.store_reads);
+    printf("tally: writes=%llu reads=%llu fsyncs=%llu cleaned=%llu memory_hits=%llu ssd_hits=%llu "
+           "store_reads=%llu\n",
+           writes, reads, fsyncs, cleaned, (unsigned long long)counts.memory_hits,
+           (unsigned long long)counts.ssd_hits, (unsigned long long)counts.store_reads);
     pgq_tiercache_close(cache);
     return 0;
 }

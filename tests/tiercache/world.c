@@ -167,6 +167,7 @@ static void do_something(site *s, world *w)
     default:
         write_page(s, world_below(w, pages));
     }
+    comes_to_clean(s);
 }
 
 /* What may come back later, or be lost: a slot that an open cannot read, or that a sync of the SSD has failed to take off; a page
@@ -268,6 +269,7 @@ static void run_task(void *argument, unsigned number)
             for (uint64_t n = s->options.frames; n > 0; n--)
                 read_page(s, (p + n) % s->options.pages);
         }
+        comes_to_clean(s);
     }
 }
 

@@ -221,6 +221,82 @@ static void sync_all(site *s)
     }
 }
 
+enum {
+    ALL_STEPS = 1000, /* of a cleaner: as many as it takes */
+    CLEANS = 1        /* of the four parts of the seeds, that with a cleaner */
+};
+
+static uint32_t pages_in_memory(const site *s)
+{
+    uint32_t held = 0;
+
+    for (uint64_t i = 0; i < s->options.pages; i++)
+        held += (pgq_tiercache_where(s->cache, i) & PGQ_TIERCACHE_IN_MEMORY) != 0;
+    return held;
+}
+
+/* All that is to leave has left, or the steps were used up; a frame is free, or no page can leave: all are dirty. */
+static void check_cleaned(const site *s, uint32_t held_before, uint32_t frames, uint32_t steps,
+                          uint32_t pages_left, pgq_code code)
+{
+    uint32_t held = pages_in_memory(s);
+    bool is_full = held == s->options.frames;
+
+    if (held_before - held > steps)
+        world_violation(s->world, "a cleaner of site %u has taken out %u pages by %u steps", s->number,
+                        held_before - held, steps);
+    if (pages_left > held || (pages_left > 0 && (steps == ALL_STEPS || code != PGQ_OK)))
+        world_violation(s->world, "a cleaner of site %u says that %u pages are to leave, of %u in memory",
+                        s->number, pages_left, held);
+    if (code == PGQ_OK && steps == ALL_STEPS && frames > 0 && is_full)
+        world_violation(s->world, "a cleaner of site %u was to keep %u frames free, and none is", s->number,
+                        frames);
+    if (code != PGQ_OK && (has_room(s) || !is_full))
+        world_violation(s->world,
+                        "a cleaner of site %u fails, though a clean page can leave, or a frame is free",
+                        s->number);
+}
+
+static void clean(site *s, uint32_t frames, uint32_t steps)
+{
+    uint32_t pages_left = UINT32_MAX, held = s->threads ? 0 : pages_in_memory(s);
+    faults before = begin_call(s);
+    pgq_status status = pgq_tiercache_clean(s->cache, frames, steps, &pages_left);
+    end_call();
+
+    world_says(s->world, "  site %u clean %u by %u steps: %d, %u are to leave", s->number, frames, steps,
+               (int)status.code, pages_left);
+    if (status.code == PGQ_OK) {
+        world_count(s->threads ? CLEANED_BESIDE : CLEANED);
+    } else {
+        world_count(CLEAN_FAILED);
+        if (status.code != PGQ_TIERCACHE_WRITE_BACK ||
+            (!wrote_badly(s, &s->at_open) && s->failed.ssd == s->at_open.ssd))
+            surprise(s, "a cleaner of frames", frames, status);
+    }
+    if (s->threads)
+        return;
+    s->owes_error |= wrote_badly(s, &before);
+    check_cleaned(s, held, frames, steps, pages_left, status.code);
+}
+
+/*
+ * In a quarter of the seeds somebody cleans now and then. It is not drawn from the world: what else a seed does stays the same, and
+ * so do all other seeds.
+ */
+static void comes_to_clean(site *s)
+{
+    const world *w = s->world;
+
+    if ((w->seed * UINT64_C(0xd1b54a32d192ed03) >> 62) != CLEANS)
+        return;
+    s->cleans = (s->cleans + w->seed) * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    uint32_t drawn = (uint32_t)(s->cleans >> 40);
+    if (drawn % 3 == 0)
+        clean(s, drawn / 4 % (s->options.frames / 2 + 1),
+              drawn >> 16 & 1 ? ALL_STEPS : 1 + (drawn >> 17) % 8);
+}
+
 /* Nothing is outside of the cache's pages. */
 static void check_refusals(site *s)
 {
@@ -229,7 +305,13 @@ static void check_refusals(site *s)
     pgq_status wrote = pgq_tiercache_write(s->cache, s->options.pages, contents);
     pgq_status back = pgq_tiercache_write_back(s->cache, s->options.pages / 16);
     pgq_status null = pgq_tiercache_read(s->cache, 0, NULL);
+    uint32_t untouched = 77;
+    pgq_status most = pgq_tiercache_clean(s->cache, s->options.frames / 2 + 1, 1, &untouched);
 
+    if (most.code != PGQ_TIERCACHE_OPTIONS || untouched != 77 ||
+        pgq_tiercache_clean(s->cache, 1, 1, NULL).code != PGQ_NULL)
+        world_violation(s->world, "code %d, output %u for a cleaner of more than half of the frames",
+                        (int)most.code, untouched);
     if (read.code != PGQ_TIERCACHE_PAGE || wrote.code != PGQ_TIERCACHE_PAGE ||
         back.code != PGQ_TIERCACHE_PAGE || null.code != PGQ_NULL)
         world_violation(s->world, "codes %d %d %d %d for what does not exist", (int)read.code,

@@ -29,7 +29,8 @@ enum {
         X(SSD_NONE), X(SSD_EMPTY), X(SSD_FOREIGN), X(SSD_OLD), X(SSD_OURS), X(SSD_FAILED), X(TAKEN_OVER),    \
         X(OTHER_UNIT), X(SAME_MOUNT_COPY), X(READ_FAILED), X(LOST), X(WRITE_FAILED), X(WRITE_BACK_FAILED),   \
         X(FSYNC_FAILED), X(FSYNC_DONE), X(SSD_HITS), X(STORE_READS), X(EVICTED_DIRTY),                       \
-        X(WRITES_BESIDE_BAD_BLOCK), X(STOPS_WITH_THREADS), X(THREADS), X(STAYS), X(REFUSED_MEMORY)
+        X(WRITES_BESIDE_BAD_BLOCK), X(STOPS_WITH_THREADS), X(THREADS), X(STAYS), X(REFUSED_MEMORY),          \
+        X(CLEANED), X(CLEAN_FAILED), X(CLEANED_BESIDE)
 enum { COUNTS(WORLD_NAME) };
 
 /* Failed operations, counted. */
@@ -68,6 +69,7 @@ typedef struct site {
     page store_pages[MOST_PAGES];
     bool stays[MOST_PAGES]; /* a kill, or an end, has left the page as it was read */
     uint64_t units;         /* the last number of choose_unit */
+    uint64_t cleans;        /* and of comes_to_clean */
     int finds;              /* what the next open finds in the SSD's place; -1: that is not known */
 } site;
 

@@ -197,6 +197,12 @@ class TierCache:
     def fsync(self) -> None:
         self._done(lib.pgq_tiercache_fsync(self._cache))
 
+    def clean(self, frames: int, steps: int) -> int:
+        """Make room before it is needed, as pgq_tiercache_clean; how many pages are still to leave."""
+        left = ffi.new("uint32_t *")
+        self._done(lib.pgq_tiercache_clean(self._cache, frames, steps, left))
+        return int(left[0])
+
     def where(self, page: int) -> int:
         """The bits of Where."""
         return int(lib.pgq_tiercache_where(self._cache, page))

@@ -1,0 +1,420 @@
+# SPDX-License-Identifier: PostgreSQL
+"""A cleaner makes room before somebody needs it, and loses nothing; also if files fail, and beside other calls."""
+
+from collections.abc import Callable, Iterator
+from random import Random
+from threading import Thread
+from typing import Any
+
+import pytest
+from _pgquern import ffi, lib
+from pgquern import PgquernError
+from pgquern.tiercache import PAGE_SIZE, File, TierCache, Where, variants
+
+from ref import tiercache as ref
+from tests.every_variant import every_variant
+from tests.tiercache.devices import SLOT, Disk, Operation, Records
+
+PAGES, FRAMES, SLOTS = 80, 16, 4
+SIZES: dict[str, Any] = {"pages": PAGES, "frames": FRAMES, "slots": SLOTS, "batch": 1, "policy": "lru"}
+LONG = 20.0
+"""Seconds in which what must happen will."""
+ALL = 1000
+"""Steps: as many as it takes."""
+every = pytest.mark.parametrize("policy", every_variant(variants()))
+
+
+def contents(number: int) -> bytes:
+    return number.to_bytes(8, "little") * (PAGE_SIZE // 8)
+
+
+def in_memory(cache: TierCache) -> list[int]:
+    return [page for page in range(PAGES) if cache.where(page) & Where.IN_MEMORY]
+
+
+def is_put(operation: Operation) -> bool:
+    return (operation.what, operation.file, operation.size) == ("write", File.SSD, SLOT)
+
+
+def writes_pages(operation: Operation) -> bool:
+    return operation[:2] == ("write", File.STORE) and operation.offset < PAGES * PAGE_SIZE
+
+
+class Meddled(Disk):
+    """`meanwhile()` is called once, before the first operation that `when` says."""
+
+    def __init__(self) -> None:
+        super().__init__(PAGES, SLOTS)
+        self.when: Callable[[Operation], bool] = lambda _operation: False
+        self.meanwhile: Callable[[], None] = lambda: None
+
+    def fault(self, operation: Operation) -> Any:
+        if self.when(operation):
+            self.when = lambda _operation: False
+            self.meanwhile()
+        return super().fault(operation)
+
+    def during(self, when: Callable[[Operation], bool], meanwhile: Callable[[], None]) -> None:
+        self.when, self.meanwhile = when, meanwhile
+
+
+@pytest.fixture
+def disk() -> Meddled:
+    return Meddled()
+
+
+@pytest.fixture
+def clean(disk: Meddled) -> Iterator[TierCache]:
+    """Page p holds contents(p), is clean, and was asked for twice; the memory has the last sixteen."""
+    cache = TierCache(disk, **SIZES)
+    for page in range(PAGES):
+        cache.write(page, contents(page))
+        cache.read(page)
+    cache.fsync()
+    assert in_memory(cache) == [*range(PAGES - FRAMES, PAGES)]
+    yield cache
+    cache.close()
+
+
+@pytest.fixture
+def dirty(disk: Meddled) -> Iterator[TierCache]:
+    """No SSD; the pages 0 to 15, all of a block, are dirty in memory."""
+    cache = TierCache(disk, **SIZES | {"slots": 0})
+    for page in range(FRAMES):
+        cache.write(page, contents(page))
+    yield cache
+    cache.close()
+
+
+# ---- how many leave, and which -------------------------------------------------------------------
+
+
+def test_the_next_victims_leave_until_so_many_frames_are_free(clean: TierCache) -> None:
+    assert clean.clean(3, ALL) == 0
+    assert in_memory(clean) == [*range(67, PAGES)]
+    assert [clean.where(page) for page in range(64, 67)] == [Where.ON_SSD] * 3
+    assert clean.clean(3, ALL) == 0
+    assert clean.clean(0, ALL) == 0
+    assert in_memory(clean) == [*range(67, PAGES)]
+    assert clean.clean(5, ALL) == 0
+    assert in_memory(clean) == [*range(69, PAGES)]
+
+
+def test_a_page_that_comes_chooses_who_is_to_leave(clean: TierCache) -> None:
+    """That one stays until the cleaner comes."""
+    clean.clean(3, ALL)
+    clean.read(10)
+    assert in_memory(clean) == [10, *range(67, PAGES)]
+    assert clean.clean(3, 0) == 1
+    assert clean.clean(3, 1) == 0
+    assert in_memory(clean) == [10, *range(68, PAGES)]
+
+
+@every
+def test_a_page_that_is_to_leave_and_is_used_stays(disk: Meddled, policy: str) -> None:
+    """No other one leaves in its place before the next page comes. Then two do."""
+    cache = TierCache(disk, **SIZES | {"policy": policy})
+    for page in range(PAGES):
+        cache.read(page)
+    cache.clean(3, ALL)
+    cache.read(40)
+    probe = in_memory(cache)
+    cache.clean(3, 1)
+    (doomed,) = {*probe} - {*in_memory(cache)}
+    cache.close()
+    disk.__init__()  # type: ignore[misc]
+    cache = TierCache(disk, **SIZES | {"policy": policy})
+    for page in range(PAGES):
+        cache.read(page)
+    cache.clean(3, ALL)
+    cache.read(40)
+    before = len(disk.log)
+    cache.read(doomed)
+    assert len(disk.log) == before
+    assert cache.clean(3, ALL) == 0
+    assert in_memory(cache) == probe
+    cache.read(20)
+    assert cache.clean(3, 0) == 2
+    assert cache.clean(3, ALL) == 0
+    assert len(in_memory(cache)) == FRAMES - 3
+    cache.close()
+
+
+def test_a_call_takes_no_more_steps_than_it_may(clean: TierCache) -> None:
+    """Each step takes a page out: all are clean."""
+    assert clean.clean(8, 0) == 8
+    assert clean.clean(8, 3) == 5
+    assert in_memory(clean) == [*range(67, PAGES)]
+    assert clean.clean(8, 4) == 1
+    assert len(in_memory(clean)) == FRAMES - 7
+    assert clean.clean(8, 4) == 0
+
+
+def test_an_fsync_waits_for_one_write_back_at_most(dirty: TierCache, disk: Meddled) -> None:
+    """A write-back is a step; then a page leaves in each."""
+    before = len(disk.log)
+    assert dirty.clean(8, 1) == 8
+    assert sum(operation == Operation("sync", File.STORE) for operation in disk.log[before:]) == 1
+    assert dirty.clean(8, 3) == 5
+
+
+def test_a_read_finds_a_free_frame(clean: TierCache, disk: Meddled) -> None:
+    clean.clean(2, ALL)
+    before = len(disk.log)
+    assert [clean.read(page) for page in (10, 20)] == [contents(10), contents(20)]
+    assert [operation[:2] for operation in disk.log[before:]] == [("read", File.STORE)] * 2
+
+
+def test_a_write_finds_a_free_frame(dirty: TierCache, disk: Meddled) -> None:
+    dirty.clean(1, ALL)
+    before = len(disk.log)
+    dirty.write(40, contents(40))
+    assert len(disk.log) == before
+
+
+@pytest.mark.parametrize("frames", [FRAMES // 2 + 1, 2**32 - 1])
+def test_half_of_the_frames_at_most(clean: TierCache, frames: int) -> None:
+    with pytest.raises(PgquernError) as refusal:
+        clean.clean(frames, ALL)
+    assert refusal.value.code == lib.PGQ_TIERCACHE_OPTIONS
+    assert len(in_memory(clean)) == FRAMES
+    with pytest.raises(ValueError, match="half"):
+        ref.TierCache(Records(), **SIZES).clean(frames, ALL)
+
+
+def test_what_is_refused_touches_nothing(clean: TierCache) -> None:
+    left = ffi.new("uint32_t *", 77)
+    assert lib.pgq_tiercache_clean(ffi.NULL, 1, 1, left).code == lib.PGQ_NULL
+    assert lib.pgq_tiercache_clean(clean._cache, 1, 1, ffi.NULL).code == lib.PGQ_NULL
+    assert lib.pgq_tiercache_clean(clean._cache, FRAMES, 1, left).code == lib.PGQ_TIERCACHE_OPTIONS
+    assert left[0] == 77
+    assert len(in_memory(clean)) == FRAMES
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_lru_has_what_a_smaller_cache_has(seed: int) -> None:
+    """Each page, so at least its hits, whenever the cleaner comes."""
+    rng, kept = Random(seed), 1 + seed
+    cleaned = ref.TierCache(Records(), **SIZES | {"slots": 0})
+    smaller = ref.TierCache(Records(), **SIZES | {"slots": 0, "frames": FRAMES - kept})
+    for _ in range(600):
+        page = int(rng.paretovariate(0.7)) * 7 % PAGES
+        for cache in (cleaned, smaller):
+            cache.expected = None  # Nothing is read ahead.
+            cache.read(page)
+        if rng.random() < 0.5:
+            cleaned.clean(kept, rng.randrange(4))
+        assert cleaned.memory.keys() >= smaller.memory.keys()
+
+
+@every
+@pytest.mark.parametrize("seed", range(2))
+def test_the_same_pages_leave_as_by_the_definition(policy: str, seed: int) -> None:
+    """Few pages have most of the references, which ones changes, and how many frames are kept free does, too."""
+    rng = Random(seed)
+    disk, records = Disk(PAGES, SLOTS), Records()
+    sizes = SIZES | {"policy": policy}
+    kernel, oracle = TierCache(disk, **sizes), ref.TierCache(records, **sizes)
+    for at in range(4000):
+        page = int(rng.paretovariate(0.6) + at // 500 * 7) % PAGES
+        if at % 700 > 350:
+            frames, steps = at // 700 * 3 % 9, rng.randrange(4)
+            assert kernel.clean(frames, steps) == oracle.clean(frames, steps)
+        for cache in (kernel, oracle):
+            cache.read(page)
+        assert len(disk.log) == len(records.log)
+    assert disk.log == records.log
+    assert in_memory(kernel) == sorted(oracle.memory)
+    kernel.close()
+
+
+def test_a_large_window_makes_room_for_a_cleaner() -> None:
+    """While no page comes back, W-TinyLFU's window grows, here to three quarters. A cleaner takes half."""
+    pages, grown, rng = 2048, 12 * 10 * FRAMES + 10, Random(1)
+    disk, records = Disk(pages, 0), Records()
+    sizes = SIZES | {"pages": pages, "slots": 0, "policy": "tinylfu"}
+    kernel, oracle = TierCache(disk, **sizes), ref.TierCache(records, **sizes)
+    new = [*range(0, pages, 2), *range(1, pages, 2)]
+    for at, page in enumerate(new[:grown] + [rng.randrange(24) for _ in range(600)]):
+        if at >= grown:
+            assert kernel.clean(8, 4) == oracle.clean(8, 4)
+        for cache in (kernel, oracle):
+            cache.read(page)
+    assert disk.log == records.log
+    kernel.close()
+
+
+@every
+def test_a_cleaner_costs_as_many_hits_as_its_frames_would(policy: str) -> None:
+    """Within half a point, though pages are read ahead: none leaves before it was asked for."""
+    rng = Random(1)
+    pages = [at % 500 if at % 120 < 60 else rng.randrange(40) for at in range(20_000)]
+    sizes: dict[str, Any] = {"pages": 512, "slots": 0, "batch": 1, "policy": policy}
+    found = []
+    for frames, kept in ((64, 8), (56, 0)):
+        cache = TierCache(Disk(512, 0), **sizes | {"frames": frames})
+        for page in pages:
+            cache.read(page)
+            if kept:
+                cache.clean(kept, ALL)
+        found.append(cache.counts().memory_hits / len(pages))
+        cache.close()
+    assert found[0] > found[1] - 0.005
+
+
+# ---- failures ------------------------------------------------------------------------------------
+
+
+def refused(cache: TierCache, frames: int = 4) -> int:
+    with pytest.raises(PgquernError) as refusal:
+        cache.clean(frames, ALL)
+    return refusal.value.code
+
+
+def test_a_loop_of_calls_makes_no_requests_to_a_store_that_fails(dirty: TierCache, disk: Meddled) -> None:
+    """Each call tells it; the next fsync, too. Nothing is lost."""
+    disk.broken = writes_pages
+    assert refused(dirty) == lib.PGQ_TIERCACHE_WRITE_BACK
+    before = len(disk.log)
+    for _ in range(10):
+        assert refused(dirty) == lib.PGQ_TIERCACHE_WRITE_BACK
+    assert len(disk.log) == before
+    assert dirty.clean(0, ALL) == 0
+    disk.broken = lambda _operation: False
+    with pytest.raises(PgquernError):
+        dirty.fsync()
+    assert dirty.clean(4, ALL) == 0
+    assert len(in_memory(dirty)) == FRAMES - 4
+    assert [dirty.read(page) for page in range(FRAMES)] == [contents(page) for page in range(FRAMES)]
+    dirty.fsync()
+
+
+def test_one_bad_block_stops_no_cleaner(dirty: TierCache, disk: Meddled) -> None:
+    """Its pages stay, and the others leave."""
+    dirty.fsync()
+    for page in range(8):
+        dirty.write(page, contents(1000 + page))
+    for page in range(8, 16):
+        dirty.read(page)
+    disk.broken = writes_pages
+    assert dirty.clean(8, ALL) == 0
+    assert in_memory(dirty) == [*range(8)]
+    disk.broken = lambda _operation: False
+    with pytest.raises(PgquernError):
+        dirty.fsync()
+    assert [dirty.read(page) for page in range(8)] == [contents(1000 + page) for page in range(8)]
+
+
+def test_an_ssd_that_fails_is_asked_once_a_call(disk: Meddled) -> None:
+    """What is dirty is written back, and nothing is lost; the store can be written, so nobody is told."""
+    cache = TierCache(disk, **SIZES)
+    for page in range(FRAMES):
+        cache.write(page, contents(page))
+    disk.broken = is_put
+    before = len(disk.log)
+    assert cache.clean(8, ALL) == 0
+    assert sum(is_put(operation) for operation in disk.log[before:]) == 1
+    assert len(in_memory(cache)) == FRAMES - 7
+    disk.broken = lambda _operation: False
+    disk.replace_ssd(None)
+    assert [cache.read(page) for page in range(FRAMES)] == [contents(page) for page in range(FRAMES)]
+    cache.fsync()
+    cache.close()
+
+
+@every
+@pytest.mark.parametrize("power_lost", [False, True])
+def test_what_is_synced_survives_a_cleaner_that_is_stopped(policy: str, power_lost: bool) -> None:
+    """The machine stops at any operation of a cleaner, with the kernel's cache or without."""
+    log = 1
+    for stop in range(60):
+        disk = Disk(PAGES, SLOTS)
+        cache = TierCache(disk, **SIZES | {"policy": policy})
+        for page in range(20):
+            cache.write(page, contents(page))
+        cache.fsync()
+        for page in range(5, 20):
+            cache.write(page, contents(1000 + page))
+        begin = len(disk.log)
+        disk.fail_unless_read = {*range(begin + stop, begin + stop + 1000)}
+        try:
+            cache.clean(8, ALL)
+        except PgquernError as error:
+            assert error.code == lib.PGQ_TIERCACHE_WRITE_BACK  # noqa: PT017
+        log = len(disk.log) - begin
+        cache.close()
+        disk.heal()
+        if power_lost:
+            disk.lose_power(lambda number, _sector: number % 3 > 0)
+        cache = TierCache(disk, **SIZES | {"policy": policy})
+        for page in range(20):
+            assert cache.read(page) in (contents(page), contents(1000 + page)), f"stop {stop}, page {page}"
+        cache.close()
+        if stop >= log:
+            break
+    assert 1 < log < 60
+
+
+# ---- beside others -------------------------------------------------------------------------------
+
+
+def beside(call: Callable[[], Any]) -> Thread:
+    thread = Thread(target=call, daemon=True)
+    thread.start()
+    return thread
+
+
+def test_nobody_waits_for_a_cleaner_while_a_frame_is_free(clean: TierCache, disk: Meddled) -> None:
+    """The second page is on its way to the SSD, and a read needs what the first one has left."""
+    found: list[bytes] = []
+
+    def second() -> None:
+        before = len(disk.log)
+        found.append(clean.read(10))
+        assert [operation[:2] for operation in disk.log[before:]] == [("read", File.STORE)]
+
+    disk.during(is_put, lambda: disk.during(is_put, second))
+    assert clean.clean(2, ALL) == 0
+    assert found == [contents(10)]
+    assert len(in_memory(clean)) == FRAMES - 2
+
+
+def test_a_cleaner_does_not_fail_while_a_page_leaves(disk: Meddled) -> None:
+    """No other can: all are dirty, and a write-back of them has failed."""
+    cache = TierCache(disk, **SIZES | {"slots": 2})
+    for page in range(FRAMES):
+        cache.write(page, contents(page))
+    disk.broken = lambda operation: operation[:2] == ("write", File.STORE)
+    with pytest.raises(PgquernError):
+        cache.write_back(0)
+    cache.write(16, contents(16))
+    with pytest.raises(PgquernError):
+        cache.write_back(0)
+    left: list[int] = []
+    disk.during(is_put, lambda: left.append(cache.clean(4, ALL)))
+    cache.write(17, contents(17))
+    assert left == [0]
+    assert refused(cache) == lib.PGQ_TIERCACHE_WRITE_BACK
+    disk.broken = lambda _operation: False
+    assert [cache.read(page) for page in range(18)] == [contents(page) for page in range(18)]
+    cache.close()
+
+
+def test_who_has_waited_for_a_write_back_makes_none_for_others(disk: Meddled) -> None:
+    """A write needs room while a cleaner writes the block back whose pages leave next. Another block stays dirty."""
+    cache = TierCache(disk, **SIZES | {"slots": 0})
+    for page in range(FRAMES):
+        cache.write(page if page < 8 else 40 + page, contents(page))
+    other: list[Thread] = []
+
+    def meanwhile() -> None:
+        other.append(beside(lambda: cache.write(30, contents(30))))
+        other[0].join(0.2)
+
+    disk.during(writes_pages, meanwhile)
+    cache.clean(1, 1)
+    other[0].join(LONG)
+    assert not other[0].is_alive()
+    assert cache.where(48) == Where.IN_MEMORY | Where.MEMORY_DIRTY
+    assert cache.read(30) == contents(30)
+    cache.close()
