@@ -183,7 +183,7 @@ void pgq_tiercache_close(pgq_tiercache *cache);
  * calls makes no requests to a store that fails. A page that cannot be written back, while others leave, does not make it fail:
  * it stays, and the next fsync gives the error.
  * It costs hits, as many as a cache of `frames` fewer frames loses. With LRU this is so for each reference: such a cache has no page
- * that this one lacks. With the other policies it was so within half a point of hits, on eight traces.
+ * that this one lacks. With the other policies it was so within half a point of hits, on six traces.
  * PostgreSQL's background writer does it otherwise: BgBufferSync (src/backend/storage/buffer/bufmgr.c) writes dirty buffers ahead of
  * those who will need one, as many as it takes them to be of late, bgwriter_lru_maxpages a round at most, and lets all pages stay.
  *
