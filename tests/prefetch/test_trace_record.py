@@ -16,8 +16,10 @@ import pytest
 from click.testing import CliRunner
 
 from tests.postgres.server import DEBIAN, EMBEDDED, TOP, Server, wait_for
-from tools.trace.cluster import is_standby, main
-from tools.trace.record import CALL, SETTINGS, Crashed, crashed, why_no_strace
+from tools.trace.cluster import is_standby, judge, main
+from tools.trace.follow import Followed
+from tools.trace.record import CALL, SETTINGS, Crashed, Recorded, crashed, why_no_strace
+from tools.trace.strace import Trace
 
 pytestmark = pytest.mark.servers
 TRIES = 10
@@ -77,6 +79,30 @@ def test_a_concurrency_that_changes_is_followed(crash: Crashed, tmp_path: Path) 
     code, said = run(crash, tmp_path / "never", "--concurrency", "3,1,2,1,2,1,2")
     assert code == 0, said
     assert "never came." in said
+
+
+COUNTED = {"prefetch": 58, "hit": 67}
+
+
+@pytest.mark.parametrize(
+    ("counters", "mismatch", "undecided", "code"),
+    [
+        (COUNTED, "", False, 0),
+        (COUNTED | {"hit": 63}, "", False, 1),
+        (COUNTED | {"hit": 63}, "", True, 0),
+        (COUNTED, "An event is missing.", False, 1),
+        (COUNTED, "An event is missing.", True, 2),
+    ],
+)
+def test_what_is_counted_decides_where_the_trace_leaves_nothing_open(
+    counters: dict[str, int], mismatch: str, undecided: bool, code: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between two records without an event the concurrency may be set at several places, each with other counts."""
+    followed = Followed(counters=counters, mismatch=mismatch, undecided=undecided, changes=[(0, 1)])
+    monkeypatch.setattr(Recorded, "followed", lambda _: followed)
+    monkeypatch.setattr(Recorded, "calls", lambda _: Trace(tmp_path))
+    run = Recorded(DEBIAN, (3, 1), 100, tmp_path, tmp_path, COUNTED, 512 << 10)
+    assert judge(run, tmp_path / "timeline.png") == code
 
 
 @pytest.mark.parametrize("text", ["", "x", "1,", "-1", "3;4", "99999"])

@@ -15,7 +15,7 @@ While all pages fit into shared_buffers, none leaves it, and each reference's fa
 that was there may be gone; then the trace itself says so, by advising or reading it again (`told` counts these).
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import inf
 
@@ -301,18 +301,20 @@ def follow(
     buffers: int,
     decode: int = DECODE_BUFFER,
     standby: Standby | None = None,
+    counters: Mapping[str, int] | None = None,
 ) -> Followed:
     """Follow a whole recovery, from the first record on. `mismatch` is empty if all is explained.
 
     Where the recordings leave something open, both answers are tried; of those that do not fit the one that gets
-    farthest is returned.
+    farthest is returned. counters: what the server has counted, if that is known. An explanation of the whole trace by
+    which it would have counted otherwise is returned if there is no other.
     """
     found = list[Followed]()
     for guesses in Guesses.all():
         found.append(_follow(Recovery(records, trace, concurrencies, buffers, decode, guesses, standby)))
-        if not found[-1].mismatch:
+        if not found[-1].mismatch and counters in (None, found[-1].counters):
             return found[-1]
-    farthest = max(found, key=lambda followed: len(followed.steps))
+    farthest = max(found, key=lambda followed: (not followed.mismatch, len(followed.steps)))
     farthest.undecided = bool(guesses.given)
     return farthest
 

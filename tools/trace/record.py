@@ -196,7 +196,9 @@ class Recorded:
         return Recovery(self.records(), self.calls(), self.concurrencies, self.buffers, self.decode, Guesses()).evicts
 
     def followed(self) -> Followed:
-        return follow(self.records(), self.calls(), self.concurrencies, self.buffers, self.decode, self.standby)
+        return follow(
+            self.records(), self.calls(), self.concurrencies, self.buffers, self.decode, self.standby, self.counters
+        )
 
 
 def record(
