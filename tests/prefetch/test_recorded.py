@@ -32,6 +32,7 @@ ALTERATIONS = {"dropped": dropped, "late": after_its_read, "early": one_too_many
 
 
 @pytest.mark.servers
+@pytest.mark.whole
 def test_a_recorded_recovery_is_accepted_whole_and_refused_where_it_is_altered(tmp_path: Path) -> None:
     if not JAR.is_file():
         pytest.skip(f"no {JAR}: run `make setup`")

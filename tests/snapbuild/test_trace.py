@@ -235,6 +235,7 @@ def replayed(tmp_path_factory: pytest.TempPathFactory) -> Replayed:
 
 
 @pytest.mark.servers
+@pytest.mark.whole
 @pytest.mark.parametrize("name", NAMES)
 def test_a_trace_is_accepted_whole(replayed: Replayed, name: str) -> None:
     journal, item = replayed.journals[name], replayed.items[name]
@@ -245,6 +246,7 @@ def test_a_trace_is_accepted_whole(replayed: Replayed, name: str) -> None:
 
 
 @pytest.mark.servers
+@pytest.mark.whole
 @pytest.mark.parametrize("name", ALTERATIONS)
 def test_an_altered_trace_is_rejected_where_it_is_altered(replayed: Replayed, name: str) -> None:
     item, events = replayed.items[f"{name}_altered"], replayed.journals[name].events
@@ -257,6 +259,7 @@ def test_an_altered_trace_is_rejected_where_it_is_altered(replayed: Replayed, na
 
 
 @pytest.mark.servers
+@pytest.mark.whole
 def test_the_traces_are_worth_looking_at(replayed: Replayed) -> None:
     for name, journal in replayed.journals.items():
         kinds = [event["event"] for event in journal.events]
