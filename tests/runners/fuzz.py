@@ -4,7 +4,9 @@
 python -m tests.runners.fuzz [--stem STEM] [--runs N]
 
 The target judges each input itself. At the end it prints `tally: NAME=N ...`: how many inputs got each answer that it
-is meant to reach. A count of 0 fails the run: a target that no longer reaches the kernels is noticed.
+is meant to reach. A count of 0 fails the run: a target that no longer reaches the kernels is noticed. libFuzzer looks
+at addresses, too, so what it finds seldom it may not find today: tests/STEM/fuzz_seeds.txt has inputs to begin with, a
+line each, in hexadecimal.
 
 Leaks are looked for, and fail the run. Where LeakSanitizer may not stop threads (it needs ptrace), the target runs
 without that look, and `leaks STEM` is reported as SKIPPED.
@@ -36,19 +38,22 @@ LEAK = "LeakSanitizer: detected memory leaks"
 CRASHES = Path("build/fuzz/crashes")
 
 
-def write_seeds(folder: Path) -> None:
-    """Files of random bytes, half of them short: the target accepts any bytes as input."""
+def write_seeds(folder: Path, stem: str) -> None:
+    """Files of random bytes, half of them short: the target accepts any bytes as input. And the stem's own."""
     rng = random.Random(SEED)
     for n in range(SEED_FILES):
         size = rng.randrange(4, 400) if n % 4 else MAX_LEN
         (folder / f"seed-{n:03}").write_bytes(rng.randbytes(size))
+    if (own := Path("tests", stem, "fuzz_seeds.txt")).exists():
+        for n, line in enumerate(own.read_text().splitlines()):
+            (folder / f"own-{n:03}").write_bytes(bytes.fromhex(line.partition("#")[0]))
 
 
 def fuzz(runs: int, target: Path, *, leaks: bool = True) -> subprocess.CompletedProcess[str]:
     """Runs a target; its tally and messages are in stderr."""
     look = f"detect_leaks={int(leaks)}"
     with tempfile.TemporaryDirectory() as corpus:
-        write_seeds(Path(corpus))
+        write_seeds(Path(corpus), target.name)
         options = [f"-runs={runs}", f"-seed={SEED}", f"-max_len={MAX_LEN}", "-print_final_stats=1", f"-{look}"]
         command = [str(target), *options, f"-artifact_prefix={CRASHES}/{target.name}-", corpus]
         environment = os.environ | {"ASAN_OPTIONS": look}

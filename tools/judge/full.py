@@ -71,7 +71,7 @@ def fuzzed(candidate: Candidate, cflags: Sequence[str], seed: int) -> Outcome:
     """A minute of the stem's fuzz target under both sanitizers."""
     target = build_fuzz(candidate, cflags)
     with tempfile.TemporaryDirectory() as corpus:
-        fuzz.write_seeds(Path(corpus))
+        fuzz.write_seeds(Path(corpus), candidate.kind.stem)
         done = subprocess.run(
             [target, f"-max_total_time={SECONDS}", f"-seed={seed % 2**31 or 1}", f"-max_len={fuzz.MAX_LEN}",
              "-print_final_stats=1", "-detect_leaks=0", f"-artifact_prefix={candidate.folder}/fuzz/", corpus],
