@@ -5,8 +5,8 @@ python -m tests.runners.fuzz [--stem STEM] [--runs N]
 
 The target judges each input itself. At the end it prints `tally: NAME=N ...`: how many inputs got each answer that it
 is meant to reach. A count of 0 fails the run: a target that no longer reaches the kernels is noticed. libFuzzer looks
-at addresses, too, so what it finds seldom it may not find today: tests/STEM/fuzz_seeds.txt has inputs to begin with, a
-line each, in hexadecimal.
+at addresses, too, so what it finds seldom it may not find today: tests/STEM/inputs.txt has inputs to begin with, a line
+each, in hexadecimal.
 
 Leaks are looked for, and fail the run. Where LeakSanitizer may not stop threads (it needs ptrace), the target runs
 without that look, and `leaks STEM` is reported as SKIPPED.
@@ -44,9 +44,10 @@ def write_seeds(folder: Path, stem: str) -> None:
     for n in range(SEED_FILES):
         size = rng.randrange(4, 400) if n % 4 else MAX_LEN
         (folder / f"seed-{n:03}").write_bytes(rng.randbytes(size))
-    if (own := Path("tests", stem, "fuzz_seeds.txt")).exists():
-        for n, line in enumerate(own.read_text().splitlines()):
-            (folder / f"own-{n:03}").write_bytes(bytes.fromhex(line.partition("#")[0]))
+    for own in Path("tests", stem).glob("inputs.txt"):
+        lines = (line for line in own.read_text().splitlines() if not line.startswith("#"))
+        for n, line in enumerate(lines):
+            (folder / f"own-{n:03}").write_bytes(bytes.fromhex(line))
 
 
 def fuzz(runs: int, target: Path, *, leaks: bool = True) -> subprocess.CompletedProcess[str]:
