@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: PostgreSQL */
 /*
  * The policy `candidate`: the functions of candidate.h, and around each call what the contract says of it. The model is a
- * set of the entries that hold pages; what is pinned are those in ASIDE.
+ * set of the entries that hold pages; what is pinned are those in ASIDE, and what leaves already are those in DOOMED.
  */
 #include "../tests/tiercache/candidate.h"
 
@@ -57,9 +57,11 @@ static void compare(const policy *p, const places *before, uint32_t entry, bool 
                                 : "an entry that holds a page is in no queue");
         if (was && is && (before->of[e] == ASIDE) != (now.of[e] == ASIDE))
             pgq_judge_breaks("it has pinned a page, or let a pinned one go: the cache alone does that");
+        if (was && is && (before->of[e] == DOOMED) != (now.of[e] == DOOMED))
+            pgq_judge_breaks("it has doomed a page, or saved one: the cache alone does that");
     }
-    if (is_there && now.of[entry] == ASIDE)
-        pgq_judge_breaks("it has pinned a page that came");
+    if (is_there && (now.of[entry] == ASIDE || now.of[entry] == DOOMED))
+        pgq_judge_breaks("it has pinned or doomed a page that came");
 }
 
 static size_t size_of(const policy *p)
@@ -112,7 +114,7 @@ static void judge_victim(const policy *p, const places *before, uint32_t entry)
     bool any = false;
 
     for (uint32_t e = 0; e < p->n; e++)
-        any |= before->of[e] != ABSENT && before->of[e] != ASIDE;
+        any |= before->of[e] != ABSENT && before->of[e] != ASIDE && before->of[e] != DOOMED;
     if (entry == TABLE_NONE) {
         if (any)
             pgq_judge_breaks("it names no victim, though a page can leave");
@@ -122,6 +124,8 @@ static void judge_victim(const policy *p, const places *before, uint32_t entry)
         pgq_judge_breaks("its victim holds no page");
     if (before->of[entry] == ASIDE)
         pgq_judge_breaks("it evicts a pinned page: its victim stands ASIDE");
+    if (before->of[entry] == DOOMED)
+        pgq_judge_breaks("its victim is leaving already: it stands in DOOMED");
 }
 
 static bool checks(const policy *p)
