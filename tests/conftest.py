@@ -76,6 +76,11 @@ def stem_of(nodeid: str) -> str:
     return "house" if folder == "tests" else folder
 
 
+def sampled_by(item: pytest.Item) -> str:
+    """What a sample is chosen by: a test's name, or its file's."""
+    return item.nodeid.partition("::")[0] if item.get_closest_marker("together") else item.nodeid
+
+
 def runs_on(item: pytest.Item, builds: str) -> bool:
     """Whether a test drives a real server of one of these builds, of which its name tells."""
     named = re.search(rf"[\[-](?:pg)?(?:{builds})(?=[\] _-])", item.nodeid)
@@ -88,7 +93,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     tools but in `make test`; every Hypothesis test counts its examples."""
     if ONE_IN > 1:
         one_in = {item: OWN_ONE_IN if cpu() in item.name else ONE_IN for item in items}
-        left_out = [item for item in items if zlib.crc32(item.nodeid.encode()) % one_in[item]]
+        left_out = [item for item in items if zlib.crc32(sampled_by(item).encode()) % one_in[item]]
         config.hook.pytest_deselected(items=left_out)
         items[:] = [item for item in items if item not in left_out]
     asked = {

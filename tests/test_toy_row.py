@@ -17,7 +17,7 @@ import pytest
 from tests.test_house import FILES, GENERATED, ROOT
 from tools.common import results
 
-pytestmark = pytest.mark.tools
+pytestmark = [pytest.mark.tools, pytest.mark.together]
 
 TOY = ROOT / "tests" / "toy_row"
 REGISTRIES = "registries.toml"
