@@ -18,6 +18,8 @@ $(TRACED)/%.o: csrc/compaction/%.c $(wildcard tests/compaction/traced*.h) $(KERN
 $(TRACED)/compaction: tests/compaction/traced.c $(TRACED_PLAIN) $(TRACED_VECTORS) $(BUILD)/lib/libpgquern.a
 	@gcc $(CFLAGS_KERNEL) $^ -o $@
 
+# Before all tests begin: make would start this folder, which takes long, last.
+test-python: $(if $(filter-out compaction,$(STEM)),,$(TRACED)/compaction $(TRACED)/scanned)
 test-python-compaction mutants-drivers mutants-all mutants-all-sample: $(TRACED)/compaction
 
 # The scan of `scalar` by itself: scanned.c. It includes the kernel, so CHANGED and TRACED are as above.
