@@ -95,7 +95,7 @@ quick: $(SETUP)/python.stamp ##day a first look after set-up: the smallest model
 test: $(SETUP)/python.stamp ##day all tests, then the kernels under sanitizers, fuzzed, and broken on purpose; STEM= narrows (20 minutes)
 	@$(if $(CROSS),$(MAKE) test-cross,$(JOB))
 
-ci: $(SETUP)/python.stamp ##deep what .ci/run runs after set-up: linters, models, proofs, all tests, a sample of the mutants (45 minutes)
+ci: $(SETUP)/python.stamp ##deep what .ci/run runs after set-up: linters, models, proofs, all tests, a sample of the mutants (about an hour; never timed whole)
 	@$(JOB)
 
 full: $(SETUP)/python.stamp ##deep an evening: all of `make ci`, large models, all mutants by hand, a minute of each world, upstream's own suites (2 hours planned; never timed whole)

@@ -26,7 +26,7 @@ MODEL_NEEDS := $(SETUP)/python.stamp $(BATCH) $(BUILD)/model/java/tlc.jsa
 MODEL_RUN   := $(PY) spec/run.py $(if $(STEM),--stem $(STEM)) $(if $(RUN),--run '$(RUN)') $(UP_TO:%=--up-to %) $(if $(LIST),--list) $(JOIN:%=--join %)
 
 .PHONY: model model-quick model-large model-mutants model-mutants-sample model-distributed model-examples model-growth model-accept
-model: $(MODEL_NEEDS) ##layer check the small models, and that every broken one fails as it should; UP_TO=n leaves out what has more than n states (7 minutes)
+model: $(MODEL_NEEDS) ##layer check the small models, and that every broken one fails as it should; UP_TO=n leaves out what has more than n states (12 minutes)
 	@$(MODEL_RUN) --only small
 
 model-quick: $(MODEL_NEEDS) ##keep of each stem the smallest model that holds, and a broken one that fails (15 s)
@@ -38,7 +38,7 @@ model-large: $(MODEL_NEEDS) ##layer check the large models, and that each action
 model-mutants: $(MODEL_NEEDS) ##deep change one thing in a model, see a property fail; STEM= narrows, NUMBER=n tries n of a stem (about an hour; never timed whole)
 	@$(PY) spec/mutants.py $(if $(STEM),--stem $(STEM)) $(if $(NUMBER),--number $(NUMBER)) $(if $(NAME),--name '$(NAME)')
 
-model-mutants-sample: $(MODEL_NEEDS) ##keep of `make model-mutants` one change of each stem (5 minutes)
+model-mutants-sample: $(MODEL_NEEDS) ##keep of `make model-mutants` one change of each stem (never timed whole)
 	@$(PY) spec/mutants.py --at-most 1 $(if $(STEM),--stem $(STEM))
 
 # Safety alone; RUN is one run's whole name. SAFETY=1 leaves the properties of a run out.

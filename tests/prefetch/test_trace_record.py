@@ -77,7 +77,8 @@ def test_a_concurrency_that_changes_is_followed(crash: Crashed, tmp_path: Path) 
             break
     assert "of 3 advises were in flight. It was set to 1 after event " in said
     code, said = run(crash, tmp_path / "never", "--concurrency", "3,1,2,1,2,1,2")
-    assert code == 0, said
+    assert code == 0 or (code == 2 and "not decided: the recordings leave more open" in said), said
+    assert "conforms: " in said
     assert "never came." in said
 
 
@@ -89,7 +90,7 @@ COUNTED = {"prefetch": 58, "hit": 67}
     [
         (COUNTED, "", False, 0),
         (COUNTED | {"hit": 63}, "", False, 1),
-        (COUNTED | {"hit": 63}, "", True, 0),
+        (COUNTED | {"hit": 63}, "", True, 2),
         (COUNTED, "An event is missing.", False, 1),
         (COUNTED, "An event is missing.", True, 2),
     ],

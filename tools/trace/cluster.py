@@ -202,8 +202,8 @@ def judge(run: Recorded, picture: Path) -> int:
         return 0
     click.echo(f"but it shows {', '.join(f'{name} {count}' for name, count in run.counters.items())}")
     if followed.undecided:
-        click.echo("The trace leaves open between which records the concurrency was set, and so what was counted.")
-        return 0
+        click.echo("not decided: the recordings leave more open than was tried, and with it what was counted.")
+        return 2
     return 1
 
 
