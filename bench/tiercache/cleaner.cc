@@ -25,7 +25,7 @@ constexpr uint32_t FRAMES = 1024, SLOTS = 2048, BATCH = 16, KEPT = 128, STEPS = 
 // A cache in its steady state: memory and SSD are full.
 struct Side {
     Waiting device{LANES, SLOTS, {STORE, SSD, true}};
-    Cache cache = open_over(device, {STORE_PAGES, FRAMES, SLOTS, BATCH, "tinylfu", 0});
+    Cache cache = open(device, {STORE_PAGES, FRAMES, SLOTS, BATCH, "tinylfu", 0});
     bool reads;
     size_t cleaners;
     std::atomic<uint64_t> next{0};

@@ -64,7 +64,7 @@ struct Close {
 };
 using Cache = std::unique_ptr<pgq_tiercache, Close>;
 
-inline Cache open(Device &device, const pgq_tiercache_options &options)
+template <class Files> Cache open(Files &device, const pgq_tiercache_options &options)
 {
     pgq_tiercache_files files = device.table();
     pgq_tiercache *cache = nullptr;

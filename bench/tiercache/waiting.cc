@@ -29,7 +29,7 @@ struct Side {
 
     explicit Side(unsigned lanes) : device(lanes, SLOTS, {SERVICE, {}, false})
     {
-        cache = open_over(device, {STORE_PAGES, FRAMES, SLOTS, 1, "tinylfu", 0});
+        cache = open(device, {STORE_PAGES, FRAMES, SLOTS, 1, "tinylfu", 0});
         std::vector<uint8_t> page(PAGE);
         for (int i = 0; i < 4; i++)
             for (uint64_t p = 0; p < HOT; p++)

@@ -105,12 +105,4 @@ struct Waiting {
         return 0;
     }
 };
-
-inline Cache open_over(Waiting &device, const pgq_tiercache_options &options)
-{
-    pgq_tiercache_files files = device.table();
-    pgq_tiercache *cache = nullptr;
-    bench::require_ok(pgq_tiercache_open(&files, &options, &cache));
-    return Cache(cache);
-}
 } // namespace tiercache
