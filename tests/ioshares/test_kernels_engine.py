@@ -488,6 +488,24 @@ def test_a_ring_that_takes_nothing_fails_its_requests(file: int, run: int) -> No
     assert os.pread(file, PAGE, 0) == b"x" * PAGE
 
 
+def test_what_fails_makes_room_for_what_waits(file: int) -> None:
+    """All wait before the first one fails: nobody rings again for those that the limit kept back."""
+    submitted, refused = Event(), False
+
+    def wait() -> int:
+        submitted.wait()
+        return 0
+
+    engine = Engine(64, 4, "uring", enter=lambda: -errno.ENXIO if refused else 0, wait=wait)
+    until_all_others_sleep()
+    refused = True
+    reads = [engine.do(file, 0, PAGE) for _ in range(30)]
+    submitted.set()
+    assert {engine.wait(io) for _, io, _ in reads} == {errno.ENXIO}
+    refused = False
+    engine.stop()
+
+
 class Failing:
     """A call that the kernel refuses: the first-th one, and so many in all; None: all from then on."""
 
