@@ -36,7 +36,7 @@ static bool allocate(pgq_tiercache *c, const policy_calls *calls)
 {
     const pgq_tiercache_options *o = &c->options;
 
-    if (!pgq_tiercache_tier_make(&c->memory, calls, o->frames) ||
+    if (!readers_make(&c->readers, o->frames) || !pgq_tiercache_tier_make(&c->memory, calls, o->frames) ||
         !pgq_tiercache_tier_make(&c->ssd, calls, o->slots) || !entries_make(&c->stale, o->slots) ||
         !once_make(&c->once, o->slots))
         return false;
@@ -59,6 +59,19 @@ static bool allocate(pgq_tiercache *c, const policy_calls *calls)
         if ((c->batch[i].bytes = aligned_alloc(ALIGNMENT, PAGE * BLOCK_PAGES)) == NULL)
             return false;
     return true;
+}
+
+/* A hit holds it for less time than it takes to fall asleep: who finds it taken looks again for a moment first. glibc alone can. */
+static void make_map(pthread_mutex_t *map)
+{
+    pthread_mutexattr_t kind;
+
+    pthread_mutexattr_init(&kind);
+#ifdef __GLIBC__
+    pthread_mutexattr_settype(&kind, PTHREAD_MUTEX_ADAPTIVE_NP);
+#endif
+    pthread_mutex_init(map, &kind);
+    pthread_mutexattr_destroy(&kind);
 }
 
 static pgq_code start(pgq_tiercache *c, const policy_calls *calls)
@@ -91,7 +104,7 @@ pgq_status pgq_tiercache_open(const pgq_tiercache_files *files, const pgq_tierca
         c->options.ssd_block = SECTOR;
     c->expected = UINT64_MAX;
     pthread_mutex_init(&c->flushing, NULL);
-    pthread_mutex_init(&c->map, NULL);
+    make_map(&c->map);
     pthread_cond_init(&c->settled, NULL);
     for (int i = 0; i < LOADS; i++)
         pthread_cond_init(&c->arrived[i], NULL);
@@ -118,6 +131,7 @@ void pgq_tiercache_close(pgq_tiercache *c)
     free(c->touches);
     once_free(&c->once);
     free(c->leaving);
+    readers_free(&c->readers);
     free(c->users);
     free(c->scrubbed);
     entries_free(&c->stale);
@@ -144,11 +158,14 @@ pgq_status pgq_tiercache_write(pgq_tiercache *c, uint64_t page, const void *cont
     if (page >= c->options.pages)
         return refused(PGQ_TIERCACHE_PAGE, 0);
     pthread_mutex_lock(&c->map);
-    uint32_t frame = tier_find(&c->memory, page);
-    if (frame == TABLE_NONE) {
-        code = pgq_tiercache_make_room(c, 1, true);
+    uint32_t frame;
+    do {
         frame = tier_find(&c->memory, page);
-    }
+        if (frame == TABLE_NONE) {
+            code = pgq_tiercache_make_room(c, 1, true);
+            frame = tier_find(&c->memory, page);
+        }
+    } while (frame != TABLE_NONE && readers_wait(&c->readers, frame, &c->map));
     if (frame != TABLE_NONE) {
         touch_frame(c, frame);
     } else if (code == PGQ_OK) {

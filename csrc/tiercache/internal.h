@@ -2,9 +2,9 @@
 /*
  * The cache, as its files see it. Internal.
  *
- * Two locks. `map` guards all that is not said to be guarded by `flushing`; a hit holds nothing else. `flushing` makes
- * write-backs one at a time; it is taken before `map`. No file is read, written or synced while `map` is held. So who works on a
- * file marks first what all others must leave alone, under `map`, and takes the mark away under `map`:
+ * Two locks. `map` guards all that is not said to be guarded by `flushing`; a hit takes no other, and does not hold it while it copies
+ * the page (readers.h). `flushing` makes write-backs one at a time; it is taken before `map`. No file is read, written or synced while
+ * `map` is held. So who works on a file marks first what all others must leave alone, under `map`, and takes the mark away under `map`:
  *
  * - A load reads pages of a block (reads.c). It is in `loads` for all to see. Its frames are neither free nor in the table: it
  *   alone touches their bytes. Who wants one of its pages waits for it, and a write to one tells it that it is old.
@@ -27,6 +27,7 @@
 #include "tiercache/entries.h"
 #include "tiercache/once.h"
 #include "tiercache/policy.h"
+#include "tiercache/readers.h"
 
 #include <pthread.h>
 #include <string.h>
@@ -103,13 +104,14 @@ struct pgq_tiercache {
     uint32_t kept;                 /* frames that a cleaner keeps free */
     uint8_t *touches;              /* of each frame's page, since it came; TWICE at most */
     once once;                     /* pages that have left memory after one touch */
-    bool *leaving;                 /* frames */
-    uint32_t leaves;               /* how many of them are leaving */
-    uint32_t *users;               /* of each slot */
-    uint8_t *read_buffer;          /* a block; the load's that reads several pages */
-    bool reads_ahead;              /* there is such a load */
-    uint64_t version;              /* the last one given */
-    uint64_t expected;             /* the page whose reading continues a sequential scan */
+    readers readers;
+    bool *leaving;        /* frames */
+    uint32_t leaves;      /* how many of them are leaving */
+    uint32_t *users;      /* of each slot */
+    uint8_t *read_buffer; /* a block; the load's that reads several pages */
+    bool reads_ahead;     /* there is such a load */
+    uint64_t version;     /* the last one given */
+    uint64_t expected;    /* the page whose reading continues a sequential scan */
     pgq_tiercache_counts counts;
 
     bool ssd_in_use;   /* pages may be put on it */
@@ -226,6 +228,7 @@ static inline void fill_frame(pgq_tiercache *c, uint32_t frame, uint64_t page, u
 {
     unsigned all = touches + once_take(&c->once, page);
 
+    assert(c->readers.of[frame] == 0);
     c->touches[frame] = (uint8_t)(all < TWICE ? all : TWICE);
     tier_put(&c->memory, frame, page, version, false);
 }

@@ -164,6 +164,20 @@ static pgq_code load_from_ssd(pgq_tiercache *c, uint64_t page, uint32_t slot, vo
 
 /* ---- the call ---- */
 
+/* A page in memory, to who asked for it. `map` is held, and free at the end. */
+static void give(pgq_tiercache *c, uint32_t frame, void *contents)
+{
+    bool beside = readers_enter(&c->readers, frame);
+
+    if (beside)
+        pthread_mutex_unlock(&c->map);
+    memcpy(contents, frame_of(c, frame), PAGE);
+    if (beside)
+        readers_leave(&c->readers, frame, &c->map);
+    else
+        pthread_mutex_unlock(&c->map);
+}
+
 /* The contents of a page that is in no table of the memory, which it comes to if there is room. */
 static pgq_code read_below(pgq_tiercache *c, uint64_t page, void *contents, bool *again)
 {
@@ -195,8 +209,10 @@ pgq_status pgq_tiercache_read(pgq_tiercache *c, uint64_t page, void *contents)
         if (frame != TABLE_NONE) {
             c->counts.memory_hits++;
             touch_frame(c, frame);
-            memcpy(contents, frame_of(c, frame), PAGE);
-        } else if (is_coming(c, page)) {
+            give(c, frame, contents);
+            return accepted();
+        }
+        if (is_coming(c, page)) {
             pthread_cond_wait(&c->arrived[page / BLOCK_PAGES % LOADS], &c->map);
             again = true;
         } else {

@@ -52,6 +52,7 @@ static bool move_to_ssd(pgq_tiercache *c, uint32_t frame, uint32_t slot, uint32_
     pthread_mutex_unlock(&c->map);
     bool put = pgq_tiercache_ssd_put(c, slot, &image);
     pthread_mutex_lock(&c->map);
+    (void)readers_wait(&c->readers, frame, &c->map);
     c->leaving[frame] = false;
     c->leaves--;
     if (put && c->memory.versions[frame] == version) {
@@ -127,6 +128,8 @@ static bool step_to_room(pgq_tiercache *c, making *m)
         pgq_tiercache_write_back_for_room(c, page / BLOCK_PAGES);
         return true;
     }
+    if (readers_wait(&c->readers, frame, &c->map))
+        return true;
     if (below)
         pass_ssd_by(c, frame);
     tier_drop(&c->memory, frame);

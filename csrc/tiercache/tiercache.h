@@ -175,7 +175,8 @@ void pgq_tiercache_close(pgq_tiercache *cache);
  * on, `frames` frames are to be free (0 to half of the cache's): whenever a page comes, the policy says which one is to leave in its
  * place, and that one leaves in the next call of clean, in the way in which it would have left; or it stays, if it is used before.
  * Where no frame is free, reads and writes make room themselves, as without a cleaner. `steps`: a call makes so many at most; in each
- * a page leaves, or one write to the SSD, or one write-back of a batch is made. So an fsync has one batch at most to wait for.
+ * a page leaves, or one write to the SSD, or one write-back of a batch is made, or reads of a page that is to leave end their copies. So
+ * an fsync has one batch at most to wait for.
  * *pages_left: how many pages are to leave still. If it is not 0, call again at once; otherwise sleep, for less time than it takes
  * to use `frames` frames up. frames = 0 ends it. Refused: PGQ_TIERCACHE_OPTIONS if `frames` is out of range. Fails with
  * PGQ_TIERCACHE_WRITE_BACK if no frame is free, and no page can leave: all are dirty, and could not be written back when it was
@@ -187,7 +188,8 @@ void pgq_tiercache_close(pgq_tiercache *cache);
  * PostgreSQL's background writer does it otherwise: BgBufferSync (src/backend/storage/buffer/bufmgr.c) writes dirty buffers ahead of
  * those who will need one, as many as it takes them to be of late, bgwriter_lru_maxpages a round at most, and lets all pages stay.
  *
- * No lock that other reads or writes need is held while a file is read, written or synced. Who wants a page that another thread is
+ * No lock that other reads or writes need is held while a file is read, written or synced, or while a read copies a page that is in
+ * memory; a write to that page waits until it is copied. Who wants a page that another thread is
  * reading waits for that thread alone, if the page comes to memory; if that read fails, each tries by itself. A page on its way
  * to the SSD is read and written in memory. write_back and fsync wait for each other. A read or write waits for them only if it
  * needs room, and only a write-back makes it.

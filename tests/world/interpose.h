@@ -13,6 +13,7 @@
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define pthread_create(thread, attributes, body, argument) world_kernel_thread(thread, body, argument)
 #define pthread_join(thread, result)                       world_thread_join(thread)
@@ -31,13 +32,19 @@
 #define __atomic_load_n(...)                               (world_yield(), __atomic_load_n(__VA_ARGS__))
 #define __atomic_store_n(...)                              (world_yield(), __atomic_store_n(__VA_ARGS__))
 #define __atomic_exchange_n(...)                           (world_yield(), __atomic_exchange_n(__VA_ARGS__))
+#define __atomic_add_fetch(...)                            (world_yield(), __atomic_add_fetch(__VA_ARGS__))
+#define __atomic_sub_fetch(...)                            (world_yield(), __atomic_sub_fetch(__VA_ARGS__))
 #define __atomic_compare_exchange_n(...)                   (world_yield(), __atomic_compare_exchange_n(__VA_ARGS__))
 
-#define malloc(size)                            world_malloc(size)
-#define calloc(n, size)                         world_calloc(n, size)
-#define realloc(bytes, size)                    world_realloc(bytes, size)
-#define aligned_alloc(alignment, size)          world_aligned_alloc(alignment, size)
-#define free(bytes)                             world_free(bytes)
+#define malloc(size)                   world_malloc(size)
+#define calloc(n, size)                world_calloc(n, size)
+#define realloc(bytes, size)           world_realloc(bytes, size)
+#define aligned_alloc(alignment, size) world_aligned_alloc(alignment, size)
+#define free(bytes)                    world_free(bytes)
+/* What is copied often is small, and its size is known: a call would make the world slow. */
+#define memcpy(to, from, size)                                                                               \
+    (__builtin_constant_p(size) && (size) < 4096 ? __builtin_memcpy(to, from, size)                          \
+                                                 : world_memcpy(to, from, size))
 #define pread(fd, buffer, size, offset)         world_pread(fd, buffer, size, offset)
 #define pwrite(fd, buffer, size, offset)        world_pwrite(fd, buffer, size, offset)
 #define preadv2(fd, parts, n, offset, flags)    world_preadv2(fd, parts, n, offset, flags)

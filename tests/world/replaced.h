@@ -15,6 +15,8 @@ void *world_calloc(size_t n, size_t size);
 void *world_realloc(void *bytes, size_t size);
 void *world_aligned_alloc(size_t alignment, size_t size);
 void world_free(void *bytes);
+/* Another thread may go on in the middle of a page. */
+void *world_memcpy(void *to, const void *from, size_t size);
 int world_kernel_thread(pthread_t *thread, void *(*body)(void *), void *argument);
 ssize_t world_pread(int fd, void *buffer, size_t size, off_t offset);
 ssize_t world_pwrite(int fd, const void *buffer, size_t size, off_t offset);

@@ -65,6 +65,17 @@ bool system_comes(system_fault fault)
 
 /* ---- memory and threads ---- */
 
+void *world_memcpy(void *to, const void *from, size_t size)
+{
+    size_t half = size / 2;
+
+    memcpy(to, from, half);
+    if (size >= 4096)
+        world_yield();
+    memcpy((char *)to + half, (const char *)from + half, size - half);
+    return to;
+}
+
 static void *counted(void *bytes)
 {
     the_system.allocations += bytes != NULL;
