@@ -207,7 +207,8 @@ pgq_status pgq_tiercache_clean(pgq_tiercache *c, uint32_t frames, uint32_t steps
     }
     for (uint32_t step = 0; step < steps && has_doomed(c); step++)
         (void)step_to_room(c, &m);
-    bool stuck = frames > 0 && !has_doomed(c) && c->memory.free_count == 0 && c->leaves == 0;
+    /* Another call may have ended the cleaning meanwhile. */
+    bool stuck = c->kept > 0 && !has_doomed(c) && c->memory.free_count == 0 && c->leaves == 0;
     *pages_left = c->memory.policy.queues[DOOMED].count;
     pthread_mutex_unlock(&c->map);
     return (pgq_status){stuck ? PGQ_TIERCACHE_WRITE_BACK : PGQ_OK, 0};

@@ -400,6 +400,18 @@ def test_a_cleaner_does_not_fail_while_a_page_leaves(disk: Meddled) -> None:
     cache.close()
 
 
+def test_a_cleaner_that_another_call_ends_does_not_fail(clean: TierCache, disk: Meddled) -> None:
+    """Its page is written meanwhile, and stays: no frame is free, and none is to be."""
+
+    def meanwhile() -> None:
+        clean.write(64, contents(1000))
+        assert clean.clean(0, ALL) == 0
+
+    disk.during(is_put, meanwhile)
+    assert clean.clean(1, 1) == 0
+    assert len(in_memory(clean)) == FRAMES
+
+
 def test_who_has_waited_for_a_write_back_makes_none_for_others(disk: Meddled) -> None:
     """A write needs room while a cleaner writes the block back whose pages leave next. Another block stays dirty."""
     cache = TierCache(disk, **SIZES | {"slots": 0})
