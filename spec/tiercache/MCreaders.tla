@@ -9,6 +9,7 @@ ReadsAndWrites     == Given({"write"})
 ReadsAndEvicts     == Given({"evict"})
 ReadsAndDrops      == Given({"drop"})
 ReadsAndAnyOther   == Given({"write", "drop", "evict"})
+ReadsAndAllOthers  == Given({"write", "drop", "evict", "gather"})
 \* The one writes and the other moves pages.
 ReadsWritesDrops   == [t \in Threads |-> IF t = "w" THEN {"write"} ELSE IF t = "m" THEN {"drop"} ELSE {"read"}]
 ReadsWritesEvicts  == [t \in Threads |-> IF t = "w" THEN {"write"} ELSE IF t = "m" THEN {"evict"} ELSE {"read"}]
