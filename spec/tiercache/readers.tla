@@ -164,7 +164,7 @@ LookToGather(t) ==
        ELSE End(t) /\ map' = Nobody
     /\ UNCHANGED <<readers, leaving, changed>>
 
-(* Who has slept may find that its page is being loaded. *)
+(* Whose load was old may find that another thread loads the page. *)
 Look(t) ==
     /\ map = t /\ pc[t] = "comes"
     /\ IF IsComing(t)
