@@ -16,28 +16,28 @@
 #include <stdlib.h>
 
 typedef struct readers {
-    uint32_t *of;     /* each frame; atomic */
-    uint32_t waiting; /* threads, for readers to leave; atomic, and changed under `map` */
-    pthread_cond_t left;
+    uint32_t *of;      /* each frame; atomic */
+    uint32_t awaiting; /* threads, a frame without readers; atomic, and changed under `map` */
+    pthread_cond_t unread;
 } readers;
 
 static inline bool readers_make(readers *r, uint32_t frames)
 {
-    pthread_cond_init(&r->left, NULL);
+    pthread_cond_init(&r->unread, NULL);
     r->of = calloc(frames, sizeof *r->of);
     return r->of != NULL;
 }
 
 static inline void readers_free(readers *r)
 {
-    pthread_cond_destroy(&r->left);
+    pthread_cond_destroy(&r->unread);
     free(r->of);
 }
 
 /* `map` is held. false: somebody waits, and the caller keeps `map` while it copies. */
 static inline bool readers_enter(readers *r, uint32_t frame)
 {
-    if (r->waiting > 0)
+    if (r->awaiting > 0)
         return false;
     __atomic_add_fetch(&r->of[frame], 1, __ATOMIC_RELAXED);
     return true;
@@ -47,10 +47,10 @@ static inline bool readers_enter(readers *r, uint32_t frame)
 static inline void readers_leave(readers *r, uint32_t frame, pthread_mutex_t *map)
 {
     if (__atomic_sub_fetch(&r->of[frame], 1, __ATOMIC_SEQ_CST) > 0 ||
-        __atomic_load_n(&r->waiting, __ATOMIC_SEQ_CST) == 0)
+        __atomic_load_n(&r->awaiting, __ATOMIC_SEQ_CST) == 0)
         return;
     pthread_mutex_lock(map);
-    pthread_cond_broadcast(&r->left);
+    pthread_cond_broadcast(&r->unread);
     pthread_mutex_unlock(map);
 }
 
@@ -59,10 +59,10 @@ static inline bool readers_wait(readers *r, uint32_t frame, pthread_mutex_t *map
 {
     bool waited = false;
 
-    __atomic_store_n(&r->waiting, r->waiting + 1, __ATOMIC_SEQ_CST);
+    __atomic_store_n(&r->awaiting, r->awaiting + 1, __ATOMIC_SEQ_CST);
     for (; __atomic_load_n(&r->of[frame], __ATOMIC_SEQ_CST) > 0; waited = true)
-        pthread_cond_wait(&r->left, map);
-    __atomic_store_n(&r->waiting, r->waiting - 1, __ATOMIC_SEQ_CST);
+        pthread_cond_wait(&r->unread, map);
+    __atomic_store_n(&r->awaiting, r->awaiting - 1, __ATOMIC_SEQ_CST);
     return waited;
 }
 
