@@ -50,7 +50,7 @@ typedef enum pgq_tiercache_file {
  * fewer than asked for, 0 at the end of the file (read), or -1. sync returns 0 or -1. random fills bytes with random
  * numbers that nobody can guess or repeat, and returns 0 or -1; NULL: the system's. open calls it once, nothing else does.
  * All are called with the same context, by the thread that called the cache. Several threads may read the store at once,
- * also while one writes or syncs it.
+ * also while one writes or syncs it. Several may read and write the SSD at once: each slot by one writer, and by nobody else meanwhile.
  *
  * The files may be opened with O_DIRECT, which wants sizes, places and memory at multiples of the device's logical block. The bytes of
  * all requests stand in memory at a multiple of 4096, and the requests are:
@@ -173,26 +173,28 @@ void pgq_tiercache_close(pgq_tiercache *cache);
  * clean: makes room before it is needed, so that a read or write finds a free frame and does not wait for the SSD, or for a
  * write-back. Threads of the caller's call it in a loop, beside the other calls; the cache has none of its own. From the first call
  * on, `frames` frames are to be free (0 to half of the cache's): whenever a page comes, the policy says which one is to leave in its
- * place, and that one leaves in the next call of clean, in the way in which it would have left; or it stays, if it is used before.
- * Where no frame is free, reads and writes make room themselves, as without a cleaner. `steps`: a call makes so many at most; in each
+ * place, and that one leaves in the next call of clean, in the way in which it would have left; or it stays, if it is used before,
+ * and a frame less is free until the next page comes. Where too few frames are free, reads and writes make room themselves, as without a
+ * cleaner; a read in a sequential scan wants up to 16. `steps`: a call makes so many at most; in each
  * a page leaves, or one write to the SSD, or one write-back of a batch is made, or reads of a page that is to leave end their copies. So
- * an fsync has one batch at most to wait for.
+ * an fsync has one batch of each cleaner at most to wait for.
  * *pages_left: how many pages are to leave still. If it is not 0, call again at once; otherwise sleep, for less time than it takes
- * to use `frames` frames up. frames = 0 ends it. Refused: PGQ_TIERCACHE_OPTIONS if `frames` is out of range. Fails with
+ * to use `frames` frames up. With fewer `frames` than before, and with 0,
+ * which ends it, what is to leave already still leaves, unless `steps` is 0, too. Refused: PGQ_TIERCACHE_OPTIONS if `frames` is out of range. Fails with
  * PGQ_TIERCACHE_WRITE_BACK if no frame is free, and no page can leave: all are dirty, and could not be written back when it was
  * tried last; *pages_left is 0. It does not try them again: a write that needs room, an fsync or a write_back does. So a loop of
  * calls makes no requests to a store that fails. A page that cannot be written back, while others leave, does not make it fail:
  * it stays, and the next fsync gives the error.
- * It costs hits, as many as a cache of `frames` fewer frames loses. With LRU this is so for each reference: such a cache has no page
- * that this one lacks. With the other policies it was so within half a point of hits, on six traces.
+ * It costs hits, as many as a cache of `frames` fewer frames loses. With LRU this is so for each reference that is not read
+ * ahead: such a cache has no page that this one lacks. With the other policies it was so within half a point of hits, on six traces.
  * PostgreSQL's background writer does it otherwise: BgBufferSync (src/backend/storage/buffer/bufmgr.c) writes dirty buffers ahead of
  * those who will need one, as many as it takes them to be of late, bgwriter_lru_maxpages a round at most, and lets all pages stay.
  *
  * No lock that other reads or writes need is held while a file is read, written or synced, or while a read copies a page that is in
- * memory; a write to that page waits until it is copied. Who wants a page that another thread is
- * reading waits for that thread alone, if the page comes to memory; if that read fails, each tries by itself. A page on its way
- * to the SSD is read and written in memory. write_back and fsync wait for each other. A read or write waits for them only if it
- * needs room, and only a write-back makes it.
+ * memory; a write to that page waits until it is copied. Who wants a page that another thread is reading waits for that thread alone,
+ * if the page comes to memory; if that read fails, each tries by itself. A page on its way to the SSD is read and written in memory.
+ * write_back, fsync and what else writes pages back take turns, in the order in which they come. A read or write waits for them only if
+ * it needs room, and only a write-back makes it.
  *
  * What holds after a crash. A crash is a kill of the process (what was written stays where it is, synced or not), a power
  * loss (what was not synced may be lost, sector by sector), or a close without an fsync; there may be several in a row, with

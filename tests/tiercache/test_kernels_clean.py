@@ -3,7 +3,7 @@
 
 from collections.abc import Callable, Iterator
 from random import Random
-from threading import Thread
+from threading import Thread, get_ident
 from typing import Any
 
 import pytest
@@ -12,6 +12,7 @@ from pgquern import PgquernError
 from pgquern.tiercache import PAGE_SIZE, File, TierCache, Where, variants
 
 from ref import tiercache as ref
+from tests.asleep import until_asleep
 from tests.every_variant import every_variant
 from tests.tiercache.devices import SLOT, Disk, Operation, Records
 
@@ -47,8 +48,11 @@ class Meddled(Disk):
         super().__init__(PAGES, SLOTS)
         self.when: Callable[[Operation], bool] = lambda _operation: False
         self.meanwhile: Callable[[], None] = lambda: None
+        self.done: list[tuple[Operation, int]] = []
+        """Operations, each with the thread that makes it."""
 
     def fault(self, operation: Operation) -> Any:
+        self.done.append((operation, get_ident()))
         if self.when(operation):
             self.when = lambda _operation: False
             self.meanwhile()
@@ -289,6 +293,21 @@ def test_a_loop_of_calls_makes_no_requests_to_a_store_that_fails(dirty: TierCach
     dirty.fsync()
 
 
+def test_what_was_set_aside_on_the_ssd_alone_is_tried_again(disk: Meddled) -> None:
+    """Blocks could not be written back when that was tried last. Now one can, whose pages stand on the SSD: a write finds room."""
+    cache = TierCache(disk, **SIZES)
+    for page in [*range(SLOTS), *range(16, 16 + FRAMES)]:
+        cache.write(page, contents(page))
+    assert [cache.where(page) for page in range(SLOTS)] == [Where.ON_SSD | Where.SSD_DIRTY] * SLOTS
+    disk.broken = writes_pages
+    with pytest.raises(PgquernError):
+        cache.write_back(0)
+    disk.broken = lambda operation: writes_pages(operation) and operation.offset >= 16 * PAGE_SIZE
+    cache.write(79, contents(79))
+    assert cache.read(79) == contents(79)
+    cache.close()
+
+
 def test_one_bad_block_stops_no_cleaner(dirty: TierCache, disk: Meddled) -> None:
     """Its pages stay, and the others leave."""
     dirty.fsync()
@@ -362,6 +381,26 @@ def beside(call: Callable[[], Any]) -> Thread:
     thread = Thread(target=call, daemon=True)
     thread.start()
     return thread
+
+
+def test_an_fsync_waits_for_one_batch_of_a_cleaner(disk: Meddled) -> None:
+    """It comes while the cleaner writes its first one back; five blocks are dirty, and the cleaner needs them all."""
+    cache = TierCache(disk, **SIZES | {"slots": 0})
+    for n in range(FRAMES):
+        cache.write(n % 5 * 16 + n // 5, contents(n))
+    other: list[Thread] = []
+
+    def meanwhile() -> None:
+        other.append(beside(cache.fsync))
+        until_asleep(other[0])
+
+    disk.during(writes_pages, meanwhile)
+    assert cache.clean(FRAMES // 2, ALL) == 0
+    other[0].join(LONG)
+    assert not other[0].is_alive()
+    writers = [thread for operation, thread in disk.done if writes_pages(operation)]
+    assert [writer == other[0].ident for writer in writers] == [False, True, True, True, True]
+    cache.close()
 
 
 def test_nobody_waits_for_a_cleaner_while_a_frame_is_free(clean: TierCache, disk: Meddled) -> None:

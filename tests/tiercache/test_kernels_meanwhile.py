@@ -430,6 +430,7 @@ def test_the_only_free_slot_is_waited_for(between: tuple[Between, TierCache]) ->
     disk, cache = between
     cache.read(63)
     cache.write(63, contents(1000))
+    victim = min(page for page in range(PAGES) if cache.where(page) & Where.IN_MEMORY and page != 63)
     other: list[Thread] = []
 
     def meanwhile(operation: Operation) -> None:
@@ -443,6 +444,7 @@ def test_the_only_free_slot_is_waited_for(between: tuple[Between, TierCache]) ->
     other[0].join(LONG)
     assert not other[0].is_alive()
     assert cache.where(0) == Where.IN_MEMORY
+    assert cache.where(victim) == Where.ON_SSD
     all_as_written(disk, {63: contents(1000)})
 
 
