@@ -180,7 +180,7 @@ void pgq_tiercache_close(pgq_tiercache *cache);
  * an fsync has one batch of each cleaner at most to wait for.
  * *pages_left: how many pages are to leave still. If it is not 0, call again at once; otherwise sleep, for less time than it takes
  * to use `frames` frames up. With fewer `frames` than before, and with 0,
- * which ends it, what is to leave already still leaves, unless `steps` is 0, too. Refused: PGQ_TIERCACHE_OPTIONS if `frames` is out of range. Fails with
+ * which ends it, what is to leave already still leaves. Refused: PGQ_TIERCACHE_OPTIONS if `frames` is out of range. Fails with
  * PGQ_TIERCACHE_WRITE_BACK if no frame is free, and no page can leave: all are dirty, and could not be written back when it was
  * tried last; *pages_left is 0. It does not try them again: a write that needs room, an fsync or a write_back does. So a loop of
  * calls makes no requests to a store that fails. A page that cannot be written back, while others leave, does not make it fail:
