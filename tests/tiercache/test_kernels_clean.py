@@ -294,7 +294,7 @@ def test_a_loop_of_calls_makes_no_requests_to_a_store_that_fails(dirty: TierCach
 
 
 def test_what_was_set_aside_on_the_ssd_alone_is_tried_again(disk: Meddled) -> None:
-    """No block could be written back when that was tried last. Now one can, whose pages are on the SSD: there is room."""
+    """No block could be written back when that was tried last. Now one can whose pages are on the SSD."""
     cache = TierCache(disk, **SIZES)
     for page in [*range(SLOTS), *range(16, 16 + FRAMES)]:
         cache.write(page, contents(page))
