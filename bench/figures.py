@@ -3,7 +3,7 @@
 
     python -m bench.figures      (after `make bench` and what else measures; 1 s)
 
-A second machine adds files and overwrites none. Only full benchmarks of a clean tree, without PGQUERN_CPU, on this CPU
+A second machine adds files and overwrites none; what was measured before, and not again, stays. Only full benchmarks of a clean tree, without PGQUERN_CPU, on this CPU
 count; anything else in build/results is named and left out. Exits 1 if nothing is left to write.
 """
 
@@ -126,6 +126,31 @@ def compact(result: Mapping[str, Any]) -> dict[str, Any]:
     return rest | {"columns": columns, "rows": rows}
 
 
+def nested(row: Mapping[str, Any]) -> dict[str, Any]:
+    """{"speedup.median": 2} as {"speedup": {"median": 2}}."""
+    item: dict[str, Any] = {}
+    for key, value in row.items():
+        *outer, last = key.split(".")
+        inside = item
+        for name in outer:
+            inside = inside.setdefault(name, {})
+        inside[last] = value
+    return item
+
+
+def expanded(value: Mapping[str, Any]) -> Result:
+    """A result that was made compact."""
+    rows = ({k: v for k, v in zip(value["columns"], row, strict=True) if v is not None} for row in value["rows"])
+    rest = {key: part for key, part in value.items() if key not in ("columns", "rows")}
+    return Result.model_validate(rest | {"items": [nested(row) for row in rows]})
+
+
+def merged(before: Sequence[Result], found: Sequence[Result]) -> list[Result]:
+    """What was found, and what stands of before."""
+    by_name = {(result.layer, result.stem): result for result in [*before, *found]}
+    return [by_name[name] for name in sorted(by_name)]
+
+
 @click.command()
 def main() -> None:
     """Write the figures of this CPU."""
@@ -139,6 +164,8 @@ def main() -> None:
         raise click.ClickException("no figure to write; run `make bench` on a clean tree first")
     FOLDER.mkdir(exist_ok=True)
     path = FOLDER / environment.cpu_slug()
+    if path.with_suffix(".json").exists():
+        found = merged([expanded(value) for value in json.loads(path.with_suffix(".json").read_text())], found)
     path.with_suffix(".md").write_text(markdown(found))
     values = [compact(result.model_dump(mode="json", exclude_defaults=True)) for result in found]
     path.with_suffix(".json").write_text(json.dumps(values, separators=(",", ":")) + "\n")

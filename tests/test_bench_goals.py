@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: PostgreSQL
 """Floors and targets of benchmarks are judged by intervals, so that noise breaks no floor. Figures as they are kept."""
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -111,3 +112,13 @@ def test_figures_are_one_table_a_result_without_raw_curves() -> None:
         "columns": ["name", "ns", "speedup.median", "range"],
         "rows": [["a", 1.235, 2, None], ["b", None, None, [1.0, 12350.0]]],
     }
+
+
+def test_what_was_not_measured_again_stays_among_the_figures() -> None:
+    for path in sorted(figures.FOLDER.glob("*-model-*.json")):
+        values = json.loads(path.read_text())
+        before = [figures.expanded(value) for value in values]
+        assert [figures.compact(result.model_dump(mode="json", exclude_defaults=True)) for result in before] == values
+        again = before[0].model_copy(update={"says": "anew"})
+        merged = figures.merged(before, [again])
+        assert {result.says for result in merged} == {"anew", *(result.says for result in before[1:])}

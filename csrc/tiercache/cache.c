@@ -103,9 +103,10 @@ pgq_status pgq_tiercache_open(const pgq_tiercache_files *files, const pgq_tierca
     if (c->options.ssd_block == 0)
         c->options.ssd_block = SECTOR;
     c->expected = UINT64_MAX;
+    pthread_mutex_init(&c->flushing, NULL);
     make_map(&c->map);
     pthread_cond_init(&c->settled, NULL);
-    pthread_cond_init(&c->turn_ends, NULL);
+    pthread_cond_init(&c->flush_begins, NULL);
     for (int i = 0; i < LOADS; i++)
         pthread_cond_init(&c->arrived[i], NULL);
     pgq_code code = start(c, calls);
@@ -139,9 +140,10 @@ void pgq_tiercache_close(pgq_tiercache *c)
         free(c->batch[i].bytes);
     free(c->batch);
     free(c->blocks);
+    pthread_mutex_destroy(&c->flushing);
     pthread_mutex_destroy(&c->map);
     pthread_cond_destroy(&c->settled);
-    pthread_cond_destroy(&c->turn_ends);
+    pthread_cond_destroy(&c->flush_begins);
     for (int i = 0; i < LOADS; i++)
         pthread_cond_destroy(&c->arrived[i]);
     free(c);

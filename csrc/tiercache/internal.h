@@ -2,9 +2,9 @@
 /*
  * The cache, as its files see it. Internal.
  *
- * One lock, `map`. A hit does not hold it while it copies the page (readers.h). Write-backs take turns, in the order in which they come;
- * what is said to be the turn's belongs to the one whose turn it is. No file is read, written or synced while `map` is held. So who works
- * on a file marks first what all others must leave alone, under `map`, and takes the mark away under `map`:
+ * Two locks. `map` guards all that is not said to be guarded by `flushing`; a hit takes no other, and does not hold it while it copies
+ * the page (readers.h). `flushing` makes write-backs one at a time; it is taken before `map`. No file is read, written or synced while
+ * `map` is held. So who works on a file marks first what all others must leave alone, under `map`, and takes the mark away under `map`:
  *
  * - A load reads pages of a block (reads.c). It is in `loads` for all to see. Its frames are neither free nor in the table: it
  *   alone touches their bytes. Who wants one of its pages waits for it, and a write to one tells it that it is old.
@@ -92,9 +92,9 @@ typedef struct load {
 struct pgq_tiercache {
     pgq_tiercache_files files;
     pgq_tiercache_options options;
-    pthread_mutex_t map;
-    uint64_t turns_asked, turn; /* how many write-backs have come, and have ended */
-    pthread_cond_t turn_ends;
+    pthread_mutex_t flushing, map;
+    uint32_t flushes; /* calls of fsync and write_back that wait for `flushing` */
+    pthread_cond_t flush_begins;
     crc_table crc;
 
     tier memory, ssd;
@@ -123,7 +123,7 @@ struct pgq_tiercache {
     store_id id;
     uint64_t generation; /* of the slots: others are not ours */
 
-    /* The turn's: */
+    /* Guarded by `flushing`: */
     bool retiring;        /* the SSD is not in use any more, and the control file does not say so yet */
     uint64_t mount;       /* as in the control file, unless retiring */
     uint64_t spare_mount; /* was never written to an SSD */

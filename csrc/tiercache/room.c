@@ -205,8 +205,13 @@ pgq_status pgq_tiercache_clean(pgq_tiercache *c, uint32_t frames, uint32_t steps
         c->memory.policy.holds = c->memory.n - frames;
         doom(c, 0);
     }
-    for (uint32_t step = 0; step < steps && has_doomed(c); step++)
-        (void)step_to_room(c, &m);
+    for (uint32_t step = 0; step < steps && has_doomed(c); step++) {
+        /* The mutex of write-backs is not fair: without this the cleaner would have it again before an fsync that waits for it. */
+        if (c->flushes > 0)
+            pthread_cond_wait(&c->flush_begins, &c->map);
+        else
+            (void)step_to_room(c, &m);
+    }
     /* Another call may have ended the cleaning meanwhile. */
     bool stuck = c->kept > 0 && !has_doomed(c) && c->memory.free_count == 0 && c->leaves == 0;
     *pages_left = c->memory.policy.queues[DOOMED].count;

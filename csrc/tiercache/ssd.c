@@ -172,7 +172,7 @@ void pgq_tiercache_ssd_abandon(pgq_tiercache *c, bool with_dirty)
             pgq_tiercache_ssd_forget(c, slot);
 }
 
-/* ---- taking old contents off; it is the caller's turn, and `map` is held ---- */
+/* ---- taking old contents off; `flushing` and `map` are held ---- */
 
 /* A slot that is stale: nobody else takes it meanwhile. */
 static bool scrub_slot(pgq_tiercache *c, uint32_t slot)

@@ -176,8 +176,8 @@ void pgq_tiercache_close(pgq_tiercache *cache);
  * place, and that one leaves in the next call of clean, in the way in which it would have left; or it stays, if it is used before,
  * and a frame less is free until the next page comes. Where too few frames are free, reads and writes make room themselves, as without a
  * cleaner; a read in a sequential scan wants up to 16. `steps`: a call makes so many at most; in each
- * a page leaves, or one write to the SSD, or one write-back of a batch is made, or reads of a page that is to leave end their copies. So
- * an fsync has one batch of each cleaner at most to wait for.
+ * a page leaves, or one write to the SSD, or one write-back of a batch is made, or reads of a page that is to leave end their copies, or
+ * an fsync begins that has waited. So an fsync has one batch of each cleaner at most to wait for.
  * *pages_left: how many pages are to leave still. If it is not 0, call again at once; otherwise sleep, for less time than it takes
  * to use `frames` frames up. With fewer `frames` than before, and with 0,
  * which ends it, what is to leave already still leaves. Refused: PGQ_TIERCACHE_OPTIONS if `frames` is out of range. Fails with
@@ -193,8 +193,7 @@ void pgq_tiercache_close(pgq_tiercache *cache);
  * No lock that other reads or writes need is held while a file is read, written or synced, or while a read copies a page that is in
  * memory; a write to that page waits until it is copied. Who wants a page that another thread is reading waits for that thread alone,
  * if the page comes to memory; if that read fails, each tries by itself. A page on its way to the SSD is read and written in memory.
- * write_back, fsync and what else writes pages back take turns, in the order in which they come. A read or write waits for them only if
- * it needs room, and only a write-back makes it.
+ * write_back and fsync wait for each other. A read or write waits for them only if it needs room, and only a write-back makes it.
  *
  * What holds after a crash. A crash is a kill of the process (what was written stays where it is, synced or not), a power
  * loss (what was not synced may be lost, sector by sector), or a close without an fsync; there may be several in a row, with

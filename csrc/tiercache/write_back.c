@@ -248,7 +248,7 @@ static bool write_store(pgq_tiercache *c, size_t n)
     return all && synced;
 }
 
-/* One batch. It is the caller's turn, and `map` is held; it is released while the files are written. */
+/* One batch. Both locks are held; `map` is released while the files are written. */
 static pgq_code write_back(pgq_tiercache *c, const uint64_t blocks[], size_t n)
 {
     bool done = gather_all(c, blocks, n);
@@ -268,20 +268,22 @@ static pgq_code write_back(pgq_tiercache *c, const uint64_t blocks[], size_t n)
 
 /* ---- calls ---- */
 
-/* `map` is held, and released meanwhile. First come, first served: a cleaner that makes one write-back after the other does not pass
-   an fsync by. */
-static void take_turn(pgq_tiercache *c)
+/* Takes both locks. A cleaner looks whether somebody waits here. */
+static void begin_flush(pgq_tiercache *c)
 {
-    uint64_t mine = c->turns_asked++;
-
-    while (c->turn != mine)
-        pthread_cond_wait(&c->turn_ends, &c->map);
+    pthread_mutex_lock(&c->map);
+    c->flushes++;
+    pthread_mutex_unlock(&c->map);
+    pthread_mutex_lock(&c->flushing);
+    pthread_mutex_lock(&c->map);
+    c->flushes--;
+    pthread_cond_broadcast(&c->flush_begins);
 }
 
-static void end_turn(pgq_tiercache *c)
+static void end_flush(pgq_tiercache *c)
 {
-    c->turn++;
-    pthread_cond_broadcast(&c->turn_ends);
+    pthread_mutex_unlock(&c->map);
+    pthread_mutex_unlock(&c->flushing);
 }
 
 static bool is_aside(const tier *t, uint64_t page)
@@ -303,14 +305,16 @@ static bool has_failed(const pgq_tiercache *c, uint64_t block)
    room, and nothing is done. */
 void pgq_tiercache_write_back_for_room(pgq_tiercache *c, uint64_t block)
 {
-    take_turn(c);
+    pthread_mutex_unlock(&c->map);
+    pthread_mutex_lock(&c->flushing);
+    pthread_mutex_lock(&c->map);
     size_t all = dirty_blocks(c), n = 0;
     for (size_t i = 0; i < all && n < c->options.batch; i++)
         if (c->blocks[i] == block || (c->blocks[i] > block && !has_failed(c, c->blocks[i])))
             c->blocks[n++] = c->blocks[i];
     if (n > 0 && c->blocks[0] == block)
         (void)write_back(c, c->blocks, n);
-    end_turn(c);
+    pthread_mutex_unlock(&c->flushing);
 }
 
 pgq_status pgq_tiercache_write_back(pgq_tiercache *c, uint64_t block)
@@ -319,14 +323,12 @@ pgq_status pgq_tiercache_write_back(pgq_tiercache *c, uint64_t block)
         return refused(PGQ_NULL, 0);
     if (block >= c->options.pages / BLOCK_PAGES)
         return refused(PGQ_TIERCACHE_PAGE, 0);
-    pthread_mutex_lock(&c->map);
-    take_turn(c);
+    begin_flush(c);
     bool any = false;
     for (uint32_t k = 0; k < BLOCK_PAGES; k++)
         any |= is_dirty(&c->memory, block * BLOCK_PAGES + k) || is_dirty(&c->ssd, block * BLOCK_PAGES + k);
     pgq_code code = any ? write_back(c, &block, 1) : PGQ_OK;
-    end_turn(c);
-    pthread_mutex_unlock(&c->map);
+    end_flush(c);
     return (pgq_status){code, 0};
 }
 
@@ -334,8 +336,7 @@ pgq_status pgq_tiercache_fsync(pgq_tiercache *c)
 {
     if (c == NULL)
         return refused(PGQ_NULL, 0);
-    pthread_mutex_lock(&c->map);
-    take_turn(c);
+    begin_flush(c);
     size_t n = dirty_blocks(c);
     /* Nothing is dirty, but old contents may be valid on the SSD, or the control file does not know that it is retired. */
     if (n == 0 && (c->retiring || (c->ssd_in_use && c->ssd_owes)))
@@ -349,7 +350,6 @@ pgq_status pgq_tiercache_fsync(pgq_tiercache *c)
     if (!c->failed)
         c->unsure = 0;
     c->failed = false;
-    end_turn(c);
-    pthread_mutex_unlock(&c->map);
+    end_flush(c);
     return (pgq_status){code, 0};
 }
