@@ -3,8 +3,9 @@
 
     python -m bench.figures      (after `make bench` and what else measures; 1 s)
 
-A second machine adds files and overwrites none; what was measured before, and not again, stays. Only full benchmarks of a clean tree, without PGQUERN_CPU, on this CPU
-count; anything else in build/results is named and left out. Exits 1 if nothing is left to write.
+A second machine adds files and overwrites none; what was measured before, and not again, stays. Only full benchmarks of
+a clean tree, without PGQUERN_CPU, on this CPU count; anything else in build/results is named and left out. Exits 1 if
+nothing is left to write.
 """
 
 import json
