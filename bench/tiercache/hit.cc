@@ -33,21 +33,11 @@ struct Readers {
     std::vector<uint64_t> order;
 
     explicit Readers(uint32_t n)
-        : device(n, 0), tinylfu(fill(n, "tinylfu")), s3fifo(fill(n, "s3fifo")), lru(fill(n, "lru")), bare(n),
-          order(n)
+        : device(n, 0), tinylfu(filled(device, n, "tinylfu")), s3fifo(filled(device, n, "s3fifo")),
+          lru(filled(device, n, "lru")), bare(n), order(n)
     {
         std::iota(order.begin(), order.end(), uint64_t{0});
         std::shuffle(order.begin(), order.end(), std::mt19937_64(1));
-    }
-
-  private:
-    Cache fill(uint32_t n, const char *policy)
-    {
-        Cache cache = open(device, {n, n, 0, 1, policy, 0});
-        std::vector<uint8_t> page(PAGE, 1);
-        for (uint64_t p = 0; p < n; p++)
-            bench::require_ok(pgq_tiercache_write(cache.get(), p, page.data()));
-        return cache;
     }
 };
 

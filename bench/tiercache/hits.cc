@@ -74,8 +74,8 @@ struct Readers {
     std::vector<Buffer> buffers;
 
     explicit Readers(uint32_t pages)
-        : device(pages, 0), tinylfu(fill(pages, "tinylfu")), lru(fill(pages, "lru")), n(pages),
-          frames(pages * PAGE, 1), buffers(pages)
+        : device(pages, 0), tinylfu(filled(device, pages, "tinylfu")), lru(filled(device, pages, "lru")),
+          n(pages), frames(pages * PAGE, 1), buffers(pages)
     {
         for (uint32_t page = 0; page < pages; page++)
             where[page] = partitions[page % PARTITIONS].where[page] = page;
@@ -106,16 +106,6 @@ struct Readers {
         }
         benchmark::DoNotOptimize(to);
         benchmark::ClobberMemory();
-    }
-
-  private:
-    Cache fill(uint32_t pages, const char *policy)
-    {
-        Cache cache = open(device, {pages, pages, 0, 1, policy, 0});
-        std::vector<uint8_t> page(PAGE, 1);
-        for (uint64_t p = 0; p < pages; p++)
-            bench::require_ok(pgq_tiercache_write(cache.get(), p, page.data()));
-        return cache;
     }
 };
 
