@@ -94,6 +94,26 @@ def test_a_run_that_waits_for_ever_is_ended(
     assert ended.killed == killed, ended.output
 
 
+@pytest.mark.parametrize(
+    ("dies_at", "verdict", "tries"), [(1, "killed", 1), (3, "killed", 3), (4, "survived", runner.TRIES)]
+)
+def test_a_mutant_that_survives_is_tried_again(
+    monkeypatch: pytest.MonkeyPatch, dies_at: int, verdict: str, tries: int
+) -> None:
+    runs: list[int] = []
+
+    def run(*_: object) -> nodes.Ended:
+        runs.append(0)
+        return nodes.Ended(int(len(runs) == dies_at), {"one": "passed"}, "", 0.1, {}, "")
+
+    monkeypatch.setattr(nodes, "run", run)
+    monkeypatch.setattr(runner, "build", lambda *_: None)
+    control = nodes.Ended(0, {"one": "passed"}, "", 0.1, {}, "")
+    mutant = Mutant(name="racy", file="a.c", old="1", new="2", killed_by="a test")
+    item = runner.judge(runner.Compiler([], {}), {"a test": control}, "some", mutant)
+    assert (item["verdict"], item["tries"]) == (verdict, tries)
+
+
 TWO_TESTS = """
 def test_first():
     pass

@@ -7,8 +7,8 @@ Reads tests/<stem>/mutants.toml. For each mutant the changed file, and what incl
 build/mutants/<stem>/<name>/ and linked with the objects of the ordinary build (build/obj) to a binding of its own. A
 changed Python module of the binding lies there in a copy of its package, beside the ordinary binding. The test runs
 against that. A mutant is killed if the test fails, if the process crashes, if it takes far more CPU time than the
-control, or if it waits for ever. The control, the same test on the ordinary build, must pass; a test that does not
-exist is an error.
+control, or if it waits for ever. One that survives is tried again, and the table says so. The control, the same test
+on the ordinary build, must pass; a test that does not exist is an error.
 
 A mutant is skipped, with the reason, if this CPU cannot run its file or its test.
 """
@@ -47,6 +47,8 @@ CONTROL_CPU = 3600
 """CPU seconds after which a control hangs."""
 CONTROL_EXAMPLES = 50
 """Of Hypothesis: the control shows that the test passes by the same path. `make test-python` runs it in full."""
+TRIES = 3
+"""Of a mutant that survives: where threads meet, a busy machine may hide what it breaks."""
 STATUS = {"killed": "passed", "survived": "failed", "skipped": "skipped"}
 COLOURS = {"killed": "", "survived": "[red]", "skipped": "[yellow]"}
 
@@ -149,8 +151,12 @@ def judge(compiler: Compiler, controls: dict[str, nodes.Ended], stem: str, mutan
             build(mutant, folder, compiler)
         except subprocess.CalledProcessError as error:
             raise click.ClickException(f"{mutant.name} does not compile or link; correct `new`") from error
-        ended = nodes.run(mutant.killed_by, folder, folder / "log", int(30 + 60 * unchanged.cpu))
-        item |= {"verdict": "killed" if ended.killed else "survived", "by": ended.killed}
+        limit = int(30 + 60 * unchanged.cpu)
+        tries = [nodes.run(mutant.killed_by, folder, folder / "log", limit)]
+        while not tries[-1].killed and len(tries) < TRIES:
+            tries.append(nodes.run(mutant.killed_by, folder, folder / "log", limit))
+        ended = tries[-1]
+        item |= {"verdict": "killed" if ended.killed else "survived", "by": ended.killed, "tries": len(tries)}
         if not ended.killed:
             reason = f"survived: pytest ended with {ended.code}\n{ended.output[-2000:]}"
     seconds = round(time.monotonic() - start, 2)
@@ -177,6 +183,7 @@ def show(stem: str, items: Sequence[dict[str, Any]]) -> None:
         verdict = item["verdict"]
         test = item["killed_by"].rpartition("::")[2].replace("[", r"\[")
         how = COLOURS[verdict] + verdict + (f" by {item['by']}" if item["by"] not in ("", nodes.FAILED) else "")
+        how += f" at try {item['tries']}" if item.get("tries", 1) > 1 else ""
         table.add_row(item["name"], test, how, f"{item['seconds']:.1f}")
     console().print(table)
 
