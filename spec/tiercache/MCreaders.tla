@@ -151,6 +151,8 @@ ChangeHalfWithoutMap(t) ==
        /\ UNCHANGED <<map, readers, awaiting, asleep, leaving, changed, below>>
 \* What a load has read comes to memory though its page was written meanwhile.
 NeverOld(p) == my
+\* Who begins anew takes its next load for an old one.
+OldAnew(t) == [my[t] EXCEPT !.frame = None, !.got = Nothing]
 \* A thread may stop.
 Unfair == Spec
 \* The mutex is only fair to who wants it while it stays free.

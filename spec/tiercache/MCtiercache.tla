@@ -99,9 +99,9 @@ SyncsNothing == UNCHANGED <<durable, pending>>
 Unfair == Spec
 
 \* Denials of states that must be reached.
-NeverLost == phase = "down" => super # None
-\* After a power loss, which drops the kernel's cache, the SSD has its superblock, or a slot.
+\* After a power loss, which drops the kernel's cache, the SSD has lost a superblock that it had; or has it, or a slot.
 CacheIsDropped == phase = "up" /\ phase' = "down" /\ \E p \in Pages : pending[p] # None /\ pending'[p] = None
+NeverLost == [][CacheIsDropped /\ None \notin superMay => super' # None]_vars
 NeverSuperKept == [][CacheIsDropped => super' = None]_vars
 NeverSlotKept == [][CacheIsDropped => disk' = Empty]_vars
 \* The second life draws a nonce that a superblock of the first has.

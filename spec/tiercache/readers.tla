@@ -326,10 +326,11 @@ Load(t) ==
     /\ IF h = 2 THEN Goto(t, "has loaded") ELSE UNCHANGED pc
     /\ UNCHANGED <<map, readers, awaiting, asleep, pages>>
 
+Anew(t) == [my[t] EXCEPT !.frame = None, !.got = Nothing, !.old = FALSE]
 EndLoad(t) ==
     /\ map = t /\ pc[t] = "has loaded"
     /\ IF my[t].old
-       THEN /\ my' = [my EXCEPT ![t].frame = None, ![t].got = Nothing, ![t].old = FALSE]
+       THEN /\ my' = [my EXCEPT ![t] = Anew(t)]
             /\ Goto(t, "comes")
             /\ UNCHANGED <<table, map>>
        ELSE /\ table' = [table EXCEPT ![my[t].page] = my[t].frame]
@@ -400,6 +401,9 @@ FreeIsUnread == \A f \in FreeFrames : readers[f] = 0
 OnePageEach == \A p \in Pages : table[p] # None =>
     /\ \A q \in Pages \ {p} : table[q] # table[p]
     /\ \A t \in Threads : pc[t] \in Loading => my[t].frame # table[p] /\ (my[t].page = p => my[t].old)
+
+(* What is old is a load, and not what comes after it. *)
+OldIsLoading == \A t \in Threads : my[t].old => pc[t] \in Loading
 
 (* A page that is on its way to the SSD stays in its frame, and one thread brings it there. *)
 Bringers(p) == {t \in Threads : my[t].call = "evict" /\ my[t].page = p /\ my[t].frame # None}
