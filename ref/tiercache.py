@@ -555,11 +555,10 @@ class Frame:
         return self.touches < TWICE and not self.dirty
 
 
-@dataclass
 class Making:
     """A call that makes room. may_use_ssd: it has taken what it was given."""
 
-    may_use_ssd: bool = True
+    may_use_ssd = True
 
 
 @dataclass
