@@ -40,7 +40,7 @@ common: dict[str, Any] = {
 settings.register_profile("whole", max_examples=1000, derandomize=True, database=None, **common)
 settings.register_profile("brief", max_examples=250, derandomize=True, database=None, **common)
 settings.register_profile("quick", max_examples=50, derandomize=True, database=None, **common)
-settings.register_profile("asan", max_examples=75, derandomize=True, database=None, **common)
+settings.register_profile("asan", max_examples=40, derandomize=True, database=None, **common)
 settings.register_profile("cross", max_examples=5, derandomize=True, database=None, **common)
 settings.register_profile("deep", max_examples=20_000, **common)
 settings.load_profile(PROFILE)

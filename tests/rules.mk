@@ -102,7 +102,7 @@ HIDDEN          = $(foreach level,$(or $(HIDDEN_$(MACHINE)),none),$(if $(filter 
 test-levels: $(TEST_NEEDS) $(EXTRACTED) ##layer the kernels' tests and some mutants, with the CPU's features hidden; STEM= narrows (3 minutes)
 	@failed=; for level in $(HIDDEN); do export PGQUERN_CPU=$$level; echo "PGQUERN_CPU=$$level"; \
 	  $(call side_by_side,hidden,$(KERNEL_TESTS)) || failed=1; \
-	  $(RUN_MUTANTS) --one-in 20 || failed=1; done; test -z "$$failed"
+	  $(RUN_MUTANTS) --one-in 40 || failed=1; done; test -z "$$failed"
 	@$(if $(HIDDEN),,echo "test-levels: this CPU has nothing to hide")
 
 hidden-%:
