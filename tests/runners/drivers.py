@@ -5,7 +5,7 @@ python -m tests.runners.drivers [--stem STEM] [--only NAME]
 
 Such a program reads questions, calls the proved functions and writes their answers; it is not proved itself. All proved
 algorithms of a kind give the same results, so a program that called the wrong one might go unseen. For each entry of
-tests/<stem>/drivers.toml the changed proofs/oracle/<stem>.ml is compiled with the extracted functions to
+tests/<stem>/drivers.toml the changed file of proofs/oracle/ is compiled with the extracted functions to
 build/mutants-drivers/<stem>/<name>/, and the stem's tests run against it (PGQUERN_ORACLES). They must fail.
 """
 
@@ -42,10 +42,11 @@ def build(stem: str, mutant: Mutant) -> Path:
     folder = ROOT / stem / mutant.name
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    for extracted in (PROVED / f"{stem}.build").glob(f"{stem}_proved.*"):
+    name = Path(mutant.file).stem
+    for extracted in (PROVED / f"{name}.build").glob(f"{name}_proved.*"):
         shutil.copy(extracted, folder)
-    (folder / f"{stem}.ml").write_text(mutant.source(SOURCES))
-    command = ["ocamlfind", "ocamlopt", "-w", "-a", f"{stem}_proved.cmx", f"{stem}.ml", "-o", stem]
+    (folder / f"{name}.ml").write_text(mutant.source(SOURCES))
+    command = ["ocamlfind", "ocamlopt", "-w", "-a", f"{name}_proved.cmx", f"{name}.ml", "-o", name]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
     if done.returncode:
         raise click.ClickException(f"{mutant.name} does not compile; correct `new`\n{done.stderr}")

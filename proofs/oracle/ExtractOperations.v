@@ -1,0 +1,26 @@
+(* SPDX-License-Identifier: PostgreSQL *)
+(** * What the snapshot builder's kernels do to memory, one by one: extraction to OCaml
+
+    The functions are those that are proved.  Their memory is another one here: an array, and a function that is told of
+    each load (0, at, 0, 1), each store (1, at, 0, 1) and each move (2, to, from, how many).  No other function touches a
+    memory. *)
+From Coq Require Import Extraction ExtrOcamlBasic ExtrOcamlNatInt ExtrOcamlZInt ZArith.
+From stdpp Require Import base option.
+From Pgquern.snapbuild Require Import Memory Algorithms.
+
+(* Both are the identity on int, as ExtrOcamlZInt has it for N. *)
+Extract Constant Z.of_nat => "fun n -> n".
+Extract Constant Z.to_nat => "fun z -> if z < 0 then 0 else z".
+
+Extract Constant memory => "((int -> int -> int -> int -> unit) * int array)".
+Extract Constant load =>
+  "fun (tell, a) i -> tell 0 i 0 1; if 0 <= i && i < Array.length a then Some a.(i) else None".
+Extract Constant store =>
+  "fun (tell, a) i x -> tell 1 i 0 1; if 0 <= i && i < Array.length a then (a.(i) <- x; Some (tell, a)) else None".
+Extract Constant memmove =>
+  "fun (tell, a) to_ from n -> tell 2 to_ from n; Array.blit a from a to_ n; Some (tell, a)".
+
+Extraction Inline mbind option_bind.
+
+Extraction Language OCaml.
+Extraction "operations_proved.ml" purge_inplace purge_branchless purge_sorted purge_full compress.

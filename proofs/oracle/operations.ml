@@ -1,0 +1,64 @@
+(* SPDX-License-Identifier: PostgreSQL *)
+(* The proved kernels of the snapshot builder, as a program that tells what they do to memory: records from stdin to
+   stdout, until the end of the input.
+
+   In:  as of oracle/snapbuild, with op 0 purge_inplace, 1 purge_sorted, 2 purge_branchless, 3 purge_full, 4 compress.
+   Out: k (4 bytes), and k operations of 16 bytes: what (0 load, 1 store, 2 move), array (0, or 1: the flags), 2 bytes of
+        zero, at, from, how many (4 bytes each).  A move that changes nothing is left out.
+   All little-endian.  The arrays must be right: what the kernels refuse is not looked for. *)
+
+open Operations_proved
+
+let fail message =
+  prerr_endline ("oracle/operations: " ^ message);
+  exit 2
+
+let block length =
+  let bytes = Bytes.create length in
+  (try really_input stdin bytes 0 length with End_of_file -> fail "the input ends within a record");
+  bytes
+
+let numbers n =
+  let bytes = block (8 * n) in
+  Array.init n (fun i -> Int64.to_int (Bytes.get_int64_le bytes (8 * i)))
+
+let told = Buffer.create 65536
+
+let tell array what at from n =
+  if what < 2 || (n > 0 && at <> from) then begin
+    Buffer.add_uint8 told what;
+    Buffer.add_uint8 told array;
+    Buffer.add_uint16_le told 0;
+    List.iter (fun x -> Buffer.add_int32_le told (Int32.of_int x)) [ at; from; n ]
+  end
+
+let run op n xmin array flags =
+  let stuck = match op with
+    | 0 -> purge_inplace n xmin array = None
+    | 1 -> purge_sorted n xmin array = None
+    | 2 -> purge_branchless n xmin array = None
+    | 3 -> purge_full n xmin array = None
+    | 4 -> compress 0 n array flags = None
+    | _ -> fail (Printf.sprintf "op %d: only 0 to 4 are known" op) in
+  if stuck then fail "the proved program got stuck, which is proved impossible"
+
+let rec serve () =
+  match input_char stdin with
+  | exception End_of_file -> ()
+  | op ->
+      let head = block 16 in
+      let count at = Int32.to_int (Bytes.get_int32_le head at) land 0xffffffff in
+      let array = numbers (count 0) in
+      let flags = numbers (count 4) in
+      Buffer.clear told;
+      run (Char.code op) (count 0) (Int64.to_int (Bytes.get_int64_le head 8)) (tell 0, array) (tell 1, flags);
+      let k = Bytes.create 4 in
+      Bytes.set_int32_le k 0 (Int32.of_int (Buffer.length told / 16));
+      print_bytes k;
+      print_string (Buffer.contents told);
+      serve ()
+
+let () =
+  set_binary_mode_in stdin true;
+  set_binary_mode_out stdout true;
+  serve ()
