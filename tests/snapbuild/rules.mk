@@ -12,4 +12,4 @@ $(SNAPBUILD_OBJECTS): $(SNAPBUILD_TRACED).objects/%.o: csrc/snapbuild/%.c tests/
 $(SNAPBUILD_TRACED): tests/snapbuild/traced.c $(SNAPBUILD_OBJECTS) $(BUILD)/lib/libpgquern.a
 	@gcc $(CFLAGS_KERNEL) $^ -o $@
 
-test-python-snapbuild: $(SNAPBUILD_TRACED) $(BUILD)/oracle/operations
+test-python-snapbuild: $(SNAPBUILD_TRACED) $(BUILD)/oracle/snapbuild_operations

@@ -2,7 +2,7 @@
 """The loads, stores and moves of the kernels in plain C are those of the proved algorithms, in their order.
 
 Equal bytes do not say that: another way may end in the same array. build/traced/snapbuild tells what C does (traced.c),
-as gcc compiles it at -O1; build/oracle/operations what the proved functions do, extracted from the proofs.
+as gcc compiles it at -O1; build/oracle/snapbuild_operations what the proved functions do, extracted from the proofs.
 """
 
 import os
@@ -20,7 +20,7 @@ from tests.extracted import program
 from tests.tally import tally
 
 TOP = Path(__file__).parents[2]
-TRACED, PROVED = TOP / "build" / "traced" / "snapbuild", program("operations")
+TRACED, PROVED = TOP / "build" / "traced" / "snapbuild", program("snapbuild_operations")
 INPLACE, SORTED, BRANCHLESS, FULL, COMPRESS = range(5)
 KINDS = {
     "inplace": INPLACE,

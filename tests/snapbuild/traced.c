@@ -2,7 +2,7 @@
 /*
  * What the kernels in plain C do to an array, one by one. They are compiled with -fsanitize=thread, by which the compiler
  * puts a call before each access to memory; here these calls are no sanitizer's, but note the access. Records from stdin
- * to stdout, as those of proofs/oracle/operations.ml.
+ * to stdout, as those of proofs/oracle/snapbuild_operations.ml.
  */
 #include "snapbuild/known_assigned.h"
 #include "snapbuild/purge.h"

@@ -23,4 +23,4 @@ Extract Constant memmove =>
 Extraction Inline mbind option_bind.
 
 Extraction Language OCaml.
-Extraction "operations_proved.ml" purge_inplace purge_branchless purge_sorted purge_full compress.
+Extraction "snapbuild_operations_proved.ml" purge_inplace purge_branchless purge_sorted purge_full compress.

@@ -7,10 +7,10 @@
         zero, at, from, how many (4 bytes each).  A move that changes nothing is left out.
    All little-endian.  The arrays must be right: what the kernels refuse is not looked for. *)
 
-open Operations_proved
+open Snapbuild_operations_proved
 
 let fail message =
-  prerr_endline ("oracle/operations: " ^ message);
+  prerr_endline ("oracle/snapbuild_operations: " ^ message);
   exit 2
 
 let block length =
