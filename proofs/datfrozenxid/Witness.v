@@ -110,6 +110,8 @@ Proof.
   exists Xids, 50, 50, behind, (rev behind), 100. split; [apply fifty_bounds|]. split; [exact behind_is_valid|].
   split; [apply Permutation_rev|vm_compute; reflexivity].
 Qed.
+Lemma without_the_check_sound_ids_give_the_same_witness : premises_of without_the_check_sound_ids_give_the_same.
+Proof. exists Xids, 50, wrapped, 1, 50, (2 ^ 32 - 59). apply wrapped_array_has_a_minimum. Qed.
 Lemma kept_value_is_newer_witness : premises_of kept_value_is_newer.
 Proof.
   exists Xids, 45, (2 ^ 32 - 59), 50. split; [repeat split; discriminate || reflexivity|].
