@@ -63,8 +63,8 @@ WORLD_OBJECTS = Path("build/obj-world")
 ASAN_OBJECTS = Path("build/obj-asan")
 SEEDS = 200
 """Of a world; fewer of one that is heavy."""
-CPU_LEAST, CPU_TIMES = 20, 60
-"""A test may use 20 CPU seconds, and 60 times what the control has used, which tries a fifth of the examples."""
+CPU_LEAST, CPU_TIMES = 20, 20
+"""A test may use 20 CPU seconds, and 20 times what the control has used, which tries a fifth of the examples."""
 SHARD = 25
 """Changes that a shard tries. All shards of a stem compile the whole sample, to know the duplicates in it."""
 STATUS = {"killed": "passed", "reason": "passed", "survived": "failed", "stale": "failed", "skipped": "skipped"}
