@@ -40,7 +40,7 @@ def most_results(folder: Path) -> Path:
         content = json.loads(path.read_text())
         return len(content) if isinstance(content, list) else 0
 
-    return max(folder.glob("*.json"), key=results_of)
+    return max(sorted(folder.glob("*.json")), key=results_of)
 
 
 def copied(folder: Path, change: Change | None = None) -> Path:
