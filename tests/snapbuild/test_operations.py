@@ -93,7 +93,7 @@ def questions(kind: int) -> list[Question]:
 
 
 @pytest.mark.parametrize("name", KINDS)
-def test_c_does_what_is_proved_and_nothing_else(name: str) -> None:
+def test_loads_stores_and_moves_are_the_proved_ones(name: str) -> None:
     asked = questions(KINDS[name])
     for one, got, want in zip(asked, told(TRACED, asked), told(PROVED, asked), strict=True):
         other = next((n for n, pair in enumerate(zip_longest(got, want)) if pair[0] != pair[1]), None)
