@@ -2,12 +2,12 @@
 # Tests. A stem's are in tests/<stem>/: test_kernels.py (kernels against the oracle), test_extracted.py (against the extracted
 # proof), test_*.py. A stem's folder may bring its own rules.
 include tests/postgres/rules.mk
--include $(filter-out tests/postgres/% tests/runners/% tests/cross/%,$(wildcard tests/*/rules.mk))
+-include $(filter-out tests/postgres/% tests/runners/% tests/cross/% tests/traced/%,$(wildcard tests/*/rules.mk))
 
 # The extracted proofs are a peer of the kernels; they are built as soon as there are any.
 EXTRACTED  := $(if $(wildcard proofs/oracle/*),oracle)
 # Last, and in this order: their targets need what stands above.
-include tests/runners/rules.mk tests/cross/rules.mk
+include tests/traced/rules.mk tests/runners/rules.mk tests/cross/rules.mk
 TEST_NEEDS := $(SETUP)/python.stamp $(BUILD)/ffi/$(FFI)
 PYTEST     := $(PY) -m pytest -q -p no:cacheprovider
 

@@ -7,7 +7,7 @@
 From Coq Require Import String ZArith Bool List.
 From Pgquern.common Require Import Xid.
 From Pgquern.instructions Require Lanes Program.
-From Pgquern.datfrozenxid Require Import Spec Algorithms Patch.
+From Pgquern.datfrozenxid Require Import Spec Algorithms Loads Patch.
 From Pgquern.datfrozenxid Require Generated.
 Import ListNotations.
 Local Open Scope Z_scope.
@@ -43,6 +43,13 @@ Definition arrays : list (list Z) :=
 Definition on_arrays (s : sort) (sane : Z) (l : list Z) : list instance :=
   map (fun find => Instance "min_frozen_is_the_scan" (bounds_b s sane sane)
                      (same (min_frozen find s sane sane l) (scan s sane l 1 sane))) [scalar_age; avx2_age; avx512_age].
+Definition on_plain (s : sort) (sane : Z) (l : list Z) : list instance :=
+  map (fun kernel => Instance "plain_kernels_are_the_scan" (bounds_b s sane sane)
+                       match kernel s sane sane (length l) l with Some a => same a (scan s sane l 1 sane) | None => false end)
+    [scan_kernel; scalar_kernel].
+
+(** More than a chunk; one more id is the only one of the second chunk, or the second of two. *)
+Definition long (n : nat) (x : Z) : list Z := repeat 40 n ++ [41; x].
 
 (** The minimum is not preceded by any value, and is found in the opposite order too. *)
 Definition is_minimum (s : sort) (sane : Z) (l : list Z) : list instance :=
@@ -59,13 +66,19 @@ Definition decisions (s : sort) (sane dat new : Z) : list instance :=
    Instance "kept_value_is_newer" true (need || (dat =? new) || (before s new dat && negb (before s sane dat)))].
 
 Definition table (multi : Z) : list row :=
-  map (fun x => Row (negb (x mod 7 =? 0)) x multi) (filter (fun x => x <=? 50) wrapped) ++ [Row true 50 50].
+  map (fun x => Row (negb (x mod 7 =? 0)) x multi) (filter (fun x => x <=? 50) wrapped) ++
+  [Row true 50 50; Row false (2 ^ 32 - 100) (2 ^ 32 - 100)].
 
 Definition on_tables (multi : Z) : list instance :=
   let rows := table multi in
   map (fun find => Instance "min_frozen_rows_is_the_scan" true
                      (same_rows (min_frozen_rows find 50 50 50 50 rows) (scan_rows 50 50 rows 1 50 50)))
-    [scalar_row_age; row_age].
+    [scalar_row_age; row_age] ++
+  map (fun kernel => Instance "plain_kernels_on_rows_are_the_scan" true
+                       match kernel 50 50 50 50 (length rows) rows with
+                       | Some a => same_rows a (scan_rows 50 50 rows 1 50 50)
+                       | None => false
+                       end) [scan_rows_kernel; scalar_rows_kernel].
 
 Definition fresh_cache (x m : Z) : instance :=
   let dat := Pair x m in let new := Pair 40 40 in let sane := Pair 50 50 in
@@ -126,7 +139,8 @@ Definition program_finds_it (n : nat) : list instance :=
      program_finds "greatest_avx2_program_finds_the_greatest_age" Generated.greatest_avx2_program].
 
 Definition instances : list instance :=
-  flat_map (fun l => on_arrays Xids 50 l ++ on_arrays Multis 50 l) arrays ++
+  flat_map (fun l => on_arrays Xids 50 l ++ on_arrays Multis 50 l ++ on_plain Xids 50 l ++ on_plain Multis 50 l) arrays ++
+  flat_map (on_plain Xids 50) [long 4095 39; long 4096 51] ++
   flat_map (fun l => is_minimum Xids 50 l ++ is_minimum Multis 50 l) arrays ++
   flat_map (fun x => decisions Xids 50 x 40 ++ decisions Xids 50 x (2 ^ 31 + 51) ++ decisions Multis 50 x 40 ++
     decisions Multis 50 x 50 ++ decisions Xids 50 x 50) corners ++

@@ -2,11 +2,11 @@
 (** * What the snapshot builder's kernels do to memory, one by one: extraction to OCaml
 
     The functions are those that are proved.  Their memory is another one here: an array, and a function that is told of
-    each load (0, at, 0, 1), each store (1, at, 0, 1) and each move (2, to, from, how many).  No other function touches a
-    memory. *)
+    each load (0, at, 0, 1), each store (1, at, 0, 1) and each move (2, to, from, how many).  A copy from one memory to another
+    is a load and a store of many.  No other function touches a memory. *)
 From Coq Require Import Extraction ExtrOcamlBasic ExtrOcamlNatInt ExtrOcamlZInt ZArith.
 From stdpp Require Import base option.
-From Pgquern.snapbuild Require Import Memory Algorithms.
+From Pgquern.snapbuild Require Import Memory Algorithms Upstream.
 
 (* Both are the identity on int, as ExtrOcamlZInt has it for N. *)
 Extract Constant Z.of_nat => "fun n -> n".
@@ -20,7 +20,11 @@ Extract Constant store =>
 Extract Constant memmove =>
   "fun (tell, a) to_ from n -> tell 2 to_ from n; Array.blit a from a to_ n; Some (tell, a)".
 
+Extract Constant memcpy =>
+  "fun (tell, a) i (tell_from, b) j n -> tell_from 0 j 0 n; tell 1 i 0 n; Array.blit b j a i n; Some (tell, a)".
+
 Extraction Inline mbind option_bind.
 
 Extraction Language OCaml.
-Extraction "snapbuild_operations_proved.ml" purge_inplace purge_branchless purge_sorted purge_full compress.
+Extraction "snapbuild_operations_proved.ml" purge_inplace purge_branchless purge_sorted purge_full compress
+  purge_upstream append snapshot_sorted.

@@ -2,9 +2,11 @@
 (* The proved kernels of the snapshot builder, as a program that tells what they do to memory: records from stdin to
    stdout, until the end of the input.
 
-   In:  as of oracle/snapbuild, with op 0 purge_inplace, 1 purge_sorted, 2 purge_branchless, 3 purge_full, 4 compress.
-   Out: k (4 bytes), and k operations of 16 bytes: what (0 load, 1 store, 2 move), array (0, or 1: the flags), 2 bytes of
-        zero, at, from, how many (4 bytes each).  A move that changes nothing is left out.
+   In:  as of oracle/snapbuild, with op 0 purge_inplace, 1 purge_sorted, 2 purge_branchless, 3 purge_full, 4 compress, 5
+        purge_upstream, 6 append, 7 snapshot_sorted.
+   Out: k (4 bytes), and k operations of 16 bytes: what (0 load, 1 store, 2 move), array (0, or 1: the flags, the workspace,
+        the batch, the snapshot), 2 bytes of zero, at, from, how many (4 bytes each).  A move that changes nothing is
+        left out.
    All little-endian.  The arrays must be right: what the kernels refuse is not looked for. *)
 
 open Snapbuild_operations_proved
@@ -32,14 +34,19 @@ let tell array what at from n =
     List.iter (fun x -> Buffer.add_int32_le told (Int32.of_int x)) [ at; from; n ]
   end
 
-let run op n xmin array flags =
+let run op xmin xids beside =
+  let n = Array.length xids and m = Array.length beside in
+  let array = (tell 0, xids) and other = (tell 1, beside) in
   let stuck = match op with
     | 0 -> purge_inplace n xmin array = None
     | 1 -> purge_sorted n xmin array = None
     | 2 -> purge_branchless n xmin array = None
     | 3 -> purge_full n xmin array = None
-    | 4 -> compress 0 n array flags = None
-    | _ -> fail (Printf.sprintf "op %d: only 0 to 4 are known" op) in
+    | 4 -> compress 0 n array other = None
+    | 5 -> purge_upstream n xmin (tell 1, Array.make n 0) array = None
+    | 6 -> append n m other (tell 0, Array.append xids (Array.make m 0)) = None
+    | 7 -> snapshot_sorted n array other = None
+    | _ -> fail (Printf.sprintf "op %d: only 0 to 7 are known" op) in
   if stuck then fail "the proved program got stuck, which is proved impossible"
 
 let rec serve () =
@@ -48,10 +55,10 @@ let rec serve () =
   | op ->
       let head = block 16 in
       let count at = Int32.to_int (Bytes.get_int32_le head at) land 0xffffffff in
-      let array = numbers (count 0) in
-      let flags = numbers (count 4) in
+      let xids = numbers (count 0) in
+      let beside = numbers (count 4) in
       Buffer.clear told;
-      run (Char.code op) (count 0) (Int64.to_int (Bytes.get_int64_le head 8)) (tell 0, array) (tell 1, flags);
+      run (Char.code op) (Int64.to_int (Bytes.get_int64_le head 8)) xids beside;
       let k = Bytes.create 4 in
       Bytes.set_int32_le k 0 (Int32.of_int (Buffer.length told / 16));
       print_bytes k;

@@ -8,7 +8,7 @@ From Coq Require Import String ZArith List Bool.
 From stdpp Require Import base option zmap.
 From Pgquern.common Require Import Xid.
 From Pgquern.instructions Require Lanes Program.
-From Pgquern.snapbuild Require Import Memory Spec Algorithms.
+From Pgquern.snapbuild Require Import Memory Spec Algorithms Upstream.
 From Pgquern.snapbuild Require Maintenance Generated.
 Import ListNotations.
 Local Open Scope Z_scope.
@@ -60,7 +60,8 @@ Definition union (l batch : list Z) : list Z := fold_right add l batch.
 
 Definition purges (l : list Z) (xmin : Z) : list instance :=
   [Instance "purge_inplace_is_filter" (forallb normal_b l) (leaves (purge_inplace (zlength l) xmin (laid l)) (kept xmin l));
-   Instance "purge_branchless_is_filter" (forallb normal_b l) (leaves (purge_branchless (zlength l) xmin (laid l)) (kept xmin l))].
+   Instance "purge_branchless_is_filter" (forallb normal_b l) (leaves (purge_branchless (zlength l) xmin (laid l)) (kept xmin l));
+   Instance "purge_upstream_is_filter" (forallb normal_b l) (leaves (purge_upstream (zlength l) xmin (laid l) (laid l)) (kept xmin l))].
 Definition purges_sorted (l : list Z) (xmin : Z) : instance :=
   Instance "purge_sorted_is_filter" (sorted_b l && forallb normal_b l && normal_b xmin)
     (leaves (purge_sorted (zlength l) xmin (laid l)) (kept xmin l)).
@@ -69,6 +70,14 @@ Definition purges_full (l : list Z) (xmin : Z) : instance :=
 Definition inserts (l batch : list Z) : instance :=
   Instance "insert_is_union" (sorted_b l && forallb normal_b batch)
     (leaves (insert (zlength l) (zlength batch) (laid batch) (laid (l ++ map (fun _ => 0) batch))) (union l batch)).
+
+Definition appends (l batch : list Z) : instance :=
+  Instance "append_adds_a_commit" true
+    (leaves (append (zlength l) (zlength batch) (laid batch) (laid (l ++ batch)))
+       (if forallb (fun x => 3 <=? x) batch then l ++ batch else l)).
+Definition copies (l : list Z) : instance :=
+  Instance "snapshot_sorted_copies" true
+    (leaves (option_map (pair (zlength l)) (snapshot_sorted (zlength l) (laid l) (laid (rev l)))) l).
 
 (** A nearly full array, entries cleared here and there, one more behind the head that must not be looked at. *)
 Definition flags : list Z := map (fun k => if Nat.eqb (Nat.modulo k 3) 1 then 0 else 1) (seq 0 200).
@@ -171,5 +180,6 @@ Definition instances : list instance :=
                                                 purges_sorted [3] xmin; purges_sorted [2 ^ 32 - 1] xmin]) xmins ++
   map (purges_full full) [3; 7 * 2 ^ 32 - 640; 7 * 2 ^ 32; 7 * 2 ^ 32 + 300; 8 * 2 ^ 32] ++
   flat_map (fun batch => [inserts wrapped batch; inserts [] batch]) batches ++
+  flat_map (fun batch => [appends wrapped batch; appends [] batch]) ([5; 2; 6] :: batches) ++ [copies wrapped; copies []] ++
   List.filter hypothesis (flat_map upkeeps upkept) ++ flat_map removals upkept ++
   [compresses compress "compress_keeps_live"; finds (2 ^ 32 - 700) 0; finds 3 100; finds 696 199; finds 4 200; finds 697 200].

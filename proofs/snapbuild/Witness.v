@@ -6,7 +6,7 @@ From Coq Require Import ZArith Lia List Bool Sorted.
 From stdpp Require Import base option list.
 From Pgquern.common Require Import Premises Xid.
 From Pgquern.snapbuild Require Import Memory MemoryFacts Spec Algorithms Instances.
-From Pgquern.snapbuild Require Purge Registers Vectors Search Arc SortedFacts PurgeSorted PurgeFull Merge SortBatch Insert KnownAssigned.
+From Pgquern.snapbuild Require Purge UpstreamFacts Registers Vectors Search Arc SortedFacts PurgeSorted PurgeFull Merge SortBatch Insert KnownAssigned.
 From Pgquern.snapbuild Require Maintenance MaintenanceCost LazyHead Catchange Visibility Entry.
 From Pgquern.instructions Require Facts Program ProgramFacts.
 From Pgquern.snapbuild Require Generated GeneratedFacts GeneratedAvx2.
@@ -84,6 +84,18 @@ Lemma purge_inplace_is_filter_witness : premises_of Purge.purge_inplace_is_filte
 Proof. exists wrapped, xmin, (laid wrapped). apply laid_array. Qed.
 Lemma purge_branchless_is_filter_witness : premises_of Purge.purge_branchless_is_filter.
 Proof. exact purge_inplace_is_filter_witness. Qed.
+Lemma purge_upstream_is_filter_witness : premises_of UpstreamFacts.purge_upstream_is_filter.
+Proof. exists wrapped, wrapped, xmin, (laid wrapped), (laid wrapped). repeat split; apply laid_array. Qed.
+Lemma append_adds_a_commit_witness : premises_of UpstreamFacts.append_adds_a_commit.
+Proof.
+  exists wrapped, [5; 6], [0; 0], [7], (laid [5; 6]), (laid (wrapped ++ [0; 0] ++ [7])).
+  split; [apply laid_array|]. split; [reflexivity|apply laid_array].
+Qed.
+Lemma snapshot_sorted_copies_witness : premises_of UpstreamFacts.snapshot_sorted_copies.
+Proof.
+  exists wrapped, (rev wrapped), (laid wrapped), (laid (rev wrapped)). split; [apply laid_array|].
+  split; [apply laid_array|apply rev_length].
+Qed.
 Lemma purge_inplace_one_array_witness : premises_of Purge.purge_inplace_one_array.
 Proof. exists wrapped, xmin, (laid wrapped), 0, 0, (laid wrapped). split; [apply laid_array|constructor]. Qed.
 Lemma purge_registers_is_filter_witness : premises_of Registers.purge_registers_is_filter.

@@ -4,7 +4,7 @@
     A mutant of a definition is refuted if one of these becomes false. *)
 From Coq Require Import ZArith Arith List Bool String.
 From Pgquern.tornpage Require Import Checksum Recovery.
-From Pgquern.tornpage Require Faults Vectors.
+From Pgquern.tornpage Require Faults Loads Vectors.
 From Pgquern.instructions Require Lanes.
 Import ListNotations.
 Open Scope list_scope.
@@ -49,6 +49,12 @@ Section Sums.
     let page := firstn 256 all_differ in
     forallb (fun f => Vectors.vector_checksum f (Lanes.register_of 4 page) 7 =? page_checksum page 7)
       [Vectors.avx2; Vectors.avx512].
+
+  (** The kernels in plain C, on that page. *)
+  Definition loads_b : bool :=
+    let page := firstn 256 all_differ in
+    forallb (fun fold => match fold 8%nat page with Some sum => finish sum 7 =? page_checksum page 7 | None => false end)
+      [Loads.upstream_fold; Loads.scalar_fold].
 End Sums.
 
 (** ** Recovery: pages of three sectors, of which the first is the header; records that change a sector each *)
@@ -161,6 +167,7 @@ Definition instances : list instance :=
    Instance "each_column_has_its_own_start" true differ_b;
    Instance "pd_checksum_does_not_count" true stored_b;
    Instance "vector_checksums_are_postgresqls" true vectors_b;
+   Instance "plain_kernels_are_pg_checksum_page" true loads_b;
    Instance "durable_records_are_found" true (forallb found_b [0; 1; 3; 5]);
    Instance "images_restore" true (forallb images_b [1; 2; 4; 5]);
    Instance "double_write_restores_in_the_area" true (forallb (fun old => double_b old (S old) 4) [0; 1; 2; 3]);

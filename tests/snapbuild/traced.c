@@ -1,140 +1,37 @@
 /* SPDX-License-Identifier: PostgreSQL */
-/*
- * What the kernels in plain C do to an array, one by one. They are compiled with -fsanitize=thread, by which the compiler
- * puts a call before each access to memory; here these calls are no sanitizer's, but note the access. Records from stdin
- * to stdout, as those of proofs/oracle/snapbuild_operations.ml.
- */
+/* What the kernels in plain C do to an array. Records from stdin to stdout, as those of proofs/oracle/snapbuild_operations.ml. */
+#include "snapbuild/full.h"
+#include "snapbuild/insert.h"
 #include "snapbuild/known_assigned.h"
 #include "snapbuild/purge.h"
-#include "snapbuild/full.h"
+#include "snapbuild/snapshot.h"
 
+#include <accesses.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { LOAD, STORE, MOVE };
-
-typedef struct area {
-    char *bytes;
-    size_t size, width;
-} area;
-
-typedef struct operation {
-    uint8_t what, array;
-    uint16_t zero;
-    uint32_t at, from, n;
-} operation;
-
-static area areas[2]; /* the array, and the flags */
-static operation *told;
-static size_t told_count, told_space;
-
-static void tell(operation one)
+/* An array of its own, so that an access past its end is no access to the other. It has space for `more` elements. */
+static void *laid_out(size_t n, size_t more, size_t width)
 {
-    if (told_count == told_space) {
-        told_space = told_space == 0 ? 1024 : 2 * told_space;
-        told = realloc(told, told_space * sizeof *told);
-        if (told == NULL)
-            abort();
-    }
-    told[told_count++] = one;
-}
+    char *bytes = malloc((n + more) * width + 1);
 
-/* Accesses elsewhere, to a struct of the caller's, are none of an array. */
-static void access(int what, const void *address, size_t size)
-{
-    for (uint8_t i = 0; i < 2; i++) {
-        size_t at = (size_t)((const char *)address - areas[i].bytes);
-
-        if (areas[i].bytes == NULL || at >= areas[i].size)
-            continue;
-        if (size % areas[i].width != 0 || at % areas[i].width != 0) {
-            fprintf(stderr, "traced: an access of %zu bytes to elements of %zu\n", size, areas[i].width);
-            exit(2);
-        }
-        tell((operation){(uint8_t)what, i, 0, (uint32_t)(at / areas[i].width), 0,
-                         (uint32_t)(size / areas[i].width)});
-    }
-}
-
-void *traced_move(void *to, const void *from, size_t size)
-{
-    size_t width = areas[0].width;
-
-    if (size > 0 && to != from)
-        tell((operation){MOVE, 0, 0, (uint32_t)((size_t)((char *)to - areas[0].bytes) / width),
-                         (uint32_t)((size_t)((const char *)from - areas[0].bytes) / width),
-                         (uint32_t)(size / width)});
-    return memmove(to, from, size);
-}
-
-/* What the compiler calls. */
-#define ACCESSES(size)                                                                                       \
-    void __tsan_read##size(void *address);                                                                   \
-    void __tsan_write##size(void *address);                                                                  \
-    void __tsan_read##size(void *address)                                                                    \
-    {                                                                                                        \
-        access(LOAD, address, size);                                                                         \
-    }                                                                                                        \
-    void __tsan_write##size(void *address)                                                                   \
-    {                                                                                                        \
-        access(STORE, address, size);                                                                        \
-    }
-ACCESSES(1)
-ACCESSES(2)
-ACCESSES(4)
-ACCESSES(8)
-ACCESSES(16)
-
-void __tsan_read_range(void *address, size_t size);
-void __tsan_write_range(void *address, size_t size);
-void __tsan_read_range(void *address, size_t size)
-{
-    access(LOAD, address, size);
-}
-void __tsan_write_range(void *address, size_t size)
-{
-    access(STORE, address, size);
-}
-
-void __tsan_init(void);
-void __tsan_func_entry(void *caller);
-void __tsan_func_exit(void);
-void __tsan_init(void) {}
-void __tsan_func_entry(void *caller)
-{
-    (void)caller;
-}
-void __tsan_func_exit(void) {}
-
-static void input(void *to, size_t size)
-{
-    if (fread(to, 1, size, stdin) != size) {
-        fprintf(stderr, "traced: the input ends within a record\n");
-        exit(2);
-    }
-}
-
-/* An array of its own, so that an access past its end is no access to the other. */
-static area laid_out(size_t n, size_t width)
-{
-    area one = {malloc(n * width + 1), n * width, width};
-
-    if (one.bytes == NULL)
+    if (bytes == NULL)
         abort();
     for (size_t i = 0; i < n; i++) {
         uint64_t x;
 
         input(&x, sizeof x);
-        memcpy(one.bytes + width * i, &x, width); /* little-endian: the low bytes come first */
+        memcpy(bytes + width * i, &x, width); /* little-endian: the low bytes come first */
     }
-    return one;
+    return bytes;
 }
 
-static bool run(int op, size_t n, uint64_t xmin)
+/* n XIDs, and beside them m flags, or XIDs of a batch, or the space of a snapshot. */
+static bool run(int op, void *xids, size_t n, void *beside, size_t m, uint64_t xmin)
 {
-    pgq_snapbuild_committed committed = {(uint32_t *)areas[0].bytes, n, n, op == 1};
-    pgq_snapbuild_committed_full full = {(uint64_t *)areas[0].bytes, 0, n, n};
+    pgq_snapbuild_committed committed = {xids, n, n + (op == 6 ? m : 0), op == 1 || op == 7};
+    pgq_snapbuild_committed_full full = {xids, 0, n, n};
 
     switch (op) {
     case 0:
@@ -146,7 +43,14 @@ static bool run(int op, size_t n, uint64_t xmin)
     case 3:
         return pgq_snapbuild_purge_full_memmove(&full, xmin).code == PGQ_OK;
     case 4:
-        return pgq_snapbuild_known_assigned_upstream(committed.xip, (bool *)areas[1].bytes, 0, n) <= n;
+        return pgq_snapbuild_known_assigned_upstream(committed.xip, beside, 0, n) <= n;
+    case 5:
+        watch_allocated(1, sizeof(uint32_t));
+        return pgq_snapbuild_purge_upstream(&committed, (uint32_t)xmin).code == PGQ_OK;
+    case 6:
+        return pgq_snapbuild_insert_append(&committed, beside, m, false).code == PGQ_OK;
+    case 7:
+        return pgq_snapbuild_snapshot_sorted(&committed, beside, m).code == PGQ_OK;
     default:
         return false;
     }
@@ -155,25 +59,26 @@ static bool run(int op, size_t n, uint64_t xmin)
 int main(void)
 {
     for (int op; (op = getchar()) != EOF;) {
-        uint32_t counts[2], k;
+        size_t width = op == 3 ? 8 : 4, beside_width = op == 4 ? 1 : 4;
+        uint32_t n, m;
         uint64_t xmin;
+        void *xids, *beside;
 
-        input(counts, sizeof counts);
+        input(&n, sizeof n);
+        input(&m, sizeof m);
         input(&xmin, sizeof xmin);
-        areas[0] = laid_out(counts[0], op == 3 ? 8 : 4);
-        areas[1] = laid_out(counts[1], 1);
-        told_count = 0;
-        if (!run(op, counts[0], xmin)) {
+        xids = laid_out(n, op == 6 ? m : 0, width);
+        beside = laid_out(m, 0, beside_width);
+        watch(0, xids, (n + (op == 6 ? m : 0)) * width, width);
+        if (op != 5)
+            watch(1, beside, m * beside_width, beside_width);
+        if (!run(op, xids, n, beside, m, xmin)) {
             fprintf(stderr, "traced: operation %d is refused\n", op);
-            exit(2);
+            return 2;
         }
-        k = (uint32_t)told_count;
-        fwrite(&k, sizeof k, 1, stdout);
-        fwrite(told, sizeof *told, told_count, stdout);
-        for (int i = 0; i < 2; i++) {
-            free(areas[i].bytes);
-            areas[i].bytes = NULL;
-        }
+        tell_operations();
+        free(xids);
+        free(beside);
     }
     return 0;
 }

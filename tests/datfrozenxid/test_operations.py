@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: PostgreSQL
+"""The loads of the kernels in plain C are those of the proved algorithms, in their order.
+
+Which values are looked at twice says where a chunk was suspect; which ids of rows are not loaded at all, that their
+relkind was asked for first.
+"""
+
+import struct
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from ref.datfrozenxid import Ids
+from tests.datfrozenxid.strategies import HALF, LAST, MULTIXACTS, XIDS, around, normal_of
+from tests.operations import Operation, compare, is_told, proved
+
+SCAN, SCALAR, SCAN_ROWS, SCALAR_ROWS = 0, 1, 4, 5
+KINDS = {"scan": SCAN, "scalar": SCALAR, "strided_scan": SCAN_ROWS, "strided_scalar": SCALAR_ROWS}
+CHUNK, ROW_CHUNK = 4096, 256
+
+
+def an_id(rng: Random, ids: Ids, sane: int, sound: bool) -> int:
+    x = rng.choice([0, 0, 1, 2, *[normal_of(ids, sane - rng.randrange(HALF)) for _ in range(6)], *around(sane)])
+    return sane if sound and x and ids.precedes(sane, x) else x
+
+
+def column(rng: Random, ids: Ids, sane: int, n: int) -> list[int]:
+    """Nothing lies in the future, or one value does; permanent ones are few, so that few chunks are suspect."""
+    found = [an_id(rng, ids, sane, sound=True) for _ in range(n)]
+    if n and rng.random() < 0.4:
+        found[rng.randrange(n)] = normal_of(ids, sane + 1)
+    if rng.random() < 0.5:
+        found = [sane if 0 < x < 3 else x for x in found]
+    return found
+
+
+def record(kind: int, n: int, numbers: list[int], content: list[int]) -> bytes:
+    head = struct.pack("<BI6I", kind, n, *numbers, *[0] * (6 - len(numbers)))
+    return head + struct.pack(f"<{len(content)}I", *content)
+
+
+def sane_of(rng: Random, ids: Ids) -> int:
+    return normal_of(ids, rng.choice([rng.randrange(3, 100), rng.randrange(LAST), LAST - rng.randrange(100), HALF]))
+
+
+def an_array(kind: int, rng: Random, n: int) -> bytes:
+    ids = rng.choice([XIDS, MULTIXACTS])
+    sane = sane_of(rng, ids)
+    start = normal_of(ids, sane - rng.randrange(50))
+    start = sane if ids.precedes(sane, start) else start
+    return record(kind, n, [start, sane, ids.multixact], column(rng, ids, sane, n))
+
+
+def a_table(kind: int, rng: Random, n: int) -> bytes:
+    xid, multi = sane_of(rng, XIDS), sane_of(rng, MULTIXACTS)
+    columns = zip(column(rng, XIDS, xid, n), column(rng, MULTIXACTS, multi, n), strict=True)
+    rows = [x for x, m in columns for x in (rng.random() < 0.8, x, m)]
+    return record(kind, n, [xid, multi, xid, multi], rows)
+
+
+def records(kind: int) -> list[bytes]:
+    """Small ones, and some around a chunk's end."""
+    rng = Random(kind)
+    make, chunk = (an_array, CHUNK) if kind < SCAN_ROWS else (a_table, ROW_CHUNK)
+    return [make(kind, rng, rng.randrange(70)) for _ in range(300)] + [
+        make(kind, rng, chunk + extra) for extra in (-1, 0, 1, 2, chunk // 2, chunk, chunk + 1) for _ in range(3)
+    ]
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_loads_are_the_proved_ones(name: str) -> None:
+    kind = KINDS[name]
+    compare("datfrozenxid", records(kind), "arrays" if kind < SCAN_ROWS else "tables")
+
+
+def places(operations: list[Operation]) -> list[int]:
+    return [at for _, _, _, at, _, _ in operations]
+
+
+def test_each_way_of_the_walk_is_asked_for() -> None:
+    """No chunk is suspect; one is that has nothing in the future; the scan ends within a chunk, also the second one."""
+    told = [places(one) for one in proved("datfrozenxid", records(SCALAR))]
+    once = [one for one in told if one == list(range(len(one)))]
+    again = [one for one in told if len(one) > len(set(one)) and one[-1] == max(one)]
+    ends = [one for one in told if one and one[-1] < max(one)]
+    assert min(len(once), len(again), len(ends)) >= 30
+    assert any(one[-1] >= CHUNK for one in ends)
+    assert any(max(one, default=0) > CHUNK for one in once)
+
+
+CHANGES = {
+    "values from the end to the beginning": (
+        "scalar.c",
+        SCALAR,
+        "    return larger(even, odd);\n",
+        "    even = 0;\n"
+        "    for (size_t k = n; k-- > 0;)\n"
+        "        even = larger(even, age(values[k], last_sane, first));\n"
+        "    return even;\n",
+    ),
+    "one of the chains looks ahead": (
+        "scalar.c",
+        SCALAR,
+        "        even = larger(even, age(values[i], last_sane, first));\n"
+        "        odd = larger(odd, age(values[i + 1], last_sane, first));\n",
+        "        odd = larger(odd, age(values[i + 1], last_sane, first));\n"
+        "        even = larger(even, age(values[i], last_sane, first));\n",
+    ),
+    "a chunk is never trusted": (
+        "kernels.h",
+        SCALAR,
+        "        if (greatest < HALF_RING) {\n",
+        "        if (false) {\n",
+    ),
+    "chunks are shorter": ("ids.h", SCALAR, "    CHUNK = 4096, ", "    CHUNK = 4095, "),
+    "ids come before relkind": (
+        "scalar.c",
+        SCALAR_ROWS,
+        "        uint32_t counts = (uint32_t)holds_ids[record(rows, i)[rows->relkind_at]];\n"
+        "        pgq_datfrozenxid_pair ids = frozen_ids(rows, i);\n",
+        "        pgq_datfrozenxid_pair ids = frozen_ids(rows, i);\n"
+        "        uint32_t counts = (uint32_t)holds_ids[record(rows, i)[rows->relkind_at]];\n",
+    ),
+    "ids of all rows are loaded": (
+        "ids.h",
+        SCAN_ROWS,
+        "        pgq_datfrozenxid_pair ids;\n\n        if (relkind",
+        "        pgq_datfrozenxid_pair ids = frozen_ids(rows, i);\n\n        if (relkind",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_another_way_to_the_same_answer_is_told(name: str, tmp_path: Path) -> None:
+    file, kind, old, new = CHANGES[name]
+    assert is_told("datfrozenxid", file, old, new, records(kind), tmp_path)

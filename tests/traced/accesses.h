@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: PostgreSQL */
+/*
+ * What a kernel in plain C does to arrays, one by one. It is compiled with -fsanitize=thread, by which the compiler puts a call
+ * before each access to memory; here these calls are no sanitizer's, but note the access. A program that includes this
+ * reads questions from stdin, and tells the operations of each.
+ */
+#ifndef PGQUERN_TESTS_TRACED_ACCESSES_H
+#define PGQUERN_TESTS_TRACED_ACCESSES_H
+
+#include <stddef.h>
+
+enum { TRACED_ARRAYS = 2 };
+
+/* From here on accesses to these bytes, in elements of `width`, are told as those of array `number`. */
+void watch(unsigned number, void *bytes, size_t size, size_t width);
+
+/* The same for the first array that the kernel allocates. */
+void watch_allocated(unsigned number, size_t width);
+
+/*
+ * To stdout: how many operations there were since the last call (4 bytes), and 16 bytes for each: what (0 load, 1 store,
+ * 2 move within an array), number of the array, 2 bytes of zero, at, from, how many elements (4 bytes each). A move that
+ * changes nothing is left out. Then nothing is watched any more.
+ */
+void tell_operations(void);
+
+/* From stdin, all of it; the program ends with 2 where there is less. */
+void input(void *to, size_t size);
+
+#endif

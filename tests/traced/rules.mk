@@ -1,0 +1,19 @@
+# SPDX-License-Identifier: PostgreSQL
+# A stem's kernels in plain C with each access to memory made known: its program is tests/<stem>/traced.c, and TRACED_<stem>, in its
+# rules.mk, names those files of csrc/<stem>/ that are compiled so. CHANGED: a folder of sources that stand in for those of
+# csrc/, TRACED: where the programs go then.
+TRACED       ?= $(BUILD)/traced
+TRACED_STEMS := $(foreach stem,$(patsubst tests/%/rules.mk,%,$(wildcard tests/*/rules.mk)),$(if $(TRACED_$(stem)),$(stem)))
+
+define traced_program
+$(TRACED_$1:%=$(TRACED)/$1.objects/%.o): $(TRACED)/$1.objects/%.o: csrc/$1/%.c tests/traced/calls.h $(KERNEL_HEADERS) $(SETUP)/c.stamp
+	@mkdir -p $$(@D)
+	@gcc $(CHANGED:%=-w -I%) $(CFLAGS_KERNEL) -O1 -fsanitize=thread -include tests/traced/calls.h \
+	  -c $$(firstword $$(wildcard $(CHANGED:%=%/$1/$$*.c)) $$<) -o $$@
+
+$(TRACED)/$1: tests/$1/traced.c tests/traced/accesses.c $(TRACED_$1:%=$(TRACED)/$1.objects/%.o) $(BUILD)/lib/libpgquern.a tests/traced/accesses.h
+	@gcc $(CFLAGS_KERNEL) -Itests/traced $$(filter-out %.h,$$^) -o $$@
+
+test-python-$1 mutants-drivers mutants-all mutants-all-sample: $(TRACED)/$1 $(BUILD)/oracle/$1_operations
+endef
+$(foreach stem,$(TRACED_STEMS),$(eval $(call traced_program,$(stem))))
