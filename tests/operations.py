@@ -2,7 +2,7 @@
 """What kernels in plain C do to memory beside what the proved functions do: the same operations in the same order.
 
 Equal results do not say that: another way may end in the same bytes. build/traced/STEM tells what C does, as gcc
-compiles it at -O1 (tests/traced/); build/oracle/STEM_operations what the proved functions do, extracted from the proofs.
+compiles it at -O1; build/oracle/STEM_operations tells what the proved functions do, extracted from the proofs.
 """
 
 import os
