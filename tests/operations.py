@@ -6,13 +6,14 @@ compiles it at -O1; build/oracle/STEM_operations tells what the proved functions
 """
 
 import os
+import shutil
 import struct
 import subprocess
 from collections.abc import Sequence
 from functools import cache
-from itertools import zip_longest
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from tests.extracted import program
@@ -21,62 +22,79 @@ from tests.tally import tally
 TOP = Path(__file__).parents[1]
 LOAD, STORE, MOVE = range(3)
 
-Operation = tuple[int, ...]
-"""What, array, zero, at, from, how many elements."""
+RECORD = np.dtype([("what", "u1"), ("array", "u1"), ("zero", "u2"), ("at", "u4"), ("from", "u4"), ("n", "u4")])
+
+Operations = np.ndarray
+"""Of RECORD, for one question: what, array, at, from and how many elements. `from` is for moves."""
 
 
-def _told(path: Path, records: Sequence[bytes]) -> list[list[Operation]]:
-    """The operations for each record, an access to several elements as one to each."""
+def _told(path: Path, questions: Sequence[bytes]) -> list[Operations]:
+    """The operations for each question, an access to several elements as one to each."""
     if not path.exists():
         pytest.fail(f"{path} is not built: run `make oracle build/traced/{path.name.removesuffix('_operations')}`")
-    output = subprocess.run([path], input=b"".join(records), stdout=subprocess.PIPE, check=True).stdout
+    output = subprocess.run([path], input=b"".join(questions), stdout=subprocess.PIPE, check=True).stdout
     found, at = [], 0
-    for _ in records:
+    for _ in questions:
         (k,) = struct.unpack_from("<I", output, at)
-        operations = struct.iter_unpack("<BBHIII", output[at + 4 : at + 4 + 16 * k])
-        found.append([one for operation in operations for one in _single(operation)])
-        at += 4 + 16 * k
+        found.append(_single(np.frombuffer(output, RECORD, k, at + 4)))
+        at += 4 + RECORD.itemsize * k
     assert at == len(output)
     return found
 
 
-def _single(operation: Operation) -> list[Operation]:
-    what, array, zero, at, start, n = operation
-    if what == MOVE or n == 1:
-        return [operation]
-    return [(what, array, zero, at + i, start, 1) for i in range(n)]
+def _single(operations: Operations) -> Operations:
+    times = np.where(operations["what"] == MOVE, 1, operations["n"])
+    single = np.repeat(operations, times)
+    first = np.repeat(np.cumsum(times) - times, times)
+    single["at"] += (np.arange(len(single)) - first).astype("u4")
+    single["n"][single["what"] != MOVE] = 1
+    return single
 
 
-def traced(stem: str, records: Sequence[bytes]) -> list[list[Operation]]:
-    return _told(TOP / "build/traced" / stem, records)
+def traced(stem: str, questions: Sequence[bytes]) -> list[Operations]:
+    return _told(TOP / "build/traced" / stem, questions)
 
 
 @cache
-def _proved(stem: str, records: tuple[bytes, ...]) -> list[list[Operation]]:
-    return _told(program(f"{stem}_operations"), records)
+def _proved(stem: str, questions: tuple[bytes, ...]) -> list[Operations]:
+    return _told(program(f"{stem}_operations"), questions)
 
 
-def proved(stem: str, records: Sequence[bytes]) -> list[list[Operation]]:
-    return _proved(stem, tuple(records))
+def proved(stem: str, questions: Sequence[bytes]) -> list[Operations]:
+    return _proved(stem, tuple(questions))
 
 
-def compare(stem: str, records: Sequence[bytes], inputs: str) -> None:
-    """C and proof do the same for each record; `inputs`: what the records are called in the tally."""
-    for number, (got, want) in enumerate(zip(traced(stem, records), proved(stem, records), strict=True)):
-        pairs = enumerate(zip_longest(got, want))
-        other = next((f"operation {n}: {a} in C, {b} proved" for n, (a, b) in pairs if a != b), None)
-        assert other is None, f"record {number} of {len(records)}, {len(records[number])} bytes: {other}"
+def _first_other(got: Operations, want: Operations) -> str:
+    """Where two lists differ; empty if they do not."""
+    if np.array_equal(got, want):
+        return ""
+    both = min(len(got), len(want))
+    differ = np.flatnonzero(got[:both] != want[:both])
+    n = int(differ[0]) if len(differ) else both
+    return f"operation {n} of {len(got)} in C, {len(want)} proved: {got[n : n + 1]} in C, {want[n : n + 1]} proved"
+
+
+def compare(stem: str, questions: Sequence[bytes], inputs: str) -> None:
+    """C and proof do the same for each question; `inputs`: what the questions are called in the tally."""
+    for number, (got, want) in enumerate(zip(traced(stem, questions), proved(stem, questions), strict=True)):
+        other = _first_other(got, want)
+        assert not other, f"question {number} of {len(questions)}, {len(questions[number])} bytes: {other}"
         tally(stem, "operations traced", len(got))
-    tally(stem, f"{inputs} traced", len(records))
+    tally(stem, f"{inputs} traced", len(questions))
 
 
-def is_told(stem: str, file: str, old: str, new: str, records: Sequence[bytes], folder: Path) -> bool:
-    """C with one change, which gives the same results, does something else for some record. Compiled in a folder."""
+def is_told(stem: str, file: str, old: str, new: str, questions: Sequence[bytes], folder: Path) -> bool:
+    """C with one change, which gives the same results, does something else for some question. Compiled in a folder."""
     text = (TOP / "csrc" / stem / file).read_text()
     assert text.count(old) == 1
     (folder / stem).mkdir()
     (folder / stem / file).write_text(text.replace(old, new))
+    if file.endswith(".c"):  # nothing else is compiled anew
+        objects = folder / "traced" / f"{stem}.objects"
+        shutil.copytree(TOP / "build/traced" / f"{stem}.objects", objects)
+        (objects / file).with_suffix(".o").unlink()
     command = ["make", "-s", f"CHANGED={folder}", f"TRACED={folder}/traced", f"{folder}/traced/{stem}"]
     variables = {key: value for key, value in os.environ.items() if key not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL")}
     subprocess.run(command, cwd=TOP, env=variables, check=True)
-    return _told(folder / "traced" / stem, records) != proved(stem, records)
+    other = _told(folder / "traced" / stem, questions)
+    return any(map(_first_other, other, proved(stem, questions)))

@@ -6,7 +6,7 @@
     is a load and a store of many.  No other function touches a memory. *)
 From Coq Require Import Extraction ExtrOcamlBasic ExtrOcamlNatInt ExtrOcamlZInt ZArith.
 From stdpp Require Import base option.
-From Pgquern.snapbuild Require Import Memory Algorithms Upstream.
+From Pgquern.snapbuild Require Import Memory Algorithms Groups Upstream.
 
 (* Both are the identity on int, as ExtrOcamlZInt has it for N. *)
 Extract Constant Z.of_nat => "fun n -> n".
@@ -26,5 +26,5 @@ Extract Constant memcpy =>
 Extraction Inline mbind option_bind.
 
 Extraction Language OCaml.
-Extraction "snapbuild_operations_proved.ml" purge_inplace purge_branchless purge_sorted purge_full compress
+Extraction "snapbuild_operations_proved.ml" purge_inplace purge_scalar purge_sorted purge_full compress
   purge_upstream append snapshot_sorted.

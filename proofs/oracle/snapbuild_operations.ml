@@ -2,7 +2,7 @@
 (* The proved kernels of the snapshot builder, as a program that tells what they do to memory: records from stdin to
    stdout, until the end of the input.
 
-   In:  as of oracle/snapbuild, with op 0 purge_inplace, 1 purge_sorted, 2 purge_branchless, 3 purge_full, 4 compress, 5
+   In:  as of oracle/snapbuild, with op 0 purge_inplace, 1 purge_sorted, 2 purge_scalar, 3 purge_full, 4 compress, 5
         purge_upstream, 6 append, 7 snapshot_sorted.
    Out: k (4 bytes), and k operations of 16 bytes: what (0 load, 1 store, 2 move), array (0, or 1: the flags, the workspace,
         the batch, the snapshot), 2 bytes of zero, at, from, how many (4 bytes each).  A move that changes nothing is
@@ -40,7 +40,7 @@ let run op xmin xids beside =
   let stuck = match op with
     | 0 -> purge_inplace n xmin array = None
     | 1 -> purge_sorted n xmin array = None
-    | 2 -> purge_branchless n xmin array = None
+    | 2 -> purge_scalar n xmin array = None
     | 3 -> purge_full n xmin array = None
     | 4 -> compress 0 n array other = None
     | 5 -> purge_upstream n xmin (tell 1, Array.make n 0) array = None

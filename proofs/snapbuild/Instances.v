@@ -8,7 +8,7 @@ From Coq Require Import String ZArith List Bool.
 From stdpp Require Import base option zmap.
 From Pgquern.common Require Import Xid.
 From Pgquern.instructions Require Lanes Program.
-From Pgquern.snapbuild Require Import Memory Spec Algorithms Upstream.
+From Pgquern.snapbuild Require Import Memory Spec Algorithms Groups Upstream.
 From Pgquern.snapbuild Require Maintenance Generated.
 Import ListNotations.
 Local Open Scope Z_scope.
@@ -29,6 +29,11 @@ Definition halfway : list Z := map (fun k => 2 ^ 31 - 50 + Z.of_nat k) (seq 0 10
 (** FullTransactionIds of two epochs. *)
 Definition full : list Z := map (fun k => 7 * 2 ^ 32 - 640 + 7 * Z.of_nat k) (seq 0 200).
 Definition xmins : list Z := [3; 4; 10; 52; 53; 350; 696; 2 ^ 31; 2 ^ 31 + 10; 2 ^ 32 - 1; 2 ^ 32 - 7; 2 ^ 32 - 300; 2 ^ 32 - 700].
+
+(** Long enough for blocks: before an xmin of 5,000 the first 1,000 XIDs go and the next 2,600 stay; of most others every third stays. *)
+Definition long : list Z :=
+  map (fun k => let i := Z.of_nat k in if (1000 <? i) && ((i <? 3600) || (3700 <? i) && (i mod 3 =? 0)) then 6000 + i else 3 + i)
+    (seq 0 4500).
 
 (** Commits: in order, in disorder, with duplicates, larger than a chunk, and partly there already. *)
 Definition batches : list (list Z) :=
@@ -61,6 +66,7 @@ Definition union (l batch : list Z) : list Z := fold_right add l batch.
 Definition purges (l : list Z) (xmin : Z) : list instance :=
   [Instance "purge_inplace_is_filter" (forallb normal_b l) (leaves (purge_inplace (zlength l) xmin (laid l)) (kept xmin l));
    Instance "purge_branchless_is_filter" (forallb normal_b l) (leaves (purge_branchless (zlength l) xmin (laid l)) (kept xmin l));
+   Instance "purge_scalar_is_filter" (forallb normal_b l) (leaves (purge_scalar (zlength l) xmin (laid l)) (kept xmin l));
    Instance "purge_upstream_is_filter" (forallb normal_b l) (leaves (purge_upstream (zlength l) xmin (laid l) (laid l)) (kept xmin l))].
 Definition purges_sorted (l : list Z) (xmin : Z) : instance :=
   Instance "purge_sorted_is_filter" (sorted_b l && forallb normal_b l && normal_b xmin)
@@ -178,6 +184,8 @@ Definition instances : list instance :=
   [program_purges 20 (2 ^ 31 + 10); program_purges 70 (2 ^ 32 - 50)] ++
   flat_map (fun xmin => purges wrapped xmin ++ [purges_sorted wrapped xmin; purges_sorted halfway xmin;
                                                 purges_sorted [3] xmin; purges_sorted [2 ^ 32 - 1] xmin]) xmins ++
+  map (fun l => Instance "purge_scalar_is_filter" true (leaves (purge_scalar (zlength l) 5000 (laid l)) (kept 5000 l)))
+    [long; rev long] ++
   map (purges_full full) [3; 7 * 2 ^ 32 - 640; 7 * 2 ^ 32; 7 * 2 ^ 32 + 300; 8 * 2 ^ 32] ++
   flat_map (fun batch => [inserts wrapped batch; inserts [] batch]) batches ++
   flat_map (fun batch => [appends wrapped batch; appends [] batch]) ([5; 2; 6] :: batches) ++ [copies wrapped; copies []] ++

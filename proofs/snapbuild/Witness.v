@@ -6,7 +6,7 @@ From Coq Require Import ZArith Lia List Bool Sorted.
 From stdpp Require Import base option list.
 From Pgquern.common Require Import Premises Xid.
 From Pgquern.snapbuild Require Import Memory MemoryFacts Spec Algorithms Instances.
-From Pgquern.snapbuild Require Purge UpstreamFacts Registers Vectors Search Arc SortedFacts PurgeSorted PurgeFull Merge SortBatch Insert KnownAssigned.
+From Pgquern.snapbuild Require Purge UpstreamFacts GroupsFacts Registers Vectors Search Arc SortedFacts PurgeSorted PurgeFull Merge SortBatch Insert KnownAssigned.
 From Pgquern.snapbuild Require Maintenance MaintenanceCost LazyHead Catchange Visibility Entry.
 From Pgquern.instructions Require Facts Program ProgramFacts.
 From Pgquern.snapbuild Require Generated GeneratedFacts GeneratedAvx2.
@@ -83,6 +83,8 @@ Proof. eapply Forall_impl; [exact wrapped_is_normal|]. unfold normal, valid, FIR
 Lemma purge_inplace_is_filter_witness : premises_of Purge.purge_inplace_is_filter.
 Proof. exists wrapped, xmin, (laid wrapped). apply laid_array. Qed.
 Lemma purge_branchless_is_filter_witness : premises_of Purge.purge_branchless_is_filter.
+Proof. exact purge_inplace_is_filter_witness. Qed.
+Lemma purge_scalar_is_filter_witness : premises_of GroupsFacts.purge_scalar_is_filter.
 Proof. exact purge_inplace_is_filter_witness. Qed.
 Lemma purge_upstream_is_filter_witness : premises_of UpstreamFacts.purge_upstream_is_filter.
 Proof. exists wrapped, wrapped, xmin, (laid wrapped), (laid wrapped). repeat split; apply laid_array. Qed.

@@ -13,7 +13,7 @@ import pytest
 
 from ref.datfrozenxid import Ids
 from tests.datfrozenxid.strategies import HALF, LAST, MULTIXACTS, XIDS, around, normal_of
-from tests.operations import Operation, compare, is_told, proved
+from tests.operations import compare, is_told, proved
 
 SCAN, SCALAR, SCAN_ROWS, SCALAR_ROWS = 0, 1, 4, 5
 KINDS = {"scan": SCAN, "scalar": SCALAR, "strided_scan": SCAN_ROWS, "strided_scalar": SCALAR_ROWS}
@@ -74,13 +74,9 @@ def test_loads_are_the_proved_ones(name: str) -> None:
     compare("datfrozenxid", records(kind), "arrays" if kind < SCAN_ROWS else "tables")
 
 
-def places(operations: list[Operation]) -> list[int]:
-    return [at for _, _, _, at, _, _ in operations]
-
-
 def test_each_way_of_the_walk_is_asked_for() -> None:
     """No chunk is suspect; one is that has nothing in the future; the scan ends within a chunk, also the second one."""
-    told = [places(one) for one in proved("datfrozenxid", records(SCALAR))]
+    told = [one["at"].tolist() for one in proved("datfrozenxid", records(SCALAR))]
     once = [one for one in told if one == list(range(len(one)))]
     again = [one for one in told if len(one) > len(set(one)) and one[-1] == max(one)]
     ends = [one for one in told if one and one[-1] < max(one)]
