@@ -6,7 +6,7 @@
     is a load and a store of many.  No other function touches a memory. *)
 From Coq Require Import Extraction ExtrOcamlBasic ExtrOcamlNatInt ExtrOcamlZInt ZArith.
 From stdpp Require Import base option.
-From Pgquern.snapbuild Require Import Memory Algorithms Groups Upstream.
+From Pgquern.snapbuild Require Import Memory Algorithms Groups Registers Upstream.
 
 (* Both are the identity on int, as ExtrOcamlZInt has it for N. *)
 Extract Constant Z.of_nat => "fun n -> n".
@@ -17,6 +17,8 @@ Extract Constant load =>
   "fun (tell, a) i -> tell 0 i 0 1; if 0 <= i && i < Array.length a then Some a.(i) else None".
 Extract Constant store =>
   "fun (tell, a) i x -> tell 1 i 0 1; if 0 <= i && i < Array.length a then (a.(i) <- x; Some (tell, a)) else None".
+Extract Constant read =>
+  "fun (tell, a) i n -> tell 0 i 0 n; if 0 <= i && i + n <= Array.length a then Some (Array.to_list (Array.sub a i n)) else None".
 Extract Constant memmove =>
   "fun (tell, a) to_ from n -> tell 2 to_ from n; Array.blit a from a to_ n; Some (tell, a)".
 
@@ -26,5 +28,5 @@ Extract Constant memcpy =>
 Extraction Inline mbind option_bind.
 
 Extraction Language OCaml.
-Extraction "snapbuild_operations_proved.ml" purge_inplace purge_scalar purge_sorted purge_full compress
-  purge_upstream append snapshot_sorted.
+Extraction "snapbuild_operations_proved.ml" purge_inplace purge_scalar purge_sorted purge_full compress compress_branchless
+  purge_upstream append snapshot_sorted purge_registers compress_zeros.

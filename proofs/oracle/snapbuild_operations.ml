@@ -3,7 +3,8 @@
    stdout, until the end of the input.
 
    In:  as of oracle/snapbuild, with op 0 purge_inplace, 1 purge_sorted, 2 purge_scalar, 3 purge_full, 4 compress, 5
-        purge_upstream, 6 append, 7 snapshot_sorted.
+        purge_upstream, 6 append, 7 snapshot_sorted, 8 compress_branchless, 9 the
+        purge of avx2 on an array that has no blocks.
    Out: k (4 bytes), and k operations of 16 bytes: what (0 load, 1 store, 2 move), array (0, or 1: the flags, the workspace,
         the batch, the snapshot), 2 bytes of zero, at, from, how many (4 bytes each).  A move that changes nothing is
         left out.
@@ -34,6 +35,12 @@ let tell array what at from n =
     List.iter (fun x -> Buffer.add_int32_le told (Int32.of_int x)) [ at; from; n ]
   end
 
+(* Four registers of eight XIDs at a time, then single ones, then XIDs one by one; none is looked at before. The theorem is
+   about any schedule. *)
+let avx2_schedule n =
+  let times k widths = List.init k (fun _ -> (false, widths)) in
+  times (n / 32) [ 8; 8; 8; 8 ] @ times (n mod 32 / 8) [ 8 ] @ times (n mod 8) [ 1 ]
+
 let run op xmin xids beside =
   let n = Array.length xids and m = Array.length beside in
   let array = (tell 0, xids) and other = (tell 1, beside) in
@@ -46,7 +53,10 @@ let run op xmin xids beside =
     | 5 -> purge_upstream n xmin (tell 1, Array.make n 0) array = None
     | 6 -> append n m other (tell 0, Array.append xids (Array.make m 0)) = None
     | 7 -> snapshot_sorted n array other = None
-    | _ -> fail (Printf.sprintf "op %d: only 0 to 7 are known" op) in
+    | 8 -> compress_branchless 0 n array other = None
+    | 9 ->
+        purge_registers (compress_zeros xmin) xmin (avx2_schedule n) 0 0 array = None
+    | _ -> fail (Printf.sprintf "op %d: only 0 to 9 are known" op) in
   if stuck then fail "the proved program got stuck, which is proved impossible"
 
 let rec serve () =

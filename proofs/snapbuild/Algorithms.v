@@ -366,6 +366,22 @@ Definition compress (tail head : Z) (xids valid : memory) : option (Z * memory *
   '(_, w, xids, valid) ← while (Z.to_nat (head - tail)) (compress_test head) compress_body (tail, 0, xids, valid);
   Some (w, xids, valid).
 
+(** The same without a branch: each XID is stored, and the next one may overwrite it. The flags are set afterwards.
+
+    for (w = 0, r = tail; r < head; r++) { xids[w] = xids[r]; w += valid[r]; }
+    memset(valid, true, w); *)
+Definition compress_branchless_body (valid : memory) (s : Z * Z * memory) : option (Z * Z * memory) :=
+  let '(r, w, xids) := s in
+  x ← load xids r;
+  xids ← store xids w x;
+  v ← load valid r;
+  Some (r + 1, if v =? 0 then w else w + 1, xids).
+
+Definition compress_branchless (tail head : Z) (xids valid : memory) : option (Z * memory * memory) :=
+  '(_, w, xids) ← while (Z.to_nat (head - tail)) (slide_test head) (compress_branchless_body valid) (tail, 0, xids);
+  valid ← write valid 0 (List.repeat 1 (Z.to_nat w));
+  Some (w, xids, valid).
+
 (** ** KnownAssignedXids' search, by the order of XIDs on the ring: where xid stands in [tail, head), else head *)
 Definition find (tail head xid : Z) (xids : memory) : option Z :=
   first ← bisect (fun v => precedes v xid) xids tail head;

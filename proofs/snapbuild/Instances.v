@@ -190,4 +190,5 @@ Definition instances : list instance :=
   flat_map (fun batch => [inserts wrapped batch; inserts [] batch]) batches ++
   flat_map (fun batch => [appends wrapped batch; appends [] batch]) ([5; 2; 6] :: batches) ++ [copies wrapped; copies []] ++
   List.filter hypothesis (flat_map upkeeps upkept) ++ flat_map removals upkept ++
-  [compresses compress "compress_keeps_live"; finds (2 ^ 32 - 700) 0; finds 3 100; finds 696 199; finds 4 200; finds 697 200].
+  [compresses compress "compress_keeps_live"; compresses compress_branchless "compress_branchless_keeps_live";
+   finds (2 ^ 32 - 700) 0; finds 3 100; finds 696 199; finds 4 200; finds 697 200].

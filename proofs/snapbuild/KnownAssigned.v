@@ -79,6 +79,75 @@ Proof.
     split; [auto|]. split; [auto|]. split; auto.
 Qed.
 
+Lemma live_length xs : forall vs, (length (live xs vs) <= length vs)%nat.
+Proof. induction xs as [|x xs IH]; intros [|v vs]; cbn; try lia. specialize (IH vs). destruct (v =? 0); cbn; lia. Qed.
+
+(* Of the entries (xs, vs), (dx, dv) were read; the live XIDs stand at 0, stale cells follow, then the others. *)
+Definition branchless_invariant (tail : Z) (xs vs : list Z) (x0 : memory) (s : Z * Z * memory) : Prop :=
+  let '(r, w, xids) := s in
+  exists dx dv sx tx tv, xs = dx ++ tx /\ vs = dv ++ tv /\ length dx = length dv /\ length tx = length tv /\
+    r = tail + zlength dx /\ w = zlength (live dx dv) /\ r = w + zlength sx /\
+    array xids 0 (live dx dv ++ sx ++ tx) /\ unchanged_outside 0 r x0 xids.
+
+Lemma branchless_compress_step tail xs vs dead_v x0 r w xids valid :
+  array valid 0 (dead_v ++ vs) -> zlength dead_v = tail ->
+  branchless_invariant tail xs vs x0 (r, w, xids) -> r < tail + zlength xs ->
+  exists w' xids', compress_branchless_body valid (r, w, xids) = Some (r + 1, w', xids') /\
+    branchless_invariant tail xs vs x0 (r + 1, w', xids').
+Proof.
+  intros V Ld (dx & dv & sx & tx & tv & -> & -> & L & Lt & R & W & Rx & X & U) N.
+  destruct tx as [|x tx]; [rewrite app_nil_r in N; lia|]. destruct tv as [|v tv]; [discriminate|]. cbn in Lt.
+  pose proof (live_snoc dx dv x v L) as K.
+  assert (Lx : load xids r = Some x).
+  { rewrite app_assoc in X. apply load_in_array in X. rewrite app_length in X. rewrite <- X. f_equal. lia. }
+  assert (Lv : load valid r = Some v).
+  { rewrite app_assoc in V. apply load_in_array in V. rewrite app_length in V. rewrite <- V. f_equal. lia. }
+  cbn [compress_branchless_body]. rewrite Lx. cbn [mbind option_bind].
+  destruct (next_cell sx x tx) as (cx & sx' & Ex & Lsx). rewrite Ex in X.
+  destruct (store_in_array _ _ _ _ _ x X) as (xids' & Sx & X' & Ux). rewrite Z.add_0_l, <- W in Sx, Ux. rewrite Sx.
+  cbn [mbind option_bind]. rewrite Lv. cbn [mbind option_bind].
+  assert (Un : unchanged_outside 0 (r + 1) x0 xids') by (eapply unchanged_trans; eauto; lia).
+  destruct (Z.eqb_spec v 0).
+  - exists w, xids'. split; [reflexivity|]. rewrite app_nil_r in K.
+    exists (dx ++ [x]), (dv ++ [v]), (x :: sx'), tx, tv. rewrite K, <- !app_assoc, !app_length. cbn in *.
+    repeat split; auto; lia.
+  - exists (w + 1), xids'. split; [reflexivity|].
+    exists (dx ++ [x]), (dv ++ [v]), sx', tx, tv. rewrite K, <- !app_assoc, !app_length. cbn in *.
+    repeat split; auto; lia.
+Qed.
+
+(** Compressing without a branch gives the same XIDs and flags. It may overwrite any XID before the head, and no flag past
+    those that it sets. *)
+Theorem compress_branchless_keeps_live : forall xs vs dead_x dead_v xids valid, length xs = length vs ->
+  length dead_x = length dead_v -> array xids 0 (dead_x ++ xs) -> array valid 0 (dead_v ++ vs) ->
+  let tail := zlength dead_x in let w := zlength (live xs vs) in
+  exists xids' valid', compress_branchless tail (tail + zlength xs) xids valid = Some (w, xids', valid') /\
+    array xids' 0 (live xs vs) /\ array valid' 0 (repeat 1 (length (live xs vs))) /\
+    unchanged_outside 0 (tail + zlength xs) xids xids' /\ unchanged_outside 0 w valid valid'.
+Proof.
+  intros xs vs dead_x dead_v xids valid L Ld X V tail w. unfold compress_branchless.
+  replace (tail + zlength xs - tail) with (zlength xs) by lia.
+  destruct (while_total (branchless_invariant tail xs vs xids) (fun '(r, _, _) => tail + zlength xs - r)
+    (slide_test (tail + zlength xs)) (compress_branchless_body valid) (Z.to_nat (zlength xs)) (tail, 0, xids))
+    as ([[r n] xids'] & E & I & T).
+  - exists [], [], dead_x, xs, vs. cbn. subst tail. repeat split; auto using unchanged_refl; lia.
+  - lia.
+  - intros [[r n] x1] I. eexists. split; [reflexivity|]. intros R. apply Z.ltb_lt in R. split; [lia|].
+    destruct (branchless_compress_step tail xs vs dead_v xids r n x1 valid V ltac:(lia) I R) as (n' & x2 & E & I').
+    eexists. split; [exact E|]. split; [exact I'|lia].
+  - rewrite E. cbn [mbind option_bind]. injection T as T. apply Z.ltb_ge in T.
+    destruct I as (dx & dv & sx & tx & tv & -> & -> & L1 & L2 & R & N & Rx & X' & U). rewrite app_length in T.
+    destruct tx; [|cbn in T; lia]. destruct tv; [|discriminate]. subst w n. rewrite !app_nil_r in *. rewrite Nat2Z.id.
+    pose proof (live_length dx dv) as Q.
+    destruct (cut_at (dead_v ++ dv) (length (live dx dv))) as (old & rest & C & O & _); [rewrite app_length; lia|].
+    rewrite C in V. apply array_app in V as [V _].
+    destruct (write_spec (repeat 1 (length (live dx dv))) valid 0 old V) as (valid' & -> & V' & U');
+      [now rewrite repeat_length|].
+    cbn [mbind option_bind]. rewrite repeat_length, Z.add_0_l in U'. apply array_app in X' as [X' _].
+    exists xids', valid'. split; [reflexivity|]. split; [exact X'|]. split; [exact V'|]. split; [|exact U'].
+    now rewrite <- R.
+Qed.
+
 (* Within half the ring, an array in its order falls into what precedes an XID and what doesn't. *)
 Lemma ring_split xid xs : within_half_ring (fun x => x = xid \/ In x xs) ->
   StronglySorted (fun x y => precedes x y = true) xs ->

@@ -240,6 +240,9 @@ Proof.
   do 2 (split; [reflexivity|]). split; apply laid_array.
 Qed.
 
+Lemma compress_branchless_keeps_live_witness : premises_of KnownAssigned.compress_branchless_keeps_live.
+Proof. exact compress_keeps_live_witness. Qed.
+
 Lemma four_within_half_ring : within_half_ring (fun x => x = 4 \/ In x [2 ^ 32 - 1; 3; 4]).
 Proof.
   exists (2 ^ 32 - 1). intros x X. assert (E : x = 2 ^ 32 - 1 \/ x = 3 \/ x = 4) by (cbn in X; intuition).

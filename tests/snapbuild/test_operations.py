@@ -7,11 +7,12 @@ from random import Random
 from typing import NamedTuple
 
 import pytest
+from pgquern.snapbuild import variants
 
 from ref.xid import FIRST_NORMAL
 from tests.operations import MOVE, compare, is_told, proved
 
-INPLACE, SORTED, SCALAR, FULL, COMPRESS, UPSTREAM, APPEND, SNAPSHOT = range(8)
+INPLACE, SORTED, SCALAR, FULL, COMPRESS, UPSTREAM, APPEND, SNAPSHOT, BRANCHLESS, AVX2 = range(10)
 KINDS = {
     "inplace": INPLACE,
     "sorted": SORTED,
@@ -21,7 +22,10 @@ KINDS = {
     "upstream": UPSTREAM,
     "append": APPEND,
     "snapshot": SNAPSHOT,
+    "branchless_compress": BRANCHLESS,
+    "avx2": AVX2,
 }
+AVX2_HERE = any(variant.name == "avx2" and variant.supported for variant in variants("purge"))
 HALF, RING = 2**31, 2**32
 LONG = 2**16
 """From here on the sorted purge guesses where the gap begins."""
@@ -35,7 +39,7 @@ class Question(NamedTuple):
     kind: int
     xids: list[int]
     beside: list[int]
-    """Flags for COMPRESS, a batch for APPEND, the space for SNAPSHOT."""
+    """Flags for COMPRESS and BRANCHLESS, a batch for APPEND, the space for SNAPSHOT."""
     xmin: int
 
     def record(self) -> bytes:
@@ -57,8 +61,10 @@ def question(kind: int, rng: Random, n: int) -> Question:
         epoch = rng.randrange(1, 100) * RING
         xids = sorted({epoch + x for x in xids})
         xmin += epoch
+    flags = [rng.randrange(2) for _ in xids]
     beside = {
-        COMPRESS: [rng.randrange(2) for _ in xids],
+        COMPRESS: flags,
+        BRANCHLESS: flags,
         APPEND: [rng.randrange(FIRST_NORMAL, RING) for _ in range(rng.choice([0, 1, 7, 8, 9, 40]))],
         SNAPSHOT: [0] * len(xids),
     }
@@ -92,6 +98,8 @@ def records(kind: int) -> list[bytes]:
 
 @pytest.mark.parametrize("name", KINDS)
 def test_loads_stores_and_moves_are_the_proved_ones(name: str) -> None:
+    if name == "avx2" and not AVX2_HERE:
+        pytest.skip("this CPU cannot run avx2")
     compare("snapbuild", records(KINDS[name]), "arrays")
 
 
@@ -149,6 +157,18 @@ CHANGES = {
         "            xids[to] = xids[i];\n            valid[to] = true;\n",
         "            valid[to] = true;\n            xids[to] = xids[i];\n",
     ),
+    "flags are set from the last one on": (
+        "compress.c",
+        BRANCHLESS,
+        "    if (n > 0)\n        memset(valid, true, n);\n",
+        "    for (size_t i = 0; i < n; i++)\n        valid[n - 1 - i] = true;\n",
+    ),
+    "a register is loaded again": (
+        "purge_avx2.c",
+        AVX2,
+        "        to += keep_register(to, a, bound);\n",
+        "        to += keep_register(to, a, bound);\n        b = _mm256_loadu_si256((const __m256i *)(from + 8));\n",
+    ),
     "all of the workspace is copied back": (
         "purge_upstream.c",
         UPSTREAM,
@@ -173,4 +193,6 @@ CHANGES = {
 @pytest.mark.parametrize("name", CHANGES)
 def test_another_way_to_the_same_array_is_told(name: str, tmp_path: Path) -> None:
     file, kind, old, new = CHANGES[name]
+    if kind == AVX2 and not AVX2_HERE:
+        pytest.skip("this CPU cannot run avx2")
     assert is_told("snapbuild", file, old, new, records(kind), tmp_path)

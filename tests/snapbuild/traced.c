@@ -51,6 +51,12 @@ static bool run(int op, void *xids, size_t n, void *beside, size_t m, uint64_t x
         return pgq_snapbuild_insert_append(&committed, beside, m, false).code == PGQ_OK;
     case 7:
         return pgq_snapbuild_snapshot_sorted(&committed, beside, m).code == PGQ_OK;
+    case 8:
+        return pgq_snapbuild_known_assigned_scalar(committed.xip, beside, 0, n) <= n;
+#if defined(__x86_64__)
+    case 9:
+        return pgq_snapbuild_purge_avx2(&committed, (uint32_t)xmin).code == PGQ_OK;
+#endif
     default:
         return false;
     }
@@ -59,7 +65,7 @@ static bool run(int op, void *xids, size_t n, void *beside, size_t m, uint64_t x
 int main(void)
 {
     for (int op; (op = getchar()) != EOF;) {
-        size_t width = op == 3 ? 8 : 4, beside_width = op == 4 ? 1 : 4;
+        size_t width = op == 3 ? 8 : 4, beside_width = op == 4 || op == 8 ? 1 : 4;
         uint32_t n, m;
         uint64_t xmin;
         void *xids, *beside;

@@ -68,6 +68,7 @@ static void access(int what, const void *address, size_t size)
 
 /* calls.h puts these in the place of the C library's. */
 void *traced_copy(void *to, const void *from, size_t size);
+void *traced_setting(void *to, int byte, size_t size);
 void *traced_allocation(size_t size);
 
 void *traced_copy(void *to, const void *from, size_t size)
@@ -83,6 +84,12 @@ void *traced_copy(void *to, const void *from, size_t size)
         access(STORE, to, size);
     }
     return memmove(to, from, size);
+}
+
+void *traced_setting(void *to, int byte, size_t size)
+{
+    access(STORE, to, size);
+    return memset(to, byte, size);
 }
 
 void *traced_allocation(size_t size)

@@ -8,7 +8,7 @@ TRACED_STEMS := $(foreach stem,$(patsubst tests/%/rules.mk,%,$(wildcard tests/*/
 define traced_program
 $(TRACED_$1:%=$(TRACED)/$1.objects/%.o): $(TRACED)/$1.objects/%.o: csrc/$1/%.c tests/traced/calls.h $(KERNEL_HEADERS) $(SETUP)/c.stamp
 	@mkdir -p $$(@D)
-	@gcc $(CHANGED:%=-w -I%) $(CFLAGS_KERNEL) -O1 -fsanitize=thread -include tests/traced/calls.h \
+	@gcc $(CHANGED:%=-w -I%) $(CFLAGS_KERNEL) $$(call isa_flags,$$<) -O1 -fsanitize=thread -include tests/traced/calls.h \
 	  -c $$(firstword $$(wildcard $(CHANGED:%=%/$1/$$*.c)) $$<) -o $$@
 
 $(TRACED)/$1: tests/$1/traced.c tests/traced/accesses.c $(TRACED_$1:%=$(TRACED)/$1.objects/%.o) $(BUILD)/lib/libpgquern.a tests/traced/accesses.h
