@@ -73,6 +73,27 @@ def test_what_is_neither_fails(output: str, code: int, reason: str) -> None:
     assert wrong(run(Violates(invariant="Safe")), seen) == seen.reason
 
 
+def test_a_server_that_fell_over_is_started_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    log = tmp_path / "server.log"
+    fell = "Error: TLC threw an unexpected exception.\nThe exception was a java.lang.NullPointerException\n"
+    outputs: list[str] = []
+
+    def attempt(*_: object) -> Outcome:
+        log.write_text(outputs.pop(0))
+        return replace(distributed.parse(log.read_text(), 0), log=log)
+
+    def verdict(*said: str) -> Outcome:
+        outputs[:] = said
+        return distributed.execute(run(), tmp_path, 2, 30)
+
+    monkeypatch.setattr(distributed, "attempt", attempt)
+    assert verdict(fell, fell, HELD).result == "success"
+    assert verdict(fell, VIOLATED).result == "violation"
+    assert verdict(*[fell] * distributed.ATTEMPTS).result == "error"
+    assert verdict("Error: out of memory\n", HELD).result == "error"  # another fault is told at once
+    assert outputs == [HELD]
+
+
 def test_properties_are_refused_or_left_out() -> None:
     with pytest.raises(ModelError, match=r"has properties, Ends: .*SAFETY=1"):
         distributed.safety(run(properties=["Ends"], invariants=["Safe"]), without_properties=False)

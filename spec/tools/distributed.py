@@ -6,7 +6,9 @@ What it says is less than what TLC alone says, and in other words, so it is judg
 - it does not look at temporal properties, and says "No error has been found" though one is false: none is given to it;
 - where an invariant is violated, or an action property, or there is a deadlock, it prints states, names nothing, and
   ends with exit code 0: TLC alone then looks for the name;
-- the depth that it prints is not that of the search: nobody reads it.
+- the depth that it prints is not that of the search: nobody reads it;
+- where a worker has no states to look at, the server may fall over a null of its own ("this.states" is null): it is
+  started anew, a few times at most.
 """
 
 from __future__ import annotations
@@ -35,6 +37,8 @@ BEHAVIOR = "The behavior up to this point is:"
 ERROR = re.compile(r"^Error: (.*)$", re.MULTILINE)
 POLL_SECONDS = 0.1
 LOCAL = "127.0.0.1"
+FELL_OVER = "java.lang.NullPointerException"
+ATTEMPTS = 4
 
 
 def safety(run: Run, *, without_properties: bool) -> Run:
@@ -96,7 +100,16 @@ def started(command: Sequence[str], folder: Path, log: Path) -> Iterator[subproc
 
 
 def execute(run: Run, build: Path, workers: int, seconds: float) -> Outcome:
-    """Run the server and so many workers on this machine, and judge what the server has printed."""
+    """The verdict of a server and so many workers on this machine; of the last attempt if none ended well."""
+    for _ in range(ATTEMPTS):
+        outcome = attempt(run, build, workers, seconds)
+        if outcome.result != "error" or not outcome.log or FELL_OVER not in outcome.log.read_text(errors="replace"):
+            break
+    return outcome
+
+
+def attempt(run: Run, build: Path, workers: int, seconds: float) -> Outcome:
+    """Run the server and so many workers, and judge what the server has printed."""
     folder, port = prepare(run, build), free_port()
     log, began = folder / "server.log", time.monotonic()
     serve = [*java(run, build, folder, "server", port), "tlc2.tool.distributed.TLCServer"]
