@@ -4,7 +4,7 @@
 
    In:  as of oracle/snapbuild, with op 0 purge_inplace, 1 purge_sorted, 2 purge_scalar, 3 purge_full, 4 compress, 5
         purge_upstream, 6 append, 7 snapshot_sorted, 8 compress_branchless, 9 the
-        purge of avx2 on an array that has no blocks.
+        purge of avx2 on an array that has no blocks.  For 4 and 8 xmin is the tail.
    Out: k (4 bytes), and k operations of 16 bytes: what (0 load, 1 store, 2 move), array (0, or 1: the flags, the workspace,
         the batch, the snapshot), 2 bytes of zero, at, from, how many (4 bytes each).  A move that changes nothing is
         left out.
@@ -49,11 +49,11 @@ let run op xmin xids beside =
     | 1 -> purge_sorted n xmin array = None
     | 2 -> purge_scalar n xmin array = None
     | 3 -> purge_full n xmin array = None
-    | 4 -> compress 0 n array other = None
+    | 4 -> compress xmin n array other = None
     | 5 -> purge_upstream n xmin (tell 1, Array.make n 0) array = None
     | 6 -> append n m other (tell 0, Array.append xids (Array.make m 0)) = None
     | 7 -> snapshot_sorted n array other = None
-    | 8 -> compress_branchless 0 n array other = None
+    | 8 -> compress_branchless xmin n array other = None
     | 9 ->
         purge_registers (compress_zeros xmin) xmin (avx2_schedule n) 0 0 array = None
     | _ -> fail (Printf.sprintf "op %d: only 0 to 9 are known" op) in

@@ -64,7 +64,9 @@ def records(kind: int) -> list[bytes]:
     rng = Random(kind)
     make, chunk = (an_array, CHUNK) if kind < SCAN_ROWS else (a_table, ROW_CHUNK)
     return [make(kind, rng, rng.randrange(70)) for _ in range(300)] + [
-        make(kind, rng, chunk + extra) for extra in (-1, 0, 1, 2, chunk // 2, chunk, chunk + 1) for _ in range(3)
+        make(kind, rng, chunk + extra)
+        for extra in (-1, 0, 1, 2, chunk // 2, chunk, chunk + 1, 4 * chunk)
+        for _ in range(3)
     ]
 
 

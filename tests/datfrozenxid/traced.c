@@ -4,7 +4,6 @@
 
 #include <accesses.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 enum { RECORD = 12, IDS_AT = 4 };
 
@@ -25,7 +24,8 @@ static pgq_status on_rows(int op, unsigned char *records, size_t n, const uint32
     pgq_datfrozenxid_pair start = {a[0], a[1]}, last_sane = {a[2], a[3]}, minimum;
 
     for (size_t i = 0; i < n; i++)
-        records[RECORD * i] = (unsigned char)(records[RECORD * i] ? "rmt" : "ivS")[i % 3];
+        records[RECORD * i] =
+            records[RECORD * i] ? (unsigned char)"rmt"[i % 3] : (unsigned char)"ivSpfcI"[i % 7];
     watch(0, records, n * RECORD, 1);
     return op == 4 ? pgq_datfrozenxid_min_frozen_strided_scan(&rows, &start, &last_sane, &minimum)
                    : pgq_datfrozenxid_min_frozen_strided_scalar(&rows, &start, &last_sane, &minimum);
@@ -42,9 +42,7 @@ int main(void)
         input(&n, sizeof n);
         input(a, sizeof a);
         size = op < 4 ? n * sizeof(uint32_t) : n * (size_t)RECORD;
-        bytes = malloc(size + 1);
-        if (bytes == NULL)
-            abort();
+        bytes = guarded(size);
         input(bytes, size);
         code = op < 4 ? on_array(op, bytes, n, a).code : on_rows(op, bytes, n, a).code;
         if (code != PGQ_OK && code != PGQ_DATFROZENXID_FUTURE_XID && code != PGQ_DATFROZENXID_FUTURE_MULTI) {
@@ -52,7 +50,7 @@ int main(void)
             return 2;
         }
         tell_operations();
-        free(bytes);
+        guarded_free(bytes);
     }
     return 0;
 }

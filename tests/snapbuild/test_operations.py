@@ -41,6 +41,7 @@ class Question(NamedTuple):
     beside: list[int]
     """Flags for COMPRESS and BRANCHLESS, a batch for APPEND, the space for SNAPSHOT."""
     xmin: int
+    """For COMPRESS and BRANCHLESS the tail."""
 
     def record(self) -> bytes:
         head = struct.pack("<BIIQ", self.kind, len(self.xids), len(self.beside), self.xmin)
@@ -65,10 +66,22 @@ def question(kind: int, rng: Random, n: int) -> Question:
     beside = {
         COMPRESS: flags,
         BRANCHLESS: flags,
-        APPEND: [rng.randrange(FIRST_NORMAL, RING) for _ in range(rng.choice([0, 1, 7, 8, 9, 40]))],
-        SNAPSHOT: [0] * len(xids),
+        APPEND: [rng.randrange(FIRST_NORMAL, RING) for _ in range(rng.choice([0, 1, 7, 8, 9, 40, 77]))],
+        SNAPSHOT: [0] * (len(xids) + rng.randrange(3)),
     }
+    if kind in (COMPRESS, BRANCHLESS):
+        xmin = rng.choice([0, rng.randrange(n + 1)])
     return Question(kind, xids, beside.get(kind, []), xmin)
+
+
+def all_stay(kind: int, n: int) -> Question:
+    return Question(kind, list(range(1000, 1000 + n)), [], 1000)
+
+
+def across_the_wrap(n: int, below: int) -> Question:
+    """A sorted array with so many XIDs below the far end of xmin's half of the ring; the others follow xmin."""
+    xmin = 3 * 2**30
+    return Question(SORTED, [*range(FIRST_NORMAL, FIRST_NORMAL + below), *range(xmin, xmin + n - below)], [], xmin)
 
 
 def in_stretches(rng: Random) -> Question:
@@ -87,8 +100,14 @@ def questions(kind: int) -> list[Question]:
     found = [question(kind, rng, rng.randrange(301)) for _ in range(400)]
     if kind == SORTED:
         found += [question(SORTED, rng, LONG + rng.randrange(5000)) for _ in range(12)]
+        found += [across_the_wrap(n, below) for n in (LONG - 1, LONG, LONG + 1) for below in (5000, n * 6 // 8 + 100)]
+        found.append(Question(SORTED, [], [], FIRST_NORMAL))
     if kind == SCALAR:
         found += [in_stretches(rng) for _ in range(40)]
+    if kind in (SCALAR, AVX2):
+        found += [all_stay(kind, n) for n in (2000, BLOCKS_FROM - 1)]
+    if kind == SCALAR:
+        found += [all_stay(kind, n) for n in (BLOCKS_FROM, BLOCKS_FROM + 1)]
     return found
 
 
@@ -123,6 +142,21 @@ CHANGES = {
         "            if (to != from)\n                copy_group(to, from);\n",
     ),
     "groups are of 15": ("purge_scalar.c", SCALAR, "enum { GROUP = 16 };", "enum { GROUP = 15 };"),
+    "arrays are long from 4,097 on": ("blocks.h", SCALAR, "    LONG_ARRAY = 4096 ", "    LONG_ARRAY = 4097 "),
+    "arrays are long from 2,000 on": ("blocks.h", AVX2, "    LONG_ARRAY = 4096 ", "    LONG_ARRAY = 2000 "),
+    "a guess from 65,537 on": ("purge_sorted.c", SORTED, "LONG = 1 << 16", "LONG = (1 << 16) + 1"),
+    "a sorted array is sorted": (
+        "snapshot.c",
+        SNAPSHOT,
+        "    if (!committed->sorted)\n",
+        "    if (true)\n",
+    ),
+    "places that overlap are copied": (
+        "full.c",
+        FULL,
+        "        memmove(fxip, fxip + gone, committed->xcnt * sizeof(uint64_t));\n    return accepted();",
+        "        memcpy(fxip, fxip + gone, committed->xcnt * sizeof(uint64_t));\n    return accepted();",
+    ),
     "blocks are of 512": ("blocks.h", SCALAR, "    BLOCK = 256, ", "    BLOCK = 512, "),
     "arrays are long from 9,000 on": ("blocks.h", SCALAR, "    LONG_ARRAY = 4096 ", "    LONG_ARRAY = 9000 "),
     "each XID is stored": (

@@ -8,16 +8,13 @@
 
 #include <accesses.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-/* An array of its own, so that an access past its end is no access to the other. It has space for `more` elements. */
+/* An array of its own, with space for `more` elements. */
 static void *laid_out(size_t n, size_t more, size_t width)
 {
-    char *bytes = malloc((n + more) * width + 1);
+    char *bytes = guarded((n + more) * width);
 
-    if (bytes == NULL)
-        abort();
     for (size_t i = 0; i < n; i++) {
         uint64_t x;
 
@@ -27,7 +24,7 @@ static void *laid_out(size_t n, size_t more, size_t width)
     return bytes;
 }
 
-/* n XIDs, and beside them m flags, or XIDs of a batch, or the space of a snapshot. */
+/* n XIDs, and beside them m flags, or XIDs of a batch, or the space of a snapshot. xmin of flags: the tail. */
 static bool run(int op, void *xids, size_t n, void *beside, size_t m, uint64_t xmin)
 {
     pgq_snapbuild_committed committed = {xids, n, n + (op == 6 ? m : 0), op == 1 || op == 7};
@@ -43,7 +40,7 @@ static bool run(int op, void *xids, size_t n, void *beside, size_t m, uint64_t x
     case 3:
         return pgq_snapbuild_purge_full_memmove(&full, xmin).code == PGQ_OK;
     case 4:
-        return pgq_snapbuild_known_assigned_upstream(committed.xip, beside, 0, n) <= n;
+        return pgq_snapbuild_known_assigned_upstream(committed.xip, beside, xmin, n) <= n;
     case 5:
         watch_allocated(1, sizeof(uint32_t));
         return pgq_snapbuild_purge_upstream(&committed, (uint32_t)xmin).code == PGQ_OK;
@@ -52,7 +49,7 @@ static bool run(int op, void *xids, size_t n, void *beside, size_t m, uint64_t x
     case 7:
         return pgq_snapbuild_snapshot_sorted(&committed, beside, m).code == PGQ_OK;
     case 8:
-        return pgq_snapbuild_known_assigned_scalar(committed.xip, beside, 0, n) <= n;
+        return pgq_snapbuild_known_assigned_scalar(committed.xip, beside, xmin, n) <= n;
 #if defined(__x86_64__)
     case 9:
         return pgq_snapbuild_purge_avx2(&committed, (uint32_t)xmin).code == PGQ_OK;
@@ -83,8 +80,8 @@ int main(void)
             return 2;
         }
         tell_operations();
-        free(xids);
-        free(beside);
+        guarded_free(xids);
+        guarded_free(beside);
     }
     return 0;
 }

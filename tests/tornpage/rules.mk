@@ -1,3 +1,4 @@
 # SPDX-License-Identifier: PostgreSQL
-# The files whose kernels tests/tornpage/traced.c runs.
-TRACED_tornpage := upstream scalar
+# The files whose kernels tests/tornpage/traced.c runs, and the table of constants that they look into.
+TRACED_tornpage      := upstream scalar
+TRACED_DATA_tornpage := pgq_tornpage_base_offsets

@@ -9,6 +9,8 @@
 
 enum { LOAD, STORE, MOVE };
 
+enum { GUARD = 64 };
+
 typedef struct array {
     char *bytes;
     size_t size, width;
@@ -38,20 +40,27 @@ static void tell(operation one)
     told[told_count++] = one;
 }
 
-/* The array that an address is in, and its place there; none: accesses elsewhere, to a struct of the caller's. */
+static void fault(const char *what)
+{
+    fprintf(stderr, "traced: %s\n", what);
+    exit(2);
+}
+
+/* The array that an access is to, and its place there; none: elsewhere, to a struct of the caller's. */
 static bool find(const void *address, size_t size, uint8_t *number, uint32_t *at)
 {
     for (uint8_t i = 0; i < TRACED_ARRAYS; i++) {
-        size_t offset = (size_t)((const char *)address - arrays[i].bytes);
+        uintptr_t begin = (uintptr_t)arrays[i].bytes, end = begin + arrays[i].size;
+        uintptr_t first = (uintptr_t)address;
 
-        if (arrays[i].bytes == NULL || offset >= arrays[i].size)
+        if (begin == 0 || first + size <= begin - GUARD || first >= end + GUARD)
             continue;
-        if (size % arrays[i].width != 0 || offset % arrays[i].width != 0) {
-            fprintf(stderr, "traced: an access of %zu bytes to elements of %zu\n", size, arrays[i].width);
-            exit(2);
-        }
+        if (first < begin || first + size > end)
+            fault("an access outside an array");
+        if (size % arrays[i].width != 0 || (first - begin) % arrays[i].width != 0)
+            fault("an access to a part of an element");
         *number = i;
-        *at = (uint32_t)(offset / arrays[i].width);
+        *at = (uint32_t)((first - begin) / arrays[i].width);
         return true;
     }
     return false;
@@ -68,10 +77,24 @@ static void access(int what, const void *address, size_t size)
 
 /* calls.h puts these in the place of the C library's. */
 void *traced_copy(void *to, const void *from, size_t size);
+void *traced_move(void *to, const void *from, size_t size);
 void *traced_setting(void *to, int byte, size_t size);
 void *traced_allocation(size_t size);
+void traced_free(void *bytes);
 
+/* The C library need not copy between places that overlap. */
 void *traced_copy(void *to, const void *from, size_t size)
+{
+    uintptr_t a = (uintptr_t)to, b = (uintptr_t)from;
+
+    if (a < b + size && b < a + size)
+        fault("memcpy between places that overlap");
+    access(LOAD, from, size);
+    access(STORE, to, size);
+    return memcpy(to, from, size);
+}
+
+void *traced_move(void *to, const void *from, size_t size)
 {
     uint8_t i, j;
     uint32_t to_at, from_at;
@@ -94,12 +117,35 @@ void *traced_setting(void *to, int byte, size_t size)
 
 void *traced_allocation(size_t size)
 {
-    void *bytes = malloc(size);
+    void *bytes = guarded(size);
 
-    if (bytes != NULL && allocated_width > 0)
-        watch(allocated, bytes, size, allocated_width);
+    if (allocated_width == 0)
+        fault("an allocation that is not expected");
+    watch(allocated, bytes, size, allocated_width);
     allocated_width = 0;
     return bytes;
+}
+
+void traced_free(void *bytes)
+{
+    for (int i = 0; i < TRACED_ARRAYS; i++)
+        if (arrays[i].bytes == bytes)
+            arrays[i].bytes = NULL;
+    guarded_free(bytes);
+}
+
+void *guarded(size_t size)
+{
+    char *room = malloc(size + 2 * (size_t)GUARD);
+
+    if (room == NULL)
+        abort();
+    return room + GUARD;
+}
+
+void guarded_free(void *bytes)
+{
+    free((char *)bytes - GUARD);
 }
 
 /* What the compiler calls. */
@@ -169,8 +215,6 @@ void tell_operations(void)
 
 void input(void *to, size_t size)
 {
-    if (fread(to, 1, size, stdin) != size) {
-        fprintf(stderr, "traced: the input ends within a record\n");
-        exit(2);
-    }
+    if (fread(to, 1, size, stdin) != size)
+        fault("the input ends within a record");
 }

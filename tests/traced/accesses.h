@@ -11,10 +11,17 @@
 
 enum { TRACED_ARRAYS = 2 };
 
-/* From here on accesses to these bytes, in elements of `width`, are told as those of array `number`. */
+/* Memory with a guard before and behind it. */
+void *guarded(size_t size);
+void guarded_free(void *bytes);
+
+/*
+ * From here on accesses to these guarded bytes, in elements of `width`, are told as those of array `number`. The program ends
+ * with 2 at an access to a guard, also a part of one, and at one that is not of whole elements.
+ */
 void watch(unsigned number, void *bytes, size_t size, size_t width);
 
-/* The same for the first array that the kernel allocates. */
+/* The same for the array that the kernel allocates; it may allocate no other. */
 void watch_allocated(unsigned number, size_t width);
 
 /*

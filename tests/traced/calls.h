@@ -10,12 +10,15 @@
 #include <string.h>
 
 void *traced_copy(void *to, const void *from, size_t size);
+void *traced_move(void *to, const void *from, size_t size);
 void *traced_setting(void *to, int byte, size_t size);
 void *traced_allocation(size_t size);
+void traced_free(void *bytes);
 
 #define memcpy(to, from, size)  traced_copy(to, from, size)
-#define memmove(to, from, size) traced_copy(to, from, size)
+#define memmove(to, from, size) traced_move(to, from, size)
 #define memset(to, byte, size)  traced_setting(to, byte, size)
 #define malloc(size)            traced_allocation(size)
+#define free(bytes)             traced_free(bytes)
 
 #endif

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: PostgreSQL
 # A stem's kernels in plain C with each access to memory made known: its program is tests/<stem>/traced.c, and TRACED_<stem>, in its
-# rules.mk, names those files of csrc/<stem>/ that are compiled so. CHANGED: a folder of sources that stand in for those of
-# csrc/, TRACED: where the programs go then.
+# rules.mk, names those files of csrc/<stem>/ that are compiled so. They may call nothing that is not traced, and look into what
+# TRACED_DATA_<stem> names. CHANGED: a folder of sources that stand in for those of csrc/, TRACED: where the programs go then.
 TRACED       ?= $(BUILD)/traced
 TRACED_STEMS := $(foreach stem,$(patsubst tests/%/rules.mk,%,$(wildcard tests/*/rules.mk)),$(if $(TRACED_$(stem)),$(stem)))
 
@@ -12,6 +12,9 @@ $(TRACED_$1:%=$(TRACED)/$1.objects/%.o): $(TRACED)/$1.objects/%.o: csrc/$1/%.c t
 	  -c $$(firstword $$(wildcard $(CHANGED:%=%/$1/$$*.c)) $$<) -o $$@
 
 $(TRACED)/$1: tests/$1/traced.c tests/traced/accesses.c $(TRACED_$1:%=$(TRACED)/$1.objects/%.o) $(BUILD)/lib/libpgquern.a tests/traced/accesses.h
+	@ld -r $$(filter %.o,$$^) -o $$@.o
+	@foreign=$$$$(nm -u $$@.o | awk '$$$$2 !~ /^(__tsan_.*|traced_.*|_GLOBAL_OFFSET_TABLE_$(TRACED_DATA_$1:%=|%))$$$$/ { print $$$$2 }'); \
+	  [ -z "$$$$foreign" ] || { echo "traced: $1 calls what is not traced: "$$$$foreign >&2; exit 1; }
 	@gcc $(CFLAGS_KERNEL) -Itests/traced $$(filter-out %.h,$$^) -o $$@
 
 test-python-$1 mutants-drivers mutants-all mutants-all-sample: $(TRACED)/$1 $(BUILD)/oracle/$1_operations
