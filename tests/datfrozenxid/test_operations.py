@@ -6,6 +6,7 @@ relkind was asked for first.
 """
 
 import struct
+from functools import cache
 from pathlib import Path
 from random import Random
 
@@ -21,7 +22,15 @@ CHUNK, ROW_CHUNK = 4096, 256
 
 
 def an_id(rng: Random, ids: Ids, sane: int, sound: bool) -> int:
-    x = rng.choice([0, 0, 1, 2, *[normal_of(ids, sane - rng.randrange(HALF)) for _ in range(6)], *around(sane)])
+    """Invalid, permanent, in use, or next to where the future begins and ends."""
+    which = rng.randrange(6)
+    x = (
+        rng.choice((0, 1, 2))
+        if which == 0
+        else rng.choice(around(sane))
+        if which == 1
+        else normal_of(ids, sane - rng.randrange(HALF))
+    )
     return sane if sound and x and ids.precedes(sane, x) else x
 
 
@@ -59,6 +68,7 @@ def a_table(kind: int, rng: Random, n: int) -> bytes:
     return record(kind, n, [xid, multi, xid, multi], rows)
 
 
+@cache
 def records(kind: int) -> list[bytes]:
     """Small ones, and some around a chunk's end."""
     rng = Random(kind)

@@ -2,6 +2,7 @@
 """The loads, stores, copies and moves of the kernels in plain C are those of the proved algorithms, in their order."""
 
 import struct
+from functools import cache
 from pathlib import Path
 from random import Random
 from typing import NamedTuple
@@ -95,6 +96,7 @@ def in_stretches(rng: Random) -> Question:
     return Question(SCALAR, xids, [], xmin)
 
 
+@cache
 def questions(kind: int) -> list[Question]:
     rng = Random(kind)
     found = [question(kind, rng, rng.randrange(301)) for _ in range(400)]
@@ -111,6 +113,7 @@ def questions(kind: int) -> list[Question]:
     return found
 
 
+@cache
 def records(kind: int) -> list[bytes]:
     return [one.record() for one in questions(kind)]
 
