@@ -273,6 +273,29 @@ def test_a_restart_knows_what_the_ssd_alone_has() -> None:
     cache.close()
 
 
+def test_what_lies_between_dirty_pages_is_read_and_they_are_not() -> None:
+    """Three runs of dirty pages in a block: the pages between come from the store, and one request writes all."""
+    sizes: dict[str, Any] = {"pages": PAGES, "frames": 16, "slots": SLOTS}
+    disk = Disk(PAGES, SLOTS)
+    cache = TierCache(disk, **sizes)
+    for page in (0, 2, 4):
+        cache.write(page, Random(page).randbytes(ref.PAGE_SIZE))
+    before = len(disk.log)
+    cache.fsync()
+    to_store = [
+        (op.what, op.size // ref.PAGE_SIZE) for op in disk.log[before:] if op.file is File.STORE and op.offset == 0
+    ]
+    assert to_store == [("read", 5), ("write", 5), ("sync", 0)]
+    cache.close()
+    disk.replace_ssd(None)
+    cache = TierCache(disk, **sizes)
+    for page in range(6):
+        assert cache.read(page) == (
+            Random(page).randbytes(ref.PAGE_SIZE) if page in (0, 2, 4) else bytes(ref.PAGE_SIZE)
+        )
+    cache.close()
+
+
 def test_a_restart_takes_the_newer_of_two_slots() -> None:
     """Page 0 goes to the SSD twice; the crash loses the write that had overwritten its first slot."""
     disk = Disk(PAGES, SLOTS)
