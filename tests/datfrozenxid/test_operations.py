@@ -121,6 +121,13 @@ CHANGES = {
         "        if (greatest < HALF_RING) {\n",
         "        if (false) {\n",
     ),
+    "the place behind the last value is loaded": (
+        "scan.c",
+        SCAN,
+        "    if (i < n)\n        return refused(future(bounds->multixact), i + 1);\n",
+        "    (void)*(volatile const uint32_t *)(values + n);\n"
+        "    if (i < n)\n        return refused(future(bounds->multixact), i + 1);\n",
+    ),
     "chunks are shorter": ("ids.h", SCALAR, "    CHUNK = 4096, ", "    CHUNK = 4095, "),
     "ids come before relkind": (
         "scalar.c",
