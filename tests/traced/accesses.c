@@ -43,7 +43,7 @@ static void tell(operation one)
 static void fault(const char *what)
 {
     fprintf(stderr, "traced: %s\n", what);
-    exit(2);
+    exit(TRACED_FAULT);
 }
 
 /* The array that an access is to, and its place there; none: elsewhere, to a struct of the caller's. */

@@ -9,7 +9,7 @@
 
 #include <stddef.h>
 
-enum { TRACED_ARRAYS = 2 };
+enum { TRACED_ARRAYS = 2, TRACED_FAULT = 3 };
 
 /* Memory with a guard before and behind it. */
 void *guarded(size_t size);
@@ -17,7 +17,7 @@ void guarded_free(void *bytes);
 
 /*
  * From here on accesses to these guarded bytes, in elements of `width`, are told as those of array `number`. The program ends
- * with 2 at an access to a guard, also a part of one, and at one that is not of whole elements.
+ * with TRACED_FAULT at an access to a guard, also a part of one, and at one that is not of whole elements.
  */
 void watch(unsigned number, void *bytes, size_t size, size_t width);
 
@@ -31,7 +31,7 @@ void watch_allocated(unsigned number, size_t width);
  */
 void tell_operations(void);
 
-/* From stdin, all of it; the program ends with 2 where there is less. */
+/* From stdin, all of it; the program ends with TRACED_FAULT where there is less. */
 void input(void *to, size_t size);
 
 #endif
