@@ -66,14 +66,14 @@ def change(file: str, line: int, new: str) -> Change:
     return Change(file, line, 1, Path(file).read_text().splitlines(keepends=True)[line - 1], new)
 
 
-@pytest.mark.parametrize("stem", matrix.stems())
+@pytest.mark.parametrize("stem", changes.changed(""))
 def test_every_list_fits_the_sources(stem: str) -> None:
     changes.of_file.cache_clear()
     for reason in changes.survivors(stem).values():
         assert len(reason.split()) >= 4, reason
 
 
-@pytest.mark.parametrize("stem", matrix.stems())
+@pytest.mark.parametrize("stem", changes.changed(""))
 def test_no_change_comes_twice(stem: str) -> None:
     """Each is built in a folder that its key names."""
     keys = [change.key for change in changes.of_row(stem)]
@@ -121,6 +121,14 @@ def test_what_is_tried(tree: Path, file: str, line: int, new: str) -> None:
 
 def test_the_public_header_is_not_changed_and_all_else_is(tree: Path) -> None:
     assert {c.file for c in changes.of_row("small")} == {"csrc/small/scalar.c", "ref/small.py"}
+
+
+def test_the_ground_under_the_stems_has_changes_of_its_oracles_alone() -> None:
+    assert [*matrix.GROUND, *matrix.stems()] == sorted(changes.changed(""), key=lambda name: name not in matrix.GROUND)
+    assert changes.changed("xid") == ["xid"]
+    row = mutants_all.Row("xid", COMPILER, COMPILER, COMPILER)
+    assert list(row.dropped) == ["oracle"]
+    assert row.near == {"ref/xid.py": ["tests/xid/test_oracle.py"]}
 
 
 def test_an_edit_elsewhere_leaves_the_order_of_the_others(tree: Path) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from tools.common import results
+from tools.common.matrix import GROUND
 from tools.common.results import Result
 from tools.report import __main__ as report
 from tools.report import changes, matrix
@@ -94,6 +95,13 @@ def test_the_larger_sample_is_shown_and_what_was_run_here_of_two_alike() -> None
         assert shown == [None, None, Line("model", killed=1) if here else kept["one"]["model"], None]
 
 
+def test_a_stem_without_c_has_no_line_of_it(tmp_path: Path) -> None:
+    counts = {"killed": 4, "with_reason": 1, "survived": 0, "equivalent": 2}
+    results.write("mutants-all", "xid", [], says="", tools={}, folder=tmp_path, table=[{"layer": "oracle"} | counts])
+    lines = changes.lines(results.load(tmp_path), "xid")
+    assert lines == {"oracle": Line("oracle", killed=4, reason=1, equivalent=2)}
+
+
 @pytest.mark.tools
 def test_what_is_recorded_is_read_again_and_no_smaller_sample_replaces_it(tmp_path: Path) -> None:
     path, found = tmp_path / "changes.json", written(tmp_path / "all")
@@ -112,7 +120,7 @@ def test_what_is_recorded_is_read_again_and_no_smaller_sample_replaces_it(tmp_pa
 def test_the_page_has_the_table(tmp_path: Path) -> None:
     page = report.page([], {})
     lines = re.findall(r"<tr>.*?</tr>", page[page.index('<table id="changes">') :].split("</table>")[0], re.S)
-    assert len(lines) == 1 + 4 * (len(matrix.rows()) + 1)
+    assert len(lines) == 1 + 4 * (len(matrix.rows()) + len(GROUND) + 1)
     assert all("never run" in line for line in lines[1:])
     stem = matrix.rows()[0].stem
     found = [result.model_copy(update={"stem": stem}) for result in written(tmp_path) if result.stem == "one"]

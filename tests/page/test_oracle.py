@@ -10,9 +10,11 @@ from ref.page import (
     LP_DEAD,
     LP_NORMAL,
     LP_REDIRECT,
+    LP_UNUSED,
     MAX_HEAP_TUPLES_PER_PAGE,
     PD_ALL_VISIBLE,
     PD_HAS_FREE_LINES,
+    PD_PAGE_FULL,
     SIZE_OF_PAGE_HEADER,
     UNUSED,
     ErrorCode,
@@ -49,6 +51,20 @@ def test_an_empty_page_as_a_hex_dump_shows_it() -> None:
     assert page[:24].hex(" ", 4) == "00000000 00000000 00000000 18000020 00200420 00000000"
     assert page[24:] == bytes(8168)
     assert init(special_size=13)[12:20].hex() == "1800f01ff01f0420"
+
+
+def test_the_numbers_of_the_codes_and_of_the_flags() -> None:
+    """The codes are those of csrc/pgquern.h, the flags those of bufpage.h."""
+    assert [code.value for code in ErrorCode] == [*range(10)]
+    assert (ErrorCode.OK, ErrorCode.NULL, ErrorCode.OVERLAP) == (0, 1, 9)
+    assert (PD_HAS_FREE_LINES, PD_PAGE_FULL, PD_ALL_VISIBLE) == (1, 2, 4)
+
+
+def test_a_built_page_has_its_tuples_above_pd_upper() -> None:
+    """An unused line pointer has none, whatever its other bits say."""
+    lps = [LinePointer(8184, LP_NORMAL, 8), LinePointer(4096, LP_UNUSED, 8), LinePointer(4096, LP_REDIRECT, 0)]
+    header = Header.parse(build(lps))
+    assert (header.pd_lower, header.pd_upper) == (36, 8184)
 
 
 def test_the_first_line_pointer_of_many_a_table() -> None:
@@ -172,14 +188,17 @@ def test_other_block_sizes_are_refused(size: int) -> None:
 @pytest.mark.parametrize("size", [1024, 4096, 16384, 32768])
 def test_a_page_that_says_it_is_of_another_size_is_refused(size: int) -> None:
     error = refused(build([], header=Header(pd_pagesize_version=size | 4)))
-    assert error.code == ErrorCode.BLOCK_SIZE
+    assert (error.code, error.index) == (ErrorCode.BLOCK_SIZE, 0)
     assert "pd_pagesize_version" in str(error)
     assert str(size) in str(error)
 
 
 def test_other_layouts_and_unknown_flags_are_refused() -> None:
-    assert "layout 3" in str(refused(build([], header=Header(pd_pagesize_version=BLCKSZ | 3))))
-    assert "pd_flags 0x8" in str(refused(build([], header=Header(pd_flags=8))))
+    for fields, named in (({"pd_pagesize_version": BLCKSZ | 3}, "layout 3"), ({"pd_flags": 8}, "pd_flags 0x8")):
+        error = refused(build([], header=Header(**fields)))
+        assert (error.code, error.index) == (ErrorCode.HEADER, 0)
+        assert named in str(error)
+    check(build([], header=Header(pd_flags=PD_HAS_FREE_LINES | PD_PAGE_FULL | PD_ALL_VISIBLE)))
 
 
 @pytest.mark.parametrize(
@@ -196,6 +215,11 @@ def test_header_errors_name_the_field(fields: dict[str, int], named: str) -> Non
     error = refused(build([], header=Header(**fields)))
     assert (error.code, error.index) == (ErrorCode.HEADER, 0)
     assert named in str(error)
+
+
+def test_a_header_whose_bounds_are_out_of_order_is_told_whole() -> None:
+    with pytest.raises(PageError, match="^not 24 <= pd_lower 23 <= pd_upper 8192 <= pd_special 8192 <= 8192$"):
+        check_header(build([], header=Header(pd_lower=23)))
 
 
 @pytest.mark.parametrize(
@@ -225,5 +249,6 @@ def test_more_than_291_with_storage_are_refused_at_the_292nd() -> None:
 def test_what_does_not_fit_cannot_be_built() -> None:
     with pytest.raises(PageError, match="line pointer 1: 9 bytes at lp_off 8184"):
         build([LinePointer(8184, LP_NORMAL, 9)], {1: bytes(9)})
-    with pytest.raises(PageError, match="fill has 3 bytes: give 8192"):
+    with pytest.raises(PageError, match="fill has 3 bytes: give 8192") as caught:
         build([], fill=bytes(3))
+    assert (caught.value.code, caught.value.index) == (ErrorCode.BLOCK_SIZE, 0)

@@ -18,6 +18,8 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict, ValidationError
 from universalmutator import mutator
 
+from tools.common import matrix
+
 RULES = {".py": ["universal.rules", "python.rules"]}
 RULES_OF_C = ["universal.rules", "c_like.rules", "c.rules"]
 
@@ -50,7 +52,7 @@ class Change:
 
     @property
     def layer(self) -> str:
-        return "oracle" if self.file.endswith(".py") else "C"
+        return layer_of(self.file)
 
     @property
     def name(self) -> str:
@@ -62,6 +64,17 @@ class Change:
         lines = Path(self.file).read_text().splitlines(keepends=True)
         lines[self.line - 1] = self.new
         return "".join(lines)
+
+
+def layer_of(file: str) -> str:
+    """What the report calls the layer of a source."""
+    return "oracle" if file.endswith(".py") else "C"
+
+
+def changed(stem: str) -> list[str]:
+    """All stems that have sources to change, and the ground under them, which has oracles alone; or only `stem`."""
+    ground = [name for name in matrix.GROUND if stem in ("", name)]
+    return [*matrix.with_cell("tests/{stem}/mutants.toml", stem), *ground]
 
 
 def files(stem: str) -> list[str]:

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: PostgreSQL
 """Runs a stem's tests against one-line changes of its kernels and of its oracle that a machine has made.
 
+The ground under all stems, xid and page, has an oracle alone.
+
 python -m tests.runners.mutants_all --cflags FLAGS --world FLAGS --asan FLAGS --isa LEVEL=FLAGS ... [--stem STEM]
     [--number N] [--part I/N]
 
@@ -54,7 +56,6 @@ from tests.runners.mutants import (
 from tests.runners.world import weight
 from tools.common import environment, mutants, results, sanitized, shards
 from tools.common.kernels import kernel_sources
-from tools.common.matrix import with_cell
 from tools.common.mutants import Mutant
 from tools.common.progress import bar, console
 
@@ -88,7 +89,7 @@ class Row:
     plain: Compiler
     world: Compiler
     asan: Compiler
-    dropped: dict[str, Counter[str]] = field(default_factory=lambda: {"C": Counter(), "oracle": Counter()})
+    dropped: dict[str, Counter[str]] = field(init=False)
     """By layer: how many changes were refused, equivalent, or duplicates."""
     kills: Counter[tuple[str, str]] = field(default_factory=Counter)
     """How often a test has killed a change of a file: the best come first."""
@@ -100,6 +101,9 @@ class Row:
     compiling: Lock = field(default_factory=Lock)
     """Held while what all changes share is made."""
 
+    def __post_init__(self) -> None:
+        self.dropped = {layer: Counter() for layer in sorted(set(map(changes.layer_of, changes.files(self.stem))))}
+
     @property
     def root(self) -> Path:
         return ROOT / self.stem
@@ -108,7 +112,8 @@ class Row:
     def near(self) -> dict[str, list[str]]:
         """The tests that mutants.toml names, by the changed file."""
         found: dict[str, list[str]] = {}
-        for mutant in mutants.load(Path("tests", self.stem, "mutants.toml"), Mutant):
+        listed = Path("tests", self.stem, "mutants.toml")
+        for mutant in mutants.load(listed, Mutant) if listed.exists() else []:
             found.setdefault(f"csrc/{mutant.file}", []).append(mutant.killed_by)
         every = [killer for killers in found.values() for killer in killers]
         most = [killer for killer, _ in Counter(every).most_common(8)]
@@ -473,14 +478,14 @@ def main(
         return
     if lists:
         n = -(-number // SHARD)
-        for name in with_cell("tests/{stem}/mutants.toml", stem):
+        for name in changes.changed(stem):
             for i in range(n):
                 shards.say(name, f"part-{i}-of-{n}", NUMBER=number, PART=f"{i}/{n}")
         return
     split = (entry.partition("=") for entry in isa)
     levels = {name: shlex.split(flags) for name, _, flags in split}
     failed = []
-    for name in with_cell("tests/{stem}/mutants.toml", stem):
+    for name in changes.changed(stem):
         start = time.monotonic()
         plain = Compiler([*shlex.split(cflags), "-g0"], levels)
         row = Row(name, plain, Compiler(shlex.split(world), levels), Compiler(shlex.split(asan), levels))

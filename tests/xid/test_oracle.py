@@ -9,7 +9,10 @@ from hypothesis import event, given
 from hypothesis import strategies as st
 
 from ref.xid import (
+    BOOTSTRAP,
     FIRST_NORMAL,
+    FROZEN,
+    INVALID,
     XID,
     Ring,
     epoch_of,
@@ -139,7 +142,7 @@ def test_widen_undoes_the_downcast(ring: Ring) -> None:
 
 @whole
 def test_widen_refuses_what_precedes_the_first_epoch(ring: Ring) -> None:
-    with pytest.raises(ValueError, match="ahead of next_full"):
+    with pytest.raises(ValueError, match="^XID 4 lies ahead of next_full 3, in epoch 0: pass a later next_full$"):
         widen(FIRST_NORMAL + 1, full(0, FIRST_NORMAL, ring), ring)
     assert [widen(xid, full(2, 5, ring), ring) for xid in range(FIRST_NORMAL)] == [0, 1, 2]
 
@@ -169,6 +172,12 @@ def test_downcast_of_a_sorted_window_is_a_rotation_of_the_raw_order(ring: Ring) 
 def test_a_ring_without_normal_ones_is_refused() -> None:
     with pytest.raises(ValueError, match="at least 3 bits"):
         Ring(2)
+    assert [*normals(Ring(3))] == [3, 4, 5, 6, 7]
+    assert Ring() == XID
+
+
+def test_the_permanent_ones_are_those_of_transam_h() -> None:
+    assert (INVALID, BOOTSTRAP, FROZEN, FIRST_NORMAL) == (0, 1, 2, 3)
 
 
 # ---- the ring of 2^32 ------------------------------------------------------------------------------------------------

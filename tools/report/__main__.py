@@ -15,6 +15,7 @@ from markupsafe import Markup
 
 from bench import goals, parts, plots
 from tools.common import defects, environment, results
+from tools.common.matrix import GROUND
 from tools.common.results import Result
 from tools.common.summary import reasons
 from tools.paper import counts
@@ -110,7 +111,8 @@ def page(found: Sequence[Result], kept: Mapping[str, Mapping[str, Line]]) -> str
         machines=stories.machines(recorded),
         counts=counts.table()[-1],
         stories=[story | {"part": of_rows.get(story["stem"], "")} for story in stories.stories(in_claims, recorded)],
-        changes=changes.table(found, [row.stem for row in matrix.rows()], kept),
+        changes=changes.table(found, [*(row.stem for row in matrix.rows()), *GROUND], kept),
+        ground=GROUND,
         change_layers=list(changes.LAYERS),
         defects=defects.load(),
         findings=stories.findings(),

@@ -60,10 +60,19 @@ class Line:
         return round(100 * self.killed / self.tried, 1) if self.tried else None
 
 
+def tables(result: Result) -> dict[str, dict[str, int]]:
+    """The counts of `make mutants-all`, by layer. The ground under the stems, xid and page, has no C."""
+    return {counts["layer"]: counts for counts in (result.model_extra or {}).get("table", [])}
+
+
+def has(layer: str, result: Result) -> bool:
+    """Whether the result speaks of the layer."""
+    return LAYERS[layer] != "mutants-all" or layer in tables(result)
+
+
 def of_tests(layer: str, result: Result) -> Line:
     """From the table that the result has."""
-    tables: Sequence[dict[str, int | str]] = (result.model_extra or {})["table"]
-    counts = next(counts for counts in tables if counts["layer"] == layer)
+    counts = tables(result)[layer]
     killed, reason, without, same = (int(counts[key]) for key in ("killed", "with_reason", "survived", "equivalent"))
     since = sum(has_a_reason(item, result.stem) for item in result.items if (item.model_extra or {})["layer"] == layer)
     return Line(layer, killed, reason=reason + since, without=without - since, equivalent=same)
@@ -106,7 +115,7 @@ def lines(found: Sequence[Result], stem: str) -> dict[str, Line]:
     return {
         layer: (of_tests if source == "mutants-all" else of_items)(layer, by_name[source])
         for layer, source in LAYERS.items()
-        if source in by_name
+        if source in by_name and has(layer, by_name[source])
     }
 
 
@@ -180,7 +189,7 @@ def stored(line: Line) -> dict[str, int | str | None]:
 @click.command()
 def main() -> None:
     """Record what the last runs made of the changes."""
-    for line in record(results.whole(), matrix.stems()) or [
+    for line in record(results.whole(), [*matrix.stems(), *matrix.GROUND]) or [
         "nothing was run: make mutants-all, model-mutants, prove-changes"
     ]:
         click.echo(line)
