@@ -218,7 +218,7 @@ def test_header_errors_name_the_field(fields: dict[str, int], named: str) -> Non
 
 
 def test_a_header_whose_bounds_are_out_of_order_is_told_whole() -> None:
-    with pytest.raises(PageError, match="^not 24 <= pd_lower 23 <= pd_upper 8192 <= pd_special 8192 <= 8192$"):
+    with pytest.raises(PageError, match=r"^not 24 <= pd_lower 23 <= pd_upper 8192 <= pd_special 8192 <= 8192$"):
         check_header(build([], header=Header(pd_lower=23)))
 
 

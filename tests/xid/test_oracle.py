@@ -142,7 +142,7 @@ def test_widen_undoes_the_downcast(ring: Ring) -> None:
 
 @whole
 def test_widen_refuses_what_precedes_the_first_epoch(ring: Ring) -> None:
-    with pytest.raises(ValueError, match="^XID 4 lies ahead of next_full 3, in epoch 0: pass a later next_full$"):
+    with pytest.raises(ValueError, match=r"^XID 4 lies ahead of next_full 3, in epoch 0: pass a later next_full$"):
         widen(FIRST_NORMAL + 1, full(0, FIRST_NORMAL, ring), ring)
     assert [widen(xid, full(2, 5, ring), ring) for xid in range(FIRST_NORMAL)] == [0, 1, 2]
 
