@@ -20,9 +20,9 @@ KERNEL_TESTS := $(or $(wildcard tests/$(or $(STEM),*)/test_kernels*.py),$(ORACLE
 # These need the binding under ASan.
 SANITIZED    := $(wildcard tests/$(or $(STEM),*)/test_sanitized.py)
 
-# A process for each stem, as many side by side as there are CPUs, and one more, since some wait for servers:
+# A process for each stem, as many side by side as there are CPUs, and two more, since some wait for servers:
 # $(call side_by_side,RULE,FILES), with a rule RULE-%.
-AT_ONCE      = $$(( $$(nproc) + 1 ))
+AT_ONCE      = $$(( $$(nproc) + 2 ))
 side_by_side = $(MAKE) --keep-going --output-sync=target --jobs=$(AT_ONCE) $(sort $(patsubst tests/%/,$1-%,$(dir $2)))
 
 .PHONY: differential differential-quick test-python test-servers test-tools test-browser test-deep test-minors test-levels test-asan lint-python

@@ -114,13 +114,14 @@ def random_world(rng: Random, variant: str, calls: int) -> Pair:
 @every
 def test_random_worlds(variant: str) -> None:
     """Longer runs than Hypothesis makes; some of them pass the point where the C code subtracts the virtual time."""
-    worlds = max(50, settings().max_examples // 20)
+    examples = settings().max_examples
+    worlds = max(min(50, 5 * examples), examples // 20)
     far = 0
     for seed in range(worlds):
         far += random_world(Random(seed), variant, 400).oracle.virtual_time > 2**61
         tally("ioshares", "calls in random worlds", 400)
     if variant == "sfq":
-        assert far >= 2
+        assert far > 0
 
 
 @every

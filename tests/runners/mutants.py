@@ -151,7 +151,7 @@ def judge(compiler: Compiler, controls: dict[str, nodes.Ended], stem: str, mutan
             build(mutant, folder, compiler)
         except subprocess.CalledProcessError as error:
             raise click.ClickException(f"{mutant.name} does not compile or link; correct `new`") from error
-        limit = int(30 + 60 * unchanged.cpu)
+        limit = int(10 + 30 * unchanged.cpu)
         tries = [nodes.run(mutant.killed_by, folder, folder / "log", limit)]
         while not tries[-1].killed and len(tries) < TRIES:
             tries.append(nodes.run(mutant.killed_by, folder, folder / "log", limit))

@@ -9,6 +9,7 @@ from random import Random
 
 import pytest
 from _pgquern import ffi, lib
+from hypothesis import settings
 from pgquern import PgquernError
 from pgquern.tornpage import Store
 
@@ -75,7 +76,7 @@ def crash_everywhere(shape: Shape, open_store: Opener, seed: int, steps: int, mo
 @every_shape
 @pytest.mark.parametrize("seed", range(6))
 def test_crashes(shape: Shape, seed: int) -> None:
-    crash_everywhere(shape, kernel, seed, steps=30, most=16)
+    crash_everywhere(shape, kernel, seed, steps=min(30, 2 * settings().max_examples), most=16)
 
 
 @pytest.mark.deep
