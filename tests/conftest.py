@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: PostgreSQL
 """Common to all tests: Hypothesis profiles, counts, and the results file that the report reads.
 
-PGQUERN_PROFILE chooses the number of examples: `whole` (default; the same examples each time), `brief` (a quarter of
+PGQUERN_PROFILE chooses the number of examples: `whole` (default; the same examples each time), `brief` (an eighth of
 them, for `make test`), `quick` (a twentieth, for a first look), `asan` (fewer, for sanitizers), `cross` (a few, and a
 sample of the tests, under an emulator), `deep` (many, new ones each time). PGQUERN_RESULT=LAYER writes
 build/results/LAYER/<stem>.json at the end: the tests, their seconds, and counts (`examples` are counted here,
@@ -38,7 +38,7 @@ common: dict[str, Any] = {
     "suppress_health_check": [HealthCheck.too_slow, HealthCheck.data_too_large],
 }
 settings.register_profile("whole", max_examples=1000, derandomize=True, database=None, **common)
-settings.register_profile("brief", max_examples=250, derandomize=True, database=None, **common)
+settings.register_profile("brief", max_examples=125, derandomize=True, database=None, **common)
 settings.register_profile("quick", max_examples=50, derandomize=True, database=None, **common)
 settings.register_profile("asan", max_examples=40, derandomize=True, database=None, **common)
 settings.register_profile("cross", max_examples=5, derandomize=True, database=None, **common)

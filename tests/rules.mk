@@ -26,7 +26,7 @@ AT_ONCE      = $$(( $$(nproc) + 2 ))
 side_by_side = $(MAKE) --keep-going --output-sync=target --jobs=$(AT_ONCE) $(sort $(patsubst tests/%/,$1-%,$(dir $2)))
 
 .PHONY: differential differential-quick test-python test-servers test-tools test-browser test-deep test-minors test-levels test-asan lint-python
-# A quarter of the examples of `make test`.
+# As many examples as in `make test`.
 differential: $(TEST_NEEDS) $(EXTRACTED) ##layer proofs, oracles and kernels against each other on thousands of inputs; STEM= narrows (1 minute)
 	@echo "side by side, shown as they end: $(sort $(notdir $(patsubst %/,%,$(dir $(DIFFERENTIAL)))))"
 	@$(call side_by_side,differential,$(DIFFERENTIAL))
@@ -43,7 +43,7 @@ differential-quick-%:
 	@PGQUERN_PROFILE=quick PGQUERN_RESULT=test-quick $(PYTEST) $(filter tests/$*/%,$(QUICK) $(ORACLE_TESTS))
 
 # A process for each folder of tests, side by side: `house` are the tests of no stem. Where there is most text, the tests
-# take longest, so these start first: one that started last would keep the others waiting. EXAMPLES=whole: four times as many.
+# take longest, so these start first: one that started last would keep the others waiting. EXAMPLES=whole: eight times as many.
 TEST_FOLDERS = $(if $(STEM),,house) $(shell wc -c $(wildcard tests/$(or $(STEM),*)/test_*.py) /dev/null | \
 	awk -F'[ /]+' '$$3 == "tests" { sum[$$4] += $$2 } END { for (s in sum) print sum[s], s }' | sort -rn | cut -d' ' -f2)
 test-python: $(TEST_NEEDS) $(EXTRACTED) $(PG_EXTENSIONS) $(SETUP)/servers.stamp $(SETUP)/coq.stamp $(SETUP)/tlc.stamp ##layer all pytest tests: oracles, kernels, real servers, extracted proofs (about 5 minutes)
@@ -66,7 +66,7 @@ test-servers-%:
 	@PGQUERN_BUILDS="$(BUILDS)" PGQUERN_RESULT=test-servers $(PYTEST) $(filter tests/$*/%,$(SERVER_TESTS)) $(if $(BUILDS),|| [ $$? = 5 ])
 
 # Tests of programs that build, judge, audit and draw: seconds each. Those of the judge, most of them, beside the others.
-# ONE_TEST_IN=3: a sample of them.
+# ONE_TEST_IN=6: a sample of them.
 test-tools: $(TEST_NEEDS) $(EXTRACTED) $(SETUP)/coq.stamp $(SETUP)/tlc.stamp kernels-asan ##layer the tests of the house's own programs that take seconds each: the judge, the audit of proofs, the package (5 minutes)
 	@PGQUERN_ONE_IN=$(or $(ONE_TEST_IN),1) $(MAKE) --keep-going --output-sync=target --jobs=2 test-tools-judge test-tools-others
 

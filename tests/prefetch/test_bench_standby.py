@@ -67,6 +67,7 @@ def test_cold_reads_wait_and_advised_ones_do_not(tmp_path: Path, folder: str, st
 
 
 @pytest.mark.servers
+@pytest.mark.whole
 def test_a_short_run_draws_what_it_saw(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Two seconds a step tell nothing of the lag; each step is there, and the report shows them."""
     written: list[Result] = []

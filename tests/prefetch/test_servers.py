@@ -105,7 +105,7 @@ def test_with_a_small_decode_buffer_look_ahead_stops(recorded: dict[str, Recorde
 
 @pytest.mark.parametrize(
     ("label", "changes"),
-    [(DEBIAN.label, (10, 0, 5)), ("18", (3, 20)), ("18", (2, 2))],
+    [(DEBIAN.label, (10, 0, 5)), ("18", (3, 20)), pytest.param("18", (2, 2), marks=pytest.mark.whole)],
     ids=str,
 )
 def test_a_recovery_whose_concurrency_changes_conforms(tmp_path: Path, label: str, changes: tuple[int, ...]) -> None:

@@ -134,6 +134,7 @@ def by_command(build: Build, data: Path, into: Path, *words: str) -> tuple[int, 
     return said.exit_code, said.output
 
 
+@pytest.mark.whole
 def test_a_stopped_standby_is_recorded_and_conforms(tmp_path: Path) -> None:
     if reason := why_no_strace():
         pytest.skip(reason)

@@ -113,6 +113,7 @@ def test_what_is_no_concurrency_is_told(tmp_path: Path, text: str) -> None:
     assert "is no maintenance_io_concurrency" in said.output
 
 
+@pytest.mark.whole
 def test_a_server_that_runs_is_stopped_if_asked(tmp_path: Path) -> None:
     if reason := why_no_strace():
         pytest.skip(reason)
@@ -212,6 +213,7 @@ def test_the_copy_shares_nothing_with_the_cluster(crash: Crashed, tmp_path: Path
 
 
 @pytest.mark.parametrize("label", BUILDS)
+@pytest.mark.whole
 def test_a_second_timeline_is_listed(label: str, tmp_path: Path) -> None:
     """A standby was promoted, and crashed before its first checkpoint: replay begins on the timeline before."""
     if reason := why_no_strace():
@@ -241,6 +243,7 @@ def test_what_has_yet_to_become_a_standby_is_one(crash: Crashed, tmp_path: Path)
 
 
 @pytest.mark.parametrize("label", BUILDS)
+@pytest.mark.whole
 def test_a_backup_recovers_from_where_it_began(label: str, tmp_path: Path) -> None:
     """Which a checkpoint during the backup does not change, but pg_control has that one. Its WAL has a prepared
     transaction, which a server that allows none does not replay."""
