@@ -7,7 +7,7 @@
 From Coq Require Import String ZArith Bool List.
 From Pgquern.common Require Import Xid.
 From Pgquern.instructions Require Lanes Program.
-From Pgquern.datfrozenxid Require Import Spec Algorithms Loads Patch.
+From Pgquern.datfrozenxid Require Import Spec Algorithms Loads Patch Call.
 From Pgquern.datfrozenxid Require Generated.
 Import ListNotations.
 Local Open Scope Z_scope.
@@ -116,6 +116,21 @@ Definition one_call (dat : pair) : list instance :=
      (Bool.eqb (locked (update_patched (Some dat) (Pair 41 46) new sane)) (negb skipped) &&
       locked (update_patched None dat new sane))].
 
+(** From the rows to what is stored. The next ids differ here, too, and so do the two starts. *)
+Definition from_its_rows (dat : pair) (rows : list row) : instance :=
+  let start := Pair 49 58 in let sane := Pair 50 60 in
+  let after := call rows start dat sane in
+  let by_kernel find := call_by find rows start dat sane in
+  let agrees (a b : outcome) :=
+    same_pair (stored a) (stored b) && Bool.eqb (dirty a) (dirty b) && Bool.eqb (locked a) (locked b) &&
+    match passed a, passed b with Some p, Some q => same_pair p q | None, None => true | _, _ => false end in
+  Instance "a_call_stores_what_its_rows_say" true
+    (agrees (by_kernel scalar_row_age) after && agrees (by_kernel row_age) after &&
+     agrees after match scan_rows 50 60 rows 1 49 58 with
+                  | OldestOf x m => update dat (Pair x m) sane
+                  | _ => Outcome dat None false false
+                  end).
+
 (** ** The programs of which C is printed: arrays of 1 to 84 ids between two ids of the greatest age, and an end that is not there *)
 Definition words (l : list Z) : list (option Z) := map Some (Lanes.register_of 4 l).
 Definition cells_are (a b : list (option Z)) : bool :=
@@ -147,4 +162,5 @@ Definition instances : list instance :=
   flat_map on_tables corners ++
   map (fun p => fresh_cache (fst p) (snd p)) (list_prod [39; 40; 41; 60] [39; 40; 41; 60]) ++
   flat_map (fun p => one_call (Pair (fst p) (snd p))) (list_prod [0; 39; 40; 41; 50; 55; 60] [0; 44; 45; 46; 55; 60; 70]) ++
+  flat_map (fun m => map (fun x => from_its_rows (Pair x 55) (table m)) [39; 50; 51]) [40; 60; 61] ++
   flat_map program_finds_it [0; 15; 17; 83]%nat.

@@ -2,7 +2,8 @@
 (** * Witnesses: arrays and tables that fulfil the hypotheses of the theorems, and on which there is something to find *)
 From Coq Require Import ZArith Lia Bool List Permutation.
 From Pgquern.common Require Import Premises Xid.
-From Pgquern.datfrozenxid Require Import Spec Algorithms Order Minimum Decision Kernels Rows Loads LoadsFacts Patch Instances.
+From Pgquern.datfrozenxid Require Import Spec Algorithms Order Minimum Decision Kernels Rows Loads LoadsFacts Patch Call.
+From Pgquern.datfrozenxid Require Import Instances.
 From Pgquern.instructions Require Program.
 From Pgquern.datfrozenxid Require Generated GeneratedFacts.
 Import ListNotations.
@@ -151,6 +152,8 @@ Proof.
 Qed.
 Lemma min_frozen_rows_is_the_scan_witness : premises_of min_frozen_rows_is_the_scan.
 Proof. exists 50, 50, 50, 50, three_rows. do 2 (split; [apply fifty_bounds|]). exact three_rows_are_valid. Qed.
+Lemma a_call_stores_what_its_rows_say_witness : premises_of a_call_stores_what_its_rows_say.
+Proof. exists three_rows, (Pair 50 50), (Pair 49 90), (Pair 50 50). do 2 (split; [apply fifty_bounds|]). exact three_rows_are_valid. Qed.
 Lemma plain_kernels_are_the_scan_witness : premises_of plain_kernels_are_the_scan.
 Proof. exact min_frozen_is_the_scan_witness. Qed.
 Lemma plain_kernels_on_rows_are_the_scan_witness : premises_of plain_kernels_on_rows_are_the_scan.
