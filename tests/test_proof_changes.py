@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from proofs.changes import attempt, rules
-from proofs.changes.attempt import Row
+from proofs.changes.__main__ import says
+from proofs.changes.attempt import Row, Tried
 from proofs.changes.rules import Change, fields_of
 from proofs.changes.source import blanked, definitions
 
@@ -143,3 +144,14 @@ def test_verdicts(
     change = Change("small/Defined.v", definition, old, new, ((begin, begin + len(old), new),))
     tried = attempt.attempt(row, change, compiled, tmp_path)
     assert (tried.verdict, tried.by, tried.refuted_by) == (verdict, by, refuted)
+
+
+def test_what_coq_refuses_makes_no_theorem_false() -> None:
+    """A change may make an instance false before Coq refuses a later file: it is no change that was tried."""
+    change = Change("small/Defined.v", "limit", "3", "4", ((0, 1, "4"),))
+    verdicts = ("killed", "killed", "survived", "refused")
+    tried = [
+        Tried(change, verdict, refuted_by=theorem)
+        for verdict, theorem in zip(verdicts, ("", "a", "", "b"), strict=True)
+    ]
+    assert says(tried).startswith("3 changes tried: 2 stop a proof, of which 1 make a theorem false")

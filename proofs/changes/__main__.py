@@ -90,11 +90,16 @@ def count(tried: Sequence[Tried], verdict: str) -> int:
     return sum(one.verdict == verdict for one in tried)
 
 
+def refuted(tried: Sequence[Tried]) -> int:
+    """How many of those that stop a proof make a theorem false; Coq may refuse a later file of others."""
+    return sum(one.verdict == "killed" and bool(one.refuted_by) for one in tried)
+
+
 def says(tried: Sequence[Tried]) -> str:
     """One line on a stem."""
     return (
         f"{sum(map(counts, tried))} changes tried: {count(tried, 'killed')} stop a proof, of which "
-        f"{sum(bool(one.refuted_by) for one in tried)} make a theorem false by a computed counterexample; "
+        f"{refuted(tried)} make a theorem false by a computed counterexample; "
         f"{count(tried, 'survived')} survived; besides {count(tried, 'equivalent')} the same term, "
         f"{count(tried, 'refused')} refused by Coq"
     )
@@ -134,7 +139,7 @@ def write(
     figures: dict[str, Any] = {
         "changes": len(row.changes),
         "refused": count(tried, "refused"),
-        "refuted": sum(bool(one.refuted_by) for one in tried),
+        "refuted": refuted(tried),
     }
     tools = {"Coq": first_line("coqc", "--print-version").split(" ")[0]}
     results.write(LAYER, row.stem, items, says=says(tried), tools=tools, seconds=round(seconds, 1), **figures)

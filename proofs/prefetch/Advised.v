@@ -183,6 +183,24 @@ Proof.
   unfold note_effect, hidden_until_replayed. now destruct (does r).
 Qed.
 
+(** Behind a record that may change the timeline nothing is decoded until it has been replayed. *)
+Theorem nothing_is_decoded_beyond_a_timeline c w w' r c' : concurrency c <> 0%nat ->
+  decode read_ahead space c w = (true, w') -> queued w' = queued w ++ [r] -> does r = Timeline -> replaying_lsn c' <= lsn r ->
+  decode read_ahead space c' w' = (false, w').
+Proof.
+  intros On D Q T L. unfold decode in D. destruct (_ && _) in D; [discriminate|]. destruct (space <=? _)%nat in D; [discriminate|].
+  destruct (read_ahead _ _ _) as [[r'|] world] in D; [|discriminate]. destruct (_ && _) in D; [|discriminate].
+  injection D as <-. unfold enqueue in *. apply Nat.eqb_neq in On. rewrite On in *. cbn [queued] in Q.
+  apply app_inv_head in Q. injection Q as ->. unfold decode. cbn [queued no_readahead_until]. rewrite T.
+  replace (is_empty (queued w ++ [r])) with false by now destruct (queued w). cbn [negb andb].
+  apply Z.leb_le in L. now rewrite L.
+Qed.
+
+(** N blocks may be in flight, and 4 N references may have been looked at; without prefetching one of each. *)
+Theorem the_ring_has_room_for_four_times_as_many n :
+  max_inflight (new_ring n) = Nat.max 1 n /\ size (new_ring n) = S (if (n =? 0)%nat then 1 else 4 * n).
+Proof. destruct n; split; cbn; lia. Qed.
+
 (** A reference is judged in one entry of the log; and if the storage does not have its block, that is noted, from the first
     block on where there is no file. *)
 Theorem missing_blocks_are_noted l r j : exists s,

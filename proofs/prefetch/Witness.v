@@ -145,6 +145,13 @@ Proof.
   exists (snd (decode small_read_ahead 8 (Settings 3 0 0) (walked (start 3 0 (Small (skipn 1 few_records) 1))))).
   split; [discriminate|vm_compute; reflexivity].
 Qed.
+Lemma nothing_is_decoded_beyond_a_timeline_witness : premises_of (@nothing_is_decoded_beyond_a_timeline).
+Proof.
+  pose (shutdown := Record_ 10 20 [] Timeline). pose (w := walked (start 3 0 (Small [shutdown; record_of 3] 1))).
+  exists small_world, small_read_ahead, 8, (Settings 3 0 0), w, (snd (decode small_read_ahead 8 (Settings 3 0 0) w)).
+  exists shutdown, (Settings 3 0 10). split; [discriminate|]. split; [vm_compute; reflexivity|]. split; [vm_compute; reflexivity|].
+  split; [reflexivity|discriminate].
+Qed.
 Lemma missing_blocks_are_noted_witness : premises_of (@missing_blocks_are_noted).
 Proof.
   exists small_world, always_there, never_cached, false, 60%Z, (block_of 10 9), (Judging [] [] (Small [] 1) []).
