@@ -68,5 +68,8 @@ PutUnseen(t, w, value, before, order, also) ==
 
 Value(w, i) == memory[w][i].value
 NewestValue(w) == Value(w, Newest(w))
+\* BROKEN | The last access was to a word whose newest write its thread does not see for certain. C11 says nothing of
+\*        what it reads
+\* INNER memory, view
 NoRace == ~raced
 =============================================================================

@@ -105,6 +105,11 @@ Verdict(ref) ==
     ELSE IF InBuffer(ref.page) THEN "hit"
     ELSE "advise"
 
+\* STEP ref \in {wal[at.record].refs[at.next]} if done' # done | startup process -> kernel | looks at block
+\*        {ref.page[2]} of relation {ref.page[1]}, which record {at.record} needs. Event {done'} of the trace says what
+\*        becomes of it, as the model does: {Verdict(ref)}
+\* SMALL ref \in {wal[at.record].refs[at.next]} | startup process | looks at block {ref.page[2]} of relation
+\*        {ref.page[1]} in record {at.record}: {Verdict(ref)}. The trace does not tell such
 FollowJudge ==
     /\ Judge
     /\ LET ref == wal[at.record].refs[at.next]
@@ -120,6 +125,9 @@ MayRead == {ref.page : ref \in {r \in RangeOf(wal[current].refs) : r.how = "read
 Reads   == {p \in MayRead : Exists(store, p) /\ ~InBuffer(p)}
 
 LastRead == done + IF Told("read") THEN Cardinality(Reads) ELSE 0
+\* STEP if done' # done | startup process -> pages | replays record {current}: events {done + 1} to {done'} of the
+\*        trace. It reads the blocks {Reads}
+\* SMALL | startup process -> pages | replays record {current}
 FollowReplay ==
     /\ ReplayCurrent
     /\ LET last == LastRead
@@ -130,6 +138,8 @@ FollowReplay ==
              ELSE /\ last < Len(Events) /\ Events[last + 1].call = "use" /\ Events[last + 1].record = current
                   /\ done' = last + 1
 
+\* STEP | administrator -> startup process | sets maintenance_io_concurrency from {concurrency} to {concurrency'}, as
+\*        event {done'} of the trace says
 FollowChange == Reconfigure /\ NextIs("concurrency") /\ concurrency' = Event.to /\ done' = done + 1
 
 (* Pages that the next events advise or read, and that would be in buffers. *)
@@ -143,6 +153,8 @@ Gone ==
     ELSE IF Judging THEN {p \in {Judged.page} : Verdict(Judged) = "hit" /\ NextIs("advise") /\ Event.page = p}
     ELSE IF pc = "replay" THEN {p \in {Events[i].page : i \in ReadNext} : InBuffer(p)}
     ELSE {}
+\* STEP | startup process | takes it that these blocks have left their buffers, because the trace reads or advises them
+\*        again: {Gone}
 FollowEviction ==
     /\ pool' = [b \in 1..Buffers |-> IF pool[b] \in Gone THEN NoPage ELSE pool[b]]
     /\ gone' = gone + Cardinality(Gone)
@@ -153,10 +165,17 @@ Waits == pc \in {"look", "look_again"} /\ MayLook /\ at.record = 0 /\ Blocking
 Arrives ==
     /\ arrived < Len(wal) /\ arrived = decoded
     /\ arrived >= Len(Followed.late) \/ Followed.late[arrived + 1] <= replayed \/ Waits
+\* STEP | WAL receiver -> WAL | receives record {arrived'}
 FollowArrival == Arrive /\ done' = done
 
+\* SMALL if pc' # pc /\ pc = "read" | startup process | asks for the next record
+\* SMALL if current' # current | startup process | gives record {current'} to replay
+\* SMALL if decoded' # decoded | startup process | decodes record {decoded'}
+\* SMALL | startup process | goes on
+\* INNER which, done, gone
 Unseen == (Complete \/ Decode \/ LeaveRecord \/ LimitReached \/ Read \/ Give) /\ done' = done
 
+\* VIA
 Step ==
     IF Gone # {} THEN FollowEviction
     ELSE /\ gone' = gone
@@ -182,6 +201,7 @@ TraceInit ==
     /\ StartPrefetch
     /\ done = 0
     /\ gone = 0
+\* BROKEN if done < Len(Events) | The trace goes on with event {done + 1}, which fits no step: {Event}
 TraceSpec == TraceInit /\ [][(Step /\ which' = which) \/ Finish]_tracevars
 
 -----------------------------------------------------------------------------
