@@ -14,7 +14,8 @@
 EXTENDS Naturals, Sequences
 CONSTANTS Threads, Words,
     First   \* [Words -> values]
-VARIABLES memory, view, raced
+VARIABLES memory, view,
+    raced   \* whether an access did not have all earlier writes to its word in view
 
 Bottom == [w \in Words |-> 1]
 Join(a, b) == [w \in Words |-> IF a[w] >= b[w] THEN a[w] ELSE b[w]]
@@ -68,6 +69,7 @@ PutUnseen(t, w, value, before, order, also) ==
 
 Value(w, i) == memory[w][i].value
 NewestValue(w) == Value(w, Newest(w))
+\* Each access has all writes to its word that ran before in view.
 \* BROKEN | The last access was to a word whose newest write its thread does not see for certain. C11 says nothing of
 \*        what it reads
 \* INNER memory, view

@@ -519,7 +519,7 @@ NoWrongBytes ==
     \A b \in Backends : \A k \in 1..Len(seen[b]) :
         seen[b][k] = Byte(pointer[b].item, pointer[b].version, k)
 
-(* The bytes that it has not read yet are there, too. *)
+(* The bytes that a reader has not read yet are there, too. *)
 Holds(i, version, off) == \A k \in 1..Lengths[i] : cells[off + k - 1] = Byte(i, version, k)
 \* BROKEN b \in Backends if pointer[b] # NoPointer /\ ~Holds(pointer[b].item, pointer[b].version, pointer[b].off) |
 \*        Backend {b} still has a pointer to tuple {pointer[b].item} at cell {pointer[b].off}, where it is no more
@@ -527,6 +527,7 @@ PointersHold ==
     \A b \in Backends : pointer[b] # NoPointer =>
         Holds(pointer[b].item, pointer[b].version, pointer[b].off)
 
+(* Who has the content lock in exclusive mode has it alone. *)
 \* BROKEN | {exclusive} has the content lock in exclusive mode, and {shared} in shared mode
 LocksExclude == exclusive # None => shared = {}
 
@@ -654,7 +655,8 @@ StandbySpec == Spec /\ StandbyFairness
 (* A process that waits for the cleanup lock gets it if no new pins come.  *)
 \* BROKEN c \in Cleaners if pc[c] \notin {"idle", "cleaned", "unpinned"} | {c} waits, and never gets the cleanup lock
 CleanupComes == Lull => \A c \in Cleaners : pc[c] = "pinned" ~> pc[c] = "compacting"
-(* If new pins keep coming, it may wait for ever: see the mutant of that name. *)
+(* It gets it though new pins keep coming.  That does not hold: see the    *)
+(* mutant of that name.                                                    *)
 \* BROKEN c \in Cleaners if pc[c] \notin {"idle", "cleaned", "unpinned"} | {c} waits, and never gets the cleanup lock
 CleanupComesInACrowd == \A c \in Cleaners : pc[c] = "pinned" ~> pc[c] = "compacting"
 

@@ -99,7 +99,7 @@ Done == waiter = "gone" /\ engine = "gone" /\ UNCHANGED vars
 Next == Finish \/ Tell \/ Wake \/ Await \/ LookAt \/ FallAsleep \/ Read \/ TakeAway \/ Done
 Spec == Init /\ [][Next]_vars
 
-\* The waiter sleeps for ever. (Wake-ups for no reason, which only help, are left out.)
+\* The waiter does not sleep for ever. (Wake-ups for no reason, which only help, are left out.)
 \* INNER engine, waiter
 \* BROKEN | The waiter sleeps, and the engine has gone
 NotForgotten == ~(waiter = "asleep" /\ engine = "gone")

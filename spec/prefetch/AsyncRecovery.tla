@@ -314,7 +314,7 @@ FairAsync == AsyncSpec /\ WF_asyncvars(Startup) /\ WF_asyncvars(Arrive)
 \*        records
 \* NOTE | A block is written as (relation, number). Its content are the records that have changed it; store is the
 \*        files
-\* NOTE r \in Relations if store.size[r] >= 0 | Relation {r} has {store.size[r]} blocks
+\* NOTE r \in Relations if store.size[r] >= 0 | Blocks of relation {r}: {store.size[r]}
 \* NOTE r \in Relations if store.size[r] < 0 | Relation {r} does not exist
 TypeOK ==
     /\ arrived \in 0..Len(wal) /\ replayed \in 0..Len(wal) /\ concurrency \in Concurrencies /\ flying \in Nat
@@ -368,7 +368,7 @@ OneBuffer == \A b \in Buffers, c \in Buffers : pool[b].page = pool[c].page => b 
 \*        pinned in buffer {pin[2]}; that buffer has something else by now
 PinsHold == \A pin \in pins : pin[1] > replayed /\ pool[pin[2]].page = pin[3]
 
-(* It stays pinned, unless a record removes the page, or its read fails. *)
+(* A page stays pinned, unless a record removes it, or its read fails. *)
 \* BROKEN pin \in pins \ pins' if pin[1] > replayed' /\ pool'[pin[2]].page = pin[3] | Record {pin[1]} needs block
 \*        {pin[3][2]} of relation {pin[3][1]} in buffer {pin[2]}, which is pinned no more
 PinsStay == [][\A pin \in pins \ pins' : pin[1] <= replayed' \/ pool'[pin[2]].page # pin[3]]_asyncvars

@@ -389,7 +389,7 @@ Used == IF ring.tail <= ring.head THEN ring.head - ring.tail ELSE ring.head + ri
 \* NOTE | maintenance_io_concurrency is {concurrency}: for records that are not replayed, so many blocks may be advised
 \*        at most. The WAL has {Len(wal)} records
 \* NOTE | A block is written as (relation, number). Of a block, content has the records that have changed it
-\* NOTE r \in Relations if store.size[r] >= 0 | Relation {r} has {store.size[r]} blocks
+\* NOTE r \in Relations if store.size[r] >= 0 | Blocks of relation {r}: {store.size[r]}
 \* NOTE r \in Relations if store.size[r] < 0 | Relation {r} does not exist
 \* BROKEN | The ring should have {Len(held)} entries between tail and head, and has {Used}, or others
 NeverOverflows ==

@@ -105,11 +105,7 @@ Verdict(ref) ==
     ELSE IF InBuffer(ref.page) THEN "hit"
     ELSE "advise"
 
-\* STEP ref \in {wal[at.record].refs[at.next]} if done' # done | startup process -> kernel | looks at block
-\*        {ref.page[2]} of relation {ref.page[1]}, which record {at.record} needs. Event {done'} of the trace says what
-\*        becomes of it, as the model does: {Verdict(ref)}
-\* SMALL ref \in {wal[at.record].refs[at.next]} | startup process | looks at block {ref.page[2]} of relation
-\*        {ref.page[1]} in record {at.record}: {Verdict(ref)}. The trace does not tell such
+\* VIA
 FollowJudge ==
     /\ Judge
     /\ LET ref == wal[at.record].refs[at.next]
@@ -125,9 +121,7 @@ MayRead == {ref.page : ref \in {r \in RangeOf(wal[current].refs) : r.how = "read
 Reads   == {p \in MayRead : Exists(store, p) /\ ~InBuffer(p)}
 
 LastRead == done + IF Told("read") THEN Cardinality(Reads) ELSE 0
-\* STEP if done' # done | startup process -> pages | replays record {current}: events {done + 1} to {done'} of the
-\*        trace. It reads the blocks {Reads}
-\* SMALL | startup process -> pages | replays record {current}
+\* VIA
 FollowReplay ==
     /\ ReplayCurrent
     /\ LET last == LastRead
@@ -138,8 +132,7 @@ FollowReplay ==
              ELSE /\ last < Len(Events) /\ Events[last + 1].call = "use" /\ Events[last + 1].record = current
                   /\ done' = last + 1
 
-\* STEP | administrator -> startup process | sets maintenance_io_concurrency from {concurrency} to {concurrency'}, as
-\*        event {done'} of the trace says
+\* VIA
 FollowChange == Reconfigure /\ NextIs("concurrency") /\ concurrency' = Event.to /\ done' = done + 1
 
 (* Pages that the next events advise or read, and that would be in buffers. *)
@@ -165,14 +158,11 @@ Waits == pc \in {"look", "look_again"} /\ MayLook /\ at.record = 0 /\ Blocking
 Arrives ==
     /\ arrived < Len(wal) /\ arrived = decoded
     /\ arrived >= Len(Followed.late) \/ Followed.late[arrived + 1] <= replayed \/ Waits
-\* STEP | WAL receiver -> WAL | receives record {arrived'}
+\* VIA
 FollowArrival == Arrive /\ done' = done
 
-\* SMALL if pc' # pc /\ pc = "read" | startup process | asks for the next record
-\* SMALL if current' # current | startup process | gives record {current'} to replay
-\* SMALL if decoded' # decoded | startup process | decodes record {decoded'}
-\* SMALL | startup process | goes on
-\* INNER which, done, gone
+\* VIA
+\* INNER which, done, gone, pool
 Unseen == (Complete \/ Decode \/ LeaveRecord \/ LimitReached \/ Read \/ Give) /\ done' = done
 
 \* VIA

@@ -155,6 +155,7 @@ Next ==
 Spec == Init /\ [][Next]_vars
 
 Waiting == [w \in Words |-> CASE w = "mutex" -> "free" [] w = "state" -> "awaited" [] w = "hold" -> "asked" [] OTHER -> "nothing"]
+\* The mutex is taken when it is free, and let go by who has it.
 \* INNER other, owner, next
 \* BROKEN | The mutex was taken though it was not free, or let go by who did not have it
 MutexAlternates == \A i \in DOMAIN memory["mutex"]: (Value("mutex", i) = "free") <=> i % 2 = 1

@@ -52,7 +52,17 @@ CONSTANTS
     MayJoin,    \* whether threads wait with others' holds
     MayGiveBack \* whether threads give back what others hold
 
-VARIABLES alone, arrived, request, blockers, state, mutex, granted, wakes, asleep, pc, call, target
+VARIABLES
+    alone,      \* the word: open, shut, or whose hold is in it
+    arrived,    \* whose holds are in the trees, in the order in which they came
+    request,
+    blockers,   \* of each thread's hold: how many that came earlier and conflict are still there
+    state,      \* of each thread's hold: idle, waits (nobody waits with it yet), awaited, held, cancelled
+    mutex,      \* who has it
+    granted,    \* who is to be told by who has the mutex that it holds its range
+    wakes,
+    asleep,     \* who sleeps in the kernel
+    pc, call, target
 
 shared  == <<alone, arrived, request, blockers, state, mutex, granted>>
 vars    == <<alone, arrived, request, blockers, state, mutex, granted, wakes, asleep, pc, call, target>>

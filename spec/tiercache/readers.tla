@@ -52,7 +52,18 @@ CONSTANTS
     May,        \* what each thread does: of "read", "write", "drop", "evict", "gather"
     None
 
-VARIABLES map, table, frame, readers, awaiting, asleep, leaving, changed, below, now, pc, my
+VARIABLES
+    map,        \* who holds the mutex
+    table,      \* the frame of each page that is in memory
+    frame,
+    readers,    \* how many threads copy each frame without map
+    awaiting,   \* how many threads wait for a frame without readers
+    asleep,     \* who sleeps
+    leaving,    \* the pages that are on their way to the SSD
+    changed,    \* those of them that were written since
+    below,      \* the version of each page on the SSD or the store
+    now,        \* the newest version of each page
+    pc, my
 
 pages == <<table, leaving, changed, below, now>>
 vars  == <<map, table, frame, readers, awaiting, asleep, leaving, changed, below, now, pc, my>>
@@ -466,6 +477,7 @@ MapIsHeld == \A t \in Threads :
     /\ pc[t] \in NeedsMap => map = t
     /\ map = t => pc[t] \in NeedsMap \cup (Locking \ {"asleep"})
 
+(* A frame counts those that copy it without map; and who waits is counted. *)
 \* BROKEN f \in Frames if readers[f] # Cardinality(Pins(f)) | Frame {f} counts {readers[f]} readers; those that copy it
 \*        without map are {Cardinality(Pins(f))}
 \* BROKEN if awaiting # Cardinality(Waiters) | {awaiting} count as waiting for a frame without readers;

@@ -12,6 +12,8 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 TOKEN = re.compile(r'\s*(?:("(?:\\.|[^"\\])*")|(<<|>>|\|->|:>|@@|\.\.|[][{}(),])|(-?\d+)|([A-Za-z_]\w*))')
+MANY = 8
+"""Of a longer sequence only those members are named that have changed."""
 ESCAPED = {"n": "\n", "t": "\t", "r": "\r", "f": "\f"}
 
 
@@ -171,7 +173,9 @@ def differences(old: Value, new: Value, name: str) -> Iterator[Change]:
         case list(), list() if len(new) > len(old) and new[: len(old)] == old:
             for number in range(len(old), len(new)):
                 yield Change(f"{name}[{number + 1}]", None, words(new[number]))
-        case list(), list() if len(new) == len(old) and all(isinstance(each, dict) for each in [*old, *new]):
+        case list(), list() if len(new) == len(old) and (
+            len(old) > MANY or all(isinstance(each, dict) for each in [*old, *new])
+        ):
             for number, (before, after) in enumerate(zip(old, new, strict=True), 1):
                 yield from differences(before, after, f"{name}[{number}]")
         case _:
