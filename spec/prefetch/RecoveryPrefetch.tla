@@ -44,8 +44,8 @@ VARIABLES
     suspended,  \* no_readahead_until
     concurrency,
     begin,      \* where reading began: this record is replayed before anything beyond it is looked at
-    ring,       \* slots, head, tail, size, inflight, completed
-    filters,    \* [Keys -> until, from]; until = 0: none
+    ring,       \* slots of what was looked at, from tail to head: of which record (lsn), and whether advised (io)
+    filters,    \* of a relation or a database: its blocks from one on are hidden until a record is replayed (0: none)
     recent,     \* the repeat window
     pool,       \* the page in each buffer
     hand,       \* the next buffer to be reused
@@ -162,13 +162,13 @@ HasRoom == Queued < Room
 \*        {decoded'}. Prefetching is off: its blocks are not looked at
 \* STEP if decoded' # decoded /\ wal[decoded'].effect = "truncate" | startup process -> WAL | decodes record
 \*        {decoded'}, which cuts relation {wal[decoded'].relations} to {wal[decoded'].to} blocks. {IF filters' #
-\*        filters THEN "A filter hides the blocks from there on" ELSE "No filter is set"}
+\*        filters THEN "A filter hides the blocks from there on" ELSE "The filter stays as it was"}
 \* STEP if decoded' # decoded /\ wal[decoded'].effect = "create" | startup process -> WAL | decodes record {decoded'},
 \*        which creates relation {wal[decoded'].relations}. {IF filters' # filters THEN "A filter hides its blocks
-\*        until then" ELSE "No filter is set"}
+\*        until then" ELSE "The filter stays as it was"}
 \* STEP if decoded' # decoded /\ wal[decoded'].effect = "database" | startup process -> WAL | decodes record
 \*        {decoded'}, which creates a database. {IF filters' # filters THEN "A filter hides its blocks until then" ELSE
-\*        "No filter is set"}
+\*        "The filter stays as it was"}
 \* STEP if decoded' # decoded /\ wal[decoded'].effect = "drop" | startup process -> WAL | decodes record {decoded'},
 \*        which drops relation {wal[decoded'].relations}
 \* STEP if decoded' # decoded /\ wal[decoded'].effect = "timeline" | startup process -> WAL | decodes record
