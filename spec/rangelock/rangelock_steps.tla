@@ -254,8 +254,10 @@ Leave(q) ==
 (* release_from_tree(): unless another thread has given it back, or is     *)
 (* about to say so.                                                        *)
 IsInATree(q) == q \in Arrived /\ state[q] = "held"
+\* STEP p \in Processes if state' # state /\ target[p] \notin Arrived | thread {p} -> the trees | gives the range of
+\*        thread {target[p]} back: it sets the state of that hold to "idle", though it is in no tree
 \* STEP p \in Processes if state' # state | thread {p} -> the trees | takes the hold of thread {target[p]} out of its
-\*        tree, and off the counts of those behind. Nothing blocks these any more: {granted'}
+\*        tree, and off the counts of those behind. These are let go by that: {granted'}
 \* STEP p \in Processes if target[p] \in Arrived | thread {p} -> the trees | finds that the hold of thread {target[p]}
 \*        has been given back
 \* STEP p \in Processes | thread {p} -> the trees | finds the hold of thread {target[p]} in no tree: another thread
@@ -274,7 +276,7 @@ DoRelease(p) ==
 
 (* cancel(): who waits no more is left alone.  Its state is set last. *)
 \* STEP p \in Processes if arrived' # arrived | thread {p} -> the trees | takes the request of thread {target[p]} out
-\*        of its tree, and off the counts of those behind. Nothing blocks these any more: {granted'}
+\*        of its tree, and off the counts of those behind. These are let go by that: {granted'}
 \* STEP p \in Processes | thread {p} -> the trees | finds that thread {target[p]} waits no more, and leaves it alone
 DoCancel(p) ==
     LET q == target[p] IN
@@ -289,7 +291,7 @@ DoCancel(p) ==
 (* gave_up(): unless it was granted or cancelled meanwhile. *)
 IsStillWaiting(q) == state[q] = "awaited"
 \* STEP p \in Processes if arrived' # arrived | thread {p} -> the trees | takes its request out of its tree, and off
-\*        the counts of those behind. Nothing blocks these any more: {granted'}
+\*        the counts of those behind. These are let go by that: {granted'}
 \* STEP p \in Processes if state' # state | thread {p} -> the trees | sets the state of thread {target[p]} to "idle";
 \*        the request stays in its tree
 \* STEP p \in Processes | thread {p} -> the trees | finds that its request was granted or cancelled meanwhile
@@ -435,6 +437,8 @@ FairSpec == Spec /\ \A p \in Processes :
 Places ==
     {"outside", "comes", "is alone", "leaves", "has left", "arrives", "releases", "cancels", "joins", "looks",
      "falls asleep", "asleep", "is late", "grants", "grants and cancels", "unlocks", "unlocks to wait", "unlocks to look", "wakes"}
+\* NOTE | A thread asks with its hold. The hold of a thread that is alone is in the word; else holds are in trees,
+\*        which only who has the mutex may touch. What blocks a hold are earlier ones that conflict with it
 \* INNER pc, call, target, request, wakes
 TypeOK ==
     /\ alone \in Processes \cup {"open", "shut"}
