@@ -98,10 +98,9 @@ FreeFrames ==
 
 -----------------------------------------------------------------------------
 (* A call begins. *)
-\* STEP t \in Threads | thread {t} -> cache | {IF my'[t].call = "read" THEN "wants to read" ELSE IF my'[t].call =
-\*        "write" THEN "wants to write" ELSE IF my'[t].call = "drop" THEN "wants to drop from memory" ELSE IF
-\*        my'[t].call = "evict" THEN "wants to move to the SSD" ELSE "wants to write back to the store"} page
-\*        {my'[t].page}
+\* STEP t \in Threads | thread {t} -> cache | wants to {IF my'[t].call = "evict" THEN "move" ELSE IF my'[t].call =
+\*        "gather" THEN "copy" ELSE my'[t].call} page {my'[t].page}{IF my'[t].call = "drop" THEN " from memory" ELSE IF
+\*        my'[t].call = "evict" THEN " to the SSD" ELSE IF my'[t].call = "gather" THEN " back to the store" ELSE ""}
 Begin(t) == \E call \in May[t], p \in Pages :
     /\ pc[t] = "outside"
     /\ my' = [my EXCEPT ![t] = [Idle EXCEPT !.call = call, !.page = p, !.seen = {now[p]}]]
