@@ -14,7 +14,8 @@
 EXTENDS Naturals, Sequences
 CONSTANTS Threads, Words,
     First   \* [Words -> values]
-VARIABLES memory, view, raced
+VARIABLES memory, view,
+    raced   \* whether a thread touched a place, and did not see all earlier writes to it
 
 Bottom == [w \in Words |-> 1]
 Join(a, b) == [w \in Words |-> IF a[w] >= b[w] THEN a[w] ELSE b[w]]
@@ -68,5 +69,11 @@ PutUnseen(t, w, value, before, order, also) ==
 
 Value(w, i) == memory[w][i].value
 NewestValue(w) == Value(w, Newest(w))
+\* Who touches a place sees all earlier writes to it.
+\* NOTE | A write that releases passes on what its thread has seen, to a thread that reads it and acquires. A relaxed
+\*        write or read passes nothing on
+\* BROKEN | Nothing passed an earlier write to this place on to the thread of the last step. That is a data race, and
+\*        C11 promises nothing
+\* INNER memory, view
 NoRace == ~raced
 =============================================================================

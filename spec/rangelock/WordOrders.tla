@@ -28,44 +28,60 @@ Goto(t, where) == at' = [at EXCEPT ![t] = where]
 Word == NewestValue("alone")
 
 \* It writes its range into its hold.
+\* STEP of Ask | thread first -> the hold | writes its range into its hold
 Ask == at["first"] = "asks" /\ Touch("first", "hold", "asked") /\ Goto("first", "comes")
 
+\* STEP t \in Threads | thread {t} -> the word | finds the word open, and swaps its hold in ({ComeOrder}): the range is
+\*        its own
 Come(t) ==
     /\ at[t] = "comes" /\ Word = "open"
     /\ Swap(t, "alone", t, ComeOrder)
     /\ Goto(t, "uses")
 
+\* STEP t \in Threads | thread {t} -> what the range protects | writes what the range protects
 Use(t) == at[t] = "uses" /\ Touch(t, "protected", t) /\ Goto(t, "leaves")
 
+\* STEP t \in Threads | thread {t} -> the word | swaps its hold out ({LeaveOrder}): the word is open again
 Leave(t) ==
     /\ at[t] = "leaves" /\ Word = t
     /\ Swap(t, "alone", "open", LeaveOrder)
     /\ Goto(t, "gone")
 
 \* The first is in a tree by now. Who finds the word shut waits here for it.
+\* STEP of IsFound | thread first -> the word | wants to leave, and does not find itself in the word: it needs the
+\*        mutex
 IsFound == at["first"] = "leaves" /\ Word # "first" /\ Goto("first", "locks") /\ UNCHANGED <<memory, view, raced>>
+\* STEP of IsTurnedAway | thread second -> the word | finds the first in the word: it needs the mutex
 IsTurnedAway == at["second"] = "comes" /\ Word = "first" /\ Goto("second", "locks") /\ UNCHANGED <<memory, view, raced>>
 
+\* STEP t \in Threads if NewestValue("mutex") = "free" | thread {t} -> the mutex | takes the mutex
+\* STEP t \in Threads | thread {t} -> the mutex | takes the mutex, though it is not free
 Lock(t) ==
     /\ at[t] = "locks" /\ NewestValue("mutex") = "free"
     /\ Swap(t, "mutex", t, "acquire")
     /\ Goto(t, IF t = "first" THEN "removes" ELSE "shuts")
 
 \* Who is found there was the first; otherwise the second has come when it has left.
+\* STEP if Word = "first" | thread second -> the word | shuts the word ({ShutOrder}), and finds the first there
+\* STEP | thread second -> the word | shuts the word ({ShutOrder}), and finds nobody there
 Shut ==
     /\ at["second"] = "shuts"
     /\ Swap("second", "alone", "shut", ShutOrder)
     /\ Goto("second", IF Word = "first" THEN "inserts" ELSE "opens")
 
+\* STEP of Insert | thread second -> the hold | puts the hold of the first into a tree
 Insert == at["second"] = "inserts" /\ Touch("second", "hold", "in a tree") /\ Goto("second", "unlocks")
+\* STEP of Remove | thread first -> the hold | takes its hold out of the tree
 Remove == at["first"] = "removes" /\ Touch("first", "hold", "out of the tree") /\ Goto("first", "opens")
 
+\* STEP t \in Threads | thread {t} -> the word | opens the word again ({OpenOrder})
 Reopen(t) ==
     /\ at[t] = "opens"
     /\ Store(t, "alone", "open", OpenOrder)
     /\ Goto(t, "unlocks")
 
 \* The second, having found the first, comes again: it waits for its turn.
+\* STEP t \in Threads | thread {t} -> the mutex | gives the mutex back
 Unlock(t) ==
     /\ at[t] = "unlocks"
     /\ Swap(t, "mutex", "free", "release")
@@ -79,8 +95,12 @@ Next ==
 Spec == Init /\ [][Next]_vars
 
 \* The mutex is taken when it is free, and let go by who has it.
+\* INNER at
+\* BROKEN | The mutex was taken though it was not free, or let go by who did not have it
 MutexAlternates == \A i \in DOMAIN memory["mutex"]: (Value("mutex", i) = "free") <=> i % 2 = 1
 \* Each of them comes, uses its range and leaves once: nothing but the word is as it was again, and that only if it is open.
+\* BROKEN w \in Words \ {"mutex"}, i \in DOMAIN memory[w], j \in DOMAIN memory[w] if i < j /\ Value(w, i) = Value(w, j)
+\*        /\ Value(w, i) # "open" | The same was written twice: "{Value(w, i)}"
 OnceEach ==
     \A w \in Words \ {"mutex"}: \A i, j \in DOMAIN memory[w]: i # j /\ Value(w, i) = Value(w, j) => Value(w, i) = "open"
 

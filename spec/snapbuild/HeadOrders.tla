@@ -34,6 +34,7 @@ Init ==
     /\ bound = [r \in Readers |-> 0]
     /\ next = [r \in Readers |-> 1]
 
+\* STEP | startup process -> {Entry(written + 1)} | writes an XID into the {Entry(written + 1)} of KnownAssignedXids
 Add ==
     /\ written < Entries
     /\ written = NewestValue("head")
@@ -41,11 +42,15 @@ Add ==
     /\ written' = written + 1
     /\ UNCHANGED <<bound, next>>
 
+\* STEP | startup process -> the head | sets the head to {written} ({StoreOrder}): readers may read the entries below
 Publish ==
     /\ NewestValue("head") < written
     /\ Store("startup", "head", written, StoreOrder)
     /\ UNCHANGED <<written, bound, next>>
 
+\* STEP r \in Readers, i \in 1..Newest("head") if Load(r, "head", i, LoadOrder) /\ bound'[r] = Value("head", i) | {r}
+\*        -> the head | reads the head ({LoadOrder}): {Value("head", i)}{IF i < Newest("head") THEN ", which is an old
+\*        value" ELSE ""}. It begins with the {Entry(next'[r])}
 LookAt(r) ==
     /\ next[r] > bound[r]
     /\ \E i \in 1..Newest("head"):
@@ -55,6 +60,9 @@ LookAt(r) ==
     /\ UNCHANGED written
 
 \* It reads an old value of the entry, or races with who writes it, if the write is not in its view.
+\* STEP r \in Readers if view[r][Entry(next[r])] # Newest(Entry(next[r])) | {r} -> {Entry(next[r])} | reads the
+\*        {Entry(next[r])}, and may find it as it was before the XID was written
+\* STEP r \in Readers | {r} -> {Entry(next[r])} | reads the {Entry(next[r])}: the XID
 ReadEntry(r) ==
     /\ next[r] <= bound[r]
     /\ raced' = (raced \/ view[r][Entry(next[r])] # Newest(Entry(next[r])))
@@ -67,6 +75,8 @@ Next == Add \/ Publish \/ \E r \in Readers: LookAt(r) \/ ReadEntry(r)
 Spec == Init /\ [][Next]_vars
 
 \* A reader that has read the head begins with the first entry.
+\* INNER written, bound, next
+\* BROKEN r \in Readers if bound'[r] # bound[r] /\ next'[r] # 1 | {r} skips the first entry
 BeginsAtFirst == [][\A r \in Readers: bound'[r] # bound[r] => next'[r] = 1]_vars
 
 \* Wrong on purpose: it begins with the second one.

@@ -52,7 +52,18 @@ CONSTANTS
     May,        \* what each thread does: of "read", "write", "drop", "evict", "gather"
     None
 
-VARIABLES map, table, frame, readers, awaiting, asleep, leaving, changed, below, now, pc, my
+VARIABLES
+    map,        \* who holds the mutex
+    table,      \* the frame of each page that is in memory
+    frame,
+    readers,    \* how many threads copy each frame without map
+    awaiting,   \* how many threads wait for a frame without readers
+    asleep,     \* who sleeps
+    leaving,    \* the pages that are on their way to the SSD
+    changed,    \* those of them that were written since
+    below,      \* the version of each page on the SSD or the store
+    now,        \* the newest version of each page
+    pc, my
 
 pages == <<table, leaving, changed, below, now>>
 vars  == <<map, table, frame, readers, awaiting, asleep, leaving, changed, below, now, pc, my>>
@@ -87,6 +98,9 @@ FreeFrames ==
 
 -----------------------------------------------------------------------------
 (* A call begins. *)
+\* STEP t \in Threads | thread {t} -> cache | wants to {IF my'[t].call = "evict" THEN "move" ELSE IF my'[t].call =
+\*        "gather" THEN "copy" ELSE my'[t].call} page {my'[t].page}{IF my'[t].call = "drop" THEN " from memory" ELSE IF
+\*        my'[t].call = "evict" THEN " to the SSD" ELSE IF my'[t].call = "gather" THEN " back to the store" ELSE ""}
 Begin(t) == \E call \in May[t], p \in Pages :
     /\ pc[t] = "outside"
     /\ my' = [my EXCEPT ![t] = [Idle EXCEPT !.call = call, !.page = p, !.seen = {now[p]}]]
@@ -99,6 +113,7 @@ HasRoom(t)   == IsMissing(t) => FreeFrames # {}
 
 (* Who was woken at `unread` takes map before it goes on. *)
 Locking == {"comes", "has loaded", "asleep", "calls", "puts", "writes back"}
+\* SMALL t \in Threads | thread {t} -> map | takes the mutex map
 Lock(t) ==
     /\ pc[t] \in Locking /\ map = Nobody
     /\ pc[t] = "comes" => ~IsComing(t)
@@ -165,6 +180,31 @@ LookToGather(t) ==
     /\ UNCHANGED <<readers, leaving, changed>>
 
 (* Whose load was old may find that another thread loads the page. *)
+\* STEP t \in Threads if pc' = pc | thread {t} -> cache | finds that another thread loads page {my[t].page}, and gives
+\*        map back, to wait for that
+\* STEP t \in Threads if pc'[t] = "outside" /\ IsMissing(t) | thread {t} -> cache | finds no page {my[t].page} and no
+\*        free frame: its call ends here
+\* STEP t \in Threads if pc'[t] = "outside" | thread {t} -> cache | finds nothing to do for page {my[t].page}: its call
+\*        ends
+\* STEP t \in Threads if pc'[t] = "loads" | thread {t} -> cache | does not find page {my[t].page}, takes frame
+\*        {my'[t].frame} to load it into, and gives map back
+\* STEP t \in Threads if pc'[t] = "copies" /\ readers' # readers | thread {t} -> cache | finds page {my[t].page} in
+\*        frame {table[my[t].page]}, counts itself as a reader of it, and gives map back
+\* STEP t \in Threads if map' # t | thread {t} -> cache | finds page {my[t].page} in frame {table[my[t].page]}, and
+\*        gives map back. It does not count itself as a reader
+\* STEP t \in Threads if pc'[t] = "copies with map" /\ my[t].call = "read" | thread {t} -> cache | finds page
+\*        {my[t].page} in frame {table[my[t].page]}. Somebody waits for a frame without readers, so it will copy with
+\*        map held
+\* STEP t \in Threads if pc'[t] = "copies with map" /\ my[t].call = "evict" | thread {t} -> cache | says that page
+\*        {my[t].page} in frame {table[my[t].page]} is on its way to the SSD, and will copy it with map held
+\* STEP t \in Threads if pc'[t] = "copies with map" | thread {t} -> cache | finds page {my[t].page} in frame
+\*        {table[my[t].page]}, and will copy it with map held
+\* STEP t \in Threads if pc'[t] = "announces" | thread {t} -> cache | finds page {my[t].page} in frame
+\*        {table[my[t].page]}. It must have that frame without readers
+\* STEP t \in Threads if table[my[t].page] = None | thread {t} -> cache | does not find page {my[t].page}, and takes
+\*        the free frame {my'[t].frame} for it
+\* STEP t \in Threads | thread {t} -> cache | finds page {my[t].page} in frame {table[my[t].page]}, and does not look
+\*        whether that has readers
 Look(t) ==
     /\ map = t /\ pc[t] = "comes"
     /\ IF IsComing(t)
@@ -184,6 +224,12 @@ Look(t) ==
 
 Copying == {"copies", "copies with map"}
 AfterCopy(t) == IF pc[t] = "copies" THEN "unpins" ELSE "has copied"
+\* STEP t \in Threads if my'[t].got[my[t].half] # None | thread {t} -> frame {my[t].frame} | copies the {IF my[t].half
+\*        = 1 THEN "first" ELSE "second"} half of frame {my[t].frame}: it is of page {my'[t].got[my[t].half].page},
+\*        version {my'[t].got[my[t].half].v}
+\* STEP t \in Threads if readers' # readers | thread {t} -> frame {my[t].frame} | counts itself as a reader of frame
+\*        {my[t].frame}
+\* STEP t \in Threads | thread {t} -> frame {my[t].frame} | copies a half of frame {my[t].frame}
 Copy(t) ==
     LET h == my[t].half IN
     /\ pc[t] \in Copying
@@ -191,6 +237,12 @@ Copy(t) ==
     /\ IF h = 2 THEN Goto(t, AfterCopy(t)) ELSE UNCHANGED pc
     /\ UNCHANGED <<map, frame, readers, awaiting, asleep, pages>>
 
+\* STEP t \in Threads if my[t].call = "read" | thread {t} -> cache | has copied the page, and gives map back: its call
+\*        ends
+\* STEP t \in Threads if my[t].call = "evict" | thread {t} -> SSD | has copied page {my[t].page}, gives map back, and
+\*        writes the copy to the SSD
+\* STEP t \in Threads | thread {t} -> store | has copied page {my[t].page}, gives map back, and writes the copy to the
+\*        store
 EndCopy(t) ==
     /\ map = t /\ pc[t] = "has copied"
     /\ map' = Nobody
@@ -202,6 +254,11 @@ EndCopy(t) ==
 (* A reader counts itself out.  The last one looks whether anybody waits,  *)
 (* and takes map to wake them: so nobody is between its look and its sleep. *)
 IsLast(f) == readers[f] = 1
+\* STEP t \in Threads if readers' = readers | thread {t} | looks whether anybody waits, before it counts itself out
+\* STEP t \in Threads if readers'[my[t].frame] = 0 | thread {t} -> cache | counts itself out: frame {my[t].frame} has
+\*        no readers any more
+\* STEP t \in Threads | thread {t} -> cache | counts itself out: readers of frame {my[t].frame} by now:
+\*        {readers'[my[t].frame]}
 Unpin(t) ==
     LET f == my[t].frame IN
     /\ pc[t] = "unpins"
@@ -209,12 +266,20 @@ Unpin(t) ==
     /\ IF IsLast(f) THEN Goto(t, "looks") /\ UNCHANGED my ELSE End(t)
     /\ UNCHANGED <<map, frame, awaiting, asleep, pages>>
 
+\* STEP t \in Threads if pc'[t] = "outside" | thread {t} | sees that nobody waits for a frame without readers: its call
+\*        ends
+\* STEP t \in Threads | thread {t} | sees that somebody waits for a frame without readers, and must wake it
 LookWhoWaits(t) ==
     /\ pc[t] = "looks"
     /\ IF awaiting = 0 THEN End(t) ELSE Goto(t, "calls") /\ UNCHANGED my
     /\ UNCHANGED <<map, frame, readers, awaiting, asleep, pages>>
 
 Woken == {asleep}
+\* STEP t \in Threads if map = t /\ asleep # {} | thread {t} -> cache | wakes these: {asleep \ asleep'}. It gives map
+\*        back, and its call ends
+\* STEP t \in Threads if asleep # asleep' | thread {t} -> cache | wakes these without map: {asleep \ asleep'}. Its call
+\*        ends
+\* STEP t \in Threads | thread {t} -> cache | would wake who sleeps; nobody does. Its call ends
 Call(t) ==
     /\ map = t /\ pc[t] = "calls"
     /\ \E woken \in Woken : asleep' = asleep \ woken
@@ -225,6 +290,8 @@ Call(t) ==
 -----------------------------------------------------------------------------
 (* Who must have a frame without readers, with map held. *)
 
+\* STEP t \in Threads if awaiting' # awaiting | thread {t} -> cache | says that it waits for a frame without readers
+\* STEP t \in Threads | thread {t} -> cache | looks whether frame {my[t].frame} has readers: {readers[my[t].frame]}
 Announce(t) ==
     /\ map = t /\ pc[t] = "announces"
     /\ awaiting' = awaiting + 1
@@ -240,6 +307,12 @@ AfterWait(t) ==
       [] my[t].call = "drop"  -> IF LooksAnew(t) THEN "comes" ELSE "drops"
 
 IsUnread(t) == readers[my[t].frame] = 0
+\* STEP t \in Threads if pc'[t] = "falls asleep" | thread {t} -> frame {my[t].frame} | looks at the readers of frame
+\*        {my[t].frame}: {readers[my[t].frame]}. It must sleep
+\* STEP t \in Threads if pc'[t] = "comes" | thread {t} -> frame {my[t].frame} | looks at the readers of frame
+\*        {my[t].frame}: {readers[my[t].frame]}. It has slept, so it looks anew where its page is
+\* STEP t \in Threads | thread {t} -> frame {my[t].frame} | looks at the readers of frame {my[t].frame}:
+\*        {readers[my[t].frame]}. It waits no more
 Wait(t) ==
     /\ map = t /\ pc[t] = "waits"
     /\ IF IsUnread(t)
@@ -247,6 +320,7 @@ Wait(t) ==
        ELSE Goto(t, "falls asleep") /\ UNCHANGED awaiting
     /\ UNCHANGED <<map, frame, readers, asleep, pages, my>>
 
+\* STEP t \in Threads | thread {t} | gives map back, and falls asleep until the last reader wakes it
 FallAsleep(t) ==
     /\ map = t /\ pc[t] = "falls asleep"
     /\ asleep' = asleep \cup {t}
@@ -255,6 +329,7 @@ FallAsleep(t) ==
     /\ Goto(t, "asleep")
     /\ UNCHANGED <<frame, readers, awaiting, pages>>
 
+\* STEP t \in Threads | thread {t} | wakes up for no reason
 WakeForNoReason(t) ==
     /\ t \in asleep
     /\ asleep' = asleep \ {t}
@@ -266,6 +341,10 @@ WakeForNoReason(t) ==
 Next1(v) == (v + 1) % Versions
 (* Calls that are under way have met these contents. *)
 Met(p, v) == [t \in Threads |-> IF my[t].page = p THEN [my[t] EXCEPT !.seen = @ \cup {v}] ELSE my[t]]
+\* STEP t \in Threads if my'[t] # Idle | thread {t} -> frame {my[t].frame} | writes the first half of frame
+\*        {my[t].frame}: page {my[t].page}, version {Next1(now[my[t].page])}
+\* STEP t \in Threads | thread {t} -> frame {my[t].frame} | writes the second half of frame {my[t].frame}. Page
+\*        {my[t].page} has version {now'[my[t].page]} now, map is free, and the call ends
 Change(t) ==
     LET p == my[t].page  f == my[t].frame  h == my[t].half  v == Next1(now[p]) IN
     /\ map = t /\ pc[t] = "changes"
@@ -280,6 +359,8 @@ Change(t) ==
             /\ Goto(t, "outside")
     /\ UNCHANGED <<readers, awaiting, asleep, leaving, below>>
 
+\* STEP t \in Threads | thread {t} -> cache | takes page {my[t].page} from memory, and gives map back: frame
+\*        {my[t].frame} is free
 Drop(t) ==
     /\ map = t /\ pc[t] = "drops"
     /\ table' = [table EXCEPT ![my[t].page] = None]
@@ -289,6 +370,7 @@ Drop(t) ==
 
 (* The SSD has been written. *)
 EvictWaits == TRUE
+\* STEP t \in Threads | thread {t} -> SSD | has written page {my[t].page} to the SSD, and has map again
 EndPut(t) ==
     /\ map = t /\ pc[t] = "puts"
     /\ Goto(t, IF EvictWaits THEN "announces" ELSE "decides")
@@ -296,6 +378,10 @@ EndPut(t) ==
 
 (* A page that was written meanwhile stays. *)
 IsUnchanged(t) == my[t].page \notin changed
+\* STEP t \in Threads if table' # table /\ my[t].page \in changed | thread {t} -> cache | lets page {my[t].page} leave
+\*        the memory, though it was written meanwhile
+\* STEP t \in Threads if table' # table | thread {t} -> cache | lets page {my[t].page} leave the memory: the SSD has it
+\* STEP t \in Threads | thread {t} -> cache | lets page {my[t].page} stay in memory: it was written meanwhile
 Decide(t) ==
     LET p == my[t].page IN
     /\ map = t /\ pc[t] = "decides"
@@ -308,6 +394,8 @@ Decide(t) ==
     /\ UNCHANGED <<frame, readers, awaiting, asleep, now>>
 
 (* The store has been written: the page is clean if it has the same contents. *)
+\* STEP t \in Threads | thread {t} -> store | has written version {my[t].got[1].v} of page {my[t].page} to the store,
+\*        and gives map back
 EndWriteBack(t) ==
     LET p == my[t].page  v == my[t].got[1].v IN
     /\ map = t /\ pc[t] = "writes back"
@@ -318,6 +406,8 @@ EndWriteBack(t) ==
 
 (* A free frame is filled while map is free, and then comes to the table,  *)
 (* unless its page was written meanwhile.                                  *)
+\* STEP t \in Threads | thread {t} -> frame {my[t].frame} | loads the {IF my[t].half = 1 THEN "first" ELSE "second"}
+\*        half of page {my[t].page} into frame {my[t].frame}: version {below[my[t].page]}
 Load(t) ==
     LET p == my[t].page  h == my[t].half  c == Of(p, below[p]) IN
     /\ pc[t] = "loads"
@@ -327,6 +417,10 @@ Load(t) ==
     /\ UNCHANGED <<map, readers, awaiting, asleep, pages>>
 
 Anew(t) == [my[t] EXCEPT !.frame = None, !.got = Nothing, !.old = FALSE]
+\* STEP t \in Threads if my[t].old | thread {t} -> cache | finds that page {my[t].page} was written while it was
+\*        loaded, and begins anew
+\* STEP t \in Threads | thread {t} -> cache | puts page {my[t].page} into the table: it is in frame {my[t].frame}. Map
+\*        is free, and the call ends
 EndLoad(t) ==
     /\ map = t /\ pc[t] = "has loaded"
     /\ IF my[t].old
@@ -357,6 +451,9 @@ Places ==
     {"outside", "comes", "copies", "copies with map", "has copied", "unpins", "looks", "calls", "announces", "waits",
      "falls asleep", "asleep", "changes", "drops", "puts", "decides", "writes back", "loads", "has loaded"}
 Halves == (Contents \cup {None}) \X (Contents \cup {None})
+\* INNER pc, my, frame
+\* NOTE | A page has two halves. A frame is whole if both are of one page and one version
+\* NOTE | Nothing is in memory yet. What is below, on the SSD or the store, is version 0 of each page
 TypeOK ==
     /\ map \in Threads \cup {Nobody}
     /\ table \in [Pages -> Frames \cup {None}]
@@ -374,30 +471,56 @@ Waiters     == {t \in Threads : pc[t] \in {"waits", "falls asleep", "asleep"}}
 
 (* Who needs map has it, and nobody else. *)
 NeedsMap == {"copies with map", "has copied", "announces", "waits", "falls asleep", "changes", "drops", "decides"}
+\* BROKEN t \in Threads if pc[t] \in NeedsMap /\ map # t | Thread {t} does what needs map, and {map} has it
 MapIsHeld == \A t \in Threads :
     /\ pc[t] \in NeedsMap => map = t
     /\ map = t => pc[t] \in NeedsMap \cup (Locking \ {"asleep"})
 
+(* A frame counts those that copy it without map; and who waits is counted. *)
+\* BROKEN f \in Frames if readers[f] # Cardinality(Pins(f)) | Frame {f} counts {readers[f]} readers; those that copy it
+\*        without map are {Cardinality(Pins(f))}
+\* BROKEN if awaiting # Cardinality(Waiters) | {awaiting} count as waiting for a frame without readers;
+\*        {Cardinality(Waiters)} do
 CountsAreRight ==
     /\ \A f \in Frames : readers[f] = Cardinality(Pins(f))
     /\ awaiting = Cardinality(Waiters)
 
 (* What was copied is whole: contents that the page itself had since the call began. *)
+\* BROKEN t \in Threads if my[t].got[2] # None /\ ~my[t].old /\ my[t].got[1] # my[t].got[2] /\ my[t].got[1] # None |
+\*        Thread {t} has copied a half of page {my[t].got[1].page}, version {my[t].got[1].v}, and another one of page
+\*        {my[t].got[2].page}, version {my[t].got[2].v}
+\* BROKEN t \in Threads if my[t].got[2] # None /\ ~my[t].old /\ my[t].got[1] = my[t].got[2] /\ my[t].got[2].page #
+\*        my[t].page | Thread {t} wanted page {my[t].page}, and has copied page {my[t].got[2].page}
+\* BROKEN t \in Threads if my[t].got[2] # None /\ ~my[t].old /\ my[t].got[1] = my[t].got[2] /\ my[t].got[2].page =
+\*        my[t].page /\ my[t].got[2].v \notin my[t].seen | Thread {t} has version {my[t].got[2].v} of page
+\*        {my[t].page}. Since its call began the page has had these: {my[t].seen}
 CopyIsWhole == \A t \in Threads :
     my[t].got[2] # None /\ ~my[t].old =>
         my[t].got[1] = my[t].got[2] /\ my[t].got[2].page = my[t].page /\ my[t].got[2].v \in my[t].seen
 
 (* One thread at a time changes the bytes of a frame, and none that has readers. *)
+\* BROKEN f \in Frames if Cardinality(Changers(f)) > 1 | These change frame {f} at once: {Changers(f)}
+\* BROKEN f \in Frames if Changers(f) # {} /\ readers[f] > 0 | {Changers(f)} changes frame {f}, which has {readers[f]}
+\*        readers
 ChangedAlone == \A f \in Frames :
     /\ Cardinality(Changers(f)) <= 1
     /\ Changers(f) # {} => readers[f] = 0
 
 (* The page that a reader copies without map is in the table, in that frame. *)
+\* BROKEN t \in Threads if pc[t] = "copies" /\ table[my[t].page] # my[t].frame | Thread {t} copies page {my[t].page}
+\*        from frame {my[t].frame}, where it is no more
 ReadIsInTable == \A t \in Threads : pc[t] = "copies" => table[my[t].page] = my[t].frame
+\* BROKEN f \in FreeFrames if readers[f] # 0 | Frame {f} is free, and has {readers[f]} readers
 FreeIsUnread == \A f \in FreeFrames : readers[f] = 0
 
 (* A frame has one page, and one that a load fills has none.  A page has   *)
 (* one frame, but for loads that are old.                                  *)
+\* BROKEN p \in Pages, q \in Pages if p # q /\ table[p] # None /\ table[p] = table[q] | Pages {p} and {q} are both in
+\*        frame {table[p]}
+\* BROKEN p \in Pages, t \in Threads if table[p] # None /\ pc[t] \in Loading /\ my[t].frame = table[p] | Page {p} is in
+\*        frame {table[p]}, into which thread {t} loads page {my[t].page}
+\* BROKEN p \in Pages, t \in Threads if table[p] # None /\ pc[t] \in Loading /\ my[t].frame # table[p] /\ my[t].page =
+\*        p /\ ~my[t].old | Page {p} is in frame {table[p]}, and thread {t} loads it into frame {my[t].frame}
 OnePageEach == \A p \in Pages : table[p] # None =>
     /\ \A q \in Pages \ {p} : table[q] # table[p]
     /\ \A t \in Threads : pc[t] \in Loading => my[t].frame # table[p] /\ (my[t].page = p => my[t].old)
@@ -407,26 +530,40 @@ OldIsLoading == \A t \in Threads : my[t].old => pc[t] \in Loading
 
 (* A page that is on its way to the SSD stays in its frame, and one thread brings it there. *)
 Bringers(p) == {t \in Threads : my[t].call = "evict" /\ my[t].page = p /\ my[t].frame # None}
+\* BROKEN p \in Pages if Cardinality(Bringers(p)) > 1 | These bring page {p} to the SSD at once: {Bringers(p)}
+\* BROKEN p \in Pages, t \in Threads if t \in Bringers(p) /\ table[p] # my[t].frame | Thread {t} brings page {p} to the
+\*        SSD from frame {my[t].frame}, where it is no more
 LeavingStays == \A p \in Pages :
     /\ p \in leaving <=> Bringers(p) # {}
     /\ Cardinality(Bringers(p)) <= 1
     /\ \A t \in Bringers(p) : table[p] = my[t].frame
 
 (* The newest contents are in memory, or below. *)
+\* BROKEN p \in Pages if table[p] = None | Page {p} is at version {now[p]}. It is not in memory, and below is version
+\*        {below[p]}
+\* BROKEN p \in Pages if table[p] # None /\ frame[table[p]] # <<Of(p, now[p]), Of(p, now[p])>> | Page {p} is at version
+\*        {now[p]}, and its frame has something else
 NewestIsKept == \A p \in Pages :
     IF table[p] = None THEN below[p] = now[p]
     ELSE Changers(table[p]) = {} => frame[table[p]] = <<Of(p, now[p]), Of(p, now[p])>>
 
 (* Whoever sleeps for a frame without readers is about to be woken, by its last reader. *)
+\* BROKEN t \in asleep if IsUnread(t) | Thread {t} sleeps until frame {my[t].frame} has no readers. It has none, and
+\*        nobody will wake it
 NoLostWakeUp == \A t \in asleep :
     IsUnread(t) => \E r \in Threads : pc[r] \in {"looks", "calls"} /\ my[r].frame = my[t].frame
 
 (* While somebody waits nobody begins to copy without map. *)
+\* BROKEN f \in Frames if readers'[f] > readers[f] | {awaiting} thread waits for a frame without readers, and a reader
+\*        of frame {f} begins to copy
 NobodyPinsMeanwhile == [][\A f \in Frames : readers'[f] > readers[f] => awaiting = 0]_vars
 
 (* A page leaves memory unread. *)
+\* BROKEN p \in Pages if table[p] # None /\ table'[p] # table[p] | Page {p} leaves frame {table[p]}, which has
+\*        {readers[table[p]]} readers
 LeavesUnread == [][\A p \in Pages : table[p] # None /\ table'[p] # table[p] => readers[table[p]] = 0 /\ readers'[table[p]] = 0]_vars
 
 (* Every call ends. *)
+\* BROKEN t \in Threads if pc[t] # "outside" | Thread {t} is in a call that does not end
 EachEnds == \A t \in Threads : pc[t] # "outside" ~> pc[t] = "outside"
 =============================================================================

@@ -31,6 +31,9 @@ SHOWN = re.compile(r'^<<\s*"(note|step|end)",', re.MULTILINE)
 NAMED = re.compile(r'"(?:\\.|[^"\\])*"|\b[A-Za-z]\w*\b(?! *\|->)')
 """A string, or a name that is no field's."""
 KEYWORDS = {"TRUE", "FALSE", "SUBSET", "UNION", "BOOLEAN"}
+DEADLOCK = "deadlock"
+KNOWN = {DEADLOCK: "There is a next step, until all is done.", "TypeOK": "Each variable has a value of its kind."}
+"""Properties that need no comment."""
 AT_MOST = 3
 """So many sentences about what is broken are shown."""
 
@@ -69,6 +72,8 @@ class Picture(BaseModel):
     """The sentence over the property."""
     broken: list[str]
     notes: list[str]
+    reached: bool = False
+    """The run looks for a state or a step that must be possible; to reach it is no fault."""
     steps: list[Step]
     back_to: int | None = None
     """The last step leads to the state after this step, and so on for ever."""
@@ -136,12 +141,9 @@ def find(run: Run, build: Path) -> Picture:
     found, trace = modules(run), read(output)
     steps = [each for module in found for each in module.sentences if each.kind in ("STEP", "SMALL")]
     notes = [each for module in found for each in module.sentences if each.kind == "NOTE"]
-    broken = [
-        each
-        for module in found
-        for each in module.sentences
-        if each.definition == outcome.property and each.kind == "BROKEN"
-    ]
+    name = outcome.property or ""
+    over = run.settings.specification if name == DEADLOCK else name
+    broken = [each for module in found for each in module.sentences if (each.definition, each.kind) == (over, "BROKEN")]
     said = follow(run, build, trace, steps, notes, broken, of_step=outcome.sort == "action")
     inner = {name for module in found for name in module.inner}
     comments = {name: text for module in reversed(found) for name, text in module.variables().items()}
@@ -152,9 +154,10 @@ def find(run: Run, build: Path) -> Picture:
         stem=run.stem,
         run=run.name,
         says=run.says,
-        property=outcome.property or "",
+        property=name,
         sort=outcome.sort or "",
-        rule=rule(outcome.property or "", found),
+        rule=rule(name, found),
+        reached=run.kind == "reach",
         broken=said.broken[:AT_MOST],
         notes=said.notes,
         steps=drawn,
@@ -181,6 +184,8 @@ def explore(run: Run, build: Path) -> tuple[str, Outcome]:
 
 def rule(name: str, found: Sequence[Module]) -> str:
     """What a property says: the comment over its definition, else its name in words."""
+    if name in KNOWN:
+        return KNOWN[name]
     for module in found:
         if name in module.definitions and module.definitions[name].comment.strip():
             return " ".join(module.definitions[name].comment.split())

@@ -205,8 +205,20 @@ def layout(picture: Picture) -> dict[str, object]:
     }
 
 
+def heading(picture: Picture) -> str:
+    """The first line of the last box."""
+    if picture.reached:
+        return f"✓ Reached here: {picture.property}"
+    return f"✗ Broken {'for ever' if end(picture) else 'here'}: {picture.property}"
+
+
 def verdict(picture: Picture) -> list[str]:
-    """What is broken: what the property says, then what is wrong."""
+    """What is broken: what the property says, then what is wrong. Of a run that must reach something: that it has."""
+    if picture.reached:
+        return [
+            "The run looks for this, to show that it is possible, and has found it.",
+            *map(sentence, picture.broken),
+        ]
     return [f"The rule: {sentence(picture.rule)}", *map(sentence, picture.broken)]
 
 
@@ -238,6 +250,6 @@ def environment() -> Environment:
         keep_trailing_newline=True,
     )
     found.globals.update(LINE=LINE, SMALL_LINE=SMALL_LINE, PADDING=PADDING, MARGIN=MARGIN)
-    found.globals.update(colours=COLOURS, compact=compact)
+    found.globals.update(colours=COLOURS, compact=compact, heading=heading)
     found.filters["sentence"] = sentence
     return found

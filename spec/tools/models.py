@@ -129,8 +129,6 @@ class File(Table):
     """A whole models.toml."""
 
     traces: Traces | None = None
-    told: list[str] = []
-    """Modules whose actions all have a sentence (sentences.py): `make model-show` draws their counterexamples so."""
     base: dict[str, Base]
     run: dict[str, Entry]
 

@@ -14,6 +14,7 @@ of STEP: small steps in a row of one actor are drawn as one.
     BROKEN bounds if condition | sentence       over a property: what is wrong in the state, or step, that violates it
     NOTE bounds if condition | sentence         anywhere: what holds at the start
     INNER variable, variable                    anywhere: variables whose changes are not drawn
+    VIA                                         over a definition that is no step of its own: those that it names are
 """
 
 from __future__ import annotations
@@ -27,12 +28,20 @@ from pathlib import Path
 from spec.tools.models import ModelError
 
 DEFINITION = re.compile(r"^(?:RECURSIVE )?(\w+)(\(.*?\))? *== *(.*)$")
-MARK = re.compile(r"^ *\\\* (STEP|SMALL|BROKEN|NOTE|INNER)\b *(.*)$")
+MARK = re.compile(r"^ *\\\* (STEP|SMALL|BROKEN|NOTE|INNER|VIA)\b *(.*)$")
 CONTINUED = re.compile(r"^ *\\\* {3,}(.*)$")
 EXTENDS = re.compile(r"^EXTENDS +((?:\w+ *, *\n? *)*\w+)", re.MULTILINE)
 BLOCK = re.compile(r"\(\*.*?\*\)|\\\*[^\n]*", re.DOTALL)
 BOUND = re.compile(r"(\w+) *\\in (.+)", re.DOTALL)
 OPENING, CLOSING = "([{", ")]}"
+NAME = re.compile(r"\\?[A-Za-z_]\w*")
+BOUND_HERE = re.compile(r"((?:\w+ *, *)*\w+) *\\(?:not)?in\b")
+GIVEN = {
+    *("TRUE", "FALSE", "BOOLEAN", "STRING", "IF", "THEN", "ELSE", "LET", "IN", "CASE", "OTHER", "CHOOSE", "LAMBDA"),
+    *("DOMAIN", "UNION", "SUBSET", "EXCEPT", "ENABLED", "UNCHANGED", "Nat", "Int", "Seq", "Len", "Head", "Tail"),
+    *("Append", "SubSeq", "SelectSeq", "Cardinality", "IsFiniteSet", "ToString", "Permutations"),
+}
+"""Words of TLA+, and what its standard modules define."""
 
 
 @dataclass(frozen=True)
@@ -161,6 +170,8 @@ class Module:
     path: Path
     sentences: list[Sentence] = field(default_factory=list)
     inner: set[str] = field(default_factory=set)
+    ways: set[str] = field(default_factory=set)
+    """Definitions that only lead to steps."""
     definitions: dict[str, Definition] = field(default_factory=dict)
 
     @cached_property
@@ -169,8 +180,12 @@ class Module:
 
     def variables(self) -> dict[str, str]:
         """The variables, each with the comment beside it."""
+        return self.declared("VARIABLES?")
+
+    def declared(self, by: str) -> dict[str, str]:
+        """What is declared by such a word, each with the comment beside it."""
         found: dict[str, str] = {}
-        for block in re.findall(r"^VARIABLES?\b(.*(?:\n(?:[ \t].*)?)*)", self.text, re.MULTILINE):
+        for block in re.findall(rf"^{by}\b(.*(?:\n(?:[ \t].*)?)*)", self.text, re.MULTILINE):
             names: list[str] = []
             for line in block.splitlines():
                 code, _, comment = line.partition("\\*")
@@ -214,6 +229,8 @@ def keep(module: Module, marks: list[list[str]], definition: str, parameters: st
     for kind, text in marks:
         if kind == "INNER":
             module.inner |= set(re.findall(r"\w+", text))
+        elif kind == "VIA" and definition:
+            module.ways.add(definition)
         elif kind == "NOTE" or definition:
             module.sentences.append(sentence(kind, text, definition, parameters))
         else:
@@ -245,11 +262,13 @@ def without_comments(text: str) -> str:
 
 
 def unsaid(found: Sequence[Module], start: str) -> list[str]:
-    """The actions under this definition that no sentence is about: definitions that give a variable its next value."""
+    """The actions under this definition, a specification or Next, that no sentence is about: definitions that give a
+    variable its next value. A definition that is marked as VIA is none, and what it names is looked at."""
     definitions = {name: each for module in reversed(found) for name, each in module.definitions.items()}
     variables = {name for module in found for name in module.variables()}
     steps = [each for module in found for each in module.sentences if each.kind in ("STEP", "SMALL")]
     said = {each.definition for each in steps if each.formula.partition("(")[0] == each.definition}
+    ways = {name for module in found for name in module.ways}
     formulas = [squeezed(each.formula) for each in steps if each.definition not in said]
 
     def missing(name: str, seen: set[str]) -> Iterator[str]:
@@ -259,7 +278,8 @@ def unsaid(found: Sequence[Module], start: str) -> list[str]:
         body = squeezed(without_comments(definitions[name].body))
         for formula in formulas:
             body = body.replace(formula, " ")
-        if any(variable in variables for variable in re.findall(r"\b(\w+)' ?(?:=|\\in)", body)):
+        passes = name in ways or "[][" in body
+        if not passes and any(variable in variables for variable in re.findall(r"\b(\w+)' ?(?:=|\\in)", body)):
             yield name
         for other in re.findall(r"\w+", body):
             if takes_a_step(other):
@@ -276,6 +296,25 @@ def unsaid(found: Sequence[Module], start: str) -> list[str]:
         return memory[name]
 
     return list(dict.fromkeys(missing(start, set())))
+
+
+def unknown(found: Sequence[Module]) -> list[str]:
+    """The names in sentences that none of the modules has."""
+    names = GIVEN | {name for module in found for name in module.definitions}
+    for module in found:
+        names |= set(module.declared("VARIABLES?")) | set(module.declared("CONSTANTS?"))
+    said: list[str] = []
+    for one in (each for module in found for each in module.sentences):
+        bound = {name for name, _ in one.bounds}
+        for text in (one.formula, one.condition, *(among for _, among in one.bounds), *one.expressions):
+            bare = re.sub(r'"[^"]*"', '""', text)
+            here = bound | {name for many in BOUND_HERE.findall(bare) for name in re.findall(r"\w+", many)}
+            bare = re.sub(r"\w+ *\|->", " ", bare)
+            for name in NAME.finditer(bare):
+                field = bare[: name.start()].endswith((".", "!"))
+                if name[0] not in names | here and not field and not name[0].startswith("\\"):
+                    said.append(f"{one.definition}: {name[0]}")
+    return said
 
 
 def squeezed(text: str) -> str:

@@ -2,7 +2,7 @@
 """Values as TLC prints them: read, compared, and said in words.
 
 TLC's numbers are int, its truth values bool, strings and model values str, sequences list, sets Members, records and
-functions dict.
+functions dict. Where a sequence is a key it is a tuple.
 """
 
 from __future__ import annotations
@@ -12,6 +12,8 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 TOKEN = re.compile(r'\s*(?:("(?:\\.|[^"\\])*")|(<<|>>|\|->|:>|@@|\.\.|[][{}(),])|(-?\d+)|([A-Za-z_]\w*))')
+MANY = 8
+"""Of a longer sequence only those members are named that have changed."""
 ESCAPED = {"n": "\n", "t": "\t", "r": "\r", "f": "\f"}
 
 
@@ -19,7 +21,7 @@ class Members(tuple["Value", ...]):
     """A set, in the order in which TLC prints it."""
 
 
-Value = bool | int | str | list["Value"] | dict["Value", "Value"] | Members
+Value = bool | int | str | list["Value"] | dict["Value", "Value"] | tuple["Value", ...]
 
 
 class Change(NamedTuple):
@@ -104,7 +106,7 @@ class Reader:
     def function(self) -> Value:
         found: dict[Value, Value] = {}
         while True:
-            key = self.value()
+            key = as_key(self.value())
             self.expect(":>")
             found[key] = self.value()
             if self.peek() != "@@":
@@ -123,6 +125,18 @@ def read(text: str) -> Value:
     return value
 
 
+def as_key(value: Value) -> Value:
+    """The value as the key of a dict."""
+    match value:
+        case list():
+            return tuple(map(as_key, value))
+        case Members():
+            return Members(map(as_key, value))
+        case dict():
+            return tuple((as_key(key), as_key(each)) for key, each in value.items())
+    return value
+
+
 def words(value: Value, inside: bool = False) -> str:
     """A value for people: lists without quotes, an empty one as "none", truth as yes and no."""
     match value:
@@ -133,8 +147,8 @@ def words(value: Value, inside: bool = False) -> str:
                 return "none"
             if list(value.values()) == [True]:  # [none |-> TRUE] and the like, where there is no record
                 return words(next(iter(value)))
-            return "{" + ", ".join(f"{key}: {words(each, True)}" for key, each in value.items()) + "}"
-        case list() | Members():
+            return "{" + ", ".join(f"{words(key, True)}: {words(each, True)}" for key, each in value.items()) + "}"
+        case list() | tuple():
             said = ", ".join(words(each, True) for each in value)
             if not value:
                 return "none"
@@ -159,5 +173,10 @@ def differences(old: Value, new: Value, name: str) -> Iterator[Change]:
         case list(), list() if len(new) > len(old) and new[: len(old)] == old:
             for number in range(len(old), len(new)):
                 yield Change(f"{name}[{number + 1}]", None, words(new[number]))
+        case list(), list() if len(new) == len(old) and (
+            len(old) > MANY or all(isinstance(each, dict) for each in [*old, *new])
+        ):
+            for number, (before, after) in enumerate(zip(old, new, strict=True), 1):
+                yield from differences(before, after, f"{name}[{number}]")
         case _:
             yield Change(name, words(old), words(new))
