@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import click
@@ -12,6 +13,7 @@ import pytest
 
 from tools.claims import __main__ as claims
 from tools.common import matrix
+from tools.paper import counts
 
 TOP = Path(__file__).resolve().parent.parent
 LISTED = claims.read((TOP / "CLAIMS.md").read_text())
@@ -133,6 +135,22 @@ def test_a_row_that_cannot_be_checked_is_told(row: str) -> None:
 
 def test_claims_are_numbered_from_one_on() -> None:
     assert [claim.number for claim in LISTED] == list(range(1, len(LISTED) + 1))
+
+
+def contradicted(claim: claims.Claim, required: Counter[str]) -> list[str]:
+    """The counts of theorems in a claim that are neither those of its commands' stems nor all."""
+    stems = [stem for command in claim.commands for stem in re.findall(r"STEM=(\w+)", command)]
+    right = {required[stem] for stem in stems} | {required.total()}
+    told = re.findall(r"(?:(\d+)/)?(\d+) (?:required )?theorems", " ".join((claim.text, *claim.prints)))
+    return [number for pair in told for number in pair if number and int(number) not in right]
+
+
+def test_no_claim_tells_a_count_of_theorems_that_is_not_required() -> None:
+    required = counts.theorems()
+    assert {claim.number: wrong for claim in LISTED if (wrong := contradicted(claim, required))} == {}
+    one = claims.Claim(1, "7 theorems", ["make prove STEM=a"], 1.0, ["N/N required theorems", "3/4 required theorems"])
+    assert contradicted(one, Counter(a=3, b=4)) == ["4"]
+    assert contradicted(one, Counter(a=4, b=2)) == ["7", "3"]
 
 
 @pytest.mark.parametrize("claim", LISTED, ids=lambda claim: str(claim.number))
