@@ -133,6 +133,13 @@ def test_a_row_that_cannot_be_checked_is_told(row: str) -> None:
         claims.read(TABLE + row)
 
 
+def test_the_documents_tell_the_sum_of_the_times() -> None:
+    together = round(sum(claim.minutes or 0 for claim in LISTED))
+    told = f"{together // 60} h {together % 60} min"
+    assert f"the times told add up to {told}" in (TOP / "CLAIMS.md").read_text()
+    assert f"all of them {told} |" in (TOP / "README.md").read_text()
+
+
 def test_claims_are_numbered_from_one_on() -> None:
     assert [claim.number for claim in LISTED] == list(range(1, len(LISTED) + 1))
 
