@@ -92,7 +92,7 @@ def test_the_times_told_of_a_command_agree() -> None:
 
 def test_times_that_differ_are_found_and_read() -> None:
     assert apart({"x": {"a": 1, "b": 2}, "y": {"a": 1, "b": 2.1}}) == {"y": {"a": 1, "b": 2.1}}
-    lines = "| see | `make x Y=1` | 30 s |\n| it | `make y`, then `make z` | 1 s |\n| it | `make a` | 9 minutes, busy |\n"
+    lines = "| see | `make x Y=1` | 30 s |\n| it | `make y`, `make z` | 1 s |\n| it | `make a` | 9 minutes, busy |\n"
     assert {command: minutes(time) for command, time in in_tables(lines)} == {"x Y=1": 0.5, "a": 9}
     shown = "  make x    what (so) (2 hours planned; 3 min)\n  make y   what (7 minutes a stem)\n"
     assert {command: minutes(time) for command, time in in_help(shown)} == {"x": 120}
