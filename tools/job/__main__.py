@@ -9,6 +9,7 @@ jobs.toml beside this lists the steps. Exits with 1 if a step failed, or if some
 skip.
 """
 
+import contextlib
 import subprocess
 import sys
 import time
@@ -131,15 +132,16 @@ def run(step: str, stem: str, log: Path | None = None) -> Step:
 
 
 def shown(command: Sequence[str], log: Path) -> int:
-    """Runs a command whose output is shown as it comes, and written to a log; its exit status."""
-    with (
-        log.open("wb") as into,
-        subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as process,
-    ):
-        assert process.stdout is not None
-        while part := process.stdout.read1():  # type: ignore[attr-defined]
-            into.write(part)
-            sys.stdout.buffer.write(part)
+    """Runs a command that writes to a log, which is shown as it grows; its exit status. A pipe would not end before a
+    server that the command left behind."""
+    log.unlink(missing_ok=True)
+    with log.open("ab") as into, log.open("rb") as out, subprocess.Popen(command, stdout=into, stderr=into) as process:
+        ended = False
+        while not ended:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(timeout=0.2)
+            ended = process.poll() is not None
+            sys.stdout.buffer.write(out.read())
             sys.stdout.buffer.flush()
     return process.returncode
 
