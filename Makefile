@@ -89,7 +89,7 @@ JOB = $(PY) -m tools.job $@ $(if $(STEM),--stem $(STEM))
 main: $(SETUP)/python.stamp ##day models, proofs, a differential run, benchmarks, the report; STEM= narrows (8 minutes)
 	@$(PY) -m tools.job make $(if $(STEM),--stem $(STEM))
 
-quick: $(SETUP)/python.stamp ##day a first look after set-up: the smallest models, proofs if compiled, kernels on few inputs, a broken one of each stem (2 minutes)
+quick: $(SETUP)/python.stamp ##day a first look after set-up: the smallest models, proofs if compiled, kernels on few inputs, a broken one of each stem (1 minute)
 	@$(JOB)
 
 test: $(SETUP)/python.stamp ##day all tests, then the kernels under sanitizers, fuzzed, and broken on purpose; STEM= narrows (20 minutes)

@@ -26,13 +26,13 @@ MODEL_NEEDS := $(SETUP)/python.stamp $(BATCH) $(BUILD)/model/java/tlc.jsa
 MODEL_RUN   := $(PY) spec/run.py $(if $(STEM),--stem $(STEM)) $(if $(RUN),--run '$(RUN)') $(UP_TO:%=--up-to %) $(if $(LIST),--list) $(JOIN:%=--join %)
 
 .PHONY: model model-quick model-large model-mutants model-mutants-sample model-distributed model-examples model-growth model-accept
-model: $(MODEL_NEEDS) ##layer check the small models, and that every broken one fails as it should; UP_TO=n leaves out what has more than n states (12 minutes)
+model: $(MODEL_NEEDS) ##layer check the small models, and that every broken one fails as it should; UP_TO=n leaves out what has more than n states (13 minutes)
 	@$(MODEL_RUN) --only small
 
 model-quick: $(MODEL_NEEDS) ##keep of each stem the smallest model that holds, and a broken one that fails (15 s)
 	@$(MODEL_RUN) --only quick
 
-model-large: $(MODEL_NEEDS) ##layer check the large models, and that each action of each model is taken (12 minutes)
+model-large: $(MODEL_NEEDS) ##layer check the large models, and that each action of each model is taken (30 minutes)
 	@$(MODEL_RUN) --only large --coverage
 
 model-mutants: $(MODEL_NEEDS) ##deep change one thing in a model, see a property fail; STEM= narrows, NUMBER=n tries n of a stem (about an hour; never timed whole)
@@ -51,5 +51,5 @@ model-examples: $(MODEL_NEEDS) ##deep write the models of a subject as a folder 
 model-growth: $(MODEL_NEEDS) ##deep how the states and the time of each model grow with each of its bounds; STEM= narrows (5 minutes a stem)
 	@$(PY) spec/growth.py $(if $(STEM),--stem $(STEM)) $(SECONDS:%=--seconds %)
 
-model-accept: $(MODEL_NEEDS) ##keep run all models and write what they show to spec/*/models.toml, for review (8 minutes)
+model-accept: $(MODEL_NEEDS) ##keep run all models and write what they show to spec/*/models.toml, for review (as model and model-large)
 	@$(MODEL_RUN) --accept

@@ -88,7 +88,7 @@ test-deep: $(TEST_NEEDS) $(EXTRACTED) ##deep the differential tests with far mor
 
 # Nobody else runs these: they fetch servers of their own.
 MINORS := $(wildcard tests/$(or $(STEM),*)/test_minors.py)
-test-minors: $(TEST_NEEDS) $(PG_EXTENSIONS) $(SETUP)/maven.stamp $(SETUP)/postgres.stamp ##deep real defects in released minors of PostgreSQL, each told apart from the next minor; STEM= narrows (2 minutes, the first time 5)
+test-minors: $(TEST_NEEDS) $(PG_EXTENSIONS) $(SETUP)/maven.stamp $(SETUP)/postgres.stamp ##deep real defects in released minors of PostgreSQL, each told apart from the next minor; STEM= narrows (5 minutes, again: 2)
 	@PGQUERN_RESULT=minors $(if $(MINORS),$(PYTEST) -m minors $(MINORS),echo "test-minors: no defect of $(STEM) is seen in a released minor")
 
 # Each level below this CPU's own is tested too: PGQUERN_CPU hides what the CPU has beyond, by a flag in /proc/cpuinfo. A level

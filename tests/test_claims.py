@@ -1,17 +1,22 @@
 # SPDX-License-Identifier: PostgreSQL
 """CLAIMS.md names commands that are there; and `make claims` tells claims that hold from those that do not."""
 
+import contextlib
 import os
 import re
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import click
 import pytest
 
 from tools.claims import __main__ as claims
+from tools.claims import ran
 from tools.common import matrix
+from tools.job.__main__ import inner, jobs
+from tools.paper import counts
 
 TOP = Path(__file__).resolve().parent.parent
 LISTED = claims.read((TOP / "CLAIMS.md").read_text())
@@ -131,8 +136,31 @@ def test_a_row_that_cannot_be_checked_is_told(row: str) -> None:
         claims.read(TABLE + row)
 
 
+def test_the_documents_tell_the_sum_of_the_times() -> None:
+    together = round(sum(claim.minutes or 0 for claim in LISTED))
+    told = f"{together // 60} h {together % 60} min"
+    assert f"the times told add up to {told}" in (TOP / "CLAIMS.md").read_text()
+    assert f"all of them {told} |" in (TOP / "README.md").read_text()
+
+
 def test_claims_are_numbered_from_one_on() -> None:
     assert [claim.number for claim in LISTED] == list(range(1, len(LISTED) + 1))
+
+
+def contradicted(claim: claims.Claim, required: Counter[str]) -> list[str]:
+    """The counts of theorems in a claim that are neither those of its commands' stems nor all."""
+    stems = [stem for command in claim.commands for stem in re.findall(r"STEM=(\w+)", command)]
+    right = {required[stem] for stem in stems} | {required.total()}
+    told = re.findall(r"(?:(\d+)/)?(\d+) (?:required )?theorems", " ".join((claim.text, *claim.prints)))
+    return [number for pair in told for number in pair if number and int(number) not in right]
+
+
+def test_no_claim_tells_a_count_of_theorems_that_is_not_required() -> None:
+    required = counts.theorems()
+    assert {claim.number: wrong for claim in LISTED if (wrong := contradicted(claim, required))} == {}
+    one = claims.Claim(1, "7 theorems", ["make prove STEM=a"], 1.0, ["N/N required theorems", "3/4 required theorems"])
+    assert contradicted(one, Counter(a=3, b=4)) == ["4"]
+    assert contradicted(one, Counter(a=4, b=2)) == ["7", "3"]
 
 
 @pytest.mark.parametrize("claim", LISTED, ids=lambda claim: str(claim.number))
@@ -141,3 +169,99 @@ def test_each_command_of_a_claim_is_there(claim: claims.Claim, targets: set[str]
         target, *variables = command.removeprefix("make ").split()
         assert target in targets
         assert all(word.partition("=")[2] in matrix.stems(TOP) for word in variables if word.startswith("STEM="))
+
+
+JOBS = """
+[ci]
+steps = ["holds", "part UP_TO=3", "test", "lost"]
+finally = []
+seconds = 1
+row_seconds = 1
+measured = []
+kept = true
+[test]
+steps = ["inner"]
+finally = []
+seconds = 1
+row_seconds = 1
+measured = []
+"""
+OF_THE_JOB = """
+test:
+\t@echo "SKIPPED other: no tool"; echo "3 of 3 inner"
+part:
+\t@echo "of the part: 7 of 7"
+lost:
+\t@echo "7 of 7"; exit 1
+short:
+\t@echo "run now"
+"""
+
+
+def judged(folder: Path, rows: str, *options: str) -> subprocess.CompletedProcess[str]:
+    """Runs a job that keeps what its steps print, and judges claims by that."""
+    (folder / "tools/job").mkdir(parents=True)
+    (folder / "tools/job/jobs.toml").write_text(JOBS)
+    (folder / "Makefile").write_text(MAKEFILE + OF_THE_JOB)
+    (folder / "CLAIMS.md").write_text(TABLE + rows + "\n")
+    environment = os.environ | {"PYTHONPATH": str(TOP)}
+    ran = subprocess.run(
+        [sys.executable, "-m", "tools.job", "ci"], cwd=folder, capture_output=True, text=True, env=environment
+    )
+    assert ran.returncode == 1
+    assert "12/12 theorems" in ran.stdout
+    assert "of the part" in (folder / "build/job/ci/01-part.log").read_text()
+    command = [sys.executable, "-m", "tools.claims.ran", "ci", *options]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, env=environment)
+
+
+@pytest.mark.parametrize(
+    ("row", "verdict", "says", "code"),
+    [
+        ("`make inner STEM=x` | 1 min | `N of N inner`", "holds", "3 of 3 inner", 0),
+        ("`make inner STEM=x` | 1 min | `N of N outer`", "FAILED", "nowhere in the output: N of N outer", 1),
+        ("`make inner STEM=other` | 1 min | `N of N outer`", "SKIPPED", "SKIPPED other: no tool", 0),
+        ("`make part` | 1 min | `N of N`", "in part", "of the part: 7 of 7", 0),
+        ("`make part` | 1 min | `9 of N`", "in part", "not in the part that ran: 9 of N", 0),
+        ("`make part UP_TO=3` | 1 min | `9 of N`", "FAILED", "nowhere in the output: 9 of N", 1),
+        ("`make lost` | 1 min | `N of N`", "FAILED", "make lost failed", 1),
+        ("`make short` | 5 s | `run now`", "holds", "run now", 0),
+        ("`make short` | 6 s | `run now`", "", "not run by this job: 2 (make short)", 0),
+        ("`make inner`, `make fails` | 1 min | `N of N`", "", "not run by this job: 2 (make fails)", 0),
+        ("`make inner MENDS=1` | 1 min | `N of N`", "", "not run by this job: 2 (make inner MENDS=1)", 0),
+    ],
+)
+def test_claims_are_judged_by_what_a_job_has_run(tmp_path: Path, row: str, verdict: str, says: str, code: int) -> None:
+    done = judged(tmp_path, f"| 2 | It is so | {row} |", "--seconds", "5")
+    assert done.returncode == code, done.stdout + done.stderr
+    assert re.search(r"│ 1 +│ holds +│ 12/12 theorems, 3,400 pages", done.stdout)
+    assert says in done.stdout
+    if verdict:
+        assert re.search(rf"│ 2 +│ {verdict} ", done.stdout)
+
+
+def test_without_a_job_that_ran_there_is_nothing_to_judge(tmp_path: Path) -> None:
+    (tmp_path / "tools/job").mkdir(parents=True)
+    (tmp_path / "tools/job/jobs.toml").write_text(JOBS)
+    done = subprocess.run(
+        [sys.executable, "-m", "tools.claims.ran", "ci"], cwd=tmp_path, capture_output=True, text=True,
+        env=os.environ | {"PYTHONPATH": str(TOP)},
+    )  # fmt: skip
+    assert (done.returncode, "run `make ci` first" in done.stderr) == (1, True)
+
+
+def test_what_ci_runs_judges_most_claims_at_least_in_part() -> None:
+    """And those of proofs and kernels whole: CI is what holds CLAIMS.md to its word."""
+    within, steps = inner(), jobs()["ci"].steps
+
+    def covered(command: str) -> bool | None:
+        found = []
+        for step in steps:
+            with contextlib.suppress(KeyError):
+                found.append(ran.covers(step, command, within))
+        return None if not found else True in found
+
+    seen = {claim.number: [covered(command) for command in claim.commands] for claim in LISTED}
+    assert sum(None not in of for of in seen.values()) >= 20
+    assert sum(all(of) for of in seen.values()) >= 8
+    assert "claims-check" in jobs()["ci"].finally_

@@ -103,6 +103,23 @@ def test_each_section_is_there_and_each_row_has_its_own(found: dict[str, Any]) -
     assert [text for level, text in headings if text in titles] == titles
 
 
+def test_every_theorem_that_is_required_is_counted(found: dict[str, Any]) -> None:
+    """Those of the ground and of what is no stem, too; abstract, report and README tell the same sum."""
+    lines = Path("proofs/required-theorems.txt").read_text().splitlines()
+    required = [line for line in lines if line and not line.startswith("#")]
+    *each, together = found["counts"]
+    assert together["theorems"] == sum(line["theorems"] for line in each) == len(required)
+    (abstract,) = (plain(one) for one in asked(found, "<abstract>"))
+    assert f"({len(required)}theoremswithoutaxioms)" in abstract.replace(" ", "")  # plain() drops some spaces
+    assert f"{len(required)} required theorems" in " ".join(Path("README.md").read_text().split())
+
+
+def test_a_subject_is_a_stem_and_no_row() -> None:
+    """As in README. A row is one of a table of PostgreSQL's: those that upstream loses."""
+    words = re.sub(r"\w*\.rows?\b|\brows?(\.| =>)", "", program.TEXT.read_text())
+    assert re.findall(r"\S+ rows?\b|\[rows?\]", words) == ["loses rows"]
+
+
 def test_no_section_is_empty(found: dict[str, Any]) -> None:
     """Between one heading and the next stands text: a paragraph, a table or a block."""
     text = program.TEXT.read_text()

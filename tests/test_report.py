@@ -142,3 +142,18 @@ def test_the_page_shows_each_finding_with_its_picture(tmp_path: Path) -> None:
     for folder in folders:
         assert (folder / "picture.svg").read_text() in page
         assert str(folder) in page
+
+
+def test_the_page_begins_with_the_findings_and_counts_come_after(tmp_path: Path) -> None:
+    page = report.page(written(tmp_path), {})
+    lead = page[page.index('<p class="lead">') :].partition("</p>")[0]
+    assert "the file I/O under them" in lead
+    assert f"{len(matrix.rows())} subjects" in lead
+    found = page[page.index('<ul class="found">') :].partition("</ul>")[0]
+    assert page.index(lead) < page.index(found) < page.index('<ul class="chips">')
+    assert f"{len(theorems_required())} theorems are required" in found
+
+
+def theorems_required() -> list[str]:
+    lines = Path("proofs/required-theorems.txt").read_text().splitlines()
+    return [line for line in lines if line and not line.startswith("#")]

@@ -30,7 +30,7 @@ endif
 
 # Where its packages can't be installed the runner says so, and each step is SKIPPED by name.
 .PHONY: test-cross
-test-cross: $(SETUP)/python.stamp ##layer kernels for aarch64 under qemu: random inputs, worlds, threads, Python tests; STEM= narrows (3 minutes)
+test-cross: $(SETUP)/python.stamp ##layer kernels for aarch64 under qemu: random inputs, worlds, threads, Python tests; STEM= narrows (5 minutes)
 	@if $(MAKE) -s $(SETUP)/cross.stamp CROSS=; then \
 	  $(MAKE) --jobs=$$(nproc) CROSS=$(OTHER_MACHINE) cross-programs && $(MAKE) --jobs=$$(nproc) CROSS=$(THIS_MACHINE) worlds; fi
 	@$(PY) -m tests.runners.cross $(OTHER_MACHINE) --cflags '$(CFLAGS_PLAIN)' --stem '$(STEM)'

@@ -19,7 +19,7 @@ test-python-instructions: $(INSTRUCTION_PROGRAMS)
 INSTRUCTIONS_CROSS = if $(MAKE) -s $(SETUP)/cross.stamp CROSS=; then $(MAKE) CROSS=$(OTHER_MACHINE) $(BUILD)/$(OTHER_MACHINE)/instructions/cpu; fi
 
 .PHONY: instructions instructions-readings
-instructions: $(INSTRUCTION_PROGRAMS) $(SETUP)/python.stamp ##deep each instruction of the kernels on this CPU, and by its meaning in Coq: INPUTS=100000 random inputs each, and all corners (5 minutes)
+instructions: $(INSTRUCTION_PROGRAMS) $(SETUP)/python.stamp ##deep each instruction of the kernels on this CPU, and by its meaning in Coq: INPUTS=100000 random inputs each, and all corners (9 minutes)
 	@$(INSTRUCTIONS_CROSS)
 	@$(PY) -m tests.instructions.run $(INPUTS:%=--inputs %)
 

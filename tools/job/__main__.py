@@ -9,7 +9,9 @@ jobs.toml beside this lists the steps. Exits with 1 if a step failed, or if some
 skip.
 """
 
+import contextlib
 import subprocess
+import sys
 import time
 import tomllib
 from collections.abc import Sequence
@@ -22,6 +24,7 @@ from pydantic import BaseModel, ConfigDict
 from tools.common import results, summary
 from tools.common.progress import console
 from tools.common.results import Result
+from tools.job.kept import KEPT, Kept, write
 
 JOBS = Path("tools/job/jobs.toml")
 
@@ -49,6 +52,8 @@ class Job(BaseModel):
     row_seconds: int
     measured: list[Measured]
     may_skip: list[str] | None = None
+    kept: bool = False
+    """Whether build/job/NAME/ keeps what the steps print. They then print to no terminal."""
 
     def budget(self) -> list[str]:
         """The time plan, and what was measured when, a line each."""
@@ -102,13 +107,55 @@ def jobs() -> dict[str, Job]:
     return {name: Job.model_validate(job | {"finally_": job.pop("finally")}) for name, job in listed.items()}
 
 
-def run(step: str, stem: str) -> Step:
-    """Runs `make STEP`, its output shown as it comes."""
-    command = ["make", *step.split(), *([f"STEM={stem}"] if stem else [])]
+def with_stem(step: str, stem: str) -> str:
+    return f"{step} STEM={stem}" if stem else step
+
+
+def inner() -> dict[str, set[str]]:
+    """The targets that each job runs, also those of a job that is a step of it."""
+
+    def targets(name: str) -> set[str]:
+        own = {step.split()[0] for step in listed[name].steps} if name in listed else set()
+        return own.union(*(targets(target) for target in own))
+
+    listed = jobs()
+    return {name: targets(name) for name in listed}
+
+
+def run(step: str, stem: str, log: Path | None = None) -> Step:
+    """Runs `make STEP`, its output shown as it comes, and kept in a log if there is one."""
+    command = ["make", *with_stem(step, stem).split()]
     console().rule(f"[bold]{' '.join(command)}", align="left")
     began = time.monotonic()
-    failed = subprocess.run(command).returncode != 0
+    failed = (shown(command, log) if log else subprocess.run(command).returncode) != 0
     return Step(command=" ".join(command), failed=failed, seconds=time.monotonic() - began)
+
+
+def shown(command: Sequence[str], log: Path) -> int:
+    """Runs a command that writes to a log, which is shown as it grows; its exit status. A pipe would not end before a
+    server that the command left behind."""
+    log.unlink(missing_ok=True)
+    with log.open("ab") as into, log.open("rb") as out, subprocess.Popen(command, stdout=into, stderr=into) as process:
+        ended = False
+        while not ended:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(timeout=0.2)
+            ended = process.poll() is not None
+            sys.stdout.buffer.write(out.read())
+            sys.stdout.buffer.flush()
+    return process.returncode
+
+
+def run_kept(name: str, job: Job, stem: str) -> list[Step]:
+    """Runs the steps of a job, and keeps what they print."""
+    folder, steps, kept = KEPT / name, [], []
+    folder.mkdir(parents=True, exist_ok=True)
+    for number, step in enumerate(job.steps):
+        log = folder / f"{number:02}-{step.split()[0]}.log"
+        steps.append(run(step, stem, log))
+        kept.append(Kept(step=with_stem(step, stem), failed=steps[-1].failed, log=log))
+        write(folder / "steps.json", kept)
+    return steps
 
 
 @click.command()
@@ -119,7 +166,8 @@ def main(name: str, stem: str) -> None:
     job, began = jobs()[name], datetime.now(UTC).replace(microsecond=0)
     for text in job.budget():
         console().print(f"{name}: {text}{', all stems' if stem else ''}", markup=False, soft_wrap=True)
-    steps = [run(step, stem) for step in [*job.steps, *job.finally_]]
+    steps = run_kept(name, job, stem) if job.kept else [run(step, stem) for step in job.steps]
+    steps += [run(step, stem) for step in job.finally_]
     found = [result for result in results.load() if result.finished >= began]
     summary.show(f"{name}{' ' + stem if stem else ''}", found, row_seconds=job.row_seconds)
     took = sum(step.seconds for step in steps)

@@ -46,10 +46,10 @@ def of_stem(stem: str, runs: list[models.Run], required: Counter[str]) -> dict[s
 
 
 def table() -> list[dict[str, Any]]:
-    """A line for each stem, then the ground under all stems, then the sums."""
+    """A line for each stem, then the ground and whatever else theorems are required of, then the sums."""
     runs, required = models.find(Path("spec")), theorems()
     lines = [of_stem(stem, runs, required) for stem in stems()]
-    ground = [of_stem(stem, runs, required) for stem in GROUND]
+    ground = [of_stem(name, runs, required) for name in sorted({*GROUND, *required} - {line["stem"] for line in lines})]
     lines += [line for line in ground if any(value for value in line.values() if isinstance(value, int))]
     sums = {key: sum(line[key] for line in lines) for key in lines[0] if key != "stem"}
     return [*lines, {"stem": "all", **sums}]

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: PostgreSQL
 """The file I/O stack of four parts, each alone and all together, beside the plain one: tools/stack/.
 
-    python -m tools.stack [--threads 1 --threads 64 ...]         (about 7 minutes)
+    python -m tools.stack [--threads 1 --threads 64 ...]         (9 minutes)
 
 The plain stack has one lock for the file, takes requests in the order in which they come, and writes back page by page.
 A stronger one leaves all to the kernel: its page cache, which holds the whole file, its locks, its scheduler. Only

@@ -1,4 +1,4 @@
 # SPDX-License-Identifier: PostgreSQL
 .PHONY: workloads
-workloads: $(BUILD)/ffi/$(FFI) $(SETUP)/python.stamp ##people two commit streams through the snapshot builder, upstream's way and ours (15 s)
+workloads: $(BUILD)/ffi/$(FFI) $(SETUP)/python.stamp ##people two commit streams through the snapshot builder, upstream's way and ours (30 s)
 	@$(PY) -m tools.workloads
