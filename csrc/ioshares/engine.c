@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: PostgreSQL */
-/* The scheduler in front of real files: the calls, and what happens to a request. threads.c and uring.c do the I/O. */
+/*
+ * The scheduler in front of real files: the calls, and what happens to a request. threads.c and uring.c do the I/O, and call
+ * what is here; start.c calls these two.
+ */
 #include "ioshares/engine.h"
 
 #include "common/futex.h"
@@ -82,25 +85,6 @@ void pgq_ioshares_engine_done(pgq_ioshares_engine *e, pgq_ioshares_io *io)
 }
 
 /* ---- the calls -------------------------------------------------------------------------------------------------- */
-
-pgq_status pgq_ioshares_engine_start(pgq_ioshares *scheduler, pgq_ioshares_way way,
-                                     const pgq_ioshares_faults *faults, pgq_ioshares_engine **engine)
-{
-    if (scheduler == NULL || engine == NULL)
-        return refused(PGQ_NULL, 0);
-    if (way != PGQ_IOSHARES_BY_ANY && way != PGQ_IOSHARES_BY_URING && way != PGQ_IOSHARES_BY_THREADS)
-        return refused(PGQ_IOSHARES_WAY, 0);
-    /* It would take the id of what waits for a request of its own, and nobody would complete what is in flight. */
-    if (scheduler->waiting != 0 || scheduler->in_flight != 0)
-        return refused(PGQ_IOSHARES_IN_USE, 0);
-    if (way != PGQ_IOSHARES_BY_THREADS) {
-        pgq_status status = pgq_ioshares_start_uring(scheduler, faults, engine);
-
-        if (status.code != PGQ_IOSHARES_URING || way == PGQ_IOSHARES_BY_URING)
-            return status;
-    }
-    return pgq_ioshares_start_threads(scheduler, faults, engine);
-}
 
 pgq_ioshares_way pgq_ioshares_engine_way(const pgq_ioshares_engine *engine)
 {
