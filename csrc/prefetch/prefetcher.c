@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: PostgreSQL */
 /* XLogPrefetcherReadRecord and XLogPrefetcherNextBlock, with the decode queue. ref/prefetch.py has each step's meaning. */
+#include "common/holds.h"
 #include "common/outcome.h"
 #include "prefetch/filters.h"
 #include "prefetch/prefetch.h"
@@ -307,7 +308,7 @@ pgq_status pgq_prefetch_read(pgq_prefetch *p, const pgq_prefetch_world *world,
     if (p->concurrency != 0)
         code = fill_ring(p, world);
     if (code == PGQ_OK && p->queued == 0) {
-        assert(p->ring.head == p->ring.tail);
+        HOLDS(p->ring.head == p->ring.tail); /* without records nothing was looked at */
         code = fill_ring(p, world);
     }
     if (code != PGQ_OK)

@@ -230,7 +230,7 @@ static inline void fill_frame(pgq_tiercache *c, uint32_t frame, uint64_t page, u
 {
     unsigned all = touches + once_take(&c->once, page);
 
-    assert(c->readers.of[frame] == 0);
+    HOLDS(c->readers.of[frame] == 0);
     c->touches[frame] = (uint8_t)(all < TWICE ? all : TWICE);
     tier_put(&c->memory, frame, page, version, false);
 }

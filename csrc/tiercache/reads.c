@@ -68,7 +68,7 @@ static void end_load(pgq_tiercache *c, load *l, uint64_t version, unsigned touch
     *at = l->next;
     for (uint32_t i = 0; l->keeps && i < l->n; i++) {
         if (done && !(l->old >> i & 1)) {
-            assert(tier_find(&c->memory, l->page + i) == TABLE_NONE);
+            HOLDS(tier_find(&c->memory, l->page + i) == TABLE_NONE);
             fill_frame(c, l->frames[i], l->page + i, version, i == 0 ? touches : 0);
         } else {
             tier_give(&c->memory, l->frames[i]);

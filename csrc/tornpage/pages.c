@@ -2,6 +2,8 @@
 /* Pages to their places, by the protection; and the double-write area. */
 #include "tornpage/store.h"
 
+#include "common/holds.h"
+
 enum { PD_CHECKSUM = 8 };
 
 void pgq_tornpage_seal(store *s, uint32_t page)
@@ -9,7 +11,7 @@ void pgq_tornpage_seal(store *s, uint32_t page)
     uint16_t checksum;
     pgq_status status = pgq_tornpage_checksum(page_of(s, page), 1, s->config.block_size, page, &checksum);
 
-    assert(status.code == PGQ_OK); /* create() has tried it */
+    HOLDS(status.code == PGQ_OK); /* create() has tried it */
     (void)status;
     memcpy(page_of(s, page) + PD_CHECKSUM, &checksum, sizeof checksum);
 }
