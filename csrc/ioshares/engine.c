@@ -6,6 +6,7 @@
 #include "ioshares/engine.h"
 
 #include "common/futex.h"
+#include "common/holds.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -35,6 +36,8 @@ pgq_ioshares_engine *pgq_ioshares_engine_make(size_t bytes, const engine_way *wa
 
 void pgq_ioshares_engine_free(pgq_ioshares_engine *e)
 {
+    /* Whoever waits for one would wait for ever. */
+    HOLDS(e->scheduler->waiting == 0 && e->scheduler->in_flight == 0);
     pthread_mutex_destroy(&e->lock);
     free(e);
 }
@@ -46,6 +49,7 @@ pgq_ioshares_io *pgq_ioshares_engine_next(pgq_ioshares_engine *e)
     pgq_ioshares_request request;
     pgq_ioshares_io *io;
 
+    HOLDS(IS_LOCKED(&e->lock));
     if (pgq_ioshares_next(e->scheduler, &request).code != PGQ_OK)
         return NULL;
     io = (pgq_ioshares_io *)(uintptr_t)request.id;
@@ -63,6 +67,7 @@ bool pgq_ioshares_engine_is_over(const pgq_ioshares_engine *e, pgq_ioshares_io *
         io->error = result < 0 ? (int)-result : EIO;
         return true;
     }
+    HOLDS(result <= (int64_t)io->size - io->did); /* the kernel gives no more than it was asked for */
     io->did += (uint32_t)result;
     return io->did == io->size;
 }
@@ -79,6 +84,8 @@ static void tell(pgq_ioshares_io *io)
 
 void pgq_ioshares_engine_done(pgq_ioshares_engine *e, pgq_ioshares_io *io)
 {
+    /* So that nothing is refused here. */
+    HOLDS(IS_LOCKED(&e->lock) && e->scheduler->flows[io->cls].in_flight > 0);
     io->ended = now();
     pgq_ioshares_complete(e->scheduler, io->cls, io->ended - io->went);
     tell(io);

@@ -36,6 +36,7 @@ static uint32_t frames_for_loads(const pgq_tiercache *c)
 {
     uint32_t left = c->memory.n / 4 - c->reserved;
 
+    HOLDS(c->reserved <= c->memory.n / 4);
     return left < c->memory.free_count ? left : c->memory.free_count;
 }
 
@@ -63,6 +64,7 @@ static void end_load(pgq_tiercache *c, load *l, uint64_t version, unsigned touch
 {
     load **at = loads_of(c, l->page);
 
+    HOLDS(IS_LOCKED(&c->map) && (!l->keeps || c->reserved >= l->n));
     while (*at != l)
         at = &(*at)->next;
     *at = l->next;

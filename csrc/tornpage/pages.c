@@ -40,6 +40,7 @@ static bool write_area(store *s, const uint32_t pages[], size_t count)
     size_t block = s->config.block_size;
     area_head head = {.magic = AREA_MAGIC, .life = s->life, .count = (uint32_t)count};
 
+    HOLDS(count <= s->config.slots);
     if (!pgq_tornpage_sync_data(s))
         return false;
     for (size_t i = 0; i < count; i++) {
@@ -59,6 +60,7 @@ static bool write_in_place(store *s, const uint32_t pages[], size_t count)
     size_t block = s->config.block_size;
 
     for (size_t i = 0; i < count; i++) {
+        HOLDS(page_lsn(page_of(s, pages[i])) <= s->flushed); /* no page goes before its log */
         s->unsynced = true;
         if (!pgq_tornpage_write(s, PGQ_TORNPAGE_DATA, (uint64_t)pages[i] * block, page_of(s, pages[i]),
                                 block))
