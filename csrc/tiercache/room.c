@@ -53,8 +53,8 @@ static bool move_to_ssd(pgq_tiercache *c, uint32_t frame, uint32_t slot, uint32_
     pthread_mutex_unlock(&c->map);
     bool put = pgq_tiercache_ssd_put(c, slot, &image);
     pthread_mutex_lock(&c->map);
-    (void)readers_wait(&c->readers, frame, &c->map);
     HOLDS(c->leaving[frame] && c->leaves > 0 && c->users[slot] == 1 && tier_find(&c->memory, page) == frame);
+    (void)readers_wait(&c->readers, frame, &c->map);
     c->leaving[frame] = false;
     c->leaves--;
     if (put && c->memory.versions[frame] == version) {
