@@ -4,7 +4,7 @@
  * a program ends where it is false. Elsewhere it costs nothing, so a condition must have no effect.
  *
  * IS_LOCKED: who reads or writes here needs the mutex. In a world it is this thread that holds it; elsewhere some thread does, since a
- * mutex says no more. A condition loads no atomic: in a world that would be a place where another thread goes on.
+ * mutex says no more. A condition must not load an atomic: in a world another thread may go on there.
  */
 #ifndef PGQUERN_HOLDS_H
 #define PGQUERN_HOLDS_H
