@@ -87,7 +87,7 @@ ALWAYS_INLINE pgq_status min_frozen_by_age(const uint32_t values[], size_t n,
                 return refused(future(multixact), i + 1);
         }
     }
-    HOLDS(last_sane - oldest < HALF_RING); /* no value taken lies in the future */
+    HOLDS(!id_precedes(last_sane, oldest, multixact)); /* no value taken lies in the future */
     *minimum = oldest;
     return accepted();
 }
@@ -125,7 +125,8 @@ ALWAYS_INLINE pgq_status min_frozen_strided_by_age(const pgq_datfrozenxid_rows *
                 return status;
         }
     }
-    HOLDS(last_sane->xid - oldest.xid < HALF_RING && last_sane->multi - oldest.multi < HALF_RING);
+    HOLDS(!id_precedes(last_sane->xid, oldest.xid, false) &&
+          !id_precedes(last_sane->multi, oldest.multi, true));
     *minimum = oldest;
     return accepted();
 }
