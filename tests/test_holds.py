@@ -17,6 +17,19 @@ int main(int argc, char **argv)
     return argc - 1;
 }
 """
+LOCKED = """#include "common/holds.h"
+#include <pthread.h>
+int main(int argc, char **argv)
+{
+    pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+
+    (void)argv;
+    if (argc > 1)
+        pthread_mutex_lock(&mutex);
+    HOLDS(IS_LOCKED(&mutex));
+    return pthread_mutex_trylock(&mutex) != 0;
+}
+"""
 
 
 def flags(variable: str) -> list[str]:
@@ -25,9 +38,9 @@ def flags(variable: str) -> list[str]:
     return shlex.split(subprocess.run(show, cwd=TOP, capture_output=True, text=True, check=True).stdout)
 
 
-def end(tmp_path: Path, name: str, *options: str, words: tuple[str, ...] = ()) -> int:
+def end(tmp_path: Path, name: str, *options: str, words: tuple[str, ...] = (), text: str = PROGRAM) -> int:
     source, program = tmp_path / f"{name}.c", tmp_path / name
-    source.write_text(PROGRAM)
+    source.write_text(text)
     compiler = ["gcc", "-Wall", "-Wextra", "-Werror", f"-I{TOP}/csrc", *options, str(source), "-o", str(program)]
     subprocess.run(compiler, check=True)
     return subprocess.run([program, *words], stderr=subprocess.DEVNULL, check=False).returncode
@@ -38,6 +51,13 @@ def test_a_false_condition_ends_a_program_of_the_tests_and_no_other(tmp_path: Pa
     assert end(tmp_path, "checked", "-DPGQUERN_HOLDS", "-DNDEBUG") == 1  # argc was counted up
     assert end(tmp_path, "broken", "-DPGQUERN_HOLDS", "-DNDEBUG", words=("more",)) == -6
     assert end(tmp_path, "plain", words=("more",)) == 1  # argc is 2, as given
+
+
+def test_a_mutex_that_nobody_holds_ends_a_program_of_the_tests_and_no_other(tmp_path: Path) -> None:
+    """Elsewhere nobody takes it."""
+    assert end(tmp_path, "checked", "-DPGQUERN_HOLDS", words=("lock",), text=LOCKED) == 1
+    assert end(tmp_path, "broken", "-DPGQUERN_HOLDS", text=LOCKED) == -6
+    assert end(tmp_path, "plain", text=LOCKED) == 0
 
 
 @pytest.mark.parametrize("kind", ["ASAN", "FUZZ", "TSAN", "WORLD", "PLAIN", "KERNEL"])

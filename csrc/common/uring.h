@@ -2,6 +2,10 @@
 /*
  * liburing, loaded when it is first needed: a machine without it runs all that needs no io_uring. HAVE_LIBURING is 0 where
  * its header is missing too. Internal: not installed, not seen by the bindings.
+ *
+ * That is all that stems share. Each has a loop of its own, since one thread that reads ahead for itself submits in batches, joins
+ * neighbours and gives up what the kernel will not take to pread, while a reaper that serves many threads hears a bell, counts
+ * what the kernel has, and takes out of the ring what must fail.
  */
 #ifndef PGQUERN_URING_H
 #define PGQUERN_URING_H

@@ -3,6 +3,7 @@
 #ifndef PGQUERN_COMPACTION_PAGE_H
 #define PGQUERN_COMPACTION_PAGE_H
 
+#include "common/holds.h"
 #include "common/outcome.h"
 #include "compaction/compaction.h"
 
@@ -122,6 +123,8 @@ static inline void write_header(uint8_t *page, const bounds *b, uint32_t upper, 
 {
     uint32_t flags = load16(page + PD_FLAGS);
 
+    /* Else the next reader refuses the page. */
+    HOLDS(b->lower <= upper && upper <= b->special && nline_left <= b->nline);
     store16(page + PD_LOWER, b->lower - 4 * (b->nline - nline_left));
     store16(page + PD_UPPER, upper);
     store16(page + PD_FLAGS, free_lines ? flags | PD_HAS_FREE_LINES : flags & ~(uint32_t)PD_HAS_FREE_LINES);

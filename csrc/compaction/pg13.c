@@ -10,6 +10,8 @@
  */
 #include "compaction/baseline.h"
 
+#include "common/holds.h"
+
 static int by_falling_offset(const item *a, const item *b)
 {
     return (int)b->off - (int)a->off;
@@ -38,6 +40,7 @@ static void move_down_from_special(uint8_t *page, const uint8_t *from, const sca
         const item *it = &s->items[i];
 
         upper -= it->len;
+        HOLDS(from != page || upper >= it->off); /* over no tuple that is still to move */
         memmove(page + upper, from + it->off, it->len);
         set_lp_off(page, it->index, upper);
     }

@@ -9,6 +9,8 @@
  */
 #include "compaction/baseline.h"
 
+#include "common/holds.h"
+
 /* Skips the tuples that are in place already. Returns the first one that is not; *upper is then where it must end. */
 static uint32_t skip_in_place(const scan *s, uint32_t *upper)
 {
@@ -38,6 +40,7 @@ static void move_runs(uint8_t *page, const uint8_t *from, const scan *s, uint32_
             run_end = item_end(it);
         }
         upper -= it->len;
+        HOLDS(from != page || upper >= it->off); /* over no tuple that is still to move */
         run_start = it->off;
         set_lp_off(page, it->index, upper);
     }

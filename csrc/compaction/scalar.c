@@ -11,6 +11,8 @@
  */
 #include "compaction/slots.h"
 
+#include "common/holds.h"
+
 enum {
     CACHE_LINE = 64,
     SMALL = 64,         /* the longest tuple that goes by windows */
@@ -203,6 +205,7 @@ static inline __attribute__((always_inline)) uint32_t
 gather(uint8_t *scratch, const uint8_t *page, const scan *s, uint32_t i, uint32_t end, uint32_t window)
 {
     for (; i < s->nitems; i++) {
+        HOLDS(tuple_end(s, i) >= window && end >= tuple_len(s, i)); /* no window begins below the page */
         memcpy(scratch + end - window, page + tuple_end(s, i) - window, window);
         end -= tuple_len(s, i);
     }
@@ -227,6 +230,8 @@ static inline void move_runs(uint8_t *page, const uint8_t *from, scan *s, uint32
         uint32_t run_end = tuple_end(s, s->gaps[i]), run_start = tuple_off(s, s->gaps[i + 1] - 1u);
 
         upper -= run_end - run_start;
+        /* In the page a run moves up, over none that is still to move. */
+        HOLDS(from != page || upper >= run_start);
         memmove(page + upper, from + run_start, run_end - run_start);
     }
 }
@@ -274,6 +279,7 @@ static inline void compact(uint8_t *page, const bounds *b, scan *s)
 
     slots in_slots;
 
+    HOLDS(s->ngaps > 0 && i < s->nitems && upper >= b->upper);
     if (!s->unsorted && (!small || s->ngaps <= 1 + s->nitems / 16))
         move_runs(page, page, s, upper);
     else if (small)
@@ -313,6 +319,7 @@ pgq_status pgq_compaction_scalar(void *page_, bool truncate)
     if (__builtin_expect(s.refused, 0))
         return pgq_compaction_check(page);
 
+    HOLDS(s.nkept <= s.nitems && s.nitems <= s.nused && s.nused <= b.nline);
     if (s.ngaps != 0)
         compact(page, &b, &s);
     if (s.changed)

@@ -29,6 +29,8 @@ typedef struct slots {
 static inline bool find_slot(slots *s, const uint8_t *start)
 {
     uint32_t below = (uint32_t)(s->end - start);
+
+    HOLDS(s->n < MAX_SLOTS && s->length <= below && below <= BLCKSZ);
     uint32_t slot =
         (below * (65536 / s->length + 1) >> 16) - 1; /* below / s->length - 1, where that has no rest */
     bool own = (slot + 1) * s->length == below && !(s->taken >> slot & 1);
@@ -57,6 +59,7 @@ static inline __attribute__((always_inline)) uint32_t fill(slots *s, uint32_t fr
     for (;;) {
         uint32_t from = s->slot[free];
 
+        HOLDS((s->left >> free & 1) != 0); /* a tuple must move there: each step leaves one less */
         s->left &= ~(1u << free);
         if (from == last)
             return free;

@@ -6,6 +6,8 @@
  */
 #include "compaction/page.h"
 
+#include "common/holds.h"
+
 typedef int (*compare_fn)(const item *, const item *);
 
 static void swap(item *a, item *b)
@@ -112,4 +114,5 @@ static void sort(item *a, ptrdiff_t n, compare_fn compare)
 void pgq_compaction_sort_items(item *items, uint32_t n, int (*compare)(const item *, const item *))
 {
     sort(items, n, compare);
+    HOLDS(is_sorted(items, n, compare));
 }

@@ -7,6 +7,7 @@
 #ifndef PGQUERN_DATFROZENXID_KERNELS_H
 #define PGQUERN_DATFROZENXID_KERNELS_H
 
+#include "common/holds.h"
 #include "datfrozenxid/ids.h"
 
 pgq_status pgq_datfrozenxid_min_frozen_scan(const uint32_t values[], size_t n,
@@ -86,6 +87,7 @@ ALWAYS_INLINE pgq_status min_frozen_by_age(const uint32_t values[], size_t n,
                 return refused(future(multixact), i + 1);
         }
     }
+    HOLDS(!id_precedes(last_sane, oldest, multixact)); /* no value taken lies in the future */
     *minimum = oldest;
     return accepted();
 }
@@ -123,6 +125,8 @@ ALWAYS_INLINE pgq_status min_frozen_strided_by_age(const pgq_datfrozenxid_rows *
                 return status;
         }
     }
+    HOLDS(!id_precedes(last_sane->xid, oldest.xid, false) &&
+          !id_precedes(last_sane->multi, oldest.multi, true));
     *minimum = oldest;
     return accepted();
 }

@@ -76,6 +76,7 @@ pgq_status pgq_datfrozenxid_need_update_scalar(const pgq_datfrozenxid_pair *stor
 
     if (code != PGQ_OK)
         return refused(code, 0);
+    HOLDS(last_sane->xid - minimum->xid < HALF_RING && last_sane->multi - minimum->multi < HALF_RING);
     changes->xid = (stored->xid < 3) | (last_sane->xid - stored->xid > last_sane->xid - minimum->xid);
     changes->multi = last_sane->multi - stored->multi > last_sane->multi - minimum->multi;
     return accepted();

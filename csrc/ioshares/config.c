@@ -2,6 +2,8 @@
 /* From a configuration to a scheduler: its checks, its factors, its memory. */
 #include "ioshares/scheduler.h"
 
+#include "common/holds.h"
+
 #include <string.h>
 
 static bool is_share(uint32_t share)
@@ -129,6 +131,7 @@ static void weigh(pgq_ioshares *s, const uint32_t *shares)
         flow *f = &s->flows[i];
         uint64_t factor = multiple / shares[i], warp = factor * f->warp;
 
+        HOLDS(multiple % shares[i] == 0 && 1 <= factor && factor <= MAX_FACTOR);
         f->tag = with_factor(lead_of(s, f), f->factor, factor);
         f->factor = factor;
         largest = warp > largest ? warp : largest;

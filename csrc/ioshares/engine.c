@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: PostgreSQL */
-/* The scheduler in front of real files: the calls, and what happens to a request. threads.c and uring.c do the I/O. */
+/*
+ * The scheduler in front of real files: the calls, and what happens to a request. threads.c and uring.c do the I/O, and call
+ * what is here; start.c calls these two.
+ */
 #include "ioshares/engine.h"
 
 #include "common/futex.h"
+#include "common/holds.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -32,6 +36,8 @@ pgq_ioshares_engine *pgq_ioshares_engine_make(size_t bytes, const engine_way *wa
 
 void pgq_ioshares_engine_free(pgq_ioshares_engine *e)
 {
+    /* Whoever waits for one would wait for ever. */
+    HOLDS(e->scheduler->waiting == 0 && e->scheduler->in_flight == 0);
     pthread_mutex_destroy(&e->lock);
     free(e);
 }
@@ -43,6 +49,7 @@ pgq_ioshares_io *pgq_ioshares_engine_next(pgq_ioshares_engine *e)
     pgq_ioshares_request request;
     pgq_ioshares_io *io;
 
+    HOLDS(IS_LOCKED(&e->lock));
     if (pgq_ioshares_next(e->scheduler, &request).code != PGQ_OK)
         return NULL;
     io = (pgq_ioshares_io *)(uintptr_t)request.id;
@@ -60,6 +67,7 @@ bool pgq_ioshares_engine_is_over(const pgq_ioshares_engine *e, pgq_ioshares_io *
         io->error = result < 0 ? (int)-result : EIO;
         return true;
     }
+    HOLDS(result <= (int64_t)io->size - io->did); /* the kernel gives no more than it was asked for */
     io->did += (uint32_t)result;
     return io->did == io->size;
 }
@@ -76,31 +84,14 @@ static void tell(pgq_ioshares_io *io)
 
 void pgq_ioshares_engine_done(pgq_ioshares_engine *e, pgq_ioshares_io *io)
 {
+    /* So that nothing is refused here. */
+    HOLDS(IS_LOCKED(&e->lock) && e->scheduler->flows[io->cls].in_flight > 0);
     io->ended = now();
     pgq_ioshares_complete(e->scheduler, io->cls, io->ended - io->went);
     tell(io);
 }
 
 /* ---- the calls -------------------------------------------------------------------------------------------------- */
-
-pgq_status pgq_ioshares_engine_start(pgq_ioshares *scheduler, pgq_ioshares_way way,
-                                     const pgq_ioshares_faults *faults, pgq_ioshares_engine **engine)
-{
-    if (scheduler == NULL || engine == NULL)
-        return refused(PGQ_NULL, 0);
-    if (way != PGQ_IOSHARES_BY_ANY && way != PGQ_IOSHARES_BY_URING && way != PGQ_IOSHARES_BY_THREADS)
-        return refused(PGQ_IOSHARES_WAY, 0);
-    /* It would take the id of what waits for a request of its own, and nobody would complete what is in flight. */
-    if (scheduler->waiting != 0 || scheduler->in_flight != 0)
-        return refused(PGQ_IOSHARES_IN_USE, 0);
-    if (way != PGQ_IOSHARES_BY_THREADS) {
-        pgq_status status = pgq_ioshares_start_uring(scheduler, faults, engine);
-
-        if (status.code != PGQ_IOSHARES_URING || way == PGQ_IOSHARES_BY_URING)
-            return status;
-    }
-    return pgq_ioshares_start_threads(scheduler, faults, engine);
-}
 
 pgq_ioshares_way pgq_ioshares_engine_way(const pgq_ioshares_engine *engine)
 {

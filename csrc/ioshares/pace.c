@@ -10,6 +10,7 @@ static void set_limit(pgq_ioshares *s)
 
     HOLDS(s->limits.least <= s->level && s->level <= s->limits.most);
     s->limit = !s->probing ? s->level : half > s->limits.least ? half : s->limits.least;
+    HOLDS(1 <= s->limit && s->limit <= s->limits.most); /* with 0 nothing would ever go, nor complete */
 }
 
 void pgq_ioshares_pace_start(pgq_ioshares *s)
@@ -35,7 +36,7 @@ static uint64_t bound(const pgq_ioshares *s)
  */
 static void fall(pgq_ioshares *s, uint64_t mean)
 {
-    HOLDS(mean > s->floor);
+    HOLDS(mean > s->floor && mean <= MAX_LATENCY);
     uint64_t fair = s->level * s->floor * 5 / (mean * 4);
 
     fair = fair < s->level ? fair : s->level - 1;

@@ -9,6 +9,7 @@ static waiting_request *at_place(const flow *f, uint32_t place)
 {
     uint64_t at = (uint64_t)f->head + place;
 
+    HOLDS(f->head < f->capacity && place < f->capacity);
     return &f->ring[at < f->capacity ? at : at - f->capacity];
 }
 
@@ -52,7 +53,7 @@ static void one_less(pgq_ioshares *s, uint32_t cls)
 {
     flow *f = &s->flows[cls];
 
-    HOLDS(f->count > 0 && s->waiting >= f->count);
+    HOLDS(f->count > 0 && s->waiting >= f->count && (s->backlogged >> cls & 1) != 0);
     f->count--;
     if (f->count == 0)
         s->backlogged &= ~(UINT32_C(1) << cls);

@@ -30,6 +30,7 @@ static uint32_t choose(pgq_ioshares *s)
     HOLDS(s->backlogged != 0 && least_tag >= s->virtual_time); /* it never goes back */
     s->virtual_time = least_tag;
     s->flows[chosen].tag += s->flows[chosen].factor * cost_of(s, first_of(&s->flows[chosen]));
+    HOLDS(s->flows[chosen].tag <= 4 * REBASE); /* above, a sum of tags could exceed 64 bits */
     if (s->virtual_time >= REBASE)
         rebase(s);
     return chosen;

@@ -10,6 +10,7 @@
  */
 #include "ioshares/engine.h"
 
+#include "common/holds.h"
 #include "common/uring.h"
 
 #if HAVE_LIBURING
@@ -75,6 +76,7 @@ static void give_up(uring *u, int error)
     for (unsigned at = first; at != end; at++) {
         pgq_ioshares_io *io = owner_at(u, at);
 
+        HOLDS(io != (void *)&u->rings && u->unsubmitted > 0); /* the bell was taken out */
         io->error = error;
         u->unsubmitted--;
         pgq_ioshares_engine_done(&u->head, io);
@@ -87,6 +89,7 @@ static void put(uring *u, pgq_ioshares_io *io)
     struct io_uring_sqe *sqe = u->lib.get_sqe(&u->ring);
     char *buffer = (char *)io->buffer + io->did;
 
+    HOLDS(sqe != NULL && io->did < io->size); /* the ring has room for all that may be in flight */
     if (io->write)
         io_uring_prep_write(sqe, io->fd, buffer, io->size - io->did, io->offset + io->did);
     else
@@ -167,12 +170,15 @@ static void take(uring *u)
             put(u, io);
         hand_over(u);
     } while (s->waiting > 0 && s->in_flight < s->limit);
+    /* Each that went is in the ring, or in the kernel. */
+    HOLDS(u->unsubmitted + u->in_kernel == s->in_flight);
 }
 
 static void dispatch(pgq_ioshares_engine *e)
 {
     uring *u = (uring *)e;
 
+    HOLDS(IS_LOCKED(&e->lock)); /* `rung` is read and set here */
     if (!u->rung)
         eventfd_write(u->bell, 1);
     u->rung = true;
@@ -188,6 +194,7 @@ static void ended(uring *u, const struct io_uring_cqe *cqe)
         u->listens = false;
         return;
     }
+    HOLDS(u->in_kernel > 0);
     u->in_kernel--;
     if (pgq_ioshares_engine_is_over(&u->head, whose, cqe->res))
         pgq_ioshares_engine_done(&u->head, whose);

@@ -2,6 +2,8 @@
 /* The engine: the prefetcher looks ahead along the accesses, and replay takes them one by one. */
 #include "prefetch/engine.h"
 
+#include "common/holds.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -73,6 +75,8 @@ static int system_goes_on(void *arg)
 
 void pgq_prefetch_engine_log(engine *e, pgq_prefetch_step_what what, uint32_t access)
 {
+    /* Five steps an access at most. */
+    HOLDS(e->job->steps == NULL || e->job->step_count < e->job->step_space);
     if (e->job->steps != NULL)
         e->job->steps[e->job->step_count] = (pgq_prefetch_step){what, access};
     e->job->step_count++;
@@ -103,6 +107,7 @@ pgq_code pgq_prefetch_engine_read_rest(engine *e, uint32_t access, uint32_t fram
         if (got < 0 && got != -EINTR)
             return pgq_prefetch_engine_failed(e, got);
         done += got > 0 ? (size_t)got : 0;
+        HOLDS(done <= POOL_PAGE); /* what lies behind is another page's */
     }
     return PGQ_OK;
 }
@@ -122,6 +127,8 @@ static const pgq_prefetch_record *read_ahead(void *arg, size_t queued, bool nonb
     pgq_prefetch_block *blocks = &e->blocks[(size_t)slot * e->most_blocks];
 
     (void)queued;
+    /* The slot's record is neither queued nor the one that is replayed. */
+    HOLDS(queued + 1 < e->record_space);
     if (record == e->record_count || (e->policy.quiet && nonblocking))
         return NULL;
     e->records[slot] = (pgq_prefetch_record){.lsn = (uint64_t)record + 1,
@@ -319,6 +326,7 @@ static pgq_code replay_access(engine *e, uint32_t access)
     int64_t found;
     pgq_code code = PGQ_OK;
 
+    HOLDS(access == e->job->used); /* in order, each once */
     if (block->block >= e->sizes[block->file])
         return PGQ_PREFETCH_PAST_END;
     found = pgq_prefetch_pool_find(&e->pool, *block);

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: PostgreSQL */
 #include "prefetch/filters.h"
+
+#include "common/holds.h"
 #include "prefetch/upstream.h"
 
 #include <string.h>
@@ -88,6 +90,7 @@ static void free_oldest(pgq_prefetch *p)
 {
     uint32_t gap = p->oldest_filter - 1, slot;
 
+    HOLDS(p->filter_count > 0 && p->filters[gap].older == 0);
     p->oldest_filter = p->filters[gap].newer;
     *link_from_newer(p, &p->filters[gap]) = 0;
     p->filter_count--;
@@ -132,6 +135,7 @@ bool pgq_prefetch_filters_add(pgq_prefetch *p, pgq_prefetch_relation key, uint32
         p->filter_count++;
         p->database_filters += is_of_database(key);
     }
+    HOLDS(p->filter_count < p->filter_space); /* a search ends at a slot that is free */
     *filter = (pgq_prefetch_filter){.key = key, .from_block = block, .until = lsn};
     link_as_newest(p, slot);
     return true;

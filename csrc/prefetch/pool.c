@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: PostgreSQL */
 #include "prefetch/pool.h"
 
+#include "common/holds.h"
+
 #include <stdlib.h>
 
 static bool same(pgq_prefetch_access a, pgq_prefetch_access b)
@@ -86,6 +88,8 @@ uint32_t pgq_prefetch_pool_take(pool *pool, pgq_prefetch_access block)
     uint32_t taken = pgq_prefetch_pool_next(pool);
     pool_frame *frame = &pool->frames[taken];
 
+    HOLDS(!frame->pending); /* the kernel may write to it */
+    HOLDS(pgq_prefetch_pool_find(pool, block) == POOL_NONE);
     move_on(pool);
     if (frame->used)
         forget(pool, frame->holds);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: PostgreSQL */
 /* XLogPrefetcherReadRecord and XLogPrefetcherNextBlock, with the decode queue. ref/prefetch.py has each step's meaning. */
+#include "common/holds.h"
 #include "common/outcome.h"
 #include "prefetch/filters.h"
 #include "prefetch/prefetch.h"
@@ -147,6 +148,7 @@ static void enqueue(pgq_prefetch *p, const pgq_prefetch_record *record)
 {
     size_t slot = p->queue_head + p->queued;
 
+    HOLDS(p->queue_head < p->queue_space && p->queued < p->queue_space);
     p->queue[slot < p->queue_space ? slot : slot - p->queue_space] = record;
     p->queued++;
     p->decoded_lsn = record->lsn;
@@ -303,11 +305,12 @@ pgq_status pgq_prefetch_read(pgq_prefetch *p, const pgq_prefetch_world *world,
         return refused(PGQ_NULL, 0);
     /* Completion comes before look-ahead (commit adb46615): else recovery could end early. */
     filters_complete(p, p->replaying_up_to);
+    HOLDS(ring_used(&p->ring) == p->ring.inflight + p->ring.completed);
     ring_complete(&p->ring, p->entries, p->replaying_up_to);
     if (p->concurrency != 0)
         code = fill_ring(p, world);
     if (code == PGQ_OK && p->queued == 0) {
-        assert(p->ring.head == p->ring.tail);
+        HOLDS(p->ring.head == p->ring.tail); /* without records nothing was looked at */
         code = fill_ring(p, world);
     }
     if (code != PGQ_OK)

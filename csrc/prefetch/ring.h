@@ -3,6 +3,7 @@
 #ifndef PGQUERN_PREFETCH_RING_H
 #define PGQUERN_PREFETCH_RING_H
 
+#include "common/holds.h"
 #include "prefetch/prefetch.h"
 
 /* max_distance entries may be in use; one more slot stays empty, so that a full ring differs from an empty one. */
@@ -21,8 +22,15 @@ static inline uint32_t ring_following(const pgq_prefetch_ring *ring, uint32_t sl
     return slot + 1 == ring->size ? 0 : slot + 1;
 }
 
+/* Entries from the tail to the head. */
+static inline uint32_t ring_used(const pgq_prefetch_ring *ring)
+{
+    return ring->head >= ring->tail ? ring->head - ring->tail : ring->head + ring->size - ring->tail;
+}
+
 static inline void ring_push(pgq_prefetch_ring *ring, pgq_prefetch_entry *entries, bool io, uint64_t lsn)
 {
+    HOLDS(ring_following(ring, ring->head) != ring->tail); /* full, it would look empty */
     entries[ring->head] = (pgq_prefetch_entry){lsn, io};
     ring->head = ring_following(ring, ring->head);
     ring->inflight += io;
@@ -36,6 +44,7 @@ static inline void ring_complete(pgq_prefetch_ring *ring, const pgq_prefetch_ent
     while (ring->tail != ring->head && entries[ring->tail].lsn < replayed_up_to) {
         bool io = entries[ring->tail].io;
 
+        HOLDS(io ? ring->inflight > 0 : ring->completed > 0);
         ring->inflight -= io;
         ring->completed -= !io;
         ring->tail = ring_following(ring, ring->tail);

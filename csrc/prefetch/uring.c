@@ -16,6 +16,7 @@
  */
 #include "prefetch/engine.h"
 
+#include "common/holds.h"
 #include "common/uring.h"
 
 #if HAVE_LIBURING
@@ -174,6 +175,7 @@ static void start(engine *e, uint32_t access)
             io_uring_prep_read(sqe, fd, page, POOL_PAGE, engine_offset(e, access));
         io_uring_sqe_set_data64(sqe, ONE_MORE | frame);
     }
+    HOLDS(pgq_prefetch_pool_next(&e->pool) == frame); /* the one that the entry names */
     pgq_prefetch_pool_take(&e->pool, *block);
     e->pool.frames[frame].pinned = e->pool.frames[frame].pending = true;
     e->pool.frames[frame].owner = access;
@@ -194,9 +196,11 @@ static void ended(engine *e, uint64_t entry, int32_t result, bool completed)
     uint32_t count = (uint32_t)(entry / ONE_MORE);
     pool_frame *frame = &e->pool.frames[(uint32_t)entry];
 
+    HOLDS(count > 0 && ((ring *)e->own)->reads >= count);
     if (result < 0 && count > 1)
         result = 0; /* Of which block it is true, pread will say. */
     for (const pool_frame *last = frame + count; frame != last; frame++) {
+        HOLDS(frame->pending); /* else it may have been taken for another block */
         frame->result = result < POOL_PAGE ? result : POOL_PAGE;
         result -= frame->result;
         if (completed)
@@ -313,6 +317,7 @@ static void wait_for_one(engine *e)
     ring *r = e->own;
     struct io_uring_cqe *cqe;
 
+    HOLDS(r->reads > 0); /* else it would wait for ever */
     do {
         int waited = e->io.wait(e->io.arg);
 

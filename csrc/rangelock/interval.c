@@ -104,6 +104,7 @@ static void unblock(interval *lock, node *tree, const node *x, wakes *w)
             unblock(lock, tree->left, x, w);
         if (tree->lo >= x->hi)
             break;
+        HOLDS(tree->hi <= x->lo || tree->ticket < x->ticket || tree->blockers > 0); /* it has counted x */
         if (tree->hi > x->lo && tree->ticket > x->ticket && --tree->blockers == 0) {
             HOLDS(lock->waiting > 0);
             lock->waiting--;
@@ -168,6 +169,7 @@ static inline void shut(interval *lock)
 {
     node *first;
 
+    HOLDS(IS_LOCKED(&lock->mutex));
     if (word_of(lock) == SHUT)
         return;
     first = __atomic_exchange_n(&lock->alone, SHUT, __ATOMIC_ACQUIRE);
@@ -182,6 +184,7 @@ static inline void shut(interval *lock)
 /* With the mutex held, and the word shut. A log wants to hear of everybody. */
 static inline void open_if_empty(interval *lock)
 {
+    HOLDS(lock->trees[0] != NULL || lock->trees[1] != NULL || lock->waiting == 0); /* nobody is forgotten */
     if (lock->trees[0] == NULL && lock->trees[1] == NULL && lock->events == NULL)
         __atomic_store_n(&lock->alone, NULL, __ATOMIC_RELEASE);
 }
@@ -193,6 +196,7 @@ static inline void arrive(interval *lock, node *x)
 {
     const node *writers = lock->trees[PGQ_RANGELOCK_EXCLUSIVE], *readers = lock->trees[PGQ_RANGELOCK_SHARED];
 
+    HOLDS(x->lo < x->hi); /* an empty range would overlap nothing, and still be held */
     set_ticket(x, ++lock->arrivals);
     x->blockers = writers == NULL ? 0 : count(writers, x);
     if (x->exclusive && readers != NULL)
@@ -217,7 +221,9 @@ static inline void leave(interval *lock, node *x, pgq_rangelock_what why, wakes 
 {
     node **trees = lock->trees;
 
-    HOLDS(x->blockers == 0 || lock->waiting > 0);
+    HOLDS(IS_LOCKED(&lock->mutex) && (x->blockers == 0 || lock->waiting > 0));
+    /* Who has no blockers holds its range, no other. */
+    HOLDS((x->blockers == 0) == (why == PGQ_RANGELOCK_EVENT_RELEASE));
     trees[x->exclusive] = pgq_rangelock_tree_remove(trees[x->exclusive], x);
     lock->waiting -= x->blockers != 0;
     note(lock, why, x);

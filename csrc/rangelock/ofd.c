@@ -3,6 +3,7 @@
  * The kernel's range locks: open file description locks, fcntl(2). A description never conflicts with itself, so each
  * request takes one of its own. They are kept for later requests: to open one costs more than to lock.
  */
+#include "common/holds.h"
 #include "rangelock/lock.h"
 
 #include <errno.h>
@@ -55,6 +56,7 @@ static int take(ofd *me)
 static void put_back(ofd *me, int fd)
 {
     pthread_mutex_lock(&me->mutex);
+    HOLDS(me->spares < me->open); /* each description that is open has its place */
     me->spare[me->spares++] = fd;
     pthread_mutex_unlock(&me->mutex);
 }

@@ -58,7 +58,9 @@ static __attribute__((noinline)) node *turn_right(node *tree)
     HOLDS(tree->left_height == tree->right_height + 2);
     if (tree->left->left_height < tree->left->right_height)
         set_left(tree, rotate_left(tree->left));
-    return rotate_right(tree);
+    tree = rotate_right(tree);
+    HOLDS(is_balanced(tree) && is_balanced(tree->left) && is_balanced(tree->right));
+    return tree;
 }
 
 static __attribute__((noinline)) node *turn_left(node *tree)
@@ -66,7 +68,9 @@ static __attribute__((noinline)) node *turn_left(node *tree)
     HOLDS(tree->right_height == tree->left_height + 2);
     if (tree->right->right_height < tree->right->left_height)
         set_right(tree, rotate_right(tree->right));
-    return rotate_left(tree);
+    tree = rotate_left(tree);
+    HOLDS(is_balanced(tree) && is_balanced(tree->left) && is_balanced(tree->right));
+    return tree;
 }
 
 /* The children are balanced, and their heights differ by 2 at most. */
@@ -93,6 +97,8 @@ node *pgq_rangelock_tree_insert(node *tree, node *x)
         set_right(x, NULL);
         return x;
     }
+    /* Tickets differ: two of one place could not be told apart later. */
+    HOLDS(precedes(x, tree) || precedes(tree, x));
     if (precedes(x, tree))
         set_left(tree, pgq_rangelock_tree_insert(tree->left, x));
     else
@@ -121,6 +127,7 @@ static node *without_top(node *x)
     if (x->right == NULL)
         return x->left;
     right = remove_first(x->right, &first);
+    HOLDS(precedes(x->left, first) && (right == NULL || precedes(first, right)));
     first->left = x->left;
     first->left_height = x->left_height;
     first->left_max = x->left_max;

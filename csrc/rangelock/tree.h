@@ -22,6 +22,12 @@ static inline uint64_t later(uint64_t a, uint64_t b)
     return a > b ? a : b;
 }
 
+/* What an AVL tree is at each node. */
+static inline bool is_balanced(const node *tree)
+{
+    return tree->left_height <= tree->right_height + 1 && tree->right_height <= tree->left_height + 1;
+}
+
 static inline bool overlap(const node *a, const node *b)
 {
     return a->lo < b->hi && b->lo < a->hi;

@@ -92,6 +92,7 @@ pgq_status pgq_snapbuild_insert_full(pgq_snapbuild_committed_full *committed, ui
         committed->head = 0;
     }
     m = sort_batch64(batch, m);
+    HOLDS(rises64(batch, m) && m <= committed->xcnt_space - committed->xcnt - committed->head);
     committed->xcnt = merge_batch64(fxip + committed->head, committed->xcnt, batch, m);
     return accepted();
 }

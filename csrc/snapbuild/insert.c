@@ -131,6 +131,7 @@ static void sort_all(pgq_snapbuild_committed *committed)
     for (size_t i = 1; i < n; i++)
         if (xip[i] != xip[kept - 1])
             xip[kept++] = xip[i];
+    HOLDS(rises32(xip, kept));
     committed->xcnt = kept;
     committed->sorted = true;
 }
@@ -140,6 +141,7 @@ static void merge(pgq_snapbuild_committed *committed, uint32_t batch[], size_t m
     if (!committed->sorted)
         sort_all(committed);
     m = sort_batch32(batch, m);
+    HOLDS(rises32(batch, m));
     committed->xcnt = merge_batch32(committed->xip, committed->xcnt, batch, m);
 }
 

@@ -183,6 +183,8 @@ static size_t find(const pgq_snapbuild_known_assigned *known, size_t head, uint3
 {
     size_t first = known->tail, last = head;
 
+    /* Within half of the ring. */
+    HOLDS(last - first <= 1 || xid_precedes(known->xids[first], known->xids[last - 1]));
     while (first < last) {
         size_t middle = first + (last - first) / 2;
 
@@ -211,6 +213,7 @@ static void advance_tail(pgq_snapbuild_known_assigned *known)
     while (known->tail < known->head && !known->valid[known->tail])
         known->tail++;
     if (known->tail == known->head) {
+        HOLDS(known->num == 0); /* no XID is left behind */
         known->tail = 0;
         head_release(known, 0);
     }
@@ -225,6 +228,7 @@ bool pgq_snapbuild_known_assigned_remove(pgq_snapbuild_known_assigned *known, ui
     at = find(known, known->head, xid);
     if (at == known->head || !known->valid[at])
         return false;
+    HOLDS(known->num > 0);
     known->valid[at] = false;
     known->num--;
     if (at == known->tail)

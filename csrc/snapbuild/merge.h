@@ -3,6 +3,7 @@
 #ifndef PGQUERN_SNAPBUILD_MERGE_H
 #define PGQUERN_SNAPBUILD_MERGE_H
 
+#include "common/holds.h"
 #include "snapbuild/search.h"
 
 #include <stdbool.h>

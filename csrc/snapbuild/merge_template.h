@@ -6,6 +6,15 @@
 
 typedef ELEMENT SIZED(vector) __attribute__((vector_size(16)));
 
+/* Sorted, and free of duplicates. */
+static inline bool SIZED(rises)(const ELEMENT *a, size_t n)
+{
+    for (size_t i = 1; i < n; i++)
+        if (a[i - 1] >= a[i])
+            return false;
+    return true;
+}
+
 static inline void SIZED(move_run)(ELEMENT *to, const ELEMENT *from, size_t n)
 {
     if (n > 0)
@@ -55,6 +64,7 @@ static inline size_t SIZED(merge_batch)(ELEMENT *a, size_t n, ELEMENT *batch, si
         /* Never past the top, not even in an array that isn't sorted. */
         here = at[j - low] < top ? at[j - low] : top;
         there = here < top && a[here] == x;
+        HOLDS(holes < m - j); /* a note of a hole goes over no element that is still to come */
         SIZED(move_run)(a + here + j + 1, a + here, top - here);
         if (there)
             batch[m - ++holes] = (ELEMENT)(here + j);

@@ -6,6 +6,8 @@
 #ifndef PGQUERN_TIERCACHE_ENTRIES_H
 #define PGQUERN_TIERCACHE_ENTRIES_H
 
+#include "common/holds.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -49,6 +51,7 @@ static inline void entries_remove(entries *set, uint32_t entry)
 
     if (place == 0)
         return;
+    HOLDS(place <= set->count && set->members[place - 1] == entry);
     uint32_t last = set->members[--set->count];
     set->members[place - 1] = last;
     set->places[last] = place;

@@ -159,6 +159,7 @@ static inline uint32_t tier_find(const tier *t, uint64_t page)
 /* A page comes to an entry that is not on the stack of free ones. */
 static inline void tier_put(tier *t, uint32_t entry, uint64_t page, uint64_t version, bool dirty)
 {
+    HOLDS(tier_find(t, page) == TABLE_NONE); /* a page has one entry */
     t->versions[entry] = version;
     if (dirty)
         entries_add(&t->dirty, entry);
@@ -168,17 +169,20 @@ static inline void tier_put(tier *t, uint32_t entry, uint64_t page, uint64_t ver
 
 static inline uint32_t tier_take(tier *t)
 {
+    HOLDS(t->free_count > 0);
     return t->free[--t->free_count];
 }
 
 static inline void tier_give(tier *t, uint32_t entry)
 {
+    HOLDS(t->free_count < t->n && tier_find(t, t->policy.pages[entry]) != entry);
     t->free[t->free_count++] = entry;
 }
 
 /* A page leaves; the policy knows it already. */
 static inline void tier_remove(tier *t, uint32_t entry)
 {
+    HOLDS(tier_find(t, t->policy.pages[entry]) == entry);
     table_remove(&t->where, t->policy.pages[entry]);
     entries_remove(&t->dirty, entry);
 }
@@ -186,6 +190,7 @@ static inline void tier_remove(tier *t, uint32_t entry)
 /* A page leaves its frame, to make room. */
 static inline void tier_drop(tier *t, uint32_t entry)
 {
+    HOLDS(!entries_has(&t->dirty, entry)); /* its contents would be lost */
     t->policy.calls->remove(&t->policy, entry, true);
     tier_remove(t, entry);
     tier_give(t, entry);
@@ -230,7 +235,7 @@ static inline void fill_frame(pgq_tiercache *c, uint32_t frame, uint64_t page, u
 {
     unsigned all = touches + once_take(&c->once, page);
 
-    assert(c->readers.of[frame] == 0);
+    HOLDS(IS_LOCKED(&c->map) && c->readers.of[frame] == 0 && !c->leaving[frame]);
     c->touches[frame] = (uint8_t)(all < TWICE ? all : TWICE);
     tier_put(&c->memory, frame, page, version, false);
 }
@@ -238,6 +243,7 @@ static inline void fill_frame(pgq_tiercache *c, uint32_t frame, uint64_t page, u
 /* A page in memory is used. One that is leaving is in no queue. */
 static inline void touch_frame(pgq_tiercache *c, uint32_t frame)
 {
+    HOLDS(IS_LOCKED(&c->map) && tier_holds(&c->memory, frame));
     if (c->touches[frame] < TWICE)
         c->touches[frame]++;
     if (c->leaving[frame])

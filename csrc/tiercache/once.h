@@ -47,6 +47,7 @@ static inline void once_add(once *o, uint64_t page)
 {
     if (o->n == 0)
         return;
+    HOLDS(table_get(&o->where, page) == TABLE_NONE); /* else its older place would be forgotten for it */
     if (table_get(&o->where, o->pages[o->next]) == o->next)
         table_remove(&o->where, o->pages[o->next]);
     o->pages[o->next] = page;

@@ -80,6 +80,9 @@ static inline void queue_leave(policy *p, uint32_t entry)
     queue *from = &p->queues[p->queue_of[entry]];
     uint32_t newer = p->newer[entry], older = p->older[entry];
 
+    HOLDS(from->count > 0 && (newer == TABLE_NONE ? from->head : p->older[newer]) == entry);
+    /* It is in this queue, and no other one's end. */
+    HOLDS((older == TABLE_NONE ? from->tail : p->newer[older]) == entry);
     *(newer == TABLE_NONE ? &from->head : &p->older[newer]) = older;
     *(older == TABLE_NONE ? &from->tail : &p->newer[older]) = newer;
     from->count--;

@@ -36,6 +36,7 @@ static uint32_t frames_for_loads(const pgq_tiercache *c)
 {
     uint32_t left = c->memory.n / 4 - c->reserved;
 
+    HOLDS(c->reserved <= c->memory.n / 4);
     return left < c->memory.free_count ? left : c->memory.free_count;
 }
 
@@ -63,12 +64,13 @@ static void end_load(pgq_tiercache *c, load *l, uint64_t version, unsigned touch
 {
     load **at = loads_of(c, l->page);
 
+    HOLDS(IS_LOCKED(&c->map) && (!l->keeps || c->reserved >= l->n));
     while (*at != l)
         at = &(*at)->next;
     *at = l->next;
     for (uint32_t i = 0; l->keeps && i < l->n; i++) {
         if (done && !(l->old >> i & 1)) {
-            assert(tier_find(&c->memory, l->page + i) == TABLE_NONE);
+            HOLDS(tier_find(&c->memory, l->page + i) == TABLE_NONE);
             fill_frame(c, l->frames[i], l->page + i, version, i == 0 ? touches : 0);
         } else {
             tier_give(&c->memory, l->frames[i]);

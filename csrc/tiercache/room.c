@@ -45,6 +45,7 @@ static bool move_to_ssd(pgq_tiercache *c, uint32_t frame, uint32_t slot, uint32_
     bool remembered = is_once(c, frame);
     slot_image image;
 
+    HOLDS(IS_LOCKED(&c->map) && c->users[slot] == 1 && !c->leaving[frame]);
     c->memory.policy.calls->remove(&c->memory.policy, frame, true);
     c->leaving[frame] = true;
     c->leaves++;
@@ -52,6 +53,7 @@ static bool move_to_ssd(pgq_tiercache *c, uint32_t frame, uint32_t slot, uint32_
     pthread_mutex_unlock(&c->map);
     bool put = pgq_tiercache_ssd_put(c, slot, &image);
     pthread_mutex_lock(&c->map);
+    HOLDS(c->leaving[frame] && c->leaves > 0 && c->users[slot] == 1 && tier_find(&c->memory, page) == frame);
     (void)readers_wait(&c->readers, frame, &c->map);
     c->leaving[frame] = false;
     c->leaves--;
@@ -147,6 +149,7 @@ static void doom(pgq_tiercache *c, uint32_t wanted)
     policy *p = &c->memory.policy;
     uint32_t staying = c->memory.n - c->memory.free_count - p->queues[DOOMED].count - c->leaves;
 
+    HOLDS(IS_LOCKED(&c->map) && staying <= c->memory.n); /* no frame is counted twice */
     for (; c->kept > 0 && staying + wanted > c->memory.n - c->kept; staying--) {
         uint32_t frame = p->calls->victim(p);
 

@@ -126,6 +126,7 @@ uint32_t pgq_tiercache_ssd_take(pgq_tiercache *c)
     if (c->users[*top] > 0)
         return TABLE_NONE;
     uint32_t slot = tier_take(t);
+    HOLDS(IS_LOCKED(&c->map) && !tier_holds(t, slot) && !entries_has(&t->dirty, slot));
     c->users[slot] = 1;
     entries_add(&c->stale, slot);
     return slot;
@@ -133,6 +134,7 @@ uint32_t pgq_tiercache_ssd_take(pgq_tiercache *c)
 
 void pgq_tiercache_ssd_release(pgq_tiercache *c, uint32_t slot)
 {
+    HOLDS(IS_LOCKED(&c->map) && c->users[slot] > 0);
     if (--c->users[slot] > 0)
         return;
     if (!tier_holds(&c->ssd, slot))
@@ -151,6 +153,7 @@ static void drop(pgq_tiercache *c, uint32_t slot, bool evicted)
 
 bool pgq_tiercache_ssd_evict(pgq_tiercache *c, uint32_t slot)
 {
+    HOLDS(!entries_has(&c->ssd.dirty, slot)); /* its contents would be lost */
     drop(c, slot, true);
     if (c->users[slot] == 0)
         return true;
@@ -177,6 +180,7 @@ void pgq_tiercache_ssd_abandon(pgq_tiercache *c, bool with_dirty)
 /* A slot that is stale: nobody else takes it meanwhile. */
 static bool scrub_slot(pgq_tiercache *c, uint32_t slot)
 {
+    HOLDS(c->users[slot] == 0 && !tier_holds(&c->ssd, slot));
     c->users[slot] = 1;
     pthread_mutex_unlock(&c->map);
     bool done = pgq_tiercache_write_all(c, PGQ_TIERCACHE_FILE_SSD, c->head, c->options.ssd_block,

@@ -32,6 +32,7 @@ static bool put_trailer(pgq_tiercache *c)
     uint32_t synced = c->trailer_synced, last = c->trailer_last;
     uint32_t place = last == synced ? (synced + 1) % TRAILERS : TRAILERS - synced - last;
 
+    HOLDS(place < TRAILERS && place != synced && place != last);
     t->turn++;
     t->crc = crc_of(c, t);
     if (!pgq_tiercache_write_all(c, PGQ_TIERCACHE_FILE_STORE, t, PAGE, PAGE * (t->pages + place)))

@@ -3,7 +3,8 @@
 #ifndef PGQUERN_TIERCACHE_TABLE_H
 #define PGQUERN_TIERCACHE_TABLE_H
 
-#include <assert.h>
+#include "common/holds.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -65,7 +66,7 @@ static inline void table_remove(table *t, uint64_t page)
 {
     uint64_t hole = table_find(t, page);
 
-    assert(t->entries[hole].after != 0);
+    HOLDS(t->entries[hole].after != 0);
     for (uint64_t i = (hole + 1) & t->mask; t->entries[i].after != 0; i = (i + 1) & t->mask) {
         uint64_t home = table_home(t, t->entries[i].page);
 

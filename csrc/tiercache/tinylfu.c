@@ -64,6 +64,7 @@ static void count(policy *p, uint64_t page, bool found)
     p->found += found;
     if (++p->references >= (uint64_t)PERIOD * p->holds)
         adapt(p);
+    HOLDS(1 <= p->window && p->window <= most_of_window(p));
     while (p->queues[WINDOW].count > p->window)
         move(p, p->queues[WINDOW].tail, MAIN);
     while (p->queues[PROTECTED].count > four_fifths(p->holds - p->window))

@@ -95,6 +95,7 @@ static bool gather_all(pgq_tiercache *c, const uint64_t blocks[], size_t n)
 {
     bool all = true;
 
+    HOLDS(n <= c->options.batch);
     for (size_t i = 0; i < n; i++)
         gather(c, &c->batch[i], blocks[i]);
     pthread_mutex_unlock(&c->map);
@@ -161,6 +162,7 @@ static bool fill_gaps(pgq_tiercache *c, gathered *g)
 /* Without a gap read, the runs are written one by one. */
 static bool write_block(pgq_tiercache *c, gathered *g)
 {
+    HOLDS((g->dirty & ~g->have) == 0); /* else a run would have no end */
     (void)fill_gaps(c, g);
     for (uint32_t k = next_dirty(g, 0); k < BLOCK_PAGES;) {
         uint32_t end = run_end(g, k);
@@ -251,6 +253,7 @@ static bool write_store(pgq_tiercache *c, size_t n)
 /* One batch. Both locks are held; `map` is released while the files are written. */
 static pgq_code write_back(pgq_tiercache *c, const uint64_t blocks[], size_t n)
 {
+    HOLDS(IS_LOCKED(&c->flushing) && IS_LOCKED(&c->map));
     bool done = gather_all(c, blocks, n);
 
     if (take_old_contents_off(c)) {

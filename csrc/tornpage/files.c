@@ -5,6 +5,8 @@
  */
 #include "tornpage/store.h"
 
+#include "common/holds.h"
+
 static bool kept(store *s, int failure)
 {
     s->failed |= failure != 0;
@@ -59,6 +61,7 @@ bool pgq_tornpage_next_control(store *s, bool made)
                  .slots = s->config.slots,
                  .made = made};
 
+    HOLDS(!made || s->redo + sizeof(record) <= s->flushed); /* a recovery will find the mark at redo */
     c.crc = control_crc(s, &c);
     if (!pgq_tornpage_put_control(s, &c))
         return false;

@@ -34,6 +34,7 @@ void pgq_tornpage_append(store *s, record head, const void *payload)
     uint32_t crc;
 
     HOLDS(s->insert + size - s->durable_redo <= s->config.log_capacity && s->insert % 8 == 0);
+    HOLDS(head.length <= s->config.block_size); /* scratch has room for so much */
     head.lsn = s->insert;
     head.epoch = s->epoch;
     head.life = (uint32_t)s->life;
@@ -89,6 +90,7 @@ bool pgq_tornpage_next_record(store *s, uint64_t lsn, record *head, const uint8_
 {
     uint64_t limit = s->durable_redo + s->config.log_capacity;
 
+    HOLDS(lsn >= s->durable_redo); /* before, the ring may hold the next lap */
     if (lsn + sizeof *head > limit)
         return false;
     ring_copy(s, lsn, (uint8_t *)head, NULL, sizeof *head);

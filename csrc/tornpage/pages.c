@@ -2,6 +2,8 @@
 /* Pages to their places, by the protection; and the double-write area. */
 #include "tornpage/store.h"
 
+#include "common/holds.h"
+
 enum { PD_CHECKSUM = 8 };
 
 void pgq_tornpage_seal(store *s, uint32_t page)
@@ -9,7 +11,7 @@ void pgq_tornpage_seal(store *s, uint32_t page)
     uint16_t checksum;
     pgq_status status = pgq_tornpage_checksum(page_of(s, page), 1, s->config.block_size, page, &checksum);
 
-    assert(status.code == PGQ_OK); /* create() has tried it */
+    HOLDS(status.code == PGQ_OK); /* create() has tried it */
     (void)status;
     memcpy(page_of(s, page) + PD_CHECKSUM, &checksum, sizeof checksum);
 }
@@ -38,6 +40,7 @@ static bool write_area(store *s, const uint32_t pages[], size_t count)
     size_t block = s->config.block_size;
     area_head head = {.magic = AREA_MAGIC, .life = s->life, .count = (uint32_t)count};
 
+    HOLDS(count <= s->config.slots);
     if (!pgq_tornpage_sync_data(s))
         return false;
     for (size_t i = 0; i < count; i++) {
@@ -57,6 +60,7 @@ static bool write_in_place(store *s, const uint32_t pages[], size_t count)
     size_t block = s->config.block_size;
 
     for (size_t i = 0; i < count; i++) {
+        HOLDS(page_lsn(page_of(s, pages[i])) <= s->flushed); /* no page goes before its log */
         s->unsynced = true;
         if (!pgq_tornpage_write(s, PGQ_TORNPAGE_DATA, (uint64_t)pages[i] * block, page_of(s, pages[i]),
                                 block))

@@ -10,6 +10,8 @@
  */
 #include "tornpage/store.h"
 
+#include "common/holds.h"
+
 static bool same_shape(const store *s, const control *c)
 {
     return c->protection == (uint32_t)s->config.protection && c->block_size == s->config.block_size &&
@@ -68,6 +70,7 @@ static void replay(store *s)
     for (uint64_t at = s->durable_redo; pgq_tornpage_next_record(s, at, &head, &payload, &end); at = end) {
         uint8_t *page = page_of(s, head.page);
 
+        HOLDS(end <= s->insert && head.offset + head.length <= s->config.block_size);
         if (head.kind == MARK)
             continue;
         if (s->first_change[head.page] == CLEAN)
@@ -91,6 +94,7 @@ static bool write_again(store *s, const control *c)
 
 static bool begin_epoch(store *s)
 {
+    HOLDS(s->flushed == s->insert && !s->unsynced); /* all that was found is durable */
     s->epoch++;
     s->redo = s->insert;
     pgq_tornpage_append_mark(s);

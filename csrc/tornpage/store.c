@@ -2,6 +2,8 @@
 /* The life of a store: create, format, change, flush, write back, checkpoint. */
 #include "tornpage/store.h"
 
+#include "common/holds.h"
+
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -155,6 +157,7 @@ pgq_status pgq_tornpage_change(pgq_tornpage_store *s, uint32_t page, uint32_t of
     memmove(at + offset, bytes, size); /* they may be bytes of the page */
     set_page_lsn(at, end);
     pgq_tornpage_append(s, head, at + head.offset);
+    HOLDS(s->insert == end); /* the page's LSN is where its record ends */
     if (s->first_change[page] == CLEAN)
         s->first_change[page] = end;
     return accepted();
@@ -207,6 +210,7 @@ pgq_status pgq_tornpage_checkpoint_end(pgq_tornpage_store *s)
 
     if (status.code != PGQ_OK)
         return status;
+    HOLDS(s->durable_redo <= s->redo && s->redo < s->insert); /* at redo stands a mark */
     if (!pgq_tornpage_write_changed(s, s->redo) || !pgq_tornpage_sync_data(s) ||
         !pgq_tornpage_next_control(s, true))
         return refused(PGQ_TORNPAGE_IO, 0);

@@ -344,12 +344,19 @@ int world_mutex_lock(pthread_mutex_t *mutex)
     return 0;
 }
 
-int world_mutex_unlock(pthread_mutex_t *mutex)
+bool world_mutex_is_mine(const pthread_mutex_t *mutex)
 {
-    int holder, nobody = 0;
+    int holder;
 
     memcpy(&holder, mutex, sizeof holder);
-    if (holder != running + 1)
+    return holder == running + 1;
+}
+
+int world_mutex_unlock(pthread_mutex_t *mutex)
+{
+    int nobody = 0;
+
+    if (!world_mutex_is_mine(mutex))
         abort(); /* undefined behaviour of pthread_mutex_unlock */
     memcpy(mutex, &nobody, sizeof nobody);
     wake_at(mutex, WORLD_THREADS);

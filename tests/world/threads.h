@@ -40,6 +40,8 @@ int world_mutex_init(pthread_mutex_t *mutex);
 int world_mutex_destroy(pthread_mutex_t *mutex);
 int world_mutex_lock(pthread_mutex_t *mutex);
 int world_mutex_unlock(pthread_mutex_t *mutex);
+/* Whether the running thread holds it. No other one goes on here. */
+bool world_mutex_is_mine(const pthread_mutex_t *mutex);
 int world_cond_init(pthread_cond_t *condition);
 int world_cond_destroy(pthread_cond_t *condition);
 int world_cond_wait(pthread_cond_t *condition, pthread_mutex_t *mutex);
