@@ -15,6 +15,7 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
+from itertools import islice
 from typing import NamedTuple, Protocol
 
 PAGE_SIZE = 8192
@@ -536,6 +537,8 @@ class Found(IntEnum):
 
 TWICE = 2
 """Touches that make a page worth a write to the SSD."""
+LOOKS = 8
+"""Doomed pages of which one leaves."""
 
 
 @dataclass
@@ -555,10 +558,12 @@ class Frame:
         return self.touches < TWICE and not self.dirty
 
 
+@dataclass
 class Making:
-    """A call that makes room. may_use_ssd: it has taken what it was given."""
+    """A call that makes room. may_use_ssd: it has taken what it was given. cleans: it is a cleaner's."""
 
-    may_use_ssd = True
+    may_use_ssd: bool = True
+    cleans: bool = False
 
 
 @dataclass
@@ -679,7 +684,7 @@ class TierCache:
         if frames != self.kept:
             self.kept, self.memory_policy.holds = frames, self.frames - frames
             self._doom(0)
-        making = Making()
+        making = Making(cleans=True)
         for _ in range(steps):
             if not self._has_doomed():
                 break
@@ -730,20 +735,31 @@ class TierCache:
                     policy.bring_back(number)
         return True
 
+    def _next_to_leave(self, making: Making) -> int | None:
+        """The next victim. If pages are doomed, of the first LOOKS the first one that needs a write for a cleaner, and
+        the first one that needs none for others, who wait; else the first of all."""
+        doomed = list(islice(self.memory_policy.doomed, LOOKS))
+        for page in doomed:
+            if (self.memory[page].dirty or self._goes_to_ssd(page, making)) == making.cleans:
+                return page
+        return doomed[0] if doomed else self.memory_policy.victim()
+
+    def _goes_to_ssd(self, page: int, making: Making) -> bool:
+        below = self.ssd_in_use and page not in self.ssd
+        return making.may_use_ssd and below and self._enters_ssd(self.memory[page])
+
     def _step_to_room(self, making: Making) -> bool:
         """The victim goes to the SSD if it is to enter, unless that has it. If it does not, a dirty one is written back
         before it goes, in a step of its own.
 
         A page that could not be written back is set aside, and the next victim is asked. False: there is none.
         """
-        page = next(iter(self.memory_policy.doomed), None)
-        if page is None:
-            page = self.memory_policy.victim()
+        page = self._next_to_leave(making)
         if page is None:
             return False
         frame = self.memory[page]
         below = self.ssd_in_use and page not in self.ssd
-        if making.may_use_ssd and below and self._enters_ssd(frame):
+        if self._goes_to_ssd(page, making):
             if not self.free_slots and not self._free_a_slot(making):
                 return True
             self.memory_policy.remove(page, evicted=True)

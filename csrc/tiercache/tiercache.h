@@ -175,7 +175,8 @@ void pgq_tiercache_close(pgq_tiercache *cache);
  * on, `frames` frames are to be free (0 to half of the cache's): whenever a page comes, the policy says which one is to leave in its
  * place, and that one leaves in the next call of clean, in the way in which it would have left; or it stays, if it is used before,
  * and a frame less is free until the next page comes. Where too few frames are free, reads and writes make room themselves, as without a
- * cleaner; a read in a sequential scan wants up to 16. `steps`: a call makes so many at most; in each
+ * cleaner; a read in a sequential scan wants up to 16. Of the eight pages that are to leave first, clean takes one that must be written,
+ * and reads and writes take one that need not, if there is one. `steps`: a call makes so many at most; in each
  * a page leaves, or one write to the SSD, or one write-back of a batch is made, or reads of a page that is to leave end their copies, or
  * an fsync begins that has waited. So an fsync has one batch of each cleaner at most to wait for.
  * *pages_left: how many pages are to leave still. If it is not 0, call again at once; otherwise sleep, for less time than it takes

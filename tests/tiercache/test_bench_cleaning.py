@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from bench.tiercache import cleaning
-from bench.tiercache.cleaning import Access, Cleaner, Device, InOrder, NextFit, Stack, Taken
+from bench.tiercache.cleaning import Access, Cleaner, Device, InOrder, NextFit, Shared, Stack, Taken
 from ref import tiercache as ref
 
 NONE = Cleaner("none", 0)
@@ -88,7 +88,7 @@ def test_a_cleaner_in_time_lets_nobody_wait() -> None:
 # ---- victims -------------------------------------------------------------------------------------
 
 
-def full(variant: type[InOrder], dirty: set[int], **sizes: Any) -> tuple[InOrder, Device]:
+def full(variant: type[Shared], dirty: set[int], **sizes: Any) -> tuple[Shared, Device]:
     """The pages 0, 16, 32, and so on, the first one the oldest."""
     device = Device()
     cache = variant(device, **SIZES | sizes)
@@ -118,7 +118,7 @@ def test_a_clean_page_of_the_next_eight_is_the_victim() -> None:
     assert cache.memory_policy.victim() == plain.memory_policy.victim()
 
 
-def doomed(variant: type[InOrder], dirty: set[int]) -> tuple[InOrder, Device, list[int]]:
+def doomed(variant: type[Shared], dirty: set[int]) -> tuple[Shared, Device, list[int]]:
     """Eight pages are doomed, in this order, and no frame is free."""
     cache, device = full(variant, dirty)
     cache.clean(8, 0)
@@ -211,6 +211,17 @@ def test_a_row_sums_up_its_lines() -> None:
 
     found = cleaning.row([line(2, 49), line(4, 53)], "behind", "shared")
     assert found == ("behind, shared", "30.0", "0.0", "+1.00 (-1.00 to +3.00)", "100.0", "50.0", "-")
+
+
+def test_a_line_fails_if_more_calls_wait_than_in_order() -> None:
+    def counts(ours: int, theirs: int) -> dict[str, dict[str, dict[str, int]]]:
+        return {
+            "no cleaner": {"in order": {"waits": 9}},
+            "behind": {"in order": {"waits": theirs}, "shared": {"waits": ours}},
+        }
+
+    assert cleaning.faults(counts(3, 2), 1000) == ""
+    assert cleaning.faults(counts(4, 2), 1000) == "behind: 4 waits, in order 2"
 
 
 def test_the_tables_are_written_whole() -> None:

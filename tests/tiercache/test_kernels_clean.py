@@ -162,6 +162,41 @@ def test_an_fsync_waits_for_one_write_back_at_most(dirty: TierCache, disk: Meddl
     assert dirty.clean(8, 3) == 5
 
 
+@pytest.mark.parametrize(("written", "leaves"), [(0, 0), (2, 2), (7, 7), (8, 0)])
+def test_who_needs_room_takes_what_needs_no_write(disk: Meddled, written: int, leaves: int) -> None:
+    """So many of the doomed pages are dirty, the first ones; eight are looked at."""
+    cache = TierCache(disk, **SIZES | {"slots": 0})
+    for page in range(FRAMES):
+        if page < written:
+            cache.write(page, contents(page))
+        else:
+            cache.read(page)
+    assert cache.clean(8, 0) == 8
+    before = len(disk.log)
+    cache.read(40)
+    assert in_memory(cache) == [page for page in range(FRAMES) if page != leaves] + [40]
+    assert any(map(writes_pages, disk.log[before:])) == (written == 8)
+    cache.close()
+
+
+def test_a_cleaner_takes_what_needs_a_write(disk: Meddled) -> None:
+    """A page that is dirty, and then those that were asked for twice, though others were doomed before."""
+    cache = TierCache(disk, **SIZES | {"slots": 0})
+    for page in range(FRAMES):
+        cache.read(page)
+    cache.write(3, contents(3))
+    for page in (*range(4, FRAMES), 0, 1, 2):
+        cache.read(page)
+    for page in (0, 1, 2):
+        cache.read(page)
+    assert cache.clean(4, 0) == 4
+    before = len(disk.log)
+    assert cache.clean(4, 1) == 4
+    assert sum(map(writes_pages, disk.log[before:])) == 1
+    assert cache.clean(4, 1) == 3
+    cache.close()
+
+
 def test_a_read_finds_a_free_frame(clean: TierCache, disk: Meddled) -> None:
     clean.clean(2, ALL)
     before = len(disk.log)
@@ -212,9 +247,10 @@ def test_lru_has_what_a_smaller_cache_has(seed: int) -> None:
 
 
 @every
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", range(4))
 def test_the_same_pages_leave_as_by_the_definition(policy: str, seed: int) -> None:
-    """Few pages have most of the references, which ones changes, and how many frames are kept free does, too."""
+    """Few pages have most of the references, which ones changes, and how many frames are kept free does, too. With an
+    odd seed some are written."""
     rng = Random(seed)
     disk, records = Disk(PAGES, SLOTS), Records()
     sizes = SIZES | {"policy": policy}
@@ -224,8 +260,12 @@ def test_the_same_pages_leave_as_by_the_definition(policy: str, seed: int) -> No
         if at % 700 > 350:
             frames, steps = at // 700 * 3 % 9, rng.randrange(4)
             assert kernel.clean(frames, steps) == oracle.clean(frames, steps)
+        writes = seed % 2 == 1 and rng.random() < 0.3
         for cache in (kernel, oracle):
-            cache.read(page)
+            if writes:
+                cache.write(page, contents(at))
+            else:
+                cache.read(page)
         assert len(disk.log) == len(records.log)
     assert disk.log == records.log
     assert in_memory(kernel) == sorted(oracle.memory)
