@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: PostgreSQL
 .PHONY: claims
 claims: $(SETUP)/python.stamp ##deep run the commands of CLAIMS.md, and see that they print what they must: CLAIM=7 one, MINUTES=5 the short ones, LIST=1, PG= (hours; never timed whole)
-	@$(PY) -m tools.claims $(if $(CLAIM),--claim $(CLAIM)) $(if $(MINUTES),--minutes $(MINUTES)) $(if $(PG),--postgres "$(PG)") $(if $(LIST),--list)
+	@$(PY) -m tools.claims $(if $(CLAIM),--claim $(call quoted,$(CLAIM))) $(if $(MINUTES),--minutes $(call quoted,$(MINUTES))) \
+	  $(if $(PG),--postgres $(call quoted,$(PG))) $(if $(LIST),--list)
