@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: PostgreSQL
 """What recovery prefetching would do with your WAL, for each concurrency, on a simulated device.
 
-Give what pg_waldump prints. The oracle runs over its records, with an empty buffer pool of least recently used pages;
-the device is simulated. Relations that the WAL does not create are taken to be long enough. WAL arrives as its commits
-say, if it spans more than a second; otherwise all at once. So the table compares concurrencies; it does not foretell
-seconds of your hardware, unless --channels and --service are those of your device.
+Give what pg_waldump prints. The definition in ref/prefetch.py runs over its records, with an empty buffer pool of least
+recently used pages; the device is simulated. Relations that the WAL does not create are taken to be long enough. WAL
+arrives as its commits say, if it spans more than a second; otherwise all at once. So the table compares concurrencies;
+it does not foretell seconds of your hardware, unless --channels and --service are those of your device.
 """
 
 import re
@@ -181,7 +181,7 @@ def draw(outcomes: Sequence[Outcome], path: Path) -> None:
 @click.option("--buffers", default=16384, show_default=True, type=click.IntRange(min=1), help="Pages of 8 KiB.")
 @click.option("--channels", default=64, show_default=True, type=click.IntRange(min=1), help="I/Os served at once.")
 @click.option("--service", default=100.0, show_default=True, help="Microseconds of an I/O.")
-@click.option("--seed", default=1, show_default=True)
+@click.option("--seed", default=1, show_default=True, help="Of the times that the device takes.")
 @click.option("--picture", type=click.Path(path_type=Path), help="Where lag over concurrency is drawn, if anywhere.")
 @json_option()
 def main(

@@ -174,8 +174,14 @@ def draw(samples: Sequence[Sample], path: Path) -> None:
 
 
 @click.command(help=__doc__)
-@click.option("--picture", type=click.Path(path_type=Path), default=Path("build/advise/lag.png"), show_default=True)
-@click.option("--seed", default=1, show_default=True)
+@click.option(
+    "--picture",
+    type=click.Path(path_type=Path),
+    default=Path("build/advise/lag.png"),
+    show_default=True,
+    help="Where the lag is drawn.",
+)
+@click.option("--seed", default=1, show_default=True, help="Of the times that the device takes.")
 @json_option()
 def main(picture: Path, seed: int, as_json: bool) -> None:
     """Draw the lag, and print it at the end of each step."""

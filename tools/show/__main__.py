@@ -72,10 +72,10 @@ def main(stem: str | None, pattern: str, build: Path, into: Path | None, as_json
         if as_json:
             print_json({"runs": runs, "counterexample": None, "says": str(error)})
             sys.exit(1)
-        click.echo(f"model-show: {error}", err=True)
+        click.echo(f"{own_name()}: {error}", err=True)
         sys.exit(1)
     except (ModelError, ToolMissing) as error:
-        click.echo(f"model-show: {error}", err=True)
+        click.echo(f"{own_name()}: {error}", err=True)
         sys.exit(2)
     drawn = write(picture, build / "show" / picture.stem)
     if into:
@@ -90,17 +90,18 @@ def main(stem: str | None, pattern: str, build: Path, into: Path | None, as_json
         click.echo(f"kept: {into}/picture.svg and trace.json")
 
 
+def own_name() -> str:
+    """As make and `pgquern` call the program."""
+    return "show" if by_command() else "model-show"
+
+
 def choose(found: Sequence[Run], pattern: str) -> list[Run]:
     """The runs that match."""
     if wanted := [run for run in found if fnmatch(run.name, pattern)]:
         return wanted
     names = [run.name for run in found]
     near = difflib.get_close_matches(pattern, names, 3, 0.5)
-    more = (
-        f"did you mean {' or '.join(near)}?"
-        if near
-        else f"{program('show' if by_command() else 'model-show', 'STEM=S')} lists those of a subject"
-    )
+    more = f"did you mean {' or '.join(near)}?" if near else f"{program(own_name(), 'STEM=S')} lists those of a subject"
     raise ModelError(f"there is no run '{pattern}'; {more}")
 
 
