@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: PostgreSQL
 """`make trace-record`: a crashed cluster of one's own is recorded on a copy; what cannot be is told in a sentence."""
 
+import json
 import os
 import shutil
 import signal
@@ -53,6 +54,21 @@ def test_a_crashed_cluster_is_recorded_and_conforms(crash: Crashed, tmp_path: Pa
     assert before == {path: path.stat().st_mtime_ns for path in crash.data.rglob("*")}
 
 
+def test_a_script_gets_the_verdict(crash: Crashed, tmp_path: Path) -> None:
+    into = tmp_path / "recorded"
+    words = ["--data", str(crash.data), "--bin", str(crash.build.bin), "--into", str(into), "--json"]
+    said = CliRunner().invoke(main, words)
+    found = json.loads(said.stdout)
+    assert (said.exit_code, found["verdict"], found["mismatch"]) == (0, "conforms", "")
+    assert f"recovers from {crash.redo} on" in said.stderr
+    assert found["counters"] == found["shows"] != {}
+    assert found["advises"] + found["reads"] == found["explained"] > 0
+    assert sorted(found["recordings"].values()) == sorted(map(str, into.iterdir()))
+    refused = CliRunner().invoke(main, ["--data", str(into), *words[2:]])
+    assert (refused.exit_code, refused.stdout) == (2, "")
+    assert "is no data directory" in refused.stderr
+
+
 def test_a_copy_that_does_not_fit_is_not_begun(crash: Crashed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shutil, "disk_usage", lambda _: shutil._ntuple_diskusage(2 << 20, 1 << 20, 1 << 20))
     code, said = run(crash, tmp_path / "recorded")
@@ -102,7 +118,10 @@ def test_what_is_counted_decides_where_the_trace_leaves_nothing_open(
     monkeypatch.setattr(Recorded, "followed", lambda _: followed)
     monkeypatch.setattr(Recorded, "calls", lambda _: Trace(tmp_path))
     run = Recorded(DEBIAN, (3, 1), 100, tmp_path, tmp_path, COUNTED, 512 << 10)
-    assert judge(run)[0] == code
+    found, document = judge(run)
+    assert (found, document["verdict"]) == (code, ["conforms", "does not conform", "not decided"][code])
+    assert (document["counters"], document["shows"], document["mismatch"]) == (counters, COUNTED, mismatch)
+    assert ("but it shows prefetch 58, hit 67" in document["says"]) == (counters != COUNTED)
 
 
 @pytest.mark.parametrize("text", ["", "x", "1,", "-1", "3;4", "99999"])
