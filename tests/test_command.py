@@ -68,10 +68,13 @@ def strictly(text: str) -> Any:
 
 def to_script(name: str, *words: str, into: Path) -> tuple[int, Any]:
     """The exit status of a command in a process of its own, and what it prints on stdout. Results go elsewhere."""
-    command = [sys.executable, "-m", "tools.pgquern", name, *words, "--json"]
+    subprocess.run(["tools/pgquern/install", into / "pgquern"], cwd=TOP, check=True)
     environment = os.environ | {"PGQUERN_RESULTS": str(into)}
-    done = subprocess.run(command, cwd=TOP, env=environment, capture_output=True, text=True)
+    done = subprocess.run(
+        [into / "pgquern", name, *words, "--json"], cwd=into, env=environment, capture_output=True, text=True
+    )
     assert "Traceback" not in done.stderr, done.stderr
+    assert done.stdout, done.stderr
     return done.returncode, strictly(done.stdout)
 
 
