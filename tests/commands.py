@@ -4,7 +4,8 @@
 It makes files in a folder. tests/test_command.py makes foreign ones itself, and leaves files out.
 """
 
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 
 class Inputs(NamedTuple):
@@ -16,6 +17,12 @@ class Inputs(NamedTuple):
     """The exit status then: 1 a verdict, 2 a refusal."""
     says: str
     """What is said then."""
+    verdict: Callable[[Any], object] = lambda document: document
+    """What of the document that --json prints is the verdict."""
+    good: object = None
+    """The verdict on what is sound."""
+    bad: object = None
+    """And on what is damaged, where that is not refused."""
     sound: list[str] | None = None
     """All is well. None: the command needs a clone, and takes long then; the stem's own tests run it."""
     at: int = 0

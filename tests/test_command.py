@@ -7,6 +7,8 @@ tests/STEM/commands.py makes the files of a stem's commands. tests/test_packagin
 import importlib
 import json
 import os
+import re
+import shlex
 import subprocess
 import sys
 import tomllib
@@ -55,6 +57,27 @@ def run(*words: str) -> Result:
     return done
 
 
+def strictly(text: str) -> Any:
+    """One document of JSON as the standard has it: Python's own reader takes NaN and Infinity, too."""
+
+    def no_number(word: str) -> None:
+        pytest.fail(f"{word} is no JSON")
+
+    return json.loads(text, parse_constant=no_number)
+
+
+def to_script(name: str, *words: str, into: Path) -> tuple[int, Any]:
+    """The exit status of a command in a process of its own, and what it prints on stdout. Results go elsewhere."""
+    subprocess.run(["tools/pgquern/install", into / "pgquern"], cwd=TOP, check=True)
+    environment = os.environ | {"PGQUERN_RESULTS": str(into)}
+    done = subprocess.run(
+        [into / "pgquern", name, *words, "--json"], cwd=into, env=environment, capture_output=True, text=True
+    )
+    assert "Traceback" not in done.stderr, done.stderr
+    assert done.stdout, done.stderr
+    return done.returncode, strictly(done.stdout)
+
+
 def refused(done: Result) -> str:
     """What a refusal says: on stderr alone, with status 2."""
     assert (done.exit_code, done.stdout) == (2, ""), done.output
@@ -91,6 +114,14 @@ def test_the_help_of_a_command(name: str) -> None:
     assert "make " not in done.stdout.partition("Options:")[2]
 
 
+@pytest.mark.parametrize("name", ALL)
+def test_every_command_answers_a_script(name: str) -> None:
+    options = {option: one for one in program.command(ALL[name]).params for option in one.opts}
+    assert isinstance(options.get("--json"), click.Option)
+    assert getattr(options["--json"], "is_flag", False)
+    assert "--json" in run(name, "--help").stdout
+
+
 @pytest.mark.parametrize("name", [name for name in ALL if not ALL[name].only])
 def test_no_parameter_of_a_program_is_lost(name: str) -> None:
     entry = ALL[name]
@@ -119,33 +150,54 @@ def test_a_shell_completes_names_and_options() -> None:
     assert completed([], "") == list(ALL)
     assert completed([], "trace") == [name for name in ALL if name.startswith("trace")]
     assert "--version" in completed([], "--")
-    assert "--json" in completed([next(name for name in ON_FILES if has_json(name))], "--")
+    for name in ALL:
+        assert {"--json", "--help"} <= set(completed([name], "--"))
+
+
+def test_bash_completes_after_the_line_that_help_tells(tmp_path: Path) -> None:
+    """And the two other shells that it names get a script."""
+    subprocess.run(["tools/pgquern/install", tmp_path / "pgquern"], cwd=TOP, check=True)
+    clean = {key: value for key, value in os.environ.items() if not key.startswith("PYTHON")}
+    clean["PATH"] = f"{tmp_path}:{os.environ['PATH']}"
+    said = " ".join(run("--help").stdout.partition("Completion: ")[2].split())
+    (line,) = re.findall(r"^(eval .*) in ~/\.bashrc; else zsh_source or fish_source\.$", said)
+    asks = "COMP_WORDS=(pgquern trace); COMP_CWORD=1; _pgquern_completion pgquern; echo ${COMPREPLY[@]}"
+    done = subprocess.run(["bash", "-c", f"{line}; {asks}"], env=clean, capture_output=True, text=True)
+    assert done.stdout.split() == [name for name in ALL if name.startswith("trace")], done.stderr
+    for shell in ("zsh", "fish"):
+        environment = clean | {"_PGQUERN_COMPLETE": f"{shell}_source"}
+        script = subprocess.run(["pgquern"], env=environment, capture_output=True, text=True, check=True).stdout
+        assert f"_PGQUERN_COMPLETE={shell}_complete" in script
 
 
 # ---- files -------------------------------------------------------------------------------------------
 
 
-def has_json(name: str) -> bool:
-    return any("--json" in parameter.opts for parameter in program.load(ALL[name]).params)
-
-
 @pytest.mark.parametrize("name", [name for name in ON_FILES if not ALL[name].clone])
 def test_a_sound_file(name: str, inputs: Inputs, tmp_path: Path) -> None:
-    """Where the command can print JSON it does; and its folder stays as it was."""
+    """Told in words, and to a script; and its folder stays as it was."""
     assert inputs.sound
     before = {path for path in tmp_path.rglob("*") if "cache" not in path.parts}
-    done = run(name, *inputs.sound, *(["--json"] if has_json(name) else []))
+    done = run(name, *inputs.sound)
     assert (done.exit_code, done.stderr) == (0, ""), done.output
-    assert json.loads(done.stdout) if has_json(name) else done.stdout
+    assert done.stdout
+    done = run(name, *inputs.sound, "--json")
+    assert (done.exit_code, done.stderr) == (0, ""), done.output
+    assert inputs.verdict(strictly(done.stdout)) == inputs.good != inputs.bad
     assert {path for path in tmp_path.rglob("*") if "cache" not in path.parts} == before
 
 
 @pytest.mark.parametrize("name", ON_FILES)
 def test_a_damaged_file(name: str, inputs: Inputs) -> None:
+    """A refusal is told in words alone, and nothing on stdout could be taken for an answer."""
     done = run(name, *inputs.damaged)
     assert (done.exit_code, inputs.says in done.output) == (inputs.code, True), done.output
+    to_script = run(name, *inputs.damaged, "--json")
     if inputs.code == 2:
-        refused(done)
+        assert refused(to_script) == refused(done)
+    else:
+        assert (to_script.exit_code, to_script.stderr) == (inputs.code, "")
+        assert inputs.verdict(strictly(to_script.stdout)) == inputs.bad
 
 
 @pytest.mark.parametrize("name", ON_FILES)
@@ -194,6 +246,11 @@ def test_a_template_is_of_a_kind() -> None:
     assert "Say which kind it is with KIND" in refused(run("judge-template"))
     kinds = [line.strip() for line in run("judge").stdout.splitlines()[2::2] if line.startswith("  ")]
     assert "candidate(" in run("judge-template", kinds[0]).stdout
+    listed = strictly(run("judge", "--json").stdout)["kinds"]
+    assert "\n".join(f"  {kind['kind']}\n    {kind['signature']}" for kind in listed) in run("judge").stdout
+    template = strictly(run("judge-template", kinds[0], "--json").stdout)
+    assert template == {"kind": kinds[0], "source": run("judge-template", kinds[0]).stdout}
+    assert refused(run("judge-template", "--json")) == refused(run("judge-template"))
 
 
 def test_what_make_compiles_with_goes_along(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -238,6 +295,79 @@ def test_a_model() -> None:
     stem = next(path.parent.name for path in sorted(TOP.glob("spec/*/models.toml")))
     assert "RUN, with the name of one run that must fail" in run("show", stem).stdout
     assert refused(run("show", "no such subject"))
+    listed = strictly(run("show", stem, "--json").stdout)["runs"]
+    assert [f"{one['run']}: {one['says']}" for one in listed] == run("show", stem).stdout.splitlines()[:-1] != []
+    assert refused(run("show", "no such subject", "--json"))
+
+
+@pytest.mark.tools
+def test_a_simulation_answers_a_script(tmp_path: Path) -> None:
+    """What the table for people says, as numbers; what stands in the file of results, if it writes one."""
+    picture = tmp_path / "lag.png"
+    code, lag = to_script("lag", "--picture", picture.name, into=tmp_path)  # as seen from where it is started
+    words = run("lag", "--picture", str(picture)).stdout
+    assert (code, lag["picture"]) == (0, str(picture))
+    for step in lag["steps"]:
+        told = f"{step['seconds']:6.1f} s, concurrency {step['concurrency']:2}: lag {step['lag_seconds']:6.2f} s"
+        assert told in words
+    assert len(lag["steps"]) == len(words.splitlines()) - 1 > 1
+    code, workloads = to_script("workloads", "--seconds", "0.5", into=tmp_path)
+    assert (code, workloads) == (0, recorded(tmp_path, "workload"))
+    assert all(item["microseconds_a_transaction"] >= 0 for item in workloads["items"])
+    assert all(item["implied_txns_per_second"] and item["reported_txns_per_second"] for item in workloads["items"])
+    code, written = to_script("written", into=tmp_path)
+    assert (code, written) == (0, recorded(tmp_path, "written"))
+    assert all(sum(item["bytes"].values()) and item["syncs"] and item["ratio"] for item in written["items"])
+
+
+def recorded(folder: Path, layer: str) -> Any:
+    (file,) = (folder / layer).glob("*.json")
+    return json.loads(file.read_text())
+
+
+@pytest.mark.tools
+def test_a_program_that_runs_answers_a_script(tmp_path: Path) -> None:
+    code, said = to_script("stack", "--check", "--seconds", "0.05", "--rounds", "1", into=tmp_path)
+    assert (code, f"after each of {said['runs']} runs found every page" in said["says"]) == (0, True)
+    assert said["runs"] > 1
+
+
+# ---- by make -----------------------------------------------------------------------------------------
+
+
+def rules() -> dict[str, list[str]]:
+    """The targets of tools/*/rules.mk that hand words of a person's on to a program, and the variables of these."""
+    defined = {
+        name
+        for path in [TOP / "Makefile", *TOP.glob("*/rules.mk"), *TOP.glob("*/*/rules.mk")]
+        for name in re.findall(r"^([A-Z_]+)[\w$()]* *:?=", path.read_text(), re.M)
+    }
+    found = dict[str, list[str]]()
+    for path in sorted(TOP.glob("tools/*/rules.mk")):
+        for target, recipe in re.findall(r"^([a-z][a-z-]*):.*\n((?:\t.*\n)+)", path.read_text(), re.M):
+            handed_on = re.sub(r"\$\(if \$\(\w+\),", "", recipe)
+            names = set(re.findall(r"\$\(([A-Z_]+)[:)]", handed_on)) - defined
+            if names:
+                found[target] = sorted(names)
+    return found
+
+
+@pytest.mark.parametrize("target", rules())
+def test_make_hands_on_what_the_shell_would_split(target: str) -> None:
+    """A path with an apostrophe, a connection string with quotes, what a shell would run."""
+    words = {name: f"{name} it's a='b c' \"d\" $HOME `e`; f" for name in rules()[target]}
+    given = [f"{name}={word.replace('$', '$$')}" for name, word in words.items()]
+    said = subprocess.run(["make", "-n", target, *given], cwd=TOP, capture_output=True, text=True)
+    assert said.returncode == 0, said.stderr
+    command = said.stdout[said.stdout.rindex("build/venv/bin/python -m tools.") :]
+    assert set(words.values()) <= set(shlex.split(command)), command
+
+
+def test_the_variables_of_a_rule_are_seen() -> None:
+    seen = rules()
+    assert {"CC", "FLAGS", "KIND", "LIKE", "PATCH", "SEED", "SPEED", "SRC"} == set(seen["judge"])
+    assert {"CLASSES", "CONNECT", "DATABASES"} == set(seen["frozen"])
+    assert len(seen) > 10
 
 
 # ---- what is missing ---------------------------------------------------------------------------------

@@ -91,6 +91,21 @@ def test_each_candidate_gets_its_verdict(source: Path, words: list[str], verdict
         assert regression(folder, folder / "plain") == pytest.ExitCode.TESTS_FAILED
 
 
+@pytest.mark.tools
+@pytest.mark.parametrize("word", ["PASS", "FAIL"])
+def test_a_script_gets_the_verdict(word: str) -> None:
+    """On stdout, and nothing else; what is done meanwhile, on stderr."""
+    source = next(one.values[0] for one in CANDIDATES if one.values[1:3] == (["SPEED=no"], word))
+    assert isinstance(source, Path)
+    words = [source.parent.name, str(source), "--speed", "no", "--seed", "1", "--json"]
+    told = subprocess.run([sys.executable, "-m", "tools.pgquern", "judge", *words], capture_output=True, text=True)
+    found = json.loads(told.stdout)
+    assert (told.returncode, found["verdict"]["word"]) == (judge.CODES[word], word), told.stderr
+    assert found == json.loads(Path("build/judge", f"{source.stem}.json").read_text())
+    assert Path(found["page"]).is_file()
+    assert [step["name"] in told.stderr for step in found["steps"]] == [True] * len(found["steps"]) != []
+
+
 def regression(folder: Path, binding: Path) -> int:
     """What pytest says of the test to paste, with a binding: the command that people are shown, with another one."""
     command = judge.fails(folder).replace(str(folder / "plain"), str(binding))

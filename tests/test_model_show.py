@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -313,6 +314,24 @@ def test_what_cannot_be_drawn_is_said(with_tlc: Path) -> None:
     some = show(with_tlc, "MCbeads_mutant_*")
     assert (some.returncode, some.stdout.count("tlc2.TLC")) == (0, 4)
     assert not (with_tlc / "build" / "show").exists()
+
+
+@pytest.mark.tools
+def test_a_script_gets_what_is_drawn(with_tlc: Path) -> None:
+    picture = drawn(with_tlc, "MCbeads_mutant_missing")
+    broken = show(with_tlc, "MCbeads_mutant_missing", "--json")
+    told = json.loads(broken.stdout)
+    assert (broken.returncode, broken.stderr) == (0, "")
+    assert Picture.model_validate(told["counterexample"] | {"heading": picture.heading}) == picture
+    assert all((with_tlc / path).read_text() for path in told["drawn"])
+    assert (len(told["drawn"]), told["kept"]) == (2, None)
+    assert [(run["run"], "tlc2.TLC" in run["command"]) for run in told["runs"]] == [("MCbeads_mutant_missing", True)]
+    holds = show(with_tlc, "MCbeads_small", "--json")
+    told = json.loads(holds.stdout)
+    assert (holds.returncode, told["counterexample"], holds.stderr) == (1, None, "")
+    assert "MCbeads_small holds: there is no counterexample" in told["says"]
+    some = show(with_tlc, "MCbeads_mutant_*", "--json")
+    assert (some.returncode, len(json.loads(some.stdout)["runs"])) == (0, 4)
 
 
 @pytest.mark.tools

@@ -14,5 +14,8 @@ def look(folder: Path) -> Inputs:
         sound=[str(write(folder, pages))],
         damaged=[str(write(folder, damaged, "16385"))],
         code=1,
+        verdict=lambda document: [page["block"] for page in document["refused"]],
+        good=[],
+        bad=[5],
         says="block 5 is refused: pd_lower 9000 lies above pd_upper",
     )

@@ -17,5 +17,8 @@ def frozen(folder: Path) -> Inputs:
         sound=words("sound", Row("r", 500, 9)),
         damaged=words("future", Row("r", 500, 9), Row("r", 1001, 9)),
         code=1,
+        verdict=lambda document: document["future"] and (document["future"]["name"], document["future"]["column"]),
+        good=None,
+        bad=("t1", "relfrozenxid"),
         says="GIVES UP: relfrozenxid 1001 of t1",
     )

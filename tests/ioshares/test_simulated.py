@@ -1,9 +1,16 @@
 # SPDX-License-Identifier: PostgreSQL
 """The scheduler on the simulated device, for a short while. No clock is read, so every bound holds on any machine."""
 
+import json
+from functools import partial
+from pathlib import Path
+
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
+from tools.common import results
+from tools.simulate import __main__ as simulate
 from tools.simulate import adapts, sweep
 from tools.simulate.__main__ import ALL_BACKLOGGED, DEADLINE, FOREGROUND, SATURATING, SEED, outcome, share_error
 from tools.simulate.device import (
@@ -151,3 +158,31 @@ def test_the_sweep_keeps_the_worst_of_the_seeds() -> None:
     p99 |= {sfq: 150.0, fifo: 300.0}
     found = sweep.found_at(axis, 50, p99)
     assert (found.times_alone, found.below_fifo) == (1.5, 1.0)
+
+
+# ---- what is told --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("slow", [1.2, 1.6])
+def test_a_script_gets_all_targets(slow: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the loads simulated for a moment, whose own targets need longer, and made-up figures of the sweeps; `slow`:
+    the p99 of the foreground at one of its points, times that alone. The exit status says whether all hold."""
+    loads = {name: load() for name, load in simulate.simulations(0.1).items()}
+    p99 = {run: 10.0 if run.variant == "fifo" else 1.1 if run.beside else 1.0 for run in sweep.runs()}
+    p99 |= {run: slow for run in sweep.runs() if run.beside and run.variant == "sfq" and run.point.depth == 6}
+    devices = dict.fromkeys(adapts.runs(), (100.0, 10.0))
+    monkeypatch.setattr(simulate, "all_done", lambda *_: (loads, p99, devices))
+    monkeypatch.setattr(simulate, "targets", lambda _: [])
+    monkeypatch.setattr(results, "write", partial(results.write, folder=tmp_path))
+    done = CliRunner().invoke(simulate.main, ["--json"], catch_exceptions=False)
+    found = json.loads(done.stdout)
+    assert found == json.loads((tmp_path / "simulation" / "ioshares.json").read_text())
+    holds = slow <= sweep.AT_MOST
+    assert done.exit_code == (0 if holds else 1)
+    missed = [item["name"] for item in found["items"] if item["status"] == "failed"]
+    assert missed == ([] if holds else ["depth of the device: 4 to 8: sfq, times alone"])
+    points = {(axis["title"], point["value"]): point for axis in found["sweep"] for point in axis["points"]}
+    assert points["depth of the device", 6]["holds"] == holds
+    words = CliRunner().invoke(simulate.main, [], catch_exceptions=False).stdout
+    assert all(f"{item['reached']:,.2f}" in words for item in found["items"])
+    assert all(f"{p['times_alone']:.2f}/{p['below_fifo']:.2f}" in words for p in points.values())

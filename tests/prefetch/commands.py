@@ -15,7 +15,13 @@ def trace_check(folder: Path) -> Inputs:
     wal.write_text(listing_of(12))
     words = [str(wal), "--concurrency", "3"]
     return Inputs(
-        sound=[str(sound), *words], damaged=[str(damaged), *words], code=1, says="Expected: an advise of block 4"
+        sound=[str(sound), *words],
+        damaged=[str(damaged), *words],
+        code=1,
+        verdict=lambda document: (document["verdict"], document["wrong_event"], document["wrong_line"]),
+        good=("conforms", None, None),
+        bad=("does not conform", 5, 7),
+        says="Expected: an advise of block 4",
     )
 
 
@@ -23,7 +29,14 @@ def advise(folder: Path) -> Inputs:
     sound, damaged = folder / "sound", folder / "damaged"
     sound.write_text(listing_of(12))
     damaged.write_text(listing_of(12).replace("blk 7", "blk"))
-    return Inputs(sound=[str(sound)], damaged=[str(damaged)], code=2, says="line 8")
+    return Inputs(
+        sound=[str(sound)],
+        damaged=[str(damaged)],
+        code=2,
+        verdict=lambda document: [row["concurrency"] for row in document["concurrencies"] if row["prefetch"]],
+        good=[1, 2, 4, 8, 10, 16, 32, 64, 128, 256],
+        says="line 8",
+    )
 
 
 def trace_record(folder: Path) -> Inputs:

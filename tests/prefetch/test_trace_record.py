@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: PostgreSQL
 """`make trace-record`: a crashed cluster of one's own is recorded on a copy; what cannot be is told in a sentence."""
 
+import json
 import os
-import shlex
 import shutil
 import signal
 import socket
@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from tests.postgres.server import DEBIAN, EMBEDDED, TOP, Server, wait_for
+from tests.postgres.server import DEBIAN, EMBEDDED, Server, wait_for
 from tools.trace.cluster import is_standby, judge, main
 from tools.trace.follow import Followed
 from tools.trace.record import CALL, SETTINGS, Crashed, Recorded, crashed, why_no_strace
@@ -52,6 +52,21 @@ def test_a_crashed_cluster_is_recorded_and_conforms(crash: Crashed, tmp_path: Pa
     assert (tmp_path / "recorded" / "timeline.png").read_bytes().startswith(b"\x89PNG")
     assert (tmp_path / "recorded" / "wal").read_text().startswith("rmgr: ")
     assert before == {path: path.stat().st_mtime_ns for path in crash.data.rglob("*")}
+
+
+def test_a_script_gets_the_verdict(crash: Crashed, tmp_path: Path) -> None:
+    into = tmp_path / "recorded"
+    words = ["--data", str(crash.data), "--bin", str(crash.build.bin), "--into", str(into), "--json"]
+    said = CliRunner().invoke(main, words)
+    found = json.loads(said.stdout)
+    assert (said.exit_code, found["verdict"], found["mismatch"]) == (0, "conforms", "")
+    assert f"recovers from {crash.redo} on" in said.stderr
+    assert found["counters"] == found["shows"] != {}
+    assert found["advises"] + found["reads"] == found["explained"] > 0
+    assert sorted(found["recordings"].values()) == sorted(map(str, into.iterdir()))
+    refused = CliRunner().invoke(main, ["--data", str(into), *words[2:]])
+    assert (refused.exit_code, refused.stdout) == (2, "")
+    assert "is no data directory" in refused.stderr
 
 
 def test_a_copy_that_does_not_fit_is_not_begun(crash: Crashed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -103,7 +118,10 @@ def test_what_is_counted_decides_where_the_trace_leaves_nothing_open(
     monkeypatch.setattr(Recorded, "followed", lambda _: followed)
     monkeypatch.setattr(Recorded, "calls", lambda _: Trace(tmp_path))
     run = Recorded(DEBIAN, (3, 1), 100, tmp_path, tmp_path, COUNTED, 512 << 10)
-    assert judge(run, tmp_path / "timeline.png") == code
+    found, document = judge(run)
+    assert (found, document["verdict"]) == (code, ["conforms", "does not conform", "not decided"][code])
+    assert (document["counters"], document["shows"], document["mismatch"]) == (counters, COUNTED, mismatch)
+    assert ("but it shows prefetch 58, hit 67" in document["says"]) == (counters != COUNTED)
 
 
 @pytest.mark.parametrize("text", ["", "x", "1,", "-1", "3;4", "99999"])
@@ -322,22 +340,6 @@ def test_advises_and_reads_are_counted_until_a_change(stamp: str) -> None:
     """A standby's have times."""
     lines = ("fadvise64(5</base/1/2>, 0, 8192, 3) = 0", "pread64(5</base/1/2>, , 8192, 0) = 8192", "lseek(5) = 8192")
     assert len(CALL.findall("".join(f"{stamp}{line}\n" for line in lines))) == 2
-
-
-@pytest.mark.parametrize(
-    ("target", "names"), [("trace-record", ("DATA", "BIN", "PRIMARY")), ("trace-check", ("STRACE", "WAL"))]
-)
-def test_make_hands_on_what_the_shell_would_split(target: str, names: tuple[str, ...]) -> None:
-    """A path with an apostrophe, or a connection string with quotes."""
-    words = {name: f"{name} it's a='b c' \"d\"" for name in names}
-    said = subprocess.run(
-        ["make", "-n", target, *(f"{name}={word}" for name, word in words.items())],
-        cwd=TOP,
-        capture_output=True,
-        text=True,
-    )
-    assert said.returncode == 0, said.stderr
-    assert set(words.values()) <= set(shlex.split(said.stdout))
 
 
 def test_without_programs_nothing_is_recorded(tmp_path: Path) -> None:

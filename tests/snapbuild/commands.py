@@ -14,5 +14,8 @@ def snap(folder: Path) -> Inputs:
         sound=[str(write(folder, content))],
         damaged=[str(write(folder, content[:-1] + b"\x07", "0-1.snap"))],
         code=1,
+        verdict=lambda document: [bool(file["damaged"]) for file in document],
+        good=[False],
+        bad=[True],
         says="WRONG: ",
     )

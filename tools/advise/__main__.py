@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: PostgreSQL
 """What recovery prefetching would do with your WAL, for each concurrency, on a simulated device.
 
-Give what pg_waldump prints. The oracle runs over its records, with an empty buffer pool of least recently used pages;
-the device is simulated. Relations that the WAL does not create are taken to be long enough. WAL arrives as its commits
-say, if it spans more than a second; otherwise all at once. So the table compares concurrencies; it does not foretell
-seconds of your hardware, unless --channels and --service are those of your device.
+Give what pg_waldump prints. The definition in ref/prefetch.py runs over its records, with an empty buffer pool of least
+recently used pages; the device is simulated. Relations that the WAL does not create are taken to be long enough. WAL
+arrives as its commits say, if it spans more than a second; otherwise all at once. So the table compares concurrencies;
+it does not foretell seconds of your hardware, unless --channels and --service are those of your device.
 """
 
 import re
@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import click
 import matplotlib
@@ -27,6 +28,7 @@ from rich.table import Table
 
 from ref.prefetch import COUNTERS, MAIN_FORK, Effect, Record, Relation
 from tools.advise.device import Device, Recovery, simulate
+from tools.common.answer import json_option, print_json
 from tools.trace.listing import Listed, ListingError, Replay, lsn_of, read_listing
 
 Page = tuple[Relation, int]
@@ -146,6 +148,21 @@ def table(outcomes: Sequence[Outcome]) -> Table:
     return shown
 
 
+def rows(outcomes: Sequence[Outcome]) -> list[dict[str, Any]]:
+    """And for scripts."""
+    return [
+        {
+            "concurrency": outcome.concurrency,
+            "seconds": outcome.seconds,
+            "speed_up": outcomes[0].seconds / outcome.seconds,
+            "highest_lag_seconds": outcome.highest,
+            "last_lag_seconds": outcome.last,
+            **outcome.counters,
+        }
+        for outcome in outcomes
+    ]
+
+
 def draw(outcomes: Sequence[Outcome], path: Path) -> None:
     """Lag over concurrency."""
     figure, axes = pyplot.subplots(figsize=(7, 4), layout="constrained")
@@ -164,9 +181,12 @@ def draw(outcomes: Sequence[Outcome], path: Path) -> None:
 @click.option("--buffers", default=16384, show_default=True, type=click.IntRange(min=1), help="Pages of 8 KiB.")
 @click.option("--channels", default=64, show_default=True, type=click.IntRange(min=1), help="I/Os served at once.")
 @click.option("--service", default=100.0, show_default=True, help="Microseconds of an I/O.")
-@click.option("--seed", default=1, show_default=True)
+@click.option("--seed", default=1, show_default=True, help="Of the times that the device takes.")
 @click.option("--picture", type=click.Path(path_type=Path), help="Where lag over concurrency is drawn, if anywhere.")
-def main(wal: Path, buffers: int, channels: int, service: float, seed: int, picture: Path | None) -> None:
+@json_option()
+def main(
+    wal: Path, buffers: int, channels: int, service: float, seed: int, picture: Path | None, as_json: bool
+) -> None:
     """Try all concurrencies."""
     try:
         records = read_listing(wal, guess=True)
@@ -180,10 +200,21 @@ def main(wal: Path, buffers: int, channels: int, service: float, seed: int, pict
         for concurrency, device in zip(CONCURRENCIES, devices, strict=True)
     ]
     references = sum(len(listed.record.blocks) for listed in records)
+    guessed = [listed.kind for listed in records if listed.guessed]
+    if as_json:
+        if picture:
+            draw(outcomes, picture)
+        print_json({
+            "records": len(records), "references": references, "wal_seconds": when[-1], "buffers": buffers,
+            "channels": channels, "service_us": service, "seed": seed,
+            "guessed_records": len(guessed), "guessed_kinds": sorted(set(guessed)),
+            "concurrencies": rows(outcomes), "picture": str(picture) if picture else None,
+        })  # fmt: skip
+        return
     span = f"{when[-1]:.1f} s of WAL" if when[-1] else "all WAL there from the start"
     click.echo(f"{len(records)} records, {references} references to blocks, {span}; simulated device: {channels} I/Os "
                f"at once, {service:g} us each; {buffers} buffers, empty at first")  # fmt: skip
-    if guessed := [listed.kind for listed in records if listed.guessed]:
+    if guessed:
         click.echo(f"{len(guessed)} records ({', '.join(sorted(set(guessed)))}) do not tell which of their blocks they "
                    "initialise: all are taken to be read")  # fmt: skip
     Console(width=150).print(table(outcomes))

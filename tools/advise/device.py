@@ -1,15 +1,17 @@
 # SPDX-License-Identifier: PostgreSQL
 """A device and a recovery in simulated time, and the lag of a standby while its concurrency is changed.
 
-The device serves so many I/Os side by side, first come first served; service times are random, with a seed. The oracle
-decides what is advised and when. Nothing here looks at a clock: the same arguments give the same result everywhere.
+The device serves so many I/Os side by side, first come first served; service times are random, with a seed. The
+definition in ref/prefetch.py decides what is advised and when. Nothing here looks at a clock: the same arguments give
+the same result everywhere.
 
-    python -m tools.advise.device --picture build/advise/lag.png
+    pgquern lag --picture lag.png
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from heapq import heapify, heapreplace
+from math import inf
 from pathlib import Path
 from random import Random
 
@@ -20,6 +22,7 @@ matplotlib.use("Agg")
 from matplotlib import pyplot
 
 from ref.prefetch import BlockReference, Prefetcher, Record, Relation
+from tools.common.answer import json_option, print_json
 
 Page = tuple[Relation, int]
 CPU = 20e-6
@@ -38,7 +41,7 @@ class Device:
     seed: int = 1
 
     def __post_init__(self) -> None:
-        if self.channels < 1 or self.service <= 0 or not 0 <= self.spread < 1:
+        if self.channels < 1 or not 0 < self.service < inf or not 0 <= self.spread < 1:
             raise ValueError("a device needs a channel, a service time above 0, and a spread from 0 to below 1")
         self._random = Random(self.seed)
         self._free = [0.0] * self.channels
@@ -171,15 +174,29 @@ def draw(samples: Sequence[Sample], path: Path) -> None:
 
 
 @click.command(help=__doc__)
-@click.option("--picture", type=click.Path(path_type=Path), default=Path("build/advise/lag.png"), show_default=True)
-@click.option("--seed", default=1, show_default=True)
-def main(picture: Path, seed: int) -> None:
+@click.option(
+    "--picture",
+    type=click.Path(path_type=Path),
+    default=Path("build/advise/lag.png"),
+    show_default=True,
+    help="Where the lag is drawn.",
+)
+@click.option("--seed", default=1, show_default=True, help="Of the times that the device takes.")
+@json_option()
+def main(picture: Path, seed: int, as_json: bool) -> None:
     """Draw the lag, and print it at the end of each step."""
     samples = lag_figure(seed)
-    for step, concurrency in enumerate(STEPS):
-        last = [sample for sample in samples if sample.time < (step + 1) * STEP_SECONDS][-1]
-        click.echo(f"{last.time:6.1f} s, concurrency {concurrency:2}: lag {last.lag:6.2f} s")
+    ends = [[sample for sample in samples if sample.time < (step + 1) * STEP_SECONDS][-1] for step in range(len(STEPS))]
     draw(samples, picture)
+    if as_json:
+        steps = [
+            {"seconds": last.time, "concurrency": concurrency, "lag_seconds": last.lag}
+            for concurrency, last in zip(STEPS, ends, strict=True)
+        ]
+        print_json({"seed": seed, "steps": steps, "picture": str(picture)})
+        return
+    for concurrency, last in zip(STEPS, ends, strict=True):
+        click.echo(f"{last.time:6.1f} s, concurrency {concurrency:2}: lag {last.lag:6.2f} s")
     click.echo(f"picture: {picture}")
 
 

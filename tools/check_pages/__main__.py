@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: PostgreSQL
 """Checks the pages of a relation file, says which are wrong, and draws them.
 
-    python -m tools.check_pages.__main__ [--block-size SIZE] FILE
+    python -m tools.check_pages.__main__ [--block-size SIZE] [--json] FILE
 
 The file is read only. The exit status is 0 if every page is sound or new, 1 if one is wrong or lacks its end, 2 if the
 file cannot be checked. The size of a page, and whether pages have checksums, is as pg_control of the file's cluster
@@ -13,14 +13,17 @@ it is read: a wrong page is read again before it counts.
 import re
 import sys
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import click
 import numpy as np
 from pgquern.tornpage import Verdict, check, checksums
 from rich.console import Console
 
+from tools.common.answer import json_option, print_json
 from tools.common.asked import option, pictures, program
 from tools.common.relation_file import (
     BLOCK_SIZES,
@@ -233,14 +236,10 @@ def show(relation: Relation, console: Console) -> None:
     console.print(f"{relation.bytes:,} bytes{blocks}. {says_cluster(relation.cluster)}", highlight=False)
     if words := fork(relation.path):
         console.print(f"this is {words}", highlight=False)
-    wrong = relation.wrong()
-    with relation.path.open("rb") as file:
-        for i in wrong[:LISTED]:
-            file.seek(i * size)
-            page = file.read(size)
-            console.print(f"  block {first + i}, byte {i * size}: {fault(page, first + i, relation)}", highlight=False)
-    if len(wrong) > LISTED:
-        console.print(f"  and {len(wrong) - LISTED} more")
+    for i, why in faults(relation, LISTED):
+        console.print(f"  block {first + i}, byte {i * size}: {why}", highlight=False)
+    if (more := len(relation.wrong()) - LISTED) > 0:
+        console.print(f"  and {more} more")
     for said in end_of(relation):
         console.print(said, highlight=False)
     if not relation.sound:
@@ -252,6 +251,43 @@ def says_cluster(cluster: Cluster | None) -> str:
         return "no pg_control was found in the folders above: the pages themselves say their size"
     checksums = "pages have checksums" if cluster.checksums else "CHECKSUMS ARE OFF: only headers are checked"
     return f"pg_control of {cluster.path}: {cluster.block_size} bytes a page, {checksums}"
+
+
+def faults(relation: Relation, most: int | None = None) -> Iterator[tuple[int, str]]:
+    """The wrong pages, or the first of them: each one's index, and what is wrong with it."""
+    with relation.path.open("rb") as file:
+        for i in relation.wrong()[:most]:
+            file.seek(i * relation.block_size)
+            yield i, fault(file.read(relation.block_size), relation.first_block + i, relation)
+
+
+def summary(relation: Relation) -> dict[str, Any]:
+    """All that is found, with every wrong page."""
+    counts, size, cluster = Counter(relation.verdicts), relation.block_size, relation.cluster
+    return {
+        "file": str(relation.path),
+        "sound": relation.sound,
+        "bytes": relation.bytes,
+        "block_size": size,
+        "pages": len(relation.verdicts),
+        "first_block": relation.first_block,
+        **{f"pages_{verdict.name.lower()}": counts[verdict] for verdict in ORDER},
+        "cluster": cluster
+        and {"path": str(cluster.path), "block_size": cluster.block_size, "checksums": cluster.checksums},
+        "fork": fork(relation.path),
+        "wrong": [
+            {
+                "block": relation.first_block + i,
+                "byte": i * size,
+                "verdict": relation.verdicts[i].name.lower(),
+                "why": why,
+            }
+            for i, why in faults(relation)
+        ],
+        "lacks_pages": relation.lacks_pages,
+        "rest_bytes": relation.bytes % size,
+        "says": end_of(relation) + ([] if relation.sound else [NEXT]),
+    }
 
 
 def fault(page: bytes, block: int, relation: Relation) -> str:
@@ -289,8 +325,9 @@ def draw(relation: Relation, target: Path) -> None:
 
 @click.command()
 @click.option("--block-size", type=int, help="The BLCKSZ of the server, if no pg_control says it.")
+@json_option("Print one JSON object, with every wrong page.")
 @click.argument("file")
-def main(block_size: int | None, file: str) -> None:
+def main(block_size: int | None, as_json: bool, file: str) -> None:
     """Check the pages of FILE."""
     if not file:
         raise CannotCheck(f"say which file: {program('check-pages', 'FILE=/path/to/base/DATABASE/RELATION')}")
@@ -298,9 +335,13 @@ def main(block_size: int | None, file: str) -> None:
         raise CannotCheck(f"{block_size} is no size of a block: 1024, 2048, 4096, 8192, 16384 or 32768")
     relation = read(Path(file), block_size)
     console, target = Console(soft_wrap=True), pictures("check-pages") / f"{Path(file).name}.png"
-    show(relation, console)
-    draw(relation, target)
-    console.print(f"picture: {target}", highlight=False)
+    if as_json:
+        draw(relation, target)
+        print_json({**summary(relation), "picture": str(target)})
+    else:
+        show(relation, console)
+        draw(relation, target)
+        console.print(f"picture: {target}", highlight=False)
     sys.exit(0 if relation.sound else 1)
 
 

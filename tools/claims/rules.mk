@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: PostgreSQL
 .PHONY: claims claims-check
 claims: $(SETUP)/python.stamp ##deep run the commands of CLAIMS.md, and see that they print what they must: CLAIM=7 one, MINUTES=5 the short ones, LIST=1, PG= (5 h 13 min by the times told; never timed whole)
-	@$(PY) -m tools.claims $(if $(CLAIM),--claim $(CLAIM)) $(if $(MINUTES),--minutes $(MINUTES)) $(if $(PG),--postgres "$(PG)") $(if $(LIST),--list)
+	@$(PY) -m tools.claims $(if $(CLAIM),--claim $(call quoted,$(CLAIM))) $(if $(MINUTES),--minutes $(call quoted,$(MINUTES))) \
+	  $(if $(PG),--postgres $(call quoted,$(PG))) $(if $(LIST),--list)
 
 claims-check: kernels $(SETUP)/python.stamp ##keep judge CLAIMS.md by what `make ci` printed when it ran here last; runs nothing again (5 s)
 	@$(PY) -m tools.claims.ran ci --seconds 0

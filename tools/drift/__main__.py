@@ -8,7 +8,6 @@ differ from its branch point by a bug fix: that is told, too. A few seconds.
 Exit code: 0 if all are known; 1 if one has changed or is gone; 2 if there is no checkout.
 """
 
-import json
 import re
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -16,6 +15,7 @@ from pathlib import Path
 import click
 from rich.table import Table
 
+from tools.common.answer import json_option, print_json
 from tools.common.progress import console
 from tools.drift import followed, source
 from tools.drift.followed import Followed
@@ -69,7 +69,7 @@ def show(version: str, found: list[Found]) -> None:
 @click.command(help=__doc__)
 @click.option("--postgres", type=click.Path(path_type=Path), required=True, help="The checkout.")
 @click.option("--stem", default="", help="Only this stem.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON in the place of a table.")
+@json_option()
 @click.option("--accept", is_flag=True, help="Record the checkout's functions as those of its major version.")
 def main(postgres: Path, stem: str, as_json: bool, accept: bool) -> None:
     try:
@@ -90,7 +90,7 @@ def main(postgres: Path, stem: str, as_json: bool, accept: bool) -> None:
         for entry in followed.load(name)
     ]
     if as_json:
-        click.echo(json.dumps({"version": version, "functions": [asdict(one) for one in found]}, indent=1))
+        print_json({"version": version, "functions": [asdict(one) for one in found]})
     else:
         show(version, found)
     raise SystemExit(1 if any(one.changed for one in found) else 0)

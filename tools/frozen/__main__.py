@@ -10,7 +10,6 @@ ids are not known: then the newest value of pg_class stands for them, and nothin
 stored.
 """
 
-import json
 import sys
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
@@ -25,6 +24,7 @@ from rich.console import Console
 
 from ref.datfrozenxid import RELKINDS, Pair
 from ref.xid import XID
+from tools.common.answer import json_option, print_json
 from tools.common.asked import option
 from tools.frozen.listing import HELP, SIZE, Listing, ListingError, Relation, from_connection, from_files
 
@@ -197,7 +197,7 @@ def lines(answer: Answer) -> Iterator[str]:
             yield f"  {one.value:>10}  age {age:>13}  {shown(one.name)} (oid {one.oid})"
 
 
-def as_json(answer: Answer) -> dict[str, Any]:
+def found_in(answer: Answer) -> dict[str, Any]:
     """With what the function would leave in pg_database."""
     future = None
     if answer.future:
@@ -213,8 +213,8 @@ def as_json(answer: Answer) -> dict[str, Any]:
 @click.option("--classes", help="pg_class of one database, as CSV.")
 @click.option("--databases", help="pg_database as CSV, made in the same database.")
 @click.option("--connect", help="In place of both: a connection string, 'host=... dbname=...'; it only reads.")
-@click.option("--json", "json_", is_flag=True, help="Print one JSON object.")
-def main(classes: str | None, databases: str | None, connect: str | None, json_: bool) -> None:
+@json_option()
+def main(classes: str | None, databases: str | None, connect: str | None, as_json: bool) -> None:
     """What vac_update_datfrozenxid would do, and who holds it back."""
     if bool(classes) == bool(connect) or (databases and not classes):
         raise CannotAnswer(
@@ -229,8 +229,8 @@ def main(classes: str | None, databases: str | None, connect: str | None, json_:
         answer = ask(listing)
     except ListingError as error:
         raise CannotAnswer(str(error)) from error
-    if json_:
-        click.echo(json.dumps(as_json(answer), indent=1))
+    if as_json:
+        print_json(found_in(answer))
     else:
         console = Console(soft_wrap=True, highlight=False, markup=False)
         for line in lines(answer):

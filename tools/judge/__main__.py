@@ -34,6 +34,7 @@ from typing import Any
 import click
 
 from tools.common import environment
+from tools.common.answer import json_option, print_json
 from tools.common.asked import by_command, option, program
 from tools.common.progress import console
 from tools.judge import source as judge_source
@@ -82,12 +83,13 @@ def command_of(trial: Trial, *, patch: str, like: str, speed: str) -> str:
     return shlex.join(["make", "judge", *(f"{name}={value}" for name, value in words.items() if value)])
 
 
-def write(trial: Trial, verdict: Verdict, told: Told | None, path: Path, command: str) -> None:
-    """The verdict as JSON and as a page, with what one needs to repeat it."""
+def write(trial: Trial, verdict: Verdict, told: Told | None, path: Path, command: str) -> dict[str, Any]:
+    """The verdict as JSON, which is also returned, and as a page, with what one needs to repeat it."""
     candidate, facts = trial.candidate, facts_of(trial)
     found: dict[str, Any] = {"kind": candidate.kind.name, "source": str(candidate.source), "command": command, **facts}
     found |= {"flags": candidate.flags, "seed": trial.seed, "verdict": asdict(verdict)}
     found |= {"told": told and {"says": told.says, "breaks": told.breaks, "regression": told.regression}}
+    found |= {"fails": fails(path) if told else None, "page": str(path.with_suffix(".html"))}
     found |= {"steps": [asdict(step) for step in trial.steps], "warnings": trial.warnings, "imports": trial.imports}
     found |= {"speed": [place.as_dict() for place in trial.places]}
     path.with_suffix(".json").write_text(json.dumps(found, indent=2) + "\n")
@@ -95,6 +97,7 @@ def write(trial: Trial, verdict: Verdict, told: Told | None, path: Path, command
     from tools.judge import page as judge_page
 
     path.with_suffix(".html").write_text(judge_page.page(trial, verdict, told, command, fails(path), facts))
+    return found
 
 
 def fails(place: Path) -> str:
@@ -123,7 +126,10 @@ def tell(verdict: Verdict, told: Told | None, path: Path) -> None:
         out.print(f"exit code {CODES[verdict.word]}: {verdict.word}")
 
 
-def list_kinds() -> None:
+def list_kinds(*, as_json: bool) -> None:
+    if as_json:
+        print_json({"kinds": [{"kind": name, "signature": kind.signature} for name, kind in sorted(kinds().items())]})
+        return
     words = "KIND SOURCE [--flags] [--compiler]" if by_command() else "KIND=kind SRC=their.c [FLAGS=] [CC=]"
     print(f"{program('judge', words)} puts a kernel on trial. The kinds, and what to define:\n")
     for name, kind in sorted(kinds().items()):
@@ -142,23 +148,28 @@ def list_kinds() -> None:
 @click.option("--speed", type=click.Choice(["clock", "counted", "no"]), default="clock", help="How it is measured.")
 @click.option("--seed", type=int, help="Of the other inputs; without it, a new one each time.")
 @click.option("--template", is_flag=True, help="Print a file to start from, instead.")
+@json_option()
 @click.option("--cflags", default="", help="Compiler flags of the ordinary build.")
 @click.option("--cflags-asan", default="", help="Compiler flags of the build under sanitizers.")
 @click.option("--cflags-fuzz", default="", help="Compiler flags of the fuzz targets.")
 @click.option("--isa", multiple=True, help="LEVEL=FLAGS: of sources whose names end so.")
 def main(
     kind: str, source: str, patch: str, full: bool, flags: str, compiler: str, like: str, speed: str,
-    seed: int | None, template: bool,
+    seed: int | None, template: bool, as_json: bool,
     cflags: str, cflags_asan: str, cflags_fuzz: str, isa: Sequence[str],
 ) -> None:  # fmt: skip
     if not (kind or patch or source or template):
-        list_kinds()
+        list_kinds(as_json=as_json)
         return
     try:
         if not (kind or patch):
             raise JudgeError(f"Say which kind it is with {option('KIND')}, one of {', '.join(sorted(kinds()))}.")
         if template:
-            print(kind_of(kind, like).template(), end="")
+            text = kind_of(kind, like).template()
+            if as_json:
+                print_json({"kind": kind, "source": text})
+            else:
+                print(text, end="")
             return
         path = Path(patch or source)
         chosen = None if patch else kind_of(kind, like)
@@ -179,9 +190,10 @@ def main(
         seed = random.SystemRandom().randrange(2**32) if seed is None else seed
 
         def show(step: Step) -> None:
+            out = console(stderr=as_json)
             if step.name == "compiles" and trial.warnings:
-                console().print(trial.warnings.rstrip(), markup=False, soft_wrap=True)
-            console().print(f"{step.seconds:6.1f} s  {step.name}: {step.says}", markup=False)
+                out.print(trial.warnings.rstrip(), markup=False, soft_wrap=True)
+            out.print(f"{step.seconds:6.1f} s  {step.name}: {step.says}", markup=False)
 
         if chosen is None:
             levels = dict(entry.split("=", 1) for entry in isa)
@@ -199,7 +211,10 @@ def main(
         verdict = replace(verdict, why=f'it breaks "{told.breaks}": {told.says.splitlines()[-1]}')
     if told:
         (place / "test_regression.py").write_text(told.regression)
-    write(trial, verdict, told, place, command_of(trial, patch=patch, like=like, speed=speed))
+    found = write(trial, verdict, told, place, command_of(trial, patch=patch, like=like, speed=speed))
+    if as_json:
+        print_json(found)
+        sys.exit(CODES[verdict.word])
     if trial.places:
         from tools.judge import speed as judge_speed
 

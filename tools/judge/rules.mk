@@ -10,10 +10,12 @@ judge-flags:
 	@echo 'cflags $(CFLAGS_KERNEL)'; echo 'cflags_asan $(CFLAGS_ASAN)'; echo 'cflags_fuzz $(CFLAGS_FUZZ)'
 	@$(foreach level,$(LEVELS),echo 'isa $(level)=$(ISA_$(level))';)
 
-judge: judge-ready ##people put a kernel of your own on trial: KIND=, SRC=their.c or PATCH=, FLAGS=, CC=, FULL=1; alone: the kinds (a minute)
-	@$(PY) -m tools.judge --kind '$(KIND)' --source '$(SRC)' --flags '$(FLAGS)' $(if $(filter command environment,$(origin CC)),--compiler '$(CC)') $(LIKE:%=--like %) $(SEED:%=--seed %) $(SPEED:%=--speed %) \
-	  $(PATCH:%=--patch '%') $(if $(FULL),--full) $(foreach level,$(LEVELS),--isa '$(level)=$(ISA_$(level))') \
+judge: judge-ready ##people put a kernel of your own on trial: KIND=, SRC=their.c or PATCH=, FLAGS=, CC=, FULL=1, JSON=1; alone: the kinds (a minute)
+	@$(PY) -m tools.judge --kind $(call quoted,$(KIND)) --source $(call quoted,$(SRC)) --flags $(call quoted,$(FLAGS)) \
+	  $(if $(filter command environment,$(origin CC)),--compiler $(call quoted,$(CC))) $(if $(LIKE),--like $(call quoted,$(LIKE))) \
+	  $(if $(SEED),--seed $(call quoted,$(SEED))) $(if $(SPEED),--speed $(call quoted,$(SPEED))) \
+	  $(if $(PATCH),--patch $(call quoted,$(PATCH))) $(if $(FULL),--full) $(if $(JSON),--json) $(foreach level,$(LEVELS),--isa '$(level)=$(ISA_$(level))') \
 	  --cflags '$(CFLAGS_KERNEL)' --cflags-asan '$(CFLAGS_ASAN)' --cflags-fuzz '$(CFLAGS_FUZZ)'
 
 judge-template: $(SETUP)/python.stamp ##people a C file to start from, for `make judge`: KIND= (1 s)
-	@$(PY) -m tools.judge --kind '$(KIND)' --template
+	@$(PY) -m tools.judge --kind $(call quoted,$(KIND)) --template $(if $(JSON),--json)

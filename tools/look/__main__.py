@@ -8,7 +8,6 @@ heap or cannot be read. The picture goes to build/look/FILE.html; of `pgquern lo
 server may be writing a page while it is read: a page that is refused is read again before it counts.
 """
 
-import json
 import os
 import sys
 from collections.abc import Iterator
@@ -26,6 +25,7 @@ from rich.console import Console
 
 from ref import page as heap
 from ref.compaction import VERSIONS, Version
+from tools.common.answer import json_option, print_json
 from tools.common.asked import option, pictures, program
 from tools.common.relation_file import (
     block_size_of,
@@ -356,7 +356,7 @@ def says_speed(name: str, speed: Speed) -> str:
 @click.command()
 @click.option("--page", type=int, help="The block to draw, in place of the one that gains most.")
 @click.option("--major", type=click.IntRange(13, NEWEST), help="PostgreSQL's version, if no PG_VERSION says it.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object, with every page.")
+@json_option("Print one JSON object, with every page.")
 @click.argument("file")
 def main(page: int | None, major: int | None, as_json: bool, file: str) -> None:
     """What compaction would do to the pages of FILE, a table's."""
@@ -379,7 +379,7 @@ def main(page: int | None, major: int | None, as_json: bool, file: str) -> None:
         found = {**summary(looked), "page": list(each_page(looked)), "picture": picture, "note": NOTE}
         found["drawn"] = None if drawn is None else looked.first_block + drawn
         found["speed"] = {name: asdict(speed) for name, speed in timed.items()}
-        click.echo(json.dumps(found, indent=1))
+        print_json(found)
     else:
         console = Console(soft_wrap=True, highlight=False, markup=False)
         for line in lines(looked):

@@ -16,7 +16,7 @@ from tools.common import environment
 
 TOP = Path(__file__).resolve().parents[2]
 IS_CLONE = (TOP / "Makefile").is_file()
-IS_SET_UP = IS_CLONE and Path(sys.prefix).resolve() == TOP / "build/venv"
+IS_SET_UP = IS_CLONE and Path(sys.prefix).resolve() == (TOP / "build/venv").resolve()
 """Whether the clone's own environment runs this; another one has the binding that pip built, and not all libraries."""
 COMMIT = TOP / "COMMIT"
 """In a package: the commit that it was built from."""

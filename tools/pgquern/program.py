@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from tools.pgquern import house
 from tools.pgquern.house import Failed
@@ -102,7 +103,7 @@ def start(entry: Entry, program: click.Command, values: Mapping[str, Any]) -> No
         if not entry.clone:
             program.callback(**values)
             return
-        absolute = {name: there(value) if name in entry.files else value for name, value in values.items()}
+        absolute = {name: there(value) if name in entry.files else here(name, value) for name, value in values.items()}
         variables = tuple((word, as_word(absolute[name])) for word, name in entry.variables if absolute[name])
         if entry.make:
             house.make(entry.make, variables)
@@ -129,6 +130,12 @@ def there(value: Any) -> Any:
     if not path.exists():
         raise Failed(f"{value}: there is no such file or folder: correct the path")
     return type(value)(path) if isinstance(value, str) else path
+
+
+def here(name: str, value: Any) -> Any:
+    """A path of the user's for what is written, absolute; the program's own default stays, as seen from the clone."""
+    source = click.get_current_context().get_parameter_source(name)
+    return value.absolute() if isinstance(value, Path) and source is ParameterSource.COMMANDLINE else value
 
 
 def as_word(value: Any) -> str:

@@ -19,6 +19,7 @@ from spec.tools import apalache, cfg, counterexample, draw, models, tlc, traces
 from spec.tools.counterexample import NoCounterexample, Picture
 from spec.tools.models import ModelError, Run
 from spec.tools.outcome import ToolMissing
+from tools.common.answer import json_option, print_json
 from tools.common.asked import by_command, option, program
 
 SPEC = Path("spec")
@@ -33,8 +34,10 @@ SPEC = Path("spec")
     type=click.Path(path_type=Path, file_okay=False),
     help="The folder of a finding: it gets picture.svg, and trace.json from which that is drawn.",
 )
-def main(stem: str | None, pattern: str, build: Path, into: Path | None) -> None:
+@json_option()
+def main(stem: str | None, pattern: str, build: Path, into: Path | None, as_json: bool) -> None:
     """Draw one run."""
+    runs = list[dict[str, str]]()
     try:
         found = models.find(SPEC, stem)
         if not (stem or pattern):
@@ -43,6 +46,9 @@ def main(stem: str | None, pattern: str, build: Path, into: Path | None) -> None
                 f"say {option('STEM')}, one of {stems}; then the runs are listed, of which {option('RUN')} takes one"
             )
         if not pattern:
+            if as_json:
+                print_json({"runs": [{"stem": run.stem, "run": run.name, "says": run.says} for run in found]})
+                return
             for run in found:
                 click.echo(f"{run.name}: {run.says}")
             click.echo(f"{option('RUN', 'NAME')}, with the name of one run that must fail, draws its counterexample")
@@ -50,23 +56,43 @@ def main(stem: str | None, pattern: str, build: Path, into: Path | None) -> None
         traces.generate(SPEC, build)
         wanted = choose(found, pattern)
         for run in wanted:
-            click.echo(by_hand(run, build))
+            configuration, command = by_hand(run, build)
+            runs.append({"stem": run.stem, "run": run.name, "says": run.says}
+                        | {"configuration": str(configuration), "command": command})  # fmt: skip
+            if not as_json:
+                click.echo(f"{run.key}: {run.says}\n  {configuration}\n  {command}")
         if len(wanted) > 1:
+            if as_json:
+                print_json({"runs": runs})
             return
         picture = counterexample.find(run, build)
         if into:
             picture.heading = (into / "README.md").read_text().partition("\n")[0].lstrip("# ")
     except NoCounterexample as error:
-        click.echo(f"model-show: {error}", err=True)
+        if as_json:
+            print_json({"runs": runs, "counterexample": None, "says": str(error)})
+            sys.exit(1)
+        click.echo(f"{own_name()}: {error}", err=True)
         sys.exit(1)
     except (ModelError, ToolMissing) as error:
-        click.echo(f"model-show: {error}", err=True)
+        click.echo(f"{own_name()}: {error}", err=True)
         sys.exit(2)
-    for path in write(picture, build / "show" / picture.stem):
-        click.echo(f"drawn: {path}")
+    drawn = write(picture, build / "show" / picture.stem)
     if into:
         keep(picture, into)
+    if as_json:
+        places = {"drawn": [str(path) for path in drawn], "kept": str(into) if into else None}
+        print_json({"runs": runs, "counterexample": picture.model_dump(mode="json"), **places})
+        return
+    for path in drawn:
+        click.echo(f"drawn: {path}")
+    if into:
         click.echo(f"kept: {into}/picture.svg and trace.json")
+
+
+def own_name() -> str:
+    """As make and `pgquern` call the program."""
+    return "show" if by_command() else "model-show"
 
 
 def choose(found: Sequence[Run], pattern: str) -> list[Run]:
@@ -75,11 +101,7 @@ def choose(found: Sequence[Run], pattern: str) -> list[Run]:
         return wanted
     names = [run.name for run in found]
     near = difflib.get_close_matches(pattern, names, 3, 0.5)
-    more = (
-        f"did you mean {' or '.join(near)}?"
-        if near
-        else f"{program('show' if by_command() else 'model-show', 'STEM=S')} lists those of a subject"
-    )
+    more = f"did you mean {' or '.join(near)}?" if near else f"{program(own_name(), 'STEM=S')} lists those of a subject"
     raise ModelError(f"there is no run '{pattern}'; {more}")
 
 
@@ -98,10 +120,10 @@ def keep(picture: Picture, folder: Path) -> None:
     (folder / "picture.svg").write_text(draw.svg(picture))
 
 
-def by_hand(run: Run, build: Path) -> str:
-    """A run in a few lines: what it says, its configuration file, and the command that starts it."""
+def by_hand(run: Run, build: Path) -> tuple[Path, str]:
+    """A run's configuration file, and the command that starts it."""
     command = apalache.by_hand(run, build) if run.symbolic else tlc.by_hand(run, build)
-    return f"{run.key}: {run.says}\n  {cfg.write(run, build)}\n  {command}"
+    return cfg.write(run, build), command
 
 
 if __name__ == "__main__":

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: PostgreSQL
 """The loads of the seed on a simulated device: the scheduler against first come, first served.
 
-    python -m tools.simulate.__main__       (two minutes)
-
 The foreground uses half of what the device can do; sweep.py then changes one thing at a time, and shows where the claim
 ends, and adapts.py the device and the target of the latency. Prints each target and what is reached, and writes
 build/results/simulation/ioshares.json. Exits 1 if a target is missed: no clock is read, so no machine is too slow.
@@ -18,9 +16,11 @@ from typing import Any
 
 import click
 import numpy as np
+from rich.progress import Progress
 from rich.table import Table
 
 from tools.common import progress, results
+from tools.common.answer import json_option
 from tools.simulate import adapts, sweep
 from tools.simulate.device import (
     AUTOVACUUM,
@@ -98,13 +98,15 @@ def simulations(seconds: float) -> dict[str, Callable[[], Outcome]]:
     }
 
 
-def all_done(loads: Mapping[str, Callable[[], Outcome]], runs: Sequence[sweep.Run]) -> tuple[Any, Any, Any]:
+def all_done(
+    loads: Mapping[str, Callable[[], Outcome]], runs: Sequence[sweep.Run], bar: Progress
+) -> tuple[Any, Any, Any]:
     """The outcome of each load, the p99 of each run of the sweep, the figures of each device: a process a CPU."""
-    with ProcessPoolExecutor(len(sched_getaffinity(0))) as pool, progress.bar(progress.console()) as shown:
+    with ProcessPoolExecutor(len(sched_getaffinity(0))) as pool, bar:
         tasks: dict[Any, str | sweep.Run | adapts.Run] = {pool.submit(load): name for name, load in loads.items()}
         tasks |= {pool.submit(run.p99): run for run in runs}
         tasks |= {pool.submit(run.figures): run for run in adapts.runs()}
-        for _ in shown.track(as_completed(tasks), total=len(tasks), description="simulated runs"):
+        for _ in bar.track(as_completed(tasks), total=len(tasks), description="simulated runs"):
             pass
         found = {name: task.result() for task, name in tasks.items()}
     return (
@@ -210,14 +212,13 @@ def show_ends(swept: Mapping[str, Sequence[sweep.Found]]) -> None:
 
 @click.command()
 @click.option("--seconds", default=SECONDS, show_default=True, help="How long most loads run, in simulated time.")
-def main(seconds: float) -> None:
+@json_option()
+def main(seconds: float, as_json: bool) -> None:
     """Simulate each load under both schedulers, and hold the figures against the targets."""
     started = time.monotonic()
-    found, p99, figures = all_done(simulations(seconds), sweep.runs())
+    found, p99, figures = all_done(simulations(seconds), sweep.runs(), progress.bar(progress.console(stderr=as_json)))
     swept = sweep.sweep(p99)
     reached = targets(found) + within(swept) + adapted(adapts.found(figures))
-    show(reached)
-    show_ends(swept)
     items = [
         {"name": f"{t.work}: {t.figure}", "status": "passed" if t.holds else "failed"} | asdict(t) for t in reached
     ]
@@ -236,6 +237,11 @@ def main(seconds: float) -> None:
         devices=adapts.curves(figures),
         seed=SEED, shares=[c.share for c in CLASSES], writeback=WRITEBACK,
     )  # fmt: skip
+    if as_json:
+        click.echo(result.model_dump_json(indent=1))
+        raise SystemExit(missed > 0)
+    show(reached)
+    show_ends(swept)
     progress.console().print(f"simulation ioshares: {result.says}, {result.seconds:.0f} s")
     raise SystemExit(missed > 0)
 

@@ -155,6 +155,10 @@ def ends(points: Sequence[Found]) -> str:
 def curves(found: Mapping[str, Sequence[Found]]) -> list[dict[str, Any]]:
     """What the report draws."""
     return [
-        {"title": axis.title, "scale": axis.scale, "points": [asdict(point) for point in found[axis.title]]}
+        {
+            "title": axis.title,
+            "scale": axis.scale,
+            "points": [asdict(point) | {"holds": point.holds} for point in found[axis.title]],
+        }
         for axis in AXES
     ]

@@ -8,7 +8,6 @@ no xmax is stale, 1 if not, 2 if nothing could be read. A folder's file that can
 others are read. What a stale xmax does: tests/findings/stale_xmax.
 """
 
-import json
 import os
 import stat
 import sys
@@ -23,6 +22,7 @@ from rich.console import Console
 
 from ref.snapbuild import purge_catchange
 from ref.xid import XID
+from tools.common.answer import json_option, print_json
 from tools.common.asked import program
 from tools.snap.file import FLAGS, LSNS, PREFIX, NoSnapError, Snap, decode, lsn, lsn_of, prefix
 
@@ -217,12 +217,14 @@ def short(answer: Answer) -> Iterator[str]:
     yield from verdict(answer)
 
 
-def as_json(answer: Answer) -> dict[str, Any]:
+def found_in(answer: Answer) -> dict[str, Any]:
     snap = answer.snap
     return {
         "file": str(answer.path),
         "version": snap.version if snap else None,
         "majors": snap.majors if snap else None,
+        "checksum": snap.checksum if snap else None,
+        "length": snap.length if snap else None,
         "fields": snap.fields if snap else {},
         "committed.xip": snap.committed if snap else [],
         "catchange.xip": snap.catchange if snap else [],
@@ -230,6 +232,7 @@ def as_json(answer: Answer) -> dict[str, Any]:
         "invisible": answer.invisible,
         "damaged": answer.damaged,
         "warnings": answer.warnings,
+        "advice": answer.advice,
     }
 
 
@@ -270,15 +273,15 @@ def files(path: Path) -> list[Path]:
 
 @click.command()
 @click.option("--xmin", type=click.IntRange(3, 2**32 - 1), help="Purge at this XID, in place of the file's own xmin.")
-@click.option("--json", "json_", is_flag=True, help="Print a JSON array, an object for each file.")
+@json_option("Print a JSON array, an object for each file.")
 @click.argument("path")
-def main(xmin: int | None, json_: bool, path: str) -> None:
+def main(xmin: int | None, as_json: bool, path: str) -> None:
     """Decode and check PATH, a .snap file or a folder of them."""
     if not path:
         raise CannotRead(f"say which file: {program('snap', 'FILE=/path/to/data/pg_logical/snapshots')}")
     answers = read_all(files(Path(path)), xmin)
-    if json_:
-        click.echo(json.dumps([as_json(answer) for answer in answers], indent=1))
+    if as_json:
+        print_json([found_in(answer) for answer in answers])
     else:
         console = Console(soft_wrap=True, highlight=False, markup=False)
         for answer in answers:

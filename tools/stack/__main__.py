@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: PostgreSQL
 """The file I/O stack of four parts, each alone and all together, beside the plain one: tools/stack/.
 
-    python -m tools.stack [--threads 1 --threads 64 ...]         (9 minutes)
-
 The plain stack has one lock for the file, takes requests in the order in which they come, and writes back page by page.
 A stronger one leaves all to the kernel: its page cache, which holds the whole file, its locks, its scheduler. Only
 configurations that protect pages in the same way can be compared: a crash may tear the pages of those that do not.
@@ -26,6 +24,7 @@ from rich import box
 from rich.table import Table
 
 from tools.common import progress, results
+from tools.common.answer import json_option, print_json
 from tools.stack import targets
 from tools.stack.targets import PLAIN, SWEPT, WHOLE
 
@@ -174,7 +173,8 @@ def show_targets(items: list[Figures]) -> None:
 @click.option("--threads", multiple=True, type=click.IntRange(1, 1024), default=SWEEP, show_default=True,
               help="Other numbers of threads, for those that protect pages by images.")  # fmt: skip
 @click.option("--check", is_flag=True, help="Only the whole stack, and no figures: each run must end as it must.")
-def main(seconds: float, rounds: int, threads: tuple[int, ...], check: bool) -> None:
+@json_option()
+def main(seconds: float, rounds: int, threads: tuple[int, ...], check: bool, as_json: bool) -> None:
     """Run each configuration on each device, print the figures, and write them to build/results/stack/."""
     started = time.monotonic()
     FILES.mkdir(parents=True, exist_ok=True)
@@ -184,7 +184,7 @@ def main(seconds: float, rounds: int, threads: tuple[int, ...], check: bool) -> 
     if not check:
         others = sorted(set(threads) - {THREADS})
         chosen += [(device, one, n) for device, one in both if one.protection == "images" for n in others]
-    with progress.bar(progress.console()) as bar:
+    with progress.bar(progress.console(stderr=as_json)) as bar:
         task = bar.add_task("", total=rounds * len(chosen))
         for _ in range(rounds):
             for device, configuration, n in chosen:
@@ -195,7 +195,10 @@ def main(seconds: float, rounds: int, threads: tuple[int, ...], check: bool) -> 
         path.unlink()
     if check:
         done = f"a restart after each of {rounds * len(chosen)} runs found every page"
-        progress.console().print(f"stack: {done}, {time.monotonic() - started:.0f} s")
+        if as_json:
+            print_json({"says": done, "runs": rounds * len(chosen), "seconds": round(time.monotonic() - started, 3)})
+        else:
+            progress.console().print(f"stack: {done}, {time.monotonic() - started:.0f} s")
         return
     protection = {configuration.name: configuration.protection for configuration in CONFIGURATIONS}
     items: list[Figures] = [
@@ -205,17 +208,20 @@ def main(seconds: float, rounds: int, threads: tuple[int, ...], check: bool) -> 
         for (device, name, n), found in runs.items()
     ]
     ordinary = [item for item in items if item["threads"] == THREADS]
-    for device in DEVICES:
-        show(device, {item["parts"]: item for item in ordinary if item["device"] == device})
     sweep = [item for item in items if item["protection"] == "images"]
-    show_sweep(sweep)
-    show_targets(ordinary)
     says = f"{len(ordinary)} configurations, and a restart after each of {rounds * len(items)} runs found every page"
     result = results.write(
         "stack", "tiercache", ordinary, says=says, tools={}, seconds=time.monotonic() - started,
         threads=THREADS, rounds=rounds, measured_seconds=seconds, sweep=sweep,
         aims=[target._asdict() for target in targets.of(ordinary)],
     )  # fmt: skip
+    if as_json:
+        click.echo(result.model_dump_json(indent=1))
+        return
+    for device in DEVICES:
+        show(device, {item["parts"]: item for item in ordinary if item["device"] == device})
+    show_sweep(sweep)
+    show_targets(ordinary)
     progress.console().print(f"stack: {result.says}, {result.seconds:.0f} s")
 
 

@@ -11,9 +11,11 @@ import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import click
 
+from tools.common.answer import json_option, print_json
 from tools.common.asked import option
 from tools.trace.follow import DECODE_BUFFER, Followed, follow
 from tools.trace.listing import ListingError, read_listing
@@ -59,6 +61,7 @@ def concurrencies_of(_: click.Context, __: click.Parameter, text: str | None) ->
     type=click.IntRange(64),
 )
 @click.option("--picture", type=click.Path(path_type=Path), help="Where a timeline is drawn, if anywhere.")
+@json_option()
 def main(
     trace_path: Path,
     wal_path: Path | None,
@@ -67,6 +70,7 @@ def main(
     buffers: int,
     decode: int,
     picture: Path | None,
+    as_json: bool,
 ) -> None:
     """Hold a trace against the definition."""
     try:
@@ -79,18 +83,58 @@ def main(
     if records is None:
         wrong, verdict = check_bound(trace, max(limits))
         holds, undecided = wrong is None, False
+        found = {**of_trace(trace, limits, wrong, verdict), "verdict": "bounds hold" if holds else "bounds do not hold"}
     else:
         followed = follow(records, trace, limits, buffers, decode << 10)
         verdict = conforms(followed, trace, limits, decode)
         holds, wrong, undecided = not followed.mismatch, followed.wrong, followed.undecided
-    click.echo(verdict)
+        found = of_recovery(followed, trace, limits, decode)
+    if not as_json:
+        click.echo(verdict)
     if picture:
         try:
             draw(trace.calls, max(limits), wrong, picture)
         except (OSError, ValueError) as error:  # no folder, no kind of picture: that is no verdict
             raise click.UsageError(f"{picture} cannot be drawn: {error}") from error
-        click.echo(f"timeline: {picture}")
+        if not as_json:
+            click.echo(f"timeline: {picture}")
+    if as_json:
+        print_json({**found, "picture": str(picture) if picture else None})
     sys.exit(0 if holds else 2 if undecided else 1)
+
+
+def of_trace(trace: Trace, limits: Sequence[int], wrong: int | None, says: str) -> dict[str, Any]:
+    """What a script reads, of any verdict. `wrong` counts events from 1; one past the last is one that is missing."""
+    calls = trace.calls
+    advises = sum(call.what == "advise" for call in calls)
+    return {
+        "says": says,
+        "concurrencies": list(limits),
+        "advises": advises,
+        "reads": len(calls) - advises,
+        "wrong_event": wrong,
+        "wrong_line": calls[wrong - 1].line if wrong and wrong <= len(calls) else None,
+        "last_line": calls[-1].line if calls else None,
+    }
+
+
+def of_recovery(followed: Followed, trace: Trace, limits: Sequence[int], decode: int) -> dict[str, Any]:
+    """What a script reads, of a recovery that was held against its WAL."""
+    word = "not decided" if followed.undecided else "does not conform"
+    return {
+        **of_trace(trace, limits, followed.wrong, conforms(followed, trace, limits, decode)),
+        "verdict": word if followed.mismatch else "conforms",
+        "mismatch": followed.mismatch,
+        "records": followed.replayed,
+        "explained": sum(step.lsn is not None for step in followed.steps),
+        "told_by_the_trace_alone": followed.told,
+        "most_in_flight": followed.peak,
+        "changes": [{"after_event": at, "concurrency": to} for at, to in followed.changes],
+        "never_came": max(len(limits) - 1 - len(followed.changes), 0),
+        "decode_kb": decode,
+        "decode_was_full": followed.full,
+        "counters": followed.counters,
+    }
 
 
 def check_bound(trace: Trace, limit: int) -> tuple[int | None, str]:

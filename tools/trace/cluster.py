@@ -18,13 +18,15 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 import click
 import psycopg
 
 from tests.postgres.server import DEBIAN, Build, ServerError, wait_for
+from tools.common.answer import json_option, print_json
 from tools.common.asked import option
-from tools.trace.check import concurrencies_of, conforms, default_concurrency
+from tools.trace.check import concurrencies_of, default_concurrency, of_recovery
 from tools.trace.follow import DECODE_BUFFER
 from tools.trace.listing import ListingError, lsn_text
 from tools.trace.picture import draw
@@ -83,10 +85,13 @@ def running(data: Path) -> int | None:
     return int(pid[0])
 
 
-def stop(data: Path) -> None:
-    """Stop the cluster's server at once, as `pg_ctl stop -m immediate` does, and wait for its end."""
+def stop(data: Path, *, quiet: bool = False) -> None:
+    """Stop the cluster's server at once, as `pg_ctl stop -m immediate` does, and wait for its end.
+
+    `quiet`: what is told goes to stderr.
+    """
     if pid := running(data):
-        click.echo(f"stopping the server of {data} at once; it stays stopped")
+        click.echo(f"stopping the server of {data} at once; it stays stopped", err=quiet)
         os.kill(pid, signal.SIGQUIT)
         wait_for(lambda: running(data) is None, f"process {pid} to end")
 
@@ -191,20 +196,18 @@ def removing() -> Iterator[None]:
             signal.signal(each, handler)
 
 
-def judge(run: Recorded, picture: Path) -> int:
-    """Prints the verdict; the exit code."""
+def judge(run: Recorded) -> tuple[int, dict[str, Any]]:
+    """The exit code, and what a script reads; people read what it `says`."""
     followed, trace = run.followed(), run.calls()
-    click.echo(conforms(followed, trace, run.concurrencies, run.decode >> 10))
-    draw(trace.calls, max(run.concurrencies), followed.wrong, picture)
-    if followed.mismatch:
-        return 2 if followed.undecided else 1
-    if followed.counters == run.counters:
-        return 0
-    click.echo(f"but it shows {', '.join(f'{name} {count}' for name, count in run.counters.items())}")
-    if followed.undecided:
-        click.echo("not decided: the recordings leave more open than was tried, and with it what was counted.")
-        return 2
-    return 1
+    found = of_recovery(followed, trace, run.concurrencies, run.decode >> 10) | {"shows": run.counters}
+    if not followed.mismatch and followed.counters != run.counters:
+        found["says"] += f"\nbut it shows {', '.join(f'{name} {count}' for name, count in run.counters.items())}"
+        found["verdict"] = "not decided" if followed.undecided else "does not conform"
+        if followed.undecided:
+            found["says"] += (
+                "\nnot decided: the recordings leave more open than was tried, and with it what was counted."
+            )
+    return {"conforms": 0, "does not conform": 1, "not decided": 2}[found["verdict"]], found
 
 
 @click.command(help=__doc__)
@@ -223,6 +226,7 @@ def judge(run: Recorded, picture: Path) -> int:
 @click.option("--stop", "stops", is_flag=True, help="Stop its server at once, if it runs; it stays stopped.")
 @click.option("--primary", help="Of a standby: how to reach its primary, in libpq's words, if not as it says itself.")
 @click.option("--into", required=True, type=click.Path(path_type=Path), help="Where the recordings stay.")
+@json_option()
 def main(
     data: Path,
     programs: Path,
@@ -232,6 +236,7 @@ def main(
     stops: bool,
     primary: str | None,
     into: Path,
+    as_json: bool,
 ) -> None:
     try:
         if reason := why_no_strace():
@@ -240,21 +245,28 @@ def main(
         usual = default_concurrency(build.major)  # also if another is asked for: it refuses 13 and 14
         limits = concurrencies or (usual,)
         if stops:
-            stop(data)
+            stop(data, quiet=as_json)
         crash = crashed(data, build)
         must_have_room(data)
         shutil.rmtree(into, ignore_errors=True)
         into.parent.mkdir(parents=True, exist_ok=True)
         source = primary_for(crash, primary) if is_standby(data) else None
         up_to = f" up to {source.until} and a record more (a primary that is quiet must commit one)" if source else ""
-        click.echo(f"a copy of {data} recovers from {crash.redo} on{up_to}, under strace")
+        click.echo(f"a copy of {data} recovers from {crash.redo} on{up_to}, under strace", err=as_json)
         with removing():
             run = record(crash, limits, into, f"{8 * buffers}kB", decode << 10, source)
-            code = judge(run, into / "timeline.png")
+            code, found = judge(run)
+            if not as_json:
+                click.echo(found["says"])
+            draw(run.calls().calls, max(limits), found["wrong_event"], into / "timeline.png")
     except (ClusterError, ServerError, StraceError, ListingError, ValueError, psycopg.Error, OSError) as error:
         click.echo(f"trace-record: {error}", err=True)
         sys.exit(2)
-    click.echo(f"recordings: {os.fspath(into)}/traces, {os.fspath(into)}/wal, {os.fspath(into)}/timeline.png")
+    recordings = {name: os.fspath(into / name) for name in ("traces", "wal", "timeline.png")}
+    if as_json:
+        print_json({**found, "data": str(data), "redo": crash.redo, "recordings": recordings})
+    else:
+        click.echo(f"recordings: {', '.join(recordings.values())}")
     sys.exit(code)
 
 

@@ -144,7 +144,7 @@ def read_listing(path: Path, *, guess: bool = False) -> list[Listed]:
     lines = list(_joined(text.splitlines()))
     if not lines:
         raise ListingError(f"{path}: no record; it must be what pg_waldump prints")
-    if not text.endswith("\n"):
+    if _LINE.match(lines[0][1]) and not text.endswith("\n"):  # otherwise it is no listing at all
         raise ListingError(f"{path}: the last line is cut off")
     found = []
     for number, line in lines:

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: PostgreSQL
 """The mailing list's two workloads as commit streams through the snapshot builder, upstream's algorithms against ours.
 
-    python -m tools.workloads.__main__       (about 30 seconds)
-
 MIXED: 100 clients, every other transaction creates a table that it drops on commit: it changes catalogs, so that its
 XID is tracked and a snapshot built. CONTROL: 100 clients that only insert: nothing is tracked. 40 seconds of each, at
 the commit rates that were reported; a running-xacts record every 15 seconds, as the background writer logs them,
@@ -30,6 +28,7 @@ from pgquern.snapbuild import variants
 from rich.table import Table
 
 from tools.common import progress, results
+from tools.common.answer import json_option
 from tools.common.environment import pin
 
 CLIENTS = 100
@@ -47,6 +46,10 @@ class Workload:
     commits: float
     decoded_baseline: float
     decoded_patched: float
+
+    def reported(self, builder: str) -> float:
+        """What was decoded a second with this builder."""
+        return self.decoded_baseline if builder == "upstream" else self.decoded_patched
 
 
 WORKLOADS = (Workload("MIXED", 0.5, 7845.82, 750.10, 2440.03), Workload("CONTROL", 0.0, 6756.80, 3373.28, 3316.15))
@@ -159,7 +162,7 @@ def show(found: dict[str, dict[str, dict[str, Any]]]) -> None:
     for workload in WORKLOADS:
         for path in PATHS:
             r = found[workload.name][path.name]
-            reported = workload.decoded_baseline if path.name == "upstream" else workload.decoded_patched
+            reported = workload.reported(path.name)
             numbers = (f"{r['commits']:,}", f"{r['tracked']:,}", f"{r['microseconds_a_transaction']:,.2f}")
             table.add_row(
                 workload.name, path.name, *numbers, f"{r['implied_txns_per_second']:,.0f}", f"{reported:,.0f}"
@@ -169,32 +172,38 @@ def show(found: dict[str, dict[str, dict[str, Any]]]) -> None:
 
 @click.command()
 @click.option("--seconds", default=SECONDS, show_default=True, help="How long each workload runs, in simulated time.")
-def main(seconds: float) -> None:
+@json_option()
+def main(seconds: float, as_json: bool) -> None:
     """Simulate MIXED and CONTROL through the builder, upstream's way and ours."""
     cpu, started, overhead = pin(), time.monotonic(), call_cost()
     found: dict[str, dict[str, dict[str, Any]]] = {}
-    with progress.bar(progress.console()) as bar:
+    with progress.bar(progress.console(stderr=as_json)) as bar:
         task = bar.add_task("workloads", total=len(WORKLOADS) * len(PATHS))
         for workload in WORKLOADS:
             found[workload.name] = {}
             for path in PATHS:
                 found[workload.name][path.name] = run(workload, path, seconds, overhead)
                 bar.advance(task)
-    show(found)
     ours, theirs = (found["MIXED"][name]["microseconds_a_transaction"] for name in ("sorted", "upstream"))
     result = results.write(
         "workload",
         "snapbuild",
         [
-            {"name": f"{name} {builder}", "status": "passed", "workload": name, "builder": builder} | r
-            for name, by_path in found.items()
-            for builder, r in by_path.items()
+            {"name": f"{workload.name} {builder}", "status": "passed", "workload": workload.name, "builder": builder}
+            | {"reported_txns_per_second": workload.reported(builder)}
+            | r
+            for workload in WORKLOADS
+            for builder, r in found[workload.name].items()
         ],
         says=f"MIXED: {theirs:,.0f} µs a transaction in upstream's builder, {ours:,.1f} in ours",
         tools={},
         seconds=time.monotonic() - started,
         pinned_to_cpu=cpu,
     )
+    if as_json:
+        click.echo(result.model_dump_json(indent=1))
+        return
+    show(found)
     progress.console().print(f"workloads snapbuild: {result.says}, on CPU {cpu}, {result.seconds:.0f} s")
 
 

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: PostgreSQL
 """How many bytes does each protection write, for the same changes?
 
-    python -m tools.written.__main__
-
 The C store runs over a device that counts. Pages are changed at random, 100 bytes at a time. A checkpoint follows when
 each page was changed so many times on average, and writes back all that has changed. The log is flushed every 16
 changes. Bytes are those of whole sectors of 4096 bytes, as a device gets them. The counts depend on no clock.
@@ -18,6 +16,7 @@ from rich.console import Console
 from rich.table import Table
 
 from tools.common import results
+from tools.common.answer import json_option
 
 SECTOR = 4096
 PAGES = 256
@@ -69,7 +68,8 @@ def measure(protection: Protection, block_size: int, changes_a_page: int) -> Cou
 
 
 @click.command()
-def main() -> None:
+@json_option()
+def main(as_json: bool) -> None:
     """Print the table, and write it to build/results/."""
     table = Table(title="bytes written, times those with atomic writes; and syncs", title_justify="left")
     for heading in ("block", "changes a page", *(f"{name}: MB, ratio, log alone, syncs" for name in NAMES.values())):
@@ -100,8 +100,11 @@ def main() -> None:
                     }
                 )
             table.add_row(*row)
-    Console(soft_wrap=True, width=150).print(table)
-    results.write("written", "tornpage", items, says=f"{len(items)} counts", tools={})
+    result = results.write("written", "tornpage", items, says=f"{len(items)} counts", tools={})
+    if as_json:
+        click.echo(result.model_dump_json(indent=1))
+    else:
+        Console(soft_wrap=True, width=150).print(table)
 
 
 if __name__ == "__main__":
