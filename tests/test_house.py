@@ -75,7 +75,7 @@ NEVER = re.compile(r"/[r]oot/|(?<![\w.])/[w]ork/|\b[T]ODO\b|\b[F]IXME\b|^\s*[A]d
 
 # A commit's subject is shorter than this: it fits into a line wherever it is shown. Before the rule some did not.
 SUBJECT = 72
-RULE_SINCE = "59dc9a10d4043e2eac9b77cb6e0118a65f3e5d42"
+RULE_SINCE = "f5ec932bd50aee98247eba99e8e6128b76f85a6b"
 
 # Folders of what is generated; .gitignore has them, too.
 GENERATED = {"build", ".git", "__pycache__", ".hypothesis", ".mypy_cache", ".pytest_cache", ".ruff_cache"}
