@@ -139,6 +139,14 @@ def test_a_run_orders_and_limits_its_tests_and_leaves_some_out(tmp_path: Path) -
 
 
 @pytest.mark.tools
+def test_tests_that_are_never_imported_are_ended(tmp_path: Path) -> None:
+    file = tmp_path / "test_run.py"
+    file.write_text("while True:\n    pass\n")
+    endless = nodes.run(str(file), tmp_path, tmp_path / "log", cpu_limit=600, limits={"none": 1})
+    assert endless.killed == "no end"
+
+
+@pytest.mark.tools
 def test_threads_in_an_endless_loop_are_ended_by_their_cpu_time(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

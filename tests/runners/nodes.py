@@ -28,6 +28,8 @@ CRASHES = {signal.SIGSEGV, signal.SIGBUS, signal.SIGABRT, signal.SIGILL, signal.
 MISSING = pytest.ExitCode.USAGE_ERROR
 FAILED = "a test failed"
 ASLEEP = "asleep"
+COLLECTING = 30
+"""CPU seconds to import the tests, where single tests have limits: some compute what they need as they are imported."""
 OPTIONS = ("-x", "-q", "--no-header", "--disable-warnings", "-p", "no:cacheprovider")
 
 
@@ -90,9 +92,10 @@ class Plugin:
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, object, object]:
         before = time.process_time()
-        if item.nodeid in self.limits:
+        if self.limits:
             hard = resource.getrlimit(resource.RLIMIT_CPU)[1]
-            resource.setrlimit(resource.RLIMIT_CPU, (min(hard, int(before) + self.limits[item.nodeid]), hard))
+            allowed = self.limits.get(item.nodeid, hard)
+            resource.setrlimit(resource.RLIMIT_CPU, (min(hard, int(before) + allowed), hard))
         ended = yield
         self.seconds[item.nodeid] = time.process_time() - before
         return ended
@@ -126,7 +129,7 @@ def child(
     os.dup2(file, 2)
     sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    resource.setrlimit(resource.RLIMIT_CPU, (cpu_limit, cpu_limit + 1))
+    resource.setrlimit(resource.RLIMIT_CPU, (min(cpu_limit, COLLECTING) if limits else cpu_limit, cpu_limit + 1))
     os.environ.pop("PGQUERN_RESULT", None)
     if "_pgquern" in sys.modules:
         raise RuntimeError("a binding is loaded already; the modules that the server imports must not import it")
