@@ -4,7 +4,7 @@
     python -m tools.claims.ran ci [--seconds 20]
 
 A step has run a command if it is the same target, or a job with this target among its steps. If it was narrowed, as by
-UP_TO=20000, a claim holds "in part": what the claim prints may then be missing, and that is no failure. A claim with
+UP_TO=5000, a claim holds "in part": what the claim prints may then be missing, and that is no failure. A claim with
 a command that no step has run is not judged, but its commands are run now if they take up to --seconds together.
 """
 
