@@ -24,8 +24,8 @@ $(BUILD)/fuzz/%: tests/%/fuzz.c $(OBJECTS_FUZZ)
 fuzz: $(FUZZ_STEMS:%=$(BUILD)/fuzz/%) $(SETUP)/python.stamp ##layer fuzz every kernel under ASan and UBSan: FUZZ_RUNS inputs a stem, each refused or right (up to a minute a stem)
 	@$(PY) -m tests.runners.fuzz --stem '$(STEM)' --runs $(FUZZ_RUNS) $(if $(LIST),--list)
 
-fuzz-sample: ##keep of `make fuzz` the first quarter of the inputs (20 s a stem)
-	@$(MAKE) fuzz FUZZ_RUNS=$$(($(FUZZ_RUNS) / 4))
+fuzz-sample: ##keep of `make fuzz` the first eighth of the inputs (10 s a stem)
+	@$(MAKE) fuzz FUZZ_RUNS=$$(($(FUZZ_RUNS) / 8))
 
 # ---- threads: built for ThreadSanitizer and as they are, then with one thing broken at a time ----
 TSAN_STEMS   := $(call stems_with,tsan.c)
@@ -50,14 +50,14 @@ compiled: $(SETUP)/c.stamp $(SETUP)/python.stamp ##keep compile all that the tes
 
 # ---- mutants: one line of a kernel is broken at a time -------------------------------------------
 # ONLY="NAME NAME": only these. ONE_IN: the sample is one mutant in so many, chosen by name.
-ONE_IN ?= 20
+ONE_IN ?= 40
 RUN_MUTANTS = $(PY) -m tests.runners.mutants --stem '$(STEM)' --cflags '$(CFLAGS_KERNEL)' $(foreach level,$(LEVELS),--isa '$(level)=$(ISA_$(level))')
 
 .PHONY: mutants mutants-sample mutants-quick
 mutants: kernels $(SETUP)/python.stamp ##layer break one line of a kernel at a time; the test named for it must fail; ONLY="NAMES" (3 minutes a stem)
 	@$(RUN_MUTANTS) $(ONLY:%=--only %) $(if $(LIST),--list)
 
-mutants-sample: kernels $(SETUP)/python.stamp ##keep of `make mutants` one in ONE_IN=20 (12 s a stem)
+mutants-sample: kernels $(SETUP)/python.stamp ##keep of `make mutants` one in ONE_IN=40 (6 s a stem)
 	@$(RUN_MUTANTS) --one-in $(ONE_IN)
 
 mutants-quick: kernels $(SETUP)/python.stamp ##keep of `make mutants` one of each stem (20 s)
