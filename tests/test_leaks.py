@@ -92,3 +92,22 @@ def test_a_look_that_always_ends_its_process_is_told(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(leaks, "CHECK", check)
     with pytest.raises(leaks.UnableError, match=UNABLE):
         leaks.report()
+
+
+@pytest.mark.parametrize(
+    ("first", "code", "runs"), [(0, 0, [10, 80]), (1, 0, [10]), (0, 1, [10])], ids=["not reached", "reached", "crashed"]
+)
+def test_what_few_inputs_have_not_reached_is_sought_with_more_and_a_crash_is_not(
+    monkeypatch: pytest.MonkeyPatch, first: int, code: int, runs: list[int]
+) -> None:
+    asked: list[int] = []
+
+    def fuzzed(number: int, target: Path, *, leaks: bool) -> subprocess.CompletedProcess[str]:
+        asked.append(number)
+        counted = first if len(asked) == 1 else 5
+        return subprocess.CompletedProcess([], code, "", f"tally: done=3 rare={counted}\n")
+
+    monkeypatch.setattr(fuzz, "fuzz", fuzzed)
+    done = fuzz.fuzz_deep(10, Path("target"))
+    assert asked == runs
+    assert done.returncode == code

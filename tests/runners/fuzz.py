@@ -35,6 +35,7 @@ SEED = 19
 SEED_FILES = 200
 MAX_LEN = 8193
 MORE = 8
+"""Times as many inputs where the first have not given each answer."""
 LEAK = "LeakSanitizer: detected memory leaks"
 CRASHES = Path("build/fuzz/crashes")
 
