@@ -77,6 +77,10 @@ NEVER = re.compile(r"/[r]oot/|(?<![\w.])/[w]ork/|\b[T]ODO\b|\b[F]IXME\b|^\s*[A]d
 SUBJECT = 72
 RULE_SINCE = "f5ec932bd50aee98247eba99e8e6128b76f85a6b"
 
+# A reader takes in a cell of a table at one look. What needs more words stands below the table.
+WORDS_OF_A_CELL = 50
+TABLES = ("README.md", "SOUNDNESS.md", "CLAIMS.md")
+
 # Folders of what is generated; .gitignore has them, too.
 GENERATED = {"build", ".git", "__pycache__", ".hypothesis", ".mypy_cache", ".pytest_cache", ".ruff_cache"}
 
@@ -136,6 +140,21 @@ def exceptions(name: str) -> set[str]:
 
 def too_long(subjects: str) -> list[str]:
     return [subject for subject in subjects.splitlines() if len(subject) >= SUBJECT]
+
+
+def long_cells(text: str) -> list[str]:
+    """The cells of a document's tables that have too many words."""
+    rows = [line.strip().strip("|") for line in text.splitlines() if line.startswith("|")]
+    cells = [cell.strip() for row in rows for cell in re.split(r"(?<!\\)\|", row)]
+    return [cell for cell in cells if len(cell.split()) > WORDS_OF_A_CELL]
+
+
+def lost_links(text: str) -> set[str]:
+    """The links of a document into itself that lead to none of its headings. A heading's anchor is made as GitHub does:
+    letters, digits, _ and - are left, in lower case, and blanks become -."""
+    headings = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
+    anchors = {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
+    return set(re.findall(r"\]\(#([^)]*)\)", text)) - anchors
 
 
 def test_every_source_says_its_licence_first() -> None:
@@ -265,6 +284,20 @@ def test_the_subject_of_each_commit_fits_into_a_line() -> None:
 def test_a_long_subject_is_named() -> None:
     short, long = "s" * (SUBJECT - 1), "s" * SUBJECT
     assert too_long(f"{short}\n{long}\n") == [long]
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_tables_are_short_and_links_lead_somewhere(name: str) -> None:
+    text = (ROOT / name).read_text()
+    assert long_cells(text) == []
+    assert lost_links(text) == set()
+
+
+def test_a_long_cell_and_a_lost_link_are_named() -> None:
+    short, long = (" ".join(["word"] * number) for number in (WORDS_OF_A_CELL, WORDS_OF_A_CELL + 1))
+    assert long_cells(f"{long} in a paragraph\n\n| a | b |\n|---|---|\n| {short} | {long} |\n") == [long]
+    assert long_cells(f"| {short} \\| more | b |\n") == [f"{short} \\| more"]
+    assert lost_links("## The `ring's` END_1\n[a](#the-rings-end_1) [b](#the-end) [c](other.md#there)\n") == {"the-end"}
 
 
 def test_help_shows_each_target_with_its_time() -> None:
