@@ -107,8 +107,8 @@ def test_a_command_gets_no_variable_of_make_claims(tmp_path: Path) -> None:
 def test_each_command_far_from_the_time_told_is_a_warning(tmp_path: Path) -> None:
     row = "| 2 | It is so | `make whole`, `make skips`, `make fails`, `make whole STEM=x` | 2 min | `12/12` |"
     said = run(tmp_path, row).stdout.splitlines()
-    warned = [re.sub(r", took \d+ s", "", line) for line in said if line.startswith("warning ")]
-    assert warned == ["warning told 0 s: make holds", "warning told 120 minutes: make whole"]
+    warned = [re.sub(r", took \d+ s", "", line) for line in said if line.startswith("warning: ")]
+    assert warned == ["warning: told 0 s: make holds", "warning: told 120 minutes: make whole"]
 
 
 def test_what_runs_can_be_chosen(tmp_path: Path) -> None:

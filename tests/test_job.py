@@ -153,7 +153,7 @@ def test_each_step_far_from_the_time_told_is_a_warning(
 ) -> None:
     ran = job(tmp_path, fails, measured=MEASURED, flags=flags, told=TOLD)
     assert ran.returncode == bool(fails)
-    warned = [line.removeprefix("warning ") for line in ran.stdout.splitlines() if line.startswith("warning ")]
+    warned = [line.removeprefix("warning: ") for line in ran.stdout.splitlines() if line.startswith("warning: ")]
     assert [re.sub(r"(make: )?took \d+ s; |, took \d+ s|, on it.*", "", line) for line in warned] == told
     assert ran.stdout.splitlines()[-1].endswith("skipped")
 

@@ -165,7 +165,7 @@ def test_what_writes_a_result_says_once_that_it_was_late(tmp_path: Path) -> None
     }
     done = subprocess.run([sys.executable, "-c", WRITES], cwd=tmp_path, capture_output=True, text=True, env=environment)
     assert (done.returncode, done.stdout) == (0, "")
-    assert re.fullmatch(r"warning told 20 s, took 1\d\d s: make brief\n", done.stderr), done.stderr
+    assert re.fullmatch(r"warning: told 20 s, took 1\d\d s: make brief\n", done.stderr), done.stderr
 
 
 @pytest.mark.parametrize(("goals", "goal"), [(["one"], "[one]"), (["one", "two"], "[one two]"), (["outer"], "[outer]")])

@@ -12,8 +12,6 @@ import time
 from collections.abc import Iterator
 from functools import cache
 
-from rich.markup import escape
-
 from tools.common.progress import console
 
 BEGAN = time.monotonic()
@@ -75,7 +73,7 @@ def apart(target: str, took: float, *, whole: bool) -> str:
 def warn(line: str, *, stderr: bool = False) -> None:
     """Prints a line of apart()'s, if there is one."""
     if line:
-        console(stderr=stderr).print(f"[yellow]warning[/] {escape(line)}", soft_wrap=True)
+        console(stderr=stderr).print(f"warning: {line}", markup=False, soft_wrap=True)
 
 
 def late() -> str:
