@@ -18,6 +18,10 @@ quoted   = '$(subst ','\'',$(1))'
 export PYTHONPATH := .:csrc/ffi:build/ffi
 # Compiled Python goes there, and the sources' folders stay clean.
 export PYTHONPYCACHEPREFIX := $(abspath $(BUILD))/pycache
+# What a person asked for, by which a program knows what time was told of it.
+ifeq ($(MAKELEVEL),0)
+export PGQUERN_GOAL := $(MAKECMDGOALS)
+endif
 
 .DEFAULT_GOAL := main
 

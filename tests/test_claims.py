@@ -33,6 +33,13 @@ twice:
 \t@echo x >> ran; wc -l < ran
 other:
 \t@echo "of $(PG)"
+narrow:
+\t@echo "minutes: ($(MINUTES))"
+whole:
+\t@echo "all of it"
+help:
+\t@echo "  make holds   at once (0 s)"; echo "  make skips   long (2 hours)"
+\t@echo "  make fails   long (2 hours)"; echo "  make whole   long (2 hours)"
 """
 TABLE = """
 Words before.
@@ -61,7 +68,8 @@ def run(folder: Path, rows: str, *options: str) -> subprocess.CompletedProcess[s
     (folder / "Makefile").write_text(MAKEFILE)
     (folder / "CLAIMS.md").write_text(TABLE + rows + "\n")
     command = [sys.executable, "-m", "tools.claims", *options]
-    environment = os.environ | {"PYTHONPATH": str(TOP)}
+    # As under `make claims MINUTES=5`.
+    environment = os.environ | {"PYTHONPATH": str(TOP), "MINUTES": "5", "MAKEFLAGS": " -- MINUTES=5"}
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, env=environment)
 
 
@@ -90,6 +98,17 @@ def test_a_command_of_several_claims_runs_once(tmp_path: Path) -> None:
     twice = "\n".join(f"| {n} | It is so | `make twice` | 1 s | `1` |" for n in (2, 3))
     assert run(tmp_path, twice).returncode == 0
     assert (tmp_path / "ran").read_text() == "x\n"
+
+
+def test_a_command_gets_no_variable_of_make_claims(tmp_path: Path) -> None:
+    assert run(tmp_path, "| 2 | It is so | `make narrow` | 1 s | `minutes: ()` |").returncode == 0
+
+
+def test_each_command_far_from_the_time_told_is_a_warning(tmp_path: Path) -> None:
+    row = "| 2 | It is so | `make whole`, `make skips`, `make fails`, `make whole STEM=x` | 2 min | `12/12` |"
+    said = run(tmp_path, row).stdout.splitlines()
+    warned = [re.sub(r", took \d+ s", "", line) for line in said if line.startswith("warning: ")]
+    assert warned == ["warning: told 0 s: make holds", "warning: told 120 minutes: make whole"]
 
 
 def test_what_runs_can_be_chosen(tmp_path: Path) -> None:

@@ -6,12 +6,13 @@ import os
 import re
 import subprocess
 import sys
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
 from tools.common import results
-from tools.job.__main__ import jobs
+from tools.job.__main__ import Step, jobs
 
 JOBS = """
 [make]
@@ -41,20 +42,22 @@ def result(stem: str, status: str) -> str:
 
 
 def job(
-    folder: Path, fails: dict[str, str], *, seconds: int = 0, measured: str = "[]"
+    folder: Path, fails: dict[str, str], *, seconds: int = 0, measured: str = "[]", flags: str = "", told: str = ""
 ) -> subprocess.CompletedProcess[str]:
-    """Runs `make`'s job in a tree of its own; `fails`: the targets that do not pass, and the status of their item."""
+    """Runs `make`'s job in a tree of its own; `fails`: the targets that do not pass, and the status of their item.
+    `flags`: as `make` hands them on; `told`: what `make help` prints."""
     for name in ("tools/job", "results", "fails"):
         (folder / name).mkdir(parents=True)
     (folder / "tools/job/jobs.toml").write_text(JOBS.format(seconds=seconds, measured=measured))
-    (folder / "Makefile").write_text(MAKEFILE)
+    (folder / "help").write_text(told)
+    (folder / "Makefile").write_text("help: ; @cat help\n.PHONY: help\n" + MAKEFILE)
     (folder / "results/good").write_text(result("good", "passed"))
     for target, status in fails.items():
         if status in ("", "failed"):
             (folder / "fails" / target).touch()
         if status:
             (folder / "results" / target).write_text(result(target, status))
-    environment = os.environ | {"PYTHONPATH": str(Path.cwd())}
+    environment = os.environ | {"PYTHONPATH": str(Path.cwd()), "MAKEFLAGS": flags}
     command = [sys.executable, "-m", "tools.job", "make"]
     return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
 
@@ -127,6 +130,56 @@ def test_a_time_that_is_told_and_is_far_from_the_run_s_is_a_warning(tmp_path: Pa
     ran = job(tmp_path, {}, measured=measured)
     assert ran.returncode == 0, ran.stdout
     assert (told in ran.stdout) if told else ("told are" not in ran.stdout)
+
+
+TOLD = """
+  make good    a thing that is made at once (0 s)
+  make bad     with a variable (0 s)
+  make silent  long (9 hours)
+"""
+MEASURED = '[{ seconds = 90000, on = "it", when = 2026-11-22, commit = "123abcd" }]'
+
+
+@pytest.mark.parametrize(
+    ("fails", "flags", "told"),
+    [
+        ({}, "", ["told 0 s: make good", "told 9 hours: make silent", "told are 25 hours"]),
+        ({"silent": ""}, "", ["told 0 s: make good"]),
+        ({}, " -- EXAMPLES=few", []),
+    ],
+)
+def test_each_step_far_from_the_time_told_is_a_warning(
+    tmp_path: Path, fails: dict[str, str], flags: str, told: list[str]
+) -> None:
+    ran = job(tmp_path, fails, measured=MEASURED, flags=flags, told=TOLD)
+    assert ran.returncode == bool(fails)
+    warned = [line.removeprefix("warning: ") for line in ran.stdout.splitlines() if line.startswith("warning: ")]
+    assert [re.sub(r"(make: )?took \d+ s; |, took \d+ s|, on it.*", "", line) for line in warned] == told
+    assert ran.stdout.splitlines()[-1].endswith("skipped")
+
+
+@pytest.mark.parametrize(
+    ("status", "after", "failed", "command", "warns"),
+    [
+        ("passed", 5, False, "make long", True),
+        ("skipped", 5, False, "make long", False),
+        ("skipped", 11, False, "make long", False),  # parts of a second
+        ("skipped", 12, False, "make long", True),
+        ("skipped", -1, False, "make long", True),
+        ("passed", 5, True, "make long", False),
+        ("passed", 5, False, "make long STEM=x", False),
+    ],
+)
+def test_a_step_that_did_not_do_all_may_be_short(
+    monkeypatch: pytest.MonkeyPatch, status: str, after: int, failed: bool, command: str, warns: bool
+) -> None:
+    monkeypatch.setattr("tools.common.told.texts", lambda: {"long": "1 minute"})
+    began = datetime(2026, 11, 22, tzinfo=UTC)
+    of = results.Result.model_validate_json(result("x", status)).model_copy(
+        update={"finished": began + timedelta(seconds=after)}
+    )
+    step = Step(command=command, failed=failed, seconds=10.0, began=began)
+    assert bool(step.unlike([of])) is warns
 
 
 NUMBERS = {"a minute": 1}

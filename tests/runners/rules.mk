@@ -45,7 +45,7 @@ tsan: $(OBJECTS) $(OBJECTS_TSAN) $(SETUP)/python.stamp ##layer readers while one
 
 # ---- all that the tests compile: make alone would compile one file after the other ----------------
 .PHONY: compiled
-compiled: $(SETUP)/c.stamp $(SETUP)/python.stamp ##keep compile all that the tests need, as many files side by side as there are CPUs; STEM= narrows (1 minute)
+compiled: $(SETUP)/c.stamp $(SETUP)/python.stamp ##keep compile all that the tests need, as many files side by side as there are CPUs; STEM= narrows (1 minute, again: seconds)
 	@$(MAKE) --jobs=$$(nproc) kernels kernels-asan worlds $(OBJECTS_TSAN) $(FUZZ_STEMS:%=$(BUILD)/fuzz/%)
 
 # ---- mutants: one line of a kernel is broken at a time -------------------------------------------

@@ -9,6 +9,7 @@ one in all of a text. A command that several claims name runs once. build/claims
 CLAIMS.md with what was seen.
 """
 
+import os
 import re
 import subprocess
 import time
@@ -19,12 +20,15 @@ import click
 from rich.table import Table
 
 from tools.common.progress import console
+from tools.common.told import apart, warn
 
 CLAIMS = Path("CLAIMS.md")
 INTO = Path("build/claims")
 UNITS = {"s": 1 / 60, "min": 1.0, "h": 60.0}
 CHECKOUT = "/path/to/postgres"
 """Stands in a command for a path that only the user knows."""
+OWN = ("MAKEFLAGS", "CLAIM", "MINUTES", "PG", "LIST")
+"""Variables of `make claims`, which `make` would hand on: the commands of CLAIMS.md run as they stand there."""
 
 
 @dataclass(frozen=True)
@@ -129,7 +133,7 @@ def run(command: str, postgres: str) -> Ran:
         log_of(command).open("w") as log,
         subprocess.Popen(
             ["bash", "-c", f"exec {shown}"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-            errors="replace",
+            errors="replace", env={name: value for name, value in os.environ.items() if name not in OWN},
         ) as process,
     ):  # fmt: skip
         assert process.stdout is not None
@@ -205,6 +209,9 @@ def main(claim: int | None, minutes: float | None, postgres: str, listed: bool) 
             ran[command] = run(command, postgres)
     seen = {one.number: judge(one, ran) for one in claims}
     show(claims, seen)
+    for command, done in ran.items():
+        whole = not done.code and "SKIPPED" not in done.output
+        warn(apart(command.removeprefix("make "), done.minutes * 60, whole=whole))
     (INTO / "CLAIMS.md").write_text(with_seen(text, seen))
     console().print(f"the table with what was seen: {INTO / 'CLAIMS.md'}")
     raise SystemExit(any(found.verdict == "FAILED" for found in seen.values()))

@@ -15,7 +15,7 @@ import sys
 import time
 import tomllib
 from collections.abc import Sequence
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
 import click
@@ -24,6 +24,7 @@ from pydantic import BaseModel, ConfigDict
 from tools.common import results, summary
 from tools.common.progress import console
 from tools.common.results import Result
+from tools.common.told import apart, spoken, warn, with_variables
 from tools.job.kept import KEPT, Kept, write
 
 JOBS = Path("tools/job/jobs.toml")
@@ -86,19 +87,21 @@ class Job(BaseModel):
         ]
 
 
-def spoken(seconds: int) -> str:
-    """A time in seconds up to two minutes, then in minutes, from three hours on in hours."""
-    if seconds >= 3 * 3600:
-        return f"{round(seconds / 3600)} hours"
-    return f"{seconds} s" if seconds <= 120 else f"{round(seconds / 60)} minutes"
-
-
 class Step(BaseModel):
     """A target of make that has run."""
 
     command: str
     failed: bool
     seconds: float
+    began: datetime
+    """To the second, as results are."""
+
+    def unlike(self, found: Sequence[Result]) -> str:
+        """What to say if it took another time than `make help` tells; "" if not, or if it has variables. A step that
+        failed or skipped something may well be short."""
+        ended = self.began + timedelta(seconds=self.seconds + 1)
+        less = self.failed or any(one.count("skipped") for one in found if self.began <= one.finished <= ended)
+        return apart(self.command.removeprefix("make "), self.seconds, whole=not less)
 
 
 def jobs() -> dict[str, Job]:
@@ -126,9 +129,9 @@ def run(step: str, stem: str, log: Path | None = None) -> Step:
     """Runs `make STEP`, its output shown as it comes, and kept in a log if there is one."""
     command = ["make", *with_stem(step, stem).split()]
     console().rule(f"[bold]{' '.join(command)}", align="left")
-    began = time.monotonic()
+    began, now = time.monotonic(), datetime.now(UTC).replace(microsecond=0)
     failed = (shown(command, log) if log else subprocess.run(command).returncode) != 0
-    return Step(command=" ".join(command), failed=failed, seconds=time.monotonic() - began)
+    return Step(command=" ".join(command), failed=failed, seconds=time.monotonic() - began, began=now)
 
 
 def shown(command: Sequence[str], log: Path) -> int:
@@ -172,9 +175,11 @@ def main(name: str, stem: str) -> None:
     summary.show(f"{name}{' ' + stem if stem else ''}", found, row_seconds=job.row_seconds)
     took = sum(step.seconds for step in steps)
     summary.costs(found, [(step.command, step.seconds) for step in steps], took, job.seconds)
-    if not stem and (text := job.unlike(took)):
-        console().print(f"{name}: {text}", markup=False, soft_wrap=True)
     failed = [step.command for step in steps if step.failed]
+    if not with_variables():
+        of_all = "" if stem or failed else job.unlike(took)
+        for text in (*(step.unlike(found) for step in steps), of_all and f"{name}: {of_all}"):
+            warn(text)
     for text in (unneeded := job.unneeded(found)):
         console().print(f"skipped, but should run: {text}", markup=False)
     summary.closing(found, failed, len(unneeded))
