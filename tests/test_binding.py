@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 import pytest
 from _pgquern import ffi, lib
+from hypothesis import settings
 from pgquern import PgquernBufferError, PgquernError
 from pgquern.memory import buffer, fill
 from pgquern.sharing import closable, exclusive
@@ -145,7 +146,7 @@ def leaks(module: ModuleType, name: str, times: int) -> None:
 def test_calls_leak_nothing(monkeypatch: pytest.MonkeyPatch, module: ModuleType, name: str) -> None:
     if hasattr(module, "new_array"):
         monkeypatch.setattr(module, "new_array", ffi.new)
-    leaks(module, name, 500)
+    leaks(module, name, 150 + settings().max_examples // 3)
 
 
 @pytest.mark.deep

@@ -234,6 +234,7 @@ def judged(folder: Path, rows: str, *options: str) -> subprocess.CompletedProces
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, env=environment)
 
 
+@pytest.mark.tools
 @pytest.mark.parametrize(
     ("row", "verdict", "says", "code"),
     [

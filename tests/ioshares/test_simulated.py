@@ -81,7 +81,9 @@ def test_the_limit_finds_the_depth_of_the_device() -> None:
         assert DEPTH - 3 <= np.mean(found.limits[-5000:]) <= DEPTH + 4
 
 
-@pytest.mark.parametrize("depth", [1, 4, 8, 32])
+@pytest.mark.parametrize(
+    "depth", [1, pytest.param(4, marks=pytest.mark.whole), pytest.param(8, marks=pytest.mark.whole), 32]
+)
 def test_the_limit_finds_the_depth_whatever_the_target(depth: int) -> None:
     """A target of a fifth of the service, none, and one of five times it: the limit neither collapses nor runs away."""
     device = Device(depth)

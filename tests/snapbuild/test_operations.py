@@ -227,6 +227,7 @@ CHANGES = {
 }
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("name", CHANGES)
 def test_another_way_to_the_same_array_is_told(name: str, tmp_path: Path) -> None:
     file, kind, old, new = CHANGES[name]
