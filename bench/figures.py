@@ -22,8 +22,8 @@ from tools.common.results import Result
 
 FOLDER = Path("bench/figures")
 LAYERS = (
-    "bench", "beside", "endtoend", "growth", "icount", "recovery", "simulation", "speed", "stack", "vacuum", "workload",
-    "written",
+    "bench", "beside", "endtoend", "fio", "growth", "icount", "policies", "recovery", "simulation", "speed", "stack",
+    "vacuum", "workload", "written",
 )  # fmt: skip
 
 

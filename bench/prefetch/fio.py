@@ -5,25 +5,30 @@ python -m bench.prefetch.fio [--rounds N]
 
 In each round the engine runs once for each window, and then fio with io_uring and O_DIRECT at that depth. A ratio is
 how often as fast as fio a variant is, in the same round; 0.95 is what we aim at for uring_direct. fio reads no page: it
-uses none, and so does nothing beside its reads. Nothing is judged here.
+uses none, and so does nothing beside its reads. Nothing is judged here; `make figures` keeps what was measured.
 """
 
 import json
 import subprocess
 import tempfile
+import time
 from pathlib import Path
+from typing import Any
 
 import click
 import numpy as np
 from rich.table import Table
 
 from bench.measure import list_configs, measure
+from tools.common import results
 from tools.common.environment import pin
 from tools.common.progress import console
 
 BINARY = Path("build/bench/prefetch/bench")
 FILE = Path("build/bench/prefetch/blocks-256M")
 READS = 4096
+WINDOWS = (1, 4, 16, 64, 256)
+Item = dict[str, Any]
 
 
 def fio(depth: int) -> float:
@@ -49,21 +54,44 @@ def engine(window: int) -> dict[str, float]:
     return {variant: float(np.median(found)) for variant, found in times.items()}
 
 
+def beside(window: int, pairs: list[tuple[dict[str, float], float]]) -> list[Item]:
+    """uring_direct beside fio, and the best variant if that is another one. pairs: of each round, ours and fio's."""
+    theirs = [ns for _, ns in pairs]
+    best = min(pairs[0][0], key=lambda v: float(np.median([times[v] for times, _ in pairs])))
+    items = []
+    for variant in dict.fromkeys(("uring_direct", best)):
+        ours = [times[variant] for times, _ in pairs]
+        by_round = [b / a for a, b in zip(ours, theirs, strict=True)]
+        items.append({
+            "name": f"window {window}, {variant}", "status": "passed", "window": window, "variant": variant,
+            "ns": float(np.median(ours)), "fio_ns": float(np.median(theirs)), "times": float(np.median(by_round)),
+            "by_round": by_round,
+        })  # fmt: skip
+    return items
+
+
+def version() -> str:
+    return subprocess.run(["fio", "--version"], check=True, capture_output=True, text=True).stdout.strip()
+
+
 @click.command()
 @click.option("--rounds", default=3, show_default=True)
 def main(rounds: int) -> None:
     """Print a table: uring_direct of each window beside fio, and the best variant if that is another one."""
+    started = time.monotonic()
     pin()
+    items: list[Item] = []
+    for window in WINDOWS:
+        items += beside(window, [(engine(window), fio(window)) for _ in range(rounds)])
     table = Table("window", "fio, ns", "variant", "ns", "times as fast as fio, by round")
-    for window in (1, 4, 16, 64, 256):
-        pairs = [(engine(window), fio(window)) for _ in range(rounds)]
-        theirs = [ns for _, ns in pairs]
-        best = min(pairs[0][0], key=lambda v: float(np.median([times[v] for times, _ in pairs])))
-        for variant in dict.fromkeys(("uring_direct", best)):
-            ours = [times[variant] for times, _ in pairs]
-            ratios = ", ".join(f"{b / a:.2f}" for a, b in zip(ours, theirs, strict=True))
-            table.add_row(str(window), f"{np.median(theirs):,.0f}", variant, f"{np.median(ours):,.0f}", ratios)
+    for item in items:
+        ratios = ", ".join(f"{ratio:.2f}" for ratio in item["by_round"])
+        table.add_row(str(item["window"]), f"{item['fio_ns']:,.0f}", item["variant"], f"{item['ns']:,.0f}", ratios)
     console().print(table)
+    results.write(
+        "fio", "prefetch", items, says="the engine's cold random reads beside fio's", tools={"fio": version()},
+        seconds=time.monotonic() - started, rounds=rounds,
+    )  # fmt: skip
 
 
 if __name__ == "__main__":

@@ -55,8 +55,26 @@ def context(found: Sequence[Result]) -> dict[str, Any]:
 
 def figures(found: Sequence[Result]) -> list[str]:
     """Sections of bench/figures/CPU.md."""
-    recovery, standby = _measured(found), _of(found, "standby")
-    return [*(_recovery_lines(recovery) if recovery else []), *(_standby_lines(standby) if standby else [])]
+    parts = {"recovery": _recovery_lines, "standby": _standby_lines, "fio": _fio_lines}
+    return [line for layer, lines in parts.items() if (result := _of(found, layer)) for line in lines(result)]
+
+
+def _fio_lines(result: dict[str, Any]) -> list[str]:
+    return [
+        "### Cold random reads beside fio",
+        "",
+        f"`make bench-fio`, commit {result['commit']}, {result['tools']['fio']}, io_uring and O_DIRECT at the same "
+        f"depth on the same file, medians of {result['rounds']} rounds.",
+        "",
+        "| in flight | variant | ns a read | fio | times as fast as fio [least, most] |",
+        "|---|---|---|---|---|",
+        *(
+            f"| {i['window']} | {i['variant']} | {i['ns']:,.0f} | {i['fio_ns']:,.0f} "
+            f"| {i['times']:.2f} [{min(i['by_round']):.2f}, {max(i['by_round']):.2f}] |"
+            for i in result["items"]
+        ),
+        "",
+    ]
 
 
 def _standby_lines(result: dict[str, Any]) -> list[str]:

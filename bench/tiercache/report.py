@@ -234,8 +234,27 @@ def context(found: Sequence[Result]) -> dict[str, Any]:
 def figures(found: Sequence[Result]) -> list[str]:
     """Sections of bench/figures/CPU.md."""
     stack = _stack(found)
-    if stack is None:
+    return [*(_stack_lines(stack) if stack else []), *_policy_lines(found)]
+
+
+def _policy_lines(found: Sequence[Result]) -> list[str]:
+    sweep = distances(found)
+    if sweep is None:
         return []
+    return [
+        "### Eviction policies on eight traces (`make bench-policies`)",
+        "",
+        f"Points of hits from the best of the seven policies of libcachesim; caches of {LEAST_FRAMES} frames and more. "
+        "They are counted, so they are the same on each CPU.",
+        "",
+        "| policy | farthest | where | by more than 2 points | mean |",
+        "|---|---|---|---|---|",
+        *(f"| {' | '.join(row)} |" for row in sweep["rows"]),
+        "",
+    ]
+
+
+def _stack_lines(stack: dict[str, Any]) -> list[str]:
     rows = [
         f"| {i['device']} | {i['parts']} | {i['transactions_a_second']:,.0f} | {i['read_p99_ms']:.2f} "
         f"| {i['read_p999_ms']:.2f} | {i['commit_p50_ms']:.2f} | {i['commit_p99_ms']:.1f} | {i['store_reads']:.0f} "

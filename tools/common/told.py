@@ -80,7 +80,7 @@ def late() -> str:
     """What to say if this process alone has taken more than twice what is told of the goal that `make` was called with
     by a person; "" if not. What else the goal needed is not counted, so that less than half says nothing."""
     goal = os.environ.get("PGQUERN_GOAL", "")
-    return "" if with_variables() else apart(goal, time.monotonic() - BEGAN, whole=False)
+    return "" if not goal or with_variables() else apart(goal, time.monotonic() - BEGAN, whole=False)
 
 
 @cache
