@@ -14,12 +14,17 @@ import pytest
 import typst
 from click.testing import CliRunner
 
-from tools.common import matrix, results
+from tools.common import matrix
 from tools.paper import __main__ as program
 from tools.paper import data, figures, texts
+from tools.report import growth
 
 SECTIONS = ["The problem", "The subjects", "The method", "What was found in upstream", "Figures", "What is not proved",
             "Related work", "How to reproduce", "Bibliography"]  # fmt: skip
+PAGES = 6
+"""No more, with the bibliography: what a new result needs is cut elsewhere."""
+SMALLEST = 7.5
+"""In points: smaller text of a table or a figure is hard to read."""
 JSON = Path("bench/figures")
 Change = Callable[[Any], None]
 
@@ -29,8 +34,8 @@ pytestmark = pytest.mark.tools
 
 @pytest.fixture(scope="module")
 def found() -> dict[str, Any]:
-    """The data of the recorded figures, without results of this machine."""
-    return data.collect(runs=Path("no such folder"))
+    """The data of the recorded figures."""
+    return data.collect()
 
 
 def most_results(folder: Path) -> Path:
@@ -86,12 +91,22 @@ def test_it_is_set_from_the_recorded_figures(tmp_path: Path, found: dict[str, An
     assert run.exit_code == 0, run.output
     assert (tmp_path / "pgquern.pdf").read_bytes().startswith(b"%PDF-")
     pages = sorted(tmp_path.glob("page-*.png"))
-    assert 5 <= len(pages) <= 8
+    assert PAGES - 1 <= len(pages) <= PAGES
     *whole, last = (path.stat().st_size for path in pages)  # an empty page has some 10,000
     assert min(whole) > 50_000
     assert last > 15_000
     kept = json.loads((tmp_path / "data.json").read_text())
     assert kept["subjects"] == json.loads(json.dumps(found["subjects"]))
+
+
+def test_no_text_is_too_small() -> None:
+    """Each size that is set, and code in a text, whose size is a share of that of the words around it."""
+    text = program.TEXT.with_name("look.typ").read_text() + program.TEXT.read_text()
+    sizes = [float(size) for size in re.findall(r"size: ([\d.]+)pt|serif\(([\d.]+)pt\)", text) for size in size if size]
+    (words,) = re.findall(r"Serif\", size: ([\d.]+)pt", text)
+    (code,) = re.findall(r"size: ([\d.]+)em", text)
+    assert len(sizes) > 5
+    assert min([*sizes, float(words) * float(code)]) >= SMALLEST
 
 
 def test_each_section_is_there_and_each_row_has_its_own(found: dict[str, Any]) -> None:
@@ -155,6 +170,15 @@ def test_chosen_figures_are_those_recorded(found: dict[str, Any]) -> None:
     assert seen >= 2 * len(matrix.stems())
 
 
+def test_a_figure_for_which_the_paper_has_no_room_is_not_in_it(found: dict[str, Any]) -> None:
+    (table,) = (re.sub(r"\s|\u200b", "", plain(one)) for one in asked(found, "<figures>"))
+    lines = [line for subject in found["subjects"] for line in subject["figures"]]
+    for line in lines:
+        name = ":".join(re.sub(r"\s", "", line[key]) for key in ("what", "variant") if line[key])
+        assert (name in table) == line["in_paper"], name
+    assert {line["in_paper"] for line in lines} == {True, False}
+
+
 def test_each_row_shows_what_holds_it_and_what_was_measured(found: dict[str, Any]) -> None:
     assert [subject["stem"] for subject in found["subjects"]] == matrix.stems()
     for subject in found["subjects"]:
@@ -205,6 +229,20 @@ def test_what_was_not_measured_is_missing(tmp_path: Path, found: dict[str, Any])
         path.unlink()
     run = CliRunner().invoke(program.main, ["--into", str(tmp_path / "out"), "--figures", str(tmp_path)])
     assert run.exit_code == 0, run.output
+
+
+def test_figures_of_more_machines_need_no_more_pages(tmp_path: Path, found: dict[str, Any]) -> None:
+    copied(tmp_path)
+    further = most_results(tmp_path)
+    for number in (1, 2):
+        content = [one | {"cpu": f"another CPU {number}"} for one in json.loads(further.read_text())[:-number]]
+        (tmp_path / f"another-{number}.json").write_text(json.dumps(content))
+    run = CliRunner().invoke(program.main, ["--into", str(tmp_path), "--figures", str(tmp_path), "--png"])
+    assert run.exit_code == 0, run.output
+    assert len(list(tmp_path.glob("page-*.png"))) <= PAGES
+    kept = json.loads((tmp_path / "data.json").read_text())
+    assert len(kept["machines"]) == data.MACHINES
+    assert kept["further_machines"] == found["further_machines"] + 2
 
 
 @pytest.mark.parametrize(
@@ -262,17 +300,33 @@ def test_a_document_that_lacks_its_table_is_a_clear_error() -> None:
     assert cells == [["`x|y`", "z"]]
 
 
+def test_columns_of_a_table_are_taken_by_their_heads() -> None:
+    """One more column in SOUNDNESS.md must not shift the paper's table; one that is gone is an error."""
+    text = "\n## H\n\n| a | b | c |\n|---|---|---|\n| 1 | 2 | 3 |\n| 4 | 5 | 6 |\n"
+    assert texts.table(text, "## H", Path("D"), ["c", "a"]) == [["3", "1"], ["6", "4"]]
+    with pytest.raises(click.ClickException, match="has no column d, which the paper shows"):
+        texts.table(text, "## H", Path("D"), ["a", "d"])
+
+
+def test_the_tables_of_soundness_have_as_many_columns_as_the_paper_shows(found: dict[str, Any]) -> None:
+    for name, columns in (("risks", 3), ("kernels", 4)):
+        assert {len(row) for row in found[name]} == {columns}
+        assert len(found[name]) > 5
+
+
+def test_how_costs_grow_is_told_of_each_operation(found: dict[str, Any]) -> None:
+    recorded = list(growth.recorded())
+    assert sum(line["operations"] for line in found["growth"]) == len(recorded)
+    for line in found["growth"]:
+        slopes = [
+            slope for _, series, fit in recorded if series.wanted == line["wanted"] for slope in (fit.slope, fit.last)
+        ]
+        assert line["steepest"] == max(slopes)
+
+
 def test_markdown_in_a_line_becomes_pieces() -> None:
     told = texts.pieces("a `b_c` and **d**, *e* of [`f`](g) in 2*3*4")
     assert [(one["kind"], one["text"]) for one in told] == [
         ("text", "a "), ("code", "b_c"), ("text", " and "), ("strong", "d"), ("text", ", "), ("emph", "e"),
         ("text", " of "), ("text", "f"), ("text", " in 2*3*4"),
     ]  # fmt: skip
-
-
-def test_results_of_this_machine_are_told_with_what_failed(tmp_path: Path) -> None:
-    items = [{"name": "a", "status": "passed"}, {"name": "b", "status": "failed"}, {"name": "c", "status": "skipped"}]
-    results.write("layer", "one", items, says="", tools={}, folder=tmp_path)
-    results.write("layer", "two", items[:1], says="", tools={}, folder=tmp_path)
-    (line,) = data.last_runs(tmp_path)
-    assert (line["passed"], line["failed"], line["skipped"], line["stems"]) == (2, 1, 1, 2)

@@ -1,22 +1,21 @@
 # SPDX-License-Identifier: PostgreSQL
-"""How costs grow: the recorded slopes, as README's table has them."""
+"""How costs grow, in sum: README's table has each operation."""
 
 from typing import Any
 
 from tools.report import growth
 
 
-def table() -> list[dict[str, Any]]:
-    """A line for each operation that is counted at several sizes."""
+def groups() -> list[dict[str, Any]]:
+    """A line for each slope that is wanted: of how many operations, how steep they are at most, how many are above."""
+    found = [(series, fit) for _, series, fit in growth.recorded()]
     return [
         {
-            "stem": stem,
-            "what": series.what,
-            "sizes": f"{series.sizes[0]:,} to {series.sizes[-1]:,} {series.unit}",
-            "slope": fit.says,
-            "last": f"{fit.last:.2f}",
-            "wanted": f"{series.wanted:g}",
-            "above": series.above.why if series.above else "",
+            "wanted": wanted,
+            "operations": len(mine),
+            "steepest": max(max(fit.slope, fit.last) for _, fit in mine),
+            "above": sum(series.above is not None for series, _ in mine),
         }
-        for stem, series, fit in growth.recorded()
+        for wanted in sorted({series.wanted for series, _ in found})
+        if (mine := [(series, fit) for series, fit in found if series.wanted == wanted])
     ]

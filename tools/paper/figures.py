@@ -108,19 +108,23 @@ class Machine(BaseModel):
         return next((r for r in self.results if (r.stem, r.layer) == (stem, layer)), None)
 
 
-class Goal(BaseModel):
-    """A floor or a target that a stem asks the paper to show."""
+class Chosen(BaseModel):
+    """A figure that a stem shows in the report, and in the paper unless that has no room for it."""
 
     model_config = ConfigDict(extra="forbid")
+
+    in_paper: bool = True
+
+
+class Goal(Chosen):
+    """A floor or a target."""
 
     title: str
     variant: str
 
 
-class Item(BaseModel):
+class Item(Chosen):
     """An item of another layer, by its name, and which of its values is shown."""
-
-    model_config = ConfigDict(extra="forbid")
 
     layer: str
     name: str
@@ -128,10 +132,8 @@ class Item(BaseModel):
     says: str
 
 
-class Beside(BaseModel):
+class Beside(Chosen):
     """Two variants in one configuration: how many times as fast the first is as `against`, by their medians."""
-
-    model_config = ConfigDict(extra="forbid")
 
     where: dict[str, str]
     variant: str
@@ -206,7 +208,7 @@ def goal(stem: str, wanted: Goal, machines: Sequence[Machine]) -> dict[str, Any]
         listed = [*result.targets, *result.floors] if result else []
         match = next((one for one in listed if (one.title, one.variant) == (wanted.title, wanted.variant)), None)
         cells.append(match.model_dump() if match else None)
-    return {"what": wanted.title, "variant": wanted.variant, "cells": cells}
+    return {"what": wanted.title, "variant": wanted.variant, "in_paper": wanted.in_paper, "cells": cells}
 
 
 def item(stem: str, wanted: Item, machines: Sequence[Machine]) -> dict[str, Any]:
@@ -227,7 +229,7 @@ def item(stem: str, wanted: Item, machines: Sequence[Machine]) -> dict[str, Any]
             if match
             else None
         )
-    return {"what": wanted.says, "variant": "", "cells": cells}
+    return {"what": wanted.says, "variant": "", "in_paper": wanted.in_paper, "cells": cells}
 
 
 def beside(stem: str, wanted: Beside, machines: Sequence[Machine]) -> dict[str, Any]:
@@ -244,7 +246,7 @@ def beside(stem: str, wanted: Beside, machines: Sequence[Machine]) -> dict[str, 
         median = times[wanted.against] / times[wanted.variant] if has_both else None
         worst = {"median": median, "low": None, "high": None}
         cells.append({"bound": "", "worst": worst, "of": 0, "holds": 0, "breaks": 0} if has_both else None)
-    return {"what": wanted.says, "variant": wanted.variant, "cells": cells}
+    return {"what": wanted.says, "variant": wanted.variant, "in_paper": wanted.in_paper, "cells": cells}
 
 
 def spread(stem: str, machines: Sequence[Machine]) -> list[dict[str, Any]]:

@@ -6,6 +6,7 @@ Markdown inside a line becomes pieces: {"kind": "text" | "code" | "strong", "tex
 
 import re
 import tomllib
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -46,8 +47,11 @@ def pieces(text: str) -> list[Piece]:
     return [piece for piece in found if piece["text"]]
 
 
-def table(text: str, heading: str, of: Path) -> list[list[str]]:
-    """The cells of the first table under a heading, without its own heads. TextError: there is none."""
+def table(text: str, heading: str, of: Path, columns: Sequence[str] = ()) -> list[list[str]]:
+    """The cells of the first table under a heading, without its heads: all, or those of `columns`, by their heads.
+
+    TextError: there is no such table, or no such column.
+    """
     section = text.partition(f"\n{heading}\n")[2].partition("\n#")[0]
     lines = [line for line in section.splitlines() if line.startswith("|")]
     if len(lines) < 3:
@@ -55,12 +59,18 @@ def table(text: str, heading: str, of: Path) -> list[list[str]]:
             f"{of} has no table under {heading!r}, which the paper shows: put it back, or change tools/paper"
         )
     cut = re.compile(r"(?<!\\)\|")
-    return [[cell.strip().replace("\\|", "|") for cell in cut.split(line)[1:-1]] for line in lines[2:]]
+    heads, _, *rows = [[cell.strip().replace("\\|", "|") for cell in cut.split(line)[1:-1]] for line in lines]
+    if missing := [name for name in columns if name not in heads]:
+        raise TextError(
+            f"{of}: the table under {heading!r} has no column {', '.join(missing)}, which the paper shows: put it "
+            "back, or change tools/paper"
+        )
+    return [[row[heads.index(name)] for name in columns] for row in rows] if columns else rows
 
 
-def soundness(heading: str) -> list[list[list[Piece]]]:
-    """A table of SOUNDNESS.md."""
-    return [[pieces(cell) for cell in row] for row in table(SOUNDNESS.read_text(), heading, SOUNDNESS)]
+def soundness(heading: str, *columns: str) -> list[list[list[Piece]]]:
+    """These columns of a table of SOUNDNESS.md."""
+    return [[pieces(cell) for cell in row] for row in table(SOUNDNESS.read_text(), heading, SOUNDNESS, columns)]
 
 
 def sentences() -> dict[tuple[str, str], str]:
