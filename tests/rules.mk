@@ -112,7 +112,7 @@ hidden-%:
 # time. Leaks are looked for at the end of the tests (tests/leaks.py), not when a process ends: what Python never frees is no
 # leak of ours. Memory that there is not is NULL, as without ASan. gcc 14 does not align the copies of the stack that show a use
 # after return for registers of 64 bytes (its bug 110027): they stay off.
-test-asan: $(TEST_NEEDS) $(EXTRACTED) kernels-asan ##layer the differential tests with the kernels under ASan and UBSan (1 minute)
+test-asan: $(TEST_NEEDS) $(EXTRACTED) kernels-asan ##layer the differential tests with the kernels under ASan and UBSan (3 minutes)
 	@$(call side_by_side,asan,$(KERNEL_TESTS) $(SANITIZED))
 
 asan-%:

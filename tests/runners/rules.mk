@@ -40,7 +40,7 @@ $(BUILD)/obj-tsan/%.o: csrc/%.c $(SETUP)/c.stamp
 -include $(OBJECTS_TSAN:.o=.d)
 
 .PHONY: tsan
-tsan: $(OBJECTS) $(OBJECTS_TSAN) $(SETUP)/python.stamp ##layer readers while one process writes, under ThreadSanitizer, and again with it broken (15 s)
+tsan: $(OBJECTS) $(OBJECTS_TSAN) $(SETUP)/python.stamp ##layer readers while one process writes, under ThreadSanitizer, and again with it broken (40 s)
 	@$(PY) -m tests.runners.tsan --stem '$(STEM)' --sanitized '$(CFLAGS_TSAN)' --plain '$(CFLAGS_KERNEL)'
 
 # ---- all that the tests compile: make alone would compile one file after the other ----------------

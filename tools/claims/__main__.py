@@ -27,8 +27,8 @@ INTO = Path("build/claims")
 UNITS = {"s": 1 / 60, "min": 1.0, "h": 60.0}
 CHECKOUT = "/path/to/postgres"
 """Stands in a command for a path that only the user knows."""
-OWN = ("MAKEFLAGS", "CLAIM", "MINUTES", "PG", "LIST")
-"""Variables of `make claims`, which `make` would hand on: the commands of CLAIMS.md run as they stand there."""
+OWN = ("MAKEFLAGS", "MAKELEVEL", "CLAIM", "MINUTES", "PG", "LIST")
+"""Of `make claims`, which `make` would hand on: the commands of CLAIMS.md run as if a person had called them."""
 
 
 @dataclass(frozen=True)
