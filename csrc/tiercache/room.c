@@ -88,6 +88,15 @@ typedef struct making {
     uint32_t left;    /* pages that have left */
 } making;
 
+/* The mutex of write-backs is not fair: a cleaner would have it again before an fsync that waits for it. */
+static void write_back(pgq_tiercache *c, const making *m, uint64_t page)
+{
+    if (m->cleans && c->flushes > 0)
+        pthread_cond_wait(&c->flush_begins, &c->map);
+    else
+        pgq_tiercache_write_back_for_room(c, page / BLOCK_PAGES);
+}
+
 /* A clean page leaves the SSD, or a dirty one is written back. true: a slot is free now. */
 static bool free_a_slot(pgq_tiercache *c, making *m)
 {
@@ -97,7 +106,7 @@ static bool free_a_slot(pgq_tiercache *c, making *m)
     if (!m->may_use_ssd)
         return false;
     if (entries_has(&c->ssd.dirty, slot)) {
-        pgq_tiercache_write_back_for_room(c, c->ssd.policy.pages[slot] / BLOCK_PAGES);
+        write_back(c, m, c->ssd.policy.pages[slot]);
         return false;
     }
     return pgq_tiercache_ssd_evict(c, slot);
@@ -158,7 +167,7 @@ static bool step_to_room(pgq_tiercache *c, making *m)
         return true;
     }
     if (entries_has(&c->memory.dirty, frame)) {
-        pgq_tiercache_write_back_for_room(c, page / BLOCK_PAGES);
+        write_back(c, m, page);
         return true;
     }
     if (readers_wait(&c->readers, frame, &c->map))
@@ -242,11 +251,7 @@ pgq_status pgq_tiercache_clean(pgq_tiercache *c, uint32_t frames, uint32_t steps
     for (uint32_t step = 0; step < steps && has_doomed(c);) {
         bool may_use_ssd = m.may_use_ssd;
 
-        /* The mutex of write-backs is not fair: without this the cleaner would have it again before an fsync that waits for it. */
-        if (c->flushes > 0)
-            pthread_cond_wait(&c->flush_begins, &c->map);
-        else
-            (void)step_to_room(c, &m);
+        (void)step_to_room(c, &m);
         /* That the SSD takes nothing is no step: calls of one step would ask it for ever, and no page would leave. */
         step += m.may_use_ssd == may_use_ssd;
     }

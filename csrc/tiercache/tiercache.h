@@ -178,9 +178,9 @@ void pgq_tiercache_close(pgq_tiercache *cache);
  * anew in the next call. Where too few frames are free, reads and writes make room themselves, as without a cleaner; a read in a
  * sequential scan wants up to 16. Of the eight pages that are to leave first, clean takes one that is to be written, to the SSD or
  * the store, and reads and writes take one that is not, if there is one. `steps`: a call makes so many at most; in each a page
- * leaves, or one write to the SSD, or one write-back of a batch is made, or reads of a page that is to leave end their copies, or
- * an fsync begins that has waited. So an fsync has one batch of each cleaner at most to wait for. If the SSD cannot take a page,
- * that is no step, and the rest of the call does without the SSD: what is dirty is written back.
+ * leaves, or one write to the SSD, or one write-back of a batch is made, or reads of a page that is to leave end their copies, or,
+ * before a write-back, an fsync begins that has waited. So an fsync has one batch of each cleaner at most to wait for. If the SSD
+ * cannot take a page, that is no step, and the rest of the call does without the SSD: what is dirty is written back.
  * *pages_left: how many pages are to leave still. If it is not 0, call again at once; otherwise sleep, for less time than it takes
  * to use `frames` frames up. With fewer `frames` than before, and with 0, which ends it, what is to leave already still leaves.
  * Refused: PGQ_TIERCACHE_OPTIONS if `frames` is out of range. Fails with PGQ_TIERCACHE_WRITE_BACK if `frames` is not 0, no frame

@@ -505,6 +505,50 @@ def test_an_fsync_waits_for_one_batch_of_a_cleaner(disk: Meddled) -> None:
     cache.close()
 
 
+def test_an_fsync_waits_for_one_batch_of_a_cleaner_that_frees_slots(disk: Meddled) -> None:
+    """All slots and all frames are dirty, so each page that leaves needs a slot, and that a write-back."""
+    cache = TierCache(disk, **SIZES)
+    for _ in range(5):
+        for page in [*range(0, 64, 16), *range(64, PAGES)]:
+            cache.write(page, contents(page))
+        assert [cache.where(page) & Where.SSD_DIRTY for page in range(0, 64, 16)] == [Where.SSD_DIRTY] * SLOTS
+        begin = len(disk.done)
+        other: list[Thread] = []
+
+        def meanwhile(other: list[Thread] = other) -> None:
+            other.append(beside(cache.fsync))
+            until_asleep(other[0])
+
+        disk.during(writes_pages, meanwhile)
+        assert cache.clean(4, ALL) == 0
+        other[0].join(LONG)
+        assert not other[0].is_alive()
+        writers = [thread for operation, thread in disk.done[begin:] if writes_pages(operation)]
+        assert [writer == other[0].ident for writer in writers] == [False, *[True] * (len(writers) - 1)]
+        assert len(writers) > SLOTS
+        cache.clean(0, ALL)
+    cache.close()
+
+
+def test_fsyncs_that_wait_for_each_other_stop_no_cleaner(clean: TierCache, disk: Meddled) -> None:
+    """One writes, another one waits for it, and the pages that are to leave are clean."""
+    clean.write(PAGES - 1, contents(PAGES - 1))
+    left: list[int] = []
+    others: list[Thread] = []
+
+    def meanwhile() -> None:
+        others.append(beside(clean.fsync))
+        until_asleep(others[0])
+        others.append(beside(lambda: left.append(clean.clean(4, ALL))))
+        others[1].join(LONG)
+
+    disk.during(writes_pages, meanwhile)
+    clean.fsync()
+    assert left == [0]
+    others[0].join(LONG)
+    assert in_memory(clean) == [*range(68, PAGES)]
+
+
 def test_nobody_waits_for_a_cleaner_while_a_frame_is_free(clean: TierCache, disk: Meddled) -> None:
     """The second page is on its way to the SSD, and a read needs what the first one has left."""
     found: list[bytes] = []
