@@ -21,6 +21,7 @@ from rich.table import Table
 
 from tools.common import progress, results
 from tools.common.answer import json_option
+from tools.common.asked import Seconds
 from tools.simulate import adapts, sweep
 from tools.simulate.device import (
     AUTOVACUUM,
@@ -211,7 +212,9 @@ def show_ends(swept: Mapping[str, Sequence[sweep.Found]]) -> None:
 
 
 @click.command()
-@click.option("--seconds", default=SECONDS, show_default=True, help="How long most loads run, in simulated time.")
+@click.option(
+    "--seconds", type=Seconds(), default=SECONDS, show_default=True, help="How long most loads run, in simulated time."
+)
 @json_option()
 def main(seconds: float, as_json: bool) -> None:
     """Simulate each load under both schedulers, and hold the figures against the targets."""

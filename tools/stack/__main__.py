@@ -25,6 +25,7 @@ from rich.table import Table
 
 from tools.common import progress, results
 from tools.common.answer import json_option, print_json
+from tools.common.asked import Seconds
 from tools.stack import targets
 from tools.stack.targets import PLAIN, SWEPT, WHOLE
 
@@ -168,7 +169,9 @@ def show_targets(items: list[Figures]) -> None:
 
 
 @click.command()
-@click.option("--seconds", default=1.5, show_default=True, help="Seconds of each run that are measured.")
+@click.option(
+    "--seconds", type=Seconds(), default=1.5, show_default=True, help="Seconds of each run that are measured."
+)
 @click.option("--rounds", default=3, show_default=True, help="Runs of each configuration.")
 @click.option("--threads", multiple=True, type=click.IntRange(1, 1024), default=SWEEP, show_default=True,
               help="Other numbers of threads, for those that protect pages by images.")  # fmt: skip
