@@ -684,11 +684,12 @@ class TierCache:
         if frames != self.kept:
             self.kept, self.memory_policy.holds = frames, self.frames - frames
             self._doom(0)
-        making = Making(cleans=True)
-        for _ in range(steps):
-            if not self._has_doomed():
-                break
+        making, step = Making(cleans=True), 0
+        while step < steps and self._has_doomed():
+            may_use_ssd = making.may_use_ssd
             self._step_to_room(making)
+            # That the SSD takes nothing is no step.
+            step += making.may_use_ssd == may_use_ssd
         if frames > 0 and not self._has_doomed() and len(self.memory) == self.frames:
             raise WriteBackError
         return len(self.memory_policy.doomed)
@@ -762,8 +763,11 @@ class TierCache:
         if self._goes_to_ssd(page, making):
             if not self.free_slots and not self._free_a_slot(making):
                 return True
-            self.memory_policy.remove(page, evicted=True)
             making.may_use_ssd = self._write_ssd(page, frame)
+            if not making.may_use_ssd and page in self.memory_policy.doomed:
+                self.memory_policy.doomed.move_to_end(page)
+                return True
+            self.memory_policy.remove(page, evicted=True)
             if making.may_use_ssd:
                 self._leave_memory(page)
             else:

@@ -132,7 +132,7 @@ def complain(found: Sequence[Run], items: Sequence[Item], *, whole: bool) -> dic
     for stem, module, name in models.unbroken(found):
         text = f"{stem}: no run of {module} that must fail violates {name}; add a mutant"
         wrong.setdefault(stem, []).append(text)
-    for stem, actions in summary.never_taken(items).items():
+    for stem, actions in summary.never_taken(items, found).items():
         wrong.setdefault(stem, []).extend(f"{stem}: {action} is never taken in a large model" for action in actions)
     if whole and (stale := readme.differs(SPEC / "README.md", found)):
         text = f"the tables in spec/README.md differ from the models.toml: {stale}; 'make model-accept' rewrites them"

@@ -163,6 +163,52 @@ def test_the_figures_of_a_sentence_are_corrected_where_its_lines_end() -> None:
             claimed.with_told("s", one, wrong, kept)
 
 
+def test_a_number_at_the_end_of_a_part_ends_before_the_comma() -> None:
+    kept = Recorded()
+    kept.items = {("bench", "s"): [([{"name": "x", "ns": 1234.0}], "CPU, 1234567")]}
+    one = told("it takes {much:,.0f}", much=Where(layer="bench", name="x"))
+    for figure in ("9", "1,233", "1,234"):
+        assert claimed.with_told("s", one, f"it takes {figure}, and more", kept) == "it takes 1,234, and more"
+
+
+def test_a_part_is_of_a_document_that_is_checked() -> None:
+    at = Where(layer="bench", name="x")
+    with pytest.raises(ValueError, match="document"):
+        claimed.Told(document="SOUNDNESS.md", text="it takes {much:.1f}", values={"much": at})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("value", "bound", "text", "says"),
+    [
+        (3.1998, "", "{x:.1f}", "3.2"),
+        (3.1998, "least", "{x:.1f} and more", "3.1 and more"),
+        (3.2, "least", "{x:.1f} and more", "3.2 and more"),
+        (1.3101, "most", "{x:.2f} at most", "1.32 at most"),
+        (1.1, "most", "{x:.1f} at most", "1.1 at most"),
+        (1234.9, "least", "{x:,.0f} or more", "1,234 or more"),
+        (0.2699, "least", "{x:.0%} at least", "26% at least"),
+    ],
+)
+def test_a_bound_is_never_rounded_past_the_figure(value: float, bound: Any, text: str, says: str) -> None:
+    kept = Recorded()
+    kept.items = {("bench", "s"): [([{"name": "a", "ns": value}], "CPU, 1234567")]}
+    at = Where(layer="bench", name="a", bound=bound)
+    assert claimed.filled("s", text, {"x": at}, kept)[0] == says
+
+
+def test_each_text_that_gives_a_bound_says_which_figure_is_one() -> None:
+    words = re.compile(r"\b(and more|or more|or faster|at least|at most)\b")
+    found = dict[str, set[str]]()
+    for stem in matrix.stems():
+        if (known := claimed.read(stem)) is not None:
+            texts = [(one.ours, one.values) for one in known.claim]
+            texts += [(one.figure, one.values) for one in known.headline]
+            texts += [(one.text, one.values) for one in known.told]
+            found |= {text: {at.bound for at in values.values()} for text, values in texts if words.search(text)}
+    assert len(found) > 5
+    assert [text for text, bounds in found.items() if bounds == {""}] == []
+
+
 def test_a_sentence_can_name_its_machine() -> None:
     """ "model 1" is not the machine "model 17", though its figures are newer."""
     kept = Recorded()

@@ -15,7 +15,9 @@ import pytest
 from tools.claims import __main__ as claims
 from tools.claims import ran
 from tools.common import matrix
+from tools.job import __main__ as job
 from tools.job.__main__ import inner, jobs
+from tools.job.kept import KEPT
 from tools.paper import counts
 
 TOP = Path(__file__).resolve().parent.parent
@@ -137,6 +139,13 @@ def test_what_runs_can_be_chosen(tmp_path: Path) -> None:
         ("1,0 failed, 0 failed", "0 failed", True),
         ("a.b", "a+b", False),
         ("None pages", "None pages", True),
+        ("0 of 0 hold", "N of N hold", False),
+        ("0.0 pages", "N pages", False),
+        ("12 of 123", "N of N", False),
+        ("12 of 12.", "N of N", True),
+        ("12 of 12,345", "N of N", False),
+        ("8 of 560", "8 of 56", False),
+        ("8 of 56, 7 of 56", "8 of 56", True),
     ],
 )
 def test_a_number_is_taken_whole_and_the_same_each_time(output: str, piece: str, has: bool) -> None:
@@ -153,6 +162,25 @@ def test_more_than_twice_the_time_told_is_marked() -> None:
 def test_a_row_that_cannot_be_checked_is_told(row: str) -> None:
     with pytest.raises(click.ClickException, match="Claim 2"):
         claims.read(TABLE + row)
+
+
+@pytest.mark.parametrize("row", ["| 1 | Another | `make x` | 1 s | `x` |", "| 2 | It | is | `make x` | 1 s | `x` |"])
+def test_no_row_is_lost(row: str) -> None:
+    with pytest.raises(click.ClickException, match="stands there twice, or has not 5 cells"):
+        claims.read(TABLE + row)
+
+
+def test_no_claim_holds_by_the_name_of_a_file() -> None:
+    """`make` prints which files it compiles."""
+    files = (path for folder in ("bench", "csrc", "proofs", "spec", "tests") for path in (TOP / folder).rglob("*.*"))
+    listed = "\n".join(str(path.relative_to(TOP)) for path in files)
+    pieces = {piece: claims.found_in(listed, piece) for claim in LISTED for piece in claim.prints}
+    assert {piece: name for piece, name in pieces.items() if name} == {}
+
+
+def test_no_piece_wants_one_number_for_two_things() -> None:
+    """Of "N of N hold, N checks" all three would be the same."""
+    assert [piece for claim in LISTED for piece in claim.prints if len(re.findall(r"\bN\b", piece)) > 2] == []
 
 
 def test_the_documents_tell_the_sum_of_the_times() -> None:
@@ -217,16 +245,17 @@ short:
 """
 
 
-def judged(folder: Path, rows: str, *options: str) -> subprocess.CompletedProcess[str]:
-    """Runs a job that keeps what its steps print, and judges claims by that."""
+def judged(folder: Path, rows: str, *options: str, flags: str = "") -> subprocess.CompletedProcess[str]:
+    """Runs a job that keeps what its steps print, and judges claims by that. `flags`: as `make` hands them on."""
     (folder / "tools/job").mkdir(parents=True)
     (folder / "tools/job/jobs.toml").write_text(JOBS)
     (folder / "Makefile").write_text(MAKEFILE + OF_THE_JOB)
     (folder / "CLAIMS.md").write_text(TABLE + rows + "\n")
     environment = os.environ | {"PYTHONPATH": str(TOP)}
     ran = subprocess.run(
-        [sys.executable, "-m", "tools.job", "ci"], cwd=folder, capture_output=True, text=True, env=environment
-    )
+        [sys.executable, "-m", "tools.job", "ci"], cwd=folder, capture_output=True, text=True,
+        env=environment | {"MAKEFLAGS": flags},
+    )  # fmt: skip
     assert ran.returncode == 1
     assert "12/12 theorems" in ran.stdout
     assert "of the part" in (folder / "build/job/ci/01-part.log").read_text()
@@ -258,6 +287,74 @@ def test_claims_are_judged_by_what_a_job_has_run(tmp_path: Path, row: str, verdi
     assert says in done.stdout
     if verdict:
         assert re.search(rf"│ 2 +│ {verdict} ", done.stdout)
+
+
+@pytest.mark.tools
+def test_a_job_that_a_person_narrowed_ran_a_part(tmp_path: Path) -> None:
+    """`make ci EXAMPLES=few`: the steps get it, too."""
+    few = "| 2 | It is so | `make test EXAMPLES=few` | 1 min | `N of N inner` |"
+    done = judged(tmp_path, few, flags=" -- EXAMPLES=few")
+    assert re.findall(r"│ (\d) +│ (in part|holds) ", done.stdout) == [("1", "in part"), ("2", "holds")]
+
+
+def test_a_job_that_is_stopped_leaves_nothing_of_the_one_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stopped(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    ci, before = jobs()["ci"], tmp_path / KEPT / "ci" / "steps.json"
+    before.parent.mkdir(parents=True)
+    before.write_text("[]")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(job, "run", stopped)
+    with pytest.raises(KeyboardInterrupt):
+        job.run_kept("ci", ci, "")
+    assert not before.exists()
+
+
+def test_what_runs_now_was_timed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With no seconds nothing runs: a claim that nobody has timed is no claim of 0 s."""
+    monkeypatch.setattr(claims, "run", lambda command, _: pytest.fail(f"{command} runs"))
+    (untimed,) = claims.read("| 1 | It is so | `make x` | never timed whole | `x` |")
+    assert ran.run_short([untimed], {"make x": None}, 0.0) == set()
+
+
+@pytest.mark.parametrize(
+    ("step", "command", "whole"),
+    [
+        ("a", "make a", True),
+        ("a STEM=x", "make a STEM=x", True),
+        ("a", "make a STEM=x", True),
+        ("a FEW=1", "make a", None),
+        ("job", "make a", True),
+        ("job", "make b", None),
+        ("job", "make b FEW=1 STEM=x", True),
+        ("job FEW=1", "make a", None),
+        ("above", "make b", None),
+        ("above", "make c", None),
+        ("differential", "make differential", True),
+        ("test-python", "make differential", True),
+    ],
+)
+def test_a_step_that_is_narrowed_in_a_job_ran_a_part(step: str, command: str, whole: bool | None) -> None:
+    within = {"job": {"a", "b FEW=1"}, "above": {"job", "c ONE_IN=2", "a", "b FEW=1"}}
+    assert ran.covers(step, command, within) is whole
+
+
+@pytest.mark.parametrize("command", ["make b", "make a STEM=y", "make a MORE=1", "make a b", "make a && make b"])
+def test_what_a_step_did_not_run_is_not_judged_by_it(command: str) -> None:
+    with pytest.raises(KeyError):
+        ran.covers("a STEM=x", command, {})
+
+
+def test_the_steps_of_a_job_keep_how_they_are_narrowed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "tools/job").mkdir(parents=True)
+    (tmp_path / "tools/job/jobs.toml").write_text(
+        JOBS.replace('"test", "lost"', '"test WORLD=1"').replace('["inner"]', '["inner FEW=2"]')
+    )
+    monkeypatch.chdir(tmp_path)
+    assert inner()["ci"] == {"holds", "part UP_TO=3", "test WORLD=1", "inner FEW=2 WORLD=1"}
 
 
 def test_without_a_job_that_ran_there_is_nothing_to_judge(tmp_path: Path) -> None:

@@ -234,6 +234,72 @@ def test_a_picture_that_cannot_be_written_is_a_sentence(tmp_path: Path, monkeypa
     assert drawn > 0
 
 
+@pytest.mark.parametrize("called", ["[/red]", "[red]", "$\\q$", "\udcff\udcfe", "a\nb", "\x1b[1m"])
+@pytest.mark.parametrize("name", ["check-pages", "look", "snap"])
+def test_a_file_may_have_any_name(name: str, inputs: Inputs, called: str, tmp_path: Path) -> None:
+    """Of bytes that are no UTF-8, too. What looks like markup or a formula is shown as it is."""
+    assert inputs.sound
+    file = tmp_path / f"{called}{Path(inputs.sound[0]).suffix}"
+    file.parent.mkdir(exist_ok=True)  # one name has a slash
+    file.write_bytes(Path(inputs.sound[0]).read_bytes())
+    words = run(name, str(file))
+    assert words.exit_code == 0, words.output
+    assert str(file).encode(errors="backslashreplace").decode() in words.stdout
+    to_script = run(name, str(file), "--json")
+    assert to_script.exit_code == 0, to_script.output
+    document = strictly(to_script.stdout)
+    assert (document[0] if isinstance(document, list) else document)["file"] == str(file)
+
+
+@pytest.mark.parametrize("name", ["advise"])
+def test_a_listing_comes_by_a_pipe(name: str, inputs: Inputs, tmp_path: Path) -> None:
+    """As `pgquern advise <(pg_waldump ...)` gives it: it can be read once. And a time in it may be none."""
+    assert inputs.sound
+    lines = Path(inputs.sound[0]).read_text().splitlines(keepends=True)
+    for at, time in ((1, "2026-01-01 10:00:00"), (-1, "2026-01-01 10:01:00")):
+        line = re.sub(r"rmgr: \S+", "rmgr: Transaction", lines[at])
+        lines[at] = re.sub(r"desc: .*", f"desc: COMMIT {time} UTC", line)
+    (file := tmp_path / "wal").write_text("".join(lines))
+    readable, writable = os.pipe()
+    os.write(writable, file.read_bytes())
+    os.close(writable)
+    piped = strictly(run(name, f"/dev/fd/{readable}", "--json").stdout)
+    os.close(readable)
+    assert piped == strictly(run(name, str(file), "--json").stdout)
+    assert piped["wal_seconds"] == 60
+    file.write_text("".join(lines).replace("2026-01-01 10:01:00", "2026-13-01 10:01:00"))
+    assert "2026-13-01 10:01:00" in refused(run(name, str(file), "--json"))
+
+
+@pytest.mark.parametrize("name", ["advise"])
+def test_a_kind_of_picture_that_there_is_not(name: str, inputs: Inputs, tmp_path: Path) -> None:
+    assert inputs.sound
+    assert "cannot be drawn" in refused(run(name, *inputs.sound, "--json", "--picture", str(tmp_path / "no.such")))
+
+
+@pytest.mark.parametrize("words", [[], ["--json"]])
+@pytest.mark.parametrize("name", ["snap"])
+def test_a_reader_that_goes_away_gets_no_verdict(name: str, inputs: Inputs, words: list[str], tmp_path: Path) -> None:
+    """As of what a shell says was ended by SIGPIPE."""
+    assert inputs.sound
+    subprocess.run(["tools/pgquern/install", tmp_path / "pgquern"], cwd=TOP, check=True)
+    readable, writable = os.pipe()
+    os.close(readable)
+    done = subprocess.run([tmp_path / "pgquern", name, *inputs.sound, *words], stdout=writable, stderr=subprocess.PIPE)
+    os.close(writable)
+    assert (done.returncode, done.stderr) == (141, b"")
+
+
+def test_a_command_that_is_stopped_gives_no_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
+    def stopped(**_: object) -> None:
+        raise KeyboardInterrupt
+
+    found = program.load(ALL["snap"])
+    monkeypatch.setattr(program, "load", lambda _: click.Command("snap", params=found.params, callback=stopped))
+    done = run("snap", "any", "--json")
+    assert (done.exit_code, done.stdout, done.stderr) == (130, "", "Aborted!\n")
+
+
 # ---- commands of a clone -----------------------------------------------------------------------------
 
 
@@ -282,12 +348,21 @@ def test_what_make_compiles_with_goes_along(tmp_path: Path, monkeypatch: pytest.
     assert done.stderr == f"paths below are seen from {TOP}\n"
 
 
+@pytest.mark.parametrize("seconds", ["nan", "inf", "0", "-1", "1e-9"])
+@pytest.mark.parametrize("name", ["simulate", "stack", "workloads"])
+def test_no_simulation_runs_for_no_time_or_for_ever(name: str, seconds: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(house, "make", lambda *_: pytest.fail("it compiles"))
+    assert "--seconds" in refused(run(name, "--json", "--seconds", seconds))
+
+
 def test_a_checkout(tmp_path: Path) -> None:
     assert "there is no such file or folder" in refused(run("drift", str(tmp_path / "nowhere")))
     assert "is no checkout of PostgreSQL" in refused(run("drift", str(tmp_path)))
     (tmp_path / "configure.ac").write_text("AC_INIT([PostgreSQL], [18.1], [x], [], [y])\n")
     done = run("drift", str(tmp_path), "--json")
     assert (done.exit_code, json.loads(done.stdout)["version"]) == (1, "18.1")
+    (tmp_path / "configure.ac").write_bytes(b"AC_INIT([PostgreSQL], [18.1], [x], [], [y])\n# \xff\n")
+    assert run("drift", str(tmp_path), "--json").stdout == done.stdout
 
 
 def test_a_model() -> None:

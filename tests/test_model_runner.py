@@ -136,9 +136,11 @@ def test_action_never_taken_fails() -> None:
     seen = tlc.parse(COMPLETE + covered + idle, 0, [])
     assert (seen.actions, seen.never_taken) == (2, ["Never"])
     item = Item(run("large"), "passed", [], seen)
-    assert summary.never_taken([item]) == {"stem": ["MCM.Never"]}
+    assert summary.never_taken([item], [item.run]) == {"stem": ["MCM.Never"]}
+    left_out = replace(item.run, name="MCM_large_more")
+    assert summary.never_taken([item], [item.run, left_out]) == {}, "it may be what takes the action"
     other = tlc.parse(COMPLETE + covered + idle.replace("0:0", "0:4"), 0, [])
-    assert summary.never_taken([item, Item(run("large"), "passed", [], other)]) == {"stem": []}
+    assert summary.never_taken([item, Item(run("large"), "passed", [], other)], [item.run]) == {"stem": []}
     later = message(2772, "<Never line 6, col 1 to line 6, col 5 of module M>: 0:4")
     assert tlc.parse(COMPLETE + covered + idle + later, 0, []).never_taken == []
 

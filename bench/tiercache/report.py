@@ -74,7 +74,9 @@ def stack_picture(items: Sequence[dict[str, Any]]) -> Markup:
         return Markup(plots.svg(figure))
 
 
-COLOURS = (PLAIN, plots.UPSTREAM[2], ONE, ALL)
+IMAGES = [configuration.name for configuration in CONFIGURATIONS if configuration.protection == "images"]
+OTHERS = (plots.UPSTREAM[1], plots.OURS[0], *plots.OURS[2:7])
+COLOURS = dict(zip(IMAGES, (PLAIN, *OTHERS, ALL), strict=True))
 
 
 def threads_picture(sweep: Sequence[dict[str, Any]]) -> Markup:
@@ -83,7 +85,7 @@ def threads_picture(sweep: Sequence[dict[str, Any]]) -> Markup:
     with plt.rc_context(plots.STYLE):
         figure, panels = plt.subplots(1, 2, figsize=(11, 3.4), layout="constrained")
         for device, axes in zip(DEVICES, panels, strict=True):
-            for name, colour in zip(names, COLOURS, strict=False):
+            for name in names:
                 of = sorted(
                     (i for i in sweep if (i["device"], i["parts"]) == (device, name)), key=lambda i: i["threads"]
                 )
@@ -91,8 +93,9 @@ def threads_picture(sweep: Sequence[dict[str, Any]]) -> Markup:
                     continue
                 x = [item["threads"] for item in of]
                 low, high = zip(*(item["range"]["transactions_a_second"] for item in of), strict=True)
-                axes.fill_between(x, low, high, color=colour, alpha=0.15, lw=0)
-                axes.plot(x, [item["transactions_a_second"] for item in of], "o-", color=colour, ms=4, label=name)
+                axes.fill_between(x, low, high, color=COLOURS[name], alpha=0.15, lw=0)
+                y = [item["transactions_a_second"] for item in of]
+                axes.plot(x, y, "o-", color=COLOURS[name], ms=4, label=name)
             axes.set_xscale("log", base=2)
             axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:g}"))
             axes.set(ylim=(0, None), xlabel="threads")

@@ -40,13 +40,13 @@ static void pass_ssd_by(pgq_tiercache *c, uint32_t frame)
 
 /*
  * A victim goes to a slot that was taken for it. `map` is released while that is written. A page that is written meanwhile stays
- * in memory: the slot has old contents. So does one that the slot could not take. *left: one more, if the page has left. false: the
- * SSD could not take it.
+ * in memory: the slot has old contents. One that the slot could not take stays as well; if it is doomed, it is as before, behind the
+ * others. *left: one more, if the page has left. false: the SSD could not take it.
  */
 static bool move_to_ssd(pgq_tiercache *c, uint32_t frame, uint32_t slot, uint32_t *left)
 {
     uint64_t page = c->memory.policy.pages[frame], version = c->memory.versions[frame];
-    bool remembered = is_once(c, frame);
+    bool remembered = is_once(c, frame), doomed = c->memory.policy.queue_of[frame] == DOOMED;
     slot_image image;
 
     HOLDS(IS_LOCKED(&c->map) && c->users[slot] == 1 && !c->leaving[frame]);
@@ -72,7 +72,10 @@ static bool move_to_ssd(pgq_tiercache *c, uint32_t frame, uint32_t slot, uint32_
         ++*left;
     } else {
         slot_is_stale(c, slot);
-        c->memory.policy.calls->insert(&c->memory.policy, frame, page);
+        if (doomed && c->memory.versions[frame] == version)
+            queue_join(&c->memory.policy, DOOMED, frame);
+        else
+            c->memory.policy.calls->insert(&c->memory.policy, frame, page);
     }
     pgq_tiercache_ssd_release(c, slot);
     return put;
@@ -85,6 +88,15 @@ typedef struct making {
     uint32_t left;    /* pages that have left */
 } making;
 
+/* The mutex of write-backs is not fair: a cleaner would have it again before an fsync that waits for it. */
+static void write_back(pgq_tiercache *c, const making *m, uint64_t page)
+{
+    if (m->cleans && c->flushes > 0)
+        pthread_cond_wait(&c->flush_begins, &c->map);
+    else
+        pgq_tiercache_write_back_for_room(c, page / BLOCK_PAGES);
+}
+
 /* A clean page leaves the SSD, or a dirty one is written back. true: a slot is free now. */
 static bool free_a_slot(pgq_tiercache *c, making *m)
 {
@@ -94,7 +106,7 @@ static bool free_a_slot(pgq_tiercache *c, making *m)
     if (!m->may_use_ssd)
         return false;
     if (entries_has(&c->ssd.dirty, slot)) {
-        pgq_tiercache_write_back_for_room(c, c->ssd.policy.pages[slot] / BLOCK_PAGES);
+        write_back(c, m, c->ssd.policy.pages[slot]);
         return false;
     }
     return pgq_tiercache_ssd_evict(c, slot);
@@ -155,7 +167,7 @@ static bool step_to_room(pgq_tiercache *c, making *m)
         return true;
     }
     if (entries_has(&c->memory.dirty, frame)) {
-        pgq_tiercache_write_back_for_room(c, page / BLOCK_PAGES);
+        write_back(c, m, page);
         return true;
     }
     if (readers_wait(&c->readers, frame, &c->map))
@@ -236,12 +248,12 @@ pgq_status pgq_tiercache_clean(pgq_tiercache *c, uint32_t frames, uint32_t steps
         c->memory.policy.holds = c->memory.n - frames;
         doom(c, 0);
     }
-    for (uint32_t step = 0; step < steps && has_doomed(c); step++) {
-        /* The mutex of write-backs is not fair: without this the cleaner would have it again before an fsync that waits for it. */
-        if (c->flushes > 0)
-            pthread_cond_wait(&c->flush_begins, &c->map);
-        else
-            (void)step_to_room(c, &m);
+    for (uint32_t step = 0; step < steps && has_doomed(c);) {
+        bool may_use_ssd = m.may_use_ssd;
+
+        (void)step_to_room(c, &m);
+        /* That the SSD takes nothing is no step: calls of one step would ask it for ever, and no page would leave. */
+        step += m.may_use_ssd == may_use_ssd;
     }
     /* Another call may have ended the cleaning meanwhile. */
     bool stuck = c->kept > 0 && !has_doomed(c) && c->memory.free_count == 0 && c->leaves == 0;

@@ -171,21 +171,23 @@ void pgq_tiercache_close(pgq_tiercache *cache);
  * again by the next fsync.
  *
  * clean: makes room before it is needed, so that a read or write finds a free frame and does not wait for the SSD, or for a
- * write-back. Threads of the caller's call it in a loop, beside the other calls; the cache has none of its own. From the first call
- * on, `frames` frames are to be free (0 to half of the cache's): whenever a page comes, the policy says which one is to leave in its
- * place, and that one leaves in the next call of clean, in the way in which it would have left; or it stays, if it is used before,
- * and a frame less is free until the next page comes. Where too few frames are free, reads and writes make room themselves, as without a
- * cleaner; a read in a sequential scan wants up to 16. Of the eight pages that are to leave first, clean takes one that must be written,
- * and reads and writes take one that need not, if there is one. `steps`: a call makes so many at most; in each
- * a page leaves, or one write to the SSD, or one write-back of a batch is made, or reads of a page that is to leave end their copies, or
- * an fsync begins that has waited. So an fsync has one batch of each cleaner at most to wait for.
+ * write-back. Threads of the caller's call it in a loop, beside the other calls; the cache has none of its own. From the first
+ * call on, `frames` frames are to be free (0 to half of the cache's): whenever a page is to come, the policy says which one is to
+ * leave in its place, and that one leaves in the next call of clean, in the way in which it would have left; or it stays, if it is
+ * used before, and a frame less is free until the next page comes. If none is free then, and none is to leave, the policy chooses
+ * anew in the next call. Where too few frames are free, reads and writes make room themselves, as without a cleaner; a read in a
+ * sequential scan wants up to 16. Of the eight pages that are to leave first, clean takes one that is to be written, to the SSD or
+ * the store, and reads and writes take one that is not, if there is one. `steps`: a call makes so many at most; in each a page
+ * leaves, or one write to the SSD, or one write-back of a batch is made, or reads of a page that is to leave end their copies, or,
+ * before a write-back, an fsync begins that has waited. So an fsync has one batch of each cleaner at most to wait for. If the SSD
+ * cannot take a page, that is no step, and the rest of the call does without the SSD: what is dirty is written back.
  * *pages_left: how many pages are to leave still. If it is not 0, call again at once; otherwise sleep, for less time than it takes
- * to use `frames` frames up. With fewer `frames` than before, and with 0,
- * which ends it, what is to leave already still leaves. Refused: PGQ_TIERCACHE_OPTIONS if `frames` is out of range. Fails with
- * PGQ_TIERCACHE_WRITE_BACK if no frame is free, and no page can leave: all are dirty, and could not be written back when it was
- * tried last; *pages_left is 0. It does not try them again: a write that needs room, an fsync or a write_back does. So a loop of
- * calls makes no requests to a store that fails. A page that cannot be written back, while others leave, does not make it fail:
- * it stays, and the next fsync gives the error.
+ * to use `frames` frames up. With fewer `frames` than before, and with 0, which ends it, what is to leave already still leaves.
+ * Refused: PGQ_TIERCACHE_OPTIONS if `frames` is out of range. Fails with PGQ_TIERCACHE_WRITE_BACK if `frames` is not 0, no frame
+ * is free, and no page can leave: all are dirty, and could not be written back when it was tried last; *pages_left is 0. It does
+ * not try them again: a write that needs room, an fsync or a write_back does. So a loop of calls makes no requests to a store that
+ * fails. A page that cannot be written back, while others leave, does not make it fail: it stays, and the next fsync gives the
+ * error.
  * It costs hits, as many as a cache of `frames` fewer frames loses. With LRU this is so for each reference that is not read
  * ahead: such a cache has no page that this one lacks. With the other policies it was so within half a point of hits, on six traces.
  * PostgreSQL's background writer does it otherwise: BgBufferSync (src/backend/storage/buffer/bufmgr.c) writes dirty buffers ahead of

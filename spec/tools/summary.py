@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from spec.tools.models import Run
 from spec.tools.runner import Item
 from tools.common import progress, results
 from tools.common.results import Result
@@ -47,12 +48,19 @@ def shares(items: Sequence[Item], wall: float) -> dict[str, float]:
     return {stem: wall * seconds / (sum(work.values()) or 1.0) for stem, seconds in sorted(work.items())}
 
 
-def never_taken(items: Sequence[Item]) -> dict[str, list[str]]:
-    """By stem, the actions, as MODULE.ACTION, that not one of the module's large runs took."""
+def never_taken(items: Sequence[Item], listed: Sequence[Run]) -> dict[str, list[str]]:
+    """By stem, the actions, as MODULE.ACTION, that not one of the module's large runs took.
+
+    listed: all runs that there are. Of a module whose large runs did not all run nothing is said.
+    """
     idle: dict[tuple[str, str], set[str]] = {}
+    ran = {(item.run.stem, item.run.name) for item in items}
+    in_part = {(run.stem, run.module.stem) for run in listed if run.kind == "large" and (run.stem, run.name) not in ran}
     for item in items:
         if item.run.kind == "large" and item.outcome.result == "success":
             name = (item.run.stem, item.run.module.stem)
+            if name in in_part:
+                continue
             idle[name] = idle.get(name, set(item.outcome.never_taken)) & set(item.outcome.never_taken)
     found: dict[str, list[str]] = {}
     for (stem, module), actions in sorted(idle.items()):

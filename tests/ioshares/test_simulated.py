@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 from tools.common import results
 from tools.simulate import __main__ as simulate
-from tools.simulate import adapts, sweep
+from tools.simulate import adapts, peers, sweep
 from tools.simulate.__main__ import ALL_BACKLOGGED, DEADLINE, FOREGROUND, SATURATING, SEED, outcome, share_error
 from tools.simulate.device import (
     AUTOVACUUM,
@@ -173,7 +173,8 @@ def test_a_script_gets_all_targets(slow: float, tmp_path: Path, monkeypatch: pyt
     p99 = {run: 10.0 if run.variant == "fifo" else 1.1 if run.beside else 1.0 for run in sweep.runs()}
     p99 |= {run: slow for run in sweep.runs() if run.beside and run.variant == "sfq" and run.point.depth == 6}
     devices = dict.fromkeys(adapts.runs(), (100.0, 10.0))
-    monkeypatch.setattr(simulate, "all_done", lambda *_: (loads, p99, devices))
+    beside = {run: (1000.0 + n, 2000.0 + n, 3000.0 + n) for n, run in enumerate(peers.runs())}
+    monkeypatch.setattr(simulate, "all_done", lambda *_: (loads, p99, devices, beside))
     monkeypatch.setattr(simulate, "targets", lambda _: [])
     monkeypatch.setattr(results, "write", partial(results.write, folder=tmp_path))
     done = CliRunner().invoke(simulate.main, ["--json"], catch_exceptions=False)
@@ -188,3 +189,4 @@ def test_a_script_gets_all_targets(slow: float, tmp_path: Path, monkeypatch: pyt
     words = CliRunner().invoke(simulate.main, [], catch_exceptions=False).stdout
     assert all(f"{item['reached']:,.2f}" in words for item in found["items"])
     assert all(f"{p['times_alone']:.2f}/{p['below_fifo']:.2f}" in words for p in points.values())
+    assert all(f"{p[key]:,.0f}" in words for p in found["peers"] for key in ("p99_us", "a_second", "background"))

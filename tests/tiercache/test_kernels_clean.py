@@ -373,12 +373,71 @@ def test_an_ssd_that_fails_is_asked_once_a_call(disk: Meddled) -> None:
     before = len(disk.log)
     assert cache.clean(8, ALL) == 0
     assert sum(is_put(operation) for operation in disk.log[before:]) == 1
-    assert len(in_memory(cache)) == FRAMES - 7
+    assert len(in_memory(cache)) == FRAMES - 8
     disk.broken = lambda _operation: False
     disk.replace_ssd(None)
     assert [cache.read(page) for page in range(FRAMES)] == [contents(page) for page in range(FRAMES)]
     cache.fsync()
     cache.close()
+
+
+@every
+@pytest.mark.parametrize("steps", [1, 2, 3])
+def test_pages_leave_past_an_ssd_that_fails(policy: str, steps: int) -> None:
+    """However few steps a call makes: the SSD is asked once in each, and that is no step. By the definition, too."""
+    disk, records = Disk(PAGES, SLOTS), Records()
+    sizes = SIZES | {"policy": policy}
+    kernel, oracle = TierCache(disk, **sizes), ref.TierCache(records, **sizes)
+    disk.broken = records.broken = is_put
+    for page in range(FRAMES):
+        for cache in (kernel, oracle):
+            if page % 3 == 0:
+                cache.write(page, contents(page))
+            cache.read(page)
+            cache.read(page)
+    for _ in range(24):
+        before = len(disk.log)
+        left = kernel.clean(8, steps)
+        assert left == oracle.clean(8, steps)
+        assert sum(is_put(operation) for operation in disk.log[before:]) <= 1
+        if left == 0:
+            break
+    assert left == 0
+    assert len(in_memory(kernel)) == FRAMES - 8
+    assert in_memory(kernel) == sorted(oracle.memory)
+    assert disk.log == records.log
+    kernel.close()
+
+
+def test_pages_leave_though_no_slot_can_be_had(disk: Meddled) -> None:
+    """All slots are dirty, and could not be written back. A call makes one step."""
+    cache = TierCache(disk, **SIZES)
+    for page in [*range(SLOTS), *range(16, 16 + FRAMES)]:
+        cache.write(page, contents(page))
+    assert [cache.where(page) for page in range(SLOTS)] == [Where.ON_SSD | Where.SSD_DIRTY] * SLOTS
+    disk.broken = lambda operation: writes_pages(operation) and operation.offset < 16 * PAGE_SIZE
+    cache.write_back(1)
+    with pytest.raises(PgquernError):
+        cache.write_back(0)
+    for page in range(16, 16 + FRAMES):
+        cache.read(page)
+    assert [cache.clean(4, 1) for _ in range(4)] == [3, 2, 1, 0]
+    assert len(in_memory(cache)) == FRAMES - 4
+    disk.broken = lambda _operation: False
+    assert [cache.read(page) for page in range(SLOTS)] == [contents(page) for page in range(SLOTS)]
+    cache.close()
+
+
+def test_a_page_that_is_written_on_its_way_to_an_ssd_that_fails_stays(clean: TierCache, disk: Meddled) -> None:
+    """It was used: another one leaves when the next page comes."""
+    disk.broken = is_put
+    disk.during(is_put, lambda: clean.write(64, contents(1000)))
+    assert clean.clean(4, ALL) == 0
+    assert in_memory(clean) == [64, *range(68, PAGES)]
+    assert clean.read(64) == contents(1000)
+    clean.read(10)
+    assert clean.clean(4, ALL) == 0
+    assert len(in_memory(clean)) == FRAMES - 4
 
 
 @every
@@ -444,6 +503,50 @@ def test_an_fsync_waits_for_one_batch_of_a_cleaner(disk: Meddled) -> None:
         writers = [thread for operation, thread in disk.done[begin:] if writes_pages(operation)]
         assert [writer == other[0].ident for writer in writers] == [False, True, True, True, True]
     cache.close()
+
+
+def test_an_fsync_waits_for_one_batch_of_a_cleaner_that_frees_slots(disk: Meddled) -> None:
+    """All slots and all frames are dirty, so each page that leaves needs a slot, and that a write-back."""
+    cache = TierCache(disk, **SIZES)
+    for _ in range(5):
+        for page in [*range(0, 64, 16), *range(64, PAGES)]:
+            cache.write(page, contents(page))
+        assert [cache.where(page) & Where.SSD_DIRTY for page in range(0, 64, 16)] == [Where.SSD_DIRTY] * SLOTS
+        begin = len(disk.done)
+        other: list[Thread] = []
+
+        def meanwhile(other: list[Thread] = other) -> None:
+            other.append(beside(cache.fsync))
+            until_asleep(other[0])
+
+        disk.during(writes_pages, meanwhile)
+        assert cache.clean(4, ALL) == 0
+        other[0].join(LONG)
+        assert not other[0].is_alive()
+        writers = [thread for operation, thread in disk.done[begin:] if writes_pages(operation)]
+        assert [writer == other[0].ident for writer in writers] == [False, *[True] * (len(writers) - 1)]
+        assert len(writers) > SLOTS
+        cache.clean(0, ALL)
+    cache.close()
+
+
+def test_fsyncs_that_wait_for_each_other_stop_no_cleaner(clean: TierCache, disk: Meddled) -> None:
+    """One writes, another one waits for it, and the pages that are to leave are clean."""
+    clean.write(PAGES - 1, contents(PAGES - 1))
+    left: list[int] = []
+    others: list[Thread] = []
+
+    def meanwhile() -> None:
+        others.append(beside(clean.fsync))
+        until_asleep(others[0])
+        others.append(beside(lambda: left.append(clean.clean(4, ALL))))
+        others[1].join(LONG)
+
+    disk.during(writes_pages, meanwhile)
+    clean.fsync()
+    assert left == [0]
+    others[0].join(LONG)
+    assert in_memory(clean) == [*range(68, PAGES)]
 
 
 def test_nobody_waits_for_a_cleaner_while_a_frame_is_free(clean: TierCache, disk: Meddled) -> None:

@@ -95,9 +95,17 @@ class Pool:
         self.lengths[relation] = min(length, self.length(relation) or 0)
 
 
+def seconds(time: str) -> float:
+    """Since 1970. ListingError: there is no such time."""
+    try:
+        return datetime.fromisoformat(time).timestamp()
+    except (ValueError, OverflowError) as error:
+        raise ListingError(f"a commit's time is {time}, which there is not: {error}") from error
+
+
 def arrivals(records: Sequence[Listed], text: str) -> list[float]:
     """When each record arrives, in seconds from the first commit on: between commits in step with the LSN."""
-    commits = [(lsn_of(lsn), datetime.fromisoformat(time).timestamp()) for lsn, time in _COMMIT.findall(text)]
+    commits = [(lsn_of(lsn), seconds(time)) for lsn, time in _COMMIT.findall(text)]
     commits = [commits[0], *(b for a, b in pairwise(commits) if b[1] > a[1])] if commits else []
     if len(commits) < 2 or commits[-1][1] - commits[0][1] < 1:
         return [0.0] * len(records)
@@ -172,7 +180,10 @@ def draw(outcomes: Sequence[Outcome], path: Path) -> None:
     axes.set(xlabel="maintenance_io_concurrency", ylabel="lag, s", title="Lag on a simulated device", ylim=(0, None))
     axes.legend()
     path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, dpi=110)
+    try:
+        figure.savefig(path, dpi=110)
+    except ValueError as error:  # no kind of picture
+        raise click.UsageError(f"{path} cannot be drawn: {error}") from error
     pyplot.close(figure)
 
 
@@ -189,12 +200,13 @@ def main(
 ) -> None:
     """Try all concurrencies."""
     try:
-        records = read_listing(wal, guess=True)
+        text = wal.read_text(errors="replace")  # once: a pipe has nothing more then
+        records = read_listing(wal, guess=True, text=text)
+        when = arrivals(records, text)
         devices = [Device(channels, service / 1e6, seed=seed) for _ in CONCURRENCIES]
     except (ListingError, ValueError) as error:
         click.echo(f"advise: {error}", err=True)
         sys.exit(2)
-    when = arrivals(records, wal.read_text(errors="replace"))
     outcomes = [
         try_concurrency(records, when, concurrency, device, buffers)
         for concurrency, device in zip(CONCURRENCIES, devices, strict=True)

@@ -169,7 +169,10 @@ def draw(samples: Sequence[Sample], path: Path) -> None:
     right.set(ylabel="maintenance_io_concurrency", ylim=(0, 40))
     figure.legend(loc="outside lower center", ncols=3)
     path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, dpi=110)
+    try:
+        figure.savefig(path, dpi=110)
+    except ValueError as error:  # no kind of picture
+        raise click.UsageError(f"{path} cannot be drawn: {error}") from error
     pyplot.close(figure)
 
 

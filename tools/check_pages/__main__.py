@@ -10,6 +10,7 @@ build/check-pages/FILE.png; of `pgquern check-pages`, to ~/.cache/pgquern. A run
 it is read: a wrong page is read again before it counts.
 """
 
+import os
 import re
 import sys
 from collections import Counter
@@ -225,25 +226,25 @@ def show(relation: Relation, console: Console) -> None:
     """The picture in the terminal, and the list of what is wrong."""
     cells, each = grid(relation, CELLS)
     for at in range(0, len(cells), 72):
-        console.print("".join(MARKS[verdict] for verdict in cells[at : at + 72]), highlight=False)
+        console.print("".join(MARKS[verdict] for verdict in cells[at : at + 72]), markup=True)
     if each > 1:
         console.print(f"a mark stands for {each} pages and shows the worst of them")
     size, pages, first = relation.block_size, len(relation.verdicts), relation.first_block
     counts = Counter(relation.verdicts)
     words = ", ".join(f"{counts[verdict]:,} {WORDS[verdict]}" for verdict in ORDER if counts[verdict]) or "none"
-    console.print(f"{relation.path}: {pages:,} pages of {size} bytes: {words}", highlight=False)
+    console.print(f"{relation.path}: {pages:,} pages of {size} bytes: {words}")
     blocks = f", blocks {first} to {first + pages - 1}" if pages else ""
-    console.print(f"{relation.bytes:,} bytes{blocks}. {says_cluster(relation.cluster)}", highlight=False)
+    console.print(f"{relation.bytes:,} bytes{blocks}. {says_cluster(relation.cluster)}")
     if words := fork(relation.path):
-        console.print(f"this is {words}", highlight=False)
+        console.print(f"this is {words}")
     for i, why in faults(relation, LISTED):
-        console.print(f"  block {first + i}, byte {i * size}: {why}", highlight=False)
+        console.print(f"  block {first + i}, byte {i * size}: {why}")
     if (more := len(relation.wrong()) - LISTED) > 0:
         console.print(f"  and {more} more")
     for said in end_of(relation):
-        console.print(said, highlight=False)
+        console.print(said)
     if not relation.sound:
-        console.print(NEXT, highlight=False)
+        console.print(NEXT)
 
 
 def says_cluster(cluster: Cluster | None) -> str:
@@ -317,7 +318,9 @@ def draw(relation: Relation, target: Path) -> None:
     for verdict in ORDER:
         axes.plot([], [], "s", color=COLOURS[verdict], label=WORDS[verdict])
     axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.12), ncols=4, frameon=False, fontsize=8)
-    axes.set_title(f"{relation.path.name}: {len(relation.verdicts):,} pages, {len(relation.wrong()):,} wrong")
+    name = os.fsencode(relation.path.name).decode(errors="backslashreplace")
+    title = f"{name}: {len(relation.verdicts):,} pages, {len(relation.wrong()):,} wrong"
+    axes.set_title(title, parse_math=False)
     target.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(target, dpi=130, bbox_inches="tight")
     plt.close(figure)
@@ -334,14 +337,16 @@ def main(block_size: int | None, as_json: bool, file: str) -> None:
     if block_size not in (None, *BLOCK_SIZES):
         raise CannotCheck(f"{block_size} is no size of a block: 1024, 2048, 4096, 8192, 16384 or 32768")
     relation = read(Path(file), block_size)
-    console, target = Console(soft_wrap=True), pictures("check-pages") / f"{Path(file).name}.png"
+    # What looks like markup is in a file's name.
+    console = Console(soft_wrap=True, highlight=False, markup=False)
+    target = pictures("check-pages") / f"{Path(file).name}.png"
     if as_json:
         draw(relation, target)
         print_json({**summary(relation), "picture": str(target)})
     else:
         show(relation, console)
         draw(relation, target)
-        console.print(f"picture: {target}", highlight=False)
+        console.print(f"picture: {target}")
     sys.exit(0 if relation.sound else 1)
 
 

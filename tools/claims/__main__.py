@@ -79,12 +79,15 @@ def told_minutes(cell: str) -> float | None:
 
 
 def read(text: str) -> list[Claim]:
-    """The claims of a text, in its order. TableError: a row lacks a command or what it prints."""
-    claims = []
+    """The claims of a text, in its order. TableError: a row lacks a command or what it prints, or has not five
+    cells, or has the number of one above."""
+    claims = list[Claim]()
     for line in text.splitlines():
         cells = [cell.strip() for cell in re.split(r"(?<!\\)\|", line.strip().strip("|"))]
-        if len(cells) != 5 or not cells[0].isdecimal():
+        if not cells[0].isdecimal():
             continue
+        if len(cells) != 5 or int(cells[0]) in {claim.number for claim in claims}:
+            raise TableError(f"Claim {cells[0]} of {CLAIMS} stands there twice, or has not 5 cells.")
         commands = [command for command in quoted(cells[2]) if command.startswith("make ")]
         claim = Claim(int(cells[0]), cells[1], commands, told_minutes(cells[3]), quoted(cells[4]))
         if not claim.commands or not claim.prints:
@@ -94,11 +97,13 @@ def read(text: str) -> list[Claim]:
 
 
 def found_in(output: str, piece: str) -> str:
-    """The first line of the output that has the piece; empty if none has it. N is any number, the same one each time:
-    of "N of N" all. A number is taken whole: "10 failed" does not have "0 failed"."""
+    """The first line of the output that has the piece; empty if none has it. N is any number but 0, the same one each
+    time: of "N of N" all. A number is taken whole: neither "10 failed" nor "0 failed of 80" has "0 failed of 8"."""
     head, *rest = re.split(r"\bN\b", re.escape(piece))
-    pattern = head + "".join((r"(?P<N>\d[\d,.]*)" if i == 0 else "(?P=N)") + part for i, part in enumerate(rest))
-    pattern = rf"(?<![\d,.]){pattern}" if re.match(r"[\dN]", piece) else pattern
+    number = r"(?P<N>(?=[\d,.]*[1-9])\d[\d,.]*)"
+    pattern = head + "".join((number if i == 0 else "(?P=N)") + part for i, part in enumerate(rest))
+    pattern = rf"(?<![\d,.]){pattern}" if re.match(r"\d|N\b", piece) else pattern
+    pattern = rf"{pattern}(?![\d,.]*\d)" if re.search(r"(\d|\bN)$", piece) else pattern
     return next((line.strip() for line in output.splitlines() if re.search(pattern, line)), "")
 
 

@@ -10,6 +10,7 @@ a command that no step has run is not judged, but its commands are run now if th
 
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 
 import click
 from rich.table import Table
@@ -32,13 +33,23 @@ def variables(words: Sequence[str]) -> dict[str, str]:
 def covers(step: str, command: str, within: Mapping[str, set[str]]) -> bool | None:
     """Whether a step, "prove STEM=x", has run a whole command, "make prove STEM=x"; None: only a part of it, or of its
     inputs. KeyError: it has run nothing of it."""
+    target, *had = step.split()
+    found = list[bool | None]()
+    for one in (target, *within.get(target, ())):
+        with suppress(KeyError):
+            found.append(alone(" ".join([one, *had]), command))
+    if not found:
+        raise KeyError(command)
+    return True if True in found else None
+
+
+def alone(step: str, command: str) -> bool | None:
+    """As covers(), of the step's own target."""
     (target, *had), (wanted, *words) = step.split(), command.removeprefix("make ").split()
     narrowed, asked = variables(had), variables(words)
-    ran = {target, *within.get(target, ())}
     stem = asked.pop("STEM", "")
-    if not {wanted, PART_OF.get(wanted, wanted)} & ran or narrowed.pop("STEM", stem) != stem:
-        raise KeyError(command)
-    if asked.items() - narrowed.items():
+    other = target not in (wanted, PART_OF.get(wanted)) or narrowed.pop("STEM", stem) != stem
+    if other or asked.items() - narrowed.items() or not all("=" in word for word in words):
         raise KeyError(command)
     return True if narrowed == asked else None
 
@@ -90,10 +101,9 @@ def run_short(wanted: Sequence[Claim], ran: dict[str, tuple[Ran, bool] | None], 
     """Runs claims no command of which a step has run, as long as the times told are within the seconds. Which ones."""
     now = set()
     for claim in sorted(wanted, key=lambda one: one.minutes or 0.0):
-        told = (claim.minutes or seconds) * 60
         unknown = all(ran[command] is None and claims.CHECKOUT not in command for command in claim.commands)
-        if unknown and told <= seconds:
-            seconds -= told
+        if unknown and claim.minutes is not None and claim.minutes * 60 <= seconds:
+            seconds -= claim.minutes * 60
             ran.update({command: (claims.run(command, ""), True) for command in claim.commands})
             now.add(claim.number)
     return now

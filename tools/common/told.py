@@ -46,9 +46,13 @@ def seconds(target: str) -> float | None:
     return None if much is None else much * 60
 
 
+def variables() -> list[str]:
+    """Those in the command line of the `make` that runs this, as EXAMPLES=few: the targets below it get them, too."""
+    return f" {os.environ.get('MAKEFLAGS', '')} ".partition(" -- ")[2].split()
+
+
 def with_variables() -> bool:
-    """Whether variables stand in the command line of the `make` that runs this: the targets below it get them, too."""
-    return " -- " in f" {os.environ.get('MAKEFLAGS', '')} "
+    return bool(variables())
 
 
 def spoken(took: int) -> str:

@@ -19,7 +19,7 @@ def version(top: Path) -> str:
     """As configure.ac (configure.in until 13) has it, such as "18.1" or "20devel"."""
     for name in ("configure.ac", "configure.in"):
         path = top / name
-        if path.exists() and (found := VERSION.search(path.read_text())):
+        if path.exists() and (found := VERSION.search(path.read_text(errors="replace"))):
             return found[1]
     correct = option("PG", ours="POSTGRES")
     raise CheckoutError(

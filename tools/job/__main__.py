@@ -24,7 +24,7 @@ from pydantic import BaseModel, ConfigDict
 from tools.common import results, summary
 from tools.common.progress import console
 from tools.common.results import Result
-from tools.common.told import apart, spoken, warn, with_variables
+from tools.common.told import apart, spoken, variables, warn, with_variables
 from tools.job.kept import KEPT, Kept, write
 
 JOBS = Path("tools/job/jobs.toml")
@@ -115,14 +115,14 @@ def with_stem(step: str, stem: str) -> str:
 
 
 def inner() -> dict[str, set[str]]:
-    """The targets that each job runs, also those of a job that is a step of it."""
+    """The steps that each job runs, also those of a job that is a step of it."""
 
-    def targets(name: str) -> set[str]:
-        own = {step.split()[0] for step in listed[name].steps} if name in listed else set()
-        return own.union(*(targets(target) for target in own))
+    def steps(name: str, variables: Sequence[str]) -> set[str]:
+        own = {" ".join([step, *variables]) for step in listed[name].steps} if name in listed else set()
+        return own.union(*(steps(target, had) for target, *had in map(str.split, own)))
 
     listed = jobs()
-    return {name: targets(name) for name in listed}
+    return {name: steps(name, []) for name in listed}
 
 
 def run(step: str, stem: str, log: Path | None = None) -> Step:
@@ -150,13 +150,15 @@ def shown(command: Sequence[str], log: Path) -> int:
 
 
 def run_kept(name: str, job: Job, stem: str) -> list[Step]:
-    """Runs the steps of a job, and keeps what they print."""
+    """Runs the steps of a job, and keeps what they print, and the variables that they had."""
     folder, steps, kept = KEPT / name, [], []
     folder.mkdir(parents=True, exist_ok=True)
+    (folder / "steps.json").unlink(missing_ok=True)
     for number, step in enumerate(job.steps):
         log = folder / f"{number:02}-{step.split()[0]}.log"
         steps.append(run(step, stem, log))
-        kept.append(Kept(step=with_stem(step, stem), failed=steps[-1].failed, log=log))
+        ran = " ".join(dict.fromkeys([*with_stem(step, stem).split(), *variables()]))
+        kept.append(Kept(step=ran, failed=steps[-1].failed, log=log))
         write(folder / "steps.json", kept)
     return steps
 

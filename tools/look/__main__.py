@@ -373,7 +373,8 @@ def main(page: int | None, major: int | None, as_json: bool, file: str) -> None:
         target.parent.mkdir(parents=True, exist_ok=True)
         title = f"{looked.path.name}, block {looked.first_block + drawn}"
         words = [*lines(looked), *said, NOTE, HINTS]
-        target.write_text(look_page.html(contents, looked.major, title, words))
+        # A file's name may be no UTF-8.
+        target.write_text(look_page.html(contents, looked.major, title, words), errors="backslashreplace")
     picture = str(target) if drawn is not None else None
     if as_json:
         found = {**summary(looked), "page": list(each_page(looked)), "picture": picture, "note": NOTE}

@@ -2,6 +2,10 @@
 """pgquern: what people run on their own files and kernels, in one command. build/venv/bin/pgquern runs this."""
 
 import difflib
+import io
+import os
+import signal
+import sys
 from typing import Any
 
 import click
@@ -48,6 +52,22 @@ class Commands(click.Group):
         near = difflib.get_close_matches(name, self.found, 1)
         more = f"did you mean {near[0]}?" if near else "pgquern --help lists them"
         raise click.UsageError(f"there is no command {name!r}: {more}", ctx)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Ctrl-C, and a reader that goes away, are no verdict: not 1, as click would end, but what a shell says."""
+        if isinstance(sys.stdout, io.TextIOWrapper):
+            sys.stdout.reconfigure(errors="backslashreplace")  # a file's name may be no UTF-8
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            click.echo("Aborted!", err=True)
+            ctx.exit(128 + signal.SIGINT)
+        except (BrokenPipeError, SystemExit) as error:
+            if isinstance(error, SystemExit) and not isinstance(error.__context__, BrokenPipeError):
+                raise
+            with open(os.devnull, "w") as nowhere:
+                os.dup2(nowhere.fileno(), 1)
+            ctx.exit(128 + signal.SIGPIPE)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         width = max(map(len, self.found))

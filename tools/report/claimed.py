@@ -19,8 +19,9 @@ import re
 import string
 import tomllib
 from collections.abc import Mapping, Sequence
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import click
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
@@ -64,6 +65,8 @@ class Where(BaseModel):
     """The variant beside which it stands: how many times as fast."""
     than: str = ""
     """The item beside whose value it stands: how many times as much."""
+    bound: Literal["", "least", "most"] = ""
+    """Whether the text says that it is at least, or at most, so much: then it is rounded down, or up."""
 
 
 class Claim(BaseModel):
@@ -112,7 +115,7 @@ class Told(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    document: str
+    document: Literal["CLAIMS.md", "README.md"]
     text: str
     values: dict[str, Where] = Field(min_length=1)
 
@@ -121,7 +124,7 @@ class Told(BaseModel):
         parts = []
         for words, name, _, _ in string.Formatter().parse(self.text):
             parts.append(r"\s+".join(re.escape(piece) for piece in re.split(r"\s+", words)))
-            parts.append({None: "", "at": r"([^;()]+?)"}.get(name, r"(\d[\d,]*(?:\.\d+)?)"))
+            parts.append({None: "", "at": r"([^;()]+?)"}.get(name, r"(\d(?:[\d,]*\d)?(?:\.\d+)?)"))
         return re.compile("".join(parts))
 
 
@@ -243,12 +246,23 @@ def read(stem: str) -> Claimed | None:
         raise FigureError(f"{path}: {error}: correct it; tools/report/claimed.py says what the keys mean") from error
 
 
+def rounded(value: float, at: Where, spec: str) -> float:
+    """The value, or the bound that a text may give of it with so many digits."""
+    digits = re.search(r"\.(\d+)(%?)", spec)
+    if not (at.bound and digits):
+        return value
+    unit = Decimal(1).scaleb(-int(digits[1]) - 2 * len(digits[2]))
+    return float(Decimal(str(value)).quantize(unit, ROUND_FLOOR if at.bound == "least" else ROUND_CEILING))
+
+
 def filled(stem: str, text: str, values: Mapping[str, Where], recorded: Recorded) -> tuple[str, str]:
     """A text with its figures, and on what they were measured."""
     found = {name: recorded.find(stem, at) for name, at in values.items()}
     places = "; ".join(dict.fromkeys(place for _, place in found.values()))
+    specs = {name: spec or "" for _, name, spec, _ in string.Formatter().parse(text) if name}
+    shown = {name: rounded(value, values[name], specs.get(name, "")) for name, (value, _) in found.items()}
     try:
-        says = text.format(**{name: value for name, (value, _) in found.items()}, at=places)
+        says = text.format(**shown, at=places)
     except (KeyError, ValueError) as error:
         raise FigureError(f"bench/{stem}/claimed.toml: {text!r} and its values disagree: {error!r}") from error
     return says, places

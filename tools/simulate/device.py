@@ -20,6 +20,8 @@ import numpy as np
 from pgquern import PgquernError, ioshares
 from pgquern.ioshares import Class, Limits, Request
 
+from tools.simulate.mclock import MClock, Terms, Waits
+
 MEDIAN, SIGMA = 80_000.0, 0.5
 SIZE = 8192
 SECOND = 1_000_000_000
@@ -132,6 +134,12 @@ class Bursts(Load):
         self.begin(simulation)
 
 
+FOREGROUND = Arrivals(BACKEND, 0.5)
+SESSIONS = 12
+TRANSACTIONS = Sessions(BACKEND, SESSIONS, SESSIONS * 1e9 / (0.5 * CAPACITY_A_SECOND) - MEAN)
+"""Sessions whose requests use half of the device while they are alone."""
+
+
 @dataclass
 class Outcome:
     """What a simulation saw. For each class: when requests completed, and how long after they were submitted, in ns."""
@@ -163,15 +171,21 @@ class Simulation:
     variant: str
     seed: int
     limits: Limits = LIMITS
+    terms: tuple[Terms, ...] = ()
+    """Of variant "mclock", which keeps limits.most requests in flight."""
     classes: tuple[Class, ...] = CLASSES
     device: Device = DEVICE
     now: float = 0.0
     random: Random = field(init=False)
-    scheduler: ioshares.Scheduler = field(init=False)
+    scheduler: ioshares.Scheduler | MClock = field(init=False)
 
     def __post_init__(self) -> None:
         self.random = Random(self.seed)
-        self.scheduler = ioshares.Scheduler(self.classes, self.limits, variant=self.variant)
+        self.scheduler = (
+            MClock(self.terms, self.limits.most, lambda: self.now / SECOND)
+            if self.variant == "mclock"
+            else ioshares.Scheduler(self.classes, self.limits, variant=self.variant)
+        )
         self.events: list[tuple[float, int, Callable[[], None]]] = []
         self.order, self.ids = count(), count()
         self.submitted: dict[int, float] = {}
@@ -195,7 +209,7 @@ class Simulation:
         while self.waiting:
             try:
                 request = self.scheduler.next()
-            except PgquernError:
+            except (PgquernError, Waits):
                 break
             self.waiting -= 1
             self.inside.append((request, self.now))

@@ -25,6 +25,7 @@ from rich.table import Table
 
 from tools.common import progress, results
 from tools.common.answer import json_option, print_json
+from tools.common.asked import Seconds
 from tools.stack import targets
 from tools.stack.targets import PLAIN, SWEPT, WHOLE
 
@@ -61,7 +62,12 @@ CONFIGURATIONS = (
     Configuration("all but tornpage", ALL, "none"),
     Configuration(PLAIN, "none", "images"),
     Configuration("kernel's page cache, images", KERNEL, "images"),
+    Configuration("rangelock, images", "rangelock", "images"),
+    Configuration("ioshares, images", "ioshares", "images"),
+    Configuration("tiercache, images", "tiercache", "images"),
     Configuration("rangelock and ioshares, images", "rangelock,ioshares", "images"),
+    Configuration("rangelock and tiercache, images", "rangelock,tiercache", "images"),
+    Configuration("ioshares and tiercache, images", "ioshares,tiercache", "images"),
     Configuration(WHOLE, ALL, "images"),
     Configuration("all four, double write", ALL, "double write"),
     Configuration("all four, atomic device", ALL, "atomic"),
@@ -168,7 +174,9 @@ def show_targets(items: list[Figures]) -> None:
 
 
 @click.command()
-@click.option("--seconds", default=1.5, show_default=True, help="Seconds of each run that are measured.")
+@click.option(
+    "--seconds", type=Seconds(), default=1.5, show_default=True, help="Seconds of each run that are measured."
+)
 @click.option("--rounds", default=3, show_default=True, help="Runs of each configuration.")
 @click.option("--threads", multiple=True, type=click.IntRange(1, 1024), default=SWEEP, show_default=True,
               help="Other numbers of threads, for those that protect pages by images.")  # fmt: skip

@@ -2,6 +2,7 @@
 #include "caches.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <unistd.h>
@@ -24,14 +25,38 @@ void must(bool done)
 TierCache::TierCache(Io &io, uint64_t pages, uint32_t frames, uint32_t slots)
 {
     pgq_tiercache_files files = io.table();
-    pgq_tiercache_options options = {pages, frames, slots, 16, nullptr, 0};
+    pgq_tiercache_options options = {pages, frames, slots, 16, nullptr, 4096};
 
     require(pgq_tiercache_open(&files, &options, &cache), "opening the cache");
+    cleaner = std::thread([this] { clean(); });
 }
 
 TierCache::~TierCache()
 {
+    {
+        std::lock_guard guard(mutex);
+        stopping = true;
+    }
+    changed.notify_all();
+    cleaner.join();
     pgq_tiercache_close(cache);
+}
+
+// Keeps frames free, as many as reads and writes take in some milliseconds.
+void TierCache::clean()
+{
+    constexpr uint32_t FREE = 64, STEPS = 16;
+    std::unique_lock guard(mutex);
+
+    my_class = BACKGROUND;
+    while (!stopping) {
+        uint32_t left = 0;
+        guard.unlock();
+        require(pgq_tiercache_clean(cache, FREE, STEPS, &left), "cleaning");
+        guard.lock();
+        if (left == 0)
+            changed.wait_for(guard, std::chrono::milliseconds(1), [this] { return stopping; });
+    }
 }
 
 void TierCache::read(uint64_t page, void *contents)

@@ -20,6 +20,7 @@ class PageCache
     virtual void fsync() = 0;
 };
 
+// With a thread that cleans: it makes room before a read or write needs it.
 class TierCache : public PageCache
 {
   public:
@@ -30,7 +31,13 @@ class TierCache : public PageCache
     void fsync() override;
 
   private:
+    void clean();
+
     pgq_tiercache *cache = nullptr;
+    std::mutex mutex; // of `stopping`
+    std::condition_variable changed;
+    bool stopping = false;
+    std::thread cleaner;
 };
 
 // None of ours: pread, pwrite and fdatasync of the store's file.
@@ -46,7 +53,7 @@ class KernelCache : public PageCache
     int fd;
 };
 
-// Misses of several threads wait for the device side by side, which tiercache does not do.
+// As in tiercache, misses of several threads wait for the device side by side.
 class PlainCache : public PageCache
 {
   public:

@@ -27,8 +27,9 @@ int open_file(const std::string &folder, int file, bool cached)
         return memfd_create(FILE_NAMES[file], 0);
     std::string path = folder + "/" + FILE_NAMES[file];
     int flags = O_RDWR | O_CREAT | O_TRUNC;
-    // The slots of the SSD and the records of the log are not aligned as O_DIRECT asks for; some file systems lack it.
-    int fd = open(path.c_str(), file == STORE && !cached ? flags | O_DIRECT : flags, 0600);
+    // The records of the log are not aligned as O_DIRECT asks for; some file systems lack it.
+    bool direct = !cached && (file == STORE || file == SSD);
+    int fd = open(path.c_str(), direct ? flags | O_DIRECT : flags, 0600);
     return fd >= 0 ? fd : open(path.c_str(), flags, 0600);
 }
 } // namespace

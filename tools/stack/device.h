@@ -27,8 +27,8 @@ struct Service {
 class Device
 {
   public:
-    // Makes the files: in a folder, the store past the kernel's page cache if the file system can, unless it is to be
-    // `cached`; in memory if `folder` is empty.
+    // Makes the files: in a folder, store and SSD past the kernel's page cache if the file system can, unless they are to
+    // be `cached`; in memory if `folder` is empty.
     explicit Device(const std::string &folder, uint64_t store_bytes, bool cached);
     ~Device();
     Device(const Device &) = delete;

@@ -60,7 +60,7 @@ Io::Io(Device &device, const Parts &parts)
     start_engine(parts.ioshares);
 }
 
-// Shares of backends and checkpointer as in the AppOS deck. A burst of 128 pages of the backends goes first.
+// Shares of backends and background as in the AppOS deck. A burst of 128 pages of the backends goes first.
 void Io::start_engine(bool shares)
 {
     const pgq_ioshares_class classes[CLASSES] = {{500, 1 << 20, 4096}, {200, 0, 4096}};

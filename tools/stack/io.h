@@ -23,7 +23,8 @@ namespace stack
 {
 constexpr uint32_t PAGE = PGQ_TIERCACHE_PAGE_SIZE;
 
-enum Class : uint32_t { BACKEND, CHECKPOINTER, CLASSES };
+// BACKGROUND: the checkpointer and the cleaner of tiercache.
+enum Class : uint32_t { BACKEND, BACKGROUND, CLASSES };
 
 // The class of this thread's requests.
 inline thread_local uint32_t my_class = BACKEND;

@@ -91,7 +91,7 @@ struct Run {
 
     void checkpoints(std::vector<double> *took)
     {
-        my_class = CHECKPOINTER;
+        my_class = BACKGROUND;
         while (!stopping) {
             auto start = Clock::now();
             database.checkpoint();

@@ -15,7 +15,7 @@ $(STACK)/stack: $(STACK_OBJECTS) $(BUILD)/lib/libpgquern.a
 	@g++ $^ -Wl,--wrap=pread -Wl,--wrap=pwrite -Wl,--wrap=fdatasync -lpthread -o $@
 
 .PHONY: stack stack-check
-stack: $(STACK)/stack $(SETUP)/python.stamp ##people the file I/O stack under foreground and checkpoints, each part alone and all together, with 1 to 64 threads; JSON=1 (9 minutes)
+stack: $(STACK)/stack $(SETUP)/python.stamp ##people the file I/O stack under foreground and checkpoints, each part alone and all together, with 1 to 64 threads; JSON=1 (11 minutes)
 	@$(PY) -m tools.stack $(if $(JSON),--json)
 
 stack-check: $(STACK)/stack $(SETUP)/python.stamp ##keep the whole stack for a moment, with each protection: a restart finds every page (10 s)

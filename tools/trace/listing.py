@@ -137,10 +137,10 @@ def relation_of(path: str) -> Relation | None:
     return Relation(int(tablespace or DEFAULT_TABLESPACE), int(base or database), int(number))
 
 
-def read_listing(path: Path, *, guess: bool = False) -> list[Listed]:
+def read_listing(path: Path, *, guess: bool = False, text: str | None = None) -> list[Listed]:
     """All records. ListingError if a line is garbled, a record is missing, or none is there; and, unless guess is set,
-    if it is not known which blocks a record initialises."""
-    text = path.read_text(errors="replace")
+    if it is not known which blocks a record initialises. text: what was read of the file already."""
+    text = path.read_text(errors="replace") if text is None else text
     lines = list(_joined(text.splitlines()))
     if not lines:
         raise ListingError(f"{path}: no record; it must be what pg_waldump prints")

@@ -29,6 +29,7 @@ from rich.table import Table
 
 from tools.common import progress, results
 from tools.common.answer import json_option
+from tools.common.asked import Seconds
 from tools.common.environment import pin
 
 CLIENTS = 100
@@ -171,7 +172,13 @@ def show(found: dict[str, dict[str, dict[str, Any]]]) -> None:
 
 
 @click.command()
-@click.option("--seconds", default=SECONDS, show_default=True, help="How long each workload runs, in simulated time.")
+@click.option(
+    "--seconds",
+    type=Seconds(),
+    default=SECONDS,
+    show_default=True,
+    help="How long each workload runs, in simulated time.",
+)
 @json_option()
 def main(seconds: float, as_json: bool) -> None:
     """Simulate MIXED and CONTROL through the builder, upstream's way and ours."""
