@@ -1,8 +1,8 @@
 (* SPDX-License-Identifier: PostgreSQL *)
-(** * What the checksums in plain C load, one by one: extraction to OCaml
+(** * What the checksums load, one by one: extraction to OCaml
 
-    The functions are those that are proved.  Their page is another one here: an array of words, and a function that is told of
-    the place of each load. *)
+    The functions are those that are proved.  Their pages are another memory here: an array of words, and a function that is told
+    of the place of each load. *)
 From Coq Require Import Extraction ExtrOcamlBasic ExtrOcamlNatInt ExtrOcamlZInt ZArith.
 From stdpp Require Import base option.
 From Pgquern.tornpage Require Import Checksum Loads.
@@ -17,4 +17,4 @@ Extract Constant load => "fun (tell, page) i -> tell i; if i < Array.length page
 Extraction Inline mbind option_bind.
 
 Extraction Language OCaml.
-Extraction "tornpage_operations_proved.ml" upstream_fold scalar_fold.
+Extraction "tornpage_operations_proved.ml" upstream_fold scalar_fold avx2_sums avx512_sums.

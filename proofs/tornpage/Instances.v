@@ -55,6 +55,14 @@ Section Sums.
     let page := firstn 256 all_differ in
     forallb (fun fold => match fold 8%nat page with Some sum => finish sum 7 =? page_checksum page 7 | None => false end)
       [Loads.upstream_fold; Loads.scalar_fold].
+
+  (** Those by vector registers, on seven pages of two rows: groups, and pages that are left. *)
+  Definition groups_b : bool :=
+    let pages := firstn 448 all_differ in
+    forallb (fun sums => match sums 2%nat 7%nat pages with
+                         | Some sums => same_numbers (Loads.finish_all sums 7) (Loads.page_checksums 64 7 pages 7)
+                         | None => false
+                         end) [Loads.avx2_sums; Loads.avx512_sums].
 End Sums.
 
 (** ** Recovery: pages of three sectors, of which the first is the header; records that change a sector each *)
@@ -168,6 +176,7 @@ Definition instances : list instance :=
    Instance "pd_checksum_does_not_count" true stored_b;
    Instance "vector_checksums_are_postgresqls" true vectors_b;
    Instance "plain_kernels_are_pg_checksum_page" true loads_b;
+   Instance "vector_kernels_are_pg_checksum_page" true groups_b;
    Instance "durable_records_are_found" true (forallb found_b [0; 1; 3; 5]);
    Instance "images_restore" true (forallb images_b [1; 2; 4; 5]);
    Instance "double_write_restores_in_the_area" true (forallb (fun old => double_b old (S old) 4) [0; 1; 2; 3]);

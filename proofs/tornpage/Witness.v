@@ -3,7 +3,7 @@
 From Coq Require Import ZArith Arith List Bool Lia Permutation.
 From Pgquern.common Require Import Premises.
 From Pgquern.tornpage Require Import Checksum ChecksumFacts LoadsFacts Recovery RecoveryFacts Instances.
-From Pgquern.tornpage Require Faults Runs Survives RunsFacts VectorsFacts.
+From Pgquern.tornpage Require Faults Runs Survives RunsFacts VectorsFacts VectorLoadsFacts.
 Import ListNotations.
 
 Lemma length_of_state j : length (state_of j) = 3.
@@ -109,6 +109,9 @@ Lemma split_kernel_is_checksum_witness : premises_of split_kernel_is_checksum.
 Proof. exact kernel_is_checksum_witness. Qed.
 Lemma plain_kernels_are_pg_checksum_page_witness : premises_of plain_kernels_are_pg_checksum_page.
 Proof. exists 7, (firstn 256 all_differ), 7%Z. reflexivity. Qed.
+Lemma vector_kernels_are_pg_checksum_page_witness :
+  premises_of VectorLoadsFacts.vector_kernels_are_pg_checksum_page.
+Proof. exists 1, 7, (firstn 448 all_differ), 7%Z. reflexivity. Qed.
 Lemma sums_are_words_witness : premises_of sums_are_words.
 Proof.
   exists four_bases, three_rows. split; [apply four_columns_have_a_checksum|].
