@@ -12,12 +12,13 @@ from click.testing import CliRunner
 from tools.common import results
 from tools.simulate import __main__ as simulate
 from tools.simulate import adapts, peers, sweep
-from tools.simulate.__main__ import ALL_BACKLOGGED, DEADLINE, FOREGROUND, SATURATING, SEED, outcome, share_error
+from tools.simulate.__main__ import ALL_BACKLOGGED, DEADLINE, SATURATING, SEED, outcome, share_error
 from tools.simulate.device import (
     AUTOVACUUM,
     CHECKPOINTER,
     CLASSES,
     DEPTH,
+    FOREGROUND,
     LIMITS,
     Backlog,
     Bursts,
