@@ -50,17 +50,12 @@ Proof.
     destruct (memcpy_spec _ _ _ _ _ _ A0 S LF) as (xip' & -> & A' & U). cbn [mbind option_bind]. eauto.
 Qed.
 
-(** Upstream's insert: the array, and the commit's XIDs behind it, in their order; but if one of them is permanent, the array
-    stays as it is. *)
-Theorem append_adds_a_commit : forall l batch space more b xip, array xip 0 (l ++ space ++ more) ->
-  length space = length batch -> array b 0 batch ->
-  exists n xip', append (zlength l) (zlength batch) b xip = Some (n, xip') /\
-    if forallb (fun x => 3 <=? x) batch
-    then n = zlength (l ++ batch) /\ array xip' 0 (l ++ batch ++ more) /\
-         unchanged_outside (zlength l) (zlength l + zlength batch) xip xip'
-    else n = zlength l /\ xip' = xip.
+(* The loop of has_permanent. *)
+Lemma permanent_is_found batch b : array b 0 batch -> exists i,
+  while (Z.to_nat (zlength batch)) (permanent_test (zlength batch)) (permanent_body b) (0, false) =
+    Some (i, negb (forallb (fun x => 3 <=? x) batch)).
 Proof.
-  intros l batch space more b xip A L B. unfold append.
+  intros B.
   destruct (while_total (fun '(i, permanent) => exists done todo, batch = done ++ todo /\ i = zlength done /\
       permanent = negb (forallb (fun x => 3 <=? x) done)) (fun '(i, _) => zlength batch - i)
     (permanent_test (zlength batch)) (permanent_body b) (Z.to_nat (zlength batch)) (0, false))
@@ -73,14 +68,28 @@ Proof.
     cbn [mbind option_bind]. eexists. split; [reflexivity|]. split; [|lia]. exists (done ++ [x]), todo.
     rewrite <- app_assoc, app_length, forallb_app, Bool.negb_andb. cbn [forallb length]. rewrite Bool.andb_true_r.
     repeat split; [exact F|lia|]. f_equal. rewrite Z.ltb_antisym. reflexivity.
-  - rewrite E. cbn [mbind option_bind]. injection T as T. apply Z.ltb_ge in T. rewrite F, app_length in T.
-    destruct todo; [|cbn in T; lia]. rewrite app_nil_r in F. subst done.
-    destruct (forallb _ batch); cbn [negb]; [|eauto].
-    apply array_app in A as [A1 A2]. apply array_app in A2 as [A2 A3]. rewrite Z.add_0_l in *.
-    destruct (memcpy_spec _ _ _ _ _ _ A2 B L) as (xip' & -> & A' & U). cbn [mbind option_bind].
-    exists (zlength l + zlength batch), xip'. rewrite L in A3. repeat split; [rewrite app_length; lia| |exact U].
-    apply array_app. split; [eapply array_unchanged; [exact U| |exact A1]; lia|]. rewrite Z.add_0_l. apply array_app.
-    split; [exact A'|]. eapply array_unchanged; [exact U| |exact A3]. lia.
+  - exists (zlength done). rewrite E. injection T as T. apply Z.ltb_ge in T. rewrite F, app_length in T.
+    destruct todo; [|cbn in T; lia]. rewrite app_nil_r in F. now subst done.
+Qed.
+
+(** Upstream's insert: the array, and the commit's XIDs behind it, in their order; but if one of them is permanent, the array
+    stays as it is. *)
+Theorem append_adds_a_commit : forall l batch space more b xip, array xip 0 (l ++ space ++ more) ->
+  length space = length batch -> array b 0 batch ->
+  exists n xip', append (zlength l) (zlength batch) b xip = Some (n, xip') /\
+    if forallb (fun x => 3 <=? x) batch
+    then n = zlength (l ++ batch) /\ array xip' 0 (l ++ batch ++ more) /\
+         unchanged_outside (zlength l) (zlength l + zlength batch) xip xip'
+    else n = zlength l /\ xip' = xip.
+Proof.
+  intros l batch space more b xip A L B. unfold append.
+  destruct (permanent_is_found batch b B) as (i & ->). cbn [mbind option_bind].
+  destruct (forallb _ batch); cbn [negb]; [|eauto].
+  apply array_app in A as [A1 A2]. apply array_app in A2 as [A2 A3]. rewrite Z.add_0_l in *.
+  destruct (memcpy_spec _ _ _ _ _ _ A2 B L) as (xip' & -> & A' & U). cbn [mbind option_bind].
+  exists (zlength l + zlength batch), xip'. rewrite L in A3. repeat split; [rewrite app_length; lia| |exact U].
+  apply array_app. split; [eapply array_unchanged; [exact U| |exact A1]; lia|]. rewrite Z.add_0_l. apply array_app.
+  split; [exact A'|]. eapply array_unchanged; [exact U| |exact A3]. lia.
 Qed.
 
 (** A snapshot of a sorted array has its XIDs, in their order. *)
