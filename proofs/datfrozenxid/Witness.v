@@ -2,7 +2,7 @@
 (** * Witnesses: arrays and tables that fulfil the hypotheses of the theorems, and on which there is something to find *)
 From Coq Require Import ZArith Lia Bool List Permutation.
 From Pgquern.common Require Import Premises Xid.
-From Pgquern.datfrozenxid Require Import Spec Algorithms Order Minimum Decision Kernels Rows Loads LoadsFacts Patch Call.
+From Pgquern.datfrozenxid Require Import Spec Algorithms Order Minimum Decision Kernels Rows Loads LoadsFacts RowLoadsFacts Patch Call.
 From Pgquern.datfrozenxid Require Import Instances.
 From Pgquern.instructions Require Program.
 From Pgquern.datfrozenxid Require Generated GeneratedFacts.
