@@ -36,4 +36,5 @@ Extraction Inline mbind option_bind.
 
 Extraction Language OCaml.
 Extraction "snapbuild_operations_proved.ml" purge_inplace purge_scalar purge_sorted purge_full compress compress_branchless
-  purge_upstream append snapshot_sorted purge_registers compress_zeros insert_sorted.
+  purge_upstream append snapshot_sorted purge_registers compress_zeros insert_sorted
+  append_few.

@@ -86,6 +86,13 @@ Definition appends (l batch : list Z) : instance :=
   Instance "append_adds_a_commit" true
     (leaves (append (zlength l) (zlength batch) (laid batch) (laid (l ++ batch)))
        (if forallb (fun x => 3 <=? x) batch then l ++ batch else l)).
+
+(** Before CONSISTENT: a batch of [m] XIDs. *)
+Definition appends_few (l : list Z) (m : nat) : instance :=
+  let batch := skipn (9 - m)%nat [900; 5; 77; 2 ^ 32 - 1; 4; 3; 600; 17; 42] in
+  Instance "append_few_adds_a_commit" true
+    (leaves (append_few (zlength l) (zlength batch) (laid batch) (laid (l ++ map (fun _ => 0) batch))) (l ++ batch)).
+
 Definition copies (l : list Z) : instance :=
   Instance "snapshot_sorted_copies" true
     (leaves (option_map (pair (zlength l)) (snapshot_sorted (zlength l) (laid l) (laid (rev l)))) l).
@@ -195,6 +202,7 @@ Definition instances : list instance :=
   flat_map (fun batch => [inserts wrapped batch; inserts [] batch]) batches ++
   flat_map (fun batch => [inserts_in_order wrapped batch; inserts_in_order [] batch]) ([5; 2; 6] :: batches) ++
   flat_map (fun batch => [appends wrapped batch; appends [] batch]) ([5; 2; 6] :: batches) ++ [copies wrapped; copies []] ++
+  map (appends_few wrapped) (seq 0 10) ++
   List.filter hypothesis (flat_map upkeeps upkept) ++ flat_map removals upkept ++
   [compresses compress "compress_keeps_live"; compresses compress_branchless "compress_branchless_keeps_live";
    finds (2 ^ 32 - 700) 0; finds 3 100; finds 696 199; finds 4 200; finds 697 200].

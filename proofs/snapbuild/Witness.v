@@ -93,6 +93,8 @@ Proof.
   exists wrapped, [5; 6], [0; 0], [7], (laid [5; 6]), (laid (wrapped ++ [0; 0] ++ [7])).
   split; [apply laid_array|]. split; [reflexivity|apply laid_array].
 Qed.
+Lemma append_few_adds_a_commit_witness : premises_of UpstreamFacts.append_few_adds_a_commit.
+Proof. exact append_adds_a_commit_witness. Qed.
 Lemma snapshot_sorted_copies_witness : premises_of UpstreamFacts.snapshot_sorted_copies.
 Proof.
   exists wrapped, (rev wrapped), (laid wrapped), (laid (rev wrapped)). split; [apply laid_array|].

@@ -13,7 +13,7 @@ from pgquern.snapbuild import variants
 from ref.xid import FIRST_NORMAL
 from tests.operations import MOVE, compare, is_told, proved
 
-INPLACE, SORTED, SCALAR, FULL, COMPRESS, UPSTREAM, APPEND, SNAPSHOT, BRANCHLESS, AVX2, INSERT = range(11)
+INPLACE, SORTED, SCALAR, FULL, COMPRESS, UPSTREAM, APPEND, SNAPSHOT, BRANCHLESS, AVX2, INSERT, APPEND_FEW = range(12)
 KINDS = {
     "inplace": INPLACE,
     "sorted": SORTED,
@@ -26,6 +26,7 @@ KINDS = {
     "branchless_compress": BRANCHLESS,
     "avx2": AVX2,
     "sorted_insert": INSERT,
+    "append_few": APPEND_FEW,
 }
 AVX2_HERE = any(variant.name == "avx2" and variant.supported for variant in variants("purge"))
 HALF, RING = 2**31, 2**32
@@ -41,7 +42,7 @@ class Question(NamedTuple):
     kind: int
     xids: list[int]
     beside: list[int]
-    """Flags for COMPRESS and BRANCHLESS, a batch for APPEND and INSERT, the space for SNAPSHOT."""
+    """Flags for COMPRESS and BRANCHLESS, a batch for APPEND, APPEND_FEW and INSERT, the space for SNAPSHOT."""
     xmin: int
     """For COMPRESS and BRANCHLESS the tail."""
 
@@ -69,6 +70,7 @@ def question(kind: int, rng: Random, n: int) -> Question:
         COMPRESS: flags,
         BRANCHLESS: flags,
         APPEND: [rng.randrange(FIRST_NORMAL, RING) for _ in range(rng.choice([0, 1, 7, 8, 9, 40, 77]))],
+        APPEND_FEW: [rng.randrange(FIRST_NORMAL, RING) for _ in range(rng.choice([*range(10), 40]))],
         SNAPSHOT: [0] * (len(xids) + rng.randrange(3)),
     }
     if kind in (COMPRESS, BRANCHLESS):
@@ -286,6 +288,8 @@ CHANGES = {
         "    if (n + 1 == m) {\n",
         "    if (n + 1 == m && m == 0) {\n",
     ),
+    "three XIDs are stored by four": ("insert.c", APPEND_FEW, "    } else if (m < 4) {\n", "    } else if (m < 3) {\n"),
+    "eight XIDs are copied by a call": ("insert.c", APPEND_FEW, "enum { FEW = 8 };", "enum { FEW = 7 };"),
     "a snapshot is copied XID by XID": (
         "snapshot.c",
         SNAPSHOT,

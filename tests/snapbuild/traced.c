@@ -27,7 +27,7 @@ static void *laid_out(size_t n, size_t more, size_t width)
 /* Behind an array there is space for a batch that is inserted. */
 static size_t space_for(int op, size_t m)
 {
-    return op == 6 || op == 10 ? m : 0;
+    return op == 6 || op >= 10 ? m : 0;
 }
 
 /* n XIDs, and beside them m flags, or XIDs of a batch, or the space of a snapshot. xmin of flags: the tail. */
@@ -61,7 +61,8 @@ static bool run(int op, void *xids, size_t n, void *beside, size_t m, uint64_t x
         return pgq_snapbuild_purge_avx2(&committed, (uint32_t)xmin).code == PGQ_OK;
 #endif
     case 10:
-        return pgq_snapbuild_insert_sorted_after_consistent(&committed, beside, m, true).code == PGQ_OK;
+    case 11:
+        return pgq_snapbuild_insert_sorted_after_consistent(&committed, beside, m, op == 10).code == PGQ_OK;
     default:
         return false;
     }
