@@ -134,12 +134,18 @@ Proof.
     rewrite !greatest_cons. unfold xid_of_row at 2, multi_of_row at 2. do 2 f_equal; lia.
 Qed.
 
-Lemma walk_row_loads_walks xs ms find : (forall s sane l, find s sane l = greatest (map (age s sane) l)) ->
+(* What a way to the greatest ages of rows must find. *)
+Definition finds_rows (xs ms : Z) (greatest_of : table -> nat -> nat -> option (Z * Z)) : Prop :=
+  forall l front back, greatest_of (front ++ l ++ back) (length front) (length l) =
+    Some (greatest (map (age Xids xs) (map xid_of_row l)), greatest (map (age Multis ms) (map multi_of_row l))).
+
+Lemma walk_row_loads_walks xs ms greatest_of find : finds_rows xs ms greatest_of ->
+  (forall s sane l, find s sane l = greatest (map (age s sane) l)) ->
   forall chunks l front xid multi, (length l <= chunks)%nat ->
-  walk_row_loads xs ms (front ++ l) chunks (length front) (length (front ++ l)) xid multi =
+  walk_row_loads greatest_of xs ms (front ++ l) chunks (length front) (length (front ++ l)) xid multi =
     Some (rows_by_age xs ms find (chunks_of chunks ROW_CHUNK l) (Z.of_nat (length front) + 1) xid multi).
 Proof.
-  intros Find chunks. induction chunks as [|chunks IH]; intros l front xid multi L.
+  intros Finds Find chunks. induction chunks as [|chunks IH]; intros l front xid multi L.
   - destruct l; cbn in L; [|lia]. cbn [walk_row_loads chunks_of rows_by_age]. rewrite app_nil_r, Nat.leb_refl. reflexivity.
   - cbn [walk_row_loads chunks_of]. rewrite app_length. destruct l as [|x l].
     { cbn [length]. rewrite Nat.add_0_r, Nat.leb_refl. reflexivity. }
@@ -149,8 +155,7 @@ Proof.
     replace (length front + length l' - length front)%nat with (length l') by lia. cbn zeta.
     destruct (cut_off ROW_CHUNK l') as [A B]. rewrite <- B. cbn [rows_by_age]. cbn zeta.
     assert (F : front ++ l' = front ++ firstn ROW_CHUNK l' ++ skipn ROW_CHUNK l') by now rewrite A.
-    rewrite F, greatest_row_loads_finds, scan_row_loads_scans, !Find by lia. cbn [mbind option_bind].
-    rewrite !Z.max_r by apply greatest_nonnegative.
+    rewrite F, Finds, scan_row_loads_scans, !Find. cbn [mbind option_bind].
     assert (N : (length front + length (firstn ROW_CHUNK l'))%nat = length (front ++ firstn ROW_CHUNK l')) by now rewrite app_length.
     assert (M : (length front + length l')%nat = length ((front ++ firstn ROW_CHUNK l') ++ skipn ROW_CHUNK l'))
       by (rewrite <- app_assoc, A, app_length; reflexivity).
@@ -162,6 +167,19 @@ Proof.
     destruct (scan_rows xs ms (firstn ROW_CHUNK l') _ xid multi); [now apply IH|reflexivity|reflexivity].
 Qed.
 
+(* A walk that finds the greatest ages gives upstream's answer. *)
+Lemma walk_row_loads_is_the_scan greatest_of xid multi xs ms rows : finds_rows xs ms greatest_of ->
+  bounds Xids xid xs -> bounds Multis multi ms -> Forall valid_row rows ->
+  walk_row_loads greatest_of xs ms rows (length rows) 0 (length rows) xid multi = Some (scan_rows xs ms rows 1 xid multi).
+Proof.
+  intros Finds BX BM V. set (find := fun s sane c => greatest (map (age s sane) c)).
+  pose proof (walk_row_loads_walks xs ms greatest_of find Finds (fun _ _ _ => eq_refl) (length rows) rows [] xid multi ltac:(lia)) as E.
+  cbn [app length] in E. rewrite E. f_equal. change (Z.of_nat 0 + 1) with 1.
+  assert (C : concat (chunks_of (length rows) ROW_CHUNK rows) = rows).
+  { apply chunks_concat; auto. unfold ROW_CHUNK. lia. }
+  rewrite walk_over_rows_is_the_scan; [now rewrite C|auto|auto|reflexivity|now rewrite C].
+Qed.
+
 (** The same over rows: both kernels in plain C, on every table. *)
 Theorem plain_kernels_on_rows_are_the_scan : forall xid multi xs ms rows, bounds Xids xid xs -> bounds Multis multi ms ->
   Forall valid_row rows ->
@@ -171,10 +189,6 @@ Proof.
   intros xid multi xs ms rows BX BM V. split.
   - unfold scan_rows_kernel. pose proof (scan_row_loads_scans xs ms rows [] [] xid multi) as E. cbn [app length] in E.
     rewrite app_nil_r in E. exact E.
-  - unfold scalar_rows_kernel. set (find := fun s sane c => greatest (map (age s sane) c)).
-    pose proof (walk_row_loads_walks xs ms find (fun _ _ _ => eq_refl) (length rows) rows [] xid multi ltac:(lia)) as E.
-    cbn [app length] in E. rewrite E. f_equal. change (Z.of_nat 0 + 1) with 1.
-    assert (C : concat (chunks_of (length rows) ROW_CHUNK rows) = rows).
-    { apply chunks_concat; auto. unfold ROW_CHUNK. lia. }
-    rewrite walk_over_rows_is_the_scan; [now rewrite C|auto|auto|reflexivity|now rewrite C].
+  - apply walk_row_loads_is_the_scan; auto. intros l front back. rewrite greatest_row_loads_finds by lia.
+    now rewrite !Z.max_r by apply greatest_nonnegative.
 Qed.

@@ -2,7 +2,7 @@
 (** * Witnesses: arrays and tables that fulfil the hypotheses of the theorems, and on which there is something to find *)
 From Coq Require Import ZArith Lia Bool List Permutation.
 From Pgquern.common Require Import Premises Xid.
-From Pgquern.datfrozenxid Require Import Spec Algorithms Order Minimum Decision Kernels Rows Loads LoadsFacts Patch Call.
+From Pgquern.datfrozenxid Require Import Spec Algorithms Order Minimum Decision Kernels Rows Loads LoadsFacts RowLoadsFacts Patch Call.
 From Pgquern.datfrozenxid Require Import Instances.
 From Pgquern.instructions Require Program.
 From Pgquern.datfrozenxid Require Generated GeneratedFacts.
@@ -158,6 +158,11 @@ Lemma plain_kernels_are_the_scan_witness : premises_of plain_kernels_are_the_sca
 Proof. exact min_frozen_is_the_scan_witness. Qed.
 Lemma plain_kernels_on_rows_are_the_scan_witness : premises_of plain_kernels_on_rows_are_the_scan.
 Proof. exact min_frozen_rows_is_the_scan_witness. Qed.
+Lemma registers_of_rows_are_the_scan_witness : premises_of registers_of_rows_are_the_scan.
+Proof.
+  exists [3; 2; 1; 0]%nat. destruct min_frozen_rows_is_the_scan_witness as (xid & multi & xs & ms & rows & B).
+  exists xid, multi, xs, ms, rows. split; [|exact B]. apply (Permutation_sym (Permutation_rev [0; 1; 2; 3]%nat)).
+Qed.
 Lemma lagging_cache_skips_nothing_witness : premises_of lagging_cache_skips_nothing.
 Proof. destruct lagging_cache_exists as (c & dat & new & sane & H). exists c, dat, new, sane. tauto. Qed.
 Lemma future_value_is_found_witness : premises_of future_value_is_found.

@@ -25,4 +25,5 @@ Extract Constant load_ids =>
 Extraction Inline mbind option_bind.
 
 Extraction Language OCaml.
-Extraction "datfrozenxid_operations_proved.ml" scan_kernel scalar_kernel scan_rows_kernel scalar_rows_kernel.
+Extraction "datfrozenxid_operations_proved.ml" scan_kernel scalar_kernel scan_rows_kernel scalar_rows_kernel
+  avx2_rows_kernel.

@@ -3,10 +3,10 @@
 
     The functions are those that are proved.  Their memory is another one here: an array, and a function that is told of
     each load (0, at, 0, 1), each store (1, at, 0, 1) and each move (2, to, from, how many).  A copy from one memory to another
-    is a load and a store of many.  No other function touches a memory. *)
+    is a load and a store of many.  Of a kernel's local arrays nothing is told.  No other function touches a memory. *)
 From Coq Require Import Extraction ExtrOcamlBasic ExtrOcamlNatInt ExtrOcamlZInt ZArith.
 From stdpp Require Import base option.
-From Pgquern.snapbuild Require Import Memory Algorithms Groups Registers Upstream.
+From Pgquern.snapbuild Require Import Memory Algorithms Groups Registers Upstream SideBySide.
 
 (* Both are the identity on int, as ExtrOcamlZInt has it for N. *)
 Extract Constant Z.of_nat => "fun n -> n".
@@ -25,8 +25,16 @@ Extract Constant memmove =>
 Extract Constant memcpy =>
   "fun (tell, a) i (tell_from, b) j n -> tell_from 0 j 0 n; tell 1 i 0 n; Array.blit b j a i n; Some (tell, a)".
 
+(* Local arrays: a new one that holds a list, always from its beginning on; one of CHUNK cells that nobody has written to; and
+   a store to that. *)
+Extract Constant allocate => "fun _ _ l -> ((fun _ _ _ _ -> ()), Array.of_list l)".
+Extract Constant nothing => "((fun _ _ _ _ -> ()), Array.make 64 0)".
+Extract Constant put =>
+  "fun (tell, a) i x -> if 0 <= i && i < 64 then (let a = Array.copy a in a.(i) <- x; Some (tell, a)) else None".
+
 Extraction Inline mbind option_bind.
 
 Extraction Language OCaml.
 Extraction "snapbuild_operations_proved.ml" purge_inplace purge_scalar purge_sorted purge_full compress compress_branchless
-  purge_upstream append snapshot_sorted purge_registers compress_zeros.
+  purge_upstream append snapshot_sorted purge_registers compress_zeros insert_sorted
+  append_few.

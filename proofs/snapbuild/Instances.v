@@ -9,7 +9,7 @@ From stdpp Require Import base option zmap.
 From Pgquern.common Require Import Xid.
 From Pgquern.instructions Require Lanes Program.
 From Pgquern.snapbuild Require Import Memory Spec Algorithms Groups Upstream.
-From Pgquern.snapbuild Require Maintenance Generated.
+From Pgquern.snapbuild Require Maintenance Generated SideBySide.
 Import ListNotations.
 Local Open Scope Z_scope.
 
@@ -76,11 +76,23 @@ Definition purges_full (l : list Z) (xmin : Z) : instance :=
 Definition inserts (l batch : list Z) : instance :=
   Instance "insert_is_union" (sorted_b l && forallb normal_b batch)
     (leaves (insert (zlength l) (zlength batch) (laid batch) (laid (l ++ map (fun _ => 0) batch))) (union l batch)).
+(** The same in the order of C; of a batch with a permanent XID nothing is inserted. *)
+Definition inserts_in_order (l batch : list Z) : instance :=
+  Instance "insert_sorted_is_union" (sorted_b l)
+    (leaves (SideBySide.insert_sorted (zlength l) (zlength batch) (laid batch) (laid (l ++ map (fun _ => 0) batch)))
+       (if forallb (fun x => 3 <=? x) batch then union l batch else l)).
 
 Definition appends (l batch : list Z) : instance :=
   Instance "append_adds_a_commit" true
     (leaves (append (zlength l) (zlength batch) (laid batch) (laid (l ++ batch)))
        (if forallb (fun x => 3 <=? x) batch then l ++ batch else l)).
+
+(** Before CONSISTENT: a batch of [m] XIDs. *)
+Definition appends_few (l : list Z) (m : nat) : instance :=
+  let batch := skipn (9 - m)%nat [900; 5; 77; 2 ^ 32 - 1; 4; 3; 600; 17; 42] in
+  Instance "append_few_adds_a_commit" true
+    (leaves (append_few (zlength l) (zlength batch) (laid batch) (laid (l ++ map (fun _ => 0) batch))) (l ++ batch)).
+
 Definition copies (l : list Z) : instance :=
   Instance "snapshot_sorted_copies" true
     (leaves (option_map (pair (zlength l)) (snapshot_sorted (zlength l) (laid l) (laid (rev l)))) l).
@@ -188,7 +200,9 @@ Definition instances : list instance :=
     [long; rev long] ++
   map (purges_full full) [3; 7 * 2 ^ 32 - 640; 7 * 2 ^ 32; 7 * 2 ^ 32 + 300; 8 * 2 ^ 32] ++
   flat_map (fun batch => [inserts wrapped batch; inserts [] batch]) batches ++
+  flat_map (fun batch => [inserts_in_order wrapped batch; inserts_in_order [] batch]) ([5; 2; 6] :: batches) ++
   flat_map (fun batch => [appends wrapped batch; appends [] batch]) ([5; 2; 6] :: batches) ++ [copies wrapped; copies []] ++
+  map (appends_few wrapped) (seq 0 10) ++
   List.filter hypothesis (flat_map upkeeps upkept) ++ flat_map removals upkept ++
   [compresses compress "compress_keeps_live"; compresses compress_branchless "compress_branchless_keeps_live";
    finds (2 ^ 32 - 700) 0; finds 3 100; finds 696 199; finds 4 200; finds 697 200].

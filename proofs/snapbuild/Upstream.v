@@ -45,6 +45,30 @@ Definition append (n m : Z) (batch xip : memory) : option (Z * memory) :=
   '(_, permanent) ← while (Z.to_nat m) (permanent_test m) (permanent_body batch) (0, false);
   if (permanent : bool) then Some (n, xip) else xip ← memcpy xip n batch 0 m; Some (n + m, xip).
 
+(** ** insert.c, pgq_snapbuild_insert_sorted_after_consistent before CONSISTENT: the same, but a few XIDs are not copied by a call
+
+    store_few: the first and the last 2 or 4 of them, which may overlap.
+
+    if (m == 1) *to = *from;
+    else { memcpy(ends, from, e); memcpy(ends + e, from + m - e, e); memcpy(to, ends, e); memcpy(to + m - e, ends + e, e); } *)
+Definition FEW : Z := 8.
+
+Definition store_few (n m : Z) (batch xip : memory) : option memory :=
+  if m =? 1 then x ← load batch 0; store xip n x
+  else
+    let e := if m <? 4 then 2 else 4 in
+    first ← read batch 0 (Z.to_nat e);
+    last ← read batch (m - e) (Z.to_nat e);
+    xip ← write xip n first;
+    write xip (n + (m - e)) last.
+
+Definition append_few (n m : Z) (batch xip : memory) : option (Z * memory) :=
+  '(_, permanent) ← while (Z.to_nat m) (permanent_test m) (permanent_body batch) (0, false);
+  if (permanent : bool) then Some (n, xip)
+  else
+    xip ← (if (m =? 0) || (FEW <? m) then memcpy xip n batch 0 m else store_few n m batch xip);
+    Some (n + m, xip).
+
 (** ** snapshot.c: of an array that is sorted, a snapshot is a copy
 
     memcpy(snapshot, xip, n); *)

@@ -7,7 +7,7 @@ From stdpp Require Import base option list.
 From Pgquern.common Require Import Premises Xid.
 From Pgquern.snapbuild Require Import Memory MemoryFacts Spec Algorithms Instances.
 From Pgquern.snapbuild Require Purge UpstreamFacts GroupsFacts Registers Vectors Search Arc SortedFacts PurgeSorted PurgeFull Merge SortBatch Insert KnownAssigned.
-From Pgquern.snapbuild Require Maintenance MaintenanceCost LazyHead Catchange Visibility Entry.
+From Pgquern.snapbuild Require SideBySideFacts Maintenance MaintenanceCost LazyHead Catchange Visibility Entry.
 From Pgquern.instructions Require Facts Program ProgramFacts.
 From Pgquern.snapbuild Require Generated GeneratedFacts GeneratedAvx2.
 Local Open Scope Z_scope.
@@ -93,6 +93,8 @@ Proof.
   exists wrapped, [5; 6], [0; 0], [7], (laid [5; 6]), (laid (wrapped ++ [0; 0] ++ [7])).
   split; [apply laid_array|]. split; [reflexivity|apply laid_array].
 Qed.
+Lemma append_few_adds_a_commit_witness : premises_of UpstreamFacts.append_few_adds_a_commit.
+Proof. exact append_adds_a_commit_witness. Qed.
 Lemma snapshot_sorted_copies_witness : premises_of UpstreamFacts.snapshot_sorted_copies.
 Proof.
   exists wrapped, (rev wrapped), (laid wrapped), (laid (rev wrapped)). split; [apply laid_array|].
@@ -232,6 +234,11 @@ Lemma insert_is_union_witness : premises_of Insert.insert_is_union.
 Proof.
   exists wrapped, batch, [0; 0; 0; 0], (laid (wrapped ++ [0; 0; 0; 0])), (laid batch). split; [exact wrapped_is_sorted|].
   split; [apply laid_array|]. split; [reflexivity|]. split; [apply laid_array|exact batch_is_not_zero].
+Qed.
+Lemma insert_sorted_is_union_witness : premises_of SideBySideFacts.insert_sorted_is_union.
+Proof.
+  exists wrapped, batch, [0; 0; 0; 0], (laid (wrapped ++ [0; 0; 0; 0])), (laid batch). split; [exact wrapped_is_sorted|].
+  split; [apply laid_array|]. split; [reflexivity|apply laid_array].
 Qed.
 
 Lemma compress_keeps_live_witness : premises_of KnownAssigned.compress_keeps_live.

@@ -56,11 +56,11 @@ Section Sums.
     forallb (fun fold => match fold 8%nat page with Some sum => finish sum 7 =? page_checksum page 7 | None => false end)
       [Loads.upstream_fold; Loads.scalar_fold].
 
-  (** Those by vector registers, on seven pages of two rows: groups, and pages that are left. *)
+  (** Those by vector registers, on seven pages of three rows: groups, and pages that are left. *)
   Definition groups_b : bool :=
-    let pages := firstn 448 all_differ in
-    forallb (fun sums => match sums 2%nat 7%nat pages with
-                         | Some sums => same_numbers (Loads.finish_all sums 7) (Loads.page_checksums 64 7 pages 7)
+    let pages := firstn 672 all_differ in
+    forallb (fun sums => match sums 3%nat 7%nat pages with
+                         | Some sums => same_numbers (Loads.finish_all sums 7) (Loads.page_checksums 96 7 pages 7)
                          | None => false
                          end) [Loads.avx2_sums; Loads.avx512_sums].
 End Sums.

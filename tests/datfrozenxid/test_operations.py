@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: PostgreSQL
-"""The loads of the kernels in plain C are those of the proved algorithms, in their order.
+"""The loads of the kernels in plain C, and of that of AVX2 on rows, are those of the proved algorithms, in their order.
 
 Which values are looked at twice says where a chunk was suspect; which ids of rows are not loaded at all, that their
 relkind was asked for first.
@@ -11,13 +11,21 @@ from pathlib import Path
 from random import Random
 
 import pytest
+from pgquern.datfrozenxid import variants
 
 from ref.datfrozenxid import Ids
 from tests.datfrozenxid.strategies import HALF, LAST, MULTIXACTS, XIDS, around, normal_of
 from tests.operations import compare, is_told, proved
 
-SCAN, SCALAR, SCAN_ROWS, SCALAR_ROWS = 0, 1, 4, 5
-KINDS = {"scan": SCAN, "scalar": SCALAR, "strided_scan": SCAN_ROWS, "strided_scalar": SCALAR_ROWS}
+SCAN, SCALAR, SCAN_ROWS, SCALAR_ROWS, AVX2_ROWS = 0, 1, 4, 5, 6
+KINDS = {
+    "scan": SCAN,
+    "scalar": SCALAR,
+    "strided_scan": SCAN_ROWS,
+    "strided_scalar": SCALAR_ROWS,
+    "strided_avx2": AVX2_ROWS,
+}
+AVX2_HERE = any(variant.name == "avx2" and variant.supported for variant in variants("min_frozen_strided"))
 CHUNK, ROW_CHUNK = 4096, 256
 
 
@@ -83,6 +91,8 @@ def records(kind: int) -> list[bytes]:
 @pytest.mark.parametrize("name", KINDS)
 def test_loads_are_the_proved_ones(name: str) -> None:
     kind = KINDS[name]
+    if kind == AVX2_ROWS and not AVX2_HERE:
+        pytest.skip("this CPU cannot run avx2")
     compare("datfrozenxid", records(kind), "arrays" if kind < SCAN_ROWS else "tables")
 
 
@@ -143,10 +153,51 @@ CHANGES = {
         "        pgq_datfrozenxid_pair ids;\n\n        if (relkind",
         "        pgq_datfrozenxid_pair ids = frozen_ids(rows, i);\n\n        if (relkind",
     ),
+    "a row's relkind comes before its ids": (
+        "strided_avx2.c",
+        AVX2_ROWS,
+        "    long long ids;\n\n    memcpy(&ids, row + rows->relfrozenxid_at, sizeof ids);\n"
+        "    return ids & holds_ids[row[rows->relkind_at]];\n",
+        "    long long ids, counts = holds_ids[row[rows->relkind_at]];\n\n"
+        "    memcpy(&ids, row + rows->relfrozenxid_at, sizeof ids);\n    return ids & counts;\n",
+    ),
+    "four rows in their order": (
+        "strided_avx2.c",
+        AVX2_ROWS,
+        "        a = older(a,\n"
+        "                  _mm256_setr_epi64x(ids_at(rows, row), ids_at(rows, row + stride),\n"
+        "                                     ids_at(rows, row + 2 * stride), ids_at(rows, row + 3 * stride)),\n"
+        "                  sane, first);\n",
+        "        long long ids[4];\n\n"
+        "        for (int k = 0; k < 4; k++)\n"
+        "            ids[k] = ids_at(rows, row + k * stride);\n"
+        "        a = older(a, _mm256_setr_epi64x(ids[0], ids[1], ids[2], ids[3]), sane, first);\n",
+    ),
+    "a step of eight rows for sixteen at least": (
+        "strided_avx2.c",
+        AVX2_ROWS,
+        "    for (; left >= 8; left -= 8, row += 8 * stride) {\n",
+        "    for (; left >= 16; left -= 8, row += 8 * stride) {\n",
+    ),
+    "rows that are left come first": (
+        "strided_avx2.c",
+        AVX2_ROWS,
+        "    __m128i m;\n\n    for (; left >= 8;",
+        "    __m128i m;\n\n"
+        "    for (size_t i = to - left % 8; i < to; i++)\n"
+        "        a = older(a, _mm256_setr_epi64x(ids_at(rows, record(rows, i)), 0, 0, 0), sane, first);\n"
+        "    to -= left % 8;\n"
+        "    left -= left % 8;\n"
+        "    for (; left >= 8;",
+    ),
+    "chunks of rows are of 128": ("ids.h", AVX2_ROWS, "    ROW_CHUNK = 256 ", "    ROW_CHUNK = 128 "),
 }
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("name", CHANGES)
 def test_another_way_to_the_same_answer_is_told(name: str, tmp_path: Path) -> None:
     file, kind, old, new = CHANGES[name]
+    if kind == AVX2_ROWS and not AVX2_HERE:
+        pytest.skip("this CPU cannot run avx2")
     assert is_told("datfrozenxid", file, old, new, records(kind), tmp_path)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: PostgreSQL */
-/* What the kernels in plain C load. Records from stdin to stdout, as those of proofs/oracle/datfrozenxid_operations.ml. */
+/* What the kernels in plain C load, and that of AVX2 on rows. Records from stdin to stdout, as those of proofs/oracle/datfrozenxid_operations.ml. */
 #include "datfrozenxid/kernels.h"
 
 #include <accesses.h>
@@ -27,8 +27,18 @@ static pgq_status on_rows(int op, unsigned char *records, size_t n, const uint32
         records[RECORD * i] =
             records[RECORD * i] ? (unsigned char)"rmt"[i % 3] : (unsigned char)"ivSpfcI"[i % 7];
     watch(0, records, n * RECORD, 1);
-    return op == 4 ? pgq_datfrozenxid_min_frozen_strided_scan(&rows, &start, &last_sane, &minimum)
-                   : pgq_datfrozenxid_min_frozen_strided_scalar(&rows, &start, &last_sane, &minimum);
+    switch (op) {
+    case 4:
+        return pgq_datfrozenxid_min_frozen_strided_scan(&rows, &start, &last_sane, &minimum);
+    case 5:
+        return pgq_datfrozenxid_min_frozen_strided_scalar(&rows, &start, &last_sane, &minimum);
+#if defined(__x86_64__)
+    case 6:
+        return pgq_datfrozenxid_min_frozen_strided_avx2(&rows, &start, &last_sane, &minimum);
+#endif
+    default:
+        return refused(PGQ_NULL, 0);
+    }
 }
 
 int main(void)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: PostgreSQL
-"""The loads, stores, copies and moves of the kernels in plain C are those of the proved algorithms, in their order."""
+"""The loads, stores, copies and moves of the kernels are those of the proved algorithms, in their order."""
 
 import struct
 from functools import cache
@@ -13,7 +13,7 @@ from pgquern.snapbuild import variants
 from ref.xid import FIRST_NORMAL
 from tests.operations import MOVE, compare, is_told, proved
 
-INPLACE, SORTED, SCALAR, FULL, COMPRESS, UPSTREAM, APPEND, SNAPSHOT, BRANCHLESS, AVX2 = range(10)
+INPLACE, SORTED, SCALAR, FULL, COMPRESS, UPSTREAM, APPEND, SNAPSHOT, BRANCHLESS, AVX2, INSERT, APPEND_FEW = range(12)
 KINDS = {
     "inplace": INPLACE,
     "sorted": SORTED,
@@ -25,6 +25,8 @@ KINDS = {
     "snapshot": SNAPSHOT,
     "branchless_compress": BRANCHLESS,
     "avx2": AVX2,
+    "sorted_insert": INSERT,
+    "append_few": APPEND_FEW,
 }
 AVX2_HERE = any(variant.name == "avx2" and variant.supported for variant in variants("purge"))
 HALF, RING = 2**31, 2**32
@@ -40,7 +42,7 @@ class Question(NamedTuple):
     kind: int
     xids: list[int]
     beside: list[int]
-    """Flags for COMPRESS and BRANCHLESS, a batch for APPEND, the space for SNAPSHOT."""
+    """Flags for COMPRESS and BRANCHLESS, a batch for APPEND, APPEND_FEW and INSERT, the space for SNAPSHOT."""
     xmin: int
     """For COMPRESS and BRANCHLESS the tail."""
 
@@ -68,11 +70,29 @@ def question(kind: int, rng: Random, n: int) -> Question:
         COMPRESS: flags,
         BRANCHLESS: flags,
         APPEND: [rng.randrange(FIRST_NORMAL, RING) for _ in range(rng.choice([0, 1, 7, 8, 9, 40, 77]))],
+        APPEND_FEW: [rng.randrange(FIRST_NORMAL, RING) for _ in range(rng.choice([*range(10), 40]))],
         SNAPSHOT: [0] * (len(xids) + rng.randrange(3)),
     }
     if kind in (COMPRESS, BRANCHLESS):
         xmin = rng.choice([0, rng.randrange(n + 1)])
     return Question(kind, xids, beside.get(kind, []), xmin)
+
+
+def insertion(rng: Random) -> Question:
+    """A sorted array, and a batch in one of the orders that decide how it is sorted; its XIDs may all be newer."""
+    n, m = rng.randrange(301), rng.choice([0, 1, 2, 3, 7, 8, 9, 10, 17, 63, 64, 65, 66, 128, 129, rng.randrange(300)])
+    low = rng.randrange(FIRST_NORMAL, RING - 2**20)
+    xids = sorted(rng.sample(range(low, low + rng.choice([n + 1, 4 * n + 1, 2**16])), n))
+    begin = low + 2**16 if rng.random() < 0.2 else low
+    batch = [begin + rng.randrange(rng.choice([2 * n + 2, 2**17])) for _ in range(m)]
+    if rng.random() < 0.5:
+        batch[: m // 2] = rng.choices(xids or [low], k=m // 2)
+    order = rng.randrange(3)
+    if order < 2:
+        batch = sorted(set(batch))
+    if order == 1:
+        batch = batch[1:] + batch[:1]
+    return Question(INSERT, xids, batch, 0)
 
 
 def all_stay(kind: int, n: int) -> Question:
@@ -99,7 +119,7 @@ def in_stretches(rng: Random) -> Question:
 @cache
 def questions(kind: int) -> list[Question]:
     rng = Random(kind)
-    found = [question(kind, rng, rng.randrange(301)) for _ in range(400)]
+    found = [insertion(rng) if kind == INSERT else question(kind, rng, rng.randrange(301)) for _ in range(400)]
     if kind == SORTED:
         found += [question(SORTED, rng, LONG + rng.randrange(5000)) for _ in range(12)]
         found += [across_the_wrap(n, below) for n in (LONG - 1, LONG, LONG + 1) for below in (5000, n * 6 // 8 + 100)]
@@ -135,6 +155,18 @@ def test_each_way_of_the_sorted_purge_is_asked_for() -> None:
     assert len(into) - into.count(0) >= 20
     assert len(moves) - len(into) >= 20
     assert sum(len(one.xids) >= LONG for one in asked) >= 5
+
+
+def test_each_way_of_the_sorted_insertion_is_asked_for() -> None:
+    """A batch is sorted already, or has its lowest XID last, or is sorted by chunks; it is all new, or leaves holes."""
+    asked = questions(INSERT)
+    batches = [one.beside for one in asked if len(one.beside) > 1]
+    rising = [batch == sorted(set(batch)) for batch in batches]
+    but_last = [batch[:-1] == sorted(set(batch[:-1])) and batch[-1] <= batch[-2] for batch in batches]
+    chunks = [len(batch) > 64 and not any(one) for batch, *one in zip(batches, rising, but_last, strict=True)]
+    holes = [bool(set(one.beside) & set(one.xids)) for one in asked]
+    behind = [bool(one.xids and one.beside) and min(one.beside) > max(one.xids) for one in asked]
+    assert min(map(sum, (rising, but_last, chunks, holes, behind))) >= 20
 
 
 CHANGES = {
@@ -218,6 +250,46 @@ CHANGES = {
         "    if (has_permanent(batch, m))\n",
         "    if (false)\n",
     ),
+    "four XIDs are searched for side by side": (
+        "search.h",
+        INSERT,
+        "        8 /* elements that are searched for side by side;",
+        "        4 /* elements that are searched for side by side;",
+    ),
+    "XIDs are searched for one after another": (
+        "search_template.h",
+        INSERT,
+        "        for (size_t w = n - from, half; w > 1; w -= half) {\n"
+        "            half = w / 2;\n"
+        "#pragma GCC unroll 8\n"
+        "            for (size_t l = 0; l < SEARCH_LANES; l++)\n"
+        "                p[l] += a[p[l] + half - 1] < key[l] ? half : 0;\n"
+        "        }\n",
+        "        for (size_t l = 0; l < SEARCH_LANES; l++)\n"
+        "            for (size_t w = n - from, half; w > 1; w -= half) {\n"
+        "                half = w / 2;\n"
+        "                p[l] += a[p[l] + half - 1] < key[l] ? half : 0;\n"
+        "            }\n",
+    ),
+    "each run moves by itself, from its end on": (
+        "merge_template.h",
+        INSERT,
+        "    if (n > 0)\n        memmove(to, from, n * sizeof(ELEMENT));\n",
+        "    if (to > from)\n"
+        "        for (size_t i = n; i > 0; i--)\n"
+        "            to[i - 1] = from[i - 1];\n"
+        "    else if (n > 0)\n"
+        "        memmove(to, from, n * sizeof(ELEMENT));\n",
+    ),
+    "chunks of a batch are of 32": ("merge.h", INSERT, "    CHUNK = 64, ", "    CHUNK = 32, "),
+    "a batch that rises but for its last XID is sorted": (
+        "merge_template.h",
+        INSERT,
+        "    if (n + 1 == m) {\n",
+        "    if (n + 1 == m && m == 0) {\n",
+    ),
+    "three XIDs are stored by four": ("insert.c", APPEND_FEW, "    } else if (m < 4) {\n", "    } else if (m < 3) {\n"),
+    "eight XIDs are copied by a call": ("insert.c", APPEND_FEW, "enum { FEW = 8 };", "enum { FEW = 7 };"),
     "a snapshot is copied XID by XID": (
         "snapshot.c",
         SNAPSHOT,

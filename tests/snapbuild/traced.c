@@ -24,10 +24,16 @@ static void *laid_out(size_t n, size_t more, size_t width)
     return bytes;
 }
 
+/* Behind an array there is space for a batch that is inserted. */
+static size_t space_for(int op, size_t m)
+{
+    return op == 6 || op >= 10 ? m : 0;
+}
+
 /* n XIDs, and beside them m flags, or XIDs of a batch, or the space of a snapshot. xmin of flags: the tail. */
 static bool run(int op, void *xids, size_t n, void *beside, size_t m, uint64_t xmin)
 {
-    pgq_snapbuild_committed committed = {xids, n, n + (op == 6 ? m : 0), op == 1 || op == 7};
+    pgq_snapbuild_committed committed = {xids, n, n + space_for(op, m), op == 1 || op == 7 || op == 10};
     pgq_snapbuild_committed_full full = {xids, 0, n, n};
 
     switch (op) {
@@ -54,6 +60,9 @@ static bool run(int op, void *xids, size_t n, void *beside, size_t m, uint64_t x
     case 9:
         return pgq_snapbuild_purge_avx2(&committed, (uint32_t)xmin).code == PGQ_OK;
 #endif
+    case 10:
+    case 11:
+        return pgq_snapbuild_insert_sorted_after_consistent(&committed, beside, m, op == 10).code == PGQ_OK;
     default:
         return false;
     }
@@ -70,9 +79,9 @@ int main(void)
         input(&n, sizeof n);
         input(&m, sizeof m);
         input(&xmin, sizeof xmin);
-        xids = laid_out(n, op == 6 ? m : 0, width);
+        xids = laid_out(n, space_for(op, m), width);
         beside = laid_out(m, 0, beside_width);
-        watch(0, xids, (n + (op == 6 ? m : 0)) * width, width);
+        watch(0, xids, (n + space_for(op, m)) * width, width);
         if (op != 5)
             watch(1, beside, m * beside_width, beside_width);
         if (!run(op, xids, n, beside, m, xmin)) {
