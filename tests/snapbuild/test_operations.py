@@ -289,7 +289,7 @@ CHANGES = {
         "    if (n + 1 == m && m == 0) {\n",
     ),
     "three XIDs are stored by four": ("insert.c", APPEND_FEW, "    } else if (m < 4) {\n", "    } else if (m < 3) {\n"),
-    "eight XIDs are copied by a call": ("insert.c", APPEND_FEW, "enum { FEW = 8 };", "enum { FEW = 7 };"),
+    "seven XIDs are copied by a call": ("insert.c", APPEND_FEW, "enum { FEW = 8 };", "enum { FEW = 6 };"),
     "a snapshot is copied XID by XID": (
         "snapshot.c",
         SNAPSHOT,
