@@ -35,6 +35,7 @@ class Traced(TierCache):
     def __init__(self, files: Records, steps: list[Step], **sizes: Any) -> None:
         self.steps, self.records = steps, files
         self.in_doubt = False
+        self.stays: int | None = None
         before, at = len(files.log), len(steps)
         try:
             super().__init__(files, **sizes)
@@ -45,7 +46,9 @@ class Traced(TierCache):
         remove, doom = self.memory_policy.remove, self.memory_policy.doom
 
         def note_and_remove(page: int, *, evicted: bool) -> None:
-            self.steps.append([4, page])
+            if page != self.stays:
+                self.steps.append([4, page])
+            self.stays = None
             remove(page, evicted=evicted)
 
         def doom_only(page: int) -> None:
@@ -95,9 +98,12 @@ class Traced(TierCache):
         super()._keep(page, version, contents, touches)
 
     def _write_ssd(self, page: int, frame: Frame) -> bool:
-        slot, leaves = self.free_slots[-1], self.steps.pop()  # It leaves memory when the slot has it.
+        slot = self.free_slots[-1]
         works = super()._write_ssd(page, frame)
-        self.steps += [[3, page, slot, works], leaves][: 1 + works]
+        self.steps.append([3, page, slot, works])
+        # It leaves memory when the slot has it. If not, the policy takes it anew, unless it is to leave still.
+        if not works and page not in self.memory_policy.doomed:
+            self.stays = page
         return works
 
     def _forget(self, page: int) -> None:
