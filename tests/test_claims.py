@@ -240,12 +240,10 @@ part:
 \t@echo "of the part: 7 of 7"
 lost:
 \t@echo "7 of 7"; exit 1
-short:
-\t@echo "run now"
 """
 
 
-def judged(folder: Path, rows: str, *options: str, flags: str = "") -> subprocess.CompletedProcess[str]:
+def judged(folder: Path, rows: str, *, flags: str = "") -> subprocess.CompletedProcess[str]:
     """Runs a job that keeps what its steps print, and judges claims by that. `flags`: as `make` hands them on."""
     (folder / "tools/job").mkdir(parents=True)
     (folder / "tools/job/jobs.toml").write_text(JOBS)
@@ -259,7 +257,7 @@ def judged(folder: Path, rows: str, *options: str, flags: str = "") -> subproces
     assert ran.returncode == 1
     assert "12/12 theorems" in ran.stdout
     assert "of the part" in (folder / "build/job/ci/01-part.log").read_text()
-    command = [sys.executable, "-m", "tools.claims.ran", "ci", *options]
+    command = [sys.executable, "-m", "tools.claims.ran", "ci"]
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, env=environment)
 
 
@@ -274,14 +272,12 @@ def judged(folder: Path, rows: str, *options: str, flags: str = "") -> subproces
         ("`make part` | 1 min | `9 of N`", "in part", "not in the part that ran: 9 of N", 0),
         ("`make part UP_TO=3` | 1 min | `9 of N`", "FAILED", "nowhere in the output: 9 of N", 1),
         ("`make lost` | 1 min | `N of N`", "FAILED", "make lost failed", 1),
-        ("`make short` | 5 s | `run now`", "holds", "run now", 0),
-        ("`make short` | 6 s | `run now`", "", "not run by this job: 2 (make short)", 0),
         ("`make inner`, `make fails` | 1 min | `N of N`", "", "not run by this job: 2 (make fails)", 0),
         ("`make inner MENDS=1` | 1 min | `N of N`", "", "not run by this job: 2 (make inner MENDS=1)", 0),
     ],
 )
 def test_claims_are_judged_by_what_a_job_has_run(tmp_path: Path, row: str, verdict: str, says: str, code: int) -> None:
-    done = judged(tmp_path, f"| 2 | It is so | {row} |", "--seconds", "5")
+    done = judged(tmp_path, f"| 2 | It is so | {row} |")
     assert done.returncode == code, done.stdout + done.stderr
     assert re.search(r"│ 1 +│ holds +│ 12/12 theorems, 3,400 pages", done.stdout)
     assert says in done.stdout
@@ -311,13 +307,6 @@ def test_a_job_that_is_stopped_leaves_nothing_of_the_one_before(
     with pytest.raises(KeyboardInterrupt):
         job.run_kept("ci", ci, "")
     assert not before.exists()
-
-
-def test_what_runs_now_was_timed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With no seconds nothing runs: a claim that nobody has timed is no claim of 0 s."""
-    monkeypatch.setattr(claims, "run", lambda command, _: pytest.fail(f"{command} runs"))
-    (untimed,) = claims.read("| 1 | It is so | `make x` | never timed whole | `x` |")
-    assert ran.run_short([untimed], {"make x": None}, 0.0) == set()
 
 
 @pytest.mark.parametrize(

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: PostgreSQL
-"""Judges claims by what a job has run: by the output of its steps, which build/job/NAME/ keeps. Runs next to nothing.
+"""Judges claims by what a job has run: by the output of its steps, which build/job/NAME/ keeps. Runs nothing.
 
-    python -m tools.claims.ran ci [--seconds 20]
+    python -m tools.claims.ran ci
 
 A step has run a command if it is the same target, or a job with this target among its steps. If it was narrowed, as by
 UP_TO=5000, a claim holds "in part": what the claim prints may then be missing, and that is no failure. A claim with
-a command that no step has run is not judged, but its commands are run now if they take up to --seconds together.
+a command that no step has run is not judged.
 """
 
 import re
@@ -97,25 +97,6 @@ def judge(claim: Claim, ran: Mapping[str, tuple[Ran, bool] | None]) -> Seen:
     return seen
 
 
-def run_short(wanted: Sequence[Claim], ran: dict[str, tuple[Ran, bool] | None], seconds: float) -> set[int]:
-    """Runs claims no command of which a step has run, as long as the times told are within the seconds. Which ones."""
-    now = set()
-    for claim in sorted(wanted, key=lambda one: one.minutes or 0.0):
-        unknown = all(ran[command] is None and claims.CHECKOUT not in command for command in claim.commands)
-        if unknown and claim.minutes is not None and claim.minutes * 60 <= seconds:
-            seconds -= claim.minutes * 60
-            ran.update({command: (claims.run(command, ""), True) for command in claim.commands})
-            now.add(claim.number)
-    return now
-
-
-def verdict(claim: Claim, ran: Mapping[str, tuple[Ran, bool] | None], now: set[int]) -> Seen:
-    """As judge(); of a claim that ran now, alone, all of the output is its own."""
-    if claim.number not in now:
-        return judge(claim, ran)
-    return claims.judge(claim, {command: one[0] for command in claim.commands if (one := ran[command])})
-
-
 def show(wanted: Sequence[Claim], seen: Mapping[int, Seen]) -> None:
     table = Table("claim", "", "what was seen", title="claims, by what ran", title_justify="left")
     for claim in (one for one in wanted if seen[one.number].verdict != "not run"):
@@ -134,8 +115,7 @@ def show(wanted: Sequence[Claim], seen: Mapping[int, Seen]) -> None:
 
 @click.command()
 @click.argument("job")
-@click.option("--seconds", default=0.0, help="Run claims that no step has run, if they take so many together.")
-def main(job: str, seconds: float) -> None:
+def main(job: str) -> None:
     """Judge the claims by what JOB has run."""
     path = KEPT / job / "steps.json"
     if not path.exists():
@@ -144,9 +124,7 @@ def main(job: str, seconds: float) -> None:
     wanted = claims.read(claims.CLAIMS.read_text())
     commands = dict.fromkeys(command for claim in wanted for command in claim.commands)
     ran = {command: found(command, steps, within) for command in commands}
-    claims.INTO.mkdir(parents=True, exist_ok=True)
-    now = run_short(wanted, ran, seconds)
-    seen = {claim.number: verdict(claim, ran, now) for claim in wanted}
+    seen = {claim.number: judge(claim, ran) for claim in wanted}
     show(wanted, seen)
     raise SystemExit(any(one.verdict == "FAILED" for one in seen.values()))
 
