@@ -13,8 +13,8 @@ from pathlib import Path
 import click
 import pytest
 
+from tests.runners import drivers, nodes, tsan, world_mutants
 from tests.runners import mutants as runner
-from tests.runners import nodes, tsan, world_mutants
 from tools.common import mutants, watched
 from tools.common.matrix import with_cell
 from tools.common.mutants import Mutant
@@ -232,3 +232,12 @@ def test_a_first_look_takes_one_mutant_of_each_row_that_any_cpu_can_run(stem: st
     (chosen,) = runner.first(listed, compiler)
     assert (compiler.level(chosen.file), Path(chosen.file).suffix) == ("", ".c")
     assert runner.first(listed[::-1], compiler) == [chosen]
+
+
+def test_a_driver_that_waits_for_its_test_is_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(watched, "STILL", 0.5)
+    waits = 'subprocess.Popen(["cat"], stdin=subprocess.PIPE, stdout=subprocess.PIPE).stdout.read(1)'
+    test, log = tmp_path / "test_waits.py", tmp_path / "log"
+    test.write_text(f"import subprocess\n\ndef test_waits():\n    {waits}\n")
+    assert drivers.run_tests(str(test), tmp_path, log) == pytest.ExitCode.TESTS_FAILED
+    assert "failed" not in log.read_text()

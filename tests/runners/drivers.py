@@ -9,7 +9,7 @@ tests/<stem>/drivers.toml the changed file of proofs/oracle/ is compiled with th
 build/mutants-drivers/<stem>/<name>/, and the stem's tests run against it (PGQUERN_ORACLES). They must fail.
 """
 
-import os
+import resource
 import shutil
 import subprocess
 import sys
@@ -24,7 +24,7 @@ import click
 import pytest
 from rich.table import Table
 
-from tools.common import environment, mutants, results
+from tools.common import environment, mutants, results, watched
 from tools.common.matrix import with_cell
 from tools.common.mutants import Mutant
 from tools.common.progress import bar, console
@@ -54,12 +54,16 @@ def build(stem: str, mutant: Mutant) -> Path:
 
 
 def run_tests(node: str, oracles: Path, log: Path) -> int:
-    """Runs a test against the programs in a folder: pytest's exit code."""
-    environment = os.environ | {"PGQUERN_ORACLES": str(oracles.resolve()), "PGQUERN_PROFILE": "brief"}
-    environment.pop("PGQUERN_RESULT", None)
-    command = ["prlimit", f"--cpu={CPU_SECONDS}", sys.executable, "-m", "pytest", *OPTIONS, *node.split()]
-    with log.open("w") as output:
-        return subprocess.run(command, env=environment, stdout=output, stderr=subprocess.STDOUT).returncode
+    """Runs a test against the programs in a folder: pytest's exit code. A test and a program that wait for each other
+    for ever are a test that fails."""
+    variables = {"PGQUERN_ORACLES": str(oracles.resolve()), "PGQUERN_PROFILE": "brief", "PGQUERN_RESULT": ""}
+    command = [sys.executable, "-m", "pytest", *OPTIONS, *node.split()]
+    code, asleep, _ = watched.run(command, log, variables, limit_cpu)
+    return pytest.ExitCode.TESTS_FAILED if asleep else code
+
+
+def limit_cpu() -> None:
+    resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS, resource.RLIM_INFINITY))
 
 
 def judge(stem: str, mutant: Mutant) -> dict[str, Any]:
