@@ -83,6 +83,18 @@ static inline pgq_code committed_fault(const pgq_snapbuild_committed *c)
     return c->xcnt > c->xcnt_space || c->xcnt_space > XCNT_MAX ? PGQ_SNAPBUILD_CAPACITY : PGQ_OK;
 }
 
+/*@ // The same of an array of FullTransactionIds.
+    logic integer full_fault{L}(pgq_snapbuild_committed_full *c) =
+        c == \null || (c->fxip == \null && c->xcnt_space > 0) ? PGQ_NULL
+        : c->xcnt_space <= FULL_XCNT_MAX && c->head + c->xcnt <= c->xcnt_space ? PGQ_OK : PGQ_SNAPBUILD_CAPACITY;
+
+    predicate given_full{L}(pgq_snapbuild_committed_full *c) =
+        c == \null || (\valid(c) && (full_fault(c) == PGQ_OK ==>
+            \valid(c->fxip + (0 .. c->head + c->xcnt - 1)) && \separated(c, c->fxip + (0 .. c->head + c->xcnt - 1))));
+*/
+/*@ requires c == \null || \valid_read(c);
+    assigns \nothing;
+    ensures \result == full_fault(c); */
 static inline pgq_code committed_full_fault(const pgq_snapbuild_committed_full *c)
 {
     if (c == NULL || (c->fxip == NULL && c->xcnt_space > 0))

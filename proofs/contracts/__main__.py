@@ -24,7 +24,7 @@ class Contracts:
     def check(self, stem: str, proof: Proof, csrc: Path) -> Checked:
         tool = wp.find()
         goals = proof.goals if tool.major == wp.KNOWN else None
-        return wp.check(tool, csrc / proof.source, csrc, proof.functions, proof.steps, goals)
+        return wp.check(tool, csrc / proof.source, csrc, proof.functions, proof.steps, goals, split=proof.split)
 
 
 if __name__ == "__main__":

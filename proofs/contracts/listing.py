@@ -16,5 +16,7 @@ class Proof(Listed):
     """Their bodies are proved to keep their contracts. What they call and is not listed is taken at its contract."""
     goals: int
     """How many there are to prove, as Frama-C 25 counts them; other versions may count in another way."""
+    split: bool = False
+    """Each branch that leads to a goal makes a goal of its own."""
     steps: int = 200_000
     """Of the prover on each goal. Steps, since a busy machine changes no verdict."""

@@ -64,9 +64,16 @@ def find(work: Path = WORK) -> Tool:
 
 
 def check(
-    tool: Tool, source: Path, csrc: Path, functions: Sequence[str], steps: int, goals: int | None = None
+    tool: Tool,
+    source: Path,
+    csrc: Path,
+    functions: Sequence[str],
+    steps: int,
+    goals: int | None = None,
+    *,
+    split: bool = False,
 ) -> Checked:
-    """Run WP on some functions of `source`, which have so many goals, if that is known.
+    """Run WP on some functions of `source`, which have so many goals, if that is known. split: each branch has its own.
 
     Raises ToolBrokenError, or UndecidedError if the clock ended it.
     """
@@ -74,6 +81,7 @@ def check(
     command = [tool.path, f"-cpp-extra-args={flags}", "-machdep", "gcc_x86_64", "-instantiate", str(source)]
     command += ["-then", "-wp", "-wp-rte", "-wp-cache", "none", "-wp-par", "1", "-wp-fct", ",".join(functions)]
     command += ["-wp-prover", PROVER, "-wp-steps", str(steps), "-wp-timeout", str(SECONDS)]
+    command += ["-wp-split"] if split else []
     said = _said(command, tool.why3)
     proved, scheduled = PROVED.search(said), SCHEDULED.search(said)
     if proved is None or scheduled is None:
