@@ -109,6 +109,25 @@ def test_what_frama_c_says(tmp_path: Path, said: str, found: Checked | type[Exce
             wp.check(tool, Path("f.c"), Path("csrc"), ["f"], 1)
 
 
+@pytest.mark.parametrize(
+    ("goal", "name"),
+    [
+        ("f_purge_ensures_count", "count"),
+        ("f_loop_invariant_bound_preserved", "bound"),
+        ("f_assert_parted", "parted"),
+        ("f_assert_rte_mem_access", ""),
+        ("f_ensures", ""),
+        ("f_call_g_requires", ""),
+    ],
+)
+def test_of_a_change_the_goals_of_one_name_are_tried(tmp_path: Path, goal: str, name: str) -> None:
+    said = tmp_path / "said"
+    tool = wp.Tool(script(tmp_path, f'echo "$@" > {said}; exit 1'), 25, "Frama-C 25", str(tmp_path / "why3.conf"))
+    with pytest.raises(ToolBrokenError):
+        wp.check(tool, Path("f.c"), Path("csrc"), ["f"], 1, goal=goal)
+    assert re.findall(r"-wp-prop (\w+)", said.read_text()) == ([name] if name else [])
+
+
 def test_the_axioms_of_conversions_hold_of_this_compiler(tmp_path: Path) -> None:
     """At each end of each range, and at steps of a prime between."""
     axioms = AXIOM.findall(wp.CONVERSIONS.read_text())

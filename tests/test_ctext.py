@@ -74,7 +74,8 @@ class Fake:
     def find(self) -> dict[str, str]:
         return {"fake": "1"}
 
-    def check(self, stem: str, proof: Listed, csrc: Path) -> Checked:
+    def check(self, stem: str, proof: Listed, csrc: Path, must_fail: str) -> Checked:
+        assert must_fail in ("", MUTANT.killed_by)
         said = self.of_change if "kept_back" in (csrc / "pgquern.h").read_text() else self.of_proof
         if isinstance(said, Exception):
             raise said

@@ -24,7 +24,7 @@ class Bounded:
     def find(self) -> dict[str, str]:
         return {"CBMC": cbmc.find()[1]}
 
-    def check(self, stem: str, proof: Proof, csrc: Path) -> Checked:
+    def check(self, stem: str, proof: Proof, csrc: Path, must_fail: str) -> Checked:
         files = [SOURCE / stem / "bounded" / proof.harness, *(csrc / file for file in proof.source)]
         defines = [f"{name}={value}" for name, value in proof.define.items()]
         return cbmc.check(files, [csrc, SOURCE / "bounded"], defines, proof.unwind)

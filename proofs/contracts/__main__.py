@@ -21,10 +21,11 @@ class Contracts:
     def find(self) -> dict[str, str]:
         return {"WP": wp.find().says}
 
-    def check(self, stem: str, proof: Proof, csrc: Path) -> Checked:
+    def check(self, stem: str, proof: Proof, csrc: Path, must_fail: str) -> Checked:
         tool = wp.find()
-        goals = proof.goals if tool.major == wp.KNOWN else None
-        return wp.check(tool, csrc / proof.source, csrc, proof.functions, proof.steps, goals, split=proof.split)
+        goals = proof.goals if tool.major == wp.KNOWN and not must_fail else None
+        source = csrc / proof.source
+        return wp.check(tool, source, csrc, proof.functions, proof.steps, goals, split=proof.split, goal=must_fail)
 
 
 if __name__ == "__main__":

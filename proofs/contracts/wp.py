@@ -24,6 +24,8 @@ WORK = Path("build/prove-contracts")
 SCHEDULED = re.compile(r"^\[wp\] (\d+) goals? scheduled", re.MULTILINE)
 PROVED = re.compile(r"^\[wp\] Proved goals:\s+(\d+) / (\d+)", re.MULTILINE)
 OPEN = re.compile(r"^\[wp\] \[[^\]]+\] Goal (typed_\w+) : (?!Valid\b)(.*)$", re.MULTILINE)
+NAMED = re.compile(r"_(?:ensures|loop_invariant|assert)_(?!rte_)(\w+?)(?:_(?:preserved|established))?$")
+"""A goal of a promise that has a name."""
 BY_CLOCK = re.compile(r"\b[Tt]imeout\b")
 
 
@@ -72,16 +74,19 @@ def check(
     goals: int | None = None,
     *,
     split: bool = False,
+    goal: str = "",
 ) -> Checked:
     """Run WP on some functions of `source`, which have so many goals, if that is known. split: each branch has its own.
 
-    Raises ToolBrokenError, or UndecidedError if the clock ended it.
+    goal: the one to look at, with those of the same name; all, if it has none. Each is proved by itself, so it does not
+    matter what is left out. Raises ToolBrokenError, or UndecidedError if the clock ended it.
     """
     flags = f"-I{csrc} -include stdint.h -include {CONVERSIONS}"
     command = [tool.path, f"-cpp-extra-args={flags}", "-machdep", "gcc_x86_64", "-instantiate", str(source)]
     command += ["-then", "-wp", "-wp-rte", "-wp-cache", "none", "-wp-par", "1", "-wp-fct", ",".join(functions)]
     command += ["-wp-prover", PROVER, "-wp-steps", str(steps), "-wp-timeout", str(SECONDS)]
     command += ["-wp-split"] if split else []
+    command += ["-wp-prop", named[1]] if (named := NAMED.search(goal)) else []
     said = _said(command, tool.why3)
     proved, scheduled = PROVED.search(said), SCHEDULED.search(said)
     if proved is None or scheduled is None:

@@ -38,8 +38,11 @@ class Tool(Protocol[Proof]):
     def find(self) -> dict[str, str]:
         """The tool, with its version. Raises ToolMissingError or ToolBrokenError."""
 
-    def check(self, stem: str, proof: Proof, csrc: Path) -> Checked:
-        """Try a proof on a copy of csrc/. Raises ToolBrokenError or UndecidedError."""
+    def check(self, stem: str, proof: Proof, csrc: Path, must_fail: str) -> Checked:
+        """Try a proof on a copy of csrc/; must_fail: of a change, what it must stop, "" without one.
+
+        Raises ToolBrokenError or UndecidedError.
+        """
 
 
 @dataclass(frozen=True)
@@ -89,7 +92,8 @@ def run(tool: Tool[Proof], attempt: Attempt[Proof]) -> dict[str, Any]:
     started = time.monotonic()
     checked, status = Checked(0, []), "failed"
     try:
-        checked = tool.check(attempt.stem, attempt.proof, attempt.sources(Path("build", tool.layer)))
+        must_fail = attempt.mutant.killed_by if attempt.mutant else ""
+        checked = tool.check(attempt.stem, attempt.proof, attempt.sources(Path("build", tool.layer)), must_fail)
         reason = attempt.judge(checked)
         status = "failed" if reason else "passed"
     except ToolBrokenError as error:
