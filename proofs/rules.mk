@@ -4,7 +4,7 @@ PROOF_JOBS ?= 2
 PROOF_SOURCES := $(shell find proofs -name '*.v') proofs/_CoqProject
 
 .PHONY: prove generate prove-quick prove-c prove-c-sample prove-contracts prove-accept prove-mutants prove-mutants-accept prove-changes prove-changes-sample oracle
-prove: $(SETUP)/coq.stamp $(SETUP)/python.stamp ##layer build and audit the proofs; STEM= narrows (2 minutes, again: seconds)
+prove: $(SETUP)/coq.stamp $(SETUP)/python.stamp ##layer build and audit the proofs; STEM= narrows (5 minutes, again: seconds)
 	@$(PY) -m proofs.audit --jobs $(PROOF_JOBS) --stem "$(STEM)"
 
 generate: $(SETUP)/coq.stamp $(SETUP)/python.stamp ##keep print the C of the programs in proofs/*/Generated.v into csrc/; STEM= narrows (10 s)
@@ -37,7 +37,7 @@ prove-mutants-accept: prove ##keep record in proofs/STEM/mutants.toml and proofs
 prove-changes: prove ##deep a machine changes the proved definitions, see a proof stop; STEM= narrows, NUMBER=n tries n of a stem (20 minutes)
 	@$(PY) -m proofs.changes --stem "$(STEM)" $(if $(NUMBER),--number $(NUMBER)) $(if $(NAME),--name '$(NAME)')
 
-prove-changes-sample: prove ##keep of `make prove-changes` two changes of each stem (2 minutes)
+prove-changes-sample: prove ##keep of `make prove-changes` two changes of each stem (4 minutes)
 	@$(PY) -m proofs.changes --stem "$(STEM)" --at-most 2
 
 # A stem's oracle is oracle/Extract<Stem>.v, which writes <stem>_proved.ml, and oracle/<stem>.ml, the program around it.

@@ -77,7 +77,7 @@ test-tools-others:
 	@PGQUERN_RESULT=test-tools $(PYTEST) -m tools $(filter-out tests/test_judge.py,$(wildcard tests/test_*.py))
 
 # Where there is no Chromium, and none may be installed, each of these is SKIPPED.
-test-browser: $(TEST_NEEDS) $(SETUP)/python.stamp ##deep the report and the judge's page in a real browser, and broken pages, which must be told (2 minutes)
+test-browser: $(TEST_NEEDS) $(SETUP)/python.stamp ##deep the report and the judge's page in a real browser, and broken pages, which must be told (1 minute)
 	@$(MAKE) -s $(SETUP)/browser.stamp || true
 	@PGQUERN_RESULT=browser $(PYTEST) -m browser tests/test_pages.py
 

@@ -37,6 +37,6 @@ test-cross: $(SETUP)/python.stamp ##layer kernels for aarch64 under qemu: random
 
 # As above, what can't run is SKIPPED by name.
 .PHONY: icount-cross
-icount-cross: $(SETUP)/python.stamp ##layer instructions of kernels for aarch64 under qemu, against upstream's; below a floor fails; STEM= narrows (1 minute)
+icount-cross: $(SETUP)/python.stamp ##layer instructions of kernels for aarch64 under qemu, against upstream's; below a floor fails; STEM= narrows (30 s)
 	@if $(MAKE) -s $(SETUP)/cross.stamp CROSS=; then $(MAKE) CROSS=$(OTHER_MACHINE) icount-programs; fi
 	@$(PY) -m bench.icount.emulated $(OTHER_MACHINE) --stem '$(STEM)'

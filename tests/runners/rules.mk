@@ -65,7 +65,7 @@ mutants-quick: kernels $(SETUP)/python.stamp ##keep of `make mutants` one of eac
 
 # ---- broken drivers: the programs around the extracted proofs, changed one at a time -------------
 .PHONY: mutants-drivers
-mutants-drivers: kernels oracle $(SETUP)/python.stamp ##deep break the programs around the extracted proofs; the tests that ask them must fail (1 minute)
+mutants-drivers: kernels oracle $(SETUP)/python.stamp ##deep break the programs around the extracted proofs; the tests that ask them must fail (3 minutes)
 	@$(PY) -m tests.runners.drivers --stem '$(STEM)' $(ONLY:%=--only %)
 
 # Changes that a machine makes, of kernels and oracles alike. NUMBER: of each stem, the same ones each time. It has no default
@@ -88,7 +88,7 @@ judge-candidates: $(TEST_NEEDS) $(EXTRACTED) kernels-asan ##deep each candidate 
 # ---- what we found about upstream, shown on real servers --------------------------------------------
 # Where gdb is missing and may not be installed, what needs it says so, and is SKIPPED.
 .PHONY: findings
-findings: $(SETUP)/servers.stamp $(SETUP)/python.stamp ##deep run what reproduces each finding about upstream, tests/findings/*/reproduce, on real servers; STEM= (2 minutes)
+findings: $(SETUP)/servers.stamp $(SETUP)/python.stamp ##deep run what reproduces each finding about upstream, tests/findings/*/reproduce, on real servers; STEM= (1 minute)
 	@$(MAKE) -s $(SETUP)/gdb.stamp || true
 	@$(PY) -m tests.runners.findings --stem '$(STEM)'
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: PostgreSQL
 .PHONY: report matrix changes-accept
-report: $(SETUP)/python.stamp ##layer one page of all results, build/report/index.html (3 s)
+report: $(SETUP)/python.stamp ##layer one page of all results, build/report/index.html (20 s)
 	@$(PY) -m tools.report
 
 matrix: $(SETUP)/python.stamp ##keep write the matrix of stems and layers into README.md, and what others claim into CLAIMS.md (2 s)
