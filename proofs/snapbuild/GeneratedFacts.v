@@ -232,8 +232,7 @@ Section purge.
     assert (H5 : at_hand s5) by (destruct H as [H1 H2]; split; rewrite O5 by reflexivity; auto).
     destruct (keep_runs s5 "b" "in_b" b (A ++ words (kept xmin a)) j5 (words rest ++ behind))
       as (s6 & j6 & R6 & M6 & J6 & T6 & O6); auto.
-    { rewrite O5 by reflexivity. reflexivity. }
-    { lia. }
+    all: try solve [rewrite O5 by reflexivity; reflexivity | lia].
     pose proof (kept_length xmin b) as Kb. rewrite run_statements_app, R6. cbn [bind].
     assert (H6 : at_hand s6) by (destruct H5 as [H1 H2]; split; rewrite O6 by reflexivity; auto).
     destruct (keep_runs s6 "c" "in_c" c ((A ++ words (kept xmin a)) ++ words (kept xmin b)) j6 (words rest ++ behind))
