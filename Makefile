@@ -90,13 +90,13 @@ $(VENV)/bin/pgquern: tools/pgquern/install $(SETUP)/python.stamp
 .PHONY: main quick test full everything ci setup lint help clean
 JOB = $(PY) -m tools.job $@ $(if $(STEM),--stem $(STEM))
 
-main: $(SETUP)/python.stamp ##day models, proofs, a differential run, benchmarks, the report; STEM= narrows (8 minutes)
+main: $(SETUP)/python.stamp ##day models, proofs, a differential run, benchmarks, the report; STEM= narrows (15 minutes)
 	@$(PY) -m tools.job make $(if $(STEM),--stem $(STEM))
 
 quick: $(SETUP)/python.stamp ##day a first look after set-up: the smallest models, proofs if compiled, kernels on few inputs, a broken one of each stem (1 minute)
 	@$(JOB)
 
-test: $(SETUP)/python.stamp ##day all tests, then the kernels under sanitizers, fuzzed, and broken on purpose; STEM= narrows (20 minutes)
+test: $(SETUP)/python.stamp ##day all tests, then the kernels under sanitizers, fuzzed, and broken on purpose; STEM= narrows (15 minutes)
 	@$(if $(CROSS),$(MAKE) test-cross,$(JOB))
 
 ci: $(SETUP)/python.stamp ##deep what .ci/run runs after set-up: linters, models, proofs, all tests, a sample of the mutants (50 minutes)
