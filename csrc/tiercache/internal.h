@@ -2,8 +2,8 @@
 /*
  * The cache, as its files see it. Internal.
  *
- * Two locks. `map` guards all that is not said to be guarded by `flushing`; a hit takes no other, and does not hold it while it copies
- * the page (readers.h). `flushing` makes write-backs one at a time; it is taken before `map`. No file is read, written or synced while
+ * Two locks. `map` guards all that is not said to be guarded by `flushing`. A hit takes none: it peeks in the table, pins the frame
+ * (readers.h), and notes what the policy is to hear (hits.h); what is not found so is looked for under `map`. `flushing` makes write-backs one at a time; it is taken before `map`. No file is read, written or synced while
  * `map` is held. So who works on a file marks first what all others must leave alone, under `map`, and takes the mark away under `map`:
  *
  * - A load reads pages of a block (reads.c). It is in `loads` for all to see. Its frames are neither free nor in the table: it
