@@ -72,7 +72,8 @@ static inline bool readers_enter(readers *r, uint32_t frame, uint64_t page, pthr
     do {
         if (pins & CLOSED)
             return false;
-    } while (!__atomic_compare_exchange_n(&of->pins, &pins, pins + 1, true, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED));
+    } while (
+        !__atomic_compare_exchange_n(&of->pins, &pins, pins + 1, true, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED));
     if (__atomic_load_n(&of->name, __ATOMIC_ACQUIRE) == page)
         return true;
     readers_leave(r, frame, map);

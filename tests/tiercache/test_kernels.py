@@ -468,7 +468,7 @@ def test_more_readers_than_frames(meddling: tuple[Meddling, TierCache]) -> None:
 
 @pytest.mark.parametrize("more", [0, 1, 62, 63, 64, 65, 66, 127, 128, 129, 1000])
 def test_each_of_many_hits_is_told(more: int) -> None:
-    """The policy hears of hits later; it is as if it had heard of each at once, however many there were before it is asked."""
+    """The policy hears of hits later: as if of each at once, however many there were before it is asked."""
     cache = TierCache(Disk(PAGES, 0), pages=PAGES, frames=16, slots=0, policy="lru")
     recent, hits = list(range(0, 32, 2)), 0
     for page in recent:
