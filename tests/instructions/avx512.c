@@ -16,6 +16,10 @@ typedef struct words {
 /* Of the other half nothing is defined. */
 #define LOWER_HALF(f, a) _mm512_castsi512_si256(f(a))
 
+#if defined(PGQUERN_LANES_H)
+#define vpcompressd lanes_vpcompressd
+#define vpcompressq lanes_vpcompressq
+#else
 static inline __m512i vpcompressd(__mmask16 m, __m512i v)
 {
     __asm__("vpcompressd %0, %0%{%1%}%{z%}" : "+v"(v) : "Yk"(m));
@@ -27,6 +31,7 @@ static inline __m512i vpcompressq(__mmask8 m, __m512i v)
     __asm__("vpcompressq %0, %0%{%1%}%{z%}" : "+v"(v) : "Yk"(m));
     return v;
 }
+#endif
 
 #include "../tests/instructions/functions.h"
 #include "../tests/instructions/avx512.def"

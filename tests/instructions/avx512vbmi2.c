@@ -4,11 +4,15 @@
 #include "common/cpu.h"
 #include <immintrin.h>
 
+#if defined(PGQUERN_LANES_H)
+#define vpcompressw lanes_vpcompressw
+#else
 static inline __m512i vpcompressw(__mmask32 m, __m512i v)
 {
     __asm__("vpcompressw %0, %0%{%1%}%{z%}" : "+v"(v) : "Yk"(m));
     return v;
 }
+#endif
 
 #include "../tests/instructions/functions.h"
 #include "../tests/instructions/avx512vbmi2.def"

@@ -11,7 +11,20 @@ $(OUT)/instructions/%.o: tests/instructions/%.c $(wildcard tests/instructions/*.
 $(OUT)/instructions/cpu: $(INSTRUCTIONS_C:tests/instructions/%.c=$(OUT)/instructions/%.o) $(OUT)/lib/libpgquern.a
 	@$(GCC) $(if $(CROSS),-static) $^ -o $@
 
+# The same lists by what CBMC is told of the intrinsics: proofs/bounded/immintrin.h is found before the compiler's.
+BY_LANES := $(patsubst tests/instructions/%.c,$(BUILD)/instructions/lanes/%.o,$(wildcard tests/instructions/avx*.c))
+
+$(BUILD)/instructions/lanes/%.o: tests/instructions/%.c $(wildcard proofs/bounded/*.h tests/instructions/*.h tests/instructions/*.def) csrc/common/cpu.h $(COMPILER)
+	@mkdir -p $(@D)
+	@gcc $(CFLAGS_KERNEL) -Iproofs/bounded $(call isa_flags,$<) -c $< -o $@
+
+$(BUILD)/instructions/by_lanes: $(BY_LANES) $(BUILD)/instructions/main.o $(BUILD)/instructions/window.o $(BUILD)/lib/libpgquern.a
+	@gcc $^ -o $@
+
 INSTRUCTION_PROGRAMS := $(BUILD)/instructions/cpu $(BUILD)/oracle/instructions
+ifeq ($(CROSS)$(MACHINE),x86_64)
+INSTRUCTION_PROGRAMS += $(BUILD)/instructions/by_lanes
+endif
 
 test-python-instructions: $(INSTRUCTION_PROGRAMS)
 
