@@ -16,6 +16,8 @@ ReadsWritesEvicts  == [t \in Threads |-> IF t = "w" THEN {"write"} ELSE IF t = "
 ReadsWritesMoves   == [t \in Threads |-> IF t = "w" THEN {"write"} ELSE IF t = "m" THEN {"drop", "evict", "gather"} ELSE {"read"}]
 ReadsDropsEvicts   == [t \in Threads |-> IF t = "w" THEN {"drop"} ELSE IF t = "m" THEN {"evict"} ELSE {"read"}]
 WritesAndReadsToo  == [t \in Threads |-> IF t = "r1" THEN {"read"} ELSE {"read", "write"}]
+\* Who needs room drops all other pages, though a frame may be free.  That is right.
+DropsAll(t) == IsMissing(t) => FreeFrames # {} /\ Victims(t) = {}
 
 \* ---- a reader, without the mutex ----
 \* It does not look at the name of its frame.
@@ -110,7 +112,7 @@ HitFreely(t, f) ==
     /\ word' = IF MayPinWithMap(f) THEN Pinned(f) ELSE word
     /\ map' = Nobody
     /\ Goto(t, IF MayPinWithMap(f) THEN "copies" ELSE "copies freely")
-    /\ UNCHANGED named
+    /\ UNCHANGED <<named, held>>
 CopyFreely(t) ==
     LET h == my[t].half IN
     /\ pc[t] \in Copying \cup {"copies freely"}
@@ -159,6 +161,11 @@ CloseAnother(t) ==
        THEN Goto(t, AfterWait(t)) /\ UNCHANGED waiting
        ELSE Goto(t, "falls asleep") /\ waiting' = [waiting EXCEPT ![f] = @ + 1]
     /\ UNCHANGED <<map, named, frame, asleep, pages, my>>
+\* Who begins a load goes on holding the frame that it has closed to make room.
+LoadAndHold(t) ==
+    /\ \E f \in FreeFrames : With(t, f)
+    /\ map' = Nobody /\ Goto(t, "loads")
+    /\ UNCHANGED <<word, named, held>>
 \* Who falls asleep holds its frame.
 SleepAndHold(t) ==
     /\ map = t /\ pc[t] = "falls asleep"
@@ -196,23 +203,23 @@ OpenThenDrop(t) ==
     /\ IF held # None
        THEN word' = Opened /\ held' = None /\ UNCHANGED <<map, named, table, pc, my>>
        ELSE /\ named' = Nameless(my[t].frame)
-            /\ table' = [table EXCEPT ![my[t].page] = None]
-            /\ map' = Nobody
-            /\ End(t)
+            /\ table' = [table EXCEPT ![my[t].victim] = None]
+            /\ IF my[t].call = "drop"
+               THEN Leave(t)
+               ELSE Goto(t, "comes") /\ my' = [my EXCEPT ![t].frame = None, ![t].victim = None] /\ UNCHANGED map
             /\ UNCHANGED <<word, held>>
     /\ UNCHANGED <<frame, waiting, asleep, leaving, changed, below, now>>
 \* A frame has its name before its bytes: of a load, and of a page that is written.
 NameThenLoad(t) ==
     /\ \E f \in FreeFrames : With(t, f) /\ named' = Named(f, my[t].page)
-    /\ map' = Nobody /\ Goto(t, "loads")
-    /\ UNCHANGED word
+    /\ GiveBack /\ Goto(t, "loads")
 NameThenWrite(t) ==
     LET p == my[t].page IN
     /\ IF table[p] # None
        THEN With(t, table[p]) /\ Goto(t, "closes") /\ UNCHANGED named
        ELSE /\ \E g \in FreeFrames : my' = [LoadsAreOld(p) EXCEPT ![t].frame = g] /\ named' = Named(g, p)
             /\ Goto(t, "changes")
-    /\ UNCHANGED <<word, map, leaving, changed>>
+    /\ UNCHANGED <<word, map, held, leaving, changed>>
 \* What was loaded gets its name when map is free again.
 EndLoadThenName(t) ==
     \/ /\ map = t /\ pc[t] = "has loaded"
@@ -283,6 +290,10 @@ NeverReplaced == \A t \in Threads, p \in Pages : map = t /\ pc[t] = "comes" /\ m
 NeverElsewhere == \A t \in Threads : pc[t] = "closes" => held \in {None, my[t].frame}
 \* It finds the frame still pinned.
 NeverTooEarly == \A t \in Threads : pc[t] = "waits" => IsUnpinned(t)
+\* It holds a frame that it has closed to make room: and loads a page into it; or finds its page in it; or in another one.
+NeverRoomMade == \A t \in Threads : pc[t] = "comes" /\ my[t].call = "read" => held \notin FreeFrames
+NeverRoomFilled == \A t \in Threads : pc[t] = "copies with map" => held # my[t].frame
+NeverRoomInVain == \A t \in Threads : pc[t] # "has pinned"
 \* It leaves the frame closed, because another one waits for it.
 NeverLeftClosed == \A t \in Threads : pc[t] = "ends" /\ held # None => waiting[held] = 0
 \* It sleeps for a frame that is free; or is about to wake, and a load fills the frame.

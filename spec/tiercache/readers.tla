@@ -37,10 +37,11 @@
 (*   below          what a load of a page finds, on the SSD or the store   *)
 (*   now            the newest contents of a page (no variable of the C    *)
 (*                    code)                                                *)
-(*   pc, my         where a thread is; its call, page, frame, which half   *)
-(*                    is next, what it has copied, whether it has slept,   *)
-(*                    whether its load is old, and what the page has been  *)
-(*                    since the call began                                 *)
+(*   pc, my         where a thread is; its call, page, frame, the page     *)
+(*                    that it takes from memory, which half is next,       *)
+(*                    what it has copied, whether it has slept, whether    *)
+(*                    its load is old, and what the page has been since    *)
+(*                    the call began                                       *)
 (*                                                                         *)
 (* A step has at most one access to what others look at without map: a     *)
 (* word, a name, or half a frame.  So what is done with map held to all    *)
@@ -51,9 +52,8 @@
 (* Simplified: contents are numbers below Versions, and after the last     *)
 (* comes the first again.  Files do not fail, and a write to a file is no  *)
 (* step.  Who waits for another thread's load does not take map before.    *)
-(* Who finds no frame free ends its call: the C code reads past the        *)
-(* memory, or drops and evicts first, and these are calls of their own     *)
-(* here.                                                                   *)
+(* Who needs room drops pages; evictions are calls of their own.  Who can  *)
+(* make none ends its call, where the C code reads past the memory.        *)
 (*                                                                         *)
 (* How to break it: the mutants of MCreaders.                              *)
 (***************************************************************************)
@@ -89,8 +89,8 @@ Calls    == {"read", "write", "drop", "evict", "gather"}
 Contents == [page : Pages, v : 0 .. Versions - 1]
 Of(p, v) == [page |-> p, v |-> v]
 Nothing  == <<None, None>>
-Idle     == [call |-> None, page |-> None, frame |-> None, half |-> 1, got |-> Nothing, slept |-> FALSE, old |-> FALSE,
-             seen |-> {}]
+Idle     == [call |-> None, page |-> None, frame |-> None, victim |-> None, half |-> 1, got |-> Nothing,
+             slept |-> FALSE, old |-> FALSE, seen |-> {}]
 
 Init ==
     /\ map = Nobody
@@ -206,26 +206,35 @@ Lock(t) ==
     /\ IF pc[t] = "asleep" THEN Goto(t, "waits") ELSE UNCHANGED pc
     /\ UNCHANGED <<named, frame, word, waits, pages, my>>
 
-(* Map is given back, at once or by End, after what is held was opened. *)
+(* Who gives map back opens what it holds, unless another thread waits for *)
+(* that.                                                                   *)
+MayOpen(f) == waiting[f] = 0
+Opened == IF held # None /\ MayOpen(held) THEN [word EXCEPT ![held].closed = FALSE] ELSE word
+GiveBack == word' = Opened /\ held' = None /\ map' = Nobody
+
+(* Map is given back, at once or by Open. *)
 Leave(t) == IF held = None THEN map' = Nobody /\ End(t) ELSE Goto(t, "ends") /\ UNCHANGED <<map, my>>
 
 -----------------------------------------------------------------------------
 (* With map held: a call looks where its page is. *)
 
-With(t, f) == my' = [my EXCEPT ![t].frame = f, ![t].slept = FALSE]
+With(t, f) == my' = [my EXCEPT ![t].frame = f, ![t].victim = None, ![t].slept = FALSE]
 
 (* Nobody closes a frame meanwhile: so this look and the pin are one.      *)
 MayPinWithMap(f) == ~word[f].closed
 LookToHit(t, f) ==
     /\ With(t, f)
-    /\ IF MayPinWithMap(f)
-       THEN word' = Pinned(f) /\ map' = Nobody /\ Goto(t, "copies")
-       ELSE Goto(t, "copies with map") /\ UNCHANGED <<word, map>>
-    /\ UNCHANGED named
+    /\ IF ~MayPinWithMap(f)
+       THEN Goto(t, "copies with map") /\ UNCHANGED <<word, map>>
+       ELSE /\ word' = Pinned(f)
+            /\ IF held = None
+               THEN map' = Nobody /\ Goto(t, "copies")
+               ELSE Goto(t, "has pinned") /\ UNCHANGED map
+    /\ UNCHANGED <<named, held>>
 LookToLoad(t) ==
     /\ \E f \in FreeFrames : With(t, f)
-    /\ map' = Nobody /\ Goto(t, "loads")
-    /\ UNCHANGED <<word, named>>
+    /\ GiveBack /\ Goto(t, "loads")
+    /\ UNCHANGED named
 LookToRead(t) ==
     LET f == table[my[t].page] IN
     /\ IF f # None THEN LookToHit(t, f) ELSE LookToLoad(t)
@@ -238,19 +247,28 @@ LookToWrite(t) ==
     LET f == table[my[t].page] IN
     /\ IF f # None
        THEN With(t, f) /\ Goto(t, IF WriteWaits THEN "closes" ELSE "changes")
-       ELSE Goto(t, "changes") /\ \E g \in FreeFrames : my' = [LoadsAreOld(my[t].page) EXCEPT ![t].frame = g]
-    /\ UNCHANGED <<word, named, map, leaving, changed>>
+       ELSE /\ Goto(t, "changes")
+            /\ \E g \in FreeFrames : my' = [LoadsAreOld(my[t].page) EXCEPT ![t].frame = g, ![t].victim = None]
+    /\ UNCHANGED <<word, named, map, held, leaving, changed>>
 
 (* What is on its way to the SSD leaves by that way alone. *)
 IsOnItsWay(p) == p \in leaving
 IsClean(p) == below[p] = now[p]
 DropWaits == TRUE
+WithVictim(t, p) == my' = [my EXCEPT ![t].frame = table[p], ![t].victim = p, ![t].slept = FALSE]
 LookToDrop(t) ==
     LET p == my[t].page IN
     /\ IF table[p] # None /\ ~IsOnItsWay(p) /\ IsClean(p)
-       THEN With(t, table[p]) /\ Goto(t, IF DropWaits THEN "closes" ELSE "drops") /\ UNCHANGED map
+       THEN WithVictim(t, p) /\ Goto(t, IF DropWaits THEN "closes" ELSE "drops") /\ UNCHANGED map
        ELSE Leave(t)
-    /\ UNCHANGED <<word, named, leaving, changed>>
+    /\ UNCHANGED <<word, named, held, leaving, changed>>
+
+(* Who needs room takes another page from memory, and looks anew.          *)
+Victims(t) == {p \in Pages \ {my[t].page} : table[p] # None /\ ~IsOnItsWay(p) /\ IsClean(p)}
+MakeRoom(t) ==
+    /\ \E p \in Victims(t) : WithVictim(t, p)
+    /\ Goto(t, IF DropWaits THEN "closes" ELSE "drops")
+    /\ UNCHANGED <<word, named, map, held, leaving, changed>>
 
 LookToEvict(t) ==
     LET p == my[t].page IN
@@ -258,14 +276,14 @@ LookToEvict(t) ==
        THEN /\ leaving' = leaving \cup {p} /\ changed' = changed \ {p}
             /\ With(t, table[p]) /\ Goto(t, "copies with map") /\ UNCHANGED map
        ELSE Leave(t) /\ UNCHANGED <<leaving, changed>>
-    /\ UNCHANGED <<word, named>>
+    /\ UNCHANGED <<word, named, held>>
 
 LookToGather(t) ==
     LET p == my[t].page IN
     /\ IF table[p] # None
        THEN With(t, table[p]) /\ Goto(t, "copies with map") /\ UNCHANGED map
        ELSE Leave(t)
-    /\ UNCHANGED <<word, named, leaving, changed>>
+    /\ UNCHANGED <<word, named, held, leaving, changed>>
 
 (* Whose load was old may find that another thread loads the page. *)
 \* STEP t \in Threads if pc' = pc | thread {t} -> cache | finds that another thread loads page {my[t].page}, and gives
@@ -275,9 +293,15 @@ LookToGather(t) ==
 \* STEP t \in Threads if pc'[t] \in {"outside", "ends"} | thread {t} -> cache | finds nothing to do for page
 \*        {my[t].page}: its call {IF pc'[t] = "ends" THEN "is at its end" ELSE "ends"}
 \* STEP t \in Threads if pc'[t] = "loads" | thread {t} -> cache | does not find page {my[t].page}, takes frame
-\*        {my'[t].frame} to load it into, and gives map back
+\*        {my'[t].frame} to load it into, and gives map back{IF word' # word THEN ". The frame that it held is open
+\*        now" ELSE ""}
 \* STEP t \in Threads if pc'[t] = "copies" /\ word' # word | thread {t} -> cache | finds page {my[t].page} in frame
 \*        {table[my[t].page]}, pins that with map held, and gives map back
+\* STEP t \in Threads if pc'[t] = "has pinned" | thread {t} -> cache | finds page {my[t].page} in frame
+\*        {table[my[t].page]}, and pins that with map held
+\* STEP t \in Threads if my'[t].victim # None /\ my[t].call # "drop" | thread {t} -> cache | finds neither page
+\*        {my[t].page} nor a free frame. It takes page {my'[t].victim} from frame {my'[t].frame}, which it must have
+\*        for itself
 \* STEP t \in Threads if map' # t | thread {t} -> cache | finds page {my[t].page} in frame {table[my[t].page]}, and
 \*        gives map back. It does not pin the frame
 \* STEP t \in Threads if pc'[t] = "copies with map" /\ my[t].call = "read" | thread {t} -> cache | finds page
@@ -295,15 +319,17 @@ LookToGather(t) ==
 Look(t) ==
     /\ map = t /\ pc[t] = "comes"
     /\ IF IsComing(t)
-       THEN map' = Nobody /\ UNCHANGED <<word, named, leaving, changed, pc, my>>
+       THEN GiveBack /\ UNCHANGED <<named, leaving, changed, pc, my>>
+       ELSE IF ~HasRoom(t) /\ Victims(t) = {}
+       THEN Leave(t) /\ UNCHANGED <<word, named, held, leaving, changed>>
        ELSE IF ~HasRoom(t)
-       THEN Leave(t) /\ UNCHANGED <<word, named, leaving, changed>>
+       THEN MakeRoom(t)
        ELSE CASE my[t].call = "read"   -> LookToRead(t)
               [] my[t].call = "write"  -> LookToWrite(t)
               [] my[t].call = "drop"   -> LookToDrop(t)
               [] my[t].call = "evict"  -> LookToEvict(t)
               [] my[t].call = "gather" -> LookToGather(t)
-    /\ UNCHANGED <<table, frame, waits, below, now>>
+    /\ UNCHANGED <<table, frame, waiting, asleep, below, now>>
 
 -----------------------------------------------------------------------------
 (* A copy, half by half: of a reader without map; and with it, of one that *)
@@ -330,26 +356,23 @@ Copy(t) ==
 \*        store
 EndCopy(t) ==
     /\ map = t /\ pc[t] = "has copied"
-    /\ map' = Nobody
+    /\ GiveBack
     /\ CASE my[t].call = "read"   -> End(t)
          [] my[t].call = "evict"  -> Goto(t, "puts") /\ UNCHANGED my
          [] my[t].call = "gather" -> Goto(t, "writes back") /\ UNCHANGED my
-    /\ UNCHANGED <<named, frame, word, waits, pages>>
+    /\ UNCHANGED <<named, frame, waiting, asleep, pages>>
 
 -----------------------------------------------------------------------------
 (* Who must have a frame for itself, with map held. *)
-
-(* What is held is opened, unless another thread waits for it.             *)
-MayOpen(f) == waiting[f] = 0
-Opened == IF held # None /\ MayOpen(held) THEN [word EXCEPT ![held].closed = FALSE] ELSE word
 
 (* Who has slept looks anew where its page is; but one that is on its way  *)
 (* to the SSD has not left its frame.                                      *)
 LooksAnew(t) == my[t].slept
 AfterWait(t) ==
-    CASE my[t].call = "evict" -> "decides"
-      [] my[t].call = "write" -> IF LooksAnew(t) THEN "comes" ELSE "changes"
-      [] my[t].call = "drop"  -> IF LooksAnew(t) THEN "comes" ELSE "drops"
+    IF my[t].call = "evict" THEN "decides"
+    ELSE IF LooksAnew(t) THEN "comes"
+    ELSE IF my[t].victim = None THEN "changes"
+    ELSE "drops"
 
 IsUnpinned(t) == word[my[t].frame].pins = 0
 \* STEP t \in Threads if held' = None /\ word' # word | thread {t} -> frame {held} | opens frame {held}, before it
@@ -377,9 +400,8 @@ Close(t) ==
 \* STEP t \in Threads | thread {t} | gives map back, and falls asleep until the last one unpins frame {my[t].frame}
 FallAsleep(t) ==
     /\ map = t /\ pc[t] = "falls asleep"
-    /\ word' = Opened /\ held' = None
+    /\ GiveBack
     /\ asleep' = asleep \cup {t}
-    /\ map' = Nobody
     /\ my' = [my EXCEPT ![t].slept = TRUE]
     /\ Goto(t, "asleep")
     /\ UNCHANGED <<named, frame, waiting, pages>>
@@ -404,16 +426,16 @@ Wait(t) ==
        ELSE Goto(t, "falls asleep") /\ UNCHANGED <<waiting, held>>
     /\ UNCHANGED <<map, named, frame, word, asleep, pages, my>>
 
-\* STEP t \in Threads if word' # word | thread {t} -> frame {held} | opens frame {held}, and gives map back: the call
-\*        ends
+\* STEP t \in Threads if word' # word | thread {t} -> frame {held} | opens frame {held}, and gives map back{IF pc[t] =
+\*        "ends" THEN ": the call ends" ELSE ""}
 \* STEP t \in Threads if held # None /\ word[held].closed | thread {t} -> frame {held} | gives map back, and leaves
-\*        frame {held} closed. Those that wait for it: {waiting[held]}. The call ends
-\* STEP t \in Threads | thread {t} -> cache | gives map back: the call ends
+\*        frame {held} closed. Those that wait for it: {waiting[held]}{IF pc[t] = "ends" THEN ". The call ends" ELSE
+\*        ""}
+\* STEP t \in Threads | thread {t} -> cache | gives map back{IF pc[t] = "ends" THEN ": the call ends" ELSE ""}
 Open(t) ==
-    /\ map = t /\ pc[t] = "ends"
-    /\ word' = Opened /\ held' = None
-    /\ map' = Nobody
-    /\ End(t)
+    /\ map = t /\ pc[t] \in {"ends", "has pinned"}
+    /\ GiveBack
+    /\ IF pc[t] = "ends" THEN End(t) ELSE Goto(t, "copies") /\ UNCHANGED my
     /\ UNCHANGED <<named, frame, waiting, asleep, pages>>
 
 -----------------------------------------------------------------------------
@@ -451,13 +473,15 @@ Name(t) ==
 (* A page leaves memory: its frame has no name, and is free. *)
 Nameless(f) == [named EXCEPT ![f] = None]
 \* STEP t \in Threads if table' = table | thread {t} -> frame {held} | opens frame {held}
-\* STEP t \in Threads | thread {t} -> frame {my[t].frame} | takes page {my[t].page} from memory: frame {my[t].frame}
+\* STEP t \in Threads | thread {t} -> frame {my[t].frame} | takes page {my[t].victim} from memory: frame {my[t].frame}
 \*        has no name now, and is free
 Drop(t) ==
     /\ map = t /\ pc[t] = "drops"
     /\ named' = Nameless(my[t].frame)
-    /\ table' = [table EXCEPT ![my[t].page] = None]
-    /\ Leave(t)
+    /\ table' = [table EXCEPT ![my[t].victim] = None]
+    /\ IF my[t].call = "drop"
+       THEN Leave(t)
+       ELSE Goto(t, "comes") /\ my' = [my EXCEPT ![t].frame = None, ![t].victim = None] /\ UNCHANGED map
     /\ UNCHANGED <<frame, word, waits, leaving, changed, below, now>>
 
 (* The SSD has been written. *)
@@ -547,9 +571,9 @@ FairSpec == Spec /\ \A t \in Threads : WF_vars(Inside(t)) /\ SF_vars(Lock(t))
 
 -----------------------------------------------------------------------------
 Places ==
-    {"outside", "peeks", "checks", "unpins", "calls", "comes", "copies", "copies with map", "has copied", "closes",
-     "falls asleep", "asleep", "waits", "ends", "changes", "names", "drops", "puts", "decides", "writes back", "loads",
-     "has loaded"}
+    {"outside", "peeks", "checks", "unpins", "calls", "comes", "copies", "has pinned", "copies with map", "has copied",
+     "closes", "falls asleep", "asleep", "waits", "ends", "changes", "names", "drops", "puts", "decides", "writes back",
+     "loads", "has loaded"}
 Halves == (Contents \cup {None}) \X (Contents \cup {None})
 \* INNER pc, my, frame
 \* NOTE | A page has two halves. A frame is whole if both are of one page and one version
@@ -564,19 +588,21 @@ TypeOK ==
     /\ asleep \subseteq Threads /\ leaving \subseteq Pages /\ changed \subseteq leaving
     /\ below \in [Pages -> 0 .. Versions - 1] /\ now \in [Pages -> 0 .. Versions - 1]
     /\ pc \in [Threads -> Places]
-    /\ my \in [Threads -> [call : Calls \cup {None}, page : Pages \cup {None}, frame : Frames \cup {None}, half : {1, 2},
-                           got : Halves, slept : BOOLEAN, old : BOOLEAN, seen : SUBSET (0 .. Versions - 1)]]
+    /\ my \in [Threads -> [call : Calls \cup {None}, page : Pages \cup {None}, frame : Frames \cup {None},
+                           victim : Pages \cup {None}, half : {1, 2}, got : Halves, slept : BOOLEAN, old : BOOLEAN,
+                           seen : SUBSET (0 .. Versions - 1)]]
 
 (* Who has pinned a frame, and who of them has seen that it has its page.  *)
-Pinners(f)  == {t \in Threads : pc[t] \in {"checks", "copies", "unpins"} /\ my[t].frame = f}
-Readers(f)  == {t \in Pinners(f) : pc[t] = "copies" \/ (pc[t] = "unpins" /\ HasCopied(t))}
+Pinners(f)  == {t \in Threads : pc[t] \in {"checks", "has pinned", "copies", "unpins"} /\ my[t].frame = f}
+Readers(f)  == {t \in Pinners(f) : pc[t] \in {"has pinned", "copies"} \/ (pc[t] = "unpins" /\ HasCopied(t))}
 Changers(f) == {t \in Threads : pc[t] \in {"changes", "loads"} /\ my[t].frame = f}
 Waiters(f)  == {t \in Threads : pc[t] \in {"waits", "falls asleep", "asleep"} /\ my[t].frame = f}
 
 (* Who needs map has it, and nobody else; and who gives it back holds no   *)
 (* frame.                                                                  *)
 NeedsMap ==
-    {"copies with map", "has copied", "closes", "waits", "falls asleep", "ends", "changes", "names", "drops", "decides"}
+    {"has pinned", "copies with map", "has copied", "closes", "waits", "falls asleep", "ends", "changes", "names",
+     "drops", "decides"}
 \* BROKEN t \in Threads if pc[t] \in NeedsMap /\ map # t | Thread {t} does what needs map, and {map} has it
 \* BROKEN if map = Nobody /\ held # None | Nobody has map, and frame {held} is held
 MapIsHeld ==
