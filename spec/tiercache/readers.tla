@@ -444,7 +444,7 @@ Open(t) ==
 Next1(v) == (v + 1) % Versions
 (* Calls that are under way have met these contents. *)
 Met(p, v) == [t \in Threads |-> IF my[t].page = p THEN [my[t] EXCEPT !.seen = @ \cup {v}] ELSE my[t]]
-\* STEP t \in Threads if my'[t].half = 2 | thread {t} -> frame {my[t].frame} | writes the first half of frame
+\* STEP t \in Threads if my[t].half = 1 | thread {t} -> frame {my[t].frame} | writes the first half of frame
 \*        {my[t].frame}: page {my[t].page}, version {Next1(now[my[t].page])}
 \* STEP t \in Threads | thread {t} -> frame {my[t].frame} | writes the second half of frame {my[t].frame}. Page
 \*        {my[t].page} has version {now'[my[t].page]} now
@@ -457,7 +457,7 @@ Change(t) ==
        ELSE /\ now' = [now EXCEPT ![p] = v]
             /\ table' = [table EXCEPT ![p] = f]
             /\ changed' = changed \cup ({p} \cap leaving)
-            /\ my' = [Met(p, v) EXCEPT ![t].half = 1]
+            /\ my' = Met(p, v)
             /\ Goto(t, IF named[f] = p THEN "ends" ELSE "names")
     /\ UNCHANGED <<map, named, word, waits, leaving, below>>
 
