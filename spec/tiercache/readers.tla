@@ -299,9 +299,9 @@ LookToGather(t) ==
 \*        {table[my[t].page]}, pins that with map held, and gives map back
 \* STEP t \in Threads if pc'[t] = "has pinned" | thread {t} -> cache | finds page {my[t].page} in frame
 \*        {table[my[t].page]}, and pins that with map held
-\* STEP t \in Threads if my'[t].victim # None /\ my[t].call # "drop" | thread {t} -> cache | finds neither page
-\*        {my[t].page} nor a free frame. It takes page {my'[t].victim} from frame {my'[t].frame}, which it must have
-\*        for itself
+\* STEP t \in Threads if my'[t].victim # None /\ my[t].call # "drop" | thread {t} -> cache | does not find page
+\*        {my[t].page}, and makes room: page {my'[t].victim} is to leave frame {my'[t].frame}, which it must have for
+\*        itself
 \* STEP t \in Threads if map' # t | thread {t} -> cache | finds page {my[t].page} in frame {table[my[t].page]}, and
 \*        gives map back. It does not pin the frame
 \* STEP t \in Threads if pc'[t] = "copies with map" /\ my[t].call = "read" | thread {t} -> cache | finds page
