@@ -715,6 +715,11 @@ NoLostWakeUp == \A t \in asleep :
 \*        pinned once more
 NobodyPinsMeanwhile == [][\A f \in Frames : word'[f].pins > word[f].pins => waiting[f] = 0]_vars
 
+(* A reader that unpins its frame takes map only if somebody waits for that. *)
+\* BROKEN t \in Threads if pc[t] = "unpins" /\ pc'[t] = "calls" /\ waiting[my[t].frame] = 0 | Thread {t} unpins frame
+\*        {my[t].frame}, and will take map to wake who waits for it. Nobody does
+CallsForAReason == [][\A t \in Threads : pc[t] = "unpins" /\ pc'[t] = "calls" => waiting[my[t].frame] > 0]_vars
+
 (* A page leaves a frame that is closed, and that nobody has pinned. *)
 \* BROKEN p \in Pages if table[p] # None /\ table'[p] # table[p] | Page {p} leaves frame {table[p]}, which {IF
 \*        word[table[p]].closed THEN "is closed" ELSE "is open"}. Its pins: {word[table[p]].pins}
