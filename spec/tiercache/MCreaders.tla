@@ -96,6 +96,8 @@ UnpinSilently(t) ==
     /\ IF HasCopied(t) /\ IsLast(my[t].frame) THEN Goto(t, "calls") /\ UNCHANGED my ELSE Through(t)
     /\ UNCHANGED <<map, named, frame, waits, pages>>
 IsFirst(f) == word[f].closed /\ word[f].pins > 1
+\* It wakes also if the frame is open.
+IsAnyLast(f) == word[f].pins = 1
 \* Nobody is woken, or one of those that sleep.
 WakesNobody == {{}}
 WakesOne == IF asleep = {} THEN {{}} ELSE {{t} : t \in asleep}

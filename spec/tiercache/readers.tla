@@ -299,9 +299,9 @@ LookToGather(t) ==
 \*        {table[my[t].page]}, pins that with map held, and gives map back
 \* STEP t \in Threads if pc'[t] = "has pinned" | thread {t} -> cache | finds page {my[t].page} in frame
 \*        {table[my[t].page]}, and pins that with map held
-\* STEP t \in Threads if my'[t].victim # None /\ my[t].call # "drop" | thread {t} -> cache | finds neither page
-\*        {my[t].page} nor a free frame. It takes page {my'[t].victim} from frame {my'[t].frame}, which it must have
-\*        for itself
+\* STEP t \in Threads if my'[t].victim # None /\ my[t].call # "drop" | thread {t} -> cache | does not find page
+\*        {my[t].page}, and makes room: page {my'[t].victim} is to leave frame {my'[t].frame}, which it must have for
+\*        itself
 \* STEP t \in Threads if map' # t | thread {t} -> cache | finds page {my[t].page} in frame {table[my[t].page]}, and
 \*        gives map back. It does not pin the frame
 \* STEP t \in Threads if pc'[t] = "copies with map" /\ my[t].call = "read" | thread {t} -> cache | finds page
@@ -714,6 +714,11 @@ NoLostWakeUp == \A t \in asleep :
 \* BROKEN f \in Frames if word'[f].pins > word[f].pins /\ waiting[f] > 0 | {waiting[f]} wait for frame {f}, and it is
 \*        pinned once more
 NobodyPinsMeanwhile == [][\A f \in Frames : word'[f].pins > word[f].pins => waiting[f] = 0]_vars
+
+(* A reader that unpins its frame takes map only if somebody waits for that. *)
+\* BROKEN t \in Threads if pc[t] = "unpins" /\ pc'[t] = "calls" /\ waiting[my[t].frame] = 0 | Thread {t} unpins frame
+\*        {my[t].frame}, and will take map to wake who waits for it. Nobody does
+CallsForAReason == [][\A t \in Threads : pc[t] = "unpins" /\ pc'[t] = "calls" => waiting[my[t].frame] > 0]_vars
 
 (* A page leaves a frame that is closed, and that nobody has pinned. *)
 \* BROKEN p \in Pages if table[p] # None /\ table'[p] # table[p] | Page {p} leaves frame {table[p]}, which {IF
