@@ -86,7 +86,7 @@ static inline uint32_t _mm512_reduce_max_epu32(__m512i a_)
 
 /* ---- bits ---- */
 
-WHOLE(_mm512_and_si512, __m512i, a &b)
+WHOLE(_mm512_and_si512, __m512i, a & b)
 WHOLE(_mm512_or_si512, __m512i, a | b)
 WHOLE(_mm512_xor_si512, __m512i, a ^ b)
 MASKED_ZERO(_mm512_maskz_and_epi32, __mmask16, u32of64, a[i] & b[i])
