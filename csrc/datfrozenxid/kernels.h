@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: PostgreSQL */
 /*
- * The variants, and the walk that the fast ones share: chunk by chunk, each chunk's greatest age without a branch on the data. If
+ * The variants, and what the fast ones share: they go chunk by chunk, each chunk's greatest age without a branch on the data. If
  * it is suspect, upstream's loop looks at the chunk again: it finds the first value in the future, or there is none and
  * the chunk holds permanent XIDs. Internal: not installed, not seen by the bindings.
  */
@@ -47,9 +47,6 @@ pgq_status pgq_datfrozenxid_need_update_scalar(const pgq_datfrozenxid_pair *stor
                                                const pgq_datfrozenxid_pair *last_sane,
                                                pgq_datfrozenxid_changes *changes);
 
-/* The greatest age among n values; first: the least normal id. */
-typedef uint32_t greatest_age_fn(const uint32_t values[], size_t n, uint32_t last_sane, uint32_t first);
-
 /* *oldest becomes the id of that age, if it precedes what is there. The age is not suspect. */
 /*@ requires \valid(oldest) && settled(*oldest, last_sane, multixact) && greatest < HALF_RING;
     requires (uint32_t)(last_sane - greatest) >= (multixact ? 1 : 3) && last_sane >= (multixact ? 1 : 3);
@@ -59,37 +56,6 @@ ALWAYS_INLINE void lower_to_age(uint32_t *oldest, uint32_t greatest, uint32_t la
 {
     if (id_precedes(last_sane - greatest, *oldest, multixact))
         *oldest = last_sane - greatest;
-}
-
-ALWAYS_INLINE pgq_status min_frozen_by_age(const uint32_t values[], size_t n,
-                                           const pgq_datfrozenxid_bounds *bounds, uint32_t *minimum,
-                                           greatest_age_fn *greatest_age)
-{
-    pgq_code code = values_fault(values, n, bounds, minimum);
-    uint32_t oldest, last_sane;
-    bool multixact;
-
-    if (code != PGQ_OK)
-        return refused(code, 0);
-    oldest = bounds->start;
-    last_sane = bounds->last_sane;
-    multixact = bounds->multixact;
-    for (size_t from = 0; from < n; from += CHUNK) {
-        size_t to = n - from > CHUNK ? from + CHUNK : n;
-        uint32_t greatest = greatest_age(values + from, to - from, last_sane, first_normal(multixact));
-
-        if (greatest < HALF_RING) {
-            lower_to_age(&oldest, greatest, last_sane, multixact);
-        } else {
-            size_t i = scan_values(values, from, to, last_sane, multixact, &oldest);
-
-            if (i < to)
-                return refused(future(multixact), i + 1);
-        }
-    }
-    HOLDS(!id_precedes(last_sane, oldest, multixact)); /* no value taken lies in the future */
-    *minimum = oldest;
-    return accepted();
 }
 
 /* By relkind: all ones if rows of this kind hold ids, otherwise zero. Widened to 64 bits, it is all ones or zero again. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: PostgreSQL */
 /* Sixteen ages a step, in four chains. The loop is printed from its proof. */
-#include "datfrozenxid/kernels.h"
+#include "datfrozenxid/chunks.h"
 
 #if defined(__AVX512F__)
 #include <immintrin.h>
@@ -15,6 +15,6 @@ ALWAYS_INLINE uint32_t greatest_age(const uint32_t values[], size_t n, uint32_t 
 pgq_status pgq_datfrozenxid_min_frozen_avx512(const uint32_t values[], size_t n,
                                               const pgq_datfrozenxid_bounds *bounds, uint32_t *minimum)
 {
-    return min_frozen_by_age(values, n, bounds, minimum, greatest_age);
+    return min_frozen_by_age(values, n, bounds, minimum);
 }
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: PostgreSQL */
 /* Four ages a step, in four chains: min_frozen_avx2.c for ARM, which has an unsigned comparison. */
-#include "datfrozenxid/kernels.h"
+#include "datfrozenxid/chunks.h"
 
 #include <arm_neon.h>
 
@@ -38,5 +38,5 @@ ALWAYS_INLINE uint32_t greatest_age(const uint32_t values[], size_t n, uint32_t 
 pgq_status pgq_datfrozenxid_min_frozen_neon(const uint32_t values[], size_t n,
                                             const pgq_datfrozenxid_bounds *bounds, uint32_t *minimum)
 {
-    return min_frozen_by_age(values, n, bounds, minimum, greatest_age);
+    return min_frozen_by_age(values, n, bounds, minimum);
 }

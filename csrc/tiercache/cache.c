@@ -45,6 +45,7 @@ static bool allocate(pgq_tiercache *c, const policy_calls *calls)
     c->gap_buffer = aligned_alloc(ALIGNMENT, PAGE * BLOCK_PAGES);
     c->trailer = aligned_alloc(ALIGNMENT, sizeof *c->trailer);
     c->head = aligned_alloc(ALIGNMENT, ALIGNMENT);
+    c->hits = hits_make();
     c->touches = calloc(o->frames, sizeof *c->touches);
     c->leaving = calloc(o->frames, sizeof *c->leaving);
     c->users = calloc((size_t)o->slots + 1, sizeof *c->users);
@@ -53,7 +54,7 @@ static bool allocate(pgq_tiercache *c, const policy_calls *calls)
     c->blocks = calloc((size_t)o->frames + o->slots, sizeof *c->blocks);
     if (c->frames == NULL || c->read_buffer == NULL || c->gap_buffer == NULL || c->touches == NULL ||
         c->leaving == NULL || c->users == NULL || c->scrubbed == NULL || c->trailer == NULL ||
-        c->head == NULL || c->batch == NULL || c->blocks == NULL)
+        c->head == NULL || c->hits == NULL || c->batch == NULL || c->blocks == NULL)
         return false;
     for (uint32_t i = 0; i < o->batch; i++)
         if ((c->batch[i].bytes = aligned_alloc(ALIGNMENT, PAGE * BLOCK_PAGES)) == NULL)
@@ -129,6 +130,7 @@ void pgq_tiercache_close(pgq_tiercache *c)
     free(c->gap_buffer);
     free(c->trailer);
     free(c->head);
+    free(c->hits);
     free(c->touches);
     once_free(&c->once);
     free(c->leaving);
@@ -159,7 +161,7 @@ pgq_status pgq_tiercache_write(pgq_tiercache *c, uint64_t page, const void *cont
         return refused(PGQ_NULL, 0);
     if (page >= c->options.pages)
         return refused(PGQ_TIERCACHE_PAGE, 0);
-    pthread_mutex_lock(&c->map);
+    lock_map(c);
     uint32_t frame;
     do {
         frame = tier_find(&c->memory, page);
@@ -167,16 +169,17 @@ pgq_status pgq_tiercache_write(pgq_tiercache *c, uint64_t page, const void *cont
             code = pgq_tiercache_make_room(c, 1, true);
             frame = tier_find(&c->memory, page);
         }
-    } while (frame != TABLE_NONE && readers_wait(&c->readers, frame, &c->map));
-    if (frame != TABLE_NONE) {
-        touch_frame(c, frame);
-    } else if (code == PGQ_OK) {
+    } while (frame != TABLE_NONE && readers_close(&c->readers, frame, &c->map));
+    bool comes = frame == TABLE_NONE && code == PGQ_OK;
+    if (comes)
         frame = tier_take(&c->memory);
-        fill_frame(c, frame, page, 0, tier_find(&c->ssd, page) == TABLE_NONE ? 1 : TWICE);
-    }
     if (frame != TABLE_NONE) {
         code = PGQ_OK;
         memcpy(frame_of(c, frame), contents, PAGE);
+        if (comes)
+            fill_frame(c, frame, page, 0, tier_find(&c->ssd, page) == TABLE_NONE ? 1 : TWICE);
+        else
+            touch_frame(c, frame);
         c->memory.versions[frame] = ++c->version;
         entries_add(&c->memory.dirty, frame);
         note_write(c, page);
@@ -184,7 +187,7 @@ pgq_status pgq_tiercache_write(pgq_tiercache *c, uint64_t page, const void *cont
         if (slot != TABLE_NONE)
             pgq_tiercache_ssd_forget(c, slot);
     }
-    pthread_mutex_unlock(&c->map);
+    unlock_map(c);
     return (pgq_status){code, 0};
 }
 
@@ -194,14 +197,14 @@ uint32_t pgq_tiercache_where(pgq_tiercache *c, uint64_t page)
 
     if (c == NULL || page >= c->options.pages)
         return 0;
-    pthread_mutex_lock(&c->map);
+    lock_map(c);
     uint32_t frame = tier_find(&c->memory, page), slot = tier_find(&c->ssd, page);
     if (frame != TABLE_NONE)
         found |=
             PGQ_TIERCACHE_IN_MEMORY | (entries_has(&c->memory.dirty, frame) ? PGQ_TIERCACHE_MEMORY_DIRTY : 0);
     if (slot != TABLE_NONE)
         found |= PGQ_TIERCACHE_ON_SSD | (entries_has(&c->ssd.dirty, slot) ? PGQ_TIERCACHE_SSD_DIRTY : 0);
-    pthread_mutex_unlock(&c->map);
+    unlock_map(c);
     return found;
 }
 
@@ -211,9 +214,9 @@ pgq_tiercache_counts pgq_tiercache_count(pgq_tiercache *c)
 
     if (c == NULL)
         return counts;
-    pthread_mutex_lock(&c->map);
+    lock_map(c);
     counts = c->counts;
     counts.ssd_in_use = c->ssd_in_use;
-    pthread_mutex_unlock(&c->map);
+    unlock_map(c);
     return counts;
 }

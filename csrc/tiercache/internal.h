@@ -2,8 +2,8 @@
 /*
  * The cache, as its files see it. Internal.
  *
- * Two locks. `map` guards all that is not said to be guarded by `flushing`; a hit takes no other, and does not hold it while it copies
- * the page (readers.h). `flushing` makes write-backs one at a time; it is taken before `map`. No file is read, written or synced while
+ * Two locks. `map` guards all that is not said to be guarded by `flushing`. A hit takes none: it peeks in the table, pins the frame
+ * (readers.h), and notes what the policy is to hear (hits.h); what is not found so is looked for under `map`. `flushing` makes write-backs one at a time; it is taken before `map`. No file is read, written or synced while
  * `map` is held. So who works on a file marks first what all others must leave alone, under `map`, and takes the mark away under `map`:
  *
  * - A load reads pages of a block (reads.c). It is in `loads` for all to see. Its frames are neither free nor in the table: it
@@ -25,6 +25,7 @@
 #include "common/outcome.h"
 #include "tiercache/crc32c.h"
 #include "tiercache/entries.h"
+#include "tiercache/hits.h"
 #include "tiercache/once.h"
 #include "tiercache/policy.h"
 #include "tiercache/readers.h"
@@ -107,6 +108,7 @@ struct pgq_tiercache {
     uint8_t *touches;              /* of each frame's page, since it came; TWICE at most */
     once once;                     /* pages that have left memory after one touch */
     readers readers;
+    stripe *hits;         /* STRIPES of them */
     bool *leaving;        /* frames */
     uint32_t leaves;      /* how many of them are leaving */
     uint32_t *users;      /* of each slot */
@@ -187,15 +189,6 @@ static inline void tier_remove(tier *t, uint32_t entry)
     entries_remove(&t->dirty, entry);
 }
 
-/* A page leaves its frame, to make room. */
-static inline void tier_drop(tier *t, uint32_t entry)
-{
-    HOLDS(!entries_has(&t->dirty, entry)); /* its contents would be lost */
-    t->policy.calls->remove(&t->policy, entry, true);
-    tier_remove(t, entry);
-    tier_give(t, entry);
-}
-
 static inline bool tier_holds(const tier *t, uint32_t entry)
 {
     return tier_find(t, t->policy.pages[entry]) == entry;
@@ -227,17 +220,51 @@ static inline bool same_id(const store_id *a, const store_id *b)
     return memcmp(a, b, sizeof *a) == 0;
 }
 
+/* ---- `map` ---- */
+
+/* The policy hears of the hits that are noted. */
+void pgq_tiercache_tell_hits(pgq_tiercache *c);
+
+static inline void lock_map(pgq_tiercache *c)
+{
+    pthread_mutex_lock(&c->map);
+    pgq_tiercache_tell_hits(c);
+}
+
+static inline void unlock_map(pgq_tiercache *c)
+{
+    readers_open(&c->readers);
+    pthread_mutex_unlock(&c->map);
+}
+
+static inline void wait_with_map(pgq_tiercache *c, pthread_cond_t *condition)
+{
+    readers_open(&c->readers);
+    pthread_cond_wait(condition, &c->map);
+    pgq_tiercache_tell_hits(c);
+}
+
 /* ---- frames; `map` is held ---- */
 
-/* A page comes to a frame, asked for so often now, and once more if it is remembered. */
+/* A page, whose bytes are there, comes to a frame, asked for so often now, and once more if it is remembered. */
 static inline void fill_frame(pgq_tiercache *c, uint32_t frame, uint64_t page, uint64_t version,
                               unsigned touches)
 {
     unsigned all = touches + once_take(&c->once, page);
 
-    HOLDS(IS_LOCKED(&c->map) && c->readers.of[frame] == 0 && !c->leaving[frame]);
+    HOLDS(IS_LOCKED(&c->map) && !c->leaving[frame]);
     c->touches[frame] = (uint8_t)(all < TWICE ? all : TWICE);
     tier_put(&c->memory, frame, page, version, false);
+    readers_name(&c->readers, frame, page);
+}
+
+/* A page leaves its frame, which is closed; the policy knows it already. */
+static inline void empty_frame(pgq_tiercache *c, uint32_t frame)
+{
+    HOLDS(c->readers.held == frame && !c->leaving[frame]);
+    readers_name(&c->readers, frame, NO_PAGE);
+    tier_remove(&c->memory, frame);
+    tier_give(&c->memory, frame);
 }
 
 /* A page in memory is used. One that is leaving is in no queue. */

@@ -138,9 +138,9 @@ bool pgq_tiercache_retire(pgq_tiercache *c)
         c->retiring = true;
     }
     if (c->retiring) {
-        pthread_mutex_unlock(&c->map);
+        unlock_map(c);
         c->retiring = !put_control(c);
-        pthread_mutex_lock(&c->map);
+        lock_map(c);
     }
     return !c->retiring;
 }

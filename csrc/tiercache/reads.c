@@ -110,7 +110,7 @@ static pgq_code load_from_store(pgq_tiercache *c, uint64_t page, void *contents,
         n = most > 0 ? most : 1;
     begin_load(c, &l, page, n);
     c->reads_ahead |= n > 1;
-    pthread_mutex_unlock(&c->map);
+    unlock_map(c);
     uint8_t *bytes = n > 1 ? c->read_buffer : l.keeps ? frame_of(c, l.frames[0]) : aligned(room);
     bool done = pgq_tiercache_read_all(c, PGQ_TIERCACHE_FILE_STORE, bytes, PAGE * n, PAGE * page);
     if (done) {
@@ -118,7 +118,7 @@ static pgq_code load_from_store(pgq_tiercache *c, uint64_t page, void *contents,
         if (n > 1)
             fill_frames(c, &l, bytes);
     }
-    pthread_mutex_lock(&c->map);
+    lock_map(c);
     c->reads_ahead &= n == 1;
     end_load(c, &l, 0, 1, done);
     *again = l.old & 1;
@@ -141,11 +141,11 @@ static pgq_code load_from_ssd(pgq_tiercache *c, uint64_t page, uint32_t slot, vo
 
     begin_load(c, &l, page, 1);
     c->users[slot]++;
-    pthread_mutex_unlock(&c->map);
+    unlock_map(c);
     bool done = pgq_tiercache_ssd_get(c, slot, page, version, contents);
     if (done)
         fill_frames(c, &l, contents);
-    pthread_mutex_lock(&c->map);
+    lock_map(c);
     end_load(c, &l, version, TWICE, done);
     bool held = tier_find(&c->ssd, page) == slot;
     if (done && held)
@@ -164,20 +164,60 @@ static pgq_code load_from_ssd(pgq_tiercache *c, uint64_t page, uint32_t slot, vo
     return load_from_store(c, page, contents, again);
 }
 
+/* ---- hits ---- */
+
+/* The page may have left the frame since. */
+static void tell(pgq_tiercache *c, hit h)
+{
+    c->counts.memory_hits++;
+    if (readers_has(&c->readers, h.frame, h.page))
+        touch_frame(c, h.frame);
+}
+
+void pgq_tiercache_tell_hits(pgq_tiercache *c)
+{
+    for (stripe *s = c->hits; s < c->hits + STRIPES; s++) {
+        uint32_t noted = __atomic_load_n(&s->noted, __ATOMIC_ACQUIRE), told = s->told;
+
+        if (told == noted)
+            continue;
+        for (; told != noted; told++)
+            tell(c, s->of[told % NOTED]);
+        __atomic_store_n(&s->told, told, __ATOMIC_RELEASE);
+    }
+}
+
+/* false: the page is not in memory, or not found so. No lock is taken, but now and then to tell. */
+static bool hit_without_map(pgq_tiercache *c, uint64_t page, void *contents)
+{
+    hit h = {page, table_peek(&c->memory.where, page)};
+
+    if (h.frame == TABLE_NONE || !readers_enter(&c->readers, h.frame, page, &c->map))
+        return false;
+    memcpy(contents, frame_of(c, h.frame), PAGE);
+    readers_leave(&c->readers, h.frame, &c->map);
+    if (!hits_note(c->hits, h)) {
+        lock_map(c);
+        tell(c, h);
+        unlock_map(c);
+    }
+    return true;
+}
+
 /* ---- the call ---- */
 
 /* A page in memory, to who asked for it. `map` is held, and free at the end. */
-static void give(pgq_tiercache *c, uint32_t frame, void *contents)
+static void give(pgq_tiercache *c, uint32_t frame, uint64_t page, void *contents)
 {
-    bool beside = readers_enter(&c->readers, frame);
+    bool beside = readers_enter(&c->readers, frame, page, &c->map);
 
     if (beside)
-        pthread_mutex_unlock(&c->map);
+        unlock_map(c);
     memcpy(contents, frame_of(c, frame), PAGE);
     if (beside)
         readers_leave(&c->readers, frame, &c->map);
     else
-        pthread_mutex_unlock(&c->map);
+        unlock_map(c);
 }
 
 /* The contents of a page that is in no table of the memory, which it comes to if there is room. */
@@ -197,7 +237,9 @@ pgq_status pgq_tiercache_read(pgq_tiercache *c, uint64_t page, void *contents)
         return refused(PGQ_NULL, 0);
     if (page >= c->options.pages)
         return refused(PGQ_TIERCACHE_PAGE, 0);
-    pthread_mutex_lock(&c->map);
+    if (hit_without_map(c, page, contents))
+        return accepted();
+    lock_map(c);
     for (bool again = true; again;) {
         again = false;
         uint32_t frame = tier_find(&c->memory, page);
@@ -211,16 +253,16 @@ pgq_status pgq_tiercache_read(pgq_tiercache *c, uint64_t page, void *contents)
         if (frame != TABLE_NONE) {
             c->counts.memory_hits++;
             touch_frame(c, frame);
-            give(c, frame, contents);
+            give(c, frame, page, contents);
             return accepted();
         }
         if (is_coming(c, page)) {
-            pthread_cond_wait(&c->arrived[page / BLOCK_PAGES % LOADS], &c->map);
+            wait_with_map(c, &c->arrived[page / BLOCK_PAGES % LOADS]);
             again = true;
         } else {
             code = read_below(c, page, contents, &again);
         }
     }
-    pthread_mutex_unlock(&c->map);
+    unlock_map(c);
     return (pgq_status){code, 0};
 }

@@ -54,19 +54,18 @@ static bool move_to_ssd(pgq_tiercache *c, uint32_t frame, uint32_t slot, uint32_
     c->leaving[frame] = true;
     c->leaves++;
     pgq_tiercache_ssd_prepare(c, frame, &image);
-    pthread_mutex_unlock(&c->map);
+    unlock_map(c);
     bool put = pgq_tiercache_ssd_put(c, slot, &image);
-    pthread_mutex_lock(&c->map);
+    lock_map(c);
     HOLDS(c->leaving[frame] && c->leaves > 0 && c->users[slot] == 1 && tier_find(&c->memory, page) == frame);
-    (void)readers_wait(&c->readers, frame, &c->map);
+    (void)readers_close(&c->readers, frame, &c->map);
     c->leaving[frame] = false;
     c->leaves--;
     if (put && c->memory.versions[frame] == version) {
         entries_remove(&c->stale, slot);
         c->ssd_unsynced = true;
         tier_put(&c->ssd, slot, page, version, entries_has(&c->memory.dirty, frame));
-        tier_remove(&c->memory, frame);
-        tier_give(&c->memory, frame);
+        empty_frame(c, frame);
         if (remembered)
             once_add(&c->once, page);
         ++*left;
@@ -92,7 +91,7 @@ typedef struct making {
 static void write_back(pgq_tiercache *c, const making *m, uint64_t page)
 {
     if (m->cleans && c->flushes > 0)
-        pthread_cond_wait(&c->flush_begins, &c->map);
+        wait_with_map(c, &c->flush_begins);
     else
         pgq_tiercache_write_back_for_room(c, page / BLOCK_PAGES);
 }
@@ -118,7 +117,7 @@ static void step_to_ssd(pgq_tiercache *c, making *m, uint32_t frame)
         return;
     uint32_t slot = pgq_tiercache_ssd_take(c);
     if (slot == TABLE_NONE)
-        pthread_cond_wait(&c->settled, &c->map);
+        wait_with_map(c, &c->settled);
     else
         m->may_use_ssd = move_to_ssd(c, frame, slot, &m->left);
 }
@@ -170,11 +169,13 @@ static bool step_to_room(pgq_tiercache *c, making *m)
         write_back(c, m, page);
         return true;
     }
-    if (readers_wait(&c->readers, frame, &c->map))
+    if (readers_close(&c->readers, frame, &c->map))
         return true;
     if (below)
         pass_ssd_by(c, frame);
-    tier_drop(&c->memory, frame);
+    HOLDS(!entries_has(&c->memory.dirty, frame)); /* its contents would be lost */
+    c->memory.policy.calls->remove(&c->memory.policy, frame, true);
+    empty_frame(c, frame);
     m->left++;
     return true;
 }
@@ -211,7 +212,7 @@ pgq_code pgq_tiercache_make_room(pgq_tiercache *c, uint32_t wanted, bool insists
         if (step_to_room(c, &m))
             continue;
         if (c->leaves > 0) {
-            pthread_cond_wait(&c->settled, &c->map);
+            wait_with_map(c, &c->settled);
             continue;
         }
         if (!insists)
@@ -242,7 +243,7 @@ pgq_status pgq_tiercache_clean(pgq_tiercache *c, uint32_t frames, uint32_t steps
         return refused(PGQ_NULL, 0);
     if (frames > c->options.frames / 2)
         return refused(PGQ_TIERCACHE_OPTIONS, 0);
-    pthread_mutex_lock(&c->map);
+    lock_map(c);
     if (frames != c->kept) {
         c->kept = frames;
         c->memory.policy.holds = c->memory.n - frames;
@@ -258,6 +259,6 @@ pgq_status pgq_tiercache_clean(pgq_tiercache *c, uint32_t frames, uint32_t steps
     /* Another call may have ended the cleaning meanwhile. */
     bool stuck = c->kept > 0 && !has_doomed(c) && c->memory.free_count == 0 && c->leaves == 0;
     *pages_left = c->memory.policy.queues[DOOMED].count;
-    pthread_mutex_unlock(&c->map);
+    unlock_map(c);
     return (pgq_status){stuck ? PGQ_TIERCACHE_WRITE_BACK : PGQ_OK, 0};
 }

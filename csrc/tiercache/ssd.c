@@ -182,10 +182,10 @@ static bool scrub_slot(pgq_tiercache *c, uint32_t slot)
 {
     HOLDS(c->users[slot] == 0 && !tier_holds(&c->ssd, slot));
     c->users[slot] = 1;
-    pthread_mutex_unlock(&c->map);
+    unlock_map(c);
     bool done = pgq_tiercache_write_all(c, PGQ_TIERCACHE_FILE_SSD, c->head, c->options.ssd_block,
                                         slot_offset(c, slot));
-    pthread_mutex_lock(&c->map);
+    lock_map(c);
     c->users[slot] = 0;
     pthread_cond_broadcast(&c->settled);
     if (done)
@@ -206,7 +206,7 @@ bool pgq_tiercache_ssd_scrub(pgq_tiercache *c)
         uint32_t slot = c->scrubbed[--left];
 
         while (entries_has(&c->stale, slot) && c->users[slot] > 0)
-            pthread_cond_wait(&c->settled, &c->map);
+            wait_with_map(c, &c->settled);
         if (entries_has(&c->stale, slot) && !scrub_slot(c, slot))
             return false;
     }

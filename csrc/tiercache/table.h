@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: PostgreSQL */
-/* A hash table from page numbers to 32-bit numbers, of fixed size: linear probing, and removal without tombstones. */
+/*
+ * A hash table from page numbers to 32-bit numbers, of fixed size: linear probing, and removal without tombstones. One thread at a time
+ * uses it; others may peek.
+ */
 #ifndef PGQUERN_TIERCACHE_TABLE_H
 #define PGQUERN_TIERCACHE_TABLE_H
 
@@ -56,9 +59,32 @@ static inline uint32_t table_get(const table *t, uint64_t page)
     return t->entries[table_find(t, page)].after - 1; /* TABLE_NONE of an empty one */
 }
 
+/* Who peeks may see one of the two before the other. */
+static inline void table_set(table_entry *entry, uint64_t page, uint32_t after)
+{
+    __atomic_store_n(&entry->page, page, __ATOMIC_RELAXED);
+    __atomic_store_n(&entry->after, after, __ATOMIC_RELAXED);
+}
+
 static inline void table_put(table *t, uint64_t page, uint32_t value)
 {
-    t->entries[table_find(t, page)] = (table_entry){page, value + 1};
+    table_set(&t->entries[table_find(t, page)], page, value + 1);
+}
+
+enum { TABLE_PEEKS = 16 };
+
+/* A guess, while the table is being changed. It may be another page's number, or TABLE_NONE though the page is there. */
+static inline uint32_t table_peek(const table *t, uint64_t page)
+{
+    uint64_t i = table_home(t, page);
+
+    for (int peeks = 0; peeks < TABLE_PEEKS; peeks++, i = (i + 1) & t->mask) {
+        uint32_t after = __atomic_load_n(&t->entries[i].after, __ATOMIC_RELAXED);
+
+        if (after == 0 || __atomic_load_n(&t->entries[i].page, __ATOMIC_RELAXED) == page)
+            return after - 1;
+    }
+    return TABLE_NONE;
 }
 
 /* Removes a page that is there. Entries behind it move up if their way from home led over its place. */
@@ -71,11 +97,11 @@ static inline void table_remove(table *t, uint64_t page)
         uint64_t home = table_home(t, t->entries[i].page);
 
         if (((i - home) & t->mask) >= ((i - hole) & t->mask)) {
-            t->entries[hole] = t->entries[i];
+            table_set(&t->entries[hole], t->entries[i].page, t->entries[i].after);
             hole = i;
         }
     }
-    t->entries[hole].after = 0;
+    table_set(&t->entries[hole], 0, 0);
 }
 
 #endif

@@ -193,8 +193,9 @@ void pgq_tiercache_close(pgq_tiercache *cache);
  * PostgreSQL's background writer does it otherwise: BgBufferSync (src/backend/storage/buffer/bufmgr.c) writes dirty buffers ahead of
  * those who will need one, as many as it takes them to be of late, bgwriter_lru_maxpages a round at most, and lets all pages stay.
  *
- * No lock that other reads or writes need is held while a file is read, written or synced, or while a read copies a page that is
- * in memory; a write to that page waits until it is copied, and so does who takes its frame to make room. Who wants a page that
+ * No lock that other reads or writes need is held while a file is read, written or synced. A read of a page that is in memory takes
+ * none: the policy hears of it later, before it is asked next. A write to that page waits until it is copied, and so does who takes its
+ * frame to make room; meanwhile other reads of the page copy it under the lock of the maps. Who wants a page that
  * another thread is reading waits for that thread alone, if the page comes to memory; if that read fails, each tries by itself. A
  * page on its way to the SSD is read and written in memory. write_back and fsync wait for each other. A read or write waits for
  * them only if it needs room, and only a write-back makes it.

@@ -98,10 +98,10 @@ static bool gather_all(pgq_tiercache *c, const uint64_t blocks[], size_t n)
     HOLDS(n <= c->options.batch);
     for (size_t i = 0; i < n; i++)
         gather(c, &c->batch[i], blocks[i]);
-    pthread_mutex_unlock(&c->map);
+    unlock_map(c);
     for (size_t i = 0; i < n; i++)
         read_slots(c, &c->batch[i]);
-    pthread_mutex_lock(&c->map);
+    lock_map(c);
     for (size_t i = 0; i < n; i++)
         all &= has_gathered(c, &c->batch[i]);
     return all;
@@ -189,10 +189,10 @@ static bool take_old_contents_off(pgq_tiercache *c)
         c->epoch++;
         c->ssd_owes = c->ssd_unsynced = false;
         clean = pgq_tiercache_ssd_scrub(c);
-        pthread_mutex_unlock(&c->map);
+        unlock_map(c);
         clean =
             clean && pgq_tiercache_put_superblock(c) && pgq_tiercache_sync_file(c, PGQ_TIERCACHE_FILE_SSD);
-        pthread_mutex_lock(&c->map);
+        lock_map(c);
     }
     return (clean && !c->retiring) || pgq_tiercache_retire(c);
 }
@@ -257,9 +257,9 @@ static pgq_code write_back(pgq_tiercache *c, const uint64_t blocks[], size_t n)
     bool done = gather_all(c, blocks, n);
 
     if (take_old_contents_off(c)) {
-        pthread_mutex_unlock(&c->map);
+        unlock_map(c);
         done &= write_store(c, n);
-        pthread_mutex_lock(&c->map);
+        lock_map(c);
     } else {
         done = false;
     }
@@ -274,18 +274,18 @@ static pgq_code write_back(pgq_tiercache *c, const uint64_t blocks[], size_t n)
 /* Takes both locks. A cleaner looks whether somebody waits here. */
 static void begin_flush(pgq_tiercache *c)
 {
-    pthread_mutex_lock(&c->map);
+    lock_map(c);
     c->flushes++;
-    pthread_mutex_unlock(&c->map);
+    unlock_map(c);
     pthread_mutex_lock(&c->flushing);
-    pthread_mutex_lock(&c->map);
+    lock_map(c);
     c->flushes--;
     pthread_cond_broadcast(&c->flush_begins);
 }
 
 static void end_flush(pgq_tiercache *c)
 {
-    pthread_mutex_unlock(&c->map);
+    unlock_map(c);
     pthread_mutex_unlock(&c->flushing);
 }
 
@@ -308,9 +308,9 @@ static bool has_failed(const pgq_tiercache *c, uint64_t block)
    room, and nothing is done. */
 void pgq_tiercache_write_back_for_room(pgq_tiercache *c, uint64_t block)
 {
-    pthread_mutex_unlock(&c->map);
+    unlock_map(c);
     pthread_mutex_lock(&c->flushing);
-    pthread_mutex_lock(&c->map);
+    lock_map(c);
     size_t all = dirty_blocks(c), n = 0;
     for (size_t i = 0; i < all && n < c->options.batch; i++)
         if (c->blocks[i] == block || (c->blocks[i] > block && !has_failed(c, c->blocks[i])))

@@ -3,7 +3,7 @@
 
     An array is a memory that is only read; a load past its end has no value.  A program yields [None] as soon as it does
     such a load: so "it yields [Some]" says that it stays in bounds.  [scan] is csrc/datfrozenxid/scan.c, [scalar] is
-    scalar.c with the walk of kernels.h; the rows of strided_avx2.c come last. *)
+    scalar.c with the walk of chunks.h; the rows of strided_avx2.c come last. *)
 From Coq Require Import ZArith List Arith.
 From stdpp Require Import base option.
 From Pgquern.common Require Import Xid.
@@ -45,7 +45,7 @@ Definition greatest_loads (s : sort) (sane : Z) (a : values) (from count : nat) 
   even ← (if Nat.odd count then x ← load a (from + count - 1); Some (Z.max even (age s sane x)) else Some even);
   Some (Z.max even odd).
 
-(** ** kernels.h, min_frozen_by_age: chunk by chunk, [chunks] at most
+(** ** chunks.h, min_frozen_by_age: chunk by chunk, [chunks] at most
 
     for (from = 0; from < n; from += CHUNK) {
       g = greatest_age(a + from, min(CHUNK, n - from));

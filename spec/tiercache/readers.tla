@@ -1,23 +1,35 @@
 \* SPDX-License-Identifier: PostgreSQL
 ------------------------------ MODULE readers ------------------------------
 (***************************************************************************)
-(* How a hit in the memory of csrc/tiercache copies its page while the     *)
-(* mutex `map` is free, step by step.  tiercache has the same calls, each  *)
-(* change of the memory as one step; here a page has two halves, and is    *)
-(* copied and changed half by half.                                        *)
+(* How a hit in the memory of csrc/tiercache copies its page without the   *)
+(* mutex `map`, step by step.  tiercache has the same calls, each change   *)
+(* of the memory as one step; here a page has two halves, and is copied    *)
+(* and changed half by half.                                               *)
 (*                                                                         *)
-(* A reader counts itself in readers[f] while it has map, copies without   *)
-(* it, and counts itself out.  Who must have a frame without readers says  *)
-(* so in `awaiting`, looks at the count, and sleeps at the condition       *)
-(* `unread`.  The last reader of a frame looks whether anybody waits, and  *)
-(* wakes all.  While somebody waits, who comes copies with map held.       *)
+(* Each frame has a word: how many threads have pinned it, and whether it  *)
+(* is closed.  A reader looks in the table without map, pins the frame     *)
+(* that it finds if that is not closed, then looks whether the frame has   *)
+(* its page by name, copies, and unpins.  If it finds anything else it     *)
+(* goes the slow way, with map.  The look in the table may give any frame, *)
+(* or none: nothing hangs on it.                                           *)
+(*                                                                         *)
+(* Who changes a page in its frame, or takes it from there, has map and    *)
+(* closes the frame.  If nobody has pinned it, he has it for himself.      *)
+(* Otherwise he counts himself among those who wait for the frame, and     *)
+(* sleeps at the condition `unread`.  The last one to unpin a closed frame *)
+(* wakes all.  A frame is open again when its holder gives map back, but   *)
+(* stays closed while somebody waits for it; who comes then copies with    *)
+(* map held.  A free frame has no name, and need not be closed.            *)
 (*                                                                         *)
 (* variable       in the C code                                            *)
 (*   map            who holds the mutex                                    *)
 (*   table          the frame of each page that is in memory               *)
+(*   named          the page that each frame has (atomic)                  *)
 (*   frame          the bytes of each frame: two halves                    *)
-(*   readers        how many copy a frame without map (atomic)             *)
-(*   awaiting       how many wait for a frame without readers (atomic)     *)
+(*   word           the pins of each frame, and whether it is closed       *)
+(*                    (one atomic)                                         *)
+(*   waiting        how many wait until nobody has pinned a frame          *)
+(*   held           the frame that the holder of map has closed            *)
 (*   asleep         who sleeps at `unread`                                 *)
 (*   leaving        the pages that are on their way to the SSD             *)
 (*   changed        those of them that were written since (the C code      *)
@@ -25,22 +37,23 @@
 (*   below          what a load of a page finds, on the SSD or the store   *)
 (*   now            the newest contents of a page (no variable of the C    *)
 (*                    code)                                                *)
-(*   pc, my         where a thread is; its call, page, frame, which half   *)
-(*                    is next, what it has copied, whether it has slept,   *)
-(*                    whether its load is old, and what the page has been  *)
-(*                    since the call began                                 *)
+(*   pc, my         where a thread is; its call, page, frame, the page     *)
+(*                    that it takes from memory, which half is next,       *)
+(*                    what it has copied, whether it has slept, whether    *)
+(*                    its load is old, and what the page has been since    *)
+(*                    the call began                                       *)
 (*                                                                         *)
-(* A step has at most one access to what others look at without map: an    *)
-(* atomic, or half a frame.  So what is done with map held to all else is  *)
-(* one step with it, and so is giving map back.  Memory is sequentially    *)
-(* consistent: all accesses to readers and awaiting are seq_cst.           *)
+(* A step has at most one access to what others look at without map: a     *)
+(* word, a name, or half a frame.  So what is done with map held to all    *)
+(* else is one step with it, and so is giving map back.  As the look in    *)
+(* the table without map may give anything, it is one step with the pin.   *)
+(* Memory is sequentially consistent.                                      *)
 (*                                                                         *)
 (* Simplified: contents are numbers below Versions, and after the last     *)
 (* comes the first again.  Files do not fail, and a write to a file is no  *)
 (* step.  Who waits for another thread's load does not take map before.    *)
-(* Who finds no frame free ends its call: the C code reads past the        *)
-(* memory, or drops and evicts first, and these are calls of their own     *)
-(* here.                                                                   *)
+(* Who needs room drops pages; evictions are calls of their own.  Who can  *)
+(* make none ends its call, where the C code reads past the memory.        *)
 (*                                                                         *)
 (* How to break it: the mutants of MCreaders.                              *)
 (***************************************************************************)
@@ -55,9 +68,11 @@ CONSTANTS
 VARIABLES
     map,        \* who holds the mutex
     table,      \* the frame of each page that is in memory
+    named,      \* the page that each frame says it has
     frame,
-    readers,    \* how many threads copy each frame without map
-    awaiting,   \* how many threads wait for a frame without readers
+    word,       \* of each frame: how many have pinned it, and whether it is closed
+    waiting,    \* how many threads wait until nobody has pinned each frame
+    held,       \* the frame that who holds the mutex has closed
     asleep,     \* who sleeps
     leaving,    \* the pages that are on their way to the SSD
     changed,    \* those of them that were written since
@@ -66,22 +81,25 @@ VARIABLES
     pc, my
 
 pages == <<table, leaving, changed, below, now>>
-vars  == <<map, table, frame, readers, awaiting, asleep, leaving, changed, below, now, pc, my>>
+waits == <<waiting, held, asleep>>
+vars  == <<map, table, named, frame, word, waiting, held, asleep, leaving, changed, below, now, pc, my>>
 
 Nobody   == "nobody"
 Calls    == {"read", "write", "drop", "evict", "gather"}
 Contents == [page : Pages, v : 0 .. Versions - 1]
 Of(p, v) == [page |-> p, v |-> v]
 Nothing  == <<None, None>>
-Idle     == [call |-> None, page |-> None, frame |-> None, half |-> 1, got |-> Nothing, slept |-> FALSE, old |-> FALSE,
-             seen |-> {}]
+Idle     == [call |-> None, page |-> None, frame |-> None, victim |-> None, half |-> 1, got |-> Nothing,
+             slept |-> FALSE, old |-> FALSE, seen |-> {}]
 
 Init ==
     /\ map = Nobody
     /\ table = [p \in Pages |-> None]
+    /\ named = [f \in Frames |-> None]
     /\ frame = [f \in Frames |-> Nothing]
-    /\ readers = [f \in Frames |-> 0]
-    /\ awaiting = 0
+    /\ word = [f \in Frames |-> [pins |-> 0, closed |-> FALSE]]
+    /\ waiting = [f \in Frames |-> 0]
+    /\ held = None
     /\ asleep = {}
     /\ leaving = {} /\ changed = {}
     /\ below = [p \in Pages |-> 0] /\ now = below
@@ -104,9 +122,75 @@ FreeFrames ==
 Begin(t) == \E call \in May[t], p \in Pages :
     /\ pc[t] = "outside"
     /\ my' = [my EXCEPT ![t] = [Idle EXCEPT !.call = call, !.page = p, !.seen = {now[p]}]]
-    /\ Goto(t, "comes")
-    /\ UNCHANGED <<map, table, frame, readers, awaiting, asleep, leaving, changed, below, now>>
+    /\ Goto(t, IF call = "read" THEN "peeks" ELSE "comes")
+    /\ UNCHANGED <<map, named, frame, word, waits, pages>>
 
+-----------------------------------------------------------------------------
+(* A reader, without map. *)
+
+(* The table may change meanwhile, so the look there may give anything.    *)
+MayPin(f) == ~word[f].closed
+Pinned(f) == [word EXCEPT ![f].pins = @ + 1]
+\* STEP t \in Threads if pc'[t] = "checks" | thread {t} -> frame {my'[t].frame} | looks in the table without map, which
+\*        gives frame {my'[t].frame}, and pins that. Its pins by now: {word'[my'[t].frame].pins}
+\* STEP t \in Threads | thread {t} | looks in the table without map, which gives no frame, or one that is closed: it
+\*        goes the slow way
+Peek(t) == \E f \in Frames \cup {None} :
+    /\ pc[t] = "peeks"
+    /\ IF f # None /\ MayPin(f)
+       THEN word' = Pinned(f) /\ my' = [my EXCEPT ![t].frame = f] /\ Goto(t, "checks")
+       ELSE Goto(t, "comes") /\ UNCHANGED <<word, my>>
+    /\ UNCHANGED <<map, named, frame, waits, pages>>
+
+HasItsPage(t) == named[my[t].frame] = my[t].page
+\* STEP t \in Threads if pc'[t] = "copies" /\ named[my[t].frame] # my[t].page | thread {t} -> frame {my[t].frame} |
+\*        does not look which page frame {my[t].frame} has
+\* STEP t \in Threads if pc'[t] = "copies" | thread {t} -> frame {my[t].frame} | looks which page frame {my[t].frame}
+\*        has: {my[t].page}, as it should
+\* STEP t \in Threads if named[my[t].frame] = None | thread {t} -> frame {my[t].frame} | looks which page frame
+\*        {my[t].frame} has: none. It must unpin it, and go the slow way
+\* STEP t \in Threads | thread {t} -> frame {my[t].frame} | looks which page frame {my[t].frame} has:
+\*        {named[my[t].frame]}. It must unpin it, and go the slow way
+Check(t) ==
+    /\ pc[t] = "checks"
+    /\ Goto(t, IF HasItsPage(t) THEN "copies" ELSE "unpins")
+    /\ UNCHANGED <<map, named, frame, word, waits, pages, my>>
+
+(* It unpins the frame.  If that was closed, the last one takes map to     *)
+(* wake those who wait: so nobody is between its look and its sleep.       *)
+Unpinned(f) == [word EXCEPT ![f].pins = @ - 1]
+IsLast(f) == word[f].closed /\ word[f].pins = 1
+HasCopied(t) == my[t].got # Nothing
+Through(t) == IF HasCopied(t) THEN End(t) ELSE Goto(t, "comes") /\ my' = [my EXCEPT ![t].frame = None]
+\* STEP t \in Threads if word' = word | thread {t} -> frame {my[t].frame} | looks whether frame {my[t].frame} is
+\*        closed, before it unpins it
+\* STEP t \in Threads if pc'[t] = "calls" | thread {t} -> frame {my[t].frame} | unpins frame {my[t].frame}, and sees
+\*        that it is closed and was pinned by nobody else: it must wake who waits
+\* STEP t \in Threads if pc'[t] = "outside" | thread {t} -> frame {my[t].frame} | unpins frame {my[t].frame}. Its pins
+\*        by now: {word'[my[t].frame].pins}. The call ends
+\* STEP t \in Threads | thread {t} -> frame {my[t].frame} | unpins frame {my[t].frame}. Its pins by now:
+\*        {word'[my[t].frame].pins}. It goes the slow way
+Unpin(t) ==
+    LET f == my[t].frame IN
+    /\ pc[t] = "unpins"
+    /\ word' = Unpinned(f)
+    /\ IF IsLast(f) THEN Goto(t, "calls") /\ UNCHANGED my ELSE Through(t)
+    /\ UNCHANGED <<map, named, frame, waits, pages>>
+
+Woken == {asleep}
+\* STEP t \in Threads if map = t /\ asleep # {} | thread {t} -> cache | wakes these: {asleep \ asleep'}. It gives map
+\*        back{IF pc'[t] = "outside" THEN ", and its call ends" ELSE ", to go the slow way"}
+\* STEP t \in Threads if asleep # asleep' | thread {t} -> cache | wakes these without map: {asleep \ asleep'}
+\* STEP t \in Threads | thread {t} -> cache | would wake who sleeps; nobody does, or nobody is woken. It gives map
+\*        back{IF pc'[t] = "outside" THEN ", and its call ends" ELSE ", to go the slow way"}
+Call(t) ==
+    /\ map = t /\ pc[t] = "calls"
+    /\ \E woken \in Woken : asleep' = asleep \ woken
+    /\ map' = Nobody
+    /\ Through(t)
+    /\ UNCHANGED <<named, frame, word, waiting, held, pages>>
+
+-----------------------------------------------------------------------------
 IsMissing(t) == my[t].call \in {"read", "write"} /\ table[my[t].page] = None
 IsComing(t)  == IsMissing(t) /\ my[t].call = "read" /\ IsLoaded(my[t].page)
 HasRoom(t)   == IsMissing(t) => FreeFrames # {}
@@ -120,24 +204,37 @@ Lock(t) ==
     /\ t \notin asleep
     /\ map' = t
     /\ IF pc[t] = "asleep" THEN Goto(t, "waits") ELSE UNCHANGED pc
-    /\ UNCHANGED <<table, frame, readers, awaiting, asleep, leaving, changed, below, now, my>>
+    /\ UNCHANGED <<named, frame, word, waits, pages, my>>
+
+(* Who gives map back opens what it holds, unless another thread waits for *)
+(* that.                                                                   *)
+MayOpen(f) == waiting[f] = 0
+Opened == IF held # None /\ MayOpen(held) THEN [word EXCEPT ![held].closed = FALSE] ELSE word
+GiveBack == word' = Opened /\ held' = None /\ map' = Nobody
+
+(* Map is given back, at once or by Open. *)
+Leave(t) == IF held = None THEN map' = Nobody /\ End(t) ELSE Goto(t, "ends") /\ UNCHANGED <<map, my>>
 
 -----------------------------------------------------------------------------
 (* With map held: a call looks where its page is. *)
 
-With(t, f) == my' = [my EXCEPT ![t].frame = f, ![t].slept = FALSE]
+With(t, f) == my' = [my EXCEPT ![t].frame = f, ![t].victim = None, ![t].slept = FALSE]
 
-MayPin == awaiting = 0
-Pinned(f) == [readers EXCEPT ![f] = @ + 1]
+(* Nobody closes a frame meanwhile: so this look and the pin are one.      *)
+MayPinWithMap(f) == ~word[f].closed
 LookToHit(t, f) ==
     /\ With(t, f)
-    /\ IF MayPin
-       THEN readers' = Pinned(f) /\ map' = Nobody /\ Goto(t, "copies")
-       ELSE Goto(t, "copies with map") /\ UNCHANGED <<readers, map>>
+    /\ IF ~MayPinWithMap(f)
+       THEN Goto(t, "copies with map") /\ UNCHANGED <<word, map>>
+       ELSE /\ word' = Pinned(f)
+            /\ IF held = None
+               THEN map' = Nobody /\ Goto(t, "copies")
+               ELSE Goto(t, "has pinned") /\ UNCHANGED map
+    /\ UNCHANGED <<named, held>>
 LookToLoad(t) ==
     /\ \E f \in FreeFrames : With(t, f)
-    /\ map' = Nobody /\ Goto(t, "loads")
-    /\ UNCHANGED readers
+    /\ GiveBack /\ Goto(t, "loads")
+    /\ UNCHANGED named
 LookToRead(t) ==
     LET f == table[my[t].page] IN
     /\ IF f # None THEN LookToHit(t, f) ELSE LookToLoad(t)
@@ -149,93 +246,107 @@ WriteWaits == TRUE
 LookToWrite(t) ==
     LET f == table[my[t].page] IN
     /\ IF f # None
-       THEN With(t, f) /\ Goto(t, IF WriteWaits THEN "announces" ELSE "changes")
-       ELSE Goto(t, "changes") /\ \E g \in FreeFrames : my' = [LoadsAreOld(my[t].page) EXCEPT ![t].frame = g]
-    /\ UNCHANGED <<readers, map, leaving, changed>>
+       THEN With(t, f) /\ Goto(t, IF WriteWaits THEN "closes" ELSE "changes")
+       ELSE /\ Goto(t, "changes")
+            /\ \E g \in FreeFrames : my' = [LoadsAreOld(my[t].page) EXCEPT ![t].frame = g, ![t].victim = None]
+    /\ UNCHANGED <<word, named, map, held, leaving, changed>>
 
 (* What is on its way to the SSD leaves by that way alone. *)
 IsOnItsWay(p) == p \in leaving
 IsClean(p) == below[p] = now[p]
 DropWaits == TRUE
+WithVictim(t, p) == my' = [my EXCEPT ![t].frame = table[p], ![t].victim = p, ![t].slept = FALSE]
 LookToDrop(t) ==
     LET p == my[t].page IN
     /\ IF table[p] # None /\ ~IsOnItsWay(p) /\ IsClean(p)
-       THEN With(t, table[p]) /\ Goto(t, IF DropWaits THEN "announces" ELSE "drops") /\ UNCHANGED map
-       ELSE End(t) /\ map' = Nobody
-    /\ UNCHANGED <<readers, leaving, changed>>
+       THEN WithVictim(t, p) /\ Goto(t, IF DropWaits THEN "closes" ELSE "drops") /\ UNCHANGED map
+       ELSE Leave(t)
+    /\ UNCHANGED <<word, named, held, leaving, changed>>
+
+(* Who needs room takes another page from memory, and looks anew.          *)
+Victims(t) == {p \in Pages \ {my[t].page} : table[p] # None /\ ~IsOnItsWay(p) /\ IsClean(p)}
+MakeRoom(t) ==
+    /\ \E p \in Victims(t) : WithVictim(t, p)
+    /\ Goto(t, IF DropWaits THEN "closes" ELSE "drops")
+    /\ UNCHANGED <<word, named, map, held, leaving, changed>>
 
 LookToEvict(t) ==
     LET p == my[t].page IN
     /\ IF table[p] # None /\ ~IsOnItsWay(p)
        THEN /\ leaving' = leaving \cup {p} /\ changed' = changed \ {p}
             /\ With(t, table[p]) /\ Goto(t, "copies with map") /\ UNCHANGED map
-       ELSE End(t) /\ map' = Nobody /\ UNCHANGED <<leaving, changed>>
-    /\ UNCHANGED readers
+       ELSE Leave(t) /\ UNCHANGED <<leaving, changed>>
+    /\ UNCHANGED <<word, named, held>>
 
 LookToGather(t) ==
     LET p == my[t].page IN
     /\ IF table[p] # None
        THEN With(t, table[p]) /\ Goto(t, "copies with map") /\ UNCHANGED map
-       ELSE End(t) /\ map' = Nobody
-    /\ UNCHANGED <<readers, leaving, changed>>
+       ELSE Leave(t)
+    /\ UNCHANGED <<word, named, held, leaving, changed>>
 
 (* Whose load was old may find that another thread loads the page. *)
 \* STEP t \in Threads if pc' = pc | thread {t} -> cache | finds that another thread loads page {my[t].page}, and gives
 \*        map back, to wait for that
-\* STEP t \in Threads if pc'[t] = "outside" /\ IsMissing(t) | thread {t} -> cache | finds no page {my[t].page} and no
-\*        free frame: its call ends here
-\* STEP t \in Threads if pc'[t] = "outside" | thread {t} -> cache | finds nothing to do for page {my[t].page}: its call
-\*        ends
+\* STEP t \in Threads if pc'[t] \in {"outside", "ends"} /\ IsMissing(t) | thread {t} -> cache | finds no page
+\*        {my[t].page} and no free frame: its call {IF pc'[t] = "ends" THEN "is at its end" ELSE "ends here"}
+\* STEP t \in Threads if pc'[t] \in {"outside", "ends"} | thread {t} -> cache | finds nothing to do for page
+\*        {my[t].page}: its call {IF pc'[t] = "ends" THEN "is at its end" ELSE "ends"}
 \* STEP t \in Threads if pc'[t] = "loads" | thread {t} -> cache | does not find page {my[t].page}, takes frame
-\*        {my'[t].frame} to load it into, and gives map back
-\* STEP t \in Threads if pc'[t] = "copies" /\ readers' # readers | thread {t} -> cache | finds page {my[t].page} in
-\*        frame {table[my[t].page]}, counts itself as a reader of it, and gives map back
+\*        {my'[t].frame} to load it into, and gives map back{IF word' # word THEN ". The frame that it held is open
+\*        now" ELSE ""}
+\* STEP t \in Threads if pc'[t] = "copies" /\ word' # word | thread {t} -> cache | finds page {my[t].page} in frame
+\*        {table[my[t].page]}, pins that with map held, and gives map back
+\* STEP t \in Threads if pc'[t] = "has pinned" | thread {t} -> cache | finds page {my[t].page} in frame
+\*        {table[my[t].page]}, and pins that with map held
+\* STEP t \in Threads if my'[t].victim # None /\ my[t].call # "drop" | thread {t} -> cache | finds neither page
+\*        {my[t].page} nor a free frame. It takes page {my'[t].victim} from frame {my'[t].frame}, which it must have
+\*        for itself
 \* STEP t \in Threads if map' # t | thread {t} -> cache | finds page {my[t].page} in frame {table[my[t].page]}, and
-\*        gives map back. It does not count itself as a reader
+\*        gives map back. It does not pin the frame
 \* STEP t \in Threads if pc'[t] = "copies with map" /\ my[t].call = "read" | thread {t} -> cache | finds page
-\*        {my[t].page} in frame {table[my[t].page]}. Somebody waits for a frame without readers, so it will copy with
-\*        map held
+\*        {my[t].page} in frame {table[my[t].page]}, which is closed: it will copy with map held
 \* STEP t \in Threads if pc'[t] = "copies with map" /\ my[t].call = "evict" | thread {t} -> cache | says that page
 \*        {my[t].page} in frame {table[my[t].page]} is on its way to the SSD, and will copy it with map held
 \* STEP t \in Threads if pc'[t] = "copies with map" | thread {t} -> cache | finds page {my[t].page} in frame
 \*        {table[my[t].page]}, and will copy it with map held
-\* STEP t \in Threads if pc'[t] = "announces" | thread {t} -> cache | finds page {my[t].page} in frame
-\*        {table[my[t].page]}. It must have that frame without readers
+\* STEP t \in Threads if pc'[t] = "closes" | thread {t} -> cache | finds page {my[t].page} in frame
+\*        {table[my[t].page]}. It must have that frame for itself
 \* STEP t \in Threads if table[my[t].page] = None | thread {t} -> cache | does not find page {my[t].page}, and takes
 \*        the free frame {my'[t].frame} for it
 \* STEP t \in Threads | thread {t} -> cache | finds page {my[t].page} in frame {table[my[t].page]}, and does not look
-\*        whether that has readers
+\*        whether that is pinned
 Look(t) ==
     /\ map = t /\ pc[t] = "comes"
     /\ IF IsComing(t)
-       THEN map' = Nobody /\ UNCHANGED <<readers, leaving, changed, pc, my>>
+       THEN GiveBack /\ UNCHANGED <<named, leaving, changed, pc, my>>
+       ELSE IF ~HasRoom(t) /\ Victims(t) = {}
+       THEN Leave(t) /\ UNCHANGED <<word, named, held, leaving, changed>>
        ELSE IF ~HasRoom(t)
-       THEN map' = Nobody /\ End(t) /\ UNCHANGED <<readers, leaving, changed>>
+       THEN MakeRoom(t)
        ELSE CASE my[t].call = "read"   -> LookToRead(t)
               [] my[t].call = "write"  -> LookToWrite(t)
               [] my[t].call = "drop"   -> LookToDrop(t)
               [] my[t].call = "evict"  -> LookToEvict(t)
               [] my[t].call = "gather" -> LookToGather(t)
-    /\ UNCHANGED <<table, frame, awaiting, asleep, below, now>>
+    /\ UNCHANGED <<table, frame, waiting, asleep, below, now>>
 
 -----------------------------------------------------------------------------
 (* A copy, half by half: of a reader without map; and with it, of one that *)
-(* came while somebody waits, of a write-back, and for the SSD.            *)
+(* found its frame closed, of a write-back, and for the SSD.               *)
 
 Copying == {"copies", "copies with map"}
 AfterCopy(t) == IF pc[t] = "copies" THEN "unpins" ELSE "has copied"
 \* STEP t \in Threads if my'[t].got[my[t].half] # None | thread {t} -> frame {my[t].frame} | copies the {IF my[t].half
 \*        = 1 THEN "first" ELSE "second"} half of frame {my[t].frame}: it is of page {my'[t].got[my[t].half].page},
 \*        version {my'[t].got[my[t].half].v}
-\* STEP t \in Threads if readers' # readers | thread {t} -> frame {my[t].frame} | counts itself as a reader of frame
-\*        {my[t].frame}
-\* STEP t \in Threads | thread {t} -> frame {my[t].frame} | copies a half of frame {my[t].frame}
+\* STEP t \in Threads | thread {t} -> frame {my[t].frame} | copies a half of frame {my[t].frame}, in which nothing is
 Copy(t) ==
     LET h == my[t].half IN
     /\ pc[t] \in Copying
     /\ my' = [my EXCEPT ![t].got[h] = frame[my[t].frame][h], ![t].half = 3 - h]
     /\ IF h = 2 THEN Goto(t, AfterCopy(t)) ELSE UNCHANGED pc
-    /\ UNCHANGED <<map, frame, readers, awaiting, asleep, pages>>
+    /\ UNCHANGED <<map, named, frame, word, waits, pages>>
 
 \* STEP t \in Threads if my[t].call = "read" | thread {t} -> cache | has copied the page, and gives map back: its call
 \*        ends
@@ -245,153 +356,159 @@ Copy(t) ==
 \*        store
 EndCopy(t) ==
     /\ map = t /\ pc[t] = "has copied"
-    /\ map' = Nobody
+    /\ GiveBack
     /\ CASE my[t].call = "read"   -> End(t)
          [] my[t].call = "evict"  -> Goto(t, "puts") /\ UNCHANGED my
          [] my[t].call = "gather" -> Goto(t, "writes back") /\ UNCHANGED my
-    /\ UNCHANGED <<frame, readers, awaiting, asleep, pages>>
-
-(* A reader counts itself out.  The last one looks whether anybody waits,  *)
-(* and takes map to wake them: so nobody is between its look and its sleep. *)
-IsLast(f) == readers[f] = 1
-\* STEP t \in Threads if readers' = readers | thread {t} | looks whether anybody waits, before it counts itself out
-\* STEP t \in Threads if readers'[my[t].frame] = 0 | thread {t} -> cache | counts itself out: frame {my[t].frame} has
-\*        no readers any more
-\* STEP t \in Threads | thread {t} -> cache | counts itself out: readers of frame {my[t].frame} by now:
-\*        {readers'[my[t].frame]}
-Unpin(t) ==
-    LET f == my[t].frame IN
-    /\ pc[t] = "unpins"
-    /\ readers' = [readers EXCEPT ![f] = @ - 1]
-    /\ IF IsLast(f) THEN Goto(t, "looks") /\ UNCHANGED my ELSE End(t)
-    /\ UNCHANGED <<map, frame, awaiting, asleep, pages>>
-
-\* STEP t \in Threads if pc'[t] = "outside" | thread {t} | sees that nobody waits for a frame without readers: its call
-\*        ends
-\* STEP t \in Threads | thread {t} | sees that somebody waits for a frame without readers, and must wake it
-LookWhoWaits(t) ==
-    /\ pc[t] = "looks"
-    /\ IF awaiting = 0 THEN End(t) ELSE Goto(t, "calls") /\ UNCHANGED my
-    /\ UNCHANGED <<map, frame, readers, awaiting, asleep, pages>>
-
-Woken == {asleep}
-\* STEP t \in Threads if map = t /\ asleep # {} | thread {t} -> cache | wakes these: {asleep \ asleep'}. It gives map
-\*        back, and its call ends
-\* STEP t \in Threads if asleep # asleep' | thread {t} -> cache | wakes these without map: {asleep \ asleep'}. Its call
-\*        ends
-\* STEP t \in Threads | thread {t} -> cache | would wake who sleeps; nobody does. Its call ends
-Call(t) ==
-    /\ map = t /\ pc[t] = "calls"
-    /\ \E woken \in Woken : asleep' = asleep \ woken
-    /\ map' = Nobody
-    /\ End(t)
-    /\ UNCHANGED <<frame, readers, awaiting, pages>>
+    /\ UNCHANGED <<named, frame, waiting, asleep, pages>>
 
 -----------------------------------------------------------------------------
-(* Who must have a frame without readers, with map held. *)
-
-\* STEP t \in Threads if awaiting' # awaiting | thread {t} -> cache | says that it waits for a frame without readers
-\* STEP t \in Threads | thread {t} -> cache | looks whether frame {my[t].frame} has readers: {readers[my[t].frame]}
-Announce(t) ==
-    /\ map = t /\ pc[t] = "announces"
-    /\ awaiting' = awaiting + 1
-    /\ Goto(t, "waits")
-    /\ UNCHANGED <<map, frame, readers, asleep, pages, my>>
+(* Who must have a frame for itself, with map held. *)
 
 (* Who has slept looks anew where its page is; but one that is on its way  *)
 (* to the SSD has not left its frame.                                      *)
 LooksAnew(t) == my[t].slept
 AfterWait(t) ==
-    CASE my[t].call = "evict" -> "decides"
-      [] my[t].call = "write" -> IF LooksAnew(t) THEN "comes" ELSE "changes"
-      [] my[t].call = "drop"  -> IF LooksAnew(t) THEN "comes" ELSE "drops"
+    IF my[t].call = "evict" THEN "decides"
+    ELSE IF LooksAnew(t) THEN "comes"
+    ELSE IF my[t].victim = None THEN "changes"
+    ELSE "drops"
 
-IsUnread(t) == readers[my[t].frame] = 0
-\* STEP t \in Threads if pc'[t] = "falls asleep" | thread {t} -> frame {my[t].frame} | looks at the readers of frame
-\*        {my[t].frame}: {readers[my[t].frame]}. It must sleep
-\* STEP t \in Threads if pc'[t] = "comes" | thread {t} -> frame {my[t].frame} | looks at the readers of frame
-\*        {my[t].frame}: {readers[my[t].frame]}. It has slept, so it looks anew where its page is
-\* STEP t \in Threads | thread {t} -> frame {my[t].frame} | looks at the readers of frame {my[t].frame}:
-\*        {readers[my[t].frame]}. It waits no more
-Wait(t) ==
-    /\ map = t /\ pc[t] = "waits"
-    /\ IF IsUnread(t)
-       THEN awaiting' = awaiting - 1 /\ Goto(t, AfterWait(t))
-       ELSE Goto(t, "falls asleep") /\ UNCHANGED awaiting
-    /\ UNCHANGED <<map, frame, readers, asleep, pages, my>>
+IsUnpinned(t) == word[my[t].frame].pins = 0
+\* STEP t \in Threads if held' = None /\ word' # word | thread {t} -> frame {held} | opens frame {held}, before it
+\*        closes another one
+\* STEP t \in Threads if held' = None | thread {t} -> frame {held} | leaves frame {held} closed, because another thread
+\*        waits for it
+\* STEP t \in Threads if pc'[t] = "falls asleep" | thread {t} -> frame {my[t].frame} | closes frame {my[t].frame}, and
+\*        sees its pins: {word[my[t].frame].pins}. It must wait
+\* STEP t \in Threads if word[my[t].frame].pins > 0 | thread {t} -> frame {my[t].frame} | closes frame {my[t].frame},
+\*        and does not look at its pins: {word[my[t].frame].pins}
+\* STEP t \in Threads | thread {t} -> frame {my[t].frame} | closes frame {my[t].frame}, and sees that nobody has pinned
+\*        it
+Close(t) ==
+    LET f == my[t].frame IN
+    /\ map = t /\ pc[t] = "closes"
+    /\ IF held \notin {None, f}
+       THEN word' = Opened /\ held' = None /\ UNCHANGED <<waiting, pc>>
+       ELSE /\ word' = [word EXCEPT ![f].closed = TRUE] /\ held' = f
+            /\ IF IsUnpinned(t)
+               THEN Goto(t, AfterWait(t)) /\ UNCHANGED waiting
+               ELSE Goto(t, "falls asleep") /\ waiting' = [waiting EXCEPT ![f] = @ + 1]
+    /\ UNCHANGED <<map, named, frame, asleep, pages, my>>
 
-\* STEP t \in Threads | thread {t} | gives map back, and falls asleep until the last reader wakes it
+\* STEP t \in Threads if word' # word | thread {t} | opens frame {held}, gives map back, and falls asleep
+\* STEP t \in Threads | thread {t} | gives map back, and falls asleep until the last one unpins frame {my[t].frame}
 FallAsleep(t) ==
     /\ map = t /\ pc[t] = "falls asleep"
+    /\ GiveBack
     /\ asleep' = asleep \cup {t}
-    /\ map' = Nobody
     /\ my' = [my EXCEPT ![t].slept = TRUE]
     /\ Goto(t, "asleep")
-    /\ UNCHANGED <<frame, readers, awaiting, pages>>
+    /\ UNCHANGED <<named, frame, waiting, pages>>
 
 \* STEP t \in Threads | thread {t} | wakes up for no reason
 WakeForNoReason(t) ==
     /\ t \in asleep
     /\ asleep' = asleep \ {t}
-    /\ UNCHANGED <<map, frame, readers, awaiting, pages, pc, my>>
+    /\ UNCHANGED <<map, named, frame, word, waiting, held, pages, pc, my>>
+
+\* STEP t \in Threads if pc'[t] = "falls asleep" | thread {t} -> frame {my[t].frame} | looks at the pins of frame
+\*        {my[t].frame}: {word[my[t].frame].pins}. It must sleep again
+\* STEP t \in Threads if pc'[t] = "comes" | thread {t} -> frame {my[t].frame} | looks at the pins of frame
+\*        {my[t].frame}: {word[my[t].frame].pins}. It has slept, so it looks anew where its page is
+\* STEP t \in Threads | thread {t} -> frame {my[t].frame} | looks at the pins of frame {my[t].frame}:
+\*        {word[my[t].frame].pins}. It waits no more
+Wait(t) ==
+    LET f == my[t].frame IN
+    /\ map = t /\ pc[t] = "waits"
+    /\ IF IsUnpinned(t)
+       THEN waiting' = [waiting EXCEPT ![f] = @ - 1] /\ held' = f /\ Goto(t, AfterWait(t))
+       ELSE Goto(t, "falls asleep") /\ UNCHANGED <<waiting, held>>
+    /\ UNCHANGED <<map, named, frame, word, asleep, pages, my>>
+
+\* STEP t \in Threads if word' # word | thread {t} -> frame {held} | opens frame {held}, and gives map back{IF pc[t] =
+\*        "ends" THEN ": the call ends" ELSE ""}
+\* STEP t \in Threads if held # None /\ word[held].closed | thread {t} -> frame {held} | gives map back, and leaves
+\*        frame {held} closed. Those that wait for it: {waiting[held]}{IF pc[t] = "ends" THEN ". The call ends" ELSE
+\*        ""}
+\* STEP t \in Threads | thread {t} -> cache | gives map back{IF pc[t] = "ends" THEN ": the call ends" ELSE ""}
+Open(t) ==
+    /\ map = t /\ pc[t] \in {"ends", "has pinned"}
+    /\ GiveBack
+    /\ IF pc[t] = "ends" THEN End(t) ELSE Goto(t, "copies") /\ UNCHANGED my
+    /\ UNCHANGED <<named, frame, waiting, asleep, pages>>
 
 -----------------------------------------------------------------------------
-(* What they wait for. *)
+(* What they have it for. *)
 
 Next1(v) == (v + 1) % Versions
 (* Calls that are under way have met these contents. *)
 Met(p, v) == [t \in Threads |-> IF my[t].page = p THEN [my[t] EXCEPT !.seen = @ \cup {v}] ELSE my[t]]
-\* STEP t \in Threads if my'[t] # Idle | thread {t} -> frame {my[t].frame} | writes the first half of frame
+\* STEP t \in Threads if my[t].half = 1 | thread {t} -> frame {my[t].frame} | writes the first half of frame
 \*        {my[t].frame}: page {my[t].page}, version {Next1(now[my[t].page])}
 \* STEP t \in Threads | thread {t} -> frame {my[t].frame} | writes the second half of frame {my[t].frame}. Page
-\*        {my[t].page} has version {now'[my[t].page]} now, map is free, and the call ends
+\*        {my[t].page} has version {now'[my[t].page]} now
 Change(t) ==
     LET p == my[t].page  f == my[t].frame  h == my[t].half  v == Next1(now[p]) IN
     /\ map = t /\ pc[t] = "changes"
     /\ frame' = [frame EXCEPT ![f][h] = Of(p, v)]
     /\ IF h = 1
-       THEN my' = [my EXCEPT ![t].half = 2] /\ UNCHANGED <<map, table, changed, now, pc>>
+       THEN my' = [my EXCEPT ![t].half = 2] /\ UNCHANGED <<table, changed, now, pc>>
        ELSE /\ now' = [now EXCEPT ![p] = v]
             /\ table' = [table EXCEPT ![p] = f]
             /\ changed' = changed \cup ({p} \cap leaving)
-            /\ map' = Nobody
-            /\ my' = [Met(p, v) EXCEPT ![t] = Idle]
-            /\ Goto(t, "outside")
-    /\ UNCHANGED <<readers, awaiting, asleep, leaving, below>>
+            /\ my' = Met(p, v)
+            /\ Goto(t, IF named[f] = p THEN "ends" ELSE "names")
+    /\ UNCHANGED <<map, named, word, waits, leaving, below>>
 
-\* STEP t \in Threads | thread {t} -> cache | takes page {my[t].page} from memory, and gives map back: frame
-\*        {my[t].frame} is free
+(* The name comes last. *)
+Named(f, p) == [named EXCEPT ![f] = p]
+\* STEP t \in Threads | thread {t} -> frame {my[t].frame} | says that frame {my[t].frame} has page {my[t].page}
+Name(t) ==
+    /\ map = t /\ pc[t] = "names"
+    /\ named' = Named(my[t].frame, my[t].page)
+    /\ Leave(t)
+    /\ UNCHANGED <<frame, word, waits, pages>>
+
+(* A page leaves memory: its frame has no name, and is free. *)
+Nameless(f) == [named EXCEPT ![f] = None]
+\* STEP t \in Threads if table' = table | thread {t} -> frame {held} | opens frame {held}
+\* STEP t \in Threads | thread {t} -> frame {my[t].frame} | takes page {my[t].victim} from memory: frame {my[t].frame}
+\*        has no name now, and is free
 Drop(t) ==
     /\ map = t /\ pc[t] = "drops"
-    /\ table' = [table EXCEPT ![my[t].page] = None]
-    /\ map' = Nobody
-    /\ End(t)
-    /\ UNCHANGED <<frame, readers, awaiting, asleep, leaving, changed, below, now>>
+    /\ named' = Nameless(my[t].frame)
+    /\ table' = [table EXCEPT ![my[t].victim] = None]
+    /\ IF my[t].call = "drop"
+       THEN Leave(t)
+       ELSE Goto(t, "comes") /\ my' = [my EXCEPT ![t].frame = None, ![t].victim = None] /\ UNCHANGED map
+    /\ UNCHANGED <<frame, word, waits, leaving, changed, below, now>>
 
 (* The SSD has been written. *)
 EvictWaits == TRUE
 \* STEP t \in Threads | thread {t} -> SSD | has written page {my[t].page} to the SSD, and has map again
 EndPut(t) ==
     /\ map = t /\ pc[t] = "puts"
-    /\ Goto(t, IF EvictWaits THEN "announces" ELSE "decides")
-    /\ UNCHANGED <<map, frame, readers, awaiting, asleep, pages, my>>
+    /\ Goto(t, IF EvictWaits THEN "closes" ELSE "decides")
+    /\ UNCHANGED <<map, named, frame, word, waits, pages, my>>
 
 (* A page that was written meanwhile stays. *)
 IsUnchanged(t) == my[t].page \notin changed
 \* STEP t \in Threads if table' # table /\ my[t].page \in changed | thread {t} -> cache | lets page {my[t].page} leave
 \*        the memory, though it was written meanwhile
-\* STEP t \in Threads if table' # table | thread {t} -> cache | lets page {my[t].page} leave the memory: the SSD has it
+\* STEP t \in Threads if table' # table | thread {t} -> cache | lets page {my[t].page} leave the memory: the SSD has
+\*        it. Frame {my[t].frame} has no name now, and is free
 \* STEP t \in Threads | thread {t} -> cache | lets page {my[t].page} stay in memory: it was written meanwhile
 Decide(t) ==
     LET p == my[t].page IN
     /\ map = t /\ pc[t] = "decides"
     /\ IF IsUnchanged(t)
-       THEN below' = [below EXCEPT ![p] = my[t].got[1].v] /\ table' = [table EXCEPT ![p] = None]
-       ELSE UNCHANGED <<below, table>>
+       THEN /\ below' = [below EXCEPT ![p] = my[t].got[1].v] /\ table' = [table EXCEPT ![p] = None]
+            /\ named' = Nameless(my[t].frame)
+       ELSE UNCHANGED <<below, table, named>>
     /\ leaving' = leaving \ {p} /\ changed' = changed \ {p}
-    /\ map' = Nobody
-    /\ End(t)
-    /\ UNCHANGED <<frame, readers, awaiting, asleep, now>>
+    /\ Leave(t)
+    /\ UNCHANGED <<frame, word, waits, now>>
 
 (* The store has been written: the page is clean if it has the same contents. *)
 \* STEP t \in Threads | thread {t} -> store | has written version {my[t].got[1].v} of page {my[t].page} to the store,
@@ -402,10 +519,10 @@ EndWriteBack(t) ==
     /\ below' = IF now[p] = v THEN [below EXCEPT ![p] = v] ELSE below
     /\ map' = Nobody
     /\ End(t)
-    /\ UNCHANGED <<table, frame, readers, awaiting, asleep, leaving, changed, now>>
+    /\ UNCHANGED <<table, named, frame, word, waits, leaving, changed, now>>
 
-(* A free frame is filled while map is free, and then comes to the table,  *)
-(* unless its page was written meanwhile.                                  *)
+(* A free frame is filled while map is free, and then comes to the table   *)
+(* and gets its name, unless its page was written meanwhile.               *)
 \* STEP t \in Threads | thread {t} -> frame {my[t].frame} | loads the {IF my[t].half = 1 THEN "first" ELSE "second"}
 \*        half of page {my[t].page} into frame {my[t].frame}: version {below[my[t].page]}
 Load(t) ==
@@ -414,29 +531,35 @@ Load(t) ==
     /\ frame' = [frame EXCEPT ![my[t].frame][h] = c]
     /\ my' = [my EXCEPT ![t].got[h] = c, ![t].half = 3 - h]
     /\ IF h = 2 THEN Goto(t, "has loaded") ELSE UNCHANGED pc
-    /\ UNCHANGED <<map, readers, awaiting, asleep, pages>>
+    /\ UNCHANGED <<map, named, word, waits, pages>>
 
 Anew(t) == [my[t] EXCEPT !.frame = None, !.got = Nothing, !.old = FALSE]
 \* STEP t \in Threads if my[t].old | thread {t} -> cache | finds that page {my[t].page} was written while it was
 \*        loaded, and begins anew
-\* STEP t \in Threads | thread {t} -> cache | puts page {my[t].page} into the table: it is in frame {my[t].frame}. Map
-\*        is free, and the call ends
+\* STEP t \in Threads if table' = table | thread {t} -> frame {my[t].frame} | says that frame {my[t].frame} has page
+\*        {my[t].page}, without map: the call ends
+\* STEP t \in Threads if named' = named | thread {t} -> cache | puts page {my[t].page} into the table: it is in frame
+\*        {my[t].frame}, which has had its name before, or has none yet. Map is free
+\* STEP t \in Threads | thread {t} -> cache | puts page {my[t].page} into the table, and says that frame {my[t].frame}
+\*        has it. Map is free, and the call ends
 EndLoad(t) ==
     /\ map = t /\ pc[t] = "has loaded"
     /\ IF my[t].old
        THEN /\ my' = [my EXCEPT ![t] = Anew(t)]
             /\ Goto(t, "comes")
-            /\ UNCHANGED <<table, map>>
+            /\ UNCHANGED <<table, named, map>>
        ELSE /\ table' = [table EXCEPT ![my[t].page] = my[t].frame]
+            /\ named' = Named(my[t].frame, my[t].page)
             /\ map' = Nobody
             /\ End(t)
-    /\ UNCHANGED <<frame, readers, awaiting, asleep, leaving, changed, below, now>>
+    /\ UNCHANGED <<frame, word, waits, leaving, changed, below, now>>
 
 -----------------------------------------------------------------------------
 Inside(t) ==
-    \/ Look(t) \/ Copy(t) \/ EndCopy(t) \/ Unpin(t) \/ LookWhoWaits(t) \/ Call(t)
-    \/ Announce(t) \/ Wait(t) \/ FallAsleep(t)
-    \/ Change(t) \/ Drop(t) \/ EndPut(t) \/ Decide(t) \/ EndWriteBack(t) \/ Load(t) \/ EndLoad(t)
+    \/ Peek(t) \/ Check(t) \/ Copy(t) \/ Unpin(t) \/ Call(t)
+    \/ Look(t) \/ EndCopy(t)
+    \/ Close(t) \/ FallAsleep(t) \/ Wait(t) \/ Open(t)
+    \/ Change(t) \/ Name(t) \/ Drop(t) \/ EndPut(t) \/ Decide(t) \/ EndWriteBack(t) \/ Load(t) \/ EndLoad(t)
 
 Next == \E t \in Threads : Begin(t) \/ Lock(t) \/ Inside(t) \/ WakeForNoReason(t)
 
@@ -448,8 +571,9 @@ FairSpec == Spec /\ \A t \in Threads : WF_vars(Inside(t)) /\ SF_vars(Lock(t))
 
 -----------------------------------------------------------------------------
 Places ==
-    {"outside", "comes", "copies", "copies with map", "has copied", "unpins", "looks", "calls", "announces", "waits",
-     "falls asleep", "asleep", "changes", "drops", "puts", "decides", "writes back", "loads", "has loaded"}
+    {"outside", "peeks", "checks", "unpins", "calls", "comes", "copies", "has pinned", "copies with map", "has copied",
+     "closes", "falls asleep", "asleep", "waits", "ends", "changes", "names", "drops", "puts", "decides", "writes back",
+     "loads", "has loaded"}
 Halves == (Contents \cup {None}) \X (Contents \cup {None})
 \* INNER pc, my, frame
 \* NOTE | A page has two halves. A frame is whole if both are of one page and one version
@@ -457,35 +581,68 @@ Halves == (Contents \cup {None}) \X (Contents \cup {None})
 TypeOK ==
     /\ map \in Threads \cup {Nobody}
     /\ table \in [Pages -> Frames \cup {None}]
+    /\ named \in [Frames -> Pages \cup {None}]
     /\ frame \in [Frames -> Halves]
-    /\ readers \in [Frames -> 0 .. Cardinality(Threads)] /\ awaiting \in 0 .. Cardinality(Threads)
+    /\ word \in [Frames -> [pins : 0 .. Cardinality(Threads), closed : BOOLEAN]]
+    /\ waiting \in [Frames -> 0 .. Cardinality(Threads)] /\ held \in Frames \cup {None}
     /\ asleep \subseteq Threads /\ leaving \subseteq Pages /\ changed \subseteq leaving
     /\ below \in [Pages -> 0 .. Versions - 1] /\ now \in [Pages -> 0 .. Versions - 1]
     /\ pc \in [Threads -> Places]
-    /\ my \in [Threads -> [call : Calls \cup {None}, page : Pages \cup {None}, frame : Frames \cup {None}, half : {1, 2},
-                           got : Halves, slept : BOOLEAN, old : BOOLEAN, seen : SUBSET (0 .. Versions - 1)]]
+    /\ my \in [Threads -> [call : Calls \cup {None}, page : Pages \cup {None}, frame : Frames \cup {None},
+                           victim : Pages \cup {None}, half : {1, 2}, got : Halves, slept : BOOLEAN, old : BOOLEAN,
+                           seen : SUBSET (0 .. Versions - 1)]]
 
-Pins(f)     == {t \in Threads : pc[t] \in {"copies", "unpins"} /\ my[t].frame = f}
+(* Who has pinned a frame, and who of them has seen that it has its page.  *)
+Pinners(f)  == {t \in Threads : pc[t] \in {"checks", "has pinned", "copies", "unpins"} /\ my[t].frame = f}
+Readers(f)  == {t \in Pinners(f) : pc[t] \in {"has pinned", "copies"} \/ (pc[t] = "unpins" /\ HasCopied(t))}
 Changers(f) == {t \in Threads : pc[t] \in {"changes", "loads"} /\ my[t].frame = f}
-Waiters     == {t \in Threads : pc[t] \in {"waits", "falls asleep", "asleep"}}
+Waiters(f)  == {t \in Threads : pc[t] \in {"waits", "falls asleep", "asleep"} /\ my[t].frame = f}
 
-(* Who needs map has it, and nobody else. *)
-NeedsMap == {"copies with map", "has copied", "announces", "waits", "falls asleep", "changes", "drops", "decides"}
+(* Who needs map has it, and nobody else; and who gives it back holds no   *)
+(* frame.                                                                  *)
+NeedsMap ==
+    {"has pinned", "copies with map", "has copied", "closes", "waits", "falls asleep", "ends", "changes", "names",
+     "drops", "decides"}
 \* BROKEN t \in Threads if pc[t] \in NeedsMap /\ map # t | Thread {t} does what needs map, and {map} has it
-MapIsHeld == \A t \in Threads :
-    /\ pc[t] \in NeedsMap => map = t
-    /\ map = t => pc[t] \in NeedsMap \cup (Locking \ {"asleep"})
+\* BROKEN if map = Nobody /\ held # None | Nobody has map, and frame {held} is held
+MapIsHeld ==
+    /\ \A t \in Threads :
+        /\ pc[t] \in NeedsMap => map = t
+        /\ map = t => pc[t] \in NeedsMap \cup (Locking \ {"asleep"})
+    /\ map = Nobody => held = None
 
-(* A frame counts those that copy it without map; and who waits is counted. *)
-\* BROKEN f \in Frames if readers[f] # Cardinality(Pins(f)) | Frame {f} counts {readers[f]} readers; those that copy it
-\*        without map are {Cardinality(Pins(f))}
-\* BROKEN if awaiting # Cardinality(Waiters) | {awaiting} count as waiting for a frame without readers;
-\*        {Cardinality(Waiters)} do
-CountsAreRight ==
-    /\ \A f \in Frames : readers[f] = Cardinality(Pins(f))
-    /\ awaiting = Cardinality(Waiters)
+(* A frame counts those that have pinned it, and those that wait for it. *)
+\* BROKEN f \in Frames if word[f].pins # Cardinality(Pinners(f)) | Frame {f} counts {word[f].pins} pins; those that
+\*        have pinned it: {Pinners(f)}
+\* BROKEN f \in Frames if waiting[f] # Cardinality(Waiters(f)) | Frame {f} counts {waiting[f]} that wait for it; those
+\*        that do: {Waiters(f)}
+CountsAreRight == \A f \in Frames :
+    /\ word[f].pins = Cardinality(Pinners(f))
+    /\ waiting[f] = Cardinality(Waiters(f))
+
+(* A frame is closed only if its holder has map, or somebody waits for it: *)
+(* otherwise readers would go the slow way for ever.                       *)
+\* BROKEN f \in Frames if word[f].closed /\ waiting[f] = 0 /\ held # f | Frame {f} is closed. Nobody waits for it, and
+\*        who has map does not hold it
+ClosedForAReason == \A f \in Frames : word[f].closed => waiting[f] > 0 \/ held = f
+(* And it is closed as long as there is such a reason. *)
+\* BROKEN f \in Frames if ~word[f].closed /\ waiting[f] > 0 | Frame {f} is open, and {waiting[f]} wait for it
+\* BROKEN f \in Frames if ~word[f].closed /\ held = f | Frame {f} is open, and who has map holds it
+ClosedWhileNeeded == \A f \in Frames : waiting[f] > 0 \/ held = f => word[f].closed
+
+(* A frame that has a name has that page in the table.  A page in the      *)
+(* table has its frame's name, but while who puts it there has map.        *)
+\* BROKEN f \in Frames, p \in Pages if named[f] = p /\ table[p] # f | Frame {f} says that it has page {p}, which is not
+\*        there
+\* BROKEN f \in Frames, p \in Pages if table[p] = f /\ named[f] # p | Page {p} is in frame {f}, whose name is
+\*        {named[f]}
+NamesAreRight == \A f \in Frames, p \in Pages :
+    /\ named[f] = p => table[p] = f
+    /\ table[p] = f /\ named[f] # p => \E t \in Threads : pc[t] = "names" /\ my[t].frame = f
 
 (* What was copied is whole: contents that the page itself had since the call began. *)
+\* BROKEN t \in Threads if my[t].got[2] # None /\ ~my[t].old /\ my[t].got[1] = None | Thread {t} has copied a half in
+\*        which nothing was
 \* BROKEN t \in Threads if my[t].got[2] # None /\ ~my[t].old /\ my[t].got[1] # my[t].got[2] /\ my[t].got[1] # None |
 \*        Thread {t} has copied a half of page {my[t].got[1].page}, version {my[t].got[1].v}, and another one of page
 \*        {my[t].got[2].page}, version {my[t].got[2].v}
@@ -498,20 +655,20 @@ CopyIsWhole == \A t \in Threads :
     my[t].got[2] # None /\ ~my[t].old =>
         my[t].got[1] = my[t].got[2] /\ my[t].got[2].page = my[t].page /\ my[t].got[2].v \in my[t].seen
 
-(* One thread at a time changes the bytes of a frame, and none that has readers. *)
+(* One thread at a time changes the bytes of a frame, and no reader that has seen its page there has pinned it. *)
 \* BROKEN f \in Frames if Cardinality(Changers(f)) > 1 | These change frame {f} at once: {Changers(f)}
-\* BROKEN f \in Frames if Changers(f) # {} /\ readers[f] > 0 | {Changers(f)} changes frame {f}, which has {readers[f]}
-\*        readers
+\* BROKEN f \in Frames if Changers(f) # {} /\ Readers(f) # {} | {Changers(f)} changes frame {f}, which these read:
+\*        {Readers(f)}
 ChangedAlone == \A f \in Frames :
     /\ Cardinality(Changers(f)) <= 1
-    /\ Changers(f) # {} => readers[f] = 0
+    /\ Changers(f) # {} => Readers(f) = {}
 
-(* The page that a reader copies without map is in the table, in that frame. *)
-\* BROKEN t \in Threads if pc[t] = "copies" /\ table[my[t].page] # my[t].frame | Thread {t} copies page {my[t].page}
-\*        from frame {my[t].frame}, where it is no more
-ReadIsInTable == \A t \in Threads : pc[t] = "copies" => table[my[t].page] = my[t].frame
-\* BROKEN f \in FreeFrames if readers[f] # 0 | Frame {f} is free, and has {readers[f]} readers
-FreeIsUnread == \A f \in FreeFrames : readers[f] = 0
+(* The page that a reader has seen in a frame, and copies, is in the table, in that frame. *)
+\* BROKEN f \in Frames, t \in Readers(f) if table[my[t].page] # f | Thread {t} copies page {my[t].page} from frame {f},
+\*        where it is no more
+ReadIsInTable == \A f \in Frames : \A t \in Readers(f) : table[my[t].page] = f
+\* BROKEN f \in FreeFrames if Readers(f) # {} | Frame {f} is free, and these read it: {Readers(f)}
+FreeIsUnread == \A f \in FreeFrames : Readers(f) = {}
 
 (* A frame has one page, and one that a load fills has none.  A page has   *)
 (* one frame, but for loads that are old.                                  *)
@@ -529,7 +686,7 @@ OnePageEach == \A p \in Pages : table[p] # None =>
 OldIsLoading == \A t \in Threads : my[t].old => pc[t] \in Loading
 
 (* A page that is on its way to the SSD stays in its frame, and one thread brings it there. *)
-Bringers(p) == {t \in Threads : my[t].call = "evict" /\ my[t].page = p /\ my[t].frame # None}
+Bringers(p) == {t \in Threads : my[t].call = "evict" /\ my[t].page = p /\ my[t].frame # None /\ pc[t] # "ends"}
 \* BROKEN p \in Pages if Cardinality(Bringers(p)) > 1 | These bring page {p} to the SSD at once: {Bringers(p)}
 \* BROKEN p \in Pages, t \in Threads if t \in Bringers(p) /\ table[p] # my[t].frame | Thread {t} brings page {p} to the
 \*        SSD from frame {my[t].frame}, where it is no more
@@ -547,21 +704,22 @@ NewestIsKept == \A p \in Pages :
     IF table[p] = None THEN below[p] = now[p]
     ELSE Changers(table[p]) = {} => frame[table[p]] = <<Of(p, now[p]), Of(p, now[p])>>
 
-(* Whoever sleeps for a frame without readers is about to be woken, by its last reader. *)
-\* BROKEN t \in asleep if IsUnread(t) | Thread {t} sleeps until frame {my[t].frame} has no readers. It has none, and
-\*        nobody will wake it
+(* Whoever sleeps for a frame that nobody has pinned is about to be woken, by the last one that unpinned it. *)
+\* BROKEN t \in asleep if IsUnpinned(t) | Thread {t} sleeps until nobody has pinned frame {my[t].frame}. Nobody has,
+\*        and nobody will wake it
 NoLostWakeUp == \A t \in asleep :
-    IsUnread(t) => \E r \in Threads : pc[r] \in {"looks", "calls"} /\ my[r].frame = my[t].frame
+    IsUnpinned(t) => \E r \in Threads : pc[r] = "calls" /\ my[r].frame = my[t].frame
 
-(* While somebody waits nobody begins to copy without map. *)
-\* BROKEN f \in Frames if readers'[f] > readers[f] | {awaiting} thread waits for a frame without readers, and a reader
-\*        of frame {f} begins to copy
-NobodyPinsMeanwhile == [][\A f \in Frames : readers'[f] > readers[f] => awaiting = 0]_vars
+(* While somebody waits for a frame nobody pins it. *)
+\* BROKEN f \in Frames if word'[f].pins > word[f].pins /\ waiting[f] > 0 | {waiting[f]} wait for frame {f}, and it is
+\*        pinned once more
+NobodyPinsMeanwhile == [][\A f \in Frames : word'[f].pins > word[f].pins => waiting[f] = 0]_vars
 
-(* A page leaves memory unread. *)
-\* BROKEN p \in Pages if table[p] # None /\ table'[p] # table[p] | Page {p} leaves frame {table[p]}, which has
-\*        {readers[table[p]]} readers
-LeavesUnread == [][\A p \in Pages : table[p] # None /\ table'[p] # table[p] => readers[table[p]] = 0 /\ readers'[table[p]] = 0]_vars
+(* A page leaves a frame that is closed, and that nobody has pinned. *)
+\* BROKEN p \in Pages if table[p] # None /\ table'[p] # table[p] | Page {p} leaves frame {table[p]}, which {IF
+\*        word[table[p]].closed THEN "is closed" ELSE "is open"}. Its pins: {word[table[p]].pins}
+LeavesUnread == [][\A p \in Pages : table[p] # None /\ table'[p] # table[p] =>
+    word[table[p]].closed /\ word[table[p]].pins = 0]_vars
 
 (* Every call ends. *)
 \* BROKEN t \in Threads if pc[t] # "outside" | Thread {t} is in a call that does not end

@@ -126,7 +126,7 @@ CHANGES = {
         "        even = larger(even, age(values[i], last_sane, first));\n",
     ),
     "a chunk is never trusted": (
-        "kernels.h",
+        "chunks.h",
         SCALAR,
         "        if (greatest < HALF_RING) {\n",
         "        if (false) {\n",

@@ -466,6 +466,26 @@ def test_more_readers_than_frames(meddling: tuple[Meddling, TierCache]) -> None:
     assert sum(cache.where(page) != 0 for page in range(PAGES)) == 16
 
 
+@pytest.mark.parametrize("more", [0, 1, 62, 63, 64, 65, 66, 127, 128, 129, 1000])
+def test_each_of_many_hits_is_told(more: int) -> None:
+    """The policy hears of hits later: as if of each at once, however many there were before it is asked."""
+    cache = TierCache(Disk(PAGES, 0), pages=PAGES, frames=16, slots=0, policy="lru")
+    recent, hits = list(range(0, 32, 2)), 0
+    for page in recent:
+        cache.read(page)
+    for comes in range(33, PAGES, 2):
+        for page in [recent[0]] + more * [recent[-1]]:
+            cache.read(page)
+            recent.remove(page)
+            recent.append(page)
+            hits += 1
+        cache.read(comes)
+        recent = [*recent[1:], comes]
+        assert [page for page in range(PAGES) if cache.where(page)] == sorted(recent)
+    assert cache.counts().memory_hits == hits
+    cache.close()
+
+
 class SideBySideCleaned(SideBySide):
     """And a cleaner."""
 

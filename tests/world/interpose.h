@@ -22,6 +22,7 @@
 #define pthread_mutex_lock(mutex)                          world_mutex_lock(mutex)
 #define pthread_mutex_unlock(mutex)                        world_mutex_unlock(mutex)
 #define IS_LOCKED(mutex)                                   world_mutex_is_mine(mutex)
+#define THREAD_NUMBER()                                    world_thread_number()
 #define pthread_cond_init(condition, attributes)           world_cond_init(condition)
 #define pthread_cond_destroy(condition)                    world_cond_destroy(condition)
 #define pthread_cond_wait(condition, mutex)                world_cond_wait(condition, mutex)

@@ -38,6 +38,11 @@ uint64_t world_now(void)
     return now;
 }
 
+unsigned world_thread_number(void)
+{
+    return (unsigned)running;
+}
+
 /* ---- who goes on ---- */
 
 static void no_thread_can_go_on(void)

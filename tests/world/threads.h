@@ -33,6 +33,9 @@ bool world_others_sleep(void);
 /* The same, but some may wait for a time. */
 bool world_all_others_wait(void);
 
+/* The same in each run of a seed. */
+unsigned world_thread_number(void);
+
 /* What interpose.h puts in the place of the C library's. They return what those do. Threads are made by threads only. */
 int world_thread_create(pthread_t *thread, void *(*body)(void *), void *argument);
 int world_thread_join(pthread_t thread);
