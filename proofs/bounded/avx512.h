@@ -86,7 +86,7 @@ static inline uint32_t _mm512_reduce_max_epu32(__m512i a_)
 
 /* ---- bits ---- */
 
-WHOLE(_mm512_and_si512, __m512i, a &b)
+WHOLE(_mm512_and_si512, __m512i, a & b)
 WHOLE(_mm512_or_si512, __m512i, a | b)
 WHOLE(_mm512_xor_si512, __m512i, a ^ b)
 MASKED_ZERO(_mm512_maskz_and_epi32, __mmask16, u32of64, a[i] & b[i])
@@ -182,7 +182,7 @@ static inline __m512i _mm512_mask_set1_epi32(__m512i source, __mmask16 k, int a)
     static inline __m512i name(mask k, __m512i a_)                                                           \
     {                                                                                                        \
         lanes a = (lanes)a_, r = {0};                                                                        \
-        size_t n = 0;                                                                                        \
+        uint8_t n = 0;                                                                                       \
                                                                                                              \
         for (size_t i = 0; i < sizeof a / sizeof a[0]; i++)                                                  \
             if (HAS(k, i))                                                                                   \

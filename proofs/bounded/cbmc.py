@@ -7,9 +7,10 @@ import re
 import shutil
 import signal
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
+from types import MappingProxyType
 
 from proofs.ctext.outcome import Checked, ToolBrokenError, ToolMissingError
 
@@ -41,11 +42,18 @@ def find() -> tuple[str, str]:
     return path, f"CBMC {version[0]}"
 
 
-def check(sources: Sequence[Path], includes: Sequence[Path], defines: Sequence[str], unwind: int) -> Checked:
+def check(
+    sources: Sequence[Path],
+    includes: Sequence[Path],
+    defines: Sequence[str],
+    unwind: int,
+    loops: Mapping[str, int] = MappingProxyType({}),
+) -> Checked:
     """Run CBMC on the function `proof`. Raises ToolBrokenError if it comes to no verdict."""
     path, _ = find()
     command = [path, *map(str, sources), "--function", "proof", "--unwind", str(unwind), *CHECKS, "--json-ui"]
     command += [f"-I{folder}" for folder in includes] + [f"-D{define}" for define in defines]
+    command += [option for name, rounds in loops.items() for option in ("--unwindset", f"{name}:{rounds}")]
     limited = ["prlimit", f"--cpu={CPU_SECONDS}", *command]
     run = subprocess.run(limited, capture_output=True, text=True, check=False)
     if run.returncode in (-signal.SIGXCPU, -signal.SIGKILL):

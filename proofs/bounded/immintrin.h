@@ -111,11 +111,11 @@ static inline __m128i _mm_minpos_epu16(__m128i a_)
 
 /* ---- bits ---- */
 
-WHOLE(_mm256_and_si256, __m256i, a &b)
+WHOLE(_mm256_and_si256, __m256i, a & b)
 WHOLE(_mm256_or_si256, __m256i, a | b)
 WHOLE(_mm_xor_si128, __m128i, a ^ b)
 WHOLE(_mm256_xor_si256, __m256i, a ^ b)
-WHOLE(_mm256_andnot_si256, __m256i, ~a &b)
+WHOLE(_mm256_andnot_si256, __m256i, ~a & b)
 
 static inline int _mm256_testz_si256(__m256i a, __m256i b)
 {

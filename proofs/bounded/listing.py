@@ -18,3 +18,5 @@ class Proof(Listed):
     define: dict[str, str | int] = Field(default_factory=dict)
     unwind: int
     """How often each loop is unrolled. CBMC proves that no loop goes further."""
+    loops: dict[str, int] = Field(default_factory=dict)
+    """The same of single loops, by CBMC's names of them: where fewer rounds are enough, and each costs much."""
