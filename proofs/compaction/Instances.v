@@ -6,6 +6,7 @@
     them with a definition changed: where a hypothesis is true and its conclusion false, the theorem is false. *)
 From Coq Require Import String ZArith List Bool.
 From Pgquern.compaction Require Import Page Memory Algorithms Spec Choice Scan.
+From Pgquern.compaction Require ScanAvx2.
 Import ListNotations.
 Local Open Scope Z_scope.
 Local Open Scope string_scope.
@@ -277,6 +278,35 @@ Definition scans (truncate : bool) (m : mem) : list instance :=
           valid && keeps_contents m r its && keeps_rest m r && has_header truncate m r its && keeps_pointers m r && flags_free m r
       end)].
 
+(** The same of the scan of [avx2]; what its arrays hold before. *)
+Definition dirty_arrays : ScanAvx2.dirt := ScanAvx2.Dirt (fun k => Z.of_nat k + 7) (fun k => - Z.of_nat k) (fun _ => 4294967295).
+Definition avx2_scans (m : mem) : list instance :=
+  let s := ScanAvx2.scanned m dirty_arrays in let its := items m in let special := pd_special m in
+  let header := header_ok_b m && (pd_lower m + 4 * ScanAvx2.LANES <=? BLCKSZ) in
+  filter hypothesis
+  [Instance "avx2_scan_finds" header
+     (same_numbers (map (ScanAvx2.tuple_off s) (seq 0 (Z.to_nat (ScanAvx2.nitems s)))) (map off its) &&
+      same_numbers (map (ScanAvx2.tuple_len s) (seq 0 (Z.to_nat (ScanAvx2.nitems s)))) (map len its) &&
+      same_numbers (map (ScanAvx2.found_gaps s) (seq 0 (Z.to_nat (ScanAvx2.ngaps s))))
+        (map (fun p => fst p + 65536 * snd p) (ScanAvx2.gap_list its special)) &&
+      ((ScanAvx2.ngaps s =? 0) || (ScanAvx2.first_moved s =? Z.of_nat (hd O (gap_positions 0 its special)))) &&
+      (ScanAvx2.used_count s =? Z.of_nat (length (filter (fun it => is_used (word it)) (line_pointers m)))) &&
+      (ScanAvx2.left_count s =? last_used (line_pointers m)) && (ScanAvx2.longest_length s =? longest its) &&
+      Bool.eqb (ScanAvx2.is_unsorted s) (unsorted Avx2 m) && Bool.eqb (ScanAvx2.is_overlapping s) (overlaps its special) &&
+      ScanAvx2.stays_inside s);
+   Instance "avx2_scan_refuses_the_same" header
+     (Bool.eqb (ScanAvx2.refused m s) (match check m with Some _ => true | None => false end) &&
+      (ScanAvx2.refused m s || (ScanAvx2.total_length s =? total its)));
+   Instance "avx2_scan_knows_the_line_pointers" (header && valid_b m)
+     (forallb (fun k => ScanAvx2.words_to_be s k =? new_word ItemOrder m (Z.of_nat k + 1)) (seq 0 (Z.to_nat (nline m))));
+   Instance "avx2_repairs" true
+     (match ScanAvx2.avx2_kernel true m dirty_arrays with
+      | inl r => same_refusal (check m) (Some r)
+      | inr ops =>
+          let r := page (exec ops (State m dirt)) in
+          valid_b m && keeps_contents m r its && keeps_rest m r && has_header true m r its && keeps_pointers m r && flags_free m r
+      end)].
+
 (** Line pointers without storage among others, so that the scan gives up its branches; a page that is refused for each reason. *)
 Definition dead_page : mem := page_with 7000 8192
   [normal 8160 30; redirect 1; 0; dead; garbage; dead; normal 8064 60; 0; normal 8000 64; dead; normal 7904 65; normal 7872 32; 0; garbage].
@@ -289,9 +319,17 @@ Definition faulty : list mem :=
    page_with 8100 8192 [normal 8128 64; normal 8064 64]; page_with 7000 8192 [normal 8128 64; normal 7992 144; normal 7000 64];
    page_with 7000 8192 [normal 7000 1192; normal 7000 1192; normal 7000 1192; normal 7000 1192; normal 7000 1192; normal 7000 1192;
                         normal 7000 1192]].
+(** For the scan of [avx2]: tuples in both halves of its first vector, two that start at one place, and more line pointers than sixteen. *)
+Definition ten_tuples : mem :=
+  page_with 7000 8192 (map (fun k => normal (8128 - 72 * Z.of_nat k) (57 + Z.of_nat k mod 8)) (seq 0 10)).
+Definition equal_offsets : mem := page_with 7000 8192 [normal 8168 24; normal 8144 24; normal 8144 24].
+Definition long_line_pointers : mem :=
+  page_with 4000 8192 (map (fun k => if (k mod 5 =? 3)%nat then garbage else if (k mod 7 =? 2)%nat then dead
+                                     else normal (8160 - 40 * Z.of_nat ((k * 13) mod 40)) (25 + Z.of_nat (k mod 8))) (seq 0 39) ++ [0; 0]).
 Definition scanned_instances : list instance :=
   flat_map (scans true) ([dead_page; unsorted_page; overlapping_page; slots_page; two_sizes_page; one_gap_page; long_page] ++ faulty) ++
-  scans false dead_page.
+  scans false dead_page ++
+  flat_map avx2_scans ([dead_page; unsorted_page; overlapping_page; slots_page; ten_tuples; equal_offsets; long_line_pointers] ++ faulty).
 
 (** Each algorithm on the pages that it is made for, and all of them on two.  Then one on the crowded page. *)
 Definition instances : list instance :=

@@ -7,7 +7,8 @@
     eight words of an array.  [inside] says that all of them lay in their array, or in the page, so far. *)
 From Coq Require Import String ZArith List Bool.
 From Pgquern.instructions Require Import Lanes Table Program.
-From Pgquern.compaction Require Import Page.
+From Pgquern.compaction Require Import Page Memory Algorithms.
+From Pgquern.compaction Require Choice Scan.
 Import ListNotations.
 Local Open Scope string_scope.
 Local Open Scope list_scope.
@@ -247,6 +248,57 @@ Definition refused (m : mem) (s : scan) : bool :=
 (** [tuple_off] and [tuple_len] of the [i]-th tuple. *)
 Definition tuple_off (s : scan) (i : nat) : Z := Z.land (found_tuples s (1 + i)) 65535.
 Definition tuple_len (s : scan) (i : nat) : Z := Z.shiftr (found_tuples s (1 + i)) 16.
+
+(** ** What is done with it *)
+
+(** [find_slots]. *)
+Definition find_slots (m : mem) (s : scan) : bool :=
+  let all := seq 0 (Z.to_nat (nitems s)) in
+  let below i := pd_special m - tuple_off s i in
+  (SHORTEST_IN_SLOTS <=? longest_length s) && (total_length s =? nitems s * longest_length s) &&
+  forallb (fun i => is_slot (longest_length s) (below i)) all &&
+  distinct (map (fun i => Z.to_nat (slot_below (longest_length s) (below i))) all).
+
+(** [move_tuples], test by test: the way that it takes. *)
+Definition way (m : mem) (s : scan) : algorithm :=
+  let small := (longest_length s <=? 64) && (64 <=? pd_upper m + 8) in
+  let vectors := longest_length s <=? 32 in
+  if vectors && (nitems s <=? LANES) then Permute 32 (Z.to_nat (nitems s))
+  else if small && (nitems s <=? 16) then Gather true (Some (Choice.window (longest_length s)))
+  else if negb (is_unsorted s) && (negb small || (ngaps s <=? nitems s / 16)) then Runs false
+  else if vectors && negb (is_unsorted s) then Slide 32
+  else if small || ((longest_length s <=? Choice.WIDEST) && (Choice.WIDEST <=? pd_upper m + 8))
+  then Gather false (Some (Choice.window (longest_length s)))
+  else if find_slots m s then Slots
+  else if 3 * (pd_special m - pd_upper m) <=? 4 * total_length s then Area
+  else Gather false None.
+
+(** How tuples move by one of these ways, as Algorithms.v has it. *)
+Definition moves (a : algorithm) (m : mem) : list op :=
+  match a with
+  | Permute window few => permute window few m
+  | Gather whole window => gather whole window m
+  | Runs wide => move_runs wide m
+  | Slide window => slide window m
+  | Slots => by_slots m
+  | _ => area m
+  end.
+
+(** [put_line_pointers]; C stores eight words at a time, some of them twice. *)
+Definition put_line_pointers (m : mem) (s : scan) : list op :=
+  map (fun i => Store32 (HEADER_SIZE + 4 * Z.of_nat i) (words_to_be s i)) (seq 0 (Z.to_nat (nline m))).
+
+(** pgq_compaction_avx2. *)
+Definition avx2_kernel (truncate : bool) (m : mem) (d : dirt) : refusal + list op :=
+  if negb (check_header m) || (BLCKSZ <? pd_lower m + 4 * LANES) then Scan.scalar_kernel truncate m
+  else
+    let s := scanned m d in
+    if refused m s then Scan.scalar_kernel truncate m
+    else
+      let left := if truncate then left_count s else nline m in
+      inr ((if ngaps s =? 0 then [] else moves (way m s) m) ++ put_line_pointers m s ++
+           [Store16 12 (pd_lower m - 4 * (nline m - left)); Store16 14 (pd_special m - total_length s);
+            Store16 10 (pd_flags m / 2 * 2 + (if used_count s <? left then 1 else 0))]).
 
 (** What the array [gaps] must hold, in item order: where a tuple ends that leaves a gap, and lp_off of the one before it. *)
 Fixpoint gap_list (its : list item) (above : Z) : list (Z * Z) :=

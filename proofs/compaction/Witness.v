@@ -5,7 +5,7 @@
 From Coq Require Import ZArith List Bool Lia.
 From Pgquern.common Require Import Premises.
 From Pgquern.compaction Require Import Page Memory Layout Slots Repair Contents Again Algorithms Spec Choice Chosen Scan ScanFacts Scanned ScannedPage ScanAvx2Page
-  Instances Decode.
+  ScanAvx2Kernel Instances Decode.
 From Pgquern.compaction Require ScanAvx2.
 Import ListNotations.
 Local Open Scope Z_scope.
@@ -145,8 +145,6 @@ Lemma scan_knows_the_line_pointers_witness : premises_of scan_knows_the_line_poi
 Proof. exists small_page. is_small. Qed.
 Lemma scalar_repairs_witness : premises_of scalar_repairs.
 Proof. exists true, small_page, dirt. exact small_is_page. Qed.
-(** What the arrays of the scan hold before. *)
-Definition dirty_arrays : ScanAvx2.dirt := ScanAvx2.Dirt (fun k => Z.of_nat k + 7) (fun k => - Z.of_nat k) (fun _ => 4294967295).
 Lemma small_has_room : pd_lower small_page + 4 * ScanAvx2.LANES <= BLCKSZ.
 Proof. vm_compute. discriminate. Qed.
 Lemma avx2_scan_finds_witness : premises_of avx2_scan_finds.
@@ -155,6 +153,8 @@ Lemma avx2_scan_refuses_the_same_witness : premises_of avx2_scan_refuses_the_sam
 Proof. exists small_page, dirty_arrays. split; [exact small_is_page|]. split; [exact small_has_a_header|exact small_has_room]. Qed.
 Lemma avx2_scan_knows_the_line_pointers_witness : premises_of avx2_scan_knows_the_line_pointers.
 Proof. exists small_page, dirty_arrays. is_small. split; [exact small_has_room|]. exists 0%nat. vm_compute. auto. Qed.
+Lemma avx2_repairs_witness : premises_of avx2_repairs.
+Proof. exists true, small_page, dirty_arrays, dirt. exact small_is_page. Qed.
 Lemma contents_preserved_witness : premises_of contents_preserved.
 Proof. small Lines. exists last_tuple. is_small. rewrite small_items. right. now left. Qed.
 Lemma other_line_pointers_witness : premises_of other_line_pointers.
