@@ -58,12 +58,16 @@ class Build:
     """ThreadSanitizer has a thread of its own, which wakes ten times a second."""
 
     def make(self, folder: Path, program: Path, kernel: Path | None) -> Path:
-        """The program; `kernel`, one without flags of its own, is built from under `folder` in place of its object."""
+        """The program; `kernel` is built from under `folder` in place of its object, or, if it is a header, whatever
+        includes it: none of these has flags of its own."""
         kernels = {source: self.objects / source.relative_to(SOURCES).with_suffix(".o") for source in kernel_sources()}
-        inputs = [program, *(folder / source if source == kernel else built for source, built in kernels.items())]
+        inputs = [program]
+        for source, built in kernels.items():
+            includes = kernel is not None and str(kernel) in built.with_suffix(".d").read_text().split()
+            inputs.append(folder / source if source == kernel else source if includes else built)
         folder.mkdir(parents=True, exist_ok=True)
         # A mutant may leave names unused: that is no error.
-        command = ["clang", *self.cflags, "-w", *map(str, inputs), "-pthread"]
+        command = ["clang", f"-I{folder / SOURCES}", *self.cflags, "-w", *map(str, inputs), "-pthread"]
         subprocess.run([*command, "-o", str(folder / self.name)], check=True)
         return folder / self.name
 
