@@ -169,7 +169,7 @@ pgq_status pgq_tiercache_write(pgq_tiercache *c, uint64_t page, const void *cont
             code = pgq_tiercache_make_room(c, 1, true);
             frame = tier_find(&c->memory, page);
         }
-    } while (frame != TABLE_NONE && readers_close(&c->readers, frame, &c->map));
+    } while (frame != TABLE_NONE && close_frame(c, frame));
     bool comes = frame == TABLE_NONE && code == PGQ_OK;
     if (comes)
         frame = tier_take(&c->memory);

@@ -246,6 +246,15 @@ static inline void wait_with_map(pgq_tiercache *c, pthread_cond_t *condition)
 
 /* ---- frames; `map` is held ---- */
 
+/* As readers_close. The policy hears of the hits that were noted while it waited. */
+static inline bool close_frame(pgq_tiercache *c, uint32_t frame)
+{
+    if (!readers_close(&c->readers, frame, &c->map))
+        return false;
+    pgq_tiercache_tell_hits(c);
+    return true;
+}
+
 /* A page, whose bytes are there, comes to a frame, asked for so often now, and once more if it is remembered. */
 static inline void fill_frame(pgq_tiercache *c, uint32_t frame, uint64_t page, uint64_t version,
                               unsigned touches)

@@ -58,7 +58,7 @@ static bool move_to_ssd(pgq_tiercache *c, uint32_t frame, uint32_t slot, uint32_
     bool put = pgq_tiercache_ssd_put(c, slot, &image);
     lock_map(c);
     HOLDS(c->leaving[frame] && c->leaves > 0 && c->users[slot] == 1 && tier_find(&c->memory, page) == frame);
-    (void)readers_close(&c->readers, frame, &c->map);
+    (void)close_frame(c, frame);
     c->leaving[frame] = false;
     c->leaves--;
     if (put && c->memory.versions[frame] == version) {
@@ -169,7 +169,7 @@ static bool step_to_room(pgq_tiercache *c, making *m)
         write_back(c, m, page);
         return true;
     }
-    if (readers_close(&c->readers, frame, &c->map))
+    if (close_frame(c, frame))
         return true;
     if (below)
         pass_ssd_by(c, frame);
