@@ -28,7 +28,7 @@ prove-c-sample: ##keep of `make prove-c` all proofs, and one in 8 of the changes
 prove-contracts: $(SETUP)/c.stamp $(SETUP)/python.stamp ##keep the half of `make prove-c` that Frama-C's WP does; STEM=, ONLY= narrow (20 minutes)
 	@$(PY) -m proofs.contracts $(CTEXT_ARGS)
 
-prove-mutants: prove ##deep change one thing in a definition, see a proof stop; STEM= narrows (20 minutes)
+prove-mutants: prove ##deep change one thing in a definition, see a proof stop; STEM= narrows (70 minutes)
 	@$(PY) -m proofs.mutants --stem "$(STEM)"
 
 prove-mutants-accept: prove ##keep record in proofs/STEM/mutants.toml and proofs/README.md what each one breaks (as prove-mutants)
