@@ -9,6 +9,9 @@
  * has frames / 10 pages and there are 9 * frames / 10 ghosts, rounded down; when the small queue's turn has come, it goes on
  * until one of its pages leaves or all went to the main queue; and until a page was evicted, the small queue takes no more
  * than its share, so that both fill up. A page's ghost is looked for before the page that makes room becomes one.
+ *
+ * Who asks twice before a page leaves may get two answers: the pages that the first look sent to the main queue no longer count for the
+ * small queue's turn. A cache that writes a victim back asks twice, so with writes its hits differ a little from the paper's.
  */
 #include "tiercache/policy.h"
 
