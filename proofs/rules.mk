@@ -40,8 +40,9 @@ prove-changes: prove ##deep a machine changes the proved definitions, see a proo
 prove-changes-sample: prove ##keep of `make prove-changes` two changes of each stem (4 minutes)
 	@$(PY) -m proofs.changes --stem "$(STEM)" --at-most 2
 
-# A stem's oracle is oracle/Extract<Stem>.v, which writes <stem>_proved.ml, and oracle/<stem>.ml, the program around it.
-ORACLES := $(patsubst proofs/oracle/%.ml,$(BUILD)/oracle/%,$(wildcard proofs/oracle/$(or $(STEM),*).ml))
+# A stem's oracle is oracle/Extract<Stem>.v, which writes <stem>_proved.ml, and oracle/<stem>.ml, the program around it. It may
+# have others beside it: <stem>_*.ml.
+ORACLES := $(patsubst proofs/oracle/%.ml,$(BUILD)/oracle/%,$(wildcard proofs/oracle/$(or $(STEM),*).ml $(STEM:%=proofs/oracle/%_*.ml)))
 
 oracle: $(ORACLES) ##layer the proved functions, extracted and compiled; STEM= narrows (20 s)
 

@@ -18,13 +18,20 @@ $(TRACED)/%.o: csrc/compaction/%.c $(wildcard tests/compaction/traced*.h) $(KERN
 $(TRACED)/compaction: tests/compaction/traced.c $(TRACED_PLAIN) $(TRACED_VECTORS) $(BUILD)/lib/libpgquern.a
 	@gcc $(CFLAGS_KERNEL) $^ -o $@
 
+SCANNED := $(TRACED)/scanned $(if $(filter avx2,$(LEVELS)),$(TRACED)/scanned_avx2 $(BUILD)/oracle/compaction_scan)
+
 # Before all tests begin: make would start this folder, which takes long, last.
-test-python: $(if $(filter-out compaction,$(STEM)),,$(TRACED)/compaction $(TRACED)/scanned)
+test-python: $(if $(filter-out compaction,$(STEM)),,$(TRACED)/compaction $(SCANNED))
 test-python-compaction mutants-drivers mutants-all mutants-all-sample: $(TRACED)/compaction
 
-# The scan of `scalar` by itself: scanned.c. It includes the kernel, so CHANGED and TRACED are as above.
+# The scans of `scalar` and of `avx2` by themselves: scanned.c, scanned_avx2.c. They include the kernel, so CHANGED and TRACED are
+# as above.
 $(TRACED)/scanned: tests/compaction/scanned.c csrc/compaction/scalar.c csrc/compaction/check.c $(KERNEL_HEADERS) $(SETUP)/c.stamp
 	@mkdir -p $(@D)
 	@gcc $(CHANGED:%=-w -I%) $(CFLAGS_KERNEL) $< $(firstword $(wildcard $(CHANGED:%=%/compaction/check.c)) csrc/compaction/check.c) -o $@
 
-test-python-compaction mutants-drivers mutants-all mutants-all-sample: $(TRACED)/scanned
+$(TRACED)/scanned_avx2: tests/compaction/scanned_avx2.c csrc/compaction/avx2.c $(KERNEL_HEADERS) $(BUILD)/lib/libpgquern.a $(SETUP)/c.stamp
+	@mkdir -p $(@D)
+	@gcc $(CHANGED:%=-w -I%) $(CFLAGS_KERNEL) $(call isa_flags,$<) $< $(BUILD)/lib/libpgquern.a -o $@
+
+test-python-compaction mutants-drivers mutants-all mutants-all-sample: $(SCANNED)
