@@ -32,7 +32,7 @@ endef
 $(foreach stem,$(patsubst bench/%/goals.toml,%,$(wildcard bench/*/goals.toml)),$(eval $(call bench_stem,$(stem))))
 
 .PHONY: bench bench-quick
-bench: $(BENCH_STEMS:%=$(BENCH)/%/bench) $(SETUP)/python.stamp ##layer every configuration against upstream and the limit; fails below a floor; STEM= narrows; ALL=1: all of them (42 minutes, `tiercache` with the stack 22; with ALL=1 `compaction` alone 50)
+bench: $(BENCH_STEMS:%=$(BENCH)/%/bench) $(SETUP)/python.stamp ##layer every configuration against upstream and the limit; fails below a floor; STEM= narrows; ALL=1: all of them (42 minutes, the longest stem 22; with ALL=1 the longest 50)
 	@failed=; for stem in $(BENCH_STEMS); do $(PY) -m bench.run $$stem $(if $(ALL),--all) || failed=1; done; test -z "$$failed"
 
 bench-quick: $(BENCH_STEMS:%=$(BENCH)/%/bench) $(SETUP)/python.stamp ##layer the main job's selection of the benchmarks: ratios only (15 s a stem)
