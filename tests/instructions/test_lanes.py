@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: PostgreSQL
-"""What CBMC is told of the intrinsics, proofs/bounded/immintrin.h and arm_neon.h, against the CPU: every line of each list.
+"""What CBMC is told of the intrinsics, the headers of proofs/bounded, against the CPU: every line of each list.
 
-ARM's run under qemu, beside the compiler's own arm_neon.h, where `make test-cross` or `make instructions` has built both.
+ARM's run under qemu beside the compiler's own arm_neon.h, where `make test-cross` or `make instructions` built them.
 """
 
 from concurrent.futures import ThreadPoolExecutor

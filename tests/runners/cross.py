@@ -6,8 +6,8 @@ python -m tests.runners.cross MACHINE --cflags FLAGS [--stem STEM]
 `make test-cross` has built the programs in build/MACHINE, and the worlds for this machine, too. Of each stem run: the
 fuzz target on random inputs, whose tally must reach all that it is meant to reach; the worlds, which must do the same
 there and here; the threads of tsan.c; the Python tests of the kernels, by that machine's own Python and binding; for
-kernels that only this machine has, the mutants of tests/<stem>/cross.toml, which the fuzz target must find. Of no stem is
-what CBMC is told of that machine's intrinsics: this machine's Python holds it against the compiler's own, under qemu.
+kernels that only this machine has, the mutants of tests/<stem>/cross.toml, which the fuzz target must find. Of no stem
+is what CBMC is told of that machine's intrinsics: this machine's Python holds it against the compiler's, under qemu.
 """
 
 import os
