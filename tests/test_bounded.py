@@ -33,6 +33,14 @@ def test_each_claim_of_a_harness_is_broken_by_a_change(stem: str) -> None:
     assert {p.harness for p in proofs(stem)} == {harness.name for harness in folder.glob("*.c")}
 
 
+@pytest.mark.parametrize("stem", STEMS)
+def test_what_only_arm_has_is_read_as_its_c(stem: str) -> None:
+    for proof in proofs(stem):
+        harness = Path("proofs", stem, "bounded", proof.harness).read_text()
+        named = [harness, *proof.source, *map(str, proof.define.values())]
+        assert (proof.machine == "arm64") == any(re.search(r"neon\.[ch]\"", text + '"') for text in named), proof.name
+
+
 def script(folder: Path, text: str) -> str:
     path = folder / "cbmc"
     path.write_text(f"#!/bin/sh\n{text}\n")

@@ -27,7 +27,7 @@ class Bounded:
     def check(self, stem: str, proof: Proof, csrc: Path, must_fail: str) -> Checked:
         files = [SOURCE / stem / "bounded" / proof.harness, *(csrc / file for file in proof.source)]
         defines = [f"{name}={value}" for name, value in proof.define.items()]
-        return cbmc.check(files, [csrc, SOURCE / "bounded"], defines, proof.unwind, proof.loops)
+        return cbmc.check(files, [csrc, SOURCE / "bounded"], defines, proof.unwind, proof.loops, proof.machine)
 
 
 if __name__ == "__main__":

@@ -48,12 +48,14 @@ def check(
     defines: Sequence[str],
     unwind: int,
     loops: Mapping[str, int] = MappingProxyType({}),
+    machine: str = "",
 ) -> Checked:
     """Run CBMC on the function `proof`. Raises ToolBrokenError if it comes to no verdict."""
     path, _ = find()
     command = [path, *map(str, sources), "--function", "proof", "--unwind", str(unwind), *CHECKS, "--json-ui"]
     command += [f"-I{folder}" for folder in includes] + [f"-D{define}" for define in defines]
     command += [option for name, rounds in loops.items() for option in ("--unwindset", f"{name}:{rounds}")]
+    command += ["--arch", machine] if machine else []
     limited = ["prlimit", f"--cpu={CPU_SECONDS}", *command]
     run = subprocess.run(limited, capture_output=True, text=True, check=False)
     if run.returncode in (-signal.SIGXCPU, -signal.SIGKILL):

@@ -1,16 +1,12 @@
 /* SPDX-License-Identifier: PostgreSQL */
 /*
- * The intrinsics that csrc/ uses, as plain C on lanes: CBMC knows none of Intel's. It finds this header before the compiler's.
- * Nothing here is proved. tests/instructions/test_lanes.py runs each against the CPU.
- *
- * What follows are definitions of functions by what lane i of the result is. a, b and c are the operands as lanes, n is an
- * immediate.
+ * The intrinsics that csrc/ uses on x86-64, as plain C on lanes: CBMC knows none of Intel's. It finds this header before the
+ * compiler's. Nothing here is proved. tests/instructions/test_lanes.py runs each against the CPU.
  */
-#ifndef PGQUERN_LANES_H
-#define PGQUERN_LANES_H
+#ifndef PGQUERN_LANES_IMMINTRIN_H
+#define PGQUERN_LANES_IMMINTRIN_H
 
-#include <stddef.h>
-#include <stdint.h>
+#include "lanes.h"
 
 typedef long long __m128i __attribute__((vector_size(16), may_alias));
 typedef long long __m256i __attribute__((vector_size(32), may_alias));
@@ -30,50 +26,6 @@ LANES_OF(8, 32);
 LANES_OF(16, 32);
 LANES_OF(32, 32);
 LANES_OF(64, 32);
-
-/* type: of the result, whose lanes are `lanes`. */
-#define EACH_LANE(type, lanes, value)                                                                        \
-    lanes r = {0};                                                                                           \
-                                                                                                             \
-    for (size_t i = 0; i < sizeof r / sizeof r[0]; i++)                                                      \
-        r[i] = (value);                                                                                      \
-    return (type)r
-#define UNARY_TO(name, type, lanes, from, fromlanes, value)                                                  \
-    static inline type name(from a_)                                                                         \
-    {                                                                                                        \
-        fromlanes a = (fromlanes)a_;                                                                         \
-        EACH_LANE(type, lanes, value);                                                                       \
-    }
-#define COUNTED_TO(name, type, lanes, from, fromlanes, value)                                                \
-    static inline type name(from a_, int n)                                                                  \
-    {                                                                                                        \
-        fromlanes a = (fromlanes)a_;                                                                         \
-        EACH_LANE(type, lanes, value);                                                                       \
-    }
-#define BINARY_TO(name, type, lanes, from, fromlanes, value)                                                 \
-    static inline type name(from a_, from b_)                                                                \
-    {                                                                                                        \
-        fromlanes a = (fromlanes)a_, b = (fromlanes)b_;                                                      \
-        EACH_LANE(type, lanes, value);                                                                       \
-    }
-#define COUNTED(name, type, lanes, value) COUNTED_TO(name, type, lanes, type, lanes, value)
-#define BINARY(name, type, lanes, value)  BINARY_TO(name, type, lanes, type, lanes, value)
-#define BINARY_COUNTED(name, type, lanes, value)                                                             \
-    static inline type name(type a_, type b_, int n)                                                         \
-    {                                                                                                        \
-        lanes a = (lanes)a_, b = (lanes)b_;                                                                  \
-        EACH_LANE(type, lanes, value);                                                                       \
-    }
-#define WHOLE(name, type, value)                                                                             \
-    static inline type name(type a, type b)                                                                  \
-    {                                                                                                        \
-        return value;                                                                                        \
-    }
-#define ALL_LANES(name, type, lanes, number)                                                                 \
-    static inline type name(number a)                                                                        \
-    {                                                                                                        \
-        EACH_LANE(type, lanes, a);                                                                           \
-    }
 
 static inline int within(int x, int low, int high)
 {

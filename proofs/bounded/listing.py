@@ -20,3 +20,5 @@ class Proof(Listed):
     """How often each loop is unrolled. CBMC proves that no loop goes further."""
     loops: dict[str, int] = Field(default_factory=dict)
     """The same of single loops, by CBMC's names of them: where fewer rounds are enough, and each costs much."""
+    machine: str = ""
+    """Whose C it is, by CBMC's name of the machine, if it is another one than this."""

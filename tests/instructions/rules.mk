@@ -11,25 +11,21 @@ $(OUT)/instructions/%.o: tests/instructions/%.c $(wildcard tests/instructions/*.
 $(OUT)/instructions/cpu: $(INSTRUCTIONS_C:tests/instructions/%.c=$(OUT)/instructions/%.o) $(OUT)/lib/libpgquern.a
 	@$(GCC) $(if $(CROSS),-static) $^ -o $@
 
-# The same lists by what CBMC is told of the intrinsics: proofs/bounded/immintrin.h is found before the compiler's.
-BY_LANES := $(patsubst tests/instructions/%.c,$(BUILD)/instructions/lanes/%.o,$(wildcard tests/instructions/avx*.c))
-
-$(BUILD)/instructions/lanes/%.o: tests/instructions/%.c $(wildcard proofs/bounded/*.h tests/instructions/*.h tests/instructions/*.def) csrc/common/cpu.h $(COMPILER)
+# The same lists by what CBMC is told of the intrinsics: the headers of proofs/bounded/ are found before the compiler's.
+$(OUT)/instructions/lanes/%.o: tests/instructions/%.c $(wildcard proofs/bounded/*.h tests/instructions/*.h tests/instructions/*.def) csrc/common/cpu.h $(COMPILER)
 	@mkdir -p $(@D)
-	@gcc $(CFLAGS_KERNEL) -Iproofs/bounded $(call isa_flags,$<) -c $< -o $@
+	@$(GCC) $(CFLAGS_KERNEL) -Iproofs/bounded $(call isa_flags,$<) -c $< -o $@
 
-$(BUILD)/instructions/by_lanes: $(BY_LANES) $(BUILD)/instructions/main.o $(BUILD)/instructions/window.o $(BUILD)/lib/libpgquern.a
-	@gcc $^ -o $@
+$(OUT)/instructions/by_lanes: $(LEVELS:%=$(OUT)/instructions/lanes/%.o) $(OUT)/instructions/main.o $(OUT)/instructions/window.o $(OUT)/lib/libpgquern.a
+	@$(GCC) $(if $(CROSS),-static) $^ -o $@
 
-INSTRUCTION_PROGRAMS := $(BUILD)/instructions/cpu $(BUILD)/oracle/instructions
-ifeq ($(CROSS)$(MACHINE),x86_64)
-INSTRUCTION_PROGRAMS += $(BUILD)/instructions/by_lanes
-endif
+CPU_PROGRAMS := instructions/cpu instructions/by_lanes
+INSTRUCTION_PROGRAMS := $(CPU_PROGRAMS:%=$(BUILD)/%) $(BUILD)/oracle/instructions
 
 test-python-instructions: $(INSTRUCTION_PROGRAMS)
 
 # ARM's run under qemu. Where its packages can't be installed they are SKIPPED by name.
-INSTRUCTIONS_CROSS = if $(MAKE) -s $(SETUP)/cross.stamp CROSS=; then $(MAKE) CROSS=$(OTHER_MACHINE) $(BUILD)/$(OTHER_MACHINE)/instructions/cpu; fi
+INSTRUCTIONS_CROSS = if $(MAKE) -s $(SETUP)/cross.stamp CROSS=; then $(MAKE) CROSS=$(OTHER_MACHINE) $(CPU_PROGRAMS:%=$(BUILD)/$(OTHER_MACHINE)/%); fi
 
 .PHONY: instructions instructions-readings
 instructions: $(INSTRUCTION_PROGRAMS) $(SETUP)/python.stamp ##deep each instruction of the kernels on this CPU, and by its meaning in Coq: INPUTS=100000 random inputs each, and all corners (9 minutes)

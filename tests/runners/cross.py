@@ -6,7 +6,8 @@ python -m tests.runners.cross MACHINE --cflags FLAGS [--stem STEM]
 `make test-cross` has built the programs in build/MACHINE, and the worlds for this machine, too. Of each stem run: the
 fuzz target on random inputs, whose tally must reach all that it is meant to reach; the worlds, which must do the same
 there and here; the threads of tsan.c; the Python tests of the kernels, by that machine's own Python and binding; for
-kernels that only this machine has, the mutants of tests/<stem>/cross.toml, which the fuzz target must find.
+kernels that only this machine has, the mutants of tests/<stem>/cross.toml, which the fuzz target must find. Of no stem
+is what CBMC is told of that machine's intrinsics: this machine's Python holds it against the compiler's, under qemu.
 """
 
 import os
@@ -15,6 +16,7 @@ import re
 import shlex
 import shutil
 import subprocess
+import sys
 import time
 import tomllib
 from collections.abc import Callable, Sequence
@@ -49,6 +51,8 @@ GENERIC = [
     )
 ]
 """Tests of all kernels, beside those of the stems; of all these run a sample (tests/conftest.py)."""
+LANES_STEP = "lanes of the intrinsics"
+LANES = ["tests/instructions/test_lanes.py", "-k", "neon"]
 LIBRARIES = Path("/usr")
 """Debian's cross compiler has the machine's C library in a folder of its name in there."""
 
@@ -166,6 +170,13 @@ class Cross:
         )
         return "" if done.returncode == 0 else done.stdout[-3000:] + done.stderr[-500:]
 
+    def lanes(self) -> str:
+        """The lanes of its intrinsics: what was printed last if they failed, or were not looked at."""
+        command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *LANES]
+        done = ran(command, PGQUERN_RESULT=f"test-{self.machine}")
+        fine = done.returncode == 0 and "skipped" not in done.stdout
+        return "" if fine else done.stdout[-3000:] + done.stderr[-500:]
+
 
 def said(output: str) -> str:
     """The tally and the digest; empty if there is none."""
@@ -217,6 +228,9 @@ def main(machine: str, cflags: str, stem: str) -> None:
     with ThreadPoolExecutor(cpus) as pool:
         groups = [group for n in range(cpus) if (group := tested[n::cpus]) and not reason]
         python = [pool.submit(cross.python, group, [] if n else GENERIC) for n, group in enumerate(groups)]
+        told = [("Python tests of " + ", ".join(group), future) for group, future in zip(groups, python, strict=True)]
+        if not stem and not reason:
+            told.append((LANES_STEP, pool.submit(cross.lanes)))
         running = {
             row: [pool.submit(timed, *step) for step in row_steps] for row, row_steps in rows.items() if not reason
         }
@@ -229,13 +243,14 @@ def main(machine: str, cflags: str, stem: str) -> None:
                 items, says = [item for item, _ in done], "; ".join(words for _, words in done)
             results.write("cross", row, items, says=says, tools=tools)
             passed = passed and not any(item["status"] == "failed" for item in items)
-        for group, future in zip(groups, python, strict=True):
+        for name, future in told:
             if failure := future.result():
                 passed = False
                 console().print(failure, markup=False)
-            console().print(f"Python tests of {', '.join(group)}: {'failed' if failure else 'passed'}", soft_wrap=True)
+            console().print(f"{name}: {'failed' if failure else 'passed'}", soft_wrap=True)
     if reason:
-        names = ", ".join(name for row_steps in rows.values() for name, _ in row_steps)
+        named = [name for row_steps in rows.values() for name, _ in row_steps] + ([] if stem else [LANES_STEP])
+        names = ", ".join(named)
         console().print(f"SKIPPED {names}: {reason}", markup=False, soft_wrap=True)
     raise SystemExit(not passed)
 

@@ -5,12 +5,17 @@
  */
 #include "bounded.h"
 
-#include <immintrin.h>
-
 uint32_t __CPROVER_uninterpreted_product(uint32_t a, uint32_t b);
 
+#if defined(__ARM_NEON)
+#include <arm_neon.h>
+BINARY(any_product128, uint32x4_t, uint32x4_t, __CPROVER_uninterpreted_product(a[i], b[i]))
+#define vmulq_u32 any_product128
+#else
+#include <immintrin.h>
 BINARY(any_product256, __m256i, u32of32, __CPROVER_uninterpreted_product(a[i], b[i]))
 #define _mm256_mullo_epi32 any_product256
+#endif
 #if defined(__AVX512F__)
 BINARY(any_product512, __m512i, u32of64, __CPROVER_uninterpreted_product(a[i], b[i]))
 #define _mm512_mullo_epi32 any_product512

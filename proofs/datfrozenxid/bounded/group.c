@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: PostgreSQL */
-/* The greatest ages of rows by AVX2, from eight rows on: of all but the first one, whatever their places. */
+/* The greatest ages of rows by vectors: of all but the first one, a group of them and what is left, whatever their places. */
 #include "bounded.h"
-#include "datfrozenxid/strided_avx2.c"
+#include SOURCE
 
 enum { STRIDE = 9, RELKIND_AT = 0, FROZEN_AT = 1 };
 
