@@ -97,6 +97,9 @@ Definition shift_of (y : placed_lane) : Z := (snd y - off_of (fst y)) mod 65536.
 Definition end_of (y : placed_lane) : Z := (snd y + len_of (fst y)) mod 65536.
 Definition stop_of (y : placed_lane) : Z := off_of (fst y) + len_of (fst y).
 
+(** The tuples of a list of lanes, the first of which ends at [top]. *)
+Definition tuples (top : Z) (l : list lane) : list placed_lane := filter is_kept (combine l (tops top l)).
+
 (** Each tuple with the shift of the one before it. *)
 Definition move := (placed_lane * Z)%type.
 Definition moves (before : Z) (ks : list placed_lane) : list move := combine ks (before :: map shift_of ks).
@@ -210,7 +213,7 @@ Section Vector.
     Proof. rewrite !on_c, (mov_zero_on c c_length). reflexivity. Qed.
 
     (** The tuples of the vector, packed. *)
-    Let ks := filter is_kept c.
+    Let ks := tuples b l.
     Notation packed f := (reg2 (map f ks ++ repeat 0 (32 - length ks))).
 
     Lemma shift_is : ScanAvx512.pack (bits_of kept) (ScanAvx512.sub_epi16 (regc snd) (reg off_of)) = packed shift_of.
