@@ -5,8 +5,8 @@
 From Coq Require Import ZArith List Bool Lia.
 From Pgquern.common Require Import Premises.
 From Pgquern.compaction Require Import Page Memory Layout Slots Repair Contents Again Algorithms Spec Choice Chosen Scan ScanFacts Scanned ScannedPage ScanAvx2Page
-  ScanAvx2Kernel Instances Decode.
-From Pgquern.compaction Require ScanAvx2.
+  ScanAvx2Kernel ScanAvx512Page Instances Decode.
+From Pgquern.compaction Require ScanAvx2 ScanAvx512.
 Import ListNotations.
 Local Open Scope Z_scope.
 
@@ -155,6 +155,21 @@ Lemma avx2_scan_knows_the_line_pointers_witness : premises_of avx2_scan_knows_th
 Proof. exists small_page, dirty_arrays. is_small. split; [exact small_has_room|]. exists 0%nat. vm_compute. auto. Qed.
 Lemma avx2_repairs_witness : premises_of avx2_repairs.
 Proof. exists true, small_page, dirty_arrays, dirt. exact small_is_page. Qed.
+Lemma small_has_room_512 : pd_lower small_page + 4 * ScanAvx512.LANES <= BLCKSZ.
+Proof. vm_compute. discriminate. Qed.
+Definition dirty_scan : ScanAvx512.arrays :=
+  ScanAvx512.Arrays (fun k => Z.of_nat k + 7) (fun _ => 7) (fun _ => 65535) (fun _ => 9) (fun _ => 1) (fun _ => 2) true.
+Lemma avx512_scan_finds_witness : premises_of avx512_scan_finds.
+Proof. exists small_page, dirty_scan. split; [exact small_is_page|]. split; [exact small_has_a_header|exact small_has_room_512]. Qed.
+Lemma avx512_scan_finds_the_runs_witness : premises_of avx512_scan_finds_the_runs.
+Proof.
+  exists small_page, dirty_scan. split; [exact small_is_page|]. split; [exact small_has_a_header|]. split; [exact small_has_room_512|].
+  destruct small_is_valid as (_ & I & _ & T & _). split; [exact I|exact T].
+Qed.
+Lemma avx512_scan_refuses_the_same_witness : premises_of avx512_scan_refuses_the_same.
+Proof. exists small_page, dirty_scan. split; [exact small_is_page|]. split; [exact small_has_a_header|exact small_has_room_512]. Qed.
+Lemma avx512_scan_knows_the_line_pointers_witness : premises_of avx512_scan_knows_the_line_pointers.
+Proof. exists small_page, dirty_scan. is_small. split; [exact small_has_room_512|]. exists 0%nat. vm_compute. auto. Qed.
 Lemma contents_preserved_witness : premises_of contents_preserved.
 Proof. small Lines. exists last_tuple. is_small. rewrite small_items. right. now left. Qed.
 Lemma other_line_pointers_witness : premises_of other_line_pointers.
