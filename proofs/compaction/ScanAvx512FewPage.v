@@ -37,12 +37,8 @@ Section Page.
   Lemma loaded : ScanAvx512Few.load_page m HEADER_SIZE = reg4 (map snd l).
   Proof.
     assert (B : forall a, 24 <= a < 8192 -> 0 <= m a < 256) by (intros a A; apply page_m; unfold BLCKSZ; lia).
-    transitivity (ScanAvx2.load_page m HEADER_SIZE ++ ScanAvx2.load_page m (HEADER_SIZE + 32)).
-    - unfold ScanAvx512Few.load_page, ScanAvx2.load_page. change 64%nat with (32 + 32)%nat. rewrite seq_app, map_app. f_equal.
-      change (0 + 32)%nat with 32%nat. rewrite (seq_from 32 32), map_map. apply map_ext. intros k. f_equal. lia.
-    - rewrite !load_page_is by (unfold HEADER_SIZE; intros; apply B; lia). rewrite <- words_app. f_equal.
-      unfold l, lanes_from. rewrite map_map. change 16%nat with (8 + 8)%nat. rewrite seq_app, map_app. f_equal.
-      change (0 + 8)%nat with 8%nat. rewrite (seq_from 8 8), map_map. apply map_ext. intros k. cbn [lane_at snd]. f_equal. lia.
+    transitivity (ScanAvx2.load_page m HEADER_SIZE ++ ScanAvx2.load_page m (HEADER_SIZE + 32)); [reflexivity|].
+    rewrite !load_page_is by (unfold HEADER_SIZE; intros; apply B; lia). rewrite <- words_app. reflexivity.
   Qed.
 
   Lemma first_lanes_there : ScanAvx512Few.mask16 (ScanAvx512Few.first_lanes n) = register_of_bits (map fst l).
@@ -57,13 +53,13 @@ Section Page.
 
   Lemma lanes_total : total_low l = total its.
   Proof.
-    unfold total_low, l. rewrite (l_total m header room_16 16 enough). apply Z.mod_small. pose proof (Scanned.items_small m page_m header).
+    unfold total_low, l, n. rewrite (l_total m header room_16 16 enough). apply Z.mod_small. pose proof (Scanned.items_small m page_m header).
     fold its. unfold its. lia.
   Qed.
 
   Lemma lanes_moves : moves_of m l = move_words its special.
   Proof.
-    unfold moves_of, l. rewrite (l_kept m header room_16 16 enough). apply moves_are.
+    unfold moves_of, l, n. rewrite (l_kept m header room_16 16 enough). apply moves_are.
     apply Forall_forall. intros it I. unfold its, items in I. now apply filter_In in I.
   Qed.
 
@@ -73,7 +69,7 @@ Section Page.
   Lemma bounds_are : ScanAvx512Few.out_of_bounds m (taken_lanes m l) = existsb (wrong m) its.
   Proof.
     pose proof special_fits as Sp. rewrite out_of_bounds_is by (apply l_length || apply l_sound || (fold special; lia)).
-    unfold l. rewrite (over_any m header room_16 16 enough).
+    unfold l, n. rewrite (over_any m header room_16 16 enough).
     - apply same_existsb. intros it I. rewrite (kept_there m it I). unfold wrong, off_of, len_of, stop. rewrite (kept_there m it I). reflexivity.
     - intros x K. unfold off_of. rewrite K. reflexivity.
   Qed.
@@ -111,7 +107,7 @@ Section Page.
       unfold s, ScanAvx512Few.scan_few. cbv zeta. rewrite compared_are, taken_are.
       pose proof (first_is m l l_length) as Fi. pose proof (ngaps_is m l l_length) as Ng. pose proof (falls_is m l l_length) as Fa.
       rewrite lanes_moves in Fi, Ng, Fa. fold special in Fi, Ng, Fa. fold moved in Fi, Ng, Fa.
-      pose proof (used_count_is l l_length) as Uc. pose proof (left_is l l_length) as Le. pose proof (longest_is l l_sound) as Lo.
+      pose proof (used_count_is m l l_length) as Uc. pose proof (left_is m l l_length) as Le. pose proof (longest_is m l l_length l_sound) as Lo.
       pose proof (new_words_are m l l_length) as Nw. pose proof bounds_are as Bo. pose proof lanes_count as Co. pose proof lanes_total as To.
       destruct ((_ =? 0) && _);
         cbn [ScanAvx512Few.nitems ScanAvx512Few.used_count ScanAvx512Few.left_count ScanAvx512Few.total_length ScanAvx512Few.upper_to_be
@@ -137,7 +133,7 @@ Section Page.
         pose proof (moves_count m l l_length) as [Mc _]. rewrite lanes_moves, lanes_count in Mc. fold special in Mc. now rewrite Mc. }
       assert (Ea : moves_of m l ++ repeat (upper_low m l) (spare m l) = all).
       { unfold all, spare. pose proof (moves_count m l l_length) as [Mc _]. rewrite Mc, lanes_count, lanes_moves. reflexivity. }
-      pose proof (old_ends_are m l) as Oe. rewrite Ea in Oe. rewrite Tu, Oe.
+      pose proof (old_ends_are m l l_length) as Oe. rewrite Ea in Oe. rewrite Tu, Oe.
       change (ScanAvx512Few.upper (compared_lanes m l)) with (upper_low m l). rewrite !narrow_is.
       split; [reflexivity|]. split; [reflexivity|].
       pose proof (runs_are m l l_length) as Ru. rewrite Ea, lanes_moves in Ru. fold special in Ru. fold moved in Ru. split.

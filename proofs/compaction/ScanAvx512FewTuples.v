@@ -83,9 +83,9 @@ Lemma pairs_say its : Forall in_page its -> forall above top e' k, 0 <= e' < 655
   (existsb differs ps = true -> hd O (Scan.gap_positions k its above) = (k + Z.to_nat (clear_before (map differs ps)))%nat) /\
   map (fun t => (t mod 65536, old_end t mod 65536)) (move_words its top) = ScanAvx512Few.end_list its top.
 Proof.
-  induction 1 as [|it r (O & L & S) F IH]; intros above top e' k E A T B ps.
+  induction 1 as [|it r (O & L & St) F IH]; intros above top e' k E A T B ps.
   - repeat split; try reflexivity. discriminate.
-  - cbn [total] in B. pose proof (total_positive r F) as Tr. unfold stop in S.
+  - cbn [total] in B. pose proof (total_positive r F) as Tr. unfold stop in St.
     destruct (IH (off it) (top - len it) top (S k)) as (I1 & I2 & I3 & I4 & I5); try lia. clear IH.
     assert (W : Z.lor (Z.shiftl (top - len it - off it) 16) (top - len it + len it) = top + 65536 * (top - len it - off it)).
     { replace (top - len it + len it) with top by lia. apply lor_high. lia. }
@@ -141,6 +141,6 @@ Proof.
     cbn [length seq map ScanAvx512Few.end_list] in E3. now injection E3. }
   cbn [length ScanAvx512Few.falls_from presorted_below]. rewrite E1, E2, N. cbv zeta.
   replace (stop it - (top - (top - len it))) with (off it) by (unfold stop; lia).
-  destruct (Z.leb_spec above (off it)), (Z.ltb_spec (off it) above); try lia; cbn [andb]; [reflexivity|].
+  destruct (Z.leb_spec above (off it)) as [G|G], (Z.ltb_spec (off it) above) as [G'|G']; [exfalso; lia|reflexivity| |exfalso; lia]. cbn [andb].
   apply (IH (top - len it)); [exact E3|]. rewrite <- Nat.add_succ_comm in L. lia.
 Qed.
