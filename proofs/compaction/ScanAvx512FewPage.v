@@ -289,9 +289,9 @@ Proof.
   rewrite Ob. exact (wrong_says m P H).
 Qed.
 
-(** If the tuples are in bounds and fit together, it knows where each of them must end and ends now, of those that move further than the
-    one before them in arrays of their own, how many these are, which tuple is the first that moves, and whether one reaches into
-    another; behind the last tuple stands the new pd_upper. *)
+(** If the tuples of such a page are in bounds and fit together, this scan of [avx512] knows where each of them must end and ends now, has
+    those that move further than the one before them in arrays of their own, and knows how many these are, which tuple is the first that
+    moves, whether one reaches into another, and whether lp_off falls; behind the last tuple stands the new pd_upper. *)
 Theorem avx512_few_scan_knows_the_moves : forall m d, is_page m -> header_ok m -> pd_lower m + 4 * ScanAvx512Few.LANES <= BLCKSZ ->
   nline m <= ScanAvx512Few.FEW -> Forall (item_ok m) (items m) -> total (items m) <= pd_special m - pd_lower m ->
   let s := ScanAvx512Few.scan_few m d in
