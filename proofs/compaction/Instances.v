@@ -7,6 +7,7 @@
 From Coq Require Import String ZArith List Bool.
 From Pgquern.compaction Require Import Page Memory Algorithms Spec Choice Scan.
 From Pgquern.compaction Require ScanAvx2.
+From Pgquern.compaction Require ScanAvx512Few.
 Import ListNotations.
 Local Open Scope Z_scope.
 Local Open Scope string_scope.
@@ -307,6 +308,39 @@ Definition avx2_scans (m : mem) : list instance :=
           valid_b m && keeps_contents m r its && keeps_rest m r && has_header true m r its && keeps_pointers m r && flags_free m r
       end)].
 
+(** The same of the scan of [avx512] for few line pointers. *)
+Definition dirty_vectors : ScanAvx512Few.dirt :=
+  ScanAvx512Few.Dirt (fun k => Z.of_nat k + 7) (fun _ => 65535) (fun k => Z.of_nat k) (fun _ => 3) (fun _ => 5).
+Definition avx512_few_scans (m : mem) : list instance :=
+  let s := ScanAvx512Few.scan_few m dirty_vectors in let its := items m in let special := pd_special m in
+  let header := header_ok_b m && (pd_lower m + 4 * ScanAvx512Few.LANES <=? BLCKSZ) && (nline m <=? ScanAvx512Few.FEW) in
+  let as_numbers := map (fun p => fst p + 65536 * snd p) in
+  let listed a b n := map (fun i => a i + 65536 * b i) (seq 0 (Z.to_nat n)) in
+  let runs := ScanAvx512Few.run_list its special special in
+  filter hypothesis
+  [Instance "avx512_few_scan_finds" header
+     ((ScanAvx512Few.nitems s =? Choice.nitems m) &&
+      (ScanAvx512Few.used_count s =? Z.of_nat (length (filter (fun it => is_used (word it)) (line_pointers m)))) &&
+      (ScanAvx512Few.left_count s =? last_used (line_pointers m)) && (ScanAvx512Few.total_length s =? total its) &&
+      (ScanAvx512Few.longest_length s =? longest its) && (ScanAvx512Few.shortest_length s =? 0) &&
+      Bool.eqb (negb (ScanAvx512Few.is_out_of_bounds s)) (forallb (item_ok_b m) its) && ScanAvx512Few.stays_inside s);
+   Instance "avx512_few_scan_knows_the_moves" (header && forallb (item_ok_b m) its && (total its <=? special - pd_lower m))
+     ((ScanAvx512Few.upper_to_be s =? new_upper m) && Bool.eqb (ScanAvx512Few.is_falling s) (unsorted Avx512 m) &&
+      (ScanAvx512Few.ngaps s =? Z.of_nat (length runs)) && (ScanAvx512Few.is_falling s || (ScanAvx512Few.ngaps s =? Choice.ngaps m)) &&
+      Bool.eqb ((ScanAvx512Few.ngaps s =? 0) && negb (ScanAvx512Few.is_falling s)) (Choice.ngaps m =? 0) &&
+      ((Choice.ngaps m =? 0) ||
+       (ScanAvx512Few.first_moved s =? Z.of_nat (hd O (gap_positions 0 its special))) &&
+       same_numbers (listed (ScanAvx512Few.new_ends s) (ScanAvx512Few.old_ends s) (ScanAvx512Few.nitems s))
+         (as_numbers (ScanAvx512Few.end_list its special)) &&
+       forallb (fun i => (ScanAvx512Few.new_ends s i =? new_upper m) && (ScanAvx512Few.old_ends s i =? new_upper m))
+         (seq (length its) (17 - length its)) &&
+       same_numbers (listed (ScanAvx512Few.run_ends s) (ScanAvx512Few.run_old_ends s) (ScanAvx512Few.ngaps s)) (as_numbers runs) &&
+       Bool.eqb (ScanAvx512Few.presorted s) (presorted special its)));
+   Instance "avx512_few_scan_refuses_the_same" header
+     (Bool.eqb (ScanAvx512Few.refused m s) (match check m with Some _ => true | None => false end));
+   Instance "avx512_few_scan_knows_the_line_pointers" (header && valid_b m)
+     (forallb (fun k => ScanAvx512Few.words_to_be s k =? new_word ItemOrder m (Z.of_nat k + 1)) (seq 0 (Z.to_nat (nline m))))].
+
 (** Line pointers without storage among others, so that the scan gives up its branches; a page that is refused for each reason. *)
 Definition dead_page : mem := page_with 7000 8192
   [normal 8160 30; redirect 1; 0; dead; garbage; dead; normal 8064 60; 0; normal 8000 64; dead; normal 7904 65; normal 7872 32; 0; garbage].
@@ -326,10 +360,17 @@ Definition equal_offsets : mem := page_with 7000 8192 [normal 8168 24; normal 81
 Definition long_line_pointers : mem :=
   page_with 4000 8192 (map (fun k => if (k mod 5 =? 3)%nat then garbage else if (k mod 7 =? 2)%nat then dead
                                      else normal (8160 - 40 * Z.of_nat ((k * 13) mod 40)) (25 + Z.of_nat (k mod 8))) (seq 0 39) ++ [0; 0]).
+(** For that of [avx512]: as many tuples as it has lanes, out of order, and in order with a gap below every other one. *)
+Definition sixteen_out_of_order : mem :=
+  page_with 7000 8192 (map (fun k => normal (8128 - 64 * Z.of_nat ((k * 7) mod 16)) (57 + Z.of_nat (k mod 8))) (seq 0 16)).
+Definition sixteen_in_order : mem :=
+  page_with 7000 8192 (map (fun k => normal (8152 - 40 * Z.of_nat k - 8 * (Z.of_nat k / 2)) (33 + Z.of_nat (k mod 8))) (seq 0 16)).
 Definition scanned_instances : list instance :=
   flat_map (scans true) ([dead_page; unsorted_page; overlapping_page; slots_page; two_sizes_page; one_gap_page; long_page] ++ faulty) ++
   scans false dead_page ++
-  flat_map avx2_scans ([dead_page; unsorted_page; overlapping_page; slots_page; ten_tuples; equal_offsets; long_line_pointers] ++ faulty).
+  flat_map avx2_scans ([dead_page; unsorted_page; overlapping_page; slots_page; ten_tuples; equal_offsets; long_line_pointers] ++ faulty) ++
+  flat_map avx512_few_scans ([dead_page; unsorted_page; overlapping_page; slots_page; ten_tuples; equal_offsets;
+                              sixteen_out_of_order; sixteen_in_order] ++ faulty).
 
 (** Each algorithm on the pages that it is made for, and all of them on two.  Then one on the crowded page. *)
 Definition instances : list instance :=

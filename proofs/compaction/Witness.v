@@ -5,8 +5,8 @@
 From Coq Require Import ZArith List Bool Lia.
 From Pgquern.common Require Import Premises.
 From Pgquern.compaction Require Import Page Memory Layout Slots Repair Contents Again Algorithms Spec Choice Chosen Scan ScanFacts Scanned ScannedPage ScanAvx2Page
-  ScanAvx2Kernel ScanAvx512Page Instances Decode.
-From Pgquern.compaction Require ScanAvx2 ScanAvx512.
+  ScanAvx2Kernel ScanAvx512Page ScanAvx512FewPage Instances Decode.
+From Pgquern.compaction Require ScanAvx2 ScanAvx512 ScanAvx512Few.
 Import ListNotations.
 Local Open Scope Z_scope.
 
@@ -170,6 +170,23 @@ Lemma avx512_scan_refuses_the_same_witness : premises_of avx512_scan_refuses_the
 Proof. exists small_page, dirty_scan. split; [exact small_is_page|]. split; [exact small_has_a_header|exact small_has_room_512]. Qed.
 Lemma avx512_scan_knows_the_line_pointers_witness : premises_of avx512_scan_knows_the_line_pointers.
 Proof. exists small_page, dirty_scan. is_small. split; [exact small_has_room_512|]. exists 0%nat. vm_compute. auto. Qed.
+
+Lemma small_has_few : pd_lower small_page + 4 * ScanAvx512Few.LANES <= BLCKSZ /\ nline small_page <= ScanAvx512Few.FEW.
+Proof. split; vm_compute; discriminate. Qed.
+Lemma avx512_few_scan_finds_witness : premises_of avx512_few_scan_finds.
+Proof. exists small_page, dirty_vectors. split; [exact small_is_page|]. split; [exact small_has_a_header|exact small_has_few]. Qed.
+Lemma avx512_few_scan_knows_the_moves_witness : premises_of avx512_few_scan_knows_the_moves.
+Proof.
+  exists small_page, dirty_vectors. split; [exact small_is_page|]. destruct small_is_valid as (H & I & _ & T & _). split; [exact H|].
+  destruct small_has_few as [R F]. split; [exact R|]. split; [exact F|]. split; [exact I|exact T].
+Qed.
+Lemma avx512_few_scan_refuses_the_same_witness : premises_of avx512_few_scan_refuses_the_same.
+Proof. exists small_page, dirty_vectors. split; [exact small_is_page|]. split; [exact small_has_a_header|exact small_has_few]. Qed.
+Lemma avx512_few_scan_knows_the_line_pointers_witness : premises_of avx512_few_scan_knows_the_line_pointers.
+Proof.
+  exists small_page, dirty_vectors. is_small. destruct small_has_few as [R F]. split; [exact R|]. split; [exact F|].
+  exists 0%nat. vm_compute. auto.
+Qed.
 Lemma contents_preserved_witness : premises_of contents_preserved.
 Proof. small Lines. exists last_tuple. is_small. rewrite small_items. right. now left. Qed.
 Lemma other_line_pointers_witness : premises_of other_line_pointers.
