@@ -1,21 +1,7 @@
 /* SPDX-License-Identifier: PostgreSQL */
 #include "compaction/page.h"
 
-/*@ // Line pointer i, counted from 0, and what it says.
-    logic integer pointer{L}(uint8_t *page, integer i) = number32(page + 24 + 4 * i);
-    logic integer off_of{L}(uint8_t *page, integer i) = off_in(pointer(page, i));
-    logic integer size_of{L}(uint8_t *page, integer i) =
-        flags_in(pointer(page, i)) == 0 ? 0 : aligned(len_in(pointer(page, i)));
-    logic integer end_of{L}(uint8_t *page, integer i) = off_of(page, i) + size_of(page, i);
-
-    // Of the first n line pointers: how many have a tuple, the sum of the sizes, and where the last tuple starts.
-    logic integer tuples{L}(uint8_t *page, integer n) =
-        n <= 0 ? 0 : tuples(page, n - 1) + (size_of(page, n - 1) == 0 ? 0 : 1);
-    logic integer sizes{L}(uint8_t *page, integer n) = n <= 0 ? 0 : sizes(page, n - 1) + size_of(page, n - 1);
-    logic integer start{L}(uint8_t *page, integer n) =
-        n <= 0 ? number16(page + PD_SPECIAL) : size_of(page, n - 1) == 0 ? start(page, n - 1) : off_of(page, n - 1);
-
-    // The first fault of a line pointer, in the order of compaction.h; PGQ_OK if it has none.
+/*@ // The first fault of a line pointer, in the order of compaction.h; PGQ_OK if it has none.
     logic integer fault_of{L}(uint8_t *page, integer i) =
         size_of(page, i) == 0 ? PGQ_OK
         : off_of(page, i) < number16(page + PD_UPPER) || off_of(page, i) >= number16(page + PD_SPECIAL)
@@ -32,9 +18,6 @@
         size_of(page, i) != 0 && off_of(page, i) < start(page, i) < end_of(page, i);
     predicate apart{L}(uint8_t *page, integer n) = \forall integer i; 0 <= i < n ==> !overlaps(page, i);
 
-    predicate header{L}(uint8_t *page) =
-        in_order(number16(page + PD_LOWER), number16(page + PD_UPPER), number16(page + PD_SPECIAL));
-    logic integer lines{L}(uint8_t *page) = (number16(page + PD_LOWER) - 24) / 4;
     predicate too_long{L}(uint8_t *page) =
         sizes(page, lines(page)) > number16(page + PD_SPECIAL) - number16(page + PD_LOWER);
 */

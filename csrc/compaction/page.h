@@ -37,6 +37,24 @@ enum {
     // The header's bounds are in order.
     predicate in_order(integer lower, integer upper, integer special) =
         24 <= lower <= upper <= special <= BLCKSZ && special % 8 == 0;
+
+    predicate header{L}(uint8_t *page) =
+        in_order(number16(page + PD_LOWER), number16(page + PD_UPPER), number16(page + PD_SPECIAL));
+    logic integer lines{L}(uint8_t *page) = (number16(page + PD_LOWER) - 24) / 4;
+
+    // Line pointer i, counted from 0, and what it says.
+    logic integer pointer{L}(uint8_t *page, integer i) = number32(page + 24 + 4 * i);
+    logic integer off_of{L}(uint8_t *page, integer i) = off_in(pointer(page, i));
+    logic integer size_of{L}(uint8_t *page, integer i) =
+        flags_in(pointer(page, i)) == 0 ? 0 : aligned(len_in(pointer(page, i)));
+    logic integer end_of{L}(uint8_t *page, integer i) = off_of(page, i) + size_of(page, i);
+
+    // Of the first n line pointers: how many have a tuple, the sum of the sizes, and where the last tuple starts.
+    logic integer tuples{L}(uint8_t *page, integer n) =
+        n <= 0 ? 0 : tuples(page, n - 1) + (size_of(page, n - 1) == 0 ? 0 : 1);
+    logic integer sizes{L}(uint8_t *page, integer n) = n <= 0 ? 0 : sizes(page, n - 1) + size_of(page, n - 1);
+    logic integer start{L}(uint8_t *page, integer n) =
+        n <= 0 ? number16(page + PD_SPECIAL) : size_of(page, n - 1) == 0 ? start(page, n - 1) : off_of(page, n - 1);
 */
 
 /* memcpy reads and writes pages: it needs no alignment, which a binding's buffer may lack, and breaks no aliasing rule. */
