@@ -121,7 +121,7 @@ def flat(item: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
 def compact(result: Mapping[str, Any]) -> dict[str, Any]:
     """A result with its items as one table: `columns`, and a row of values for each item. Without the raw curves."""
     items = [flat(item) for item in result["items"]]
-    columns = list(dict.fromkeys(key for item in items for key in item))
+    columns = list(dict.fromkeys(key for item in items for key, value in item.items() if value is not None))
     rows = [[item.get(column) for column in columns] for item in items]
     rest = {key: value for key, value in result.items() if key not in ("items", "curves")}
     return rest | {"columns": columns, "rows": rows}
