@@ -1,11 +1,11 @@
 (* SPDX-License-Identifier: PostgreSQL *)
-(** * The proved scan of avx2 as OCaml, register by register: extraction
+(** * The proved scans of avx2 and of avx512 as OCaml, register by register: extraction
 
-    Numbers become int, of 63 bits: no lane has more than 32, and none is multiplied but by 1.  An intrinsic is what the table of
+    Numbers become int, of 63 bits: no lane has more than 64, those of 64 are only moved, and none is multiplied but by 1.  An intrinsic is what the table of
     instructions/ says of its name, as in oracle/ExtractInstructions.v. *)
 From Coq Require Import Extraction ExtrOcamlBasic ExtrOcamlNatInt ExtrOcamlZInt ExtrOcamlNativeString ZArith.
 From Pgquern.compaction Require Import Page.
-From Pgquern.compaction Require ScanAvx2.
+From Pgquern.compaction Require ScanAvx2 ScanAvx512 ScanAvx512Few.
 
 Extract Constant Z.of_nat => "fun n -> n".
 Extract Constant Z.to_nat => "fun z -> if z < 0 then 0 else z".
@@ -15,6 +15,7 @@ Extract Constant Z.modulo => "fun a b -> let r = a mod b in if r < 0 then r + b 
 Extract Constant Z.div => "fun a b -> let q = a / b in if q * b > a then q - 1 else q".
 Extract Constant Z.testbit => "fun a n -> (a asr n) land 1 = 1".
 Extract Inlined Constant Z.land => "(land)".
+Extract Inlined Constant Z.lor => "(lor)".
 Extract Inlined Constant Z.lxor => "(lxor)".
 Extract Inlined Constant Z.shiftr => "(asr)".
 (* Coq would count numbers of type nat down to compare them. *)
@@ -25,4 +26,5 @@ Extract Inlined Constant Z.leb => "(fun (a : int) b -> a <= b)".
 Extract Inlined Constant Z.ltb => "(fun (a : int) b -> a < b)".
 
 Extraction Language OCaml.
-Extraction "compaction_scan_proved.ml" check_header nline ScanAvx2.LANES ScanAvx2.HALF ScanAvx2.scanned.
+Extraction "compaction_scan_proved.ml" check_header nline ScanAvx2.LANES ScanAvx2.HALF ScanAvx2.scanned
+  ScanAvx512.LANES ScanAvx512.scan_line_pointers ScanAvx512Few.FEW ScanAvx512Few.scan_few.

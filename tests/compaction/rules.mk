@@ -18,20 +18,22 @@ $(TRACED)/%.o: csrc/compaction/%.c $(wildcard tests/compaction/traced*.h) $(KERN
 $(TRACED)/compaction: tests/compaction/traced.c $(TRACED_PLAIN) $(TRACED_VECTORS) $(BUILD)/lib/libpgquern.a
 	@gcc $(CFLAGS_KERNEL) $^ -o $@
 
-SCANNED := $(TRACED)/scanned $(if $(filter avx2,$(LEVELS)),$(TRACED)/scanned_avx2 $(BUILD)/oracle/compaction_scan)
+SCANNED := $(TRACED)/scanned $(if $(filter avx%,$(LEVELS)),$(TRACED)/scanned_avx2 $(TRACED)/scanned_avx512 $(BUILD)/oracle/compaction_scan)
 
 # Before all tests begin: make would start this folder, which takes long, last.
 test-python: $(if $(filter-out compaction,$(STEM)),,$(TRACED)/compaction $(SCANNED))
 test-python-compaction mutants-drivers mutants-all mutants-all-sample: $(TRACED)/compaction
 
-# The scans of `scalar` and of `avx2` by themselves: scanned.c, scanned_avx2.c. They include the kernel, so CHANGED and TRACED are
-# as above.
-$(TRACED)/scanned: tests/compaction/scanned.c csrc/compaction/scalar.c csrc/compaction/check.c $(KERNEL_HEADERS) $(SETUP)/c.stamp
+# The scans of `scalar`, of `avx2` and of `avx512` by themselves: scanned*.c. They include the kernel, so CHANGED and TRACED are as
+# above.
+$(TRACED)/scanned: tests/compaction/scanned.c tests/compaction/scanned.h csrc/compaction/scalar.c csrc/compaction/check.c $(KERNEL_HEADERS) $(SETUP)/c.stamp
 	@mkdir -p $(@D)
 	@gcc $(CHANGED:%=-w -I%) $(CFLAGS_KERNEL) $< $(firstword $(wildcard $(CHANGED:%=%/compaction/check.c)) csrc/compaction/check.c) -o $@
 
-$(TRACED)/scanned_avx2: tests/compaction/scanned_avx2.c csrc/compaction/avx2.c $(KERNEL_HEADERS) $(BUILD)/lib/libpgquern.a $(SETUP)/c.stamp
+$(TRACED)/scanned_avx2: csrc/compaction/avx2.c
+$(TRACED)/scanned_avx512: csrc/compaction/avx512vbmi2.c
+$(TRACED)/scanned_%: tests/compaction/scanned_%.c tests/compaction/scanned.h $(KERNEL_HEADERS) $(BUILD)/lib/libpgquern.a $(SETUP)/c.stamp
 	@mkdir -p $(@D)
-	@gcc $(CHANGED:%=-w -I%) $(CFLAGS_KERNEL) $(call isa_flags,$<) $< $(BUILD)/lib/libpgquern.a -o $@
+	@gcc $(CHANGED:%=-w -I%) $(CFLAGS_KERNEL) $(call isa_flags,$(filter csrc/%.c,$^)) $< $(BUILD)/lib/libpgquern.a -o $@
 
 test-python-compaction mutants-drivers mutants-all mutants-all-sample: $(SCANNED)

@@ -4,9 +4,12 @@
 import os
 import struct
 import subprocess
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import cache
+from itertools import accumulate, cycle, islice
 from pathlib import Path
+from random import Random
 
 import _pgquern
 import pytest
@@ -14,11 +17,16 @@ import pytest
 from ref.page import BLCKSZ
 from tests.compaction import choices
 from tests.compaction.operations import TRACED, pages
+from tests.extracted import program
 from tests.page.build import page_of
 from tests.page.shapes import random_shape
+from tests.tally import tally
 
-SCAN = 22
-"""The extracted program's answer that is a scan."""
+SCANS = {"scalar": 22, "avx2": 23, "avx512": 24}
+"""The extracted programs' answers that are scans."""
+PROVED = program("compaction_scan")
+"""The proved scans by vectors."""
+OF_ANY_WORDS = 400
 SHARE_OF_CHOICES = 8
 """Every so many-th of the pages on both sides of the numbers that choose a way."""
 
@@ -35,11 +43,11 @@ def scanner(name: str) -> Path:
     return program
 
 
-def scans(program: Path, pages: Sequence[bytes]) -> Iterator[tuple[int, ...]]:
+def scans(program: Path, pages: Sequence[bytes], kernel: str = "scalar") -> Iterator[tuple[int, ...]]:
     """What the scan finds on each page, as integers of 32 bits; () if the header is refused."""
     if not program.exists():
         pytest.fail(f"{program} is not built: run `make oracle test-python-compaction`")
-    records = b"".join(bytes([SCAN, 0]) + page for page in pages)
+    records = b"".join(bytes([SCANS[kernel], 0]) + page for page in pages)
     answers = subprocess.run([program], input=records, stdout=subprocess.PIPE, check=True).stdout
     at = 0
     for _ in pages:
@@ -93,3 +101,69 @@ def corner_pages() -> list[bytes]:
 def inputs() -> list[bytes]:
     random = (page_of(random_shape(number)) for number in range(50_000, 51_000))
     return [*corner_pages(), *pages(), *random, *choices.pages()[::SHARE_OF_CHOICES]]
+
+
+def of_any_words(number: int, lanes: int) -> bytes:
+    """Up to three vectors of line pointers, each any 32 bits."""
+    random = Random(number)
+    words = [random.getrandbits(32) for _ in range(number % (3 * lanes + 2))]
+    special = 8 * random.randint(64, BLCKSZ // 8)
+    return crafted(words, random.randint(24 + 4 * len(words), special), special)
+
+
+def of_steps(steps: Sequence[int]) -> bytes:
+    """Each tuple lies so far below the one before: 0 in one place, 8 overlaps, 16 touches, 24 leaves a gap."""
+    starts = accumulate(steps[1:], lambda off, step: off - step, initial=8176)
+    return crafted([line_pointer(off, 1, 16) for off in starts], 4096, BLCKSZ)
+
+
+def full_pages(lanes: int) -> Iterator[bytes]:
+    """As many line pointers as the kernel scans, and one more: behind them the last vector must end within the page."""
+    most = (BLCKSZ - 24) // 4 - lanes
+    random = Random(most)
+    for words in (
+        [line_pointer(24, 1, 32767)],
+        [line_pointer(0, 3, 0)],
+        [0x1FFFF],
+        [line_pointer(8184, 1, 8)],
+        [random.getrandbits(32) for _ in range(most + 1)],
+    ):
+        for count in (most, most + 1):
+            yield crafted(list(islice(cycle(words), count)), BLCKSZ, BLCKSZ)
+
+
+@cache
+def inputs_of(lanes: int) -> list[bytes]:
+    """The pages on which scalar's scan is looked at, and corners of one that takes so many line pointers at a time."""
+    words = (of_any_words(number, lanes) for number in range(OF_ANY_WORDS))
+    equal = (of_steps([step] * count) for count in range(1, 2 * lanes + 3) for step in (0, 8, 16, 24))
+    return [*inputs(), *words, *equal, *full_pages(lanes)]
+
+
+def line_pointers(page: bytes) -> int:
+    return (int(struct.unpack_from("<H", page, 12)[0]) - 24) // 4
+
+
+def hold_against_proof(
+    kernel: str, names: Sequence[str], told: Sequence[str], few: int, pages: Sequence[bytes]
+) -> None:
+    """All numbers and arrays of C's scan are the proved ones, on pages that it finds out of bounds, too.
+
+    names: of the numbers; told: of those that some pages must have; few: up to so many line pointers there is a way
+    of its own.
+    """
+    seen: Counter[str] = Counter()
+    found, proved = scans(scanner(f"scanned_{kernel}"), pages, kernel), scans(PROVED, pages, kernel)
+    for number, (page, got, want) in enumerate(zip(pages, found, proved, strict=True)):
+        numbers = dict(zip(names, got, strict=False))
+        assert numbers == dict(zip(names, want, strict=False)), number
+        assert got == want, number
+        seen.update(name for name in told if numbers.get(name))
+        seen["no gap"] += bool(got) and numbers["nitems"] > 0 and not numbers["ngaps"]
+        seen["as many as are few"] += bool(got) and line_pointers(page) == few
+        seen["few"] += bool(got) and line_pointers(page) < few
+        seen["many"] += bool(got) and line_pointers(page) > few
+        seen["not scanned"] += not got
+    assert len(seen) == len(told) + 5, seen
+    assert min(seen.values()) >= 5, seen
+    tally("compaction", f"scans of {kernel}", len(pages))
