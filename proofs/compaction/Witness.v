@@ -5,7 +5,7 @@
 From Coq Require Import ZArith List Bool Lia.
 From Pgquern.common Require Import Premises.
 From Pgquern.compaction Require Import Page Memory Layout Slots Repair Contents Again Algorithms Spec Choice Chosen Scan ScanFacts Scanned ScannedPage ScanAvx2Page
-  ScanAvx2Kernel ScanAvx512Page ScanAvx512FewPage Instances Decode.
+  ScanAvx2Kernel ScanAvx512Page ScanAvx512FewPage ScanAvx512Kernel Instances Decode.
 From Pgquern.compaction Require ScanAvx2 ScanAvx512 ScanAvx512Few.
 Import ListNotations.
 Local Open Scope Z_scope.
@@ -187,6 +187,8 @@ Proof.
   exists small_page, dirty_vectors. is_small. destruct small_has_few as [R F]. split; [exact R|]. split; [exact F|].
   exists 0%nat. vm_compute. auto.
 Qed.
+Lemma avx512_repairs_witness : premises_of avx512_repairs.
+Proof. exists true, small_page, dirty_vectors, dirty_scan, dirt. exact small_is_page. Qed.
 Lemma contents_preserved_witness : premises_of contents_preserved.
 Proof. small Lines. exists last_tuple. is_small. rewrite small_items. right. now left. Qed.
 Lemma other_line_pointers_witness : premises_of other_line_pointers.
