@@ -7,7 +7,7 @@
 From Coq Require Import String ZArith List Bool.
 From Pgquern.compaction Require Import Page Memory Algorithms Spec Choice Scan.
 From Pgquern.compaction Require ScanAvx2.
-From Pgquern.compaction Require ScanAvx512Few.
+From Pgquern.compaction Require ScanAvx512 ScanAvx512Few ScanAvx512Moves.
 Import ListNotations.
 Local Open Scope Z_scope.
 Local Open Scope string_scope.
@@ -341,6 +341,26 @@ Definition avx512_few_scans (m : mem) : list instance :=
    Instance "avx512_few_scan_knows_the_line_pointers" (header && valid_b m)
      (forallb (fun k => ScanAvx512Few.words_to_be s k =? new_word ItemOrder m (Z.of_nat k + 1)) (seq 0 (Z.to_nat (nline m))))].
 
+(** pgq_compaction_avx512 by either scan: what it copies is what the proved choice copies. *)
+Definition dirty_scan : ScanAvx512.arrays :=
+  ScanAvx512.Arrays (fun k => Z.of_nat k + 7) (fun _ => 7) (fun _ => 65535) (fun _ => 9) (fun _ => 1) (fun _ => 2) true.
+Definition same_copy (a b : op) : bool :=
+  match a, b with
+  | Move to from n, Move to' from' n' | Save to from n, Save to' from' n' | Restore to from n, Restore to' from' n' =>
+      (to =? to') && (from =? from') && (n =? n')
+  | _, _ => false
+  end.
+Definition same_copies (a b : list op) : bool := (length a =? length b)%nat && forallb (fun p => same_copy (fst p) (snd p)) (combine a b).
+Definition avx512_kernels (truncate : bool) (m : mem) : instance :=
+  Instance "avx512_repairs" true
+    (match ScanAvx512Moves.avx512_kernel truncate m dirty_vectors dirty_scan with
+     | inl r => same_refusal (check m) (Some r)
+     | inr ops =>
+         let r := page (exec ops (State m dirt)) in let its := items m in
+         valid_b m && same_copies (filter is_copy ops) (filter is_copy (program (choice Avx512 m) truncate m)) &&
+         keeps_contents m r its && keeps_rest m r && has_header truncate m r its && keeps_pointers m r && flags_free m r
+     end).
+
 (** Line pointers without storage among others, so that the scan gives up its branches; a page that is refused for each reason. *)
 Definition dead_page : mem := page_with 7000 8192
   [normal 8160 30; redirect 1; 0; dead; garbage; dead; normal 8064 60; 0; normal 8000 64; dead; normal 7904 65; normal 7872 32; 0; garbage].
@@ -365,6 +385,18 @@ Definition sixteen_out_of_order : mem :=
   page_with 7000 8192 (map (fun k => normal (8128 - 64 * Z.of_nat ((k * 7) mod 16)) (57 + Z.of_nat (k mod 8))) (seq 0 16)).
 Definition sixteen_in_order : mem :=
   page_with 7000 8192 (map (fun k => normal (8152 - 40 * Z.of_nat k - 8 * (Z.of_nat k / 2)) (33 + Z.of_nat (k mod 8))) (seq 0 16)).
+(** For what it makes of its scans: one line pointer more than its scan of few takes; 23 with a gap before every third tuple; two tuples of
+    which one reaches into the other, and none leaves a gap. *)
+Definition seventeen : mem :=
+  page_with 6000 8192 (map (fun k => normal (8120 - 72 * Z.of_nat k) (57 + Z.of_nat (k mod 16))) (seq 0 16) ++ [normal 6904 57]).
+Definition gaps_of (len : Z) : mem :=
+  page_with 4000 8192 (map (fun k => normal (8192 - (len + 7) / 8 * 8 * (Z.of_nat k + 1) - 8 * (Z.of_nat k / 3)) len) (seq 0 23)).
+Definition reaching_page : mem := page_with 7000 8192 [normal 8128 64; normal 8144 40].
+Definition avx512_instances : list instance :=
+  map (avx512_kernels true)
+    ([dead_page; unsorted_page; overlapping_page; slots_page; ten_tuples; equal_offsets; sixteen_out_of_order; sixteen_in_order;
+      long_line_pointers; seventeen; gaps_of 60; gaps_of 100; reaching_page] ++ faulty) ++
+  map (avx512_kernels false) [dead_page; gaps_of 100].
 Definition scanned_instances : list instance :=
   flat_map (scans true) ([dead_page; unsorted_page; overlapping_page; slots_page; two_sizes_page; one_gap_page; long_page] ++ faulty) ++
   scans false dead_page ++
@@ -380,5 +412,6 @@ Definition instances : list instance :=
   judge true [PG13; PG14; Gather true (Some 904); Runs true; Runs false; Area; Lines; ByDepth] long_runs ++
   judge true [PG13; PG14; Area; Lines; ByDepth] overlapping_page ++ judge true [PG13; PG14; Permute 64 8] sparse_page ++
   judge true [PG13; PG14; Slots] slots_page ++ judge true [Climb 6; Climb 5] pieces_page ++
-  judge false [Gather true (Some 64); Squeeze; Slide 64; Permute 64 16; Lines; ByDepth] low_page.
+  judge false [Gather true (Some 64); Squeeze; Slide 64; Permute 64 16; Lines; ByDepth] low_page ++
+  avx512_instances.
 Definition crowded_instances : list instance := judge true [PG14] crowded_page.

@@ -157,8 +157,6 @@ Lemma avx2_repairs_witness : premises_of avx2_repairs.
 Proof. exists true, small_page, dirty_arrays, dirt. exact small_is_page. Qed.
 Lemma small_has_room_512 : pd_lower small_page + 4 * ScanAvx512.LANES <= BLCKSZ.
 Proof. vm_compute. discriminate. Qed.
-Definition dirty_scan : ScanAvx512.arrays :=
-  ScanAvx512.Arrays (fun k => Z.of_nat k + 7) (fun _ => 7) (fun _ => 65535) (fun _ => 9) (fun _ => 1) (fun _ => 2) true.
 Lemma avx512_scan_finds_witness : premises_of avx512_scan_finds.
 Proof. exists small_page, dirty_scan. split; [exact small_is_page|]. split; [exact small_has_a_header|exact small_has_room_512]. Qed.
 Lemma avx512_scan_finds_the_runs_witness : premises_of avx512_scan_finds_the_runs.
