@@ -7,14 +7,9 @@
 
 #include "scanned.h"
 
-static void put_found(const uint8_t *page)
+static void put_found(const uint8_t *page, const bounds *b)
 {
-    bounds b;
-    scan s;
-
-    if (!read_bounds(page, &b))
-        return;
-    scan_line_pointers(page, &b, &s);
+    scan_line_pointers(page, b, &s);
     put(s.nkept);
     put(s.nitems);
     put(s.nused);
@@ -24,7 +19,7 @@ static void put_found(const uint8_t *page)
     put(s.refused);
     put(s.unsorted);
     put(s.changed);
-    PUT_ALL(s.words + s.nkept, b.nline - s.nkept);
+    PUT_ALL(s.words + s.nkept, b->nline - s.nkept);
     PUT_ALL(s.tuples, s.nitems);
     PUT_ALL(s.gaps, s.ngaps);
 }

@@ -3,25 +3,19 @@
  * What the scan of `avx2` finds on a page (scanned.h): nitems, nused, nline_left, total, longest, ngaps, first, out_of_bounds,
  * unsorted, overlapping; words, and as many more as a round of the loop stores; tuples from pd_special on, and as many more;
  * gaps, and as many more as a vector has.
- *
- * Before the scan each byte is DIRT: what vectors leave behind the last line pointer, tuple and gap is known, too.
  */
 #include "compaction/avx2.c"
 
 #include "scanned.h"
 
-static void put_found(const uint8_t *page)
+static void put_found(const uint8_t *page, const bounds *b)
 {
-    static scan s;
-    bounds b;
-
-    if (!read_bounds(page, &b) || b.lower + 4 * LANES > BLCKSZ)
+    if (b->lower + 4 * LANES > BLCKSZ)
         return;
-    memset(&s, DIRT, sizeof s);
-    if (b.nline <= LANES)
-        scan_line_pointers(page, &b, &s, true);
+    if (b->nline <= LANES)
+        scan_line_pointers(page, b, &s, true);
     else
-        scan_line_pointers(page, &b, &s, false);
+        scan_line_pointers(page, b, &s, false);
     put(s.nitems);
     put(s.nused);
     put(s.nline_left);
@@ -32,7 +26,7 @@ static void put_found(const uint8_t *page)
     put(s.out_of_bounds);
     put(s.unsorted);
     put(s.overlapping);
-    PUT_ALL(s.words, b.nline + LANES);
+    PUT_ALL(s.words, b->nline + LANES);
     PUT_ALL(s.tuples, 1 + s.nitems + LANES);
     PUT_ALL(s.gaps, s.ngaps + HALF);
 }
