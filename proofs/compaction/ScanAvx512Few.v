@@ -8,17 +8,17 @@
 From Coq Require Import String ZArith List Bool.
 From Pgquern.instructions Require Import Lanes Table.
 From Pgquern.compaction Require Import Page.
-From Pgquern.compaction Require Scan.
+From Pgquern.compaction Require Scan ScanAvx512.
 Import ListNotations.
 Local Open Scope string_scope.
 Local Open Scope list_scope.
 Local Open Scope Z_scope.
 
-Definition LINE : Z := 64.
-Definition LANES : Z := 32.
+Notation LINE := ScanAvx512.LINE.
+Notation LANES := ScanAvx512.LANES.
 Definition FEW : Z := 16.
-Definition MAX_LINE_POINTERS : Z := 2042.
-Definition LP_OFF_MASK : Z := 32767.
+Notation MAX_LINE_POINTERS := ScanAvx512.MAX_LINE_POINTERS.
+Notation LP_OFF_MASK := ScanAvx512.LP_OFF_MASK.
 
 (** [(uint32_t)x], [(uint16_t)x]; [(__mmask16)m] of a mask for 32 lanes. *)
 Definition u32 (x : Z) : Z := x mod 4294967296.
@@ -26,18 +26,18 @@ Definition u16 (x : Z) : Z := x mod 65536.
 Definition mask16 (m : bytes) : bytes := firstn 2 m.
 
 Definition set1 (x : Z) : bytes := intrinsic "_mm512_set1_epi32" [bytes_of 4 x].
-Definition setzero : bytes := intrinsic "_mm512_setzero_si512" [].
+Notation setzero := ScanAvx512.setzero.
 Definition and (a b : bytes) : bytes := intrinsic "_mm512_and_si512" [a; b].
 Definition or (a b : bytes) : bytes := intrinsic "_mm512_or_si512" [a; b].
 Definition add (a b : bytes) : bytes := intrinsic "_mm512_add_epi32" [a; b].
 Definition sub (a b : bytes) : bytes := intrinsic "_mm512_sub_epi32" [a; b].
 Definition narrow (a : bytes) : bytes := intrinsic "_mm512_cvtepi32_epi16" [a].
-Definition popcnt (x : Z) : Z := Lanes.number (intrinsic "_mm_popcnt_u32" [bytes_of 4 x]).
-Definition tzcnt (x : Z) : Z := Lanes.number (intrinsic "_tzcnt_u32" [bytes_of 4 x]).
-Definition lzcnt (x : Z) : Z := Lanes.number (intrinsic "_lzcnt_u32" [bytes_of 4 x]).
+Notation popcnt := ScanAvx512.popcnt.
+Notation tzcnt := ScanAvx512.tzcnt.
+Notation lzcnt := ScanAvx512.lzcnt.
 
 (** ** Loads and stores *)
-Definition load_page (m : mem) (a : Z) : bytes := map (fun k => m (a + Z.of_nat k)) (seq 0 64).
+Notation load_page := ScanAvx512.load_page.
 (** Sixteen lanes of [w] bytes, to an array's beginning. *)
 Definition store (w : nat) (a : nat -> Z) (r : bytes) : nat -> Z := fun k => if (k <? 16)%nat then nth k (lanes w r) 0 else a k.
 (** The first [n] elements are in an array. *)
