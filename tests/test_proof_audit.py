@@ -135,6 +135,18 @@ def test_a_definition_in_a_module_of_a_file_is_pinned(development: Development) 
     assert "Pgquern.small.Defined.List.three" in golden.read(development.source / "small" / golden.GOLDEN)
 
 
+@pytest.mark.parametrize("stem", ["", "small"])
+def test_a_name_that_is_claimed_no_longer_must_leave_the_list(development: Development, stem: str) -> None:
+    """Also where one stem alone is asked: no other stem may rest on its files."""
+    listed = development.source / "small" / golden.GOLDEN
+    before = listed.read_text()
+    listed.write_text("Pgquern.small.Defined.gone 0123\n" + before)
+    assert not development.audit(stem=stem)
+    assert "lists Pgquern.small.Defined.gone, which is claimed no longer" in development.said
+    assert development.audit(stem=stem, accept=True), development.said
+    assert listed.read_text() == before
+
+
 def test_a_folder_in_a_folder_is_asked_again_if_it_differs(development: Development) -> None:
     development.write("_CoqProject", (development.source / "_CoqProject").read_text() + "small/deep/More.v\n")
     development.write("small/deep/More.v", "Definition more := 1.\n")

@@ -42,14 +42,14 @@ def audit_compiled(
     theorems: Sequence[Theorem],
     files: Sequence[str],
     *,
-    whole: bool,
+    stem: str,
     accept: bool,
 ) -> dict[str, str]:
     """What Coq says of each theorem; the golden files compared, coqchk asked."""
     said = coq.print_assumptions(build, theorems)
     golden.check_closed(said, audit)
     coq.check_witnesses(build, theorems, witnessed(source, theorems), audit)
-    golden.check_golden(source, coq.terms(build, theorems, audit), audit, whole=whole, accept=accept)
+    golden.check_golden(source, coq.terms(build, theorems, audit), audit, stem=stem, accept=accept)
     printed.check_printed(source.parent, build, files, audit, accept=False)
     coq.check_compiled(build, files, audit)
     return said
@@ -103,7 +103,7 @@ def run(source: Path, build: Path, folder: Path, *, stem: str, jobs: int, accept
     said: dict[str, str] = {}
     if coq.compile_sources(build, mine, jobs, audit, console):
         found = [t for t in theorems if t in sentences]
-        said = audit_compiled(source, build, audit, found, mine, whole=not stem, accept=accept)
+        said = audit_compiled(source, build, audit, found, mine, stem=stem, accept=accept)
     if stem:
         audit.problems = [p for p in audit.problems if p[0] in ("", stem)]
     passed = write_results(folder, audit, theorems, said, sentences)
