@@ -191,7 +191,7 @@ Lemma pairs_of_items its : Forall ScanFacts.a_tuple its -> forall before above k
   (existsb is_gap ps = true -> hd O (Scan.gap_positions k its above) = (k + Z.to_nat (clear_before (map is_gap ps)))%nat) /\ Forall a_pair ps.
 Proof.
   induction 1 as [|it r T F IH]; intros before above k W B ps.
-  - repeat split; auto; try discriminate. constructor.
+  - repeat split; auto; try discriminate; constructor.
   - destruct T as (O & L & _ & _).
     assert (Wi : word32 (word_of it)) by (unfold word32, word_of; lia).
     assert (Mi : word_of it mod 65536 = off it) by (unfold word_of; div_lia).
