@@ -30,7 +30,7 @@ def by_lanes(one: OnCpu) -> Command:
 def of_level(level: str) -> list[OnCpu]:
     mine = [one for one in HERE.values() if one.level == level]
     if not mine and (level == "neon") == (machine() == "x86_64"):
-        pytest.skip(f"{level} is another machine's: `make test-cross` runs it under qemu")
+        pytest.skip(f"this CPU lacks {level}, another machine has it: `make test-cross` runs it under qemu")
     if not all(one.supported for one in mine):
         pytest.skip(f"this CPU lacks {level}: {', '.join(name for name, its in listed().items() if its == level)}")
     return mine
