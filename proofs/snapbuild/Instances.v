@@ -8,7 +8,7 @@ From Coq Require Import String ZArith List Bool.
 From stdpp Require Import base option zmap.
 From Pgquern.common Require Import Xid.
 From Pgquern.instructions Require Lanes Program.
-From Pgquern.snapbuild Require Import Memory Spec Algorithms Groups Upstream.
+From Pgquern.snapbuild Require Import Memory Spec Algorithms Groups Upstream Quicksort.
 From Pgquern.snapbuild Require Maintenance Generated SideBySide.
 Import ListNotations.
 Local Open Scope Z_scope.
@@ -96,6 +96,13 @@ Definition appends_few (l : list Z) (m : nat) : instance :=
 Definition copies (l : list Z) : instance :=
   Instance "snapshot_sorted_copies" true
     (leaves (option_map (pair (zlength l)) (snapshot_sorted (zlength l) (laid l) (laid (rev l)))) l).
+
+(** 150 XIDs in disorder, each of them in many places, too. *)
+Definition shuffled : list Z := map (fun k => 3 + (Z.of_nat k * 37) mod 61) (seq 0 150).
+Fixpoint put (x : Z) (l : list Z) : list Z := match l with [] => [x] | y :: r => if x <=? y then x :: l else y :: put x r end.
+Definition snapshots (l : list Z) : instance :=
+  Instance "snapshot_upstream_sorts" true
+    (leaves (option_map (pair (zlength l)) (snapshot_upstream (zlength l) (laid l) (laid (rev l)))) (fold_right put [] l)).
 
 (** A nearly full array, entries cleared here and there, one more behind the head that must not be looked at. *)
 Definition flags : list Z := map (fun k => if Nat.eqb (Nat.modulo k 3) 1 then 0 else 1) (seq 0 200).
@@ -202,6 +209,7 @@ Definition instances : list instance :=
   flat_map (fun batch => [inserts wrapped batch; inserts [] batch]) batches ++
   flat_map (fun batch => [inserts_in_order wrapped batch; inserts_in_order [] batch]) ([5; 2; 6] :: batches) ++
   flat_map (fun batch => [appends wrapped batch; appends [] batch]) ([5; 2; 6] :: batches) ++ [copies wrapped; copies []] ++
+  map snapshots (shuffled :: assigned :: rev wrapped :: batches) ++
   map (appends_few wrapped) (seq 0 10) ++
   List.filter hypothesis (flat_map upkeeps upkept) ++ flat_map removals upkept ++
   [compresses compress "compress_keeps_live"; compresses compress_branchless "compress_branchless_keeps_live";

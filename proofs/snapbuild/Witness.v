@@ -7,7 +7,7 @@ From stdpp Require Import base option list.
 From Pgquern.common Require Import Premises Xid.
 From Pgquern.snapbuild Require Import Memory MemoryFacts Spec Algorithms Instances.
 From Pgquern.snapbuild Require Purge UpstreamFacts GroupsFacts Registers Vectors Search Arc SortedFacts PurgeSorted PurgeFull Merge SortBatch Insert KnownAssigned.
-From Pgquern.snapbuild Require SideBySideFacts Maintenance MaintenanceCost LazyHead Catchange Visibility Entry.
+From Pgquern.snapbuild Require QuicksortSorts SideBySideFacts Maintenance MaintenanceCost LazyHead Catchange Visibility Entry.
 From Pgquern.instructions Require Facts Program ProgramFacts.
 From Pgquern.snapbuild Require Generated GeneratedFacts GeneratedAvx2.
 Local Open Scope Z_scope.
@@ -100,6 +100,10 @@ Proof.
   exists wrapped, (rev wrapped), (laid wrapped), (laid (rev wrapped)). split; [apply laid_array|].
   split; [apply laid_array|apply rev_length].
 Qed.
+Lemma quicksort_sorts_witness : premises_of QuicksortSorts.quicksort_sorts.
+Proof. exists wrapped, (laid wrapped), 0. apply laid_array. Qed.
+Lemma snapshot_upstream_sorts_witness : premises_of QuicksortSorts.snapshot_upstream_sorts.
+Proof. exact snapshot_sorted_copies_witness. Qed.
 Lemma purge_inplace_one_array_witness : premises_of Purge.purge_inplace_one_array.
 Proof. exists wrapped, xmin, (laid wrapped), 0, 0, (laid wrapped). split; [apply laid_array|constructor]. Qed.
 Lemma purge_registers_is_filter_witness : premises_of Registers.purge_registers_is_filter.
