@@ -191,8 +191,24 @@ Definition program_compresses_8 (n : nat) : instance :=
        [place 1; place 2; place (2 + Z.of_nat n); Program.Address 1 (zlength m)] (m ++ map Some live_flags))
       (live (taken whole) (firstn whole flags)) (length m + n)).
 
+Definition program_purges_4 (n : nat) (xmin : Z) : instance :=
+  let m := words ([7; 8] ++ taken n) in
+  Instance "purge_neon_program_is_filter" (forallb normal_b (taken n) && normal_b xmin)
+    (returns (Program.run Generated.purge_neon_program
+       [place 1; place 2; place (2 + Z.of_nat n); Program.Register (Lanes.bytes_of 4 xmin)] m)
+      (kept xmin (taken (n / 4 * 4))) (length m)).
+Definition program_compresses_4 (n : nat) : instance :=
+  let live_flags := firstn n flags in let whole := (n / 4 * 4)%nat in
+  let m := words ([7; 8] ++ taken n) in
+  Instance "compress_neon_program_keeps_live" true
+    (returns (Program.run Generated.compress_neon_program
+       [place 1; place 2; place (2 + Z.of_nat n); Program.Address 1 (zlength m)] (m ++ map Some live_flags))
+      (live (taken whole) (firstn whole flags)) (length m + n)).
+
 Definition instances : list instance :=
-  flat_map (fun n => [program_purges n 20; program_purges n 3; program_compresses n; program_compresses_8 n]) [0; 1; 15; 16; 17; 31; 64; 83]%nat ++
+  flat_map (fun n => [program_purges n 20; program_purges n 3; program_compresses n; program_compresses_8 n;
+                      program_purges_4 n 20; program_purges_4 n 3; program_compresses_4 n])
+    [0; 1; 15; 16; 17; 31; 64; 83]%nat ++
   [program_purges 20 (2 ^ 31 + 10); program_purges 70 (2 ^ 32 - 50)] ++
   flat_map (fun xmin => purges wrapped xmin ++ [purges_sorted wrapped xmin; purges_sorted halfway xmin;
                                                 purges_sorted [3] xmin; purges_sorted [2 ^ 32 - 1] xmin]) xmins ++
