@@ -9,7 +9,7 @@ From Pgquern.snapbuild Require Import Memory MemoryFacts Spec Algorithms Instanc
 From Pgquern.snapbuild Require Purge UpstreamFacts GroupsFacts Registers Vectors Search Arc SortedFacts PurgeSorted PurgeFull Merge SortBatch Insert KnownAssigned.
 From Pgquern.snapbuild Require SideBySideFacts Maintenance MaintenanceCost LazyHead Catchange Visibility Entry.
 From Pgquern.instructions Require Facts Program ProgramFacts.
-From Pgquern.snapbuild Require Generated GeneratedFacts GeneratedAvx2 GeneratedNeon.
+From Pgquern.snapbuild Require Generated GeneratedFacts GeneratedAvx2 GeneratedNeon SlidesFacts.
 Local Open Scope Z_scope.
 
 Lemma sorted_b_sound l : sorted_b l = true -> sorted_unique l.
@@ -321,6 +321,14 @@ Qed.
 Lemma purge_neon_program_is_filter_witness : premises_of GeneratedNeon.purge_neon_program_is_filter.
 Proof. exists 10, [None], [7], wrapped, []. split; [easy|exact wrapped_is_normal]. Qed.
 Lemma compress_neon_program_keeps_live_witness : premises_of GeneratedNeon.compress_neon_program_keeps_live.
+Proof.
+  exists [], [7], [3; 4], (ProgramFacts.there [1; 0]), [1; 0], 12%nat. split; [reflexivity|].
+  split; [constructor; [now right|constructor; [now left|constructor]]|]. right. exists [], []. split; reflexivity.
+Qed.
+
+Lemma keep_neon_is_filter_witness : premises_of SlidesFacts.keep_neon_is_filter.
+Proof. exists 10, [None], [7], wrapped, []. split; [easy|exact wrapped_is_normal]. Qed.
+Lemma compress_neon_keeps_live_witness : premises_of SlidesFacts.compress_neon_keeps_live.
 Proof.
   exists [], [7], [3; 4], (ProgramFacts.there [1; 0]), [1; 0], 12%nat. split; [reflexivity|].
   split; [constructor; [now right|constructor; [now left|constructor]]|]. right. exists [], []. split; reflexivity.
