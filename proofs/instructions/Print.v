@@ -13,7 +13,8 @@ Definition decimal_z (n : Z) : string := NilZero.string_of_int (Z.to_int n).
 
 Definition type_name (t : type) : string :=
   match t with
-  | Vector512 => "__m512i" | Vector256 => "__m256i" | Vector128 => "__m128i" | Mask16 => "__mmask16" | Word => "uint32_t"
+  | Vector512 => "__m512i" | Vector256 => "__m256i" | Vector128 => "__m128i" | Neon128 => "uint32x4_t"
+  | Mask16 => "__mmask16" | Word => "uint32_t"
   end.
 Definition element_name (e : element) : string := match e with Words => "uint32_t" | Flags => "bool" end.
 
@@ -43,15 +44,21 @@ Definition print_load (intrinsic : string) (mask : list string) (place : string)
 
 Definition print_number (n : Z) : string := decimal_z n ++ "u".
 
+Definition print_operator (o : operator) : string := match o with Times => " * " | And => " & " | Right => " >> " end.
+
 Fixpoint print_expression (e : expression) : string :=
   match e with
   | Var x => x
   | Number n => print_number n
   | Numbers l => String.concat ", " (map print_number l)
+  | Four l => "(uint32x4_t){" ++ String.concat ", " (map print_number l) ++ "}"
+  | Computed o x n => "(" ++ x ++ print_operator o ++ print_number n ++ ")"
   | Left from last => "(uint32_t)(" ++ last ++ " - " ++ from ++ ")"
   | Rest from last => "(__mmask16)((1u << (" ++ last ++ " - " ++ from ++ ")) - 1)"
   | Turned e => "~" ++ print_expression e ++ " & 255u"
   | LeftPack e => "left_pack(" ++ print_expression e ++ ")"
+  | NeonEntry e => "vld1q_u8(left_pack_neon[" ++ print_expression e ++ "])"
+  | WordAt p => "word_at(" ++ p ++ ")"
   | Call f l => print_call f (map print_expression l)
   | LoadVector f mask p i => print_load f (map print_expression mask) (print_place f p i)
   end.
@@ -63,6 +70,7 @@ Definition print_statement (s : statement) : string :=
   | Assign x e => x ++ " = " ++ print_expression e
   | Store f p mask e => f ++ listed (print_target f p :: map print_expression mask ++ [print_expression e])%list
   | Advance p e => p ++ " += __builtin_popcount(" ++ print_expression e ++ ")"
+  | AdvanceBy p x => p ++ " += " ++ x
   end ++ ";" ++ newline.
 
 Definition print_outcome (o : outcome) : string :=

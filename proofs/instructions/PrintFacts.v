@@ -28,7 +28,17 @@ Definition each_construct : program := Program "f"
    Do (Const Word "n" (Turned (Call "_mm256_movemask_ps" [Call "_mm256_castsi256_ps" [Var "l"]])));
    Do (Store "_mm256_storeu_si256" "to" [] (Call "_mm256_permutevar8x32_epi32" [Var "l"; LeftPack (Var "n")]));
    Do (Const Vector128 "o" (LoadVector "_mm_loadl_epi64" [] "flags" 0));
-   Do (Store "_mm512_mask_storeu_epi32" "to" [Var "m"] (Var "z"))]
+   Do (Store "_mm512_mask_storeu_epi32" "to" [Var "m"] (Var "z"));
+   Do (Const Neon128 "p" (Four [17; 18; 20; 24]%Z));
+   Do (Const Neon128 "q" (LoadVector "vld1q_u32" [] "from" 4));
+   Do (Const Word "r" (Call "vaddvq_u32" [Call "vandq_u32" [Var "p"; Var "q"]]));
+   Do (Const Word "s" (WordAt "flags"));
+   Do (Const Word "t" (Computed Times "s" 8));
+   Do (Const Word "u" (Computed Right "t" 4));
+   Do (Store "vst1q_u32" "to" []
+     (Call "vreinterpretq_u32_u8"
+       [Call "vqtbl1q_u8" [Call "vreinterpretq_u8_u32" [Var "q"]; NeonEntry (Computed And "r" 15)]]));
+   Do (AdvanceBy "to" "u")]
   (ReturnPointer "to").
 
 Definition its_text : string :=
@@ -57,6 +67,14 @@ const uint32_t n = ~_mm256_movemask_ps(_mm256_castsi256_ps(l)) & 255u;
 _mm256_storeu_si256((__m256i *)(to), _mm256_permutevar8x32_epi32(l, left_pack(n)));
 const __m128i o = _mm_loadl_epi64((const __m128i *)(flags));
 _mm512_mask_storeu_epi32(to, m, z);
+const uint32x4_t p = (uint32x4_t){17u, 18u, 20u, 24u};
+const uint32x4_t q = vld1q_u32(from + 4);
+const uint32_t r = vaddvq_u32(vandq_u32(p, q));
+const uint32_t s = word_at(flags);
+const uint32_t t = (s * 8u);
+const uint32_t u = (t >> 4u);
+vst1q_u32(to, vreinterpretq_u32_u8(vqtbl1q_u8(vreinterpretq_u8_u32(q), vld1q_u8(left_pack_neon[(r & 15u)]))));
+to += u;
 return to;
 }
 ".

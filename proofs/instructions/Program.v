@@ -15,16 +15,23 @@ Local Open Scope Z_scope.
 
 (** ** Programs *)
 
-(** __m512i, __m256i, __m128i, __mmask16, uint32_t. *)
-Inductive type := Vector512 | Vector256 | Vector128 | Mask16 | Word.
+(** __m512i, __m256i, __m128i, uint32x4_t, __mmask16, uint32_t. *)
+Inductive type := Vector512 | Vector256 | Vector128 | Neon128 | Mask16 | Word.
 (** What a pointer points to: uint32_t, bool. *)
 Inductive element := Words | Flags.
+
+(** [x * n], [x & n], [x >> n] of unsigned numbers of 32 bits. *)
+Inductive operator := Times | And | Right.
 
 Inductive expression :=
   | Var (x : string)
   | Number (n : Z)
   (** Numbers of 32 bits that C passes one by one, and the table as one operand *)
   | Numbers (l : list Z)
+  (** [(uint32x4_t){a, b, c, d}] *)
+  | Four (l : list Z)
+  (** An operator on a variable of type uint32_t *)
+  | Computed (o : operator) (x : string) (n : Z)
   (** How many elements are left: [(uint32_t)(last - from)] *)
   | Left (from last : string)
   (** A bit for each element that is left: [(__mmask16)((1u << (last - from)) - 1)] *)
@@ -33,6 +40,10 @@ Inductive expression :=
   | Turned (e : expression)
   (** [left_pack(mask)], of common/left_pack.h *)
   | LeftPack (mask : expression)
+  (** [vld1q_u8(left_pack_neon[mask])], of common/left_pack_neon.h *)
+  | NeonEntry (mask : expression)
+  (** [word_at(p)], of common/word.h: four bytes, as a number *)
+  | WordAt (p : string)
   | Call (intrinsic : string) (operands : list expression)
   (** [intrinsic(mask, p + i)], or [intrinsic(p + i, mask)] if the mask is signs; the list is the mask, or empty *)
   | LoadVector (intrinsic : string) (mask : list expression) (p : string) (i : nat).
@@ -44,7 +55,9 @@ Inductive statement :=
   (** [intrinsic(p, mask, e);] *)
   | Store (intrinsic : string) (p : string) (mask : list expression) (e : expression)
   (** [p += __builtin_popcount(e);] *)
-  | Advance (p : string) (e : expression).
+  | Advance (p : string) (e : expression)
+  (** [p += x;], of a variable of type uint32_t *)
+  | AdvanceBy (p x : string).
 
 Inductive step :=
   | Do (s : statement)
@@ -65,12 +78,12 @@ Record program := Program {
 (** ** What they do *)
 
 Definition size (t : type) : nat :=
-  match t with Vector512 => 64 | Vector256 => 32 | Vector128 => 16 | Mask16 => 2 | Word => 4 end.
+  match t with Vector512 => 64 | Vector256 => 32 | Vector128 | Neon128 => 16 | Mask16 => 2 | Word => 4 end.
 Definition width_of (e : element) : nat := match e with Words => 4 | Flags => 1 end.
 
 (** Intrinsics of registers alone.  Those of memory stand below. *)
 Definition registers_alone : list instruction :=
-  arithmetic ++ logic ++ shifts ++ comparisons ++ choices ++ permutations ++ conversions ++ general.
+  arithmetic ++ logic ++ shifts ++ comparisons ++ choices ++ permutations ++ conversions ++ general ++ arm.
 
 (** All of [n] bytes; or [n] bytes into the lower end of a register; or lanes of [w] bytes of [n] under a mask, or under the
     signs of a register. *)
@@ -79,9 +92,10 @@ Definition loads_known : list (string * access) := [
   ("_mm512_loadu_si512", Whole 64); ("_mm256_loadu_si256", Whole 32); ("_mm_loadu_si128", Whole 16);
   ("_mm_loadl_epi64", Lower 8 16);
   ("_mm512_maskz_loadu_epi32", Masked 4 64); ("_mm_maskz_loadu_epi8", Masked 1 16);
-  ("_mm256_maskload_epi32", BySigns 4 32)].
+  ("_mm256_maskload_epi32", BySigns 4 32); ("vld1q_u32", Whole 16)].
 Definition stores_known : list (string * access) := [
-  ("_mm512_storeu_si512", Whole 64); ("_mm256_storeu_si256", Whole 32); ("_mm512_mask_storeu_epi32", Masked 4 64)].
+  ("_mm512_storeu_si512", Whole 64); ("_mm256_storeu_si256", Whole 32); ("_mm512_mask_storeu_epi32", Masked 4 64);
+  ("vst1q_u32", Whole 16)].
 Definition known (s : string) (l : list (string * access)) : option access :=
   option_map snd (find (fun entry => String.eqb (fst entry) s) l).
 
@@ -170,6 +184,20 @@ Definition left_pack_entry (kept : list bool) : bytes := widened 8 (selected kep
 Definition left_packing (kept : list bool) : bytes :=
   intrinsic "_mm256_cvtepu8_epi32" [intrinsic "_mm_cvtsi64_si128" [left_pack_entry kept]].
 
+(** Entry m of left_pack_neon: the bytes of the lanes whose bits are set in m, then 255. *)
+Definition neon_entry (kept : list bool) : bytes :=
+  firstn 16 (concat (selected kept [[0; 1; 2; 3]; [4; 5; 6; 7]; [8; 9; 10; 11]; [12; 13; 14; 15]]) ++ repeat 255 16).
+
+(** A number of C has 32 bits; a shift by all of them, or more, is not defined. *)
+Definition computed (o : operator) (x n : Z) : option Z :=
+  if (0 <=? n) && (n <? span 4) then
+    match o with
+    | Times => Some (x * n)
+    | And => Some (Z.land x n)
+    | Right => if n <? 32 then Some (Z.shiftr x n) else None
+    end
+  else None.
+
 Fixpoint eval (s : state) (e : expression) : option bytes :=
   let all := fix all (l : list expression) : option (list bytes) :=
     match l with [] => Some [] | e :: l => r <-- eval s e; l <-- all l; Some (r :: l) end in
@@ -177,6 +205,10 @@ Fixpoint eval (s : state) (e : expression) : option bytes :=
   | Var x => register_in s x
   | Number n => Some (bytes_of 4 n)
   | Numbers l => Some (register_of 4 l)
+  | Four l => if Nat.eqb (length l) 4 then Some (register_of 4 l) else None
+  | Computed o x n =>
+      r <-- register_in s x;
+      if Nat.eqb (length r) 4 then y <-- computed o (number r) n; Some (bytes_of 4 y) else None
   | Left from last =>
       d <-- distance s from last;
       if (0 <=? d) && (d <? span 4) then Some (bytes_of 4 d) else None
@@ -188,6 +220,9 @@ Fixpoint eval (s : state) (e : expression) : option bytes :=
       if Nat.eqb (length r) 4 then Some (widened 4 (register_of_bits (map negb (firstn 8 (bits r))))) else None
   | LeftPack e =>
       r <-- eval s e; r <-- passed 4 r; if number r <? 256 then Some (left_packing (firstn 8 (bits r))) else None
+  | NeonEntry e =>
+      r <-- eval s e; r <-- passed 4 r; if number r <? 16 then Some (neon_entry (firstn 4 (bits r))) else None
+  | WordAt p => p <-- address_in s p; c <-- cells_at (memory s) (snd p) 4; load 4 c
   | Call f l => operands <-- all l; call f operands
   | LoadVector f mask p i =>
       a <-- known f loads_known; mask <-- all mask; p <-- address_in s p;
@@ -212,6 +247,9 @@ Definition run_statement (i : statement) (s : state) : option state :=
   | Advance p e =>
       q <-- address_in s p; r <-- eval s e; n <-- call "__builtin_popcount" [r];
       Some (set p (Address (fst q) (snd q + Z.of_nat (fst q) * number n)) s)
+  | AdvanceBy p x =>
+      q <-- address_in s p; r <-- register_in s x;
+      if Nat.eqb (length r) 4 then Some (set p (Address (fst q) (snd q + Z.of_nat (fst q) * number r)) s) else None
   end.
 
 Fixpoint run_statements (l : list statement) (s : state) : option state :=

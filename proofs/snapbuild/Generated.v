@@ -1,5 +1,5 @@
 (* SPDX-License-Identifier: PostgreSQL *)
-(** * The inner loops of the AVX-512 kernels, and of AVX2's compression, as programs, and their C
+(** * The inner loops of the AVX-512 and the NEON kernels, and of AVX2's compression, as programs, and their C
 
     [make generate] writes the text into csrc/; [make prove] compares. *)
 From Coq Require Import ZArith String List.
@@ -79,6 +79,57 @@ Definition compress_avx2_program : program := Program "pack_avx2"
   [Counted "from" "end" 8 ["valid"] live_8]
   (ReturnPointer "to").
 
+(** ** NEON: four XIDs a step; for fewer there is no loop here *)
+
+(** A sum has a bit for each lane that stays, and above these four bits how many they are.  The lanes are stored packed, and
+    the pointer advances by their number.  What is stored above them is not needed. *)
+Definition packed_4 (x sum kept : string) : list statement := [
+  Store "vst1q_u32" "to" []
+    (Call "vreinterpretq_u32_u8"
+      [Call "vqtbl1q_u8" [Call "vreinterpretq_u8_u32" [Var x]; NeonEntry (Computed And sum 15)]]);
+  Const Word kept (Computed Right sum 4);
+  AdvanceBy "to" kept].
+
+(** A lane that stays adds its bit, and 16 to the count. *)
+Definition weights : list Z := [17; 18; 20; 24]%Z.
+
+(** x - xmin has its sign set if x precedes. *)
+Definition keep_4 (x sum kept : string) : list statement :=
+  Const Word sum
+    (Call "vaddvq_u32"
+      [Call "vandq_u32"
+        [Call "vcgezq_s32" [Call "vreinterpretq_s32_u32" [Call "vsubq_u32" [Var x; Var "bound"]]]; Var "weights"]]) ::
+  packed_4 x sum kept.
+
+Definition loaded_4 (x : string) (i : nat) : statement := Const Neon128 x (LoadVector "vld1q_u32" [] "from" i).
+
+Definition purge_neon_program : program := Program "keep_registers_neon"
+  [("to", Pointer false Words); ("from", Pointer true Words); ("end", Pointer true Words); ("xmin", Value)]
+  [Do (Const Neon128 "bound" (Call "vdupq_n_u32" [Var "xmin"]));
+   Do (Const Neon128 "weights" (Four weights));
+   Loop "from" "end" 16 []
+     ([loaded_4 "a" 0; loaded_4 "b" 4; loaded_4 "c" 8; loaded_4 "d" 12] ++
+      keep_4 "a" "sum_a" "in_a" ++ keep_4 "b" "sum_b" "in_b" ++ keep_4 "c" "sum_c" "in_c" ++ keep_4 "d" "sum_d" "in_d");
+   Loop "from" "end" 4 [] (loaded_4 "x" 0 :: keep_4 "x" "sum_x" "in_x")]
+  (ReturnPointer "to").
+
+(** A flag is the byte 0 or 1.  Times this number, flag i moves to bit 24 + i, and the flags add up from bit 28 on.  Below
+    these the terms that meet are at most three, with room for their sum. *)
+Definition moves_flags : Z :=
+  (2 ^ 24 + 2 ^ 17 + 2 ^ 10 + 2 ^ 3 + (2 ^ 28 + 2 ^ 20 + 2 ^ 12 + 2 ^ 4))%Z.
+
+Definition live_4 : list statement :=
+  [loaded_4 "x" 0;
+   Const Word "flags" (WordAt "valid");
+   Const Word "moved" (Computed Times "flags" moves_flags);
+   Const Word "sum" (Computed Right "moved" 24)] ++
+  packed_4 "x" "sum" "live".
+
+Definition compress_neon_program : program := Program "pack_neon"
+  [("to", Pointer false Words); ("from", Pointer true Words); ("end", Pointer true Words); ("valid", Pointer true Flags)]
+  [Counted "from" "end" 4 ["valid"] live_4]
+  (ReturnPointer "to").
+
 (** Each printed file, and what stands in it. *)
 Definition printed : list (string * string) := [
   ("csrc/snapbuild/keep_avx512.h",
@@ -89,4 +140,10 @@ Definition printed : list (string * string) := [
      "Printed from proofs/snapbuild/Generated.v by `make generate`: change that." compress_program);
   ("csrc/snapbuild/pack_avx2.h",
    print_header "PGQUERN_SNAPBUILD_PACK_AVX2_H"
-     "Printed from proofs/snapbuild/Generated.v by `make generate`: change that." compress_avx2_program)].
+     "Printed from proofs/snapbuild/Generated.v by `make generate`: change that." compress_avx2_program);
+  ("csrc/snapbuild/keep_neon.h",
+   print_header "PGQUERN_SNAPBUILD_KEEP_NEON_H"
+     "Printed from proofs/snapbuild/Generated.v by `make generate`: change that." purge_neon_program);
+  ("csrc/snapbuild/pack_neon.h",
+   print_header "PGQUERN_SNAPBUILD_PACK_NEON_H"
+     "Printed from proofs/snapbuild/Generated.v by `make generate`: change that." compress_neon_program)].

@@ -9,7 +9,7 @@ From stdpp Require Import base option zmap.
 From Pgquern.common Require Import Xid.
 From Pgquern.instructions Require Lanes Program.
 From Pgquern.snapbuild Require Import Memory Spec Algorithms Groups Upstream Quicksort.
-From Pgquern.snapbuild Require Maintenance Generated SideBySide.
+From Pgquern.snapbuild Require Maintenance Generated Slides SideBySide.
 Import ListNotations.
 Local Open Scope Z_scope.
 
@@ -198,8 +198,39 @@ Definition program_compresses_8 (n : nat) : instance :=
        [place 1; place 2; place (2 + Z.of_nat n); Program.Address 1 (zlength m)] (m ++ map Some live_flags))
       (live (taken whole) (firstn whole flags)) (length m + n)).
 
+Definition program_purges_4 (n : nat) (xmin : Z) : instance :=
+  let m := words ([7; 8] ++ taken n) in
+  Instance "purge_neon_program_is_filter" (forallb normal_b (taken n) && normal_b xmin)
+    (returns (Program.run Generated.purge_neon_program
+       [place 1; place 2; place (2 + Z.of_nat n); Program.Register (Lanes.bytes_of 4 xmin)] m)
+      (kept xmin (taken (n / 4 * 4))) (length m)).
+Definition program_compresses_4 (n : nat) : instance :=
+  let live_flags := firstn n flags in let whole := (n / 4 * 4)%nat in
+  let m := words ([7; 8] ++ taken n) in
+  Instance "compress_neon_program_keeps_live" true
+    (returns (Program.run Generated.compress_neon_program
+       [place 1; place 2; place (2 + Z.of_nat n); Program.Address 1 (zlength m)] (m ++ map Some live_flags))
+      (live (taken whole) (firstn whole flags)) (length m + n)).
+
+(** NEON's kernels whole. *)
+Definition at_word (r : option (Z * list (option Z))) : option (Program.value * list (option Z)) :=
+  option_map (fun r => (Program.Address 4 (fst r), snd r)) r.
+Definition neon_purges (n : nat) (xmin : Z) : instance :=
+  let m := words ([7; 8] ++ taken n) in
+  Instance "keep_neon_is_filter" (forallb normal_b (taken n) && normal_b xmin)
+    (returns (at_word (Slides.keep_neon xmin 4 8 (4 * (2 + Z.of_nat n)) m)) (kept xmin (taken n)) (length m)).
+Definition neon_compresses (n : nat) : instance :=
+  let live_flags := firstn n flags in
+  let m := words ([7; 8] ++ taken n) in
+  Instance "compress_neon_keeps_live" true
+    (returns (at_word (Slides.compress_neon 4 8 (4 * (2 + Z.of_nat n)) (zlength m) (m ++ map Some live_flags)))
+      (live (taken n) live_flags) (length m + n)).
+
 Definition instances : list instance :=
-  flat_map (fun n => [program_purges n 20; program_purges n 3; program_compresses n; program_compresses_8 n]) [0; 1; 15; 16; 17; 31; 64; 83]%nat ++
+  flat_map (fun n => [program_purges n 20; program_purges n 3; program_compresses n; program_compresses_8 n;
+                      program_purges_4 n 20; program_purges_4 n 3; program_compresses_4 n;
+                      neon_purges n 20; neon_purges n (2 ^ 31 + 10); neon_compresses n])
+    [0; 1; 15; 16; 17; 31; 64; 83]%nat ++
   [program_purges 20 (2 ^ 31 + 10); program_purges 70 (2 ^ 32 - 50)] ++
   flat_map (fun xmin => purges wrapped xmin ++ [purges_sorted wrapped xmin; purges_sorted halfway xmin;
                                                 purges_sorted [3] xmin; purges_sorted [2 ^ 32 - 1] xmin]) xmins ++

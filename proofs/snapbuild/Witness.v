@@ -9,7 +9,7 @@ From Pgquern.snapbuild Require Import Memory MemoryFacts Spec Algorithms Instanc
 From Pgquern.snapbuild Require Purge UpstreamFacts GroupsFacts Registers Vectors Search Arc SortedFacts PurgeSorted PurgeFull Merge SortBatch Insert KnownAssigned.
 From Pgquern.snapbuild Require QuicksortSorts SideBySideFacts Maintenance MaintenanceCost LazyHead Catchange Visibility Entry.
 From Pgquern.instructions Require Facts Program ProgramFacts.
-From Pgquern.snapbuild Require Generated GeneratedFacts GeneratedAvx2.
+From Pgquern.snapbuild Require Generated GeneratedFacts GeneratedAvx2 GeneratedNeon SlidesFacts.
 Local Open Scope Z_scope.
 
 Lemma sorted_b_sound l : sorted_b l = true -> sorted_unique l.
@@ -322,8 +322,25 @@ Proof.
   split; [constructor; [now right|constructor; [now left|constructor]]|]. right. exists [], []. split; reflexivity.
 Qed.
 
+Lemma purge_neon_program_is_filter_witness : premises_of GeneratedNeon.purge_neon_program_is_filter.
+Proof. exists 10, [None], [7], wrapped, []. split; [easy|exact wrapped_is_normal]. Qed.
+Lemma compress_neon_program_keeps_live_witness : premises_of GeneratedNeon.compress_neon_program_keeps_live.
+Proof.
+  exists [], [7], [3; 4], (ProgramFacts.there [1; 0]), [1; 0], 12%nat. split; [reflexivity|].
+  split; [constructor; [now right|constructor; [now left|constructor]]|]. right. exists [], []. split; reflexivity.
+Qed.
+
+Lemma keep_neon_is_filter_witness : premises_of SlidesFacts.keep_neon_is_filter.
+Proof. exists 10, [None], [7], wrapped, []. split; [easy|exact wrapped_is_normal]. Qed.
+Lemma compress_neon_keeps_live_witness : premises_of SlidesFacts.compress_neon_keeps_live.
+Proof.
+  exists [], [7], [3; 4], (ProgramFacts.there [1; 0]), [1; 0], 12%nat. split; [reflexivity|].
+  split; [constructor; [now right|constructor; [now left|constructor]]|]. right. exists [], []. split; reflexivity.
+Qed.
+
 (** In each program of which C is printed a name is declared once, so that no block hides another name. *)
 Theorem printed_programs_declare_once :
   Program.declares_once Generated.purge_program = true /\ Program.declares_once Generated.compress_program = true /\
-  Program.declares_once Generated.compress_avx2_program = true.
+  Program.declares_once Generated.compress_avx2_program = true /\
+  Program.declares_once Generated.purge_neon_program = true /\ Program.declares_once Generated.compress_neon_program = true.
 Proof. repeat split; reflexivity. Qed.

@@ -1,0 +1,55 @@
+(* SPDX-License-Identifier: PostgreSQL *)
+(** * The NEON kernels whole: the printed loop over registers, and the loop of C for what fills none
+
+    The second loop and the place where it begins are written in C by hand: `slide_survivors` of purge.h, `slide_live` of
+    known_assigned.h, and their callers in purge_neon.c and compress_neon.c.  Here they load and store in the same memory as
+    the printed loop, word by word. *)
+From Coq Require Import ZArith List.
+From Pgquern.common Require Import Xid.
+From Pgquern.instructions Require Import Lanes Memory Program.
+From Pgquern.snapbuild Require Import Generated.
+Import ListNotations.
+Local Open Scope Z_scope.
+
+Local Notation "x <-- a ; b" := (bind a (fun x => b)) (at level 100, a at next level, right associativity).
+
+(** In C: [x = from[i]; to[kept] = x; kept += !xid_normal_precedes(x, xmin);] *)
+Fixpoint slide_survivors (xmin : Z) (n : nat) (to from : Z) (m : cells) : option (Z * cells) :=
+  match n with
+  | O => Some (to, m)
+  | S n =>
+      x <-- load_from (Whole 4) [] m from;
+      m <-- store_to (Whole 4) [] x m to;
+      slide_survivors xmin n (to + 4 * Z.b2z ((number x - xmin) mod RING <? HALF)) (from + 4) m
+  end.
+
+(** In C: [to[kept] = from[i]; kept += valid[i];] *)
+Fixpoint slide_live (n : nat) (to from valid : Z) (m : cells) : option (Z * cells) :=
+  match n with
+  | O => Some (to, m)
+  | S n =>
+      x <-- load_from (Whole 4) [] m from;
+      m <-- store_to (Whole 4) [] x m to;
+      flag <-- load_from (Whole 1) [] m valid;
+      slide_live n (to + 4 * number flag) (from + 4) (valid + 1) m
+  end.
+
+(** How many words lie between two addresses; and how many of them fill registers of four. *)
+Definition words_between (from last : Z) : Z := (last - from) / 4.
+Definition in_registers (n : Z) : Z := n / 4 * 4.
+
+Definition keep_neon (xmin to from last : Z) (m : cells) : option (Z * cells) :=
+  let n := words_between from last in let rest := in_registers n in
+  r <-- run purge_neon_program [Address 4 to; Address 4 from; Address 4 last; Register (bytes_of 4 xmin)] m;
+  match r with
+  | (Address _ to, m) => slide_survivors xmin (Z.to_nat (n - rest)) to (from + 4 * rest) m
+  | _ => None
+  end.
+
+Definition compress_neon (to from last valid : Z) (m : cells) : option (Z * cells) :=
+  let n := words_between from last in let rest := in_registers n in
+  r <-- run compress_neon_program [Address 4 to; Address 4 from; Address 4 last; Address 1 valid] m;
+  match r with
+  | (Address _ to, m) => slide_live (Z.to_nat (n - rest)) to (from + 4 * rest) (valid + rest) m
+  | _ => None
+  end.
