@@ -61,6 +61,13 @@ def ran(command: list[str], **variables: str) -> subprocess.CompletedProcess[str
     return subprocess.run(command, capture_output=True, text=True, errors="replace", env=os.environ | variables)
 
 
+def sources_with(file: str, changed: Path) -> list[Path]:
+    """What is compiled anew of a changed file of csrc/: itself, or those that include a header."""
+    if changed.suffix == ".c":
+        return [changed]
+    return [source for source in sorted(Path("csrc").rglob("*.c")) if f'#include "{file}"' in source.read_text()]
+
+
 @dataclass(frozen=True)
 class Found:
     """What a step says of itself; `reason` is empty if it passed."""
@@ -117,13 +124,15 @@ class Cross:
     def mutant(self, stem: str, mutant: Mutant) -> Found:
         """The fuzz target with one line of a kernel broken must fail."""
         folder = Path("build", self.machine, "mutants", mutant.name)
-        folder.mkdir(parents=True, exist_ok=True)
-        source, program = folder / Path(mutant.file).name, folder / "inputs"
-        source.write_text(mutant.source(Path("csrc")))
-        parts = [Path("tests", stem, "fuzz.c"), Path("tests/cross/main.c"), source]
-        # The library's own object of this source is not taken: all its names are defined. Warnings are no errors.
+        shutil.rmtree(folder, ignore_errors=True)
+        changed, program = folder / mutant.file, folder / "inputs"
+        changed.parent.mkdir(parents=True)
+        changed.write_text(mutant.source(Path("csrc")))
+        parts = [Path("tests", stem, "fuzz.c"), Path("tests/cross/main.c"), *sources_with(mutant.file, changed)]
+        # The library's own objects of these sources are not taken: all their names are defined. Warnings are no errors.
         library = Path("build", self.machine, "lib/libpgquern.a")
-        command = [self.compiler, *self.cflags, "-w", *map(str, [*parts, library]), "-pthread", "-o", str(program)]
+        command = [self.compiler, f"-I{folder}", *self.cflags, "-w", *map(str, [*parts, library]), "-pthread"]
+        command += ["-o", str(program)]
         if (built := ran(command)).returncode != 0:
             return Found("", f"does not compile: {built.stderr[-500:]}")
         killed = any(self.judged(stem, program, n).returncode != 0 for n in INPUTS)
