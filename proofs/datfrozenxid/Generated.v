@@ -1,5 +1,5 @@
 (* SPDX-License-Identifier: PostgreSQL *)
-(** * The inner loops of the AVX-512 and the AVX2 minimum, as programs, and the C that is printed of them
+(** * The inner loops of the AVX-512, the AVX2 and the NEON minimum, as programs, and the C that is printed of them
 
     [make generate] writes the text into csrc/; [make prove] compares. *)
 From Coq Require Import ZArith String List.
@@ -12,11 +12,11 @@ Local Open Scope list_scope.
     or puts a number into all lanes, and how an accumulator takes the ages of one: (x < first ? 0 : last_sane) - x. *)
 Record registers := Registers {
   typed : type; wide : nat;
-  loop : string -> string -> nat -> list string -> list statement -> step; loaded_by : string; zero_by : string; spread_by : string;
+  loop : string -> string -> nat -> list string -> list statement -> step; loaded_by : string; zero_by : expression; spread_by : string;
   older : string -> string -> string -> list statement }.
 
 Definition avx512 : registers :=
-  Registers Vector512 16 Loop "_mm512_loadu_si512" "_mm512_setzero_si512" "_mm512_set1_epi32" (fun accumulator x mask => [
+  Registers Vector512 16 Loop "_mm512_loadu_si512" (Call "_mm512_setzero_si512" []) "_mm512_set1_epi32" (fun accumulator x mask => [
     Const Mask16 mask (Call "_mm512_cmpge_epu32_mask" [Var x; Var "least"]);
     Assign accumulator
       (Call "_mm512_max_epu32"
@@ -26,17 +26,24 @@ Definition avx512 : registers :=
 (** AVX2 has an unsigned maximum, but no unsigned comparison: x is not below the least normal id if the maximum of both
     is x.  Where a loop counts its rounds, gcc needs two instructions less for each. *)
 Definition avx2 : registers :=
-  Registers Vector256 8 Counted "_mm256_loadu_si256" "_mm256_setzero_si256" "_mm256_set1_epi32" (fun accumulator x mask => [
+  Registers Vector256 8 Counted "_mm256_loadu_si256" (Call "_mm256_setzero_si256" []) "_mm256_set1_epi32" (fun accumulator x mask => [
     Const Vector256 mask (Call "_mm256_cmpeq_epi32" [Call "_mm256_max_epu32" [Var x; Var "least"]; Var x]);
     Assign accumulator
       (Call "_mm256_max_epu32"
         [Var accumulator;
          Call "_mm256_sub_epi32" [Call "_mm256_and_si256" [Var mask; Var "sane"]; Var x]])]).
 
+(** NEON's comparison yields a register of signs. *)
+Definition neon : registers :=
+  Registers Neon128 4 Counted "vld1q_u32" (Call "vdupq_n_u32" [Number 0]) "vdupq_n_u32" (fun accumulator x mask => [
+    Const Neon128 mask (Call "vcgeq_u32" [Var x; Var "least"]);
+    Assign accumulator
+      (Call "vmaxq_u32" [Var accumulator; Call "vsubq_u32" [Call "vandq_u32" [Var mask; Var "sane"]; Var x]])]).
+
 Definition taken (r : registers) (accumulator x mask : string) (i : nat) : list statement :=
   Const (typed r) x (LoadVector (loaded_by r) [] "from" i) :: older r accumulator x mask.
 
-Definition zero (r : registers) (x : string) : step := Do (Variable_ (typed r) x (Call (zero_by r) [])).
+Definition zero (r : registers) (x : string) : step := Do (Variable_ (typed r) x (zero_by r)).
 Definition everywhere (r : registers) (x y : string) : step := Do (Const (typed r) x (Call (spread_by r) [Var y])).
 
 (** Four chains. *)
@@ -76,6 +83,13 @@ Definition greatest_avx2_program : program := Program "greatest_avx2" its_parame
     Do (Const Vector128 "one" (Call "_mm_max_epu32" [Var "two"; Call "_mm_shuffle_epi32 177" [Var "two"]]))])
   (ReturnWord (Call "_mm_cvtsi128_si32" [Var "one"])).
 
+(** NEON loads nothing under a mask.  Of the values that are left, each is put into all lanes of a register. *)
+Definition greatest_neon_program : program := Program "greatest_neon" its_parameters
+  (whole_registers neon ++
+   [loop neon "from" "end" 1 []
+      (Const Neon128 "last" (Call "vdupq_n_u32" [WordAt "from"]) :: older neon "b" "last" "in_last")])
+  (ReturnWord (Call "vmaxvq_u32" [joined "vmaxq_u32"])).
+
 (** Each printed file, and what stands in it. *)
 Definition printed : list (string * string) := [
   ("csrc/datfrozenxid/greatest_avx512.h",
@@ -83,4 +97,7 @@ Definition printed : list (string * string) := [
      "Printed from proofs/datfrozenxid/Generated.v by `make generate`: change that." greatest_program);
   ("csrc/datfrozenxid/greatest_avx2.h",
    print_header "PGQUERN_DATFROZENXID_GREATEST_AVX2_H"
-     "Printed from proofs/datfrozenxid/Generated.v by `make generate`: change that." greatest_avx2_program)].
+     "Printed from proofs/datfrozenxid/Generated.v by `make generate`: change that." greatest_avx2_program);
+  ("csrc/datfrozenxid/greatest_neon.h",
+   print_header "PGQUERN_DATFROZENXID_GREATEST_NEON_H"
+     "Printed from proofs/datfrozenxid/Generated.v by `make generate`: change that." greatest_neon_program)].

@@ -85,7 +85,7 @@ Section greatest.
       loads_words : forall t x p i A l1 l l2 C, env t p = Some (Address 4 (Z.of_nat (length A))) ->
         memory t = A ++ there (register_of 4 (l1 ++ l ++ l2)) ++ C -> length l1 = i -> length l = wide r ->
         run_statement (Const (typed r) x (LoadVector (loaded_by r) [] p i)) t = Some (set x (Register (register_of 4 l)) t);
-      makes_zeros : forall t x, run_statement (Variable_ (typed r) x (Call (zero_by r) [])) t =
+      makes_zeros : forall t x, run_statement (Variable_ (typed r) x (zero_by r)) t =
         Some (set x (Register (register_of 4 (repeat 0 (wide r)))) t);
       spreads : forall t x y n, env t y = Some (Register (bytes_of 4 n)) ->
         run_statement (Const (typed r) x (Call (spread_by r) [Var y])) t =

@@ -69,6 +69,13 @@ Definition table (multi : Z) : list row :=
   map (fun x => Row (negb (x mod 7 =? 0)) x multi) (filter (fun x => x <=? 50) wrapped) ++
   [Row true 50 50; Row false (2 ^ 32 - 100) (2 ^ 32 - 100)].
 
+Definition by_registers (claim : string) (order : list nat) (rows : list row) : instance :=
+  Instance claim true
+    match register_rows_kernel order 50 50 50 50 (length rows) rows with
+    | Some a => same_rows a (scan_rows 50 50 rows 1 50 50)
+    | None => false
+    end.
+
 Definition on_tables (multi : Z) : list instance :=
   let rows := table multi in
   map (fun find => Instance "min_frozen_rows_is_the_scan" true
@@ -80,12 +87,8 @@ Definition on_tables (multi : Z) : list instance :=
                        | None => false
                        end) [scan_rows_kernel; scalar_rows_kernel] ++
   (* The oldest row stands in each place of a step. *)
-  map (fun k => let rows := skipn k rows in
-                Instance "registers_of_rows_are_the_scan" true
-                  match avx2_rows_kernel [3; 2; 1; 0]%nat 50 50 50 50 (length rows) rows with
-                  | Some a => same_rows a (scan_rows 50 50 rows 1 50 50)
-                  | None => false
-                  end) (seq 0 8).
+  flat_map (fun k => [by_registers "registers_of_rows_are_the_scan" [3; 2; 1; 0]%nat (skipn k rows);
+                      by_registers "registers_of_two_rows_are_the_scan" [1; 0]%nat (skipn k rows)]) (seq 0 8).
 
 Definition fresh_cache (x m : Z) : instance :=
   let dat := Pair x m in let new := Pair 40 40 in let sane := Pair 50 50 in
@@ -158,7 +161,8 @@ Definition program_finds_it (n : nat) : list instance :=
   let l := firstn n (skipn 10 wrapped) in
   flat_map (fun find : sort -> Z -> list Z -> instance => [find Xids 50 (l ++ [51]); find Multis 50 (2 ^ 31 + 60 :: l)])
     [program_finds "greatest_program_finds_the_greatest_age" Generated.greatest_program;
-     program_finds "greatest_avx2_program_finds_the_greatest_age" Generated.greatest_avx2_program].
+     program_finds "greatest_avx2_program_finds_the_greatest_age" Generated.greatest_avx2_program;
+     program_finds "greatest_neon_program_finds_the_greatest_age" Generated.greatest_neon_program].
 
 Definition instances : list instance :=
   flat_map (fun l => on_arrays Xids 50 l ++ on_arrays Multis 50 l ++ on_plain Xids 50 l ++ on_plain Multis 50 l) arrays ++

@@ -5,7 +5,7 @@ From Pgquern.common Require Import Premises Xid.
 From Pgquern.datfrozenxid Require Import Spec Algorithms Order Minimum Decision Kernels Rows Loads LoadsFacts RowLoadsFacts Patch Call.
 From Pgquern.datfrozenxid Require Import Instances.
 From Pgquern.instructions Require Program.
-From Pgquern.datfrozenxid Require Generated GeneratedFacts.
+From Pgquern.datfrozenxid Require Generated GeneratedFacts GeneratedNeon.
 Import ListNotations.
 Local Open Scope Z_scope.
 
@@ -163,6 +163,11 @@ Proof.
   exists [3; 2; 1; 0]%nat. destruct min_frozen_rows_is_the_scan_witness as (xid & multi & xs & ms & rows & B).
   exists xid, multi, xs, ms, rows. split; [|exact B]. apply (Permutation_sym (Permutation_rev [0; 1; 2; 3]%nat)).
 Qed.
+Lemma registers_of_two_rows_are_the_scan_witness : premises_of registers_of_two_rows_are_the_scan.
+Proof.
+  exists [1; 0]%nat. destruct min_frozen_rows_is_the_scan_witness as (xid & multi & xs & ms & rows & B).
+  exists xid, multi, xs, ms, rows. split; [|exact B]. apply (Permutation_sym (Permutation_rev [0; 1]%nat)).
+Qed.
 Lemma lagging_cache_skips_nothing_witness : premises_of lagging_cache_skips_nothing.
 Proof. destruct lagging_cache_exists as (c & dat & new & sane & H). exists c, dat, new, sane. tauto. Qed.
 Lemma future_value_is_found_witness : premises_of future_value_is_found.
@@ -179,7 +184,12 @@ Lemma greatest_avx2_program_finds_the_greatest_age_witness :
   premises_of GeneratedFacts.greatest_avx2_program_finds_the_greatest_age.
 Proof. exact greatest_program_finds_the_greatest_age_witness. Qed.
 
+Lemma greatest_neon_program_finds_the_greatest_age_witness :
+  premises_of GeneratedNeon.greatest_neon_program_finds_the_greatest_age.
+Proof. exact greatest_program_finds_the_greatest_age_witness. Qed.
+
 (** In each program of which C is printed a name is declared once, so that no block hides another name. *)
 Theorem printed_programs_declare_once :
-  Program.declares_once Generated.greatest_program = true /\ Program.declares_once Generated.greatest_avx2_program = true.
-Proof. split; reflexivity. Qed.
+  Program.declares_once Generated.greatest_program = true /\ Program.declares_once Generated.greatest_avx2_program = true /\
+  Program.declares_once Generated.greatest_neon_program = true.
+Proof. repeat split. Qed.

@@ -40,7 +40,7 @@ let run operation n a =
     | 1 -> scalar_kernel sort a.(0) a.(1) n (array ()) = None
     | 4 -> scan_rows_kernel a.(0) a.(1) a.(2) a.(3) n (rows ()) = None
     | 5 -> scalar_rows_kernel a.(0) a.(1) a.(2) a.(3) n (rows ()) = None
-    | 6 -> avx2_rows_kernel order a.(0) a.(1) a.(2) a.(3) n (rows ()) = None
+    | 6 -> register_rows_kernel order a.(0) a.(1) a.(2) a.(3) n (rows ()) = None
     | _ -> fail (Printf.sprintf "operation %d: only 0, 1 and 4 to 6 are known" operation) in
   if stuck then fail "the proved program got stuck, which is proved impossible"
 
