@@ -59,6 +59,23 @@ Definition avx512 : form :=
     (intrinsic "_mm512_mask_set1_epi32"
       [intrinsic "_mm512_set1_epi32" [bytes_of 4 (-1)]; bytes_of 2 (2 ^ 2); bytes_of 4 BESIDE_CHECKSUM]) avx512_fold.
 
+(** ** neon.c *)
+
+Definition neon_next (mixed words prime : bytes) : bytes :=
+  let beside := intrinsic "veorq_u32" [intrinsic "vshrq_n_u32 17" [mixed]; words] in
+  intrinsic "veorq_u32" [intrinsic "vmulq_u32" [mixed; prime]; beside].
+
+(** The halves of the last register are numbers of C, of 64 bits. *)
+Definition neon_fold (sums : list bytes) : bytes :=
+  let all := fold_left (fun all sum => intrinsic "veorq_u32" [all; sum]) (tl sums) (hd [] sums) in
+  let halves := intrinsic "vreinterpretq_u64_u32" [all] in
+  let half := Z.lxor (number (intrinsic "vgetq_lane_u64 0" [halves])) (number (intrinsic "vgetq_lane_u64 1" [halves])) in
+  bytes_of 4 (Z.lxor half (Z.shiftr half 32)).
+
+Definition neon : form :=
+  Form 16 neon_next (intrinsic "vdupq_n_u32" [bytes_of 4 PRIME])
+    (intrinsic "vsetq_lane_u32 2" [bytes_of 4 BESIDE_CHECKSUM; intrinsic "vdupq_n_u32" [bytes_of 4 (2 ^ 32 - 1)]]) neon_fold.
+
 (** ** fold.h: one page.  The pages of a group go side by side, and share nothing. *)
 
 (** The [r]-th register of a row. *)

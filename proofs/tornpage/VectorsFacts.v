@@ -39,17 +39,23 @@ Qed.
 Lemma shifted ms : Forall is_word ms -> shift_right 4 17 (reg ms) = reg (map (fun m => Z.shiftr m 17) ms).
 Proof. intros V. apply (shift_right_of_lanes 4 17); [lia|lia|exact V]. Qed.
 
-(** A round of the AVX2 checksum, as the intrinsics that the C code calls, is the round of eight chains. *)
-Theorem avx2_round_is_its_instructions : forall ms ws, length ms = 8%nat -> length ws = 8%nat -> Forall is_word ms ->
-  avx2_next (reg ms) (reg ws) (prime_of avx2) = reg (map2 next ms ws).
+Lemma round_by_two_xors n ms ws : length ms = n -> length ws = n -> Forall is_word ms ->
+  xor (mullo 4 (reg ms) (spread n (bytes_of 4 PRIME))) (xor (shift_right 4 17 (reg ms)) (reg ws)) = reg (map2 next ms ws).
 Proof.
-  intros ms ws L L' V.
-  change (avx2_next (reg ms) (reg ws) (prime_of avx2)) with
-    (xor (mullo 4 (reg ms) (spread 8 (bytes_of 4 PRIME))) (xor (shift_right 4 17 (reg ms)) (reg ws))).
-  rewrite products, shifted by assumption.
+  intros L L' V. rewrite products, shifted by assumption.
   rewrite !xor_of_lanes by (rewrite ?ProgramFacts.map2_length, ?map_length; lia). f_equal. clear.
   revert ws. induction ms as [|m ms IH]; intros [|w ws]; cbn [map Lanes.map2 map2]; [| | |rewrite IH]; reflexivity.
 Qed.
+
+(** A round of the AVX2 checksum, as the intrinsics that the C code calls, is the round of eight chains. *)
+Theorem avx2_round_is_its_instructions : forall ms ws, length ms = 8%nat -> length ws = 8%nat -> Forall is_word ms ->
+  avx2_next (reg ms) (reg ws) (prime_of avx2) = reg (map2 next ms ws).
+Proof. exact (round_by_two_xors 8). Qed.
+
+(** The same of the NEON checksum, and of four chains. *)
+Theorem neon_round_is_its_instructions : forall ms ws, length ms = 4%nat -> length ws = 4%nat -> Forall is_word ms ->
+  neon_next (reg ms) (reg ws) (prime_of neon) = reg (map2 next ms ws).
+Proof. exact (round_by_two_xors 4). Qed.
 
 (** The same of the AVX-512 checksum, and of sixteen chains. *)
 Theorem avx512_round_is_its_instructions : forall ms ws, length ms = 16%nat -> length ws = 16%nat -> Forall is_word ms ->
@@ -151,6 +157,62 @@ Proof.
   - auto using words_of_two, lxor_word.
 Qed.
 
+(* The registers of a page, one by one into the first. *)
+Lemma fold_registers_is n ls : Forall (fun l => length l = n /\ Forall is_word l) ls ->
+  forall a, length a = n -> Forall is_word a -> exists y,
+  fold_left xor (map reg ls) (reg a) = reg y /\ length y = n /\ Forall is_word y /\
+  fold_xor y = Z.lxor (fold_xor a) (fold_xor (concat ls)).
+Proof.
+  induction 1 as [|l ls [L V] _ IH]; intros a La Va; cbn [map fold_left concat].
+  - exists a. change (fold_xor []) with 0. rewrite Z.lxor_0_r. auto.
+  - rewrite xor_words by congruence. rewrite fold_xor_app, <- Z.lxor_assoc, <- fold_xor_of_two by congruence.
+    apply IH; [rewrite map2_length; congruence|auto using words_of_two, lxor_word].
+Qed.
+
+Lemma number_app a b : number (a ++ b) = number a + span (length a) * number b.
+Proof. induction a as [|x a IH]; cbn [app number length span]; [now destruct (number b)|]. rewrite IH. lia. Qed.
+
+(* A word below another one. *)
+Lemma word_below x y : is_word x -> x + WORD * y = Z.lxor x (Z.shiftl y 32).
+Proof.
+  intros X. rewrite Z.mul_comm. change WORD with (2 ^ 32). rewrite <- Z.shiftl_mul_pow2 by lia. apply Z.add_nocarry_lxor.
+  apply Z.bits_inj'. intros i I. rewrite Z.land_spec, Z.bits_0, Z.shiftl_spec by exact I.
+  destruct (Z.ltb_spec i 32) as [S|S].
+  - rewrite (Z.testbit_neg_r y) by lia. apply Bool.andb_false_r.
+  - rewrite <- (Z.mod_small x (2 ^ 32)) by exact X. now rewrite Z.mod_pow2_bits_high by lia.
+Qed.
+
+Lemma halves_are a b c d : Forall is_word [a; b; c; d] ->
+  let half := Z.lxor (number (extract 8 0 (reg [a; b; c; d]))) (number (extract 8 1 (reg [a; b; c; d]))) in
+  number (bytes_of 4 (Z.lxor half (Z.shiftr half 32))) = fold_xor [a; b; c; d].
+Proof.
+  intros V. rewrite !Forall_cons_iff in V. destruct V as (A & B & C & D & _).
+  change (extract 8 0 (reg [a; b; c; d])) with (bytes_of 4 a ++ bytes_of 4 b).
+  change (extract 8 1 (reg [a; b; c; d])) with (bytes_of 4 c ++ bytes_of 4 d). cbv zeta.
+  rewrite !number_app, !bytes_of_length, !number_bytes_of. change (span 4) with WORD.
+  rewrite !(Z.mod_small a), !(Z.mod_small b), !(Z.mod_small c), !(Z.mod_small d) by assumption.
+  rewrite (word_below a), (word_below c), lxor_swap, <- Z.shiftl_lxor by assumption.
+  pose proof (lxor_word a c A C) as Lo. pose proof (lxor_word b d B D) as Hi.
+  rewrite Z.shiftr_lxor, Z.shiftr_shiftl_l, Z.sub_diag, Z.shiftl_0_r by lia.
+  rewrite (Z.shiftr_div_pow2 (Z.lxor a c)), (Z.div_small _ (2 ^ 32)), Z.lxor_0_l by (exact Lo || lia).
+  rewrite Z.lxor_assoc, (Z.lxor_comm (Z.shiftl _ _)), <- Z.lxor_assoc.
+  rewrite <- word_below by now apply lxor_word. rewrite Z.mul_comm, Z.mod_add by easy.
+  rewrite Z.mod_small by now apply lxor_word. rewrite lxor_swap. unfold fold_xor. cbn [fold_right].
+  now rewrite Z.lxor_0_r, Z.lxor_assoc.
+Qed.
+
+Lemma neon_fold_is ls : length ls = 8%nat -> Forall (fun l => length l = 4%nat /\ Forall is_word l) ls ->
+  number (neon_fold (map reg ls)) = fold_xor (concat ls).
+Proof.
+  intros L F. destruct ls as [|a ls]; [discriminate|]. inversion_clear F as [|? ? [La Va] F'].
+  destruct (fold_registers_is 4 ls F' a La Va) as (y & E & Ly & Vy & X). cbn [concat]. rewrite fold_xor_app, <- X.
+  change (neon_fold (map reg (a :: ls))) with
+    (let all := fold_left xor (map reg ls) (reg a) in
+     let half := Z.lxor (number (extract 8 0 all)) (number (extract 8 1 all)) in
+     bytes_of 4 (Z.lxor half (Z.shiftr half 32))).
+  rewrite E. destruct y as [|p [|q [|r [|s [|]]]]]; try discriminate. now apply halves_are.
+Qed.
+
 (** ** A page *)
 
 Lemma skipn_twice {A} a b : forall l : list A, skipn (a + b) l = skipn b (skipn a l).
@@ -230,6 +292,11 @@ Lemma avx512_fits : fits avx512 16.
 Proof.
   constructor; [reflexivity|lia|reflexivity|exact avx512_round_is_its_instructions|vm_compute; reflexivity|
     exact avx512_fold_is].
+Qed.
+
+Lemma neon_fits : fits neon 4.
+Proof.
+  constructor; [reflexivity|lia|reflexivity|exact neon_round_is_its_instructions|reflexivity|exact neon_fold_is].
 Qed.
 
 Section page.
@@ -374,13 +441,16 @@ Section page.
   Qed.
 End page.
 
-(** The AVX2 and the AVX-512 checksum of the bytes of a page, as the instructions that the C code gives them, register by
-    register, with the lanes in the order of memory, are PostgreSQL's. *)
+(** The AVX2, the AVX-512 and the NEON checksum of the bytes of a page, as the instructions that the C code gives them,
+    register by register, with the lanes in the order of memory, are PostgreSQL's. *)
 Theorem vector_checksums_are_postgresqls : forall words block rows, length words = (32 * S rows)%nat ->
   Forall is_word words ->
   vector_checksum avx2 (reg words) block = page_checksum words block /\
-  vector_checksum avx512 (reg words) block = page_checksum words block.
+  vector_checksum avx512 (reg words) block = page_checksum words block /\
+  vector_checksum neon (reg words) block = page_checksum words block.
 Proof.
-  intros words block rows L V. split; [apply (page_runs avx2 8 avx2_fits _ _ rows)|
-    apply (page_runs avx512 16 avx512_fits _ _ rows)]; assumption.
+  intros words block rows L V. split; [|split].
+  - now apply (page_runs avx2 8 avx2_fits _ _ rows).
+  - now apply (page_runs avx512 16 avx512_fits _ _ rows).
+  - now apply (page_runs neon 4 neon_fits _ _ rows).
 Qed.

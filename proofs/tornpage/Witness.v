@@ -239,5 +239,10 @@ Proof.
   exists (repeat (2 ^ 32 - 1)%Z 16), (repeat 1%Z 16). split; [reflexivity|]. split; [reflexivity|].
   apply all_words, ones_are_a_word.
 Qed.
+Lemma neon_round_is_its_instructions_witness : premises_of VectorsFacts.neon_round_is_its_instructions.
+Proof.
+  exists (repeat (2 ^ 32 - 1)%Z 4), (repeat 1%Z 4). split; [reflexivity|]. split; [reflexivity|].
+  apply all_words, ones_are_a_word.
+Qed.
 Lemma vector_checksums_are_postgresqls_witness : premises_of VectorsFacts.vector_checksums_are_postgresqls.
 Proof. exists (repeat (2 ^ 32 - 1)%Z 64), 7%Z, 1. split; [reflexivity|]. apply all_words, ones_are_a_word. Qed.
