@@ -55,9 +55,9 @@ let stored page memory truncate =
 
 let found page =
   let memory i = Char.code (Bytes.get page i) in
-  if (not (check_header memory)) || pd_lower memory + (4 * lANES0) > block then []
+  if (not (check_header memory)) || pd_lower memory + (4 * lANES) > block then []
   else
-    let seen = if nline memory <= fEW0 then seen_by_few memory few else seen_by_many memory many in
+    let seen = if nline memory <= fEW then seen_by_few memory few else seen_by_many memory many in
     if seen.is_refused then []
     else
       let moved = seen.ngaps2 > 0 || seen.is_falling0 in
