@@ -11,7 +11,19 @@
 
 #include "scanned.h"
 
-typedef enum { NOTHING, PERMUTE, RUNS, SLIDE, CLIMB, WINDOWS, SQUEEZE, SLOTS, BY_DEPTH, WHOLE_LINES, EACH } way;
+typedef enum {
+    NOTHING,
+    PERMUTE,
+    RUNS,
+    SLIDE,
+    CLIMB,
+    WINDOWS,
+    SQUEEZE,
+    SLOTS,
+    BY_DEPTH,
+    WHOLE_LINES,
+    EACH
+} way;
 
 static uint32_t told[3];
 static bool left_to_scalar;
@@ -29,25 +41,24 @@ static pgq_status leave_to_scalar(void)
     return accepted();
 }
 
-
-#define permute_few permute_few_told
-#define climb_in_pieces climb_in_pieces_told
-#define gather_by_windows gather_by_windows_told
-#define move_tuples move_tuples_told
+#define permute_few           permute_few_told
+#define climb_in_pieces       climb_in_pieces_told
+#define gather_by_windows     gather_by_windows_told
+#define move_tuples           move_tuples_told
 #define pgq_compaction_avx512 kernel_told
 
-#define permute(page, s, window, n) ((void)(page), tell(PERMUTE, window, n))
-#define move_runs(page, s) ((void)(page), tell(RUNS, 0, 0))
-#define slide(page, s, window) ((void)(page), tell(SLIDE, window, 0))
-#define climb(page, s, pieces) ((void)(page), tell(CLIMB, pieces, 0))
-#define gather(scratch, page, s, window) ((void)(scratch), (void)(page), tell(WINDOWS, window, 0))
-#define squeeze(page, s) ((void)(page), tell(SQUEEZE, 0, 0))
-#define permute_slots(slots, copy) tell(SLOTS, 0, 0)
-#define gather_by_list(scratch, page, s) tell(BY_DEPTH, 0, 0)
-#define move_lines(page, b, s) ((void)(page), tell(WHOLE_LINES, 0, 0))
-#define gather_each(scratch, page, s) tell(EACH, 0, 0)
+#define permute(page, s, window, n)             ((void)(page), tell(PERMUTE, window, n))
+#define move_runs(page, s)                      ((void)(page), tell(RUNS, 0, 0))
+#define slide(page, s, window)                  ((void)(page), tell(SLIDE, window, 0))
+#define climb(page, s, pieces)                  ((void)(page), tell(CLIMB, pieces, 0))
+#define gather(scratch, page, s, window)        ((void)(scratch), (void)(page), tell(WINDOWS, window, 0))
+#define squeeze(page, s)                        ((void)(page), tell(SQUEEZE, 0, 0))
+#define permute_slots(slots, copy)              tell(SLOTS, 0, 0)
+#define gather_by_list(scratch, page, s)        tell(BY_DEPTH, 0, 0)
+#define move_lines(page, b, s)                  ((void)(page), tell(WHOLE_LINES, 0, 0))
+#define gather_each(scratch, page, s)           tell(EACH, 0, 0)
 #define move_by_scratch(page, s, gather_tuples) gather_tuples(NULL, page, s)
-#define pgq_compaction_scalar(page, truncate) leave_to_scalar()
+#define pgq_compaction_scalar(page, truncate)   leave_to_scalar()
 
 pgq_status kernel_told(void *page_, bool truncate);
 #include "moved_avx512.h"
