@@ -279,6 +279,15 @@ Definition scans (truncate : bool) (m : mem) : list instance :=
           valid && keeps_contents m r its && keeps_rest m r && has_header truncate m r its && keeps_pointers m r && flags_free m r
       end)].
 
+(** Two programs copy the same. *)
+Definition same_copy (a b : op) : bool :=
+  match a, b with
+  | Move to from n, Move to' from' n' | Save to from n, Save to' from' n' | Restore to from n, Restore to' from' n' =>
+      (to =? to') && (from =? from') && (n =? n')
+  | _, _ => false
+  end.
+Definition same_copies (a b : list op) : bool := (length a =? length b)%nat && forallb (fun p => same_copy (fst p) (snd p)) (combine a b).
+
 (** The same of the scan of [avx2]; what its arrays hold before. *)
 Definition dirty_arrays : ScanAvx2.dirt := ScanAvx2.Dirt (fun k => Z.of_nat k + 7) (fun k => - Z.of_nat k) (fun _ => 4294967295).
 Definition avx2_scans (m : mem) : list instance :=
@@ -305,7 +314,8 @@ Definition avx2_scans (m : mem) : list instance :=
       | inl r => same_refusal (check m) (Some r)
       | inr ops =>
           let r := page (exec ops (State m dirt)) in
-          valid_b m && keeps_contents m r its && keeps_rest m r && has_header true m r its && keeps_pointers m r && flags_free m r
+          valid_b m && same_copies (filter is_copy ops) (filter is_copy (program (choice Avx2 m) true m)) &&
+          keeps_contents m r its && keeps_rest m r && has_header true m r its && keeps_pointers m r && flags_free m r
       end)].
 
 (** The same of the scan of [avx512] for few line pointers. *)
@@ -341,16 +351,35 @@ Definition avx512_few_scans (m : mem) : list instance :=
    Instance "avx512_few_scan_knows_the_line_pointers" (header && valid_b m)
      (forallb (fun k => ScanAvx512Few.words_to_be s k =? new_word ItemOrder m (Z.of_nat k + 1)) (seq 0 (Z.to_nat (nline m))))].
 
-(** pgq_compaction_avx512 by either scan: what it copies is what the proved choice copies. *)
+(** The same of its scan for more line pointers, which finds the same of few. *)
 Definition dirty_scan : ScanAvx512.arrays :=
   ScanAvx512.Arrays (fun k => Z.of_nat k + 7) (fun _ => 7) (fun _ => 65535) (fun _ => 9) (fun _ => 1) (fun _ => 2) true.
-Definition same_copy (a b : op) : bool :=
-  match a, b with
-  | Move to from n, Move to' from' n' | Save to from n, Save to' from' n' | Restore to from n, Restore to' from' n' =>
-      (to =? to') && (from =? from') && (n =? n')
-  | _, _ => false
-  end.
-Definition same_copies (a b : list op) : bool := (length a =? length b)%nat && forallb (fun p => same_copy (fst p) (snd p)) (combine a b).
+Definition avx512_scans (m : mem) : list instance :=
+  let s := ScanAvx512.scan_line_pointers m dirty_scan in let a := ScanAvx512.found s in let its := items m in let special := pd_special m in
+  let count := ScanAvx512.nitems s in let behind := repeat ((special - total its) mod 65536) 32 in
+  let header := header_ok_b m && (pd_lower m + 4 * ScanAvx512.LANES <=? BLCKSZ) in
+  let runs := ScanAvx512.run_list its special special in
+  filter hypothesis
+  [Instance "avx512_scan_finds" header
+     ((count =? length its)%nat && same_numbers (map (ScanAvx512.old_ends a) (seq 0 count)) (map stop its) &&
+      same_numbers (map (ScanAvx512.ends a) (seq 0 count)) (map (fun p => (snd p + len (fst p)) mod 65536) (placed ItemOrder m)) &&
+      same_numbers (map (ScanAvx512.old_ends a) (seq count 32)) behind && same_numbers (map (ScanAvx512.ends a) (seq count 32)) behind &&
+      (ScanAvx512.nused s =? Z.of_nat (length (filter (fun it => is_used (word it)) (line_pointers m)))) &&
+      (ScanAvx512.nline_left s =? last_used (line_pointers m)) && (ScanAvx512.longest s =? longest its) &&
+      (ScanAvx512.shortest s =? fold_right (fun it n => Z.min (len it) n) 65535 its) && ScanAvx512.inside a);
+   Instance "avx512_scan_finds_the_runs" (header && forallb (item_ok_b m) its && (total its <=? special - pd_lower m))
+     ((ScanAvx512.total s =? total its) && (ScanAvx512.new_upper s =? new_upper m) && Bool.eqb (ScanAvx512.falls s) (unsorted Avx512 m) &&
+      (ScanAvx512.falls s || (Z.of_nat (ScanAvx512.ngaps s) =? Choice.ngaps m) &&
+       same_numbers (map (fun i => ScanAvx512.run_ends a i + 65536 * ScanAvx512.run_old_ends a i) (seq 0 (ScanAvx512.ngaps s)))
+         (map (fun p => fst p + 65536 * snd p) runs)) &&
+      Bool.eqb ((ScanAvx512.ngaps s =? 0)%nat && negb (ScanAvx512.falls s)) (Choice.ngaps m =? 0) &&
+      ((Choice.ngaps m =? 0) || (ScanAvx512.first s =? Z.of_nat (hd O (gap_positions 0 its special)))));
+   Instance "avx512_scan_refuses_the_same" header
+     (Bool.eqb (ScanAvx512.refused m s) (match check m with Some _ => true | None => false end));
+   Instance "avx512_scan_knows_the_line_pointers" (header && valid_b m)
+     (forallb (fun k => ScanAvx512.words a k =? new_word ItemOrder m (Z.of_nat k + 1)) (seq 0 (Z.to_nat (nline m))))].
+
+(** pgq_compaction_avx512 by either scan: what it copies is what the proved choice copies. *)
 Definition avx512_kernels (truncate : bool) (m : mem) : instance :=
   Instance "avx512_repairs" true
     (match ScanAvx512Moves.avx512_kernel truncate m dirty_vectors dirty_scan with
@@ -392,17 +421,22 @@ Definition seventeen : mem :=
 Definition gaps_of (len : Z) : mem :=
   page_with 4000 8192 (map (fun k => normal (8192 - (len + 7) / 8 * 8 * (Z.of_nat k + 1) - 8 * (Z.of_nat k / 3)) len) (seq 0 23)).
 Definition reaching_page : mem := page_with 7000 8192 [normal 8128 64; normal 8144 40].
+(** More than its scan of many takes at a time, in order with gaps in either vector. *)
+Definition two_vectors_in_order : mem :=
+  page_with 6000 8192 (map (fun k => if (k mod 9 =? 4)%nat then dead else normal (8152 - 40 * Z.of_nat k - 8 * (Z.of_nat k / 3)) (25 + Z.of_nat (k mod 16)))
+                           (seq 0 40)).
 Definition avx512_instances : list instance :=
   map (avx512_kernels true)
     ([dead_page; unsorted_page; overlapping_page; slots_page; ten_tuples; equal_offsets; sixteen_out_of_order; sixteen_in_order;
-      long_line_pointers; seventeen; gaps_of 60; gaps_of 100; reaching_page] ++ faulty) ++
+      long_line_pointers; seventeen; gaps_of 60; gaps_of 100; two_vectors_in_order; reaching_page] ++ faulty) ++
   map (avx512_kernels false) [dead_page; gaps_of 100].
 Definition scanned_instances : list instance :=
   flat_map (scans true) ([dead_page; unsorted_page; overlapping_page; slots_page; two_sizes_page; one_gap_page; long_page] ++ faulty) ++
   scans false dead_page ++
   flat_map avx2_scans ([dead_page; unsorted_page; overlapping_page; slots_page; ten_tuples; equal_offsets; long_line_pointers] ++ faulty) ++
   flat_map avx512_few_scans ([dead_page; unsorted_page; overlapping_page; slots_page; ten_tuples; equal_offsets;
-                              sixteen_out_of_order; sixteen_in_order] ++ faulty).
+                              sixteen_out_of_order; sixteen_in_order] ++ faulty) ++
+  flat_map avx512_scans ([dead_page; overlapping_page; long_line_pointers; seventeen; gaps_of 60; two_vectors_in_order; reaching_page] ++ faulty).
 
 (** Each algorithm on the pages that it is made for, and all of them on two.  Then one on the crowded page. *)
 Definition instances : list instance :=

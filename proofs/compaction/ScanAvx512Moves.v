@@ -9,8 +9,8 @@ From Pgquern.compaction Require Choice Scan ScanAvx512 ScanAvx512Few.
 Import ListNotations.
 Local Open Scope Z_scope.
 
-Definition LANES : Z := 32.
-Definition FEW : Z := 16.
+Notation LANES := ScanAvx512.LANES.
+Notation FEW := ScanAvx512Few.FEW.
 Definition FEW_GAPS : Z := 10.
 Definition DEEPEST : Z := 512.
 

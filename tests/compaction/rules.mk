@@ -18,7 +18,8 @@ $(TRACED)/%.o: csrc/compaction/%.c $(wildcard tests/compaction/traced*.h) $(KERN
 $(TRACED)/compaction: tests/compaction/traced.c $(TRACED_PLAIN) $(TRACED_VECTORS) $(BUILD)/lib/libpgquern.a
 	@gcc $(CFLAGS_KERNEL) $^ -o $@
 
-SCANNED := $(TRACED)/scanned $(if $(filter avx%,$(LEVELS)),$(TRACED)/scanned_avx2 $(TRACED)/scanned_avx512 $(BUILD)/oracle/compaction_scan)
+SCANNED := $(TRACED)/scanned $(if $(filter avx%,$(LEVELS)),$(TRACED)/scanned_avx2 $(TRACED)/scanned_avx512 $(TRACED)/moved_avx512 \
+             $(BUILD)/oracle/compaction_scan $(BUILD)/oracle/compaction_moves)
 
 # Before all tests begin: make would start this folder, which takes long, last.
 test-python: $(if $(filter-out compaction,$(STEM)),,$(TRACED)/compaction $(SCANNED))
@@ -35,5 +36,14 @@ $(TRACED)/scanned_avx512: csrc/compaction/avx512vbmi2.c
 $(TRACED)/scanned_%: tests/compaction/scanned_%.c tests/compaction/scanned.h $(KERNEL_HEADERS) $(BUILD)/lib/libpgquern.a $(SETUP)/c.stamp
 	@mkdir -p $(@D)
 	@gcc $(CHANGED:%=-w -I%) $(CFLAGS_KERNEL) $(call isa_flags,$(filter csrc/%.c,$^)) $< $(BUILD)/lib/libpgquern.a -o $@
+
+# What `avx512` does with its scans: moved_avx512.c. Its functions that choose stand in a file of their own for it.
+$(TRACED)/moved_avx512.h: csrc/compaction/avx512vbmi2.c
+	@mkdir -p $(@D)
+	@sed -n '/^static inline void \(permute_few\|climb_in_pieces\|gather_by_windows\|move_tuples\)(/,/^}/p; /^pgq_status pgq_compaction_avx512(/,/^}/p' \
+	  $(firstword $(wildcard $(CHANGED:%=%/compaction/avx512vbmi2.c)) $<) > $@
+
+$(TRACED)/moved_avx512: tests/compaction/moved_avx512.c $(TRACED)/moved_avx512.h tests/compaction/scanned.h $(KERNEL_HEADERS) $(BUILD)/lib/libpgquern.a $(SETUP)/c.stamp
+	@gcc $(CHANGED:%=-w -I%) $(CFLAGS_KERNEL) -I$(TRACED) $(call isa_flags,csrc/compaction/avx512vbmi2.c) $< $(BUILD)/lib/libpgquern.a -o $@
 
 test-python-compaction mutants-drivers mutants-all mutants-all-sample: $(SCANNED)

@@ -5,6 +5,7 @@ As test_scans_avx2.py. That of at most 16 line pointers is proofs/compaction/Sca
 ScanAvx512.v; C chooses between them (scanned_avx512.c).
 """
 
+from functools import cache
 from random import Random
 
 import pytest
@@ -33,7 +34,11 @@ def of_mixed_steps(number: int) -> bytes:
     return of_steps(random.choices((0, 8, 16, 24), (1, 1, 5 * LANES // 4, 2), k=count))
 
 
+@cache
+def all_pages() -> list[bytes]:
+    return [*inputs_of(LANES), *(of_mixed_steps(number) for number in range(OF_MIXED_STEPS))]
+
+
 @pytest.mark.parametrize("variant", every_variant(row for row in compaction.variants() if row.name == "avx512"))
 def test_the_scans_of_avx512_find_what_the_proved_ones_find(variant: str) -> None:
-    mixed = [of_mixed_steps(number) for number in range(OF_MIXED_STEPS)]
-    hold_against_proof(variant, NAMES, TOLD, FEW, [*inputs_of(LANES), *mixed])
+    hold_against_proof(variant, NAMES, TOLD, FEW, all_pages())
