@@ -282,21 +282,35 @@ static bool falls(const scan *s)
     return true;
 }
 
+/* The scan as a whole, of a page whose header is in order; b has its bounds. */
+/*@ requires \valid_read(page + (0 .. BLCKSZ - 1)) && \valid_read(b) && \valid(s);
+    requires \separated(s, b, page + (0 .. BLCKSZ - 1)) && header(page);
+    requires \base_addr(page) != \base_addr(s) && \base_addr(s) != \base_addr(b);
+    requires b->nline == lines(page) && b->special == number16(page + PD_SPECIAL);
+    assigns *s;
+    ensures count: s->ngaps <= s->nitems <= s->nused <= b->nline; */
 static inline __attribute__((always_inline)) void scan_line_pointers(const uint8_t *page, const bounds *b,
                                                                      scan *s)
 {
     progress p = {.upper = b->special};
     findings f = {0};
 
+    /*@ assert apart: apart(page, b, s, &p, &f); */
     skip_in_place(page, b, s, &p, &f);
+    /*@ assert nline: b->nline == lines(page) <= MAX_LINE_POINTERS; */
+    /*@ assert gaps: f.ngaps == 0; */
+    /*@ assert bare: p.nbare == 0; */
+    /*@ assert counted: counted(b, &p, &f, p.i); */
     scan_with_branches(page, b, s, &p, &f);
     if (p.i < b->nline)
         scan_without_branches(page, b, s, &p, &f);
+    /*@ assert all: p.i == b->nline && counted(b, &p, &f, b->nline); */
     s->nitems = p.nitems;
     s->nused = p.nitems + p.nbare;
     s->total = b->special - p.upper;
     s->lengths = f.lengths;
     s->ngaps = f.ngaps;
+    /*@ assert count: s->ngaps <= s->nitems <= s->nused <= b->nline <= MAX_LINE_POINTERS; */
     s->unsorted = f.overlaps >> 31 && !falls(s);
     s->changed = f.ngaps != 0 || p.garbage != 0;
     s->refused = f.bad >> (32 - 3) || p.nitems > MAX_HEAP_TUPLES_PER_PAGE ||
