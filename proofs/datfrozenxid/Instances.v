@@ -80,12 +80,12 @@ Definition on_tables (multi : Z) : list instance :=
                        | None => false
                        end) [scan_rows_kernel; scalar_rows_kernel] ++
   (* The oldest row stands in each place of a step. *)
-  map (fun k => let rows := skipn k rows in
-                Instance "registers_of_rows_are_the_scan" true
-                  match avx2_rows_kernel [3; 2; 1; 0]%nat 50 50 50 50 (length rows) rows with
-                  | Some a => same_rows a (scan_rows 50 50 rows 1 50 50)
-                  | None => false
-                  end) (seq 0 8).
+  flat_map (fun k => let rows := skipn k rows in
+                     map (fun kernel => Instance "registers_of_rows_are_the_scan" true
+                            match kernel 50 50 50 50 (length rows) rows with
+                            | Some a => same_rows a (scan_rows 50 50 rows 1 50 50)
+                            | None => false
+                            end) [avx2_rows_kernel [3; 2; 1; 0]%nat; neon_rows_kernel [1; 0]%nat]) (seq 0 8).
 
 Definition fresh_cache (x m : Z) : instance :=
   let dat := Pair x m in let new := Pair 40 40 in let sane := Pair 50 50 in

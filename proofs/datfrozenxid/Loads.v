@@ -1,9 +1,9 @@
 (* SPDX-License-Identifier: PostgreSQL *)
-(** * The loops of the kernels in plain C, and of the one that takes rows by vector registers, load by load
+(** * The loops of the kernels in plain C, and of the ones that take rows by vector registers, load by load
 
     An array is a memory that is only read; a load past its end has no value.  A program yields [None] as soon as it does
     such a load: so "it yields [Some]" says that it stays in bounds.  [scan] is csrc/datfrozenxid/scan.c, [scalar] is
-    scalar.c with the walk of chunks.h; the rows of strided_avx2.c come last. *)
+    scalar.c with the walk of chunks.h; the rows of strided_avx2.c and strided_neon.c come last. *)
 From Coq Require Import ZArith List Arith.
 From stdpp Require Import base option.
 From Pgquern.common Require Import Xid.
@@ -133,7 +133,7 @@ Definition scan_rows_kernel (xid multi xs ms : Z) (n : nat) (t : table) : option
 Definition scalar_rows_kernel (xid multi xs ms : Z) (n : nat) (t : table) : option rows_answer :=
   walk_row_loads (fun t from count => greatest_row_loads xs ms t from count 0 0) xs ms t n 0 n xid multi.
 
-(** ** strided_avx2.c: a register holds both ids of four rows *)
+(** ** strided_avx2.c and strided_neon.c: a register holds both ids of [rows] rows, of four or of two *)
 
 (** ids_at: those of a row that holds none count as 0; its relkind is loaded after them. *)
 Definition counted_loads (t : table) (i : nat) : option (Z * Z) :=
@@ -141,8 +141,8 @@ Definition counted_loads (t : table) (i : nat) : option (Z * Z) :=
   kind ← load_relkind t i;
   Some (if (kind : bool) then (x, m) else (0, 0)).
 
-(** _mm256_setr_epi64x(ids_at(row), ids_at(row + stride), ids_at(row + 2 * stride), ids_at(row + 3 * stride)), from row [i] on.
-    C leaves open which of the four comes first: [order] says it. *)
+(** _mm256_setr_epi64x(ids_at(row), ids_at(row + stride), ids_at(row + 2 * stride), ids_at(row + 3 * stride)), or
+    older(a, ids_at(row), ids_at(row + stride), ...), from row [i] on.  C leaves open which of them comes first: [order] says it. *)
 Fixpoint lanes_loads (order : list nat) (t : table) (i : nat) : option (list (nat * (Z * Z))) :=
   match order with
   | [] => Some []
@@ -158,49 +158,56 @@ Fixpoint lane_of (loaded : list (nat * (Z * Z))) (lane : nat) : Z * Z :=
   | (l, ids) :: loaded => if Nat.eqb l lane then ids else lane_of loaded lane
   end.
 
-Definition register_loads (order : list nat) (t : table) (i : nat) : option (list (Z * Z)) :=
+Definition register_loads (rows : nat) (order : list nat) (t : table) (i : nat) : option (list (Z * Z)) :=
   loaded ← lanes_loads order t i;
-  Some (map (lane_of loaded) [0; 1; 2; 3]%nat).
+  Some (map (lane_of loaded) (seq 0 rows)).
 
 (** older: the greatest age so far in each lane. *)
 Definition lanes_older (xs ms : Z) (greatest ids : list (Z * Z)) : list (Z * Z) :=
   map (fun lane => let '((x, m), (xid, multi)) := lane in (Z.max x (age Xids xs xid), Z.max m (age Multis ms multi)))
     (combine greatest ids).
 
-(** for (; left >= 8; left -= 8, row += 8 * stride) { a = older(a, four rows); b = older(b, the next four); } *)
-Fixpoint eights_loads (order : list nat) (xs ms : Z) (t : table) (i steps : nat) (a b : list (Z * Z)) :
+(** for (; left >= 8; left -= 8, row += 8 * stride) { a = older(a, four rows); b = older(b, the next four); }
+    with two rows for four, and four for eight, in strided_neon.c. *)
+Fixpoint steps_loads (rows : nat) (order : list nat) (xs ms : Z) (t : table) (i steps : nat) (a b : list (Z * Z)) :
     option (list (Z * Z) * list (Z * Z)) :=
   match steps with
   | O => Some (a, b)
   | S steps =>
-      four ← register_loads order t i;
-      next ← register_loads order t (i + 4);
-      eights_loads order xs ms t (i + 8) steps (lanes_older xs ms a four) (lanes_older xs ms b next)
+      first ← register_loads rows order t i;
+      next ← register_loads rows order t (i + rows);
+      steps_loads rows order xs ms t (i + 2 * rows) steps (lanes_older xs ms a first) (lanes_older xs ms b next)
   end.
 
 (** for (i = to - left; i < to; i++) a = older(a, { row i, 0, 0, 0 }); *)
-Fixpoint few_loads (xs ms : Z) (t : table) (i few : nat) (a : list (Z * Z)) : option (list (Z * Z)) :=
+Fixpoint few_loads (rows : nat) (xs ms : Z) (t : table) (i few : nat) (a : list (Z * Z)) : option (list (Z * Z)) :=
   match few with
   | O => Some a
   | S few =>
       ids ← counted_loads t i;
-      few_loads xs ms t (S i) few (lanes_older xs ms a [ids; (0, 0); (0, 0); (0, 0)])
+      few_loads rows xs ms t (S i) few (lanes_older xs ms a (ids :: repeat (0, 0) (rows - 1)))
   end.
 
 Definition pair_max (a b : Z * Z) : Z * Z := (Z.max (fst a) (fst b), Z.max (snd a) (snd b)).
 
-(** a = max(a, b); m = max(the lower half of a, its upper half); then the two rows of m. *)
+(** a = max(a, b); m = max(the lower half of a, its upper half); then, of four rows, the two rows of m. *)
 Definition greatest_lane (a b : list (Z * Z)) : option (Z * Z) :=
   match map (fun lane => pair_max (fst lane) (snd lane)) (combine a b) with
   | [p; q; r; s] => Some (pair_max (pair_max p r) (pair_max q s))
+  | [p; q] => Some (pair_max p q)
   | _ => None
   end.
 
-Definition greatest_rows_loads (order : list nat) (xs ms : Z) (t : table) (from count : nat) : option (Z * Z) :=
-  let zero := repeat (0, 0) 4 in
-  '(a, b) ← eights_loads order xs ms t from (count / 8) zero zero;
-  a ← few_loads xs ms t (from + 8 * (count / 8)) (count mod 8) a;
+Definition greatest_rows_loads (rows : nat) (order : list nat) (xs ms : Z) (t : table) (from count : nat) :
+    option (Z * Z) :=
+  let zero := repeat (0, 0) rows in
+  let step := (2 * rows)%nat in
+  '(a, b) ← steps_loads rows order xs ms t from (count / step) zero zero;
+  a ← few_loads rows xs ms t (from + step * (count / step)) (count mod step) a;
   greatest_lane a b.
 
 Definition avx2_rows_kernel (order : list nat) (xid multi xs ms : Z) (n : nat) (t : table) : option rows_answer :=
-  walk_row_loads (greatest_rows_loads order xs ms) xs ms t n 0 n xid multi.
+  walk_row_loads (greatest_rows_loads 4 order xs ms) xs ms t n 0 n xid multi.
+
+Definition neon_rows_kernel (order : list nat) (xid multi xs ms : Z) (n : nat) (t : table) : option rows_answer :=
+  walk_row_loads (greatest_rows_loads 2 order xs ms) xs ms t n 0 n xid multi.

@@ -26,4 +26,4 @@ Extraction Inline mbind option_bind.
 
 Extraction Language OCaml.
 Extraction "datfrozenxid_operations_proved.ml" scan_kernel scalar_kernel scan_rows_kernel scalar_rows_kernel
-  avx2_rows_kernel.
+  avx2_rows_kernel neon_rows_kernel.

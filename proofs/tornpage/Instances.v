@@ -62,7 +62,7 @@ Section Sums.
     forallb (fun sums => match sums 3%nat 7%nat pages with
                          | Some sums => same_numbers (Loads.finish_all sums 7) (Loads.page_checksums 96 7 pages 7)
                          | None => false
-                         end) [Loads.avx2_sums; Loads.avx512_sums].
+                         end) [Loads.avx2_sums; Loads.avx512_sums; Loads.neon_sums].
 End Sums.
 
 (** ** Recovery: pages of three sectors, of which the first is the header; records that change a sector each *)

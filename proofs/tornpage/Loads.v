@@ -113,9 +113,10 @@ Definition vector_sums (n group rows count : nat) (pages : words) : option (list
   rest ← groups_loads n rows 1 pages (groups * group * (rows * LANES)) (count mod group);
   Some (sums ++ rest).
 
-(** avx2.c and avx512.c. *)
+(** avx2.c, avx512.c and neon.c. *)
 Definition avx2_sums : nat -> nat -> words -> option (list Z) := vector_sums 8 2.
 Definition avx512_sums : nat -> nat -> words -> option (list Z) := vector_sums 16 4.
+Definition neon_sums : nat -> nat -> words -> option (list Z) := vector_sums 4 2.
 
 (** From the sums of pages to their checksums; and what these must be, for pages of [size] words.  The first page is that of
     block [block]. *)

@@ -286,15 +286,18 @@ Section pages.
   Qed.
 End pages.
 
-(** The AVX2 and the AVX-512 kernel, which take pages side by side, give each of any number of pages pg_checksum_page's
-    answer for its block, and stay within the pages. *)
+(** The AVX2, the AVX-512 and the NEON kernel, which take pages side by side, give each of any number of pages
+    pg_checksum_page's answer for its block, and stay within the pages. *)
 Theorem vector_kernels_are_pg_checksum_page : forall rows count pages block,
   length pages = (count * (S rows * LANES))%nat ->
   (sums ← avx2_sums (S rows) count pages; Some (finish_all sums block)) =
     Some (page_checksums (S rows * LANES) count pages block) /\
   (sums ← avx512_sums (S rows) count pages; Some (finish_all sums block)) =
+    Some (page_checksums (S rows * LANES) count pages block) /\
+  (sums ← neon_sums (S rows) count pages; Some (finish_all sums block)) =
     Some (page_checksums (S rows * LANES) count pages block).
 Proof.
-  intros rows count pages block L. split;
-    [apply (vector_kernel_is 8 4 rows pages)|apply (vector_kernel_is 16 2 rows pages)]; reflexivity || lia || exact L.
+  intros rows count pages block L. repeat split;
+    [apply (vector_kernel_is 8 4 rows pages)|apply (vector_kernel_is 16 2 rows pages)|apply (vector_kernel_is 4 8 rows pages)];
+    reflexivity || lia || exact L.
 Qed.

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: PostgreSQL */
-/* What the kernels in plain C do to an array. Records from stdin to stdout, as those of proofs/oracle/snapbuild_operations.ml. */
+/*
+ * What the kernels in plain C, of AVX2 and of NEON do to an array. Records from stdin to stdout, as those of
+ * proofs/oracle/snapbuild_operations.ml.
+ */
 #include "snapbuild/full.h"
 #include "snapbuild/insert.h"
 #include "snapbuild/known_assigned.h"
@@ -59,6 +62,9 @@ static bool run(int op, void *xids, size_t n, void *beside, size_t m, uint64_t x
 #if defined(__x86_64__)
     case 9:
         return pgq_snapbuild_purge_avx2(&committed, (uint32_t)xmin).code == PGQ_OK;
+#elif defined(__aarch64__)
+    case 12:
+        return pgq_snapbuild_purge_neon(&committed, (uint32_t)xmin).code == PGQ_OK;
 #endif
     case 10:
     case 11:
