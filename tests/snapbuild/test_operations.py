@@ -15,7 +15,7 @@ from tests.neon_header import LOADED_AGAIN, STORED_BY_HALVES, UPPER_FIRST
 from tests.operations import MOVE, compare, is_told, proved, skip_unless_run
 
 INPLACE, SORTED, SCALAR, FULL, COMPRESS, UPSTREAM, APPEND = range(7)
-SNAPSHOT, BRANCHLESS, AVX2, INSERT, APPEND_FEW, NEON = range(7, 13)
+SNAPSHOT, BRANCHLESS, AVX2, INSERT, APPEND_FEW, NEON, NEON_COMPRESS = range(7, 14)
 KINDS = {
     "inplace": INPLACE,
     "sorted": SORTED,
@@ -30,10 +30,12 @@ KINDS = {
     "sorted_insert": INSERT,
     "append_few": APPEND_FEW,
     "neon": NEON,
+    "neon_compress": NEON_COMPRESS,
 }
-NEEDS = {AVX2: "avx2", NEON: "neon"}
+NEEDS = {AVX2: "avx2", NEON: "neon", NEON_COMPRESS: "neon"}
 """The variants that not every CPU has."""
 HERE = {variant.name for variant in variants("purge") if variant.supported}
+COMPRESSING = (COMPRESS, BRANCHLESS, NEON_COMPRESS)
 HALF, RING = 2**31, 2**32
 LONG = 2**16
 """From here on the sorted purge guesses where the gap begins."""
@@ -47,9 +49,9 @@ class Question(NamedTuple):
     kind: int
     xids: list[int]
     beside: list[int]
-    """Flags for COMPRESS and BRANCHLESS, a batch for APPEND, APPEND_FEW and INSERT, the space for SNAPSHOT."""
+    """Flags for COMPRESSING, a batch for APPEND, APPEND_FEW and INSERT, the space for SNAPSHOT."""
     xmin: int
-    """For COMPRESS and BRANCHLESS the tail."""
+    """For COMPRESSING the tail."""
 
     def record(self) -> bytes:
         head = struct.pack("<BIIQ", self.kind, len(self.xids), len(self.beside), self.xmin)
@@ -72,13 +74,12 @@ def question(kind: int, rng: Random, n: int) -> Question:
         xmin += epoch
     flags = [rng.randrange(2) for _ in xids]
     beside = {
-        COMPRESS: flags,
-        BRANCHLESS: flags,
+        **dict.fromkeys(COMPRESSING, flags),
         APPEND: [rng.randrange(FIRST_NORMAL, RING) for _ in range(rng.choice([0, 1, 7, 8, 9, 40, 77]))],
         APPEND_FEW: [rng.randrange(FIRST_NORMAL, RING) for _ in range(rng.choice([*range(10), 40]))],
         SNAPSHOT: [0] * (len(xids) + rng.randrange(3)),
     }
-    if kind in (COMPRESS, BRANCHLESS):
+    if kind in COMPRESSING:
         xmin = rng.choice([0, rng.randrange(n + 1)])
     return Question(kind, xids, beside.get(kind, []), xmin)
 
@@ -325,6 +326,31 @@ CHANGES = {
     "the lower half of a register is stored by itself in neon": (
         "purge_neon.c",
         NEON,
+        LEFT_PACK,
+        LEFT_PACK + STORED_BY_HALVES,
+    ),
+    "a rest stores live XIDs alone in neon": (
+        "known_assigned.h",
+        NEON_COMPRESS,
+        "        to[kept] = from[i];\n",
+        "        if (valid[i])\n            to[kept] = from[i];\n",
+    ),
+    "the flags of a rest come first in neon": (
+        "known_assigned.h",
+        NEON_COMPRESS,
+        "        to[kept] = from[i];\n        kept += valid[i];\n",
+        "        bool one = *(const volatile bool *)(valid + i);\n\n"
+        "        to[kept] = from[i];\n        kept += one;\n",
+    ),
+    "the upper half of entries comes first in neon": (
+        "compress_neon.c",
+        NEON_COMPRESS,
+        LEFT_PACK,
+        LEFT_PACK + UPPER_FIRST,
+    ),
+    "the upper half of entries is stored first in neon": (
+        "compress_neon.c",
+        NEON_COMPRESS,
         LEFT_PACK,
         LEFT_PACK + STORED_BY_HALVES,
     ),
