@@ -12,6 +12,7 @@ FOREIGN_LEVELS := $(filter-out $(LEVELS),$(LEVELS_x86_64) $(LEVELS_aarch64))
 OUT     := $(BUILD)$(CROSS:%=/%)
 GCC     := $(CROSS:%=%-linux-gnu-)gcc
 AR      := $(CROSS:%=%-linux-gnu-)ar
+LD      := $(CROSS:%=%-linux-gnu-)ld
 
 ALL_SOURCES    := $(wildcard csrc/*.c csrc/*/*.c)
 KERNEL_SOURCES := $(filter-out $(addprefix %,$(addsuffix .c,$(FOREIGN_LEVELS))),$(ALL_SOURCES))

@@ -3,13 +3,15 @@
 
 Equal results do not say that: another way may end in the same bytes. build/traced/STEM tells what C does, as gcc
 compiles it at -O1; build/oracle/STEM_operations tells what the proved functions do, extracted from the proofs.
+PGQUERN_TRACED=aarch64 asks what C does on that machine: qemu runs build/aarch64/traced/STEM, which `make test-cross`
+builds.
 """
 
 import os
 import shutil
 import struct
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import cache
 from pathlib import Path
 
@@ -20,6 +22,11 @@ from tests.extracted import program
 from tests.tally import tally
 
 TOP = Path(__file__).parents[1]
+OTHER = os.environ.get("PGQUERN_TRACED", "")
+"""The machine whose programs an emulator runs; empty: they are this one's."""
+BUILT = TOP / "build" / OTHER / "traced"
+LEVELS = {"aarch64": {"neon"}}
+"""The variants that an emulated machine has beside those in plain C."""
 LOAD, STORE, MOVE = range(3)
 FAULT = 3
 """How a traced program ends at what no kernel may do: TRACED_FAULT."""
@@ -30,11 +37,18 @@ Operations = np.ndarray
 """Of RECORD, for one question: what, array, at, from and how many elements. `from` is for moves."""
 
 
-def _told(path: Path, questions: Sequence[bytes]) -> list[Operations]:
+def skip_unless_run(variant: str, here: Collection[str]) -> None:
+    """Skips a test of a variant that neither this CPU nor the emulated one has. `here`: those of this CPU."""
+    if variant not in LEVELS.get(OTHER, here):
+        pytest.skip(f"this CPU cannot run {variant}{'; `make test-cross` does' if variant == 'neon' else ''}")
+
+
+def _told(path: Path, questions: Sequence[bytes], runs_it: Sequence[str] = ()) -> list[Operations]:
     """The operations for each question, an access to several elements as one to each."""
     if not path.exists():
-        pytest.fail(f"{path} is not built: run `make oracle build/traced/{path.name.removesuffix('_operations')}`")
-    output = subprocess.run([path], input=b"".join(questions), stdout=subprocess.PIPE, check=True).stdout
+        command = "test-cross" if runs_it else f"oracle build/traced/{path.name.removesuffix('_operations')}"
+        pytest.fail(f"{path} is not built: run `make {command}`")
+    output = subprocess.run([*runs_it, path], input=b"".join(questions), stdout=subprocess.PIPE, check=True).stdout
     found, at = [], 0
     for _ in questions:
         (k,) = struct.unpack_from("<I", output, at)
@@ -53,8 +67,8 @@ def _single(operations: Operations) -> Operations:
     return single
 
 
-def traced(stem: str, questions: Sequence[bytes]) -> list[Operations]:
-    return _told(TOP / "build/traced" / stem, questions)
+def traced(stem: str, questions: Sequence[bytes], folder: Path = BUILT) -> list[Operations]:
+    return _told(folder / stem, questions, [f"qemu-{OTHER}"] if OTHER else [])
 
 
 @cache
@@ -96,13 +110,14 @@ def is_told(stem: str, file: str, old: str, new: str, questions: Sequence[bytes]
     (folder / stem / file).write_text(text.replace(old, new))
     if file.endswith(".c"):  # nothing else is compiled anew
         objects = folder / "traced" / f"{stem}.objects"
-        shutil.copytree(TOP / "build/traced" / f"{stem}.objects", objects)
+        shutil.copytree(BUILT / f"{stem}.objects", objects)
         (objects / file).with_suffix(".o").unlink()
-    command = ["make", "-s", f"CHANGED={folder}", f"TRACED={folder}/traced", f"{folder}/traced/{stem}"]
+    made = folder / "traced"
+    command = ["make", "-s", f"CROSS={OTHER}", f"CHANGED={folder}", f"TRACED={made}", str(made / stem)]
     variables = {key: value for key, value in os.environ.items() if key not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL")}
     subprocess.run(command, cwd=TOP, env=variables, check=True)
     try:
-        other = _told(folder / "traced" / stem, questions)
+        other = traced(stem, questions, folder / "traced")
     except subprocess.CalledProcessError as error:  # its message says which access it was
         if error.returncode != FAULT:
             raise

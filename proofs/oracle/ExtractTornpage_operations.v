@@ -17,4 +17,4 @@ Extract Constant load => "fun (tell, page) i -> tell i; if i < Array.length page
 Extraction Inline mbind option_bind.
 
 Extraction Language OCaml.
-Extraction "tornpage_operations_proved.ml" upstream_fold scalar_fold avx2_sums avx512_sums.
+Extraction "tornpage_operations_proved.ml" upstream_fold scalar_fold avx2_sums avx512_sums neon_sums.

@@ -1,8 +1,8 @@
 (* SPDX-License-Identifier: PostgreSQL *)
 (* The proved checksums, as a program that tells what they load: records from stdin to stdout, until the end of the input.
 
-   In:  operation (1 byte: 0 upstream, 1 scalar, 2 avx2, 3 avx512), how many rows a page has (4 bytes), how many pages there are
-        (4 bytes; one for 0 and 1), and the pages: rows of 32 words.
+   In:  operation (1 byte: 0 upstream, 1 scalar, 2 avx2, 3 avx512, 4 neon), how many rows a page has (4 bytes), how many pages
+        there are (4 bytes; one for 0 and 1), and the pages: rows of 32 words.
    Out: k (4 bytes), and k operations of 16 bytes: 4 bytes of zero (a load from array 0), at, 4 bytes of zero, how many (4 bytes
         each).
    All little-endian. *)
@@ -36,6 +36,7 @@ let rec serve () =
         | 1, 1 -> scalar_fold rows pages = None
         | 2, _ -> avx2_sums rows count pages = None
         | 3, _ -> avx512_sums rows count pages = None
+        | 4, _ -> neon_sums rows count pages = None
         | operation, _ -> fail (Printf.sprintf "operation %d on %d pages is not known" operation count) in
       if stuck then fail "the proved program got stuck, which is proved impossible";
       let k = Bytes.create 4 in

@@ -9,7 +9,7 @@ From stdpp Require Import base option zmap.
 From Pgquern.common Require Import Xid.
 From Pgquern.instructions Require Lanes Program.
 From Pgquern.snapbuild Require Import Memory Spec Algorithms Groups Upstream Quicksort.
-From Pgquern.snapbuild Require Maintenance Generated Slides SideBySide.
+From Pgquern.snapbuild Require Maintenance Generated Slides SideBySide CompressRegisters.
 Import ListNotations.
 Local Open Scope Z_scope.
 
@@ -244,4 +244,6 @@ Definition instances : list instance :=
   map (appends_few wrapped) (seq 0 10) ++
   List.filter hypothesis (flat_map upkeeps upkept) ++ flat_map removals upkept ++
   [compresses compress "compress_keeps_live"; compresses compress_branchless "compress_branchless_keeps_live";
+   compresses (CompressRegisters.compress_registers 4) "compress_registers_keeps_live";
+   compresses (CompressRegisters.compress_registers 7) "compress_registers_keeps_live";
    finds (2 ^ 32 - 700) 0; finds 3 100; finds 696 199; finds 4 200; finds 697 200].

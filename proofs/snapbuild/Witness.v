@@ -6,7 +6,7 @@ From Coq Require Import ZArith Lia List Bool Sorted.
 From stdpp Require Import base option list.
 From Pgquern.common Require Import Premises Xid.
 From Pgquern.snapbuild Require Import Memory MemoryFacts Spec Algorithms Instances.
-From Pgquern.snapbuild Require Purge UpstreamFacts GroupsFacts Registers Vectors Search Arc SortedFacts PurgeSorted PurgeFull Merge SortBatch Insert KnownAssigned.
+From Pgquern.snapbuild Require Purge UpstreamFacts GroupsFacts Registers Vectors Search Arc SortedFacts PurgeSorted PurgeFull Merge SortBatch Insert KnownAssigned CompressRegistersFacts.
 From Pgquern.snapbuild Require QuicksortSorts SideBySideFacts Maintenance MaintenanceCost LazyHead Catchange Visibility Entry.
 From Pgquern.instructions Require Facts Program ProgramFacts.
 From Pgquern.snapbuild Require Generated GeneratedFacts GeneratedAvx2 GeneratedNeon SlidesFacts.
@@ -253,6 +253,12 @@ Qed.
 
 Lemma compress_branchless_keeps_live_witness : premises_of KnownAssigned.compress_branchless_keeps_live.
 Proof. exact compress_keeps_live_witness. Qed.
+
+Lemma compress_registers_keeps_live_witness : premises_of CompressRegistersFacts.compress_registers_keeps_live.
+Proof.
+  destruct compress_keeps_live_witness as (xs & vs & dead_x & dead_v & xids & valid & H).
+  exists 4%nat, xs, vs, dead_x, dead_v, xids, valid. split; [lia|exact H].
+Qed.
 
 Lemma four_within_half_ring : within_half_ring (fun x => x = 4 \/ In x [2 ^ 32 - 1; 3; 4]).
 Proof.

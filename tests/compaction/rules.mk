@@ -4,7 +4,7 @@ $(RESULTS)/real-page.json: tests/compaction/picture.py tests/compaction/heap.py 
 	@$(PY) -m tests.compaction.picture
 # The kernels with each of their copies made known, and those by vectors with each load and store: traced.c. CHANGED: a folder
 # of sources that stand in for those of csrc/, TRACED: where the program goes then.
-TRACED         ?= $(BUILD)/traced
+TRACED         ?= $(OUT)/traced
 TRACED_PLAIN   := $(patsubst %,$(TRACED)/%.o,pg13 pg14 scalar)
 TRACED_VECTORS := $(patsubst csrc/compaction/%.c,$(TRACED)/%.o,$(foreach level,$(filter avx%,$(LEVELS)),$(wildcard csrc/compaction/$(level).c)))
 

@@ -25,16 +25,17 @@ $(OUT)/threads/%: tests/%/tsan.c $(OUT)/lib/libpgquern.a
 	@$(GCC) $(CFLAGS_PLAIN) $^ -pthread -o $@
 
 .PHONY: cross-programs
-cross-programs: worlds kernels $(FUZZ_STEMS:%=$(OUT)/inputs/%) $(TSAN_STEMS:%=$(OUT)/threads/%) $(CPU_PROGRAMS:%=$(OUT)/%)
+cross-programs: worlds kernels $(TRACED_STEMS:%=$(TRACED)/%) $(FUZZ_STEMS:%=$(OUT)/inputs/%) $(TSAN_STEMS:%=$(OUT)/threads/%) $(CPU_PROGRAMS:%=$(OUT)/%)
 endif
 
-# Where its packages can't be installed the runner says so, and each step is SKIPPED by name.
+# Where its packages can't be installed the runner says so, and each step is SKIPPED by name. EXAMPLES=whole: changed kernels,
+# too, which do something else to memory.
 .PHONY: test-cross
 test-cross: $(SETUP)/python.stamp ##layer kernels for aarch64 under qemu: random inputs, worlds, threads, Python tests; STEM= narrows (5 minutes)
 	@if $(MAKE) -s $(SETUP)/cross.stamp CROSS=; then \
 	  $(MAKE) --jobs=$$(nproc) CROSS=$(OTHER_MACHINE) cross-programs && $(MAKE) --jobs=$$(nproc) CROSS=$(THIS_MACHINE) worlds \
-	  && $(MAKE) --jobs=$$(nproc) CROSS= $(BUILD)/ffi/$(FFI) $(BUILD)/instructions/cpu; fi
-	@$(PY) -m tests.runners.cross $(OTHER_MACHINE) --cflags '$(CFLAGS_PLAIN)' --stem '$(STEM)'
+	  && $(MAKE) --jobs=$$(nproc) CROSS= $(BUILD)/ffi/$(FFI) $(BUILD)/instructions/cpu $(EXTRACTED); fi
+	@PGQUERN_PROFILE=$(or $(EXAMPLES),brief) $(PY) -m tests.runners.cross $(OTHER_MACHINE) --cflags '$(CFLAGS_PLAIN)' --traced '$(TRACED_STEMS)' --stem '$(STEM)'
 
 # As above, what can't run is SKIPPED by name.
 .PHONY: icount-cross

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: PostgreSQL
-"""The loads of the kernels in plain C, and of that of AVX2 on rows, are those of the proved algorithms, in their order.
+"""Kernels load what the proved algorithms load, in their order: those in plain C, of AVX2 on rows, and of NEON.
 
 Which values are looked at twice says where a chunk was suspect; which ids of rows are not loaded at all, that their
 relkind was asked for first.
@@ -15,17 +15,22 @@ from pgquern.datfrozenxid import variants
 
 from ref.datfrozenxid import Ids
 from tests.datfrozenxid.strategies import HALF, LAST, MULTIXACTS, XIDS, around, normal_of
-from tests.operations import compare, is_told, proved
+from tests.neon_header import LOADED_AGAIN, UPPER_FIRST
+from tests.operations import compare, is_told, proved, skip_unless_run
 
-SCAN, SCALAR, SCAN_ROWS, SCALAR_ROWS, AVX2_ROWS = 0, 1, 4, 5, 6
+SCAN, SCALAR, NEON, SCAN_ROWS, SCALAR_ROWS, AVX2_ROWS, NEON_ROWS = 0, 1, 2, 4, 5, 6, 7
 KINDS = {
     "scan": SCAN,
     "scalar": SCALAR,
+    "neon": NEON,
     "strided_scan": SCAN_ROWS,
     "strided_scalar": SCALAR_ROWS,
     "strided_avx2": AVX2_ROWS,
+    "strided_neon": NEON_ROWS,
 }
-AVX2_HERE = any(variant.name == "avx2" and variant.supported for variant in variants("min_frozen_strided"))
+NEEDS = {AVX2_ROWS: "avx2", NEON: "neon", NEON_ROWS: "neon"}
+"""The variants that not every CPU has."""
+HERE = {variant.name for variant in variants("min_frozen_strided") if variant.supported}
 CHUNK, ROW_CHUNK = 4096, 256
 
 
@@ -91,8 +96,7 @@ def records(kind: int) -> list[bytes]:
 @pytest.mark.parametrize("name", KINDS)
 def test_loads_are_the_proved_ones(name: str) -> None:
     kind = KINDS[name]
-    if kind == AVX2_ROWS and not AVX2_HERE:
-        pytest.skip("this CPU cannot run avx2")
+    skip_unless_run(NEEDS.get(kind, "scalar"), HERE)
     compare("datfrozenxid", records(kind), "arrays" if kind < SCAN_ROWS else "tables")
 
 
@@ -107,7 +111,7 @@ def test_each_way_of_the_walk_is_asked_for() -> None:
     assert any(max(one, default=0) > CHUNK for one in once)
 
 
-CHANGES = {
+CHANGES: dict[str, tuple[str, int, str, str]] = {
     "values from the end to the beginning": (
         "scalar.c",
         SCALAR,
@@ -191,6 +195,67 @@ CHANGES = {
         "    for (; left >= 8;",
     ),
     "chunks of rows are of 128": ("ids.h", AVX2_ROWS, "    ROW_CHUNK = 256 ", "    ROW_CHUNK = 128 "),
+    "chunks are shorter in neon": ("ids.h", NEON, "    CHUNK = 4096, ", "    CHUNK = 4095, "),
+    "a chunk is never trusted in neon": (
+        "chunks.h",
+        NEON,
+        "        if (greatest < HALF_RING) {\n",
+        "        if (false) {\n",
+    ),
+    "the next chunk is looked at before a suspect one in neon": (
+        "chunks.h",
+        NEON,
+        "            size_t i = scan_values(values, from, to, last_sane, multixact, &oldest);\n",
+        "            (void)*(volatile const uint32_t *)(values + (to < n ? to : from));\n"
+        "            size_t i = scan_values(values, from, to, last_sane, multixact, &oldest);\n",
+    ),
+    "the upper half of a register comes first in neon": (
+        "min_frozen_neon.c",
+        NEON,
+        "#include <arm_neon.h>\n",
+        UPPER_FIRST,
+    ),
+    "a register is loaded again in neon": (
+        "min_frozen_neon.c",
+        NEON,
+        "#include <arm_neon.h>\n",
+        LOADED_AGAIN,
+    ),
+    "a row's relkind comes before its ids in neon": (
+        "strided_neon.c",
+        NEON_ROWS,
+        "    uint64_t ids;\n\n    memcpy(&ids, row + rows->relfrozenxid_at, sizeof ids);\n"
+        "    return ids & (uint64_t)(int64_t)holds_ids[row[rows->relkind_at]];\n",
+        "    uint64_t ids, counts = (uint64_t)(int64_t)holds_ids[row[rows->relkind_at]];\n\n"
+        "    memcpy(&ids, row + rows->relfrozenxid_at, sizeof ids);\n    return ids & counts;\n",
+    ),
+    "the second of two rows comes first in neon": (
+        "strided_neon.c",
+        NEON_ROWS,
+        "        a = older(a, ids_at(rows, row), ids_at(rows, row + stride), sane, first);\n",
+        "        uint64_t ids = ids_at(rows, row + stride);\n\n"
+        "        a = older(a, ids_at(rows, row), ids, sane, first);\n",
+    ),
+    "rows that are left come first in neon": (
+        "strided_neon.c",
+        NEON_ROWS,
+        "    uint32x2_t both;\n\n    for (; left >= 4;",
+        "    uint32x2_t both;\n\n"
+        "    for (size_t i = to - left % 4; i < to; i++)\n"
+        "        a = older(a, ids_at(rows, record(rows, i)), 0, sane, first);\n"
+        "    to -= left % 4;\n"
+        "    left -= left % 4;\n"
+        "    for (; left >= 4;",
+    ),
+    "the second register comes first in neon": (
+        "strided_neon.c",
+        NEON_ROWS,
+        "        a = older(a, ids_at(rows, row), ids_at(rows, row + stride), sane, first);\n"
+        "        b = older(b, ids_at(rows, row + 2 * stride), ids_at(rows, row + 3 * stride), sane, first);\n",
+        "        b = older(b, ids_at(rows, row + 2 * stride), ids_at(rows, row + 3 * stride), sane, first);\n"
+        "        a = older(a, ids_at(rows, row), ids_at(rows, row + stride), sane, first);\n",
+    ),
+    "chunks of rows are of 128 in neon": ("ids.h", NEON_ROWS, "    ROW_CHUNK = 256 ", "    ROW_CHUNK = 128 "),
 }
 
 
@@ -198,6 +263,5 @@ CHANGES = {
 @pytest.mark.parametrize("name", CHANGES)
 def test_another_way_to_the_same_answer_is_told(name: str, tmp_path: Path) -> None:
     file, kind, old, new = CHANGES[name]
-    if kind == AVX2_ROWS and not AVX2_HERE:
-        pytest.skip("this CPU cannot run avx2")
+    skip_unless_run(NEEDS.get(kind, "scalar"), HERE)
     assert is_told("datfrozenxid", file, old, new, records(kind), tmp_path)

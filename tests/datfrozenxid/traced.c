@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: PostgreSQL */
-/* What the kernels in plain C load, and that of AVX2 on rows. Records from stdin to stdout, as those of proofs/oracle/datfrozenxid_operations.ml. */
+/*
+ * What the kernels in plain C load, that of AVX2 on rows, and those of NEON. Records from stdin to stdout, as those of
+ * proofs/oracle/datfrozenxid_operations.ml.
+ */
 #include "datfrozenxid/kernels.h"
 
 #include <accesses.h>
@@ -13,8 +16,18 @@ static pgq_status on_array(int op, void *values, size_t n, const uint32_t a[6])
     uint32_t minimum;
 
     watch(0, values, n * sizeof(uint32_t), sizeof(uint32_t));
-    return op == 0 ? pgq_datfrozenxid_min_frozen_scan(values, n, &bounds, &minimum)
-                   : pgq_datfrozenxid_min_frozen_scalar(values, n, &bounds, &minimum);
+    switch (op) {
+    case 0:
+        return pgq_datfrozenxid_min_frozen_scan(values, n, &bounds, &minimum);
+    case 1:
+        return pgq_datfrozenxid_min_frozen_scalar(values, n, &bounds, &minimum);
+#if defined(__aarch64__)
+    case 2:
+        return pgq_datfrozenxid_min_frozen_neon(values, n, &bounds, &minimum);
+#endif
+    default:
+        return refused(PGQ_NULL, 0);
+    }
 }
 
 /* The first number of a row says whether it holds ids; its first byte becomes a relkind. */
@@ -35,6 +48,9 @@ static pgq_status on_rows(int op, unsigned char *records, size_t n, const uint32
 #if defined(__x86_64__)
     case 6:
         return pgq_datfrozenxid_min_frozen_strided_avx2(&rows, &start, &last_sane, &minimum);
+#elif defined(__aarch64__)
+    case 7:
+        return pgq_datfrozenxid_min_frozen_strided_neon(&rows, &start, &last_sane, &minimum);
 #endif
     default:
         return refused(PGQ_NULL, 0);

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: PostgreSQL
 """Runs the tests of each stem on another machine's CPU, under qemu.
 
-python -m tests.runners.cross MACHINE --cflags FLAGS [--stem STEM]
+python -m tests.runners.cross MACHINE --cflags FLAGS --traced STEMS [--stem STEM]
 
 `make test-cross` has built the programs in build/MACHINE, and the worlds for this machine, too. Of each stem run: the
 fuzz target on random inputs, whose tally must reach all that it is meant to reach; the worlds, which must do the same
 there and here; the threads of tsan.c; the Python tests of the kernels, by that machine's own Python and binding; for
-kernels that only this machine has, the mutants of tests/<stem>/cross.toml, which the fuzz target must find. Of no stem
+kernels that only this machine has, the mutants of tests/<stem>/cross.toml, which the fuzz target must find, and each
+access to memory, which this machine's Python holds against the extracted proofs (tests/operations.py). Of no stem
 is what CBMC is told of that machine's intrinsics: this machine's Python holds it against the compiler's, under qemu.
 """
 
@@ -51,6 +52,8 @@ GENERIC = [
     )
 ]
 """Tests of all kernels, beside those of the stems; of all these run a sample (tests/conftest.py)."""
+OPERATIONS = ["-k", "neon"]
+"""Of tests/<stem>/test_operations.py."""
 LANES_STEP = "lanes of the intrinsics"
 LANES = ["tests/instructions/test_lanes.py", "-k", "neon"]
 LIBRARIES = Path("/usr")
@@ -179,6 +182,15 @@ class Cross:
         )
         return "" if done.returncode == 0 else done.stdout[-3000:] + done.stderr[-500:]
 
+    def operations(self, stem: str) -> Found:
+        """What its own kernels do to memory is what the extracted proofs do; of that all tests, by this Python."""
+        command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", f"tests/{stem}/test_operations.py"]
+        done = ran([*command, *OPERATIONS], PGQUERN_TRACED=self.machine, PGQUERN_RESULT="")
+        counted = re.search(rf"^{stem}: (.*) in [\d.]+ s$", done.stdout, re.MULTILINE)
+        if done.returncode != 0 or "skipped" in done.stdout or counted is None:
+            return Found("", f"exit code {done.returncode}: {done.stdout[-3000:]}{done.stderr[-500:]}")
+        return Found(counted[1])
+
     def lanes(self) -> str:
         """The lanes of its intrinsics: what was printed last if they failed, or were not looked at."""
         command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *LANES]
@@ -193,8 +205,8 @@ def said(output: str) -> str:
     return "\n".join(lines) if len(lines) == 2 else ""
 
 
-def steps(cross: Cross, stem: str) -> list[tuple[str, Callable[[], Found]]]:
-    """What runs of a stem, by name."""
+def steps(cross: Cross, stem: str, traced: Sequence[str]) -> list[tuple[str, Callable[[], Found]]]:
+    """What runs of a stem, by name. Of those traced: their accesses, too."""
     found: list[tuple[str, Callable[[], Found]]] = []
     for source in sorted(Path("tests", stem).glob("*world.c")):
         found.append((f"world {program(source)}", partial(cross.world, source)))
@@ -205,6 +217,8 @@ def steps(cross: Cross, stem: str) -> list[tuple[str, Callable[[], Found]]]:
     if with_cell("tests/{stem}/cross.toml", stem):
         for mutant in mutants.load(Path("tests", stem, "cross.toml"), Mutant):
             found.append((mutant.name, partial(cross.mutant, stem, mutant)))
+    if stem in traced:
+        found.append((f"operations {stem}", partial(cross.operations, stem)))
     return found
 
 
@@ -221,11 +235,12 @@ def timed(name: str, step: Callable[[], Found]) -> tuple[dict[str, Any], str]:
 @click.command()
 @click.argument("machine")
 @click.option("--cflags", required=True, help="Compiler flags of a program without sanitizers.")
+@click.option("--traced", default="", help="The stems whose accesses to memory are known.")
 @click.option("--stem", default="", help="Only this stem.")
-def main(machine: str, cflags: str, stem: str) -> None:
+def main(machine: str, cflags: str, traced: str, stem: str) -> None:
     """Run what each stem has for MACHINE, as many steps side by side as there are CPUs (3 minutes)."""
     cross = Cross(machine, shlex.split(cflags))
-    rows = {row: steps(cross, row) for row in with_cell("tests/{stem}", stem)}
+    rows = {row: steps(cross, row, traced.split()) for row in with_cell("tests/{stem}", stem)}
     reason = cross.lacking()
     tools = (
         {}

@@ -11,9 +11,11 @@ import pytest
 from pgquern.snapbuild import variants
 
 from ref.xid import FIRST_NORMAL
-from tests.operations import MOVE, compare, is_told, proved
+from tests.neon_header import LOADED_AGAIN, STORED_BY_HALVES, UPPER_FIRST
+from tests.operations import MOVE, compare, is_told, proved, skip_unless_run
 
-INPLACE, SORTED, SCALAR, FULL, COMPRESS, UPSTREAM, APPEND, SNAPSHOT, BRANCHLESS, AVX2, INSERT, APPEND_FEW = range(12)
+INPLACE, SORTED, SCALAR, FULL, COMPRESS, UPSTREAM, APPEND = range(7)
+SNAPSHOT, BRANCHLESS, AVX2, INSERT, APPEND_FEW, NEON, NEON_COMPRESS = range(7, 14)
 KINDS = {
     "inplace": INPLACE,
     "sorted": SORTED,
@@ -27,8 +29,13 @@ KINDS = {
     "avx2": AVX2,
     "sorted_insert": INSERT,
     "append_few": APPEND_FEW,
+    "neon": NEON,
+    "neon_compress": NEON_COMPRESS,
 }
-AVX2_HERE = any(variant.name == "avx2" and variant.supported for variant in variants("purge"))
+NEEDS = {AVX2: "avx2", NEON: "neon", NEON_COMPRESS: "neon"}
+"""The variants that not every CPU has."""
+HERE = {variant.name for variant in variants("purge") if variant.supported}
+COMPRESSING = (COMPRESS, BRANCHLESS, NEON_COMPRESS)
 HALF, RING = 2**31, 2**32
 LONG = 2**16
 """From here on the sorted purge guesses where the gap begins."""
@@ -42,9 +49,9 @@ class Question(NamedTuple):
     kind: int
     xids: list[int]
     beside: list[int]
-    """Flags for COMPRESS and BRANCHLESS, a batch for APPEND, APPEND_FEW and INSERT, the space for SNAPSHOT."""
+    """Flags for COMPRESSING, a batch for APPEND, APPEND_FEW and INSERT, the space for SNAPSHOT."""
     xmin: int
-    """For COMPRESS and BRANCHLESS the tail."""
+    """For COMPRESSING the tail."""
 
     def record(self) -> bytes:
         head = struct.pack("<BIIQ", self.kind, len(self.xids), len(self.beside), self.xmin)
@@ -67,13 +74,12 @@ def question(kind: int, rng: Random, n: int) -> Question:
         xmin += epoch
     flags = [rng.randrange(2) for _ in xids]
     beside = {
-        COMPRESS: flags,
-        BRANCHLESS: flags,
+        **dict.fromkeys(COMPRESSING, flags),
         APPEND: [rng.randrange(FIRST_NORMAL, RING) for _ in range(rng.choice([0, 1, 7, 8, 9, 40, 77]))],
         APPEND_FEW: [rng.randrange(FIRST_NORMAL, RING) for _ in range(rng.choice([*range(10), 40]))],
         SNAPSHOT: [0] * (len(xids) + rng.randrange(3)),
     }
-    if kind in (COMPRESS, BRANCHLESS):
+    if kind in COMPRESSING:
         xmin = rng.choice([0, rng.randrange(n + 1)])
     return Question(kind, xids, beside.get(kind, []), xmin)
 
@@ -126,7 +132,7 @@ def questions(kind: int) -> list[Question]:
         found.append(Question(SORTED, [], [], FIRST_NORMAL))
     if kind == SCALAR:
         found += [in_stretches(rng) for _ in range(40)]
-    if kind in (SCALAR, AVX2):
+    if kind in (SCALAR, AVX2, NEON):
         found += [all_stay(kind, n) for n in (2000, BLOCKS_FROM - 1)]
     if kind == SCALAR:
         found += [all_stay(kind, n) for n in (BLOCKS_FROM, BLOCKS_FROM + 1)]
@@ -140,8 +146,7 @@ def records(kind: int) -> list[bytes]:
 
 @pytest.mark.parametrize("name", KINDS)
 def test_loads_stores_and_moves_are_the_proved_ones(name: str) -> None:
-    if name == "avx2" and not AVX2_HERE:
-        pytest.skip("this CPU cannot run avx2")
+    skip_unless_run(NEEDS.get(KINDS[name], "scalar"), HERE)
     compare("snapbuild", records(KINDS[name]), "arrays")
 
 
@@ -169,6 +174,8 @@ def test_each_way_of_the_sorted_insertion_is_asked_for() -> None:
     assert min(map(sum, (rising, but_last, chunks, holes, behind))) >= 20
 
 
+LEFT_PACK = '#include "common/left_pack_neon.h"\n'
+"""What the kernels of NEON begin with."""
 CHANGES = {
     "a group that stays in its place is not stored": (
         "purge_scalar.c",
@@ -296,6 +303,57 @@ CHANGES = {
         "        memcpy(xip, committed->xip, committed->xcnt * sizeof(uint32_t));\n",
         "        for (size_t i = 0; i < committed->xcnt; i++)\n            xip[i] = committed->xip[i];\n",
     ),
+    "arrays are long from 2,000 on in neon": ("blocks.h", NEON, "    LONG_ARRAY = 4096 ", "    LONG_ARRAY = 2000 "),
+    "a rest is loaded again in neon": (
+        "purge.h",
+        NEON,
+        "        to[kept] = x;\n",
+        "        to[kept] = *(const volatile uint32_t *)(from + i);\n",
+    ),
+    "a rest that stays in its place is not stored in neon": (
+        "purge.h",
+        NEON,
+        "        to[kept] = x;\n",
+        "        if (to + kept != from + i)\n            to[kept] = x;\n",
+    ),
+    "the upper half of a register comes first in neon": (
+        "purge_neon.c",
+        NEON,
+        LEFT_PACK,
+        LEFT_PACK + UPPER_FIRST,
+    ),
+    "a register is loaded again in neon": ("purge_neon.c", NEON, LEFT_PACK, LEFT_PACK + LOADED_AGAIN),
+    "the lower half of a register is stored by itself in neon": (
+        "purge_neon.c",
+        NEON,
+        LEFT_PACK,
+        LEFT_PACK + STORED_BY_HALVES,
+    ),
+    "a rest stores live XIDs alone in neon": (
+        "known_assigned.h",
+        NEON_COMPRESS,
+        "        to[kept] = from[i];\n",
+        "        if (valid[i])\n            to[kept] = from[i];\n",
+    ),
+    "the flags of a rest come first in neon": (
+        "known_assigned.h",
+        NEON_COMPRESS,
+        "        to[kept] = from[i];\n        kept += valid[i];\n",
+        "        bool one = *(const volatile bool *)(valid + i);\n\n"
+        "        to[kept] = from[i];\n        kept += one;\n",
+    ),
+    "the upper half of entries comes first in neon": (
+        "compress_neon.c",
+        NEON_COMPRESS,
+        LEFT_PACK,
+        LEFT_PACK + UPPER_FIRST,
+    ),
+    "the upper half of entries is stored first in neon": (
+        "compress_neon.c",
+        NEON_COMPRESS,
+        LEFT_PACK,
+        LEFT_PACK + STORED_BY_HALVES,
+    ),
 }
 
 
@@ -303,6 +361,5 @@ CHANGES = {
 @pytest.mark.parametrize("name", CHANGES)
 def test_another_way_to_the_same_array_is_told(name: str, tmp_path: Path) -> None:
     file, kind, old, new = CHANGES[name]
-    if kind == AVX2 and not AVX2_HERE:
-        pytest.skip("this CPU cannot run avx2")
+    skip_unless_run(NEEDS.get(kind, "scalar"), HERE)
     assert is_told("snapbuild", file, old, new, records(kind), tmp_path)

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: PostgreSQL */
-/* What the kernels in plain C do to an array. Records from stdin to stdout, as those of proofs/oracle/snapbuild_operations.ml. */
+/*
+ * What the kernels in plain C, of AVX2 and of NEON do to an array. Records from stdin to stdout, as those of
+ * proofs/oracle/snapbuild_operations.ml.
+ */
 #include "snapbuild/full.h"
 #include "snapbuild/insert.h"
 #include "snapbuild/known_assigned.h"
@@ -27,7 +30,7 @@ static void *laid_out(size_t n, size_t more, size_t width)
 /* Behind an array there is space for a batch that is inserted. */
 static size_t space_for(int op, size_t m)
 {
-    return op == 6 || op >= 10 ? m : 0;
+    return op == 6 || op == 10 || op == 11 ? m : 0;
 }
 
 /* n XIDs, and beside them m flags, or XIDs of a batch, or the space of a snapshot. xmin of flags: the tail. */
@@ -59,6 +62,11 @@ static bool run(int op, void *xids, size_t n, void *beside, size_t m, uint64_t x
 #if defined(__x86_64__)
     case 9:
         return pgq_snapbuild_purge_avx2(&committed, (uint32_t)xmin).code == PGQ_OK;
+#elif defined(__aarch64__)
+    case 12:
+        return pgq_snapbuild_purge_neon(&committed, (uint32_t)xmin).code == PGQ_OK;
+    case 13:
+        return pgq_snapbuild_known_assigned_neon(committed.xip, beside, xmin, n) <= n;
 #endif
     case 10:
     case 11:
@@ -71,7 +79,7 @@ static bool run(int op, void *xids, size_t n, void *beside, size_t m, uint64_t x
 int main(void)
 {
     for (int op; (op = getchar()) != EOF;) {
-        size_t width = op == 3 ? 8 : 4, beside_width = op == 4 || op == 8 ? 1 : 4;
+        size_t width = op == 3 ? 8 : 4, beside_width = op == 4 || op == 8 || op == 13 ? 1 : 4;
         uint32_t n, m;
         uint64_t xmin;
         void *xids, *beside;

@@ -12,10 +12,10 @@ from random import Random
 import pytest
 from pgquern.tornpage import variants
 
-from tests.operations import compare, is_told
+from tests.operations import compare, is_told, skip_unless_run
 
-KINDS = {"upstream": 0, "scalar": 1, "avx2": 2, "avx512": 3}
-SIDE_BY_SIDE = ("avx2", "avx512")
+KINDS = {"upstream": 0, "scalar": 1, "avx2": 2, "avx512": 3, "neon": 4}
+SIDE_BY_SIDE = ("avx2", "avx512", "neon")
 HERE = {variant.name for variant in variants() if variant.supported}
 ROW = 128
 SIZES = (1024, 2048, 4096, 8192, 16384, 32768)
@@ -41,8 +41,7 @@ def records(name: str) -> list[bytes]:
 
 @pytest.mark.parametrize("name", KINDS)
 def test_loads_are_the_proved_ones(name: str) -> None:
-    if name not in HERE:
-        pytest.skip(f"this CPU cannot run {name}")
+    skip_unless_run(name, HERE)
     compare("tornpage", records(name), "runs of pages" if name in SIDE_BY_SIDE else "pages")
 
 
@@ -92,6 +91,23 @@ CHANGES = {
         "                                      first_block + (uint32_t)(count - 1));\n"
         "    for (; count - i >= GROUP;",
     ),
+    "three pages go side by side in neon": ("neon.c", "neon", "enum { GROUP = 2, ", "enum { GROUP = 3, "),
+    "no pages go side by side in neon": (
+        "neon.c",
+        "neon",
+        "DEFINE_CHECKSUM(neon, fold_page, fold_groups)\n",
+        "DEFINE_CHECKSUM(neon, fold_page, no_groups)\n",
+    ),
+    "the upper half of a register comes first in neon": (
+        "neon.c",
+        "neon",
+        "    return vreinterpretq_u32_u8(vld1q_u8(row + 16 * r));\n",
+        "    uint8x8_t upper = *(volatile uint8x8_t *)(row + 16 * r + 8);\n\n"
+        "    return vreinterpretq_u32_u8(vcombine_u8(*(volatile uint8x8_t *)(row + 16 * r), upper));\n",
+    ),
+}
+CHANGES |= {
+    f"{name} in neon": (file, "neon", old, new) for name, (file, _, old, new) in CHANGES.items() if file == "fold.h"
 }
 
 
@@ -99,6 +115,5 @@ CHANGES = {
 @pytest.mark.parametrize("name", CHANGES)
 def test_another_way_to_the_same_sum_is_told(name: str, tmp_path: Path) -> None:
     file, kind, old, new = CHANGES[name]
-    if kind not in HERE:
-        pytest.skip(f"this CPU cannot run {kind}")
+    skip_unless_run(kind, HERE)
     assert is_told("tornpage", file, old, new, records(kind), tmp_path)

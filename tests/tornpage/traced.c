@@ -17,6 +17,9 @@ static pgq_status run(int op, const void *pages, size_t count, size_t size, uint
         return pgq_tornpage_checksum_avx2(pages, count, size, 0, checksums);
     case 3:
         return pgq_tornpage_checksum_avx512(pages, count, size, 0, checksums);
+#elif defined(__aarch64__)
+    case 4:
+        return pgq_tornpage_checksum_neon(pages, count, size, 0, checksums);
 #endif
     default:
         return refused(PGQ_NULL, 0);

@@ -1,0 +1,36 @@
+(* SPDX-License-Identifier: PostgreSQL *)
+(** * KnownAssignedXids: compressing by vector registers
+
+    compress_neon.c, with [lanes] entries a register.  A whole register is stored, also its lanes past the live XIDs.
+
+    for (; i + lanes <= head; i += lanes) { live = live_mask(valid + i); vst1q_u32(to, packed_lanes(vld1q_u32(xids + i), live));
+      to += bits[live]; }
+    to += slide_live(to, xids + i, valid + i, head - i);
+    memset(valid, true, to - xids); *)
+From Coq Require Import ZArith List.
+From stdpp Require Import base option.
+From Pgquern.snapbuild Require Import Memory Spec Algorithms.
+Import ListNotations.
+Local Open Scope Z_scope.
+
+(** packed_lanes: the live XIDs on the left, zeros beyond. *)
+Definition pack_live (xs flags : list Z) : list Z :=
+  live xs flags ++ repeat 0 (length xs - length (live xs flags)).
+
+Fixpoint compress_groups (lanes groups : nat) (r w : Z) (xids valid : memory) : option (Z * memory) :=
+  match groups with
+  | O => Some (w, xids)
+  | S groups =>
+      flags ← read valid r lanes;
+      xs ← read xids r lanes;
+      xids ← write xids w (pack_live xs flags);
+      compress_groups lanes groups (r + Z.of_nat lanes) (w + zlength (live xs flags)) xids valid
+  end.
+
+Definition compress_registers (lanes : nat) (tail head : Z) (xids valid : memory) : option (Z * memory * memory) :=
+  let n := Z.to_nat (head - tail) in
+  '(w, xids) ← compress_groups lanes (n / lanes) tail 0 xids valid;
+  '(_, w, xids) ← while (n mod lanes) (slide_test head) (compress_branchless_body valid)
+                    (head - Z.of_nat (n mod lanes), w, xids);
+  valid ← write valid 0 (List.repeat 1 (Z.to_nat w));
+  Some (w, xids, valid).
