@@ -2,7 +2,7 @@
 (** * The algorithms: which operations, in which order
 
     An algorithm is one way to move the tuples after the checks, operation by operation.  PG13 and PG14 are the files of those
-    names in csrc/compaction/.  Each of ours is what one function there does; a kernel (scalar, avx2, avx512) chooses among
+    names in csrc/compaction/.  Each of ours is what one function there does; a kernel (scalar, avx2, avx512, neon) chooses among
     several for each page, and proofs/README.md says which function is which algorithm.  Upstream: compactify_tuples and
     PageRepairFragmentation in src/backend/storage/page/bufpage.c, before and after 19c60ad6. *)
 From Coq Require Import ZArith List Bool.
@@ -17,6 +17,7 @@ Inductive algorithm :=
 | Squeeze                                      (** ours: in place, cache line by cache line *)
 | Permute (window : Z) (few : nat)             (** ours: all windows to registers, then all to the page *)
 | Slide (window : Z)                           (** ours: in place, windows read some tuples ahead *)
+| SlidePairs                                   (** ours: the same by pairs of registers of 16 bytes, fewer tuples ahead *)
 | Runs (wide : bool)                           (** ours: in place, each run by vectors *)
 | Area                                         (** ours: from scratch, each tuple exactly *)
 | Climb (pieces : nat)                         (** ours: in place, each tuple by a number of pieces *)
@@ -226,14 +227,34 @@ Definition permute (window : Z) (few : nat) (m : mem) : list op :=
   then reads window rest upper 0 (S few) ++ writes window rest upper 0 (S few)
   else by_runs m rest upper.
 
-(** The next batch is read, then this one written. *)
-Definition slide_batch (window : Z) (its : list item) (upper : Z) (batch : nat) : list op :=
-  reads window its upper (AHEAD * S batch) AHEAD ++ writes window its upper (AHEAD * batch) AHEAD.
+(** A batch is [ahead] windows.  The next batch is read, then this one written. *)
+Definition slide_batch (ahead : nat) (window : Z) (its : list item) (upper : Z) (batch : nat) : list op :=
+  reads window its upper (ahead * S batch) ahead ++ writes window its upper (ahead * batch) ahead.
+
+Definition slide_all (ahead : nat) (window : Z) (its : list item) (upper : Z) : list op :=
+  reads window its upper 0 ahead ++ flat_map (slide_batch ahead window its upper) (seq 0 (S (length its / ahead))).
 
 Definition slide (window : Z) (m : mem) : list op :=
   let (rest, upper) := start false m in
   if presorted (pd_special m) (items m) && registers_fit m window
-  then reads window rest upper 0 AHEAD ++ flat_map (slide_batch window rest upper) (seq 0 (S (length rest / AHEAD)))
+  then slide_all AHEAD window rest upper
+  else by_runs m rest upper.
+
+(** NEON: a window is a pair of registers, the lower half first. *)
+Definition PAIR : Z := 32.
+Definition PAIRS_AHEAD : nat := 4.
+
+Definition in_halves (o : op) : list op :=
+  match o with
+  | Save to from n => [Save to from (n / 2); Save (to + n / 2) (from + n / 2) (n - n / 2)]
+  | Restore to from n => [Restore to from (n / 2); Restore (to + n / 2) (from + n / 2) (n - n / 2)]
+  | _ => [o]
+  end.
+
+Definition slide_pairs (m : mem) : list op :=
+  let (rest, upper) := start false m in
+  if presorted (pd_special m) (items m) && registers_fit m PAIR
+  then flat_map in_halves (slide_all PAIRS_AHEAD PAIR rest upper)
   else by_runs m rest upper.
 
 (** ** Ours, presorted: each run upwards in place, by vectors of 64 or 32 bytes from its top
@@ -465,6 +486,7 @@ Definition program (a : algorithm) (truncate : bool) (m : mem) : list op :=
   | Squeeze => squeeze m ++ write_line_pointers (line_pointers m) (pd_special m)
   | Permute window few => permute window few m ++ write_line_pointers (line_pointers m) (pd_special m)
   | Slide window => slide window m ++ write_line_pointers (line_pointers m) (pd_special m)
+  | SlidePairs => slide_pairs m ++ write_line_pointers (line_pointers m) (pd_special m)
   | Runs wide => move_runs wide m ++ write_line_pointers (line_pointers m) (pd_special m)
   | Area => area m ++ write_line_pointers (line_pointers m) (pd_special m)
   | Climb pieces => climb pieces m ++ write_line_pointers (line_pointers m) (pd_special m)

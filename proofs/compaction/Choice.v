@@ -1,15 +1,15 @@
 (* SPDX-License-Identifier: PostgreSQL *)
 (** * Which way a kernel takes for a page
 
-    [compact] of csrc/compaction/scalar.c, and [move_tuples] of avx2.c and avx512vbmi2.c, test by test in their order.  The numbers
-    were chosen by measurement, and have no proof: any of the ways leaves the same page.  What has a proof (Chosen.v) is that a way
+    [compact] of csrc/compaction/scalar.c, and [move_tuples] of avx2.c, avx512vbmi2.c and neon.c, test by test in their order.  The
+    numbers were chosen by measurement, and have no proof: any of the ways leaves the same page.  What has a proof (Chosen.v) is that a way
     is only taken on a page that it can take. *)
 From Coq Require Import ZArith List Bool.
 From Pgquern.compaction Require Import Page Memory Algorithms.
 Import ListNotations.
 Local Open Scope Z_scope.
 
-Inductive kernel := Scalar | Avx2 | Avx512.
+Inductive kernel := Scalar | Avx2 | Avx512 | Neon.
 
 (** ** What the scans gather from the tuples, in item order; [above] is lp_off of the one before, pd_special for the first *)
 
@@ -38,7 +38,7 @@ Definition unsorted (k : kernel) (m : mem) : bool :=
   match k with
   | Scalar => overlaps (items m) (pd_special m) && negb (falls (items m))
   | Avx2 => negb (presorted (pd_special m) (items m))
-  | Avx512 => overlaps (items m) (pd_special m)
+  | Avx512 | Neon => overlaps (items m) (pd_special m)
   end.
 
 (** ** The ways *)
@@ -104,6 +104,19 @@ Definition avx512_way (m : mem) : algorithm :=
   else if (64 <=? new_upper_of m) && mostly_live m then Lines
   else Gather false None.
 
+Definition SMALL : Z := 64.
+
+Definition neon_way (m : mem) : algorithm :=
+  let longest := longest (items m) in
+  let small := (longest <=? SMALL) && (SMALL <=? pd_upper m + 8) in
+  let pairs := longest <=? PAIR in
+  let falls := unsorted Neon m in
+  if negb falls && (negb small || (ngaps m <=? nitems m / 16)) then runs_by_memmove
+  else if pairs && negb falls then SlidePairs
+  else if small || ((longest <=? WIDEST) && (WIDEST <=? pd_upper m + 8)) then Gather false (Some (window longest))
+  else if in_slots longest m then Slots
+  else Gather false None.
+
 (** The page's line pointers end so near its end that a vector of them would reach past it: [scalar] takes it. *)
 Definition choice (k : kernel) (m : mem) : algorithm :=
   if ngaps m =? 0 then nothing
@@ -111,6 +124,7 @@ Definition choice (k : kernel) (m : mem) : algorithm :=
        | Scalar => scalar_way m
        | Avx2 => if BLCKSZ <? pd_lower m + 4 * 16 then scalar_way m else avx2_way m
        | Avx512 => if BLCKSZ <? pd_lower m + 4 * 32 then scalar_way m else avx512_way m
+       | Neon => if BLCKSZ <? pd_lower m + 4 * 8 then scalar_way m else neon_way m
        end.
 
 (** PageRepairFragmentation by a kernel: it checks first, and chooses then. *)
@@ -126,6 +140,7 @@ Definition suits (a : algorithm) (m : mem) : bool :=
   | Squeeze => sorted && (LINE <=? new_upper_of m)
   | Permute w few => (length (items m) <=? few)%nat && (Z.of_nat few <? REGISTERS) && registers_fit m w
   | Slide w => sorted && registers_fit m w
+  | SlidePairs => sorted && registers_fit m PAIR
   | Runs _ => sorted
   | Climb n => sorted && pieces_fit m n
   | Lines => LINE <=? new_upper_of m

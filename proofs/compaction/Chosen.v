@@ -80,6 +80,12 @@ Proof.
   destruct d as [|p|p]; [lia| |lia]. do 7 (destruct p as [p|p|]; try lia).
 Qed.
 
+Lemma window_positive n : 0 < window n.
+Proof.
+  unfold window, WIDEST. set (d := (n + 31) / 32). clearbody d.
+  destruct d as [|p|p]; [lia| |lia]. do 4 (destruct p as [p|p|]; try lia).
+Qed.
+
 Lemma window_small n : 0 < n <= 64 -> window n <= 64.
 Proof.
   intros N. unfold window. assert (D : (n + 31) / 32 = 1 \/ (n + 31) / 32 = 2) by div_lia. destruct D as [-> | ->]; lia.
@@ -258,6 +264,18 @@ Section Valid.
       unfold nitems, ngaps, LINE in *. lia.
     - right. apply windows; lia.
   Qed.
+
+  Lemma neon_suits : ngaps m <> 0 -> suits (neon_way m) m = true.
+  Proof.
+    intros G. destruct (some_items G) as [N L]. destruct (room_for_a_vector G) as [R U].
+    unfold neon_way. fold its. cbv zeta. rewrite !unsorted_says, !negb_involutive. fold its.
+    pose proof (window_holds (longest its)) as H. pose proof (window_small (longest its)) as W.
+    pose proof (window_widest (longest its)) as X. unfold WIDEST, PAIR, SMALL in *.
+    follow; cbn [suits runs_by_memmove]; fold its; rewrite ?andb_true_iff, ?orb_true_iff; auto.
+    - split; [assumption|]. unfold PAIR. apply small_registers; lia.
+    - right. match goal with H : _ || _ = true |- _ => apply orb_true_iff in H as [H|H]; apply andb_true_iff in H as [A B] end;
+        apply Z.leb_le in A, B; apply windows; lia.
+  Qed.
 End Valid.
 
 (** All kernels' words for "presorted" mean the same on a page that is accepted. *)
@@ -270,7 +288,17 @@ Theorem choice_suits : forall k m, is_page m -> valid_page m -> suits (choice k 
 Proof.
   intros k m P V. unfold choice. destruct (Z.eqb_spec (ngaps m) 0) as [G|G]; [now apply without_gaps|].
   destruct k; [now apply scalar_suits|case (BLCKSZ <? _)..];
-    auto using scalar_suits, avx2_suits, avx512_suits.
+    auto using scalar_suits, avx2_suits, avx512_suits, neon_suits.
+Qed.
+
+(** NEON moves runs in place, each by a memmove, only where the tuples are presorted. *)
+Theorem neon_runs_are_presorted : forall m, is_page m -> valid_page m -> neon_way m = runs_by_memmove ->
+  presorted (pd_special m) (items m) = true.
+Proof.
+  intros m P V. unfold neon_way. cbv zeta. rewrite (unsorted_says m P V Neon), negb_involutive.
+  destruct (presorted _ _); [reflexivity|]. rewrite andb_false_r. cbn [andb].
+  pose proof (window_positive (longest (items m))) as W. unfold runs_by_memmove.
+  repeat match goal with |- context [if ?b then _ else _] => destruct b end; intros E; try discriminate. injection E as E. lia.
 Qed.
 
 (** Where no tuple has a gap before it, no kernel copies anything. *)
@@ -289,6 +317,6 @@ Proof.
   pose proof (page_is_repaired (choice k m) truncate m scratch0 P V i) as R. unfold run, page_repair_fragmentation in R.
   rewrite (proj2 (check_iff_valid m) V) in R. rewrite R. f_equal.
   assert (O : forall a, a <> PG13 -> order_of a = ItemOrder) by now intros []. apply O.
-  unfold choice, scalar_way, avx2_way, avx512_way, nothing, runs_by_memmove. cbv zeta.
+  unfold choice, scalar_way, avx2_way, avx512_way, neon_way, nothing, runs_by_memmove. cbv zeta.
   destruct k; repeat match goal with |- context [if ?b then _ else _] => destruct b end; discriminate.
 Qed.

@@ -120,7 +120,7 @@ Definition valid_b (m : mem) : bool :=
 (** ** The instances *)
 Definition algorithms : list algorithm :=
   [PG13; PG14; Gather false (Some 64); Gather true (Some 64); Gather false (Some 904); Gather false None; Squeeze; Permute 64 16;
-   Slide 64; Runs true; Runs false; Area; Climb 6; Climb 2; Lines; ByDepth; Slots].
+   Slide 64; SlidePairs; Runs true; Runs false; Area; Climb 6; Climb 2; Lines; ByDepth; Slots].
 
 (** What lies in scratch before: another byte at each address than on the page. *)
 Definition dirt : mem := fun i => 255 - (i mod 251).
@@ -241,7 +241,10 @@ Definition chooses (m : mem) : list instance :=
   flat_map (fun k =>
     [Instance "choice_suits" (valid_b m) (suits (choice k m) m);
      Instance "kernels_agree_on_order" (valid_b m) (Bool.eqb (unsorted k m) (negb (presorted (pd_special m) (items m))))])
-    [Scalar; Avx2; Avx512].
+    [Scalar; Avx2; Avx512; Neon].
+Definition runs_in_order (m : mem) : instance :=
+  Instance "neon_runs_are_presorted" (match neon_way m with Gather false (Some 0) => true | _ => false end)
+    (presorted (pd_special m) (items m)).
 
 (** The scan of [scalar] finds what there is, and what is made of it is the page of the specification: the claims whose
     hypothesis the page meets. *)
@@ -441,11 +444,11 @@ Definition scanned_instances : list instance :=
 (** Each algorithm on the pages that it is made for, and all of them on two.  Then one on the crowded page. *)
 Definition instances : list instance :=
   numbers ++ decoded ++ map accepts (full_page :: crowded_page :: pages ++ crossroads) ++ refusals ++
-  flat_map chooses (pages ++ crossroads) ++ scanned_instances ++ [finds_slots 264; finds_slots 1000] ++
+  flat_map chooses (pages ++ crossroads) ++ [runs_in_order long_runs] ++ scanned_instances ++ [finds_slots 264; finds_slots 1000] ++
   judge true algorithms presorted_page ++ judge false algorithms unsorted_page ++
   judge true [PG13; PG14; Gather true (Some 904); Runs true; Runs false; Area; Lines; ByDepth] long_runs ++
   judge true [PG13; PG14; Area; Lines; ByDepth] overlapping_page ++ judge true [PG13; PG14; Permute 64 8] sparse_page ++
-  judge true [PG13; PG14; Slots] slots_page ++ judge true [Climb 6; Climb 5] pieces_page ++
+  judge true [PG13; PG14; Slots] slots_page ++ judge true [Climb 6; Climb 5] pieces_page ++ judge true [SlidePairs] tight_page ++
   judge false [Gather true (Some 64); Squeeze; Slide 64; Permute 64 16; Lines; ByDepth] low_page ++
   avx512_instances.
 Definition crowded_instances : list instance := judge true [PG14] crowded_page.

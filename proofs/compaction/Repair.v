@@ -8,7 +8,7 @@ Local Open Scope Z_scope.
 (** The line pointer changes and copies of an algorithm, before unused line pointers and the header. *)
 Definition body (a : algorithm) (m : mem) : list op :=
   match a with PG13 => pg13 m | PG14 => pg14 m | Gather whole window => gather whole window m | Squeeze => squeeze m
-  | Permute window few => permute window few m | Slide window => slide window m | Runs wide => move_runs wide m | Area => area m | Climb pieces => climb pieces m | Lines => lines m
+  | Permute window few => permute window few m | Slide window => slide window m | SlidePairs => slide_pairs m | Runs wide => move_runs wide m | Area => area m | Climb pieces => climb pieces m | Lines => lines m
   | ByDepth => by_depth m | Slots => by_slots m end.
 
 Section Contained.
@@ -219,13 +219,26 @@ Section Valid.
     - destruct (by_runs_bounds _ _ _ S) as [A B]. split; [exact A|]. apply B; lia.
   Qed.
 
+  Lemma slide_all_bounds ahead window rest upper : registers_fit m window = true -> (forall it, In it rest -> In it (items m)) ->
+    upper <= pd_special m -> upper - total rest = new_upper_of m -> Forall (in_bounds 0 0) (slide_all ahead window rest upper).
+  Proof.
+    intros R I U T. pose proof (window_bounds m page_m valid window rest upper R I U T) as B. apply Forall_app.
+    split; [apply B|]. apply Forall_flat_map, Forall_forall. intros batch _. apply Forall_app. split; apply B.
+  Qed.
+
   Lemma slide_copies window : Forall (fun o => is_copy o = true) (slide window m) /\ Forall (in_bounds 0 0) (slide window m).
   Proof.
     unfold slide. destruct (start false m) as [rest upper] eqn:S. destruct (start_facts _ _ _ S) as (I & U & T & _).
     destruct (_ && _) eqn:E.
-    - apply andb_true_iff in E as [_ R]. pose proof (window_bounds m page_m valid window rest upper R I U T) as B.
-      split; (apply Forall_app; split; [apply reads_copies || apply B|]); apply Forall_flat_map, Forall_forall; intros batch _;
-        apply Forall_app; split; first [apply reads_copies | apply writes_copies | apply B].
+    - apply andb_true_iff in E as [_ R]. split; [apply slide_all_copies|now apply slide_all_bounds].
+    - destruct (by_runs_bounds _ _ _ S) as [A B]. split; [exact A|]. apply B; lia.
+  Qed.
+
+  Lemma slide_pairs_copies : Forall (fun o => is_copy o = true) (slide_pairs m) /\ Forall (in_bounds 0 0) (slide_pairs m).
+  Proof.
+    unfold slide_pairs. destruct (start false m) as [rest upper] eqn:S. destruct (start_facts _ _ _ S) as (I & U & T & _).
+    destruct (_ && _) eqn:E.
+    - apply andb_true_iff in E as [_ R]. split; [apply halves_copies, slide_all_copies|now apply halves_bounds, slide_all_bounds].
     - destruct (by_runs_bounds _ _ _ S) as [A B]. split; [exact A|]. apply B; lia.
   Qed.
 
@@ -303,7 +316,7 @@ Section Valid.
   Lemma ours_copies a : ours a -> Forall (fun o => is_copy o = true) (body a m).
   Proof.
     intros [? ?]. destruct a; try congruence; [apply gather_copies|apply squeeze_copies|apply permute_copies|apply slide_copies
-      |apply move_runs_copies|apply area_copies|apply climb_copies|apply lines_copies
+      |apply slide_pairs_copies|apply move_runs_copies|apply area_copies|apply climb_copies|apply lines_copies
       |apply by_depth_copies|apply by_slots_copies].
   Qed.
 
@@ -312,7 +325,7 @@ Section Valid.
   Proof.
     destruct a; [apply pg13_packs|apply pg14_packs|apply gather_packs|..]; try assumption.
     all: rewrite filter_copies by now apply ours_copies.
-    all: [> apply squeeze_packs|apply permute_packs|apply slide_packs|apply move_runs_packs|apply area_packs|apply climb_packs|apply lines_packs
+    all: [> apply squeeze_packs|apply permute_packs|apply slide_packs|apply slide_pairs_packs|apply move_runs_packs|apply area_packs|apply climb_packs|apply lines_packs
       |apply by_depth_packs|apply by_slots_packs]; assumption.
   Qed.
 
@@ -413,7 +426,7 @@ Section Valid.
       { intros p. apply Forall_impl. intros o. apply contained_in_bounds; lia. }
       destruct a; cbn [body scratch_below scratch_above];
         [apply U, pg13_contained|apply U, pg14_contained|apply gather_bounds|apply squeeze_copies|apply permute_copies
-        |apply slide_copies|apply move_runs_copies|apply area_copies|apply climb_copies|apply lines_copies
+        |apply slide_copies|apply slide_pairs_copies|apply move_runs_copies|apply area_copies|apply climb_copies|apply lines_copies
         |apply by_depth_copies|apply by_slots_copies].
     - destruct (body_and_words a m) as (l & [R _] & _ & F & _ & Q).
       apply Forall_forall. intros o O. assert (O' : In o (store_words l)).

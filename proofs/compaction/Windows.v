@@ -180,45 +180,89 @@ Section Windows.
   Qed.
 
   Section Slide.
-    Hypothesis small : window <= LINE.
+    Variable ahead : nat.
+    Hypothesis some_ahead : (0 < ahead <= 16)%nat.
+    Hypothesis small : window <= 8 * (Z.of_nat ahead + 1).
     Hypothesis tall : Forall (fun it => 8 <= len it) its.
     Hypothesis apart : chain its upper.
 
-    (** The tuples between are at least a line. *)
-    Lemma read_ahead batch j : (AHEAD * S batch <= j)%nat -> (AHEAD * S batch <= n)%nat -> intact (AHEAD * batch) j.
+    (** The tuples between are as long as a window. *)
+    Lemma read_ahead batch j : (ahead * S batch <= j)%nat -> (ahead * S batch <= n)%nat -> intact (ahead * batch) j.
     Proof.
       intros J N. unfold intact. destruct batch as [|batch]; [left; lia|right].
-      pose proof (ends_apart its tall upper apart (pred (AHEAD * S batch)) j) as E. fold n in E.
-      unfold AHEAD, LINE in *. specialize (E ltac:(lia) ltac:(lia)). lia.
+      pose proof (ends_apart its tall upper apart (pred (ahead * S batch)) j) as E. fold n in E.
+      rewrite !Nat.mul_succ_r in *. specialize (E ltac:(lia) ltac:(lia)). lia.
     Qed.
 
-    Lemma batches_pack count : forall batch s, (AHEAD * (batch + count) <= n + AHEAD)%nat -> (n < AHEAD * (batch + count))%nat ->
-      holds (AHEAD * batch) (AHEAD * batch) (AHEAD * S batch) s -> forall i,
-      page (exec (flat_map (slide_batch window its upper) (seq batch count)) s) i = packed (place its upper) m m i.
+    Lemma batches_pack count : forall batch s, (ahead * (batch + count) <= n + ahead)%nat -> (n < ahead * (batch + count))%nat ->
+      holds (ahead * batch) (ahead * batch) (ahead * S batch) s -> forall i,
+      page (exec (flat_map (slide_batch ahead window its upper) (seq batch count)) s) i = packed (place its upper) m m i.
     Proof.
-      unfold AHEAD. induction count as [|count IH]; intros batch s L N H i; cbn [seq flat_map].
-      - apply (done _ _ _ _ H). lia.
-      - unfold slide_batch, AHEAD. rewrite !exec_app. set (t := exec (reads window its upper (8 * S batch) 8) s).
-        destruct (Nat.le_gt_cases (8 * S batch) n) as [M|M].
-        + assert (T : holds (8 * batch) (8 * batch) (8 * S batch + 8) t).
-          { apply reads_hold; [lia| |exact H]. intros j J. apply read_ahead; unfold AHEAD; lia. }
-          apply (writes_hold 8) in T; [|lia]. apply IH; [lia|lia|].
-          replace (8 * S batch)%nat with (8 * batch + 8)%nat in * by lia.
-          replace (8 * S (S batch))%nat with (8 * batch + 8 + 8)%nat by lia. exact T.
-        + assert (T : holds (8 * batch) (8 * batch) (8 * S batch) t) by (apply reads_keep; [lia|lia|exact H]).
-          apply (writes_hold 8) in T; [|lia]. assert (count = 0%nat) as -> by lia. apply (done _ _ _ _ T). lia.
+      induction count as [|count IH]; intros batch s L N H i; cbn [seq flat_map].
+      - apply (done _ _ _ _ H). right. now rewrite Nat.add_0_r in N.
+      - unfold slide_batch. rewrite !exec_app. set (t := exec (reads window its upper (ahead * S batch) ahead) s).
+        pose proof (Nat.mul_succ_r ahead batch) as E. pose proof (Nat.mul_succ_r ahead (S batch)) as E'.
+        replace (batch + S count)%nat with (S batch + count)%nat in L, N by lia.
+        destruct (Nat.le_gt_cases (ahead * S batch) n) as [M|M].
+        + assert (T : holds (ahead * batch) (ahead * batch) (ahead * S batch + ahead) t).
+          { apply reads_hold; [lia| |exact H]. intros j J. apply read_ahead; lia. }
+          apply (writes_hold ahead) in T; [|lia]. apply IH; [exact L|exact N|]. rewrite <- E in T. rewrite E'. exact T.
+        + assert (T : holds (ahead * batch) (ahead * batch) (ahead * S batch) t) by (apply reads_keep; [lia|lia|exact H]).
+          apply (writes_hold ahead) in T; [|lia]. destruct count as [|count]; [apply (done _ _ _ _ T); lia|].
+          rewrite Nat.mul_add_distr_l, (Nat.mul_succ_r ahead count) in L. lia.
     Qed.
 
     Lemma slid scratch0 i :
-      page (exec (reads window its upper 0 AHEAD ++ flat_map (slide_batch window its upper) (seq 0 (S (n / AHEAD)))) (State m scratch0)) i =
-      packed (place its upper) m m i.
+      page (exec (slide_all ahead window its upper) (State m scratch0)) i = packed (place its upper) m m i.
     Proof.
-      rewrite exec_app. pose proof (Nat.div_mod n AHEAD ltac:(discriminate)) as D.
-      pose proof (Nat.mod_upper_bound n AHEAD ltac:(discriminate)) as B. apply batches_pack; [lia|lia|].
-      rewrite Nat.mul_0_r. apply (reads_hold AHEAD 0 0 0); [unfold AHEAD; lia|now left|apply holds_at_first].
+      unfold slide_all. fold n. rewrite exec_app. pose proof (Nat.div_mod n ahead ltac:(lia)) as D.
+      pose proof (Nat.mod_upper_bound n ahead ltac:(lia)) as B.
+      apply batches_pack; [rewrite Nat.add_0_l, Nat.mul_succ_r; lia..|].
+      rewrite Nat.mul_0_r, Nat.mul_1_r. apply (reads_hold ahead 0 0 0); [lia|now left|apply holds_at_first].
     Qed.
   End Slide.
 End Windows.
+
+(** ** Windows by halves *)
+Lemma slide_all_copies ahead window its upper : Forall (fun o => is_copy o = true) (slide_all ahead window its upper).
+Proof.
+  apply Forall_app. split; [apply reads_copies|]. apply Forall_flat_map, Forall_forall. intros batch _.
+  apply Forall_app. split; [apply reads_copies|apply writes_copies].
+Qed.
+
+Definition same_state (s t : state) : Prop := (forall i, page s i = page t i) /\ (forall i, scratch s i = scratch t i).
+
+Lemma step_same o s t : same_state s t -> same_state (step o s) (step o t).
+Proof.
+  intros [P Q]. destruct o; split; intro i; cbn [step page scratch]; unfold copy, store; auto; destruct (_ && _); auto.
+Qed.
+
+(** The second half reads what the first has not written. *)
+Lemma halves_are_one o s : same_state (exec (in_halves o) s) (step o s).
+Proof.
+  assert (H : forall n, 0 <= n - 2 * (n / 2) <= 1) by (intro n; div_lia).
+  destruct o as [to from n|to from n|to from n|to value|to value]; try (split; reflexivity); specialize (H n);
+    split; intro i; cbn [in_halves exec fold_left step page scratch]; try reflexivity; unfold copy; cases; try lia; f_equal; lia.
+Qed.
+
+Lemma halves_exec p : forall s t, same_state s t -> same_state (exec (flat_map in_halves p) s) (exec p t).
+Proof.
+  induction p as [|o p IH]; intros s t H; cbn [flat_map]; [exact H|]. rewrite exec_app, exec_cons. apply IH.
+  destruct (halves_are_one o s) as [P Q]. destruct (step_same o s t H) as [P' Q']. split; intro i; [now rewrite P|now rewrite Q].
+Qed.
+
+Lemma halves_copies p : Forall (fun o => is_copy o = true) p -> Forall (fun o => is_copy o = true) (flat_map in_halves p).
+Proof.
+  intros F. apply Forall_flat_map. revert F. apply Forall_impl. intros o C. destruct o; repeat constructor; discriminate.
+Qed.
+
+Lemma halves_bounds below above p : Forall (in_bounds below above) p -> Forall (in_bounds below above) (flat_map in_halves p).
+Proof.
+  intros F. apply Forall_flat_map. revert F. apply Forall_impl. intros o B.
+  assert (H : forall n, 0 <= n - 2 * (n / 2) <= 1) by (intro n; div_lia).
+  destruct o as [to from n|to from n|to from n|to value|to value]; cbn [in_halves]; repeat constructor; cbn [in_bounds] in *;
+    try specialize (H n); lia.
+Qed.
 
 (** ** On a valid page *)
 Section Valid.
@@ -261,6 +305,25 @@ Section Valid.
     apply slid; try apply Forall_forall; try (intros it J; apply I in J).
     - apply item_tall in J. lia.
     - now apply W.
+    - lia.
+    - unfold AHEAD. lia.
+    - unfold AHEAD, LINE in *. lia.
+    - now apply item_tall.
+    - now apply C, valid.
+  Qed.
+
+  Lemma slide_pairs_packs scratch0 i :
+    page (exec (slide_pairs m) (State m scratch0)) i = packed (placed ItemOrder m) m m i.
+  Proof.
+    unfold slide_pairs. destruct (start false m) as [rest upper] eqn:S. rewrite (rest_packed m page_m valid _ _ _ S).
+    destruct (_ && _) eqn:E; [|now apply (by_runs_packs m page_m valid false)].
+    apply andb_true_iff in E as [E R]. apply registers_fit_spec in R as (W & _). pose proof (rest_incl m page_m valid _ _ _ S) as I.
+    destruct (start_spec m page_m valid _ _ _ S) as (_ & _ & _ & _ & _ & C & _).
+    destruct (halves_exec (slide_all PAIRS_AHEAD PAIR rest upper) (State m scratch0) (State m scratch0)) as [P _]; [now split|].
+    rewrite P. apply slid; try apply Forall_forall; try (intros it J; apply I in J); unfold PAIRS_AHEAD, PAIR in *.
+    - apply item_tall in J. lia.
+    - now apply W.
+    - lia.
     - lia.
     - lia.
     - now apply item_tall.

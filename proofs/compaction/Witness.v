@@ -57,7 +57,8 @@ Theorem every_way_is_taken :
   any_overlap (sort (items overlapping_page)) = true /\ is_sparse sparse_page = true /\
   windows_fit unsorted_page (Some 64) = true /\ windows_fit low_page (Some 64) = false /\
   LINE <= new_upper_of presorted_page /\ registers_fit presorted_page 64 = true /\ (length (items sparse_page) <= 8)%nat /\
-  registers_fit sparse_page 64 = true /\ pieces_fit long_runs 6 = false /\ pieces_fit pieces_page 6 = true /\
+  registers_fit sparse_page 64 = true /\ presorted (pd_special crowded_page) (items crowded_page) = true /\
+  registers_fit crowded_page PAIR = true /\ pieces_fit long_runs 6 = false /\ pieces_fit pieces_page 6 = true /\
   LINE <= pd_upper long_runs + 8 /\ slots_fit slots_page = true.
 Proof. vm_compute. repeat split; try discriminate; repeat constructor. Qed.
 
@@ -71,7 +72,10 @@ Theorem kernels_take_their_ways :
   choice Avx512 long_runs = Runs true /\ choice Avx512 crowded_page = Slide 32 /\ choice Avx512 climbing_page = Climb 5 /\
   choice Avx512 squeezing_page = Squeeze /\ choice Avx512 wide_page = Gather false (Some 128) /\ choice Avx512 slots_page = Slots /\
   choice Avx512 one_slot_page = ByDepth /\ choice Avx512 long_page = Lines /\ choice Avx512 overlapping_page = Gather false None /\
-  choice Avx512 full_page = nothing.
+  choice Avx512 full_page = nothing /\
+  choice Neon crowded_page = SlidePairs /\ choice Neon long_runs = runs_by_memmove /\ choice Neon unsorted_page = Gather false (Some 64) /\
+  choice Neon wide_page = Gather false (Some 128) /\ choice Neon slots_page = Slots /\ choice Neon long_page = Gather false None /\
+  choice Neon full_page = nothing.
 Proof. vm_compute. repeat split. Qed.
 
 (** On these pages the hypotheses and the conclusions of the theorems are true; both were computed. *)
@@ -124,6 +128,11 @@ Lemma kernels_agree_on_order_witness : premises_of kernels_agree_on_order.
 Proof. exists Avx2, small_page. is_small. Qed.
 Lemma choice_suits_witness : premises_of choice_suits.
 Proof. exists Avx512, small_page. is_small. Qed.
+Lemma neon_runs_are_presorted_witness : premises_of neon_runs_are_presorted.
+Proof.
+  exists long_runs. split; [apply page_with_is_page|]. split; [apply check_iff_valid; vm_compute; reflexivity|].
+  vm_compute. reflexivity.
+Qed.
 Lemma nothing_to_move_witness : premises_of nothing_to_move.
 Proof.
   exists Avx512, (page_with 8160 8192 [word first_tuple]). split; [apply page_with_is_page|].
