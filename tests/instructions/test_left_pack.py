@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: PostgreSQL
-"""The arrays by which AVX2 and NEON pack lanes are what the proofs take them for: `left_pack_entry` and `neon_entry`."""
+"""The arrays by which AVX2 and NEON pack lanes are what proofs take them for: `left_pack_entry` and `neon_entry`."""
 
 import re
 from pathlib import Path
