@@ -8,6 +8,7 @@ From Coq Require Import String ZArith List Bool.
 From Pgquern.compaction Require Import Page Memory Algorithms Spec Choice Scan.
 From Pgquern.compaction Require ScanAvx2.
 From Pgquern.compaction Require ScanAvx512 ScanAvx512Few ScanAvx512Moves.
+From Pgquern.compaction Require ScanNeon.
 Import ListNotations.
 Local Open Scope Z_scope.
 Local Open Scope string_scope.
@@ -393,6 +394,36 @@ Definition avx512_kernels (truncate : bool) (m : mem) : instance :=
          keeps_contents m r its && keeps_rest m r && has_header truncate m r its && keeps_pointers m r && flags_free m r
      end).
 
+(** The same of the scan of [neon]. *)
+Definition dirty_neon : ScanNeon.dirt := ScanNeon.Dirt (fun k => Z.of_nat k + 7) (fun k => Z.of_nat k * 77777) (fun _ => 1).
+Definition neon_scans (m : mem) : list instance :=
+  let s := ScanNeon.scan_line_pointers m dirty_neon in let its := items m in let special := pd_special m in
+  let count := ScanNeon.nitems s in let slots := seq 0 (8 * ((count + 7) / 8)) in
+  let header := header_ok_b m && (pd_lower m + 4 * ScanNeon.LANES <=? BLCKSZ) in
+  let ends i := ScanNeon.end_in (ScanNeon.found_tuples s) i + 65536 * ScanNeon.old_end_in (ScanNeon.found_tuples s) i in
+  filter hypothesis
+  [Instance "neon_scan_finds" header
+     ((count =? length its)%nat &&
+      same_numbers (map ends (seq 0 count)) (map (fun p => (snd p + len (fst p)) mod 65536 + 65536 * stop (fst p)) (placed ItemOrder m)) &&
+      (ScanNeon.used_count s =? Z.of_nat (length (filter (fun it => is_used (word it)) (line_pointers m)))) &&
+      (ScanNeon.left_count s =? last_used (line_pointers m)) && (ScanNeon.total_length s =? total its) &&
+      (ScanNeon.longest_length s =? longest its) && Bool.eqb (negb (ScanNeon.is_out_of_bounds s)) (forallb (item_ok_b m) its) &&
+      ScanNeon.stays_inside s);
+   Instance "neon_scan_finds_the_moves" (header && forallb (item_ok_b m) its && (total its <=? special - pd_lower m))
+     (same_numbers (map (ScanNeon.tuple_off s) (seq 0 count)) (map off its) &&
+      same_numbers (map (ScanNeon.tuple_len s) (seq 0 count)) (map len its) &&
+      forallb (fun i => ends i =? new_upper m + 65536 * new_upper m) (seq count 16) && (ScanNeon.upper_to_be s =? new_upper m) &&
+      Bool.eqb (ScanNeon.is_falling s) (overlaps its special) &&
+      Bool.eqb ((ScanNeon.ngaps s =? 0) && negb (ScanNeon.is_falling s)) (Choice.ngaps m =? 0) &&
+      ((Choice.ngaps m =? 0) || (ScanNeon.first_moved s =? Z.of_nat (hd O (gap_positions 0 its special)))) &&
+      (ScanNeon.is_falling s || (ScanNeon.ngaps s =? Choice.ngaps m) &&
+       same_numbers (map Z.of_nat (filter (fun i => Z.odd (ScanNeon.found_gaps s i)) slots)) (map Z.of_nat (gap_positions 0 its special))) &&
+      Bool.eqb (ScanNeon.presorted s) (presorted special its));
+   Instance "neon_scan_refuses_the_same" header
+     (Bool.eqb (ScanNeon.refused m s) (match check m with Some _ => true | None => false end));
+   Instance "neon_scan_knows_the_line_pointers" (header && valid_b m)
+     (forallb (fun k => ScanNeon.words_to_be s k =? new_word ItemOrder m (Z.of_nat k + 1)) (seq 0 (Z.to_nat (nline m))))].
+
 (** Line pointers without storage among others, so that the scan gives up its branches; a page that is refused for each reason. *)
 Definition dead_page : mem := page_with 7000 8192
   [normal 8160 30; redirect 1; 0; dead; garbage; dead; normal 8064 60; 0; normal 8000 64; dead; normal 7904 65; normal 7872 32; 0; garbage].
@@ -439,7 +470,8 @@ Definition scanned_instances : list instance :=
   flat_map avx2_scans ([dead_page; unsorted_page; overlapping_page; slots_page; ten_tuples; equal_offsets; long_line_pointers] ++ faulty) ++
   flat_map avx512_few_scans ([dead_page; unsorted_page; overlapping_page; slots_page; ten_tuples; equal_offsets;
                               sixteen_out_of_order; sixteen_in_order] ++ faulty) ++
-  flat_map avx512_scans ([dead_page; overlapping_page; long_line_pointers; seventeen; gaps_of 60; two_vectors_in_order; reaching_page] ++ faulty).
+  flat_map avx512_scans ([dead_page; overlapping_page; long_line_pointers; seventeen; gaps_of 60; two_vectors_in_order; reaching_page] ++ faulty) ++
+  flat_map neon_scans ([dead_page; unsorted_page; overlapping_page; slots_page; ten_tuples; equal_offsets; long_line_pointers] ++ faulty).
 
 (** Each algorithm on the pages that it is made for, and all of them on two.  Then one on the crowded page. *)
 Definition instances : list instance :=

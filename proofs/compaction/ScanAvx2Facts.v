@@ -46,9 +46,11 @@ Section Page.
   Let n := nline m.
   Let special := pd_special m.
 
+  Lemma n_in_range : 0 <= n <= 2042.
+  Proof. exact (Scanned.nline_small m header). Qed.
   Lemma n_small : 0 <= n <= 2042 /\ HEADER_SIZE + 4 * n + 64 <= BLCKSZ.
   Proof.
-    pose proof (Scanned.nline_small m header) as A. pose proof (nline_bounds m header) as [_ B]. unfold ScanAvx2.LANES in *. fold n in A, B. lia.
+    pose proof n_in_range as A. pose proof (nline_bounds m header) as [_ B]. unfold ScanAvx2.LANES in *. fold n in B. lia.
   Qed.
 
   Lemma all_sound from count : HEADER_SIZE + 4 * Z.of_nat (from + count) <= BLCKSZ -> sound_lanes (lanes_from m n from count).
@@ -117,7 +119,7 @@ Section Page.
   Lemma lanes_are count : n <= Z.of_nat count ->
     lanes_from m n 0 count = map there (line_pointers m) ++ map (lane_at m n) (seq (Z.to_nat n) (count - Z.to_nat n)).
   Proof.
-    intros C. pose proof n_small as [N _]. unfold lanes_from. replace count with (Z.to_nat n + (count - Z.to_nat n))%nat at 1 by lia.
+    intros C. pose proof n_in_range as N. unfold lanes_from. replace count with (Z.to_nat n + (count - Z.to_nat n))%nat at 1 by lia.
     rewrite seq_app, map_app. f_equal. unfold line_pointers. fold n. pose proof (pointers_from (Z.to_nat n) 0 ltac:(lia)) as Pf. change (0 + 1) with 1 in Pf. rewrite Pf, map_map. apply map_ext_in.
     intros k K. apply in_seq in K. unfold lane_at, there. cbn [word]. f_equal. apply Z.ltb_lt. lia.
   Qed.
@@ -125,7 +127,7 @@ Section Page.
   (** A number of the lanes that are not there does not count. *)
   Definition absent (l : list lane) : Prop := Forall (fun x => fst x = false) l.
   Lemma rest_absent count : absent (map (lane_at m n) (seq (Z.to_nat n) count)).
-  Proof. apply Forall_map, Forall_forall. intros k K. apply in_seq in K. cbn [lane_at fst]. apply Z.ltb_ge. pose proof n_small. lia. Qed.
+  Proof. apply Forall_map, Forall_forall. intros k K. apply in_seq in K. cbn [lane_at fst]. apply Z.ltb_ge. pose proof n_in_range. lia. Qed.
 
   Lemma absent_kept l : absent l -> filter kept l = [] /\ map used l = repeat false (length l) /\ map len_of l = repeat 0 (length l).
   Proof.

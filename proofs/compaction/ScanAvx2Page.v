@@ -260,7 +260,7 @@ Section Found.
        else ScanAvx2.survey_tuples (Z.to_nat nitems) (ScanAvx2.tuples s) nitems 0 v0) /\ nitems = Z.of_nat (length its).
   Proof.
     intros Few nitems. destruct the_loop as (count & C & G). pose proof special_small as Sp.
-    pose proof (l_count m header room count (proj1 C)) as K. fold its in K.
+    pose proof (l_count m header count (proj1 C)) as K. fold its in K.
     assert (N : nitems = Z.of_nat (length its)) by (unfold nitems; rewrite (g_next _ _ _ G), K; lia).
     split; [|exact N]. rewrite N. clearbody nitems.
     assert (Ws : word32 special) by (unfold word32; lia).
@@ -269,7 +269,7 @@ Section Found.
     - destruct (few_rounds m page_m header room d (Few eq_refl)) as (l & [(L & S & Lr & G')|(Z0 & E)]).
       + fold s in Lr, G'. destruct Lr as [R1 R2 R3]. rewrite R1, R2, R3.
         assert (T : map tuple_of (filter kept l) = map word_of its).
-        { transitivity (map tuple_of (filter kept (lanes_from m (nline m) 0 count))); [|exact (l_tuples m header room count (proj1 C))].
+        { transitivity (map tuple_of (filter kept (lanes_from m (nline m) 0 count))); [|exact (l_tuples m header count (proj1 C))].
           rewrite <- (g_tuples _ _ _ G'), <- (g_tuples _ _ _ G). f_equal. pose proof (g_next _ _ _ G') as X. rewrite (g_next _ _ _ G) in X. lia. }
         assert (Lk : Z.of_nat (length its) = Z.of_nat (kept_count l)).
         { f_equal. apply (f_equal (@length Z)) in T. rewrite !map_length in T. symmetry. exact T. }
@@ -287,7 +287,7 @@ Section Found.
         apply Forall_forall. intros x X. apply repeat_spec in X. subst x. unfold word32. cbn. lia.
     - rewrite Nat2Z.id. set (a := ScanAvx2.tuples s) in *. set (k := length its) in *.
       assert (T : listed a 1 k = map word_of its).
-      { transitivity (map tuple_of (filter kept (lanes_from m (nline m) 0 count))); [|exact (l_tuples m header room count (proj1 C))].
+      { transitivity (map tuple_of (filter kept (lanes_from m (nline m) 0 count))); [|exact (l_tuples m header count (proj1 C))].
         rewrite <- (g_tuples _ _ _ G), K. reflexivity. }
       assert (A0 : a 0%nat = special) by exact (g_special _ _ _ G).
       assert (Wr : forall j, (j <= k)%nat -> word32 (a j)).
@@ -350,7 +350,7 @@ Proof.
   cbn [ScanAvx2.words_to_be ScanAvx2.found_tuples ScanAvx2.found_gaps ScanAvx2.nitems ScanAvx2.used_count ScanAvx2.left_count ScanAvx2.total_length
     ScanAvx2.longest_length ScanAvx2.ngaps ScanAvx2.first_moved ScanAvx2.is_out_of_bounds ScanAvx2.is_unsorted ScanAvx2.is_overlapping ScanAvx2.stays_inside].
   destruct V as [(us & Us & Lu & Fu) (os & Os & Lo & Fo) Vn Vg Vf Vi]. rewrite N, Nat2Z.id, Vn.
-  pose proof (g_tuples _ _ _ G) as Gt. rewrite (l_tuples m H R count (proj1 C)), (l_count m H R count (proj1 C)) in Gt.
+  pose proof (g_tuples _ _ _ G) as Gt. rewrite (l_tuples m H count (proj1 C)), (l_count m H count (proj1 C)) in Gt.
   split; [|split; [reflexivity|split; [|split; [exact E4|split; [|split; [|split; [|split; [|split; [|split]]]]]]]]].
   - transitivity (map (fun t => (Z.land t 65535, Z.shiftr t 16)) (listed (ScanAvx2.tuples r) 1 (length (items m)))).
     + unfold listed. rewrite map_map, <- seq_shift, map_map. reflexivity.
@@ -365,10 +365,10 @@ Proof.
     { pose proof (filter_none is_gap (pairs_of (pd_special m) (map word_of (items m)))) as Fn.
       destruct (existsb is_gap _); [reflexivity|]. apply Nat.eqb_eq in Fn. rewrite Fn in Nz. destruct Nz. reflexivity. }
     rewrite (Vf X), (E5 X). cbn [Nat.add]. rewrite Z2Nat.id; [reflexivity|]. apply clear_before_bounds.
-  - rewrite (g_nused _ _ _ G). exact (l_nused m H R count (proj1 C)).
-  - rewrite (g_left _ _ _ G). exact (l_left m H R count (proj1 C)).
+  - rewrite (g_nused _ _ _ G). exact (l_nused m H count (proj1 C)).
+  - rewrite (g_left _ _ _ G). exact (l_left m H count (proj1 C)).
   - destruct (k_longest _ _ (g_bounds _ _ _ G)) as (xs & E & L & W & F). rewrite E, max_of_lanes_is, F by assumption.
-    exact (l_longest m H R count (proj1 C)).
+    exact (l_longest m H count (proj1 C)).
   - rewrite Us, any_ones, Fu, E1 by exact Lu. reflexivity.
   - rewrite Os, any_ones, Fo, E2 by exact Lo. reflexivity.
   - rewrite (g_inside _ _ _ G), Vi. reflexivity.
@@ -384,14 +384,14 @@ Proof.
   destruct (g_bounds _ _ _ G) as [(lo & Lo & Llo & Vlo & Flo) (en & En & Len & Ven & Fen) (os & Os & Los & Fos) _ (ts & Ts & Lts & Fts)]. split.
   - rewrite (out_of_bounds_is lo en os) by (assumption || lia). rewrite Flo, Fen, Fos, fewest_below, most_above, alls_low by lia.
     rewrite !existsb_map.
-    rewrite (over_any m H R count (proj1 C) (fun x => low_of x <? pd_upper m)), (over_any m H R count (proj1 C) (fun x => pd_special m <? off_of x + len_of x)),
-      (over_any m H R count (proj1 C) (fun x => negb (Z.land (off_of x) 7 =? 0))).
+    rewrite (over_any m H count (proj1 C) (fun x => low_of x <? pd_upper m)), (over_any m H count (proj1 C) (fun x => pd_special m <? off_of x + len_of x)),
+      (over_any m H count (proj1 C) (fun x => negb (Z.land (off_of x) 7 =? 0))).
     + unfold wrong. rewrite !existsb_either. f_equal; [f_equal|]; apply same_existsb; intros it I; unfold low_of, off_of, len_of;
         rewrite (kept_there m it I); reflexivity.
     + intros x K. unfold off_of. now rewrite K.
     + intros x K. unfold off_of, len_of. rewrite K. apply Z.ltb_ge. lia.
     + intros x K. unfold low_of. rewrite K. apply Z.ltb_ge. lia.
-  - intros Ok. rewrite Ts, sum_of_lanes_is, Fts by exact Lts. rewrite (l_signed m H R count (proj1 C)).
+  - intros Ok. rewrite Ts, sum_of_lanes_is, Fts by exact Lts. rewrite (l_signed m H count (proj1 C)).
     + apply Z.mod_small. pose proof (Scanned.items_small m P H). lia.
     + rewrite Forall_forall in Ok, T |- *. intros it I. destruct (Ok it I) as (_ & _ & E). destruct (T it I) as (O & _). unfold stop in E. lia.
 Qed.
@@ -456,7 +456,7 @@ Proof.
   intros m d P V R s k K. assert (H : header_ok m) by apply V. destruct (the_loop m P H R d) as (count & C & G).
   pose proof (g_words _ _ _ G) as W. rewrite lanes_from_length in W.
   change (ScanAvx2.words_to_be s) with (ScanAvx2.words (ScanAvx2.rounds (Z.to_nat (nline m)) m (nline m) 0 (start m d))).
-  set (w := ScanAvx2.words _) in *. rewrite (lanes_are m H R count (proj1 C)), news_app in W.
+  set (w := ScanAvx2.words _) in *. rewrite (lanes_are m H count (proj1 C)), news_app in W.
   pose proof (special_small m H) as Sp. destruct V as (V1 & V2 & V3 & V4 & V5).
   assert (Lo : 24 <= pd_lower m) by apply V1.
   rewrite (news_are_new_words m P (conj V1 (conj V2 (conj V3 (conj V4 V5))))) in W.

@@ -33,14 +33,11 @@ Section Page.
   Variable m : mem.
   Hypothesis page_m : is_page m.
   Hypothesis header : header_ok m.
-  Hypothesis room : pd_lower m + 4 * ScanAvx512Few.LANES <= BLCKSZ.
   Hypothesis few : nline m <= ScanAvx512Few.FEW.
   Let n := nline m.
   Let special := pd_special m.
   Let its := items m.
 
-  #[local] Lemma room_16 : pd_lower m + 4 * ScanAvx2.LANES <= BLCKSZ.
-  Proof. unfold ScanAvx512Few.LANES, ScanAvx2.LANES in *. lia. Qed.
   #[local] Lemma enough : n <= Z.of_nat 16.
   Proof. exact few. Qed.
   #[local] Lemma n_bounds : 0 <= n <= 16.
@@ -72,23 +69,23 @@ Section Page.
 
   Lemma lanes_total : total_low l = total its.
   Proof.
-    unfold total_low, l, n. rewrite (l_total m header room_16 16 enough). apply Z.mod_small. pose proof (Scanned.items_small m page_m header).
+    unfold total_low, l, n. rewrite (l_total m header 16 enough). apply Z.mod_small. pose proof (Scanned.items_small m page_m header).
     fold its. unfold its. lia.
   Qed.
 
   Lemma lanes_moves : moves_of m l = move_words its special.
   Proof.
-    unfold moves_of, l, n. rewrite (l_kept m header room_16 16 enough). apply moves_are.
+    unfold moves_of, l, n. rewrite (l_kept m header 16 enough). apply moves_are.
     apply Forall_forall. intros it I. unfold its, items in I. now apply filter_In in I.
   Qed.
 
   Lemma lanes_count : kept_count l = length its.
-  Proof. exact (l_count m header room_16 16 enough). Qed.
+  Proof. exact (l_count m header 16 enough). Qed.
 
   Lemma bounds_are : ScanAvx512Few.out_of_bounds m (taken_lanes m l) = existsb (wrong m) its.
   Proof.
     pose proof special_fits as Sp. rewrite out_of_bounds_is by (apply l_length || apply l_sound || (fold special; lia)).
-    unfold l, n. rewrite (over_any m header room_16 16 enough).
+    unfold l, n. rewrite (over_any m header 16 enough).
     - apply same_existsb. intros it I. rewrite (kept_there m it I). unfold wrong, off_of, len_of, stop. rewrite (kept_there m it I). reflexivity.
     - intros x K. unfold off_of. rewrite K. reflexivity.
   Qed.
@@ -282,10 +279,10 @@ Theorem avx512_few_scan_finds : forall m d, is_page m -> header_ok m -> pd_lower
   (ScanAvx512Few.is_out_of_bounds s = false <-> Forall (item_ok m) (items m)) /\
   ScanAvx512Few.stays_inside s = true.
 Proof.
-  intros m d P H R F s. destruct (scan_numbers m P H R F d) as (N & U & L & T & _ & Lo & Sh & _ & _ & _ & Ob & In & _). fold s in N, U, L, T, Lo, Sh, Ob, In.
-  pose proof (room_16 m R) as R16. pose proof (enough m F) as E.
-  split; [exact N|]. split; [rewrite U; exact (l_nused m H R16 16 E)|]. split; [rewrite L; exact (l_left m H R16 16 E)|].
-  split; [exact T|]. split; [rewrite Lo; exact (l_longest m H R16 16 E)|]. split; [exact Sh|]. split; [|exact In].
+  intros m d P H R F s. destruct (scan_numbers m P H F d) as (N & U & L & T & _ & Lo & Sh & _ & _ & _ & Ob & In & _). fold s in N, U, L, T, Lo, Sh, Ob, In.
+  pose proof (enough m F) as E.
+  split; [exact N|]. split; [rewrite U; exact (l_nused m H 16 E)|]. split; [rewrite L; exact (l_left m H 16 E)|].
+  split; [exact T|]. split; [rewrite Lo; exact (l_longest m H 16 E)|]. split; [exact Sh|]. split; [|exact In].
   rewrite Ob. exact (wrong_says m P H).
 Qed.
 
@@ -311,23 +308,23 @@ Theorem avx512_few_scan_knows_the_moves : forall m d, is_page m -> header_ok m -
    ScanAvx512Few.presorted s = presorted (pd_special m) (items m)).
 Proof.
   intros m d P H R F Ok Fi s.
-  destruct (scan_numbers m P H R F d) as (N & _ & _ & _ & Up & _ & _ & Ng & Fa & Fm & _). fold s in N, Up, Ng, Fa, Fm.
+  destruct (scan_numbers m P H F d) as (N & _ & _ & _ & Up & _ & _ & Ng & Fa & Fm & _). fold s in N, Up, Ng, Fa, Fm.
   destruct (they_say m P H Ok Fi 0) as (S1 & S2 & S3 & S4 & _).
   set (moved := pairs_of 0 (move_words (items m) (pd_special m))) in *.
   assert (Rl : length (filter further moved) = length (ScanAvx512Few.run_list (items m) (pd_special m) (pd_special m))) by (rewrite <- S2; symmetry; apply map_length).
   assert (D : (ScanAvx512Few.ngaps s =? 0) && negb (ScanAvx512Few.is_falling s) = (Choice.ngaps m =? 0)).
   { transitivity (negb (existsb differs moved)); [|rewrite S3; apply negb_involutive]. unfold differs. rewrite existsb_either, negb_orb, Ng, Fa. f_equal.
     rewrite <- filter_none. destruct (filter further moved); reflexivity. }
-  split; [rewrite Up; exact (upper_is m P H R F Ok Fi)|]. split; [rewrite Fa; exact S1|]. split; [rewrite Ng, Rl; reflexivity|].
+  split; [rewrite Up; exact (upper_is m P H F Ok Fi)|]. split; [rewrite Fa; exact S1|]. split; [rewrite Ng, Rl; reflexivity|].
   split; [|split; [exact D|]].
   - intros Nf. rewrite Ng, Rl. apply runs_are_gaps. rewrite <- S1, <- Fa. exact Nf.
   - intros Nz. assert (So : existsb differs moved = true) by (rewrite S3; apply negb_true_iff, Z.eqb_neq; exact Nz).
     split; [|split; [|split; [|split]]].
     + rewrite (Fm So), (S4 So). cbn [Nat.add]. rewrite Z2Nat.id; [reflexivity|]. apply clear_before_bounds.
-    + rewrite N, Nat2Z.id. exact (ends_are m P H R F d Ok Fi So).
-    + intros i I. apply (ends_behind m P H R F d Ok Fi So). unfold Choice.nitems, ScanAvx512Few.FEW in I. lia.
-    + rewrite Ng, Nat2Z.id. exact (runs_listed m P H R F d Ok Fi So).
-    + exact (presorted_is m P H R F d Ok Fi So).
+    + rewrite N, Nat2Z.id. exact (ends_are m P H F d Ok Fi So).
+    + intros i I. apply (ends_behind m P H F d Ok Fi So). unfold Choice.nitems, ScanAvx512Few.FEW in I. lia.
+    + rewrite Ng, Nat2Z.id. exact (runs_listed m P H F d Ok Fi So).
+    + exact (presorted_is m P H F d Ok Fi So).
 Qed.
 
 (** This scan of [avx512] leaves a page to [scalar], which names the fault, exactly if the contract refuses it. *)
@@ -363,13 +360,13 @@ Theorem avx512_few_scan_knows_the_line_pointers : forall m d, is_page m -> valid
   nline m <= ScanAvx512Few.FEW -> let s := ScanAvx512Few.scan_few m d in
   forall k, (k < Z.to_nat (nline m))%nat -> ScanAvx512Few.words_to_be s k = new_word ItemOrder m (Z.of_nat k + 1).
 Proof.
-  intros m d P V R F s k K. assert (H : header_ok m) by apply V. pose proof (room_16 m R) as R16. pose proof (enough m F) as En.
-  destruct (scan_numbers m P H R F d) as (_ & _ & _ & _ & _ & _ & _ & _ & _ & _ & _ & _ & W). fold s in W. rewrite W. clear W.
+  intros m d P V R F s k K. assert (H : header_ok m) by apply V. pose proof (enough m F) as En.
+  destruct (scan_numbers m P H F d) as (_ & _ & _ & _ & _ & _ & _ & _ & _ & _ & _ & _ & W). fold s in W. rewrite W. clear W.
   pose proof (l_sound m P) as So. set (l := lanes_from m (nline m) 0 16) in *.
   assert (Ln : length (news (pd_special m) l) = 16%nat) by (rewrite news_length; apply lanes_from_length).
   assert (K16 : (k < 16)%nat) by (unfold ScanAvx512Few.FEW in F; lia).
   rewrite store_reads by lia. pose proof (new_range l (pd_special m) So) as Ra. rewrite Forall_forall in Ra.
-  rewrite Z.mod_small by (apply Ra, nth_In; lia). clear Ra. unfold l. rewrite (lanes_are m H R16 16 En), news_app.
+  rewrite Z.mod_small by (apply Ra, nth_In; lia). clear Ra. unfold l. rewrite (lanes_are m H 16 En), news_app.
   destruct V as (V1 & V2 & V3 & V4 & V5). assert (Lo : 24 <= pd_lower m) by apply V1.
   rewrite app_nth1.
   - rewrite (news_are_new_words m P (conj V1 (conj V2 (conj V3 (conj V4 V5))))).

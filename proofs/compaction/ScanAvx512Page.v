@@ -4,7 +4,7 @@ From Coq Require Import String ZArith Lia List Bool.
 From Pgquern.instructions Require Import Lanes Logic Arithmetic Shift Masked Compare Permute Scalar Facts Program ProgramFacts LaneFacts.
 From Pgquern.compaction Require Import ScanLanes ScanAvx2Lanes ScanAvx2Round ScanAvx2Loop ScanAvx2Survey ScanAvx512Lanes.
 From Pgquern.compaction Require Import Page Memory Algorithms Spec Decode Pointers Choice Chosen ScanAvx2Facts ScanAvx512Round ScanAvx512Loop.
-From Pgquern.compaction Require Scan ScanFacts Scanned ScannedPage ScanAvx2Page.
+From Pgquern.compaction Require Moves Scan ScanFacts Scanned ScannedPage ScanAvx2Page.
 From Pgquern.compaction Require ScanAvx512.
 Import ListNotations.
 Local Open Scope Z_scope.
@@ -44,9 +44,6 @@ Section Page.
 
   Let n := nline m.
   Let special := pd_special m.
-
-  Lemma room_16 : pd_lower m + 4 * ScanAvx2.LANES <= BLCKSZ.
-  Proof. unfold ScanAvx512.LANES, ScanAvx2.LANES in *. lia. Qed.
 
   Lemma n_small_512 : 0 <= n <= 2042 /\ HEADER_SIZE + 4 * n + 128 <= BLCKSZ.
   Proof.
@@ -158,6 +155,17 @@ Proof.
   unfold stop_of, end_of, shift_of, stop, put_lane. cbn [fst snd]. rewrite O, L. auto.
 Qed.
 
+(** A tuple moves less far than the one before it if it reaches into that one, and further if it leaves a gap. *)
+Lemma move_says it top above : stored it -> 0 <= off it <= 8192 -> 0 <= above <= 8192 -> top <= 8192 -> 0 <= top - len it <= top ->
+  is_fall (put_lane (it, top - len it), (top - above) mod 65536) = (above <? stop it) /\
+  is_gap (put_lane (it, top - len it), (top - above) mod 65536) = (stop it <? above).
+Proof.
+  intros S O A T L. destruct (lane_numbers it (top - len it) S) as (_ & _ & _ & _ & Sh). unfold is_fall, is_gap. cbn [fst snd].
+  rewrite Sh, !signed_shift, Z.gtb_ltb by lia. unfold stop. split.
+  - destruct (Z.ltb_spec (top - len it - off it) (top - above)), (Z.ltb_spec above (off it + len it)); try reflexivity; lia.
+  - destruct (Z.ltb_spec (top - above) (top - len it - off it)), (Z.ltb_spec (off it + len it) above); try reflexivity; lia.
+Qed.
+
 (** As long as no tuple is out of bounds, and their lengths have room, the shifts compare as the places do. *)
 Lemma moves_of its : Forall stored its -> Forall (fun it => 0 <= off it <= 8192 /\ 0 <= len it) its -> forall top above k,
   0 <= above <= 8192 -> top <= 8192 -> 0 <= top - total its ->
@@ -178,12 +186,7 @@ Proof.
     set (rest := moves ((top - len it - off it) mod 65536) (map put_lane (place r (top - len it)))) in *.
     assert (M : ms = (put_lane (it, top - len it), (top - above) mod 65536) :: rest).
     { unfold ms, rest, moves. cbn [place map combine]. rewrite Sh. reflexivity. }
-    assert (Fa : is_fall (put_lane (it, top - len it), (top - above) mod 65536) = (above <? stop it)).
-    { unfold is_fall. cbn [fst snd]. rewrite Sh, !signed_shift by lia. unfold stop.
-      destruct (Z.ltb_spec (top - len it - off it) (top - above)), (Z.ltb_spec above (off it + len it)); try reflexivity; lia. }
-    assert (Ga : is_gap (put_lane (it, top - len it), (top - above) mod 65536) = (stop it <? above)).
-    { unfold is_gap. cbn [fst snd]. rewrite Sh, !signed_shift by lia. unfold stop. rewrite Z.gtb_ltb.
-      destruct (Z.ltb_spec (top - above) (top - len it - off it)), (Z.ltb_spec (off it + len it) above); try reflexivity; lia. }
+    destruct (move_says it top above S1 ltac:(lia) ltac:(lia) ltac:(lia) ltac:(lia)) as [Fa Ga].
     assert (Di : differs (put_lane (it, top - len it), (top - above) mod 65536) = negb (stop it =? above)).
     { unfold differs. rewrite Fa, Ga. destruct (Z.ltb_spec (stop it) above), (Z.ltb_spec above (stop it)), (Z.eqb_spec (stop it) above); try reflexivity; lia. }
     pose proof (gaps_count r (off it)) as Gn.
@@ -249,7 +252,6 @@ Section Found.
   Variable m : mem.
   Hypothesis page_m : is_page m.
   Hypothesis header : header_ok m.
-  Hypothesis room : pd_lower m + 4 * ScanAvx512.LANES <= BLCKSZ.
   Let its := items m.
   Let special := pd_special m.
 
@@ -262,9 +264,9 @@ Section Found.
   Lemma found_tuples count : nline m <= Z.of_nat count ->
     tuples special (lanes_from m (nline m) 0 count) = map put_lane (placed ItemOrder m).
   Proof.
-    intros C. rewrite (lanes_are m header (room_16 m room) count C), tuples_app, tuples_placed, tuples_absent, app_nil_r.
+    intros C. rewrite (lanes_are m header count C), tuples_app, tuples_placed, tuples_absent, app_nil_r.
     - reflexivity.
-    - apply (rest_absent m header (room_16 m room)).
+    - apply (rest_absent m header).
   Qed.
 
   Lemma place_length l : forall top, length (place l top) = length l.
@@ -315,11 +317,11 @@ Proof.
   intros m d P H R. destruct (all_vectors m P H R d) as (count & a & v & C & G & E). cbv zeta in E |- *. rewrite E. clear E.
   cbn [ScanAvx512.found ScanAvx512.nitems ScanAvx512.ends ScanAvx512.old_ends ScanAvx512.nused ScanAvx512.nline_left ScanAvx512.longest ScanAvx512.shortest
     ScanAvx512.inside].
-  pose proof (room_16 m R) as R16. pose proof (found_tuples m H R count (proj1 C)) as Tu. pose proof (n_small_512 m H R) as [Ns _].
+  pose proof (found_tuples m H count (proj1 C)) as Tu. pose proof (n_small_512 m H R) as [Ns _].
   assert (K : ScanAvx512.items_seen v = length (items m)).
   { rewrite (g_items _ _ _ _ G), Tu, map_length. unfold placed. cbn [ordered]. apply place_length. }
   assert (Ba : ScanAvx512.base v = reg2 (repeat ((pd_special m - total (items m)) mod 65536) 32 ++ [])).
-  { rewrite (g_base _ _ _ _ G), (l_total m H R16 count (proj1 C)), app_nil_r. set (u := pd_special m - total (items m)).
+  { rewrite (g_base _ _ _ _ G), (l_total m H count (proj1 C)), app_nil_r. set (u := pd_special m - total (items m)).
     rewrite <- register_of_mod. reflexivity. }
   pose proof (g_ends _ _ _ _ G) as Ge. pose proof (g_old_ends _ _ _ _ G) as Go. rewrite <- (g_items _ _ _ _ G), Tu in Ge, Go.
   assert (Wr : Forall word16 (repeat ((pd_special m - total (items m)) mod 65536) 32)).
@@ -340,13 +342,13 @@ Proof.
   { rewrite E1, map_map. unfold placed. cbn [ordered]. pose proof (all_stored m) as S. generalize (pd_special m). clear - S.
     induction S as [|it r S F IH]; intros top; [reflexivity|]. cbn [place map fst snd]. rewrite IH. f_equal. exact (proj1 (proj2 (proj2 (proj2 (lane_numbers it (top - len it) S))))). }
   split; [exact O2|]. split; [exact E2|].
-  split; [rewrite (g_used _ _ _ _ G); exact (l_nused m H R16 count (proj1 C))|].
-  split; [rewrite (g_left _ _ _ _ G); exact (l_left m H R16 count (proj1 C))|].
+  split; [rewrite (g_used _ _ _ _ G); exact (l_nused m H count (proj1 C))|].
+  split; [rewrite (g_left _ _ _ _ G); exact (l_left m H count (proj1 C))|].
   split.
-  { destruct (k_longests _ _ Kn) as (xs & E & L & W & F). rewrite E, max_of_lanes_is_512, F by assumption. exact (l_longest m H R16 count (proj1 C)). }
+  { destruct (k_longests _ _ Kn) as (xs & E & L & W & F). rewrite E, max_of_lanes_is_512, F by assumption. exact (l_longest m H count (proj1 C)). }
   split.
   { destruct (k_shortests _ _ Kn) as (xs & E & L & W & F). rewrite E, shortest_is, F by assumption. unfold fewest.
-    rewrite (over_kept m H R16 count (proj1 C) short_of Z.min 65535 (fun x => x <= 65535)); try lia.
+    rewrite (over_kept m H count (proj1 C) short_of Z.min 65535 (fun x => x <= 65535)); try lia.
     - assert (X : map (fun it => short_of (there it)) (items m) = map len (items m)).
       { apply map_ext_in. intros it I. unfold short_of, len_of. now rewrite (kept_there m it I). }
       rewrite X. clear. induction (items m) as [|it r IH]; [reflexivity|]. cbn [map fold_right]. now rewrite IH.
@@ -371,13 +373,13 @@ Theorem avx512_scan_finds_the_runs : forall m d, is_page m -> header_ok m -> pd_
 Proof.
   intros m d P H R Ok To. destruct (all_vectors m P H R d) as (count & a & v & C & G & E). cbv zeta in E |- *. rewrite E. clear E.
   cbn [ScanAvx512.found ScanAvx512.total ScanAvx512.new_upper ScanAvx512.falls ScanAvx512.ngaps ScanAvx512.first ScanAvx512.run_ends ScanAvx512.run_old_ends].
-  pose proof (room_16 m R) as R16. pose proof (found_tuples m H R count (proj1 C)) as Tu. pose proof (special_is_small m H) as Sp.
+  pose proof (found_tuples m H count (proj1 C)) as Tu. pose proof (special_is_small m H) as Sp.
   destruct (moves_found m P H (conj Ok To)) as (M1 & M2 & M3 & M4). cbv zeta in *.
   pose proof (g_falls _ _ _ _ G) as Gf. pose proof (g_gaps _ _ _ _ G) as Gg. pose proof (g_first _ _ _ _ G) as Gt. pose proof (g_runs _ _ _ _ G) as Gr.
   rewrite Tu in Gf, Gg, Gt, Gr. set (ms := moves 0 (map put_lane (placed ItemOrder m))) in *.
   assert (Lo : 24 <= pd_lower m) by (destruct H; unfold HEADER_SIZE in *; lia).
   assert (Tt : Lanes.number (Table.intrinsic "_mm512_reduce_add_epi32" [ScanAvx512.totals (ScanAvx512.bounds v)]) = total (items m)).
-  { destruct (k_totals _ _ (g_bounds _ _ _ _ G)) as (ts & Ts & Lts & Fts). rewrite Ts, reduce_add_is, Fts, (l_signed m H R16 count (proj1 C)).
+  { destruct (k_totals _ _ (g_bounds _ _ _ _ G)) as (ts & Ts & Lts & Fts). rewrite Ts, reduce_add_is, Fts, (l_signed m H count (proj1 C)).
     - apply Z.mod_small. pose proof (Scanned.items_small m P H). lia.
     - pose proof (its_are_tuples m P H) as T. rewrite Forall_forall in Ok, T |- *. intros it I. destruct (Ok it I) as (_ & _ & X).
       destruct (T it I) as (O & _). unfold stop in X. lia. }
@@ -401,18 +403,18 @@ Lemma bounds_say_512 m d : is_page m -> header_ok m -> pd_lower m + 4 * ScanAvx5
   (Forall (item_ok m) (items m) -> ScanAvx512.total (ScanAvx512.scan_line_pointers m d) = total (items m)).
 Proof.
   intros P H R. destruct (all_vectors m P H R d) as (count & a & v & C & G & E). cbv zeta in E. rewrite E. clear E.
-  cbn [ScanAvx512.out_of_bounds ScanAvx512.total]. pose proof (room_16 m R) as R16. pose proof (special_is_small m H) as Sp.
+  cbn [ScanAvx512.out_of_bounds ScanAvx512.total]. pose proof (special_is_small m H) as Sp.
   destruct (g_bounds _ _ _ _ G) as [(lo & Lo & Llo & Vlo & Flo) (en & En & Len & Ven & Fen) (os & Os & Los & Fos) _ _ (ts & Ts & Lts & Fts)]. split.
   - rewrite Lo, En, Os. rewrite out_of_bounds_is_512 by (assumption || (unfold word16; lia)). rewrite Flo, Fen, Fos, fewest_below, most_above, alls_low by lia.
     rewrite !existsb_map.
-    rewrite (over_any m H R16 count (proj1 C) (fun x => low_of x <? pd_upper m)), (over_any m H R16 count (proj1 C) (fun x => pd_special m <? off_of x + len_of x)),
-      (over_any m H R16 count (proj1 C) (fun x => negb (Z.land (off_of x) 7 =? 0))).
+    rewrite (over_any m H count (proj1 C) (fun x => low_of x <? pd_upper m)), (over_any m H count (proj1 C) (fun x => pd_special m <? off_of x + len_of x)),
+      (over_any m H count (proj1 C) (fun x => negb (Z.land (off_of x) 7 =? 0))).
     + unfold ScanAvx2Page.wrong. rewrite !ScanAvx2Page.existsb_either. f_equal; [f_equal|]; apply ScanAvx2Page.same_existsb; intros it I; unfold low_of, off_of, len_of;
         rewrite (kept_there m it I); reflexivity.
     + intros x K. unfold off_of. now rewrite K.
     + intros x K. unfold off_of, len_of. rewrite K. apply Z.ltb_ge. lia.
     + intros x K. unfold low_of. rewrite K. apply Z.ltb_ge. lia.
-  - intros Ok. rewrite Ts, reduce_add_is, Fts, (l_signed m H R16 count (proj1 C)).
+  - intros Ok. rewrite Ts, reduce_add_is, Fts, (l_signed m H count (proj1 C)).
     + apply Z.mod_small. pose proof (Scanned.items_small m P H). lia.
     + pose proof (its_are_tuples m P H) as T. rewrite Forall_forall in Ok, T |- *. intros it I. destruct (Ok it I) as (_ & _ & X).
       destruct (T it I) as (O & _). unfold stop in X. lia.
@@ -453,15 +455,8 @@ Proof.
     - exact O.
     - rewrite seq_S, map_app, E. cbn [map Nat.add]. f_equal.
       + unfold placed. cbn [ordered]. apply map_ext_in. intros [it to] I. cbn [fst snd]. apply Z.mod_small.
-        assert (Pb : forall l top, Forall ScanFacts.a_tuple l -> 0 <= top - total l -> top <= 8192 -> In (it, to) (place l top) -> 0 <= to /\ to + len it <= 8192).
-        { clear. induction l as [|x l IH]; intros top F A B I; [destruct I|]. inversion F as [|? ? (_ & L & _) F2]; subst. cbn [place total In] in *.
-          assert (0 <= total l) by (clear - F2; induction F2 as [|y l (_ & L & _) _ IH]; cbn [total]; lia).
-          destruct I as [I|I]; [injection I as -> <-; lia|]. apply (IH (top - len x)); auto; lia. }
-        pose proof (Pb (items m) (pd_special m) T ltac:(lia) ltac:(lia) I) as Q. rewrite Forall_forall in T.
-        assert (X : In it (items m)).
-        { clear - I. revert I. generalize (pd_special m). induction (items m) as [|x l IH]; intros top I; [destruct I|]. cbn [place In] in I.
-          destruct I as [I|I]; [injection I as -> _; now left|right; eauto]. }
-        destruct (T it X) as (_ & L & _). lia.
+        pose proof (items_nonneg m P H) as Nn. destruct (Moves.place_bounds _ Nn _ _ _ I). apply Moves.in_place in I.
+        unfold Moves.nonneg in Nn. rewrite Forall_forall in Nn. specialize (Nn it I). lia.
       + cbn [seq map repeat] in N. apply (f_equal (hd 0)) in N. cbn [hd] in N. cbn [map]. rewrite N. f_equal. apply Z.mod_small.
         pose proof (Scanned.items_small m P H). lia. }
   assert (V : ScanAvx512.refused m s = false <-> valid_page m).
@@ -492,8 +487,8 @@ Theorem avx512_scan_knows_the_line_pointers : forall m d, is_page m -> valid_pag
 Proof.
   intros m d P V R s k K. assert (H : header_ok m) by apply V. unfold s.
   destruct (all_vectors m P H R d) as (count & a & v & C & G & E). cbv zeta in E. rewrite E. clear E. cbn [ScanAvx512.found ScanAvx512.words].
-  pose proof (g_words _ _ _ _ G) as W. rewrite lanes_from_length in W. pose proof (room_16 m R) as R16.
-  set (w := ScanAvx512.words a) in *. rewrite (lanes_are m H R16 count (proj1 C)), news_app in W.
+  pose proof (g_words _ _ _ _ G) as W. rewrite lanes_from_length in W.
+  set (w := ScanAvx512.words a) in *. rewrite (lanes_are m H count (proj1 C)), news_app in W.
   pose proof (special_is_small m H) as Sp. pose proof V as (V1 & V2 & V3 & V4 & V5).
   assert (Lo : 24 <= pd_lower m) by apply V1.
   rewrite (ScanAvx2Page.news_are_new_words m P V) in W.

@@ -5,8 +5,8 @@
 From Coq Require Import ZArith List Bool Lia.
 From Pgquern.common Require Import Premises.
 From Pgquern.compaction Require Import Page Memory Layout Slots Repair Contents Again Algorithms Spec Choice Chosen Scan ScanFacts Scanned ScannedPage ScanAvx2Page
-  ScanAvx2Kernel ScanAvx512Page ScanAvx512FewPage ScanAvx512Kernel Instances Decode.
-From Pgquern.compaction Require ScanAvx2 ScanAvx512 ScanAvx512Few.
+  ScanAvx2Kernel ScanAvx512Page ScanAvx512FewPage ScanAvx512Kernel ScanNeonPage Instances Decode.
+From Pgquern.compaction Require ScanAvx2 ScanAvx512 ScanAvx512Few ScanNeon.
 Import ListNotations.
 Local Open Scope Z_scope.
 
@@ -196,6 +196,19 @@ Proof.
 Qed.
 Lemma avx512_repairs_witness : premises_of avx512_repairs.
 Proof. exists true, small_page, dirty_vectors, dirty_scan, dirt. exact small_is_page. Qed.
+Lemma small_has_room_neon : pd_lower small_page + 4 * ScanNeon.LANES <= BLCKSZ.
+Proof. vm_compute. discriminate. Qed.
+Lemma neon_scan_finds_witness : premises_of neon_scan_finds.
+Proof. exists small_page, dirty_neon. split; [exact small_is_page|]. split; [exact small_has_a_header|exact small_has_room_neon]. Qed.
+Lemma neon_scan_finds_the_moves_witness : premises_of neon_scan_finds_the_moves.
+Proof.
+  exists small_page, dirty_neon. split; [exact small_is_page|]. split; [exact small_has_a_header|]. split; [exact small_has_room_neon|].
+  destruct small_is_valid as (_ & I & _ & T & _). split; [exact I|exact T].
+Qed.
+Lemma neon_scan_refuses_the_same_witness : premises_of neon_scan_refuses_the_same.
+Proof. exists small_page, dirty_neon. split; [exact small_is_page|]. split; [exact small_has_a_header|exact small_has_room_neon]. Qed.
+Lemma neon_scan_knows_the_line_pointers_witness : premises_of neon_scan_knows_the_line_pointers.
+Proof. exists small_page, dirty_neon. is_small. split; [exact small_has_room_neon|]. exists 0%nat. vm_compute. auto. Qed.
 Lemma contents_preserved_witness : premises_of contents_preserved.
 Proof. small Lines. exists last_tuple. is_small. rewrite small_items. right. now left. Qed.
 Lemma other_line_pointers_witness : premises_of other_line_pointers.
