@@ -1,11 +1,12 @@
 (* SPDX-License-Identifier: PostgreSQL *)
 (** * KnownAssignedXids: compressing by vector registers
 
-    compress_neon.c, with [lanes] entries a register.  A whole register is stored, also its lanes past the live XIDs.
+    compress_neon.c, with [lanes] entries a register: the loop of pack_neon.h, then the loop for a rest.  A whole register is
+    stored, also its lanes past the live XIDs.
 
-    for (; i + lanes <= head; i += lanes) { live = live_mask(valid + i); vst1q_u32(to, packed_lanes(vld1q_u32(xids + i), live));
-      to += bits[live]; }
-    to += slide_live(to, xids + i, valid + i, head - i);
+    for (rounds = (end - from) / lanes; rounds > 0; rounds--, from += lanes, valid += lanes) { x = the XIDs at from;
+      flags = those at valid; store the live lanes of x, packed, at to; to += how many are live; }
+    to += slide_live(to, xids + rest, valid + rest, head - rest);
     memset(valid, true, to - xids); *)
 From Coq Require Import ZArith List.
 From stdpp Require Import base option.
@@ -21,8 +22,8 @@ Fixpoint compress_groups (lanes groups : nat) (r w : Z) (xids valid : memory) : 
   match groups with
   | O => Some (w, xids)
   | S groups =>
-      flags ← read valid r lanes;
       xs ← read xids r lanes;
+      flags ← read valid r lanes;
       xids ← write xids w (pack_live xs flags);
       compress_groups lanes groups (r + Z.of_nat lanes) (w + zlength (live xs flags)) xids valid
   end.

@@ -29,7 +29,7 @@ Proof.
     assert (Rd : read xids r lanes = Some x).
     { rewrite <- Lx. apply array_read. rewrite app_assoc in X. apply array_app in X as [_ X]. apply array_app in X as [X _].
       rewrite app_length in X. replace r with (0 + Z.of_nat (length (live dx dv) + length sx)) by lia. exact X. }
-    cbn [compress_groups]. rewrite Rv. cbn [mbind option_bind]. rewrite Rd. cbn [mbind option_bind].
+    cbn [compress_groups]. rewrite Rd. cbn [mbind option_bind]. rewrite Rv. cbn [mbind option_bind].
     pose proof (live_length x v) as Q. assert (P : length (pack_live x v) = lanes).
     { unfold pack_live. rewrite app_length, repeat_length. lia. }
     destruct (cut_at (sx ++ x) lanes) as (old & stale & E & O & S); [rewrite app_length; lia|]. rewrite app_length in S.

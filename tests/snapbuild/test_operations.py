@@ -15,7 +15,7 @@ from tests.neon_header import LOADED_AGAIN, STORED_BY_HALVES, UPPER_FIRST
 from tests.operations import MOVE, compare, is_told, proved, skip_unless_run
 
 INPLACE, SORTED, SCALAR, FULL, COMPRESS, UPSTREAM, APPEND = range(7)
-SNAPSHOT, BRANCHLESS, AVX2, INSERT, APPEND_FEW, NEON, NEON_COMPRESS = range(7, 14)
+SNAPSHOT, BRANCHLESS, AVX2, INSERT, APPEND_FEW, NEON, NEON_COMPRESS, SORT = range(7, 15)
 KINDS = {
     "inplace": INPLACE,
     "sorted": SORTED,
@@ -31,6 +31,7 @@ KINDS = {
     "append_few": APPEND_FEW,
     "neon": NEON,
     "neon_compress": NEON_COMPRESS,
+    "upstreams_snapshot": SORT,
 }
 NEEDS = {AVX2: "avx2", NEON: "neon", NEON_COMPRESS: "neon"}
 """The variants that not every CPU has."""
@@ -101,6 +102,18 @@ def insertion(rng: Random) -> Question:
     return Question(INSERT, xids, batch, 0)
 
 
+def to_be_sorted(rng: Random) -> Question:
+    """In any order, and nearly sorted, and with many that are equal; each number that decides how a pivot is found."""
+    n = rng.choice([*range(10), 39, 40, 41, 42, rng.randrange(301)])
+    xids = [FIRST_NORMAL + rng.randrange(rng.choice([2, 7, n + 1, 2**20])) for _ in range(n)]
+    if rng.random() < 0.3:
+        xids.sort(reverse=rng.random() < 0.5)
+        for _ in range(rng.randrange(3) if n else 0):
+            i, j = rng.randrange(n), rng.randrange(n)
+            xids[i], xids[j] = xids[j], xids[i]
+    return Question(SORT, xids, [0] * (n + rng.randrange(3)), 0)
+
+
 def all_stay(kind: int, n: int) -> Question:
     return Question(kind, list(range(1000, 1000 + n)), [], 1000)
 
@@ -125,7 +138,8 @@ def in_stretches(rng: Random) -> Question:
 @cache
 def questions(kind: int) -> list[Question]:
     rng = Random(kind)
-    found = [insertion(rng) if kind == INSERT else question(kind, rng, rng.randrange(301)) for _ in range(400)]
+    makes = {INSERT: insertion, SORT: to_be_sorted}.get(kind, lambda rng: question(kind, rng, rng.randrange(301)))
+    found = [makes(rng) for _ in range(400)]
     if kind == SORTED:
         found += [question(SORTED, rng, LONG + rng.randrange(5000)) for _ in range(12)]
         found += [across_the_wrap(n, below) for n in (LONG - 1, LONG, LONG + 1) for below in (5000, n * 6 // 8 + 100)]
@@ -297,6 +311,16 @@ CHANGES = {
     ),
     "three XIDs are stored by four": ("insert.c", APPEND_FEW, "    } else if (m < 4) {\n", "    } else if (m < 3) {\n"),
     "seven XIDs are copied by a call": ("insert.c", APPEND_FEW, "enum { FEW = 8 };", "enum { FEW = 6 };"),
+    "six XIDs are parted, too": ("qsort.c", SORT, "        if (n < 7) {\n", "        if (n < 6) {\n"),
+    "the middle of three is asked for from 8 XIDs on": ("qsort.c", SORT, "    if (n <= 7)\n", "    if (n <= 8)\n"),
+    "nine XIDs are asked from 40 on": ("qsort.c", SORT, "    if (n > 40) {\n", "    if (n >= 40) {\n"),
+    "the larger part is sorted by a call": ("qsort.c", SORT, "        if (below <= above) {\n", "        if (below > above) {\n"),
+    "equal XIDs stay where they are met": (
+        "qsort.c",
+        SORT,
+        "                if (order == 0)\n                    swap(equal_left++, left);\n",
+        "                if (order > 0)\n                    swap(equal_left++, left);\n",
+    ),
     "a snapshot is copied XID by XID": (
         "snapshot.c",
         SNAPSHOT,

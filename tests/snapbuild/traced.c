@@ -57,6 +57,8 @@ static bool run(int op, void *xids, size_t n, void *beside, size_t m, uint64_t x
         return pgq_snapbuild_insert_append(&committed, beside, m, false).code == PGQ_OK;
     case 7:
         return pgq_snapbuild_snapshot_sorted(&committed, beside, m).code == PGQ_OK;
+    case 14:
+        return pgq_snapbuild_snapshot_upstream(&committed, beside, m).code == PGQ_OK;
     case 8:
         return pgq_snapbuild_known_assigned_scalar(committed.xip, beside, xmin, n) <= n;
 #if defined(__x86_64__)
