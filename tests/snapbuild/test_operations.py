@@ -314,7 +314,12 @@ CHANGES = {
     "six XIDs are parted, too": ("qsort.c", SORT, "        if (n < 7) {\n", "        if (n < 6) {\n"),
     "the middle of three is asked for from 8 XIDs on": ("qsort.c", SORT, "    if (n <= 7)\n", "    if (n <= 8)\n"),
     "nine XIDs are asked from 40 on": ("qsort.c", SORT, "    if (n > 40) {\n", "    if (n >= 40) {\n"),
-    "the larger part is sorted by a call": ("qsort.c", SORT, "        if (below <= above) {\n", "        if (below > above) {\n"),
+    "the larger part is sorted by a call": (
+        "qsort.c",
+        SORT,
+        "        if (below <= above) {\n",
+        "        if (below > above) {\n",
+    ),
     "equal XIDs stay where they are met": (
         "qsort.c",
         SORT,
