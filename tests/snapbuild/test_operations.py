@@ -138,8 +138,8 @@ def in_stretches(rng: Random) -> Question:
 @cache
 def questions(kind: int) -> list[Question]:
     rng = Random(kind)
-    makes = {INSERT: insertion, SORT: to_be_sorted}.get(kind, lambda rng: question(kind, rng, rng.randrange(301)))
-    found = [makes(rng) for _ in range(400)]
+    makes = {INSERT: insertion, SORT: to_be_sorted}
+    found = [makes[kind](rng) if kind in makes else question(kind, rng, rng.randrange(301)) for _ in range(400)]
     if kind == SORTED:
         found += [question(SORTED, rng, LONG + rng.randrange(5000)) for _ in range(12)]
         found += [across_the_wrap(n, below) for n in (LONG - 1, LONG, LONG + 1) for below in (5000, n * 6 // 8 + 100)]
