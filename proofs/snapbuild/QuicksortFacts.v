@@ -68,16 +68,16 @@ Proof.
   intros [U R] L M H. split; [intros i I; apply U; lia|]. intros l Ll A.
   rewrite <- (take_drop (Z.to_nat (lo - lo')) l) in A. rewrite <- (take_drop (Z.to_nat (hi - lo)) (drop _ l)) in A.
   rewrite !array_app in A. destruct A as (A1 & A2 & A3). rewrite drop_drop in A3.
-  replace (lo' + zlength (take (Z.to_nat (lo - lo')) l)) with lo in * by (rewrite take_length; lia).
+  replace (lo' + zlength (take (Z.to_nat (lo - lo')) l)) with lo in * by (rewrite firstn_length; lia).
   replace (lo + zlength (take (Z.to_nat (hi - lo)) (drop (Z.to_nat (lo - lo')) l))) with hi in *
-    by (rewrite take_length, drop_length; lia).
-  destruct (R (take (Z.to_nat (hi - lo)) (drop (Z.to_nat (lo - lo')) l))) as (l' & Pm & A'); [rewrite take_length, drop_length; lia|exact A2|].
-  assert (Ll' : zlength l' = hi - lo) by (rewrite Pm, take_length, drop_length; lia).
+    by (rewrite firstn_length, skipn_length; lia).
+  destruct (R (take (Z.to_nat (hi - lo)) (drop (Z.to_nat (lo - lo')) l))) as (l' & Pm & A'); [rewrite firstn_length, skipn_length; lia|exact A2|].
+  assert (Ll' : zlength l' = hi - lo) by (rewrite Pm, firstn_length, skipn_length; lia).
   exists (take (Z.to_nat (lo - lo')) l ++ l' ++ drop (Z.to_nat (lo - lo') + Z.to_nat (hi - lo)) l). split.
   - rewrite Pm, <- drop_drop, take_drop. now rewrite take_drop.
-  - rewrite !array_app, take_length, Ll'. replace (lo' + Z.of_nat (Z.to_nat (lo - lo') `min` length l)) with lo by lia.
+  - rewrite !array_app, firstn_length, Ll'. replace (lo' + Z.of_nat (Z.to_nat (lo - lo') `min` length l)) with lo by lia.
     replace (lo + (hi - lo)) with hi by lia. split; [|split; [exact A'|]].
-    + apply (array_frame m); [|exact A1]. intros k K. rewrite take_length in K. apply U. lia.
+    + apply (array_frame m); [|exact A1]. intros k K. rewrite firstn_length in K. apply U. lia.
     + apply (array_frame m); [|exact A3]. intros k K. apply U. lia.
 Qed.
 
