@@ -248,21 +248,18 @@ Section purge.
     rewrite run_statements_app, R5. cbn [bind].
     assert (H5 : at_hand_4 s5) by (destruct H as [H1 H2]; split; rewrite O5 by reflexivity; auto).
     destruct (keep_runs_4 s5 "b" "sum_b" "in_b" b (A ++ words (kept xmin a)) j5 (words rest ++ behind))
-      as (s6 & j6 & R6 & M6 & J6 & T6 & O6); auto.
-    { rewrite O5 by reflexivity. reflexivity. }
-    { lia. }
+      as (s6 & j6 & R6 & M6 & J6 & T6 & O6); auto;
+      try (rewrite O5 by reflexivity; reflexivity); try lia.
     pose proof (kept_length xmin b) as Kb. rewrite run_statements_app, R6. cbn [bind].
     assert (H6 : at_hand_4 s6) by (destruct H5 as [H1 H2]; split; rewrite O6 by reflexivity; auto).
     destruct (keep_runs_4 s6 "c" "sum_c" "in_c" c ((A ++ words (kept xmin a)) ++ words (kept xmin b)) j6
-      (words rest ++ behind)) as (s7 & j7 & R7 & M7 & J7 & T7 & O7); auto.
-    { rewrite O6, O5 by reflexivity. reflexivity. }
-    { lia. }
+      (words rest ++ behind)) as (s7 & j7 & R7 & M7 & J7 & T7 & O7); auto;
+      try (rewrite O6, O5 by reflexivity; reflexivity); try lia.
     pose proof (kept_length xmin c) as Kc. rewrite run_statements_app, R7. cbn [bind].
     assert (H7 : at_hand_4 s7) by (destruct H6 as [H1 H2]; split; rewrite O7 by reflexivity; auto).
     destruct (keep_runs_4 s7 "d" "sum_d" "in_d" e (((A ++ words (kept xmin a)) ++ words (kept xmin b)) ++ words (kept xmin c))
-      j7 (words rest ++ behind)) as (s8 & j8 & R8 & M8 & J8 & T8 & O8); auto.
-    { rewrite O7, O6, O5 by reflexivity. reflexivity. }
-    { lia. }
+      j7 (words rest ++ behind)) as (s8 & j8 & R8 & M8 & J8 & T8 & O8); auto;
+      try (rewrite O7, O6, O5 by reflexivity; reflexivity); try lia.
     exists s8. rewrite R8. cbn [move]. unfold address_in.
     assert (Same : forall y, existsb (String.eqb y) ["to"; "a"; "b"; "c"; "d"; "sum_a"; "sum_b"; "sum_c"; "sum_d";
         "in_a"; "in_b"; "in_c"; "in_d"] = false -> env s8 y = env s y).
