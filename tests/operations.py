@@ -102,12 +102,14 @@ def compare(stem: str, questions: Sequence[bytes], inputs: str) -> None:
 def is_told(stem: str, file: str, old: str, new: str, questions: Sequence[bytes], folder: Path) -> bool:
     """C with one change, compiled in a folder, does something else for some question, or what no kernel may do.
 
+    file: one of csrc/STEM, or "common/F".
     That the change leaves the results as they are is by reading: nothing here compares them.
     """
-    text = (TOP / "csrc" / stem / file).read_text()
+    source = Path(file) if file.startswith("common/") else Path(stem, file)
+    text = (TOP / "csrc" / source).read_text()
     assert text.count(old) == 1
-    (folder / stem).mkdir()
-    (folder / stem / file).write_text(text.replace(old, new))
+    (folder / source.parent).mkdir()
+    (folder / source).write_text(text.replace(old, new))
     if file.endswith(".c"):  # nothing else is compiled anew
         objects = folder / "traced" / f"{stem}.objects"
         shutil.copytree(BUILT / f"{stem}.objects", objects)

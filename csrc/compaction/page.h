@@ -191,8 +191,8 @@ static inline void write_header(uint8_t *page, const bounds *b, uint32_t upper, 
  */
 pgq_status pgq_compaction_check(const uint8_t *page);
 
-/* Sorts items as qsort does, in the order of compare (negative, 0, positive). Not stable. */
-void pgq_compaction_sort_items(item *items, uint32_t n, int (*compare)(const item *, const item *));
+/* Sorts items as PostgreSQL 13's qsort does, in the order of compare (negative, 0, positive): common/quicksort_template.h. */
+void pgq_compaction_sort_items(item *items, uint32_t n, int (*compare)(const void *, const void *));
 
 pgq_status pgq_compaction_pg13(void *page, bool truncate);
 pgq_status pgq_compaction_pg14(void *page, bool truncate);

@@ -12,13 +12,17 @@
 
 #include "common/holds.h"
 
-static int by_falling_offset(const item *a, const item *b)
+static int by_falling_offset(const void *a_, const void *b_)
 {
+    const item *a = a_, *b = b_;
+
     return (int)b->off - (int)a->off;
 }
 
-static int by_falling_offset_then_index(const item *a, const item *b)
+static int by_falling_offset_then_index(const void *a_, const void *b_)
 {
+    const item *a = a_, *b = b_;
+
     return a->off != b->off ? (int)b->off - (int)a->off : (int)a->index - (int)b->index;
 }
 

@@ -6,9 +6,7 @@
 #include <stdint.h>
 
 /*
- * The algorithm of src/port/qsort.c (src/include/lib/sort_template.h) on XIDs: quicksort after Bentley and McIlroy,
- * partitioned in three, with a check for presorted input before every partition, and insertion sort below seven. It
- * differs in that the element type is known here, where upstream swaps byte by byte: this one is the faster.
+ * Sorts XIDs as upstream's qsort does: common/quicksort_template.h.
  */
 void pgq_snapbuild_qsort32(uint32_t *a, size_t n, int (*compare)(const void *, const void *));
 

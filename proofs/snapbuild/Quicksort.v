@@ -1,20 +1,25 @@
 (* SPDX-License-Identifier: PostgreSQL *)
-(** * qsort.c: the sort of a snapshot that is not kept sorted, comparison by comparison and swap by swap
+(** * common/quicksort.h: the sort of a snapshot that is not kept sorted, comparison by comparison and swap by swap
 
     Quicksort after Bentley and McIlroy, as upstream's src/port/qsort.c.  Each function is the one of this name in C.  A
-    pointer is an address; loads come in the order in which C has them. *)
+    pointer is an address; loads come in the order in which C has them.  PostgreSQL 13's compaction sorts its tuples by
+    the same C: an element is then a number that holds a tuple, and the key is what the comparator takes from it. *)
 From Coq Require Import ZArith List.
 From stdpp Require Import base option.
 From Pgquern.snapbuild Require Import Memory Upstream.
 Local Open Scope Z_scope.
-
-Definition compare (m : memory) (i j : Z) : option comparison := x ← load m i; y ← load m j; Some (x ?= y).
 
 (** t = *a; *a = *b; *b = t; *)
 Definition swap (m : memory) (i j : Z) : option memory := t ← load m i; x ← load m j; m ← store m i x; store m j t.
 
 Fixpoint swap_runs (m : memory) (i j : Z) (n : nat) : option memory :=
   match n with O => Some m | S n => m ← swap m i j; swap_runs m (i + 1) (j + 1) n end.
+
+Section sort.
+(** What C's comparator looks at: the number itself for XIDs, a part of it for other elements. *)
+Context (key : Z -> Z).
+
+Definition compare (m : memory) (i j : Z) : option comparison := x ← load m i; y ← load m j; Some (key x ?= key y).
 
 Definition less (c : comparison) : bool := match c with Lt => true | _ => false end.
 Definition greater (c : comparison) : bool := match c with Gt => true | _ => false end.
@@ -119,20 +124,22 @@ Definition split (m : memory) (a n : Z) : option (memory * Z * Z) :=
 (** [depth]: so many calls may lie inside each other. [rounds]: so often the loop of one call may go round. *)
 Fixpoint quicksort (depth : nat) : nat -> memory -> Z -> Z -> option memory :=
   fix loop (rounds : nat) m a n :=
-    sorted ← is_sorted m a n;
-    if (sorted : bool) then Some m
-    else if n <? 7 then insertion_sort m a 1 (Z.to_nat (n - 1))
+    if n <? 7 then insertion_sort m a 1 (Z.to_nat (n - 1))
     else
-      match depth, rounds with
-      | S depth, S rounds =>
-          '(m, below, above) ← split m a n;
-          if below <=? above
-          then m ← quicksort depth (Z.to_nat below) m a below; loop rounds m (a + n - above) above
-          else m ← quicksort depth (Z.to_nat above) m (a + n - above) above; loop rounds m a below
-      | _, _ => None
-      end.
+      sorted ← is_sorted m a n;
+      if (sorted : bool) then Some m
+      else
+        match depth, rounds with
+        | S depth, S rounds =>
+            '(m, below, above) ← split m a n;
+            if below <=? above
+            then m ← quicksort depth (Z.to_nat below) m a below; loop rounds m (a + n - above) above
+            else m ← quicksort depth (Z.to_nat above) m (a + n - above) above; loop rounds m a below
+        | _, _ => None
+        end.
+End sort.
 
 (** ** snapshot.c: upstream copies committed.xip, and sorts the copy, every time *)
 Definition snapshot_upstream (n : Z) (xip snapshot : memory) : option memory :=
   snapshot ← memcpy snapshot 0 xip 0 n;
-  quicksort (Z.to_nat (Z.log2 n)) (Z.to_nat n) snapshot 0 n.
+  quicksort (fun xid => xid) (Z.to_nat (Z.log2 n)) (Z.to_nat n) snapshot 0 n.

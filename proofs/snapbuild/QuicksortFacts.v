@@ -8,9 +8,9 @@ Local Open Scope Z_scope.
 (** Each element of [lo, hi) is there, and has the property. *)
 Definition every (P : Z -> Prop) (m : memory) (lo hi : Z) : Prop := forall i, lo <= i < hi -> exists x, m !! i = Some x /\ P x.
 Definition allocated : memory -> Z -> Z -> Prop := every (fun _ => True).
-(** [lo, hi) rises. *)
-Definition ordered (m : memory) (lo hi : Z) : Prop :=
-  forall i j x y, lo <= i -> i < j -> j < hi -> m !! i = Some x -> m !! j = Some y -> x <= y.
+(** The keys of [lo, hi) rise. *)
+Definition ordered (key : Z -> Z) (m : memory) (lo hi : Z) : Prop :=
+  forall i j x y, lo <= i -> i < j -> j < hi -> m !! i = Some x -> m !! j = Some y -> key x <= key y.
 (** What stands in [lo, hi) has changed places; nothing else is written. *)
 Definition rearranged (lo hi : Z) (m m' : memory) : Prop :=
   unchanged_outside lo hi m m' /\

@@ -5,7 +5,17 @@ From stdpp Require Import base option zmap.
 From Pgquern.snapbuild Require Import Memory MemoryFacts Upstream Quicksort QuicksortFacts.
 Local Open Scope Z_scope.
 
-Lemma compare_spec m i j x y : m !! i = Some x -> m !! j = Some y -> compare m i j = Some (x ?= y).
+Section sort.
+Context (key : Z -> Z).
+Local Notation compare := (compare key).
+Local Notation median := (median key).
+Local Notation pivot := (pivot key).
+Local Notation from_left := (from_left key).
+Local Notation from_right := (from_right key).
+Local Notation partition := (partition key).
+Local Notation split := (split key).
+
+Lemma compare_spec m i j x y : m !! i = Some x -> m !! j = Some y -> compare m i j = Some (key x ?= key y).
 Proof. intros X Y. unfold compare, load. now rewrite X, Y. Qed.
 
 (** The pivot is one of the elements. *)
@@ -14,7 +24,7 @@ Lemma median_spec m lo hi a b c : allocated m lo hi -> lo <= a < hi -> lo <= b <
 Proof.
   intros E A B C. destruct (E a A) as (x & X & _), (E b B) as (y & Y & _), (E c C) as (z & Z & _). unfold median.
   rewrite (compare_spec m a b x y), (compare_spec m b c y z), (compare_spec m a c x z) by assumption. cbn [mbind option_bind].
-  destruct (less (x ?= y)), (less (y ?= z)), (greater (y ?= z)), (less (x ?= z)); eauto.
+  destruct (less (key x ?= key y)), (less (key y ?= key z)), (greater (key y ?= key z)), (less (key x ?= key z)); eauto.
 Qed.
 
 Lemma pivot_spec m a n : allocated m a (a + n) -> 7 <= n -> exists p, pivot m a n = Some p /\ a <= p < a + n.
@@ -33,37 +43,37 @@ Proof.
 Qed.
 
 Section around.
-  (** The pivot's value, the place where it stands, the end of the array. *)
+  (** The pivot's key, the place where it stands, the end of the array. *)
   Context (v a e : Z).
 
-  Let equal (x : Z) : Prop := x = v.
-  Let smaller (x : Z) : Prop := x < v.
-  Let larger (x : Z) : Prop := v < x.
+  Let equal (x : Z) : Prop := key x = v.
+  Let smaller (x : Z) : Prop := key x < v.
+  Let larger (x : Z) : Prop := v < key x.
 
   (** What stands on the left of the elements that are not looked at yet, and what on the right. *)
   Definition on_left (m : memory) (el l : Z) : Prop := a < el /\ el <= l /\ every equal m a el /\ every smaller m el l.
   Definition on_right (m : memory) (r er : Z) : Prop := r <= er /\ er < e /\ every larger m (r + 1) (er + 1) /\ every equal m (er + 1) e.
 
-  Lemma on_left_pivot m el l : on_left m el l -> m !! a = Some v.
-  Proof. intros (A & _ & E & _). destruct (E a ltac:(lia)) as (x & X & ->). exact X. Qed.
+  Lemma on_left_pivot m el l : on_left m el l -> exists p, m !! a = Some p /\ key p = v.
+  Proof. intros (A & _ & E & _). exact (E a ltac:(lia)). Qed.
 
   Lemma from_left_spec rounds : forall m el l r, on_left m el l -> allocated m l (r + 1) -> l <= r + 1 -> r < e ->
     r - l + 1 <= Z.of_nat rounds ->
     exists m' el' l', from_left rounds m a el l r = Some (m', el', l') /\ on_left m' el' l' /\ l <= l' <= r + 1 /\
       allocated m' l' (r + 1) /\ (forall k, r < k -> m' !! k = m !! k) /\ rearranged a e m m' /\
-      (l' <= r -> exists x, m' !! l' = Some x /\ v < x).
+      (l' <= r -> exists x, m' !! l' = Some x /\ v < key x).
   Proof.
     induction rounds as [|rounds IH]; intros m el l r H E L R N; cbn [from_left]; destruct (Z.ltb_spec r l) as [O|O]; try lia.
     1, 2: exists m, el, l; repeat split; try apply H; auto; try lia; intros li _ A; now exists li.
-    pose proof (on_left_pivot m el l H) as V. destruct (E l ltac:(lia)) as (x & X & _).
-    rewrite (compare_spec m l a x v X V). cbn [mbind option_bind]. destruct H as (A & B & Ee & Es).
-    destruct (Z.compare_spec x v) as [->|S|G].
+    destruct (on_left_pivot m el l H) as (p & V & Kp). destruct (E l ltac:(lia)) as (x & X & _).
+    rewrite (compare_spec m l a x p X V), Kp. cbn [mbind option_bind]. destruct H as (A & B & Ee & Es).
+    destruct (Z.compare_spec (key x) v) as [Q|S|G].
     - assert (exists y, m !! el = Some y) as (y & Y).
       { destruct (Z.eq_dec el l) as [->|D]; [eauto|]. destruct (Es el ltac:(lia)) as (y & Y & _). eauto. }
-      destruct (swap_spec m el l y v Y X) as (m1 & S & Yl & Xe & K & Re). rewrite S. cbn [mbind option_bind].
+      destruct (swap_spec m el l y x Y X) as (m1 & S & Yl & Xe & K & Re). rewrite S. cbn [mbind option_bind].
       destruct (IH m1 (el + 1) (l + 1) r) as (m2 & el2 & l2 & F & H2 & L2 & E2 & U2 & R2 & G2); try lia.
       + split; [lia|]. split; [lia|]. split.
-        * apply (every_join _ _ _ el); [|apply (every_one _ _ _ v); [exact Yl|reflexivity]].
+        * apply (every_join _ _ _ el); [|apply (every_one _ _ _ x); [exact Yl|exact Q]].
           apply (every_same _ m); [exact Ee|]. intros k I. apply K; lia.
         * destruct (Z.eq_dec el l) as [->|D]; [intros k I; lia|]. apply (every_join _ _ _ l).
           -- apply (every_same _ m); [apply (every_sub _ _ _ _ _ _ Es); lia|]. intros k I. apply K; lia.
@@ -79,28 +89,28 @@ Section around.
     - exists m, el, l. repeat split; auto; try lia; [intros li _ D; now exists li|eauto].
   Qed.
 
-  Lemma from_right_spec rounds : forall m l r er, on_right m r er -> m !! a = Some v -> allocated m l (r + 1) -> a < l -> l <= r + 1 ->
+  Lemma from_right_spec rounds : forall m l r er, on_right m r er -> (exists p, m !! a = Some p /\ key p = v) -> allocated m l (r + 1) -> a < l -> l <= r + 1 ->
     r - l + 1 <= Z.of_nat rounds ->
     exists m' r' er', from_right rounds m a l r er = Some (m', r', er') /\ on_right m' r' er' /\ l - 1 <= r' <= r /\
       allocated m' l (r' + 1) /\ (forall k, k <= r' -> m' !! k = m !! k) /\ rearranged a e m m' /\
-      (l <= r' -> exists x, m' !! r' = Some x /\ x < v).
+      (l <= r' -> exists x, m' !! r' = Some x /\ key x < v).
   Proof.
-    induction rounds as [|rounds IH]; intros m l r er H V E Al L N; cbn [from_right]; destruct (Z.ltb_spec r l) as [O|O]; try lia.
+    induction rounds as [|rounds IH]; intros m l r er H (p & V & Kp) E Al L N; cbn [from_right]; destruct (Z.ltb_spec r l) as [O|O]; try lia.
     1, 2: exists m, r, er; repeat split; try apply H; auto; try lia; intros li _ A; now exists li.
     destruct (E r ltac:(lia)) as (x & X & _).
-    rewrite (compare_spec m r a x v X V). cbn [mbind option_bind]. destruct H as (A & B & Eg & Ee).
-    destruct (Z.compare_spec x v) as [->|S|G].
+    rewrite (compare_spec m r a x p X V), Kp. cbn [mbind option_bind]. destruct H as (A & B & Eg & Ee).
+    destruct (Z.compare_spec (key x) v) as [Q|S|G].
     - assert (exists y, m !! er = Some y) as (y & Y).
       { destruct (Z.eq_dec er r) as [->|D]; [eauto|]. destruct (Eg er ltac:(lia)) as (y & Y & _). eauto. }
-      destruct (swap_spec m r er v y X Y) as (m1 & S & Yr & Xe & K & Re). rewrite S. cbn [mbind option_bind].
+      destruct (swap_spec m r er x y X Y) as (m1 & S & Yr & Xe & K & Re). rewrite S. cbn [mbind option_bind].
       destruct (IH m1 l (r - 1) (er - 1)) as (m2 & r2 & er2 & F & H2 & L2 & E2 & U2 & R2 & G2); try lia.
       + split; [lia|]. split; [lia|]. replace (r - 1 + 1) with r by lia. replace (er - 1 + 1) with er by lia. split.
         * destruct (Z.eq_dec er r) as [->|D]; [intros k I; lia|]. apply (every_join _ _ _ (r + 1)).
           -- apply (every_one _ _ _ y); [exact Yr|]. destruct (Eg er ltac:(lia)) as (z & Z & ?). congruence.
           -- apply (every_same _ m); [apply (every_sub _ _ _ _ _ _ Eg); lia|]. intros k I. apply K; lia.
-        * apply (every_join _ _ _ (er + 1)); [apply (every_one _ _ _ v); [exact Xe|reflexivity]|].
+        * apply (every_join _ _ _ (er + 1)); [apply (every_one _ _ _ x); [exact Xe|exact Q]|].
           apply (every_same _ m); [exact Ee|]. intros k I. apply K; lia.
-      + rewrite K by lia. exact V.
+      + exists p. rewrite K by lia. now split.
       + replace (r - 1 + 1) with r by lia. apply (every_same _ m); [apply (every_sub _ _ _ _ _ _ E); lia|]. intros k I. apply K; lia.
       + exists m2, r2, er2. split; [exact F|]. split; [exact H2|]. split; [lia|]. split; [exact E2|]. split; [|split; [|exact G2]].
         * intros k I. rewrite U2 by exact I. apply K; lia.
@@ -109,7 +119,7 @@ Section around.
     - destruct (IH m l (r - 1) er) as (m2 & r2 & er2 & F & H2 & L2 & E2 & U2 & R2 & G2); try lia.
       + split; [lia|]. split; [lia|]. replace (r - 1 + 1) with r by lia. split; [|exact Ee].
         apply (every_join _ _ _ (r + 1)); [now apply (every_one _ _ _ x)|exact Eg].
-      + exact V.
+      + now exists p.
       + apply (every_sub _ _ _ _ _ _ E); lia.
       + exists m2, r2, er2. repeat split; auto; lia || apply H2 || apply R2.
   Qed.
@@ -138,7 +148,7 @@ Section around.
     - exists m2, el1, l1, er2. replace r2 with (l1 - 1) in * by lia. auto.
     - destruct (G1 ltac:(lia)) as (x & X & Gx). destruct (G2 D) as (y & Y & Sy).
       assert (X2 : m2 !! l1 = Some x) by (rewrite U2 by lia; exact X).
-      assert (l1 <> r2) by (intros ->; rewrite X2 in Y; injection Y; lia).
+      assert (l1 <> r2) by (intros ->; rewrite X2 in Y; injection Y as ->; lia).
       destruct (swap_spec m2 l1 r2 x y X2 Y) as (m3 & S & Yl & Xr & K & Re). rewrite S. cbn [mbind option_bind].
       destruct HL2 as (A & B & Ee & Es), HR2 as (A' & B' & Eg & Eq).
       destruct (IH m3 el1 (l1 + 1) (r2 - 1) er2) as (m4 & el4 & l4 & er4 & P & HL4 & HR4 & R4); try lia.
@@ -186,20 +196,21 @@ End around.
 
 Lemma split_spec m a n : allocated m a (a + n) -> 7 <= n ->
   exists v m' below above, split m a n = Some (m', below, above) /\ 0 <= below /\ 0 <= above /\ below + above < n /\
-    every (fun x => x < v) m' a (a + below) /\ every (fun x => x = v) m' (a + below) (a + n - above) /\
-    every (fun x => v < x) m' (a + n - above) (a + n) /\ rearranged a (a + n) m m'.
+    every (fun x => key x < v) m' a (a + below) /\ every (fun x => key x = v) m' (a + below) (a + n - above) /\
+    every (fun x => v < key x) m' (a + n - above) (a + n) /\ rearranged a (a + n) m m'.
 Proof.
   intros E N. unfold split. destruct (pivot_spec m a n E N) as (p & -> & P). cbn [mbind option_bind].
   destruct (E p P) as (v & V & _), (E a ltac:(lia)) as (x & X & _).
   destruct (swap_spec m a p x v X V) as (m1 & S & Va & _ & _ & R). rewrite S. cbn [mbind option_bind].
   specialize (R a (a + n) ltac:(lia) P). pose proof (rearranged_every _ _ _ _ _ R E) as E1.
-  destruct (partition_spec v a (a + n) (Z.to_nat n) m1 (a + 1) (a + 1) (a + n - 1) (a + n - 1)) as (m2 & el & l & er & S2 & HL & HR & R2); try lia.
+  destruct (partition_spec (key v) a (a + n) (Z.to_nat n) m1 (a + 1) (a + 1) (a + n - 1) (a + n - 1)) as (m2 & el & l & er & S2 & HL & HR & R2); try lia.
   - split; [lia|]. split; [lia|]. split; [now apply (every_one _ _ _ v)|]. intros k I. lia.
   - split; [lia|]. split; [lia|]. split; intros k I; lia.
   - apply (every_sub _ _ _ _ _ _ E1); lia.
   - rewrite S2. cbn [mbind option_bind].
-    destruct (bring_together_spec v a (a + n) m2 el l er HL HR) as (m3 & S3 & B1 & B2 & B3 & Q1 & Q2 & Q3 & R3).
-    replace (a + n - a) with n in * by lia. rewrite S3. exists v, m3, (l - el), (er - (l - 1)).
+    destruct (bring_together_spec (key v) a (a + n) m2 el l er HL HR) as (m3 & S3 & B1 & B2 & B3 & Q1 & Q2 & Q3 & R3).
+    replace (a + n - a) with n in * by lia. rewrite S3. exists (key v), m3, (l - el), (er - (l - 1)).
     repeat (split; [assumption || reflexivity|]). apply (rearranged_trans _ _ _ m1); [exact R|].
     apply (rearranged_trans _ _ _ m2); assumption.
 Qed.
+End sort.

@@ -5,6 +5,15 @@ From stdpp Require Import base option list zmap.
 From Pgquern.snapbuild Require Import Memory MemoryFacts Upstream UpstreamFacts Quicksort QuicksortFacts QuicksortParts.
 Local Open Scope Z_scope.
 
+Section sort.
+Context (key : Z -> Z).
+Local Notation ordered := (ordered key).
+Local Notation goes_on := (goes_on key).
+Local Notation is_sorted := (is_sorted key).
+Local Notation sink := (sink key).
+Local Notation insertion_sort := (insertion_sort key).
+Local Notation quicksort := (quicksort key).
+
 Lemma ordered_short m lo hi : hi <= lo + 1 -> ordered m lo hi.
 Proof. intros L i j x y I J K. lia. Qed.
 
@@ -12,7 +21,7 @@ Lemma ordered_same m m' lo hi : ordered m lo hi -> (forall k, lo <= k < hi -> m'
 Proof. intros O S i j x y I J K X Y. rewrite S in X, Y by lia. exact (O i j x y I J K X Y). Qed.
 
 (** What follows a sorted part, and is not less than its last element, makes a longer one. *)
-Lemma ordered_snoc m lo hi : ordered m lo hi -> (forall x y, lo < hi -> m !! (hi - 1) = Some x -> m !! hi = Some y -> x <= y) ->
+Lemma ordered_snoc m lo hi : ordered m lo hi -> (forall x y, lo < hi -> m !! (hi - 1) = Some x -> m !! hi = Some y -> key x <= key y) ->
   allocated m lo hi -> ordered m lo (hi + 1).
 Proof.
   intros O L E i j x y I J K X Y. destruct (Z.lt_ge_cases j hi) as [H|H]; [exact (O i j x y I J H X Y)|].
@@ -27,8 +36,8 @@ Proof.
   induction n as [|n IH]; intros m a i O E L; cbn [goes_on].
   - exists true. split; [reflexivity|]. now rewrite Z.add_0_r.
   - destruct (E (i - 1) ltac:(lia)) as (x & X & _), (E i ltac:(lia)) as (y & Y & _).
-    rewrite (compare_spec m (i - 1) i x y X Y). cbn [mbind option_bind].
-    destruct (Z.compare_spec x y) as [D|D|D]; cbn [greater]; [| |exists false; split; [reflexivity|discriminate]].
+    rewrite (compare_spec key m (i - 1) i x y X Y). cbn [mbind option_bind].
+    destruct (Z.compare_spec (key x) (key y)) as [D|D|D]; cbn [greater]; [| |exists false; split; [reflexivity|discriminate]].
     all: destruct (IH m a (i + 1)) as (b & G & H); [|apply (every_sub _ _ _ _ _ _ E); lia|lia|].
     1, 3: apply ordered_snoc; [exact O| |apply (every_sub _ _ _ _ _ _ E); lia]; intros u w _ U W; rewrite X in U; rewrite Y in W;
       injection U as <-; injection W as <-; lia.
@@ -46,8 +55,8 @@ Qed.
 
 (** [lo, hi) is sorted but for the element at [p], which is less than all behind it. *)
 Definition sinking (m : memory) (lo p hi : Z) : Prop :=
-  (forall i j x y, lo <= i -> i < j -> j < hi -> i <> p -> j <> p -> m !! i = Some x -> m !! j = Some y -> x <= y) /\
-  (forall j x y, p < j -> j < hi -> m !! p = Some x -> m !! j = Some y -> x <= y).
+  (forall i j x y, lo <= i -> i < j -> j < hi -> i <> p -> j <> p -> m !! i = Some x -> m !! j = Some y -> key x <= key y) /\
+  (forall j x y, p < j -> j < hi -> m !! p = Some x -> m !! j = Some y -> key x <= key y).
 
 Lemma sink_spec j : forall m a hi, sinking m a (a + Z.of_nat j) hi -> allocated m a hi -> a + Z.of_nat j < hi ->
   exists m', sink m a j = Some m' /\ ordered m' a hi /\ rearranged a hi m m'.
@@ -58,12 +67,12 @@ Proof.
     destruct (Z.eq_dec i a) as [->|D]; [exact (B k x y K H X Y)|]. apply (O i k x y); auto; lia.
   - replace (a + Z.of_nat (S j) - 1) with (a + Z.of_nat j) by lia.
     destruct (E (a + Z.of_nat j) ltac:(lia)) as (x & X & _), (E (a + Z.of_nat (S j)) ltac:(lia)) as (y & Y & _).
-    rewrite (compare_spec m _ _ x y X Y). cbn [mbind option_bind]. assert (Done : x <= y -> ordered m a hi).
+    rewrite (compare_spec key m _ _ x y X Y). cbn [mbind option_bind]. assert (Done : key x <= key y -> ordered m a hi).
     { intros D i k u w I K H U W. destruct (Z.eq_dec i (a + Z.of_nat (S j))) as [->|Di]; [exact (B k u w K H U W)|].
       destruct (Z.eq_dec k (a + Z.of_nat (S j))) as [->|Dk]; [|exact (O i k u w I K H Di Dk U W)].
       rewrite Y in W. injection W as <-. destruct (Z.eq_dec i (a + Z.of_nat j)) as [->|Dj]; [rewrite X in U; injection U as <-; exact D|].
-      assert (u <= x) by (apply (O i (a + Z.of_nat j)); auto; lia). lia. }
-    destruct (Z.compare_spec x y) as [D|D|D]; cbn [greater].
+      assert (key u <= key x) by (apply (O i (a + Z.of_nat j)); auto; lia). lia. }
+    destruct (Z.compare_spec (key x) (key y)) as [D|D|D]; cbn [greater].
     1, 2: exists m; split; [reflexivity|]; split; [apply Done; lia|]; split; [apply unchanged_refl|intros l _ A; now exists l].
     destruct (swap_spec m (a + Z.of_nat j) (a + Z.of_nat (S j)) x y X Y) as (m1 & S & Yj & Xs & K & R).
     rewrite S. cbn [mbind option_bind]. specialize (R a hi ltac:(lia) ltac:(lia)).
@@ -97,8 +106,8 @@ Proof.
 Qed.
 
 (** Two sorted sides of a pivot. *)
-Lemma ordered_around v m a b c e : ordered m a b -> ordered m c e -> b <= c -> every (fun x => x < v) m a b ->
-  every (fun x => x = v) m b c -> every (fun x => v < x) m c e -> ordered m a e.
+Lemma ordered_around v m a b c e : ordered m a b -> ordered m c e -> b <= c -> every (fun x => key x < v) m a b ->
+  every (fun x => key x = v) m b c -> every (fun x => v < key x) m c e -> ordered m a e.
 Proof.
   intros O1 O2 L S E G i j x y I J K X Y.
   destruct (Z.lt_ge_cases i b) as [Ib|Ib]; [|destruct (Z.lt_ge_cases i c) as [Ic|Ic]; [|apply (O2 i j); auto; lia]].
@@ -124,17 +133,17 @@ Lemma quicksort_spec depth : forall rounds m a n, 0 <= n -> allocated m a (a + n
   exists m', quicksort depth rounds m a n = Some m' /\ ordered m' a (a + n) /\ rearranged a (a + n) m m'.
 Proof.
   induction depth as [|depth IHd]; intros rounds; induction rounds as [|rounds IHr]; intros m a n N E D R; cbn [quicksort].
+  all: destruct (Z.ltb_spec n 7) as [L|L]; [now apply few_spec|].
   all: destruct (is_sorted_spec m a n E) as (b & -> & B); cbn [mbind option_bind]; destruct b.
   1, 3, 5, 7: exists m; split; [reflexivity|]; split; [auto|]; split; [apply unchanged_refl|intros l _ A; now exists l].
-  all: destruct (Z.ltb_spec n 7) as [L|L]; [now apply few_spec|].
   1, 2, 3: exfalso; cbn in D; lia.
-  destruct (split_spec m a n E L) as (v & m1 & below & above & -> & B1 & B2 & B3 & S1 & E1 & G1 & R1). cbn [mbind option_bind].
+  destruct (split_spec key m a n E L) as (v & m1 & below & above & -> & B1 & B2 & B3 & S1 & E1 & G1 & R1). cbn [mbind option_bind].
   assert (P : 2 ^ Z.of_nat (S depth) = 2 * 2 ^ Z.of_nat depth) by (rewrite Nat2Z.inj_succ; apply Z.pow_succ_r; lia).
   destruct (Z.leb_spec below above) as [C|C].
   - destruct (IHd (Z.to_nat below) m1 a below) as (m2 & -> & O2 & R2); [lia|now apply every_allocated in S1|lia|lia|].
     cbn [mbind option_bind]. pose proof R2 as [U2 _].
-    assert (G2 : every (fun x => v < x) m2 (a + n - above) (a + n)) by (apply (every_same _ m1); [exact G1|intros k I; apply U2; lia]).
-    assert (E2 : every (fun x => x = v) m2 (a + below) (a + n - above)) by (apply (every_same _ m1); [exact E1|intros k I; apply U2; lia]).
+    assert (G2 : every (fun x => v < key x) m2 (a + n - above) (a + n)) by (apply (every_same _ m1); [exact G1|intros k I; apply U2; lia]).
+    assert (E2 : every (fun x => key x = v) m2 (a + below) (a + n - above)) by (apply (every_same _ m1); [exact E1|intros k I; apply U2; lia]).
     destruct (IHr m2 (a + n - above) above) as (m3 & Q & O3 & R3); [lia| |lia|lia|].
     { replace (a + n - above + above) with (a + n) by lia. now apply every_allocated in G2. }
     replace (a + n - above + above) with (a + n) in * by lia. exists m3. split; [exact Q|]. pose proof R3 as [U3 _]. split.
@@ -152,8 +161,8 @@ Proof.
     { replace (a + n - above + above) with (a + n) by lia. now apply every_allocated in G1. }
     replace (a + n - above + above) with (a + n) in * by lia.
     cbn [mbind option_bind]. pose proof R2 as [U2 _].
-    assert (S2 : every (fun x => x < v) m2 a (a + below)) by (apply (every_same _ m1); [exact S1|intros k I; apply U2; lia]).
-    assert (E2 : every (fun x => x = v) m2 (a + below) (a + n - above)) by (apply (every_same _ m1); [exact E1|intros k I; apply U2; lia]).
+    assert (S2 : every (fun x => key x < v) m2 a (a + below)) by (apply (every_same _ m1); [exact S1|intros k I; apply U2; lia]).
+    assert (E2 : every (fun x => key x = v) m2 (a + below) (a + n - above)) by (apply (every_same _ m1); [exact E1|intros k I; apply U2; lia]).
     destruct (IHr m2 a below) as (m3 & Q & O3 & R3); [lia|now apply every_allocated in S2|lia|lia|].
     exists m3. split; [exact Q|]. pose proof R3 as [U3 _]. split.
     + apply (ordered_around v m3 a (a + below) (a + n - above) (a + n)).
@@ -168,18 +177,18 @@ Proof.
       * apply (rearranged_wider _ _ _ _ _ _ R3); lia.
 Qed.
 
-Lemma ordered_array m lo l : array m lo l -> ordered m lo (lo + zlength l) -> Sorted Z.le l.
+Lemma ordered_array m lo l : array m lo l -> ordered m lo (lo + zlength l) -> Sorted (fun x y => key x <= key y) l.
 Proof.
   revert lo. induction l as [|x l IH]; intros lo A O; constructor; cbn [array] in A; destruct A as [X A].
   - apply (IH (lo + 1)); [exact A|]. intros i j y z I J K. apply O; cbn [length] in *; lia.
   - destruct l as [|y l]; constructor. destruct A as [Y _]. apply (O lo (lo + 1)); cbn [length]; auto; lia.
 Qed.
 
-(** The quicksort of upstream sorts an array of any length: the same XIDs, in raw order. It stays inside the array, and so
+(** The quicksort of upstream sorts an array of any length, by any key: the same elements, their keys rising. It stays inside the array, and so
     many calls as the logarithm of the length has suffice inside each other. *)
 Theorem quicksort_sorts : forall l m a, array m a l ->
   exists l' m', quicksort (Z.to_nat (Z.log2 (zlength l))) (length l) m a (zlength l) = Some m' /\
-    array m' a l' /\ l' ≡ₚ l /\ Sorted Z.le l' /\ unchanged_outside a (a + zlength l) m m'.
+    array m' a l' /\ l' ≡ₚ l /\ Sorted (fun x y => key x <= key y) l' /\ unchanged_outside a (a + zlength l) m m'.
 Proof.
   intros l m a A. destruct (quicksort_spec (Z.to_nat (Z.log2 (zlength l))) (length l) m a (zlength l)) as (m' & Q & O & R); [lia| | |lia|].
   - apply every_array; [exact A|]. now apply Forall_true.
@@ -189,6 +198,7 @@ Proof.
   - destruct R as [U R]. destruct (R l) as (l' & P & A'); [lia|exact A|]. exists l', m'. split; [exact Q|]. split; [exact A'|].
     split; [exact P|]. split; [|exact U]. apply (ordered_array m' a); [exact A'|]. now rewrite P.
 Qed.
+End sort.
 
 (** Upstream's snapshot has the XIDs of committed.xip in raw order, whatever their order was. *)
 Theorem snapshot_upstream_sorts : forall l space xip snapshot, array xip 0 l -> array snapshot 0 space -> length space = length l ->
@@ -197,6 +207,6 @@ Theorem snapshot_upstream_sorts : forall l space xip snapshot, array xip 0 l -> 
 Proof.
   intros l space xip snapshot A S L. unfold snapshot_upstream.
   destruct (memcpy_spec _ _ _ _ _ _ S A L) as (m & -> & A' & U). rewrite Z.add_0_l in U. cbn [mbind option_bind].
-  destruct (quicksort_sorts l m 0 A') as (l' & m' & Q & A2 & P & So & U2). rewrite Nat2Z.id, Q. exists l', m'. repeat split; auto.
+  destruct (quicksort_sorts (fun xid => xid) l m 0 A') as (l' & m' & Q & A2 & P & So & U2). rewrite Nat2Z.id, Q. exists l', m'. repeat split; auto.
   intros i I. rewrite U2, U; auto.
 Qed.

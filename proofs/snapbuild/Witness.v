@@ -101,7 +101,7 @@ Proof.
   split; [apply laid_array|apply rev_length].
 Qed.
 Lemma quicksort_sorts_witness : premises_of QuicksortSorts.quicksort_sorts.
-Proof. exists wrapped, (laid wrapped), 0. apply laid_array. Qed.
+Proof. exists (fun xid => xid), wrapped, (laid wrapped), 0. apply laid_array. Qed.
 Lemma snapshot_upstream_sorts_witness : premises_of QuicksortSorts.snapshot_upstream_sorts.
 Proof. exact snapshot_sorted_copies_witness. Qed.
 Lemma purge_inplace_one_array_witness : premises_of Purge.purge_inplace_one_array.

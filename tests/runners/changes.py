@@ -78,8 +78,13 @@ def changed(stem: str) -> list[str]:
 
 
 def files(stem: str) -> list[str]:
-    """The sources that are changed: the stem's oracle, and its C but for the public header, which holds no code."""
+    """The sources that are changed: the stem's oracle, and its C but for the public header, which holds no code.
+
+    What the stem has from a template in csrc/common is its C, too.
+    """
     found = [path for path in Path("csrc", stem).glob("*.[ch]") if path.name != f"{stem}.h"]
+    text = "".join(path.read_text() for path in found)
+    found += [path for path in Path("csrc/common").glob("*_template.h") if f'"common/{path.name}"' in text]
     return [f"ref/{stem}.py", *sorted(map(str, found))]
 
 

@@ -189,6 +189,7 @@ def test_each_way_of_the_sorted_insertion_is_asked_for() -> None:
 
 
 LEFT_PACK = '#include "common/left_pack_neon.h"\n'
+QUICKSORT = "common/quicksort_template.h"
 """What the kernels of NEON begin with."""
 CHANGES = {
     "a group that stays in its place is not stored": (
@@ -311,17 +312,17 @@ CHANGES = {
     ),
     "three XIDs are stored by four": ("insert.c", APPEND_FEW, "    } else if (m < 4) {\n", "    } else if (m < 3) {\n"),
     "seven XIDs are copied by a call": ("insert.c", APPEND_FEW, "enum { FEW = 8 };", "enum { FEW = 6 };"),
-    "six XIDs are parted, too": ("qsort.c", SORT, "        if (n < 7) {\n", "        if (n < 6) {\n"),
-    "the middle of three is asked for from 8 XIDs on": ("qsort.c", SORT, "    if (n <= 7)\n", "    if (n <= 8)\n"),
-    "nine XIDs are asked from 40 on": ("qsort.c", SORT, "    if (n > 40) {\n", "    if (n >= 40) {\n"),
+    "six XIDs are parted, too": (QUICKSORT, SORT, "    while (n >= 7 &&", "    while (n >= 6 &&"),
+    "the middle of three is asked for from 8 XIDs on": (QUICKSORT, SORT, "    if (n <= 7)\n", "    if (n <= 8)\n"),
+    "nine XIDs are asked from 40 on": (QUICKSORT, SORT, "    if (n > 40) {\n", "    if (n >= 40) {\n"),
     "the larger part is sorted by a call": (
-        "qsort.c",
+        QUICKSORT,
         SORT,
         "        if (below <= above) {\n",
         "        if (below > above) {\n",
     ),
     "equal XIDs stay where they are met": (
-        "qsort.c",
+        QUICKSORT,
         SORT,
         "                if (order == 0)\n                    swap(equal_left++, left);\n",
         "                if (order > 0)\n                    swap(equal_left++, left);\n",

@@ -3,8 +3,10 @@
 #include "bounded.h"
 #include "compaction/page.h"
 
-static int by_offset(const item *a, const item *b)
+static int by_offset(const void *a_, const void *b_)
 {
+    const item *a = a_, *b = b_;
+
     return (int)a->off - (int)b->off;
 }
 
