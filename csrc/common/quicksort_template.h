@@ -3,7 +3,7 @@
  * The algorithm of src/port/qsort.c (src/include/lib/sort_template.h) on arrays of ELEMENT: quicksort after Bentley and
  * McIlroy, "Engineering a Sort Function" (1993), with a check for presorted input before each partition, and insertion
  * sort below seven. Written from that description. It differs in that the element type is known here, where upstream
- * swaps byte by byte: this one is the faster. Not stable. proofs/snapbuild/Quicksort.v has each function.
+ * swaps byte by byte: this one is the faster. Not stable. Among the proofs, Quicksort.v has each function.
  */
 typedef int (*comparator)(const void *, const void *);
 
