@@ -9,7 +9,7 @@ From stdpp Require Import base option zmap.
 From Pgquern.common Require Import Xid.
 From Pgquern.instructions Require Lanes Program.
 From Pgquern.snapbuild Require Import Memory Spec Algorithms Groups Upstream Quicksort.
-From Pgquern.snapbuild Require Maintenance Generated Slides SideBySide CompressRegisters.
+From Pgquern.snapbuild Require Maintenance Generated Slides SideBySide SortAll CompressRegisters.
 Import ListNotations.
 Local Open Scope Z_scope.
 
@@ -81,6 +81,11 @@ Definition inserts_in_order (l batch : list Z) : instance :=
   Instance "insert_sorted_is_union" (sorted_b l)
     (leaves (SideBySide.insert_sorted (zlength l) (zlength batch) (laid batch) (laid (l ++ map (fun _ => 0) batch)))
        (if forallb (fun x => 3 <=? x) batch then union l batch else l)).
+
+Definition inserts_unsorted (l batch : list Z) : instance :=
+  Instance "insert_unsorted_is_union" true
+    (leaves (SortAll.insert_unsorted (zlength l) (zlength batch) (laid batch) (laid (l ++ map (fun _ => 0) batch)))
+       (if forallb (fun x => 3 <=? x) batch then union (union [] l) batch else l)).
 
 Definition appends (l batch : list Z) : instance :=
   Instance "append_adds_a_commit" true
@@ -239,6 +244,7 @@ Definition instances : list instance :=
   map (purges_full full) [3; 7 * 2 ^ 32 - 640; 7 * 2 ^ 32; 7 * 2 ^ 32 + 300; 8 * 2 ^ 32] ++
   flat_map (fun batch => [inserts wrapped batch; inserts [] batch]) batches ++
   flat_map (fun batch => [inserts_in_order wrapped batch; inserts_in_order [] batch]) ([5; 2; 6] :: batches) ++
+  flat_map (fun batch => [inserts_unsorted shuffled batch; inserts_unsorted [] batch]) ([5; 2; 6] :: batches) ++
   flat_map (fun batch => [appends wrapped batch; appends [] batch]) ([5; 2; 6] :: batches) ++ [copies wrapped; copies []] ++
   map snapshots (shuffled :: assigned :: rev wrapped :: batches) ++
   map (appends_few wrapped) (seq 0 10) ++

@@ -7,7 +7,7 @@ From stdpp Require Import base option list.
 From Pgquern.common Require Import Premises Xid.
 From Pgquern.snapbuild Require Import Memory MemoryFacts Spec Algorithms Instances.
 From Pgquern.snapbuild Require Purge UpstreamFacts GroupsFacts Registers Vectors Search Arc SortedFacts PurgeSorted PurgeFull Merge SortBatch Insert KnownAssigned CompressRegistersFacts.
-From Pgquern.snapbuild Require QuicksortSorts SideBySideFacts Maintenance MaintenanceCost LazyHead Catchange Visibility Entry.
+From Pgquern.snapbuild Require QuicksortSorts SideBySideFacts SortAllFacts Maintenance MaintenanceCost LazyHead Catchange Visibility Entry.
 From Pgquern.instructions Require Facts Program ProgramFacts.
 From Pgquern.snapbuild Require Generated GeneratedFacts GeneratedAvx2 GeneratedNeon SlidesFacts.
 Local Open Scope Z_scope.
@@ -243,6 +243,11 @@ Lemma insert_sorted_is_union_witness : premises_of SideBySideFacts.insert_sorted
 Proof.
   exists wrapped, batch, [0; 0; 0; 0], (laid (wrapped ++ [0; 0; 0; 0])), (laid batch). split; [exact wrapped_is_sorted|].
   split; [apply laid_array|]. split; [reflexivity|apply laid_array].
+Qed.
+Lemma insert_unsorted_is_union_witness : premises_of SortAllFacts.insert_unsorted_is_union.
+Proof.
+  exists (rev wrapped), batch, [0; 0; 0; 0], (laid (rev wrapped ++ [0; 0; 0; 0])), (laid batch). split; [apply laid_array|].
+  split; [reflexivity|apply laid_array].
 Qed.
 
 Lemma compress_keeps_live_witness : premises_of KnownAssigned.compress_keeps_live.

@@ -16,6 +16,7 @@ from tests.operations import MOVE, compare, is_told, proved, skip_unless_run
 
 INPLACE, SORTED, SCALAR, FULL, COMPRESS, UPSTREAM, APPEND = range(7)
 SNAPSHOT, BRANCHLESS, AVX2, INSERT, APPEND_FEW, NEON, NEON_COMPRESS, SORT = range(7, 15)
+INSERT_UNSORTED = 16
 KINDS = {
     "inplace": INPLACE,
     "sorted": SORTED,
@@ -32,6 +33,7 @@ KINDS = {
     "neon": NEON,
     "neon_compress": NEON_COMPRESS,
     "upstreams_snapshot": SORT,
+    "unsorted_insert": INSERT_UNSORTED,
 }
 NEEDS = {AVX2: "avx2", NEON: "neon", NEON_COMPRESS: "neon"}
 """The variants that not every CPU has."""
@@ -102,6 +104,16 @@ def insertion(rng: Random) -> Question:
     return Question(INSERT, xids, batch, 0)
 
 
+def unsorted_insertion(rng: Random) -> Question:
+    """The same into an array in any order, in which some XIDs stand several times, and now and then each."""
+    _, xids, batch, xmin = insertion(rng)
+    again = rng.choice([0, 0, len(xids), rng.randrange(40)])
+    xids += [rng.choice(xids) for _ in range(again if xids else 0)]
+    if rng.random() < 0.9:
+        rng.shuffle(xids)
+    return Question(INSERT_UNSORTED, xids, batch, xmin)
+
+
 def to_be_sorted(rng: Random) -> Question:
     """In any order, and nearly sorted, and with many that are equal; each number that decides how a pivot is found."""
     n = rng.choice([*range(10), 39, 40, 41, 42, rng.randrange(301)])
@@ -138,7 +150,7 @@ def in_stretches(rng: Random) -> Question:
 @cache
 def questions(kind: int) -> list[Question]:
     rng = Random(kind)
-    makes = {INSERT: insertion, SORT: to_be_sorted}
+    makes = {INSERT: insertion, INSERT_UNSORTED: unsorted_insertion, SORT: to_be_sorted}
     found = [makes[kind](rng) if kind in makes else question(kind, rng, rng.randrange(301)) for _ in range(400)]
     if kind == SORTED:
         found += [question(SORTED, rng, LONG + rng.randrange(5000)) for _ in range(12)]
@@ -189,8 +201,8 @@ def test_each_way_of_the_sorted_insertion_is_asked_for() -> None:
 
 
 LEFT_PACK = '#include "common/left_pack_neon.h"\n'
-QUICKSORT = "common/quicksort_template.h"
 """What the kernels of NEON begin with."""
+QUICKSORT = "common/quicksort_template.h"
 CHANGES = {
     "a group that stays in its place is not stored": (
         "purge_scalar.c",
@@ -326,6 +338,24 @@ CHANGES = {
         SORT,
         "                if (order == 0)\n                    swap(equal_left++, left);\n",
         "                if (order > 0)\n                    swap(equal_left++, left);\n",
+    ),
+    "an array is sorted behind its batch": (
+        "insert.c",
+        INSERT_UNSORTED,
+        "    if (!committed->sorted)\n        sort_all(committed);\n    m = sort_batch32(batch, m);\n",
+        "    m = sort_batch32(batch, m);\n    if (!committed->sorted)\n        sort_all(committed);\n",
+    ),
+    "each XID of a sorted array is stored": (
+        "insert.c",
+        INSERT_UNSORTED,
+        "        if (xip[i] != xip[kept - 1])\n            xip[kept++] = xip[i];\n",
+        "    {\n        bool other = xip[i] != xip[kept - 1];\n\n        xip[kept] = xip[i];\n        kept += other;\n    }\n",
+    ),
+    "the first XID of a sorted array is compared with itself": (
+        "insert.c",
+        INSERT_UNSORTED,
+        "    for (size_t i = 1; i < n; i++)\n        if (xip[i]",
+        "    for (size_t i = 0; i < n; i++)\n        if (xip[i]",
     ),
     "a snapshot is copied XID by XID": (
         "snapshot.c",

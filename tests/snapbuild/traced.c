@@ -30,7 +30,7 @@ static void *laid_out(size_t n, size_t more, size_t width)
 /* Behind an array there is space for a batch that is inserted. */
 static size_t space_for(int op, size_t m)
 {
-    return op == 6 || op == 10 || op == 11 ? m : 0;
+    return op == 6 || op == 10 || op == 11 || op == 16 ? m : 0;
 }
 
 /* n XIDs, and beside them m flags, or XIDs of a batch, or the space of a snapshot. xmin of flags: the tail. */
@@ -72,7 +72,8 @@ static bool run(int op, void *xids, size_t n, void *beside, size_t m, uint64_t x
 #endif
     case 10:
     case 11:
-        return pgq_snapbuild_insert_sorted_after_consistent(&committed, beside, m, op == 10).code == PGQ_OK;
+    case 16:
+        return pgq_snapbuild_insert_sorted_after_consistent(&committed, beside, m, op != 11).code == PGQ_OK;
     default:
         return false;
     }
