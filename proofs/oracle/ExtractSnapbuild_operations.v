@@ -38,4 +38,4 @@ Extraction Language OCaml.
 Extraction "snapbuild_operations_proved.ml" purge_inplace purge_scalar purge_sorted purge_full compress compress_branchless
   purge_upstream append snapshot_sorted purge_registers compress_zeros insert_sorted
   append_few compress_registers snapshot_upstream
-  insert_unsorted.
+  insert_unsorted purge_full_lazy_head.

@@ -6,7 +6,8 @@
         purge_upstream, 6 append, 7 snapshot_sorted, 8 compress_branchless, 9 the
         purge of avx2 on an array that has no blocks, 10 the insertion of a batch into a sorted array, 11 append_few, 12
         the purge of neon, as 9, 13 the compression of neon, 14 snapshot_upstream, 16 the
-        insertion of a batch into an array in any order.  For 4, 8 and 13 xmin is the tail.
+        insertion of a batch into an array in any order, 17
+        purge_full_lazy_head, with as many XIDs before the head as there are flags.  For 4, 8 and 13 xmin is the tail.
    Out: k (4 bytes), and k operations of 16 bytes: what (0 load, 1 store, 2 move), array (0, or 1: the flags, the workspace,
         the batch, the snapshot), 2 bytes of zero, at, from, how many (4 bytes each).  A move that changes nothing is
         left out.
@@ -64,6 +65,7 @@ let run op xmin xids beside =
     | 13 -> compress_registers 4 xmin n array other = None
     | 14 -> snapshot_upstream n array other = None
     | 16 -> insert_unsorted n m other (tell 0, Array.append xids (Array.make m 0)) = None
+    | 17 -> purge_full_lazy_head m (n - m) xmin array = None
     | _ -> fail (Printf.sprintf "op %d: only 0 to 14 are known" op) in
   if stuck then fail "the proved program got stuck, which is proved impossible"
 

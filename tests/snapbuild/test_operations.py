@@ -16,7 +16,7 @@ from tests.operations import MOVE, compare, is_told, proved, skip_unless_run
 
 INPLACE, SORTED, SCALAR, FULL, COMPRESS, UPSTREAM, APPEND = range(7)
 SNAPSHOT, BRANCHLESS, AVX2, INSERT, APPEND_FEW, NEON, NEON_COMPRESS, SORT = range(7, 15)
-INSERT_UNSORTED = 16
+INSERT_UNSORTED, FULL_LAZY_HEAD = 16, 17
 KINDS = {
     "inplace": INPLACE,
     "sorted": SORTED,
@@ -34,6 +34,7 @@ KINDS = {
     "neon_compress": NEON_COMPRESS,
     "upstreams_snapshot": SORT,
     "unsorted_insert": INSERT_UNSORTED,
+    "full_lazy_head": FULL_LAZY_HEAD,
 }
 NEEDS = {AVX2: "avx2", NEON: "neon", NEON_COMPRESS: "neon"}
 """The variants that not every CPU has."""
@@ -52,7 +53,8 @@ class Question(NamedTuple):
     kind: int
     xids: list[int]
     beside: list[int]
-    """Flags for COMPRESSING, a batch for APPEND, APPEND_FEW and INSERT, the space for SNAPSHOT."""
+    """Flags for COMPRESSING, a batch for APPEND, APPEND_FEW and INSERT, the space for SNAPSHOT, for FULL_LAZY_HEAD as many
+    as lie before the head."""
     xmin: int
     """For COMPRESSING the tail."""
 
@@ -71,7 +73,7 @@ def question(kind: int, rng: Random, n: int) -> Question:
     xids = [max(FIRST_NORMAL, (xmin + offset) % RING) for offset in offsets]
     if kind in (SORTED, SNAPSHOT):
         xids = sorted(set(xids))
-    if kind == FULL:
+    if kind in (FULL, FULL_LAZY_HEAD):
         epoch = rng.randrange(1, 100) * RING
         xids = sorted({epoch + x for x in xids})
         xmin += epoch
@@ -81,6 +83,7 @@ def question(kind: int, rng: Random, n: int) -> Question:
         APPEND: [rng.randrange(FIRST_NORMAL, RING) for _ in range(rng.choice([0, 1, 7, 8, 9, 40, 77]))],
         APPEND_FEW: [rng.randrange(FIRST_NORMAL, RING) for _ in range(rng.choice([*range(10), 40]))],
         SNAPSHOT: [0] * (len(xids) + rng.randrange(3)),
+        FULL_LAZY_HEAD: [0] * rng.randrange(len(xids) + 1),
     }
     if kind in COMPRESSING:
         xmin = rng.choice([0, rng.randrange(n + 1)])
@@ -338,6 +341,13 @@ CHANGES = {
         SORT,
         "                if (order == 0)\n                    swap(equal_left++, left);\n",
         "                if (order > 0)\n                    swap(equal_left++, left);\n",
+    ),
+    "an array of FullTransactionIds is searched from its beginning": (
+        "full.c",
+        FULL_LAZY_HEAD,
+        "    gone = lower_bound64(committed->fxip + committed->head, committed->xcnt, full_xmin);\n    committed->xcnt",
+        "    gone = lower_bound64(committed->fxip, committed->head + committed->xcnt, full_xmin);\n"
+        "    gone = gone > committed->head ? gone - committed->head : 0;\n    committed->xcnt",
     ),
     "an array is sorted behind its batch": (
         "insert.c",

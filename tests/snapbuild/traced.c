@@ -48,6 +48,9 @@ static bool run(int op, void *xids, size_t n, void *beside, size_t m, uint64_t x
         return pgq_snapbuild_purge_scalar(&committed, (uint32_t)xmin).code == PGQ_OK;
     case 3:
         return pgq_snapbuild_purge_full_memmove(&full, xmin).code == PGQ_OK;
+    case 17: /* before the head lie as many as beside them */
+        full = (pgq_snapbuild_committed_full){xids, m, n - m, n};
+        return pgq_snapbuild_purge_full_lazy_head(&full, xmin).code == PGQ_OK;
     case 4:
         return pgq_snapbuild_known_assigned_upstream(committed.xip, beside, xmin, n) <= n;
     case 5:
@@ -82,7 +85,7 @@ static bool run(int op, void *xids, size_t n, void *beside, size_t m, uint64_t x
 int main(void)
 {
     for (int op; (op = getchar()) != EOF;) {
-        size_t width = op == 3 ? 8 : 4, beside_width = op == 4 || op == 8 || op == 13 ? 1 : 4;
+        size_t width = op == 3 || op == 17 ? 8 : 4, beside_width = op == 4 || op == 8 || op == 13 ? 1 : 4;
         uint32_t n, m;
         uint64_t xmin;
         void *xids, *beside;
