@@ -3,11 +3,10 @@
    stdout, until the end of the input.
 
    In:  as of oracle/snapbuild, with op 0 purge_inplace, 1 purge_sorted, 2 purge_scalar, 3 purge_full, 4 compress, 5
-        purge_upstream, 6 append, 7 snapshot_sorted, 8 compress_branchless, 9 the
-        purge of avx2 on an array that has no blocks, 10 the insertion of a batch into a sorted array, 11 append_few, 12
-        the purge of neon, as 9, 13 the compression of neon, 14 snapshot_upstream, 16 the
-        insertion of a batch into an array in any order, 17
-        purge_full_lazy_head, with as many XIDs before the head as there are flags.  For 4, 8 and 13 xmin is the tail.
+        purge_upstream, 6 append, 7 snapshot_sorted, 8 compress_branchless, 9 purge_avx2, 10 the insertion of a batch into
+        a sorted array, 11 append_few, 12 purge_neon, 13 the compression of neon, 14 snapshot_upstream, 15 purge_avx512, 16
+        the insertion of a batch into an array in any order, 17 purge_full_lazy_head, with as many XIDs before the head as
+        there are flags.  For 4, 8 and 13 xmin is the tail.
    Out: k (4 bytes), and k operations of 16 bytes: what (0 load, 1 store, 2 move), array (0, or 1: the flags, the workspace,
         the batch, the snapshot), 2 bytes of zero, at, from, how many (4 bytes each).  A move that changes nothing is
         left out.
@@ -38,13 +37,6 @@ let tell array what at from n =
     List.iter (fun x -> Buffer.add_int32_le told (Int32.of_int x)) [ at; from; n ]
   end
 
-(* Four registers of so many XIDs at a time, then single ones, then XIDs one by one; none is looked at before. The theorem is
-   about any schedule. *)
-let schedule lanes n =
-  let times k widths = List.init k (fun _ -> (false, widths)) in
-  let group = 4 * lanes in
-  times (n / group) [ lanes; lanes; lanes; lanes ] @ times (n mod group / lanes) [ lanes ] @ times (n mod lanes) [ 1 ]
-
 let run op xmin xids beside =
   let n = Array.length xids and m = Array.length beside in
   let array = (tell 0, xids) and other = (tell 1, beside) in
@@ -58,15 +50,16 @@ let run op xmin xids beside =
     | 6 -> append n m other (tell 0, Array.append xids (Array.make m 0)) = None
     | 7 -> snapshot_sorted n array other = None
     | 8 -> compress_branchless xmin n array other = None
-    | 9 -> purge_registers (compress_zeros xmin) xmin (schedule 8 n) 0 0 array = None
-    | 12 -> purge_registers (compress_zeros xmin) xmin (schedule 4 n) 0 0 array = None
+    | 9 -> purge_avx2 (compress_zeros xmin) n xmin array = None
+    | 12 -> purge_neon (compress_zeros xmin) n xmin array = None
+    | 15 -> purge_avx512 (compress_zeros xmin) n xmin array = None
     | 10 -> insert_sorted n m other (tell 0, Array.append xids (Array.make m 0)) = None
     | 11 -> append_few n m other (tell 0, Array.append xids (Array.make m 0)) = None
     | 13 -> compress_registers 4 xmin n array other = None
     | 14 -> snapshot_upstream n array other = None
     | 16 -> insert_unsorted n m other (tell 0, Array.append xids (Array.make m 0)) = None
     | 17 -> purge_full_lazy_head m (n - m) xmin array = None
-    | _ -> fail (Printf.sprintf "op %d: only 0 to 14 are known" op) in
+    | _ -> fail (Printf.sprintf "op %d: only 0 to 17 are known" op) in
   if stuck then fail "the proved program got stuck, which is proved impossible"
 
 let rec serve () =

@@ -8,7 +8,7 @@ From Coq Require Import String ZArith List Bool.
 From stdpp Require Import base option zmap.
 From Pgquern.common Require Import Xid.
 From Pgquern.instructions Require Lanes Program.
-From Pgquern.snapbuild Require Import Memory Spec Algorithms Groups Upstream Quicksort.
+From Pgquern.snapbuild Require Import Memory Spec Algorithms Blocks Groups KeepRegisters Upstream Quicksort.
 From Pgquern.snapbuild Require Maintenance Generated Slides SideBySide SortAll CompressRegisters.
 Import ListNotations.
 Local Open Scope Z_scope.
@@ -63,10 +63,15 @@ Fixpoint add (x : Z) (l : list Z) : list Z :=
   match l with [] => [x] | y :: r => if x <? y then x :: l else if x =? y then l else y :: add x r end.
 Definition union (l batch : list Z) : list Z := fold_right add l batch.
 
+Definition purges_by_blocks (l : list Z) (xmin : Z) : list instance :=
+  Instance "purge_scalar_is_filter" (forallb normal_b l) (leaves (purge_scalar (zlength l) xmin (laid l)) (kept xmin l)) ::
+  map (fun purge =>
+      Instance "simd_purges_are_filters" true (leaves (purge (compress_zeros xmin) (zlength l) xmin (laid l)) (kept xmin l)))
+    [purge_avx2; purge_avx512; purge_neon].
 Definition purges (l : list Z) (xmin : Z) : list instance :=
+  purges_by_blocks l xmin ++
   [Instance "purge_inplace_is_filter" (forallb normal_b l) (leaves (purge_inplace (zlength l) xmin (laid l)) (kept xmin l));
    Instance "purge_branchless_is_filter" (forallb normal_b l) (leaves (purge_branchless (zlength l) xmin (laid l)) (kept xmin l));
-   Instance "purge_scalar_is_filter" (forallb normal_b l) (leaves (purge_scalar (zlength l) xmin (laid l)) (kept xmin l));
    Instance "purge_upstream_is_filter" (forallb normal_b l) (leaves (purge_upstream (zlength l) xmin (laid l) (laid l)) (kept xmin l))].
 Definition purges_sorted (l : list Z) (xmin : Z) : instance :=
   Instance "purge_sorted_is_filter" (sorted_b l && forallb normal_b l && normal_b xmin)
@@ -239,8 +244,7 @@ Definition instances : list instance :=
   [program_purges 20 (2 ^ 31 + 10); program_purges 70 (2 ^ 32 - 50)] ++
   flat_map (fun xmin => purges wrapped xmin ++ [purges_sorted wrapped xmin; purges_sorted halfway xmin;
                                                 purges_sorted [3] xmin; purges_sorted [2 ^ 32 - 1] xmin]) xmins ++
-  map (fun l => Instance "purge_scalar_is_filter" true (leaves (purge_scalar (zlength l) 5000 (laid l)) (kept 5000 l)))
-    [long; rev long] ++
+  flat_map (fun l => purges_by_blocks l 5000) [long; rev long] ++
   map (purges_full full) [3; 7 * 2 ^ 32 - 640; 7 * 2 ^ 32; 7 * 2 ^ 32 + 300; 8 * 2 ^ 32] ++
   flat_map (fun batch => [inserts wrapped batch; inserts [] batch]) batches ++
   flat_map (fun batch => [inserts_in_order wrapped batch; inserts_in_order [] batch]) ([5; 2; 6] :: batches) ++

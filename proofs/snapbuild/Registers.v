@@ -10,26 +10,8 @@
 From Coq Require Import ZArith Lia List.
 From stdpp Require Import base option list.
 From Pgquern.common Require Import Xid.
-From Pgquern.snapbuild Require Import Memory MemoryFacts Spec Purge.
+From Pgquern.snapbuild Require Import Memory MemoryFacts Spec Purge KeepRegisters.
 Local Open Scope Z_scope.
-
-Fixpoint load_registers (a : memory) (r : Z) (widths : list nat) : option (list (list Z)) :=
-  match widths with
-  | [] => Some []
-  | width :: widths =>
-      register ← read a r width;
-      registers ← load_registers a (r + Z.of_nat width) widths;
-      Some (register :: registers)
-  end.
-
-Fixpoint store_registers (pack : list Z -> list Z) (xmin : Z) (a : memory) (w : Z) (registers : list (list Z)) :
-    option (Z * memory) :=
-  match registers with
-  | [] => Some (w, a)
-  | register :: registers =>
-      a ← write a w (pack register);
-      store_registers pack xmin a (w + zlength (kept xmin register)) registers
-  end.
 
 (* Nothing of what is read at r need be stored at w: all stays where it is, or none stays. *)
 Definition idle (xmin r w : Z) (data : list Z) : bool :=
@@ -46,15 +28,6 @@ Fixpoint purge_registers (pack : list Z -> list Z) (xmin : Z) (schedule : list (
                  else store_registers pack xmin a w registers);
       purge_registers pack xmin schedule (r + Z.of_nat (list_sum widths)) w a
   end.
-
-(** Packing keeps the lanes that stay, in order, on the left; what the other lanes hold is left open. *)
-Definition packs (xmin : Z) (pack : list Z -> list Z) : Prop :=
-  forall register, exists others,
-    pack register = kept xmin register ++ others /\ length (pack register) = length register.
-
-(** AVX-512 fills the other lanes with zeros (VPCOMPRESSD with a zero mask). *)
-Definition compress_zeros (xmin : Z) (register : list Z) : list Z :=
-  kept xmin register ++ repeat 0 (length register - length (kept xmin register)).
 
 (** Groups of four registers of [lanes] each, then single ones, then [rest] for what is left. *)
 Definition schedule_of (lanes n : nat) (rest : nat -> list (list nat)) : list (list nat) :=

@@ -8,7 +8,7 @@ From Coq Require Import String ZArith Lia List Bool.
 From Pgquern.common Require Import Xid.
 From Pgquern.instructions Require Import Lanes Logic Arithmetic Masked Compare Permute Scalar Facts Table ProgramFacts
   LaneFacts.
-From Pgquern.snapbuild Require Import Memory Spec Purge Registers.
+From Pgquern.snapbuild Require Import Memory Spec Purge KeepRegisters.
 Import ListNotations.
 Local Open Scope string_scope.
 Local Open Scope list_scope.

@@ -6,7 +6,7 @@ From Coq Require Import ZArith Lia List Bool Sorted.
 From stdpp Require Import base option list.
 From Pgquern.common Require Import Premises Xid.
 From Pgquern.snapbuild Require Import Memory MemoryFacts Spec Algorithms Instances.
-From Pgquern.snapbuild Require Purge UpstreamFacts GroupsFacts Registers Vectors Search Arc SortedFacts PurgeSorted PurgeFull Merge SortBatch Insert KnownAssigned CompressRegistersFacts.
+From Pgquern.snapbuild Require Purge UpstreamFacts GroupsFacts Registers KeepRegisters KeepRegistersFacts Vectors Search Arc SortedFacts PurgeSorted PurgeFull Merge SortBatch Insert KnownAssigned CompressRegistersFacts.
 From Pgquern.snapbuild Require QuicksortSorts SideBySideFacts SortAllFacts Maintenance MaintenanceCost LazyHead Catchange Visibility Entry.
 From Pgquern.instructions Require Facts Program ProgramFacts.
 From Pgquern.snapbuild Require Generated GeneratedFacts GeneratedAvx2 GeneratedNeon SlidesFacts.
@@ -108,8 +108,13 @@ Lemma purge_inplace_one_array_witness : premises_of Purge.purge_inplace_one_arra
 Proof. exists wrapped, xmin, (laid wrapped), 0, 0, (laid wrapped). split; [apply laid_array|constructor]. Qed.
 Lemma purge_registers_is_filter_witness : premises_of Registers.purge_registers_is_filter.
 Proof.
-  exists (Registers.compress_zeros xmin), xmin. split; [apply Registers.compress_zeros_packs|].
+  exists (KeepRegisters.compress_zeros xmin), xmin. split; [apply Registers.compress_zeros_packs|].
   exists wrapped, [(true, repeat 16%nat 12); (false, [8%nat])], (laid wrapped). split; [apply laid_array|reflexivity].
+Qed.
+Lemma simd_purges_are_filters_witness : premises_of KeepRegistersFacts.simd_purges_are_filters.
+Proof.
+  exists (KeepRegisters.compress_zeros xmin), wrapped, xmin, (laid wrapped).
+  split; [apply Registers.compress_zeros_packs|apply laid_array].
 Qed.
 Lemma avx_schedules_are_filters_witness : premises_of Registers.avx_schedules_are_filters.
 Proof. exists wrapped, xmin, (laid wrapped), [(true, repeat 16%nat 12)]. apply laid_array. Qed.

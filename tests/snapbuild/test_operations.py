@@ -16,7 +16,7 @@ from tests.operations import MOVE, compare, is_told, proved, skip_unless_run
 
 INPLACE, SORTED, SCALAR, FULL, COMPRESS, UPSTREAM, APPEND = range(7)
 SNAPSHOT, BRANCHLESS, AVX2, INSERT, APPEND_FEW, NEON, NEON_COMPRESS, SORT = range(7, 15)
-INSERT_UNSORTED, FULL_LAZY_HEAD = 16, 17
+AVX512, INSERT_UNSORTED, FULL_LAZY_HEAD = range(15, 18)
 KINDS = {
     "inplace": INPLACE,
     "sorted": SORTED,
@@ -33,18 +33,20 @@ KINDS = {
     "neon": NEON,
     "neon_compress": NEON_COMPRESS,
     "upstreams_snapshot": SORT,
+    "avx512": AVX512,
     "unsorted_insert": INSERT_UNSORTED,
     "full_lazy_head": FULL_LAZY_HEAD,
 }
-NEEDS = {AVX2: "avx2", NEON: "neon", NEON_COMPRESS: "neon"}
+NEEDS = {AVX2: "avx2", AVX512: "avx512", NEON: "neon", NEON_COMPRESS: "neon"}
 """The variants that not every CPU has."""
 HERE = {variant.name for variant in variants("purge") if variant.supported}
 COMPRESSING = (COMPRESS, BRANCHLESS, NEON_COMPRESS)
+BY_BLOCKS = (SCALAR, AVX2, AVX512, NEON)
 HALF, RING = 2**31, 2**32
 LONG = 2**16
 """From here on the sorted purge guesses where the gap begins."""
 BLOCKS_FROM = 4096
-"""From here on `scalar` looks at blocks."""
+"""From here on the kernels of BY_BLOCKS look at blocks."""
 
 
 class Question(NamedTuple):
@@ -139,7 +141,7 @@ def across_the_wrap(n: int, below: int) -> Question:
     return Question(SORTED, [*range(FIRST_NORMAL, FIRST_NORMAL + below), *range(xmin, xmin + n - below)], [], xmin)
 
 
-def in_stretches(rng: Random) -> Question:
+def in_stretches(kind: int, rng: Random) -> Question:
     """A long array in which, for a while, all XIDs stay, or all go, or some."""
     xids: list[int] = []
     xmin = rng.randrange(FIRST_NORMAL, RING)
@@ -147,7 +149,7 @@ def in_stretches(rng: Random) -> Question:
         signs = rng.choice([(1,), (-1,), (1, -1), (1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, -1)])
         offsets = [rng.choice(signs) * rng.randrange(1, 10**6) for _ in range(rng.choice([16, 40, 256, 1024, 1500]))]
         xids += [max(FIRST_NORMAL, (xmin + offset) % RING) for offset in offsets]
-    return Question(SCALAR, xids, [], xmin)
+    return Question(kind, xids, [], xmin)
 
 
 @cache
@@ -159,12 +161,9 @@ def questions(kind: int) -> list[Question]:
         found += [question(SORTED, rng, LONG + rng.randrange(5000)) for _ in range(12)]
         found += [across_the_wrap(n, below) for n in (LONG - 1, LONG, LONG + 1) for below in (5000, n * 6 // 8 + 100)]
         found.append(Question(SORTED, [], [], FIRST_NORMAL))
-    if kind == SCALAR:
-        found += [in_stretches(rng) for _ in range(40)]
-    if kind in (SCALAR, AVX2, NEON):
-        found += [all_stay(kind, n) for n in (2000, BLOCKS_FROM - 1)]
-    if kind == SCALAR:
-        found += [all_stay(kind, n) for n in (BLOCKS_FROM, BLOCKS_FROM + 1)]
+    if kind in BY_BLOCKS:
+        found += [in_stretches(kind, rng) for _ in range(40)]
+        found += [all_stay(kind, n) for n in (2000, BLOCKS_FROM - 1, BLOCKS_FROM, BLOCKS_FROM + 1)]
     return found
 
 
@@ -203,6 +202,7 @@ def test_each_way_of_the_sorted_insertion_is_asked_for() -> None:
     assert min(map(sum, (rising, but_last, chunks, holes, behind))) >= 20
 
 
+TO_STAY = "        for (; stay && end - from >= BLOCK && all_stay(from, xmin); from += BLOCK, to += BLOCK)\n"
 LEFT_PACK = '#include "common/left_pack_neon.h"\n'
 """What the kernels of NEON begin with."""
 QUICKSORT = "common/quicksort_template.h"
@@ -373,6 +373,64 @@ CHANGES = {
         "        memcpy(xip, committed->xip, committed->xcnt * sizeof(uint32_t));\n",
         "        for (size_t i = 0; i < committed->xcnt; i++)\n            xip[i] = committed->xip[i];\n",
     ),
+    "a block in its place is stored in avx2": (
+        "blocks.h",
+        AVX2,
+        "            if (to != from)\n                copy_block(to, from);\n",
+        "            copy_block(to, from);\n",
+    ),
+    "spans are of 2,048 in avx2": ("blocks.h", AVX2, "    SPAN = 1024, ", "    SPAN = 2048, "),
+    "a block is looked at whatever the span before it did in avx2": (
+        "blocks.h",
+        AVX2,
+        TO_STAY,
+        TO_STAY.replace("stay && ", ""),
+    ),
+    "blocks that go are looked for first in avx2": (
+        "blocks.h",
+        AVX2,
+        TO_STAY,
+        "        while (go && end - from >= BLOCK && all_go(from, xmin))\n            from += BLOCK;\n" + TO_STAY,
+    ),
+    "registers go one by one in avx2": (
+        "purge_avx2.c",
+        AVX2,
+        "    for (; end - from >= 32; from += 32) {\n",
+        "    for (; end - from >= 32 && end == to; from += 32) {\n",
+    ),
+    "a register of a rest is stored by itself in avx2": (
+        "purge_avx2.c",
+        AVX2,
+        "        to += keep_register(to, _mm256_loadu_si256((const __m256i *)from), bound);\n",
+        "        to += slide_survivors(to, from, 8, xmin);\n",
+    ),
+    "a block is copied by eight XIDs a vector in avx512": ("blocks.h", AVX512, "BLOCK_LANES = 16", "BLOCK_LANES = 8"),
+    "a block that goes is copied in avx512": (
+        "blocks.h",
+        AVX512,
+        "        while (go && end - from >= BLOCK && all_go(from, xmin))\n            from += BLOCK;\n",
+        "        for (; go && end - from >= BLOCK && all_go(from, xmin); from += BLOCK)\n"
+        "            copy_block(to, from);\n",
+    ),
+    "the last register's survivors alone are stored in avx512": (
+        "keep_avx512.h",
+        AVX512,
+        "    _mm512_mask_storeu_epi32(to, rest, ",
+        "    _mm512_mask_storeu_epi32(to, (__mmask16)((1u << __builtin_popcount(in_last)) - 1), ",
+    ),
+    "registers go one by one in avx512": (
+        "keep_avx512.h",
+        AVX512,
+        "    for (; end - from >= 64; from += 64) {\n",
+        "    for (; end - from >= 64 && end == to; from += 64) {\n",
+    ),
+    "a block in its place is stored in neon": (
+        "blocks.h",
+        NEON,
+        "            if (to != from)\n                copy_block(to, from);\n",
+        "            copy_block(to, from);\n",
+    ),
+    "blocks are of 512 in neon": ("blocks.h", NEON, "    BLOCK = 256, ", "    BLOCK = 512, "),
     "arrays are long from 2,000 on in neon": ("blocks.h", NEON, "    LONG_ARRAY = 4096 ", "    LONG_ARRAY = 2000 "),
     "a rest is loaded again in neon": (
         "purge.h",

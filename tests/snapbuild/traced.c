@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: PostgreSQL */
 /*
- * What the kernels in plain C, of AVX2 and of NEON do to an array. Records from stdin to stdout, as those of
+ * What the kernels in plain C, of AVX2, AVX-512 and NEON do to an array. Records from stdin to stdout, as those of
  * proofs/oracle/snapbuild_operations.ml.
  */
 #include "snapbuild/full.h"
@@ -67,6 +67,8 @@ static bool run(int op, void *xids, size_t n, void *beside, size_t m, uint64_t x
 #if defined(__x86_64__)
     case 9:
         return pgq_snapbuild_purge_avx2(&committed, (uint32_t)xmin).code == PGQ_OK;
+    case 15:
+        return pgq_snapbuild_purge_avx512(&committed, (uint32_t)xmin).code == PGQ_OK;
 #elif defined(__aarch64__)
     case 12:
         return pgq_snapbuild_purge_neon(&committed, (uint32_t)xmin).code == PGQ_OK;

@@ -81,6 +81,8 @@ void *traced_move(void *to, const void *from, size_t size);
 void *traced_setting(void *to, int byte, size_t size);
 void *traced_allocation(size_t size);
 void traced_free(void *bytes);
+void traced_lanes_read(unsigned mask, const void *lanes, size_t width);
+void traced_lanes_written(unsigned mask, const void *lanes, size_t width);
 
 /* The C library need not copy between places that overlap. */
 void *traced_copy(void *to, const void *from, size_t size)
@@ -132,6 +134,23 @@ void traced_free(void *bytes)
         if (arrays[i].bytes == bytes)
             arrays[i].bytes = NULL;
     guarded_free(bytes);
+}
+
+static void lanes_accessed(int what, unsigned mask, const char *lanes, size_t width)
+{
+    for (; mask != 0; mask >>= 1, lanes += width)
+        if (mask & 1)
+            access(what, lanes, width);
+}
+
+void traced_lanes_read(unsigned mask, const void *lanes, size_t width)
+{
+    lanes_accessed(LOAD, mask, lanes, width);
+}
+
+void traced_lanes_written(unsigned mask, const void *lanes, size_t width)
+{
+    lanes_accessed(STORE, mask, lanes, width);
 }
 
 void *guarded(size_t size)
