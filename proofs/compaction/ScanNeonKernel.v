@@ -63,7 +63,7 @@ Proof.
   destruct (neon_scan_finds_the_moves m d P H R Ok Fit) as (Tu & Be & Up & Fa & Mv & Fi & Ga & _).
   pose proof (neon_scan_knows_the_line_pointers m d P V R) as W. cbv zeta in W.
   revert N E U Lf T L Tu Be Up Fa Mv Fi Ga W. generalize (ScanNeon.scan_line_pointers m d) as s. intros s N E U Lf T L Tu Be Up Fa Mv Fi Ga W.
-  rewrite N in E, Tu, Be. constructor; try assumption.
+  rewrite N in E, Tu, Be. refine (Tells m s N _ Tu U Lf T Up L Fa _ _ Ga W).
   - intros i I. unfold ScanNeonMoves.end_of, ScanNeonMoves.old_end_of. destruct (Nat.lt_ge_cases i (length (items m))) as [J|J].
     + assert (X : map (fun p => ((snd p + len (fst p)) mod 65536, stop (fst p))) (placed ItemOrder m) =
         map (fun i => (new_end (items m) (pd_special m) i, old_end (items m) (pd_special m) i)) (seq 0 (length (items m)))).
@@ -340,7 +340,8 @@ Proof.
 Qed.
 
 (** pgq_compaction_neon, from the line pointers to the header, refuses what the check refuses, with its code and line pointer; on every
-    other page it copies by its arrays what the proved choice copies, in the same order, and leaves exactly the page of the specification. *)
+    other page it copies by its arrays what the proved choice copies, copies of no bytes left out, and leaves exactly the page of the
+    specification. *)
 Theorem neon_repairs : forall truncate m d scratch0, is_page m ->
   match ScanNeonMoves.neon_kernel truncate m d with
   | inl r => check m = Some r
