@@ -8,7 +8,7 @@ From Coq Require Import String ZArith List Bool.
 From Pgquern.compaction Require Import Page Memory Algorithms Spec Choice Scan.
 From Pgquern.compaction Require ScanAvx2.
 From Pgquern.compaction Require ScanAvx512 ScanAvx512Few ScanAvx512Moves.
-From Pgquern.compaction Require ScanNeon.
+From Pgquern.compaction Require ScanNeon ScanNeonMoves.
 Import ListNotations.
 Local Open Scope Z_scope.
 Local Open Scope string_scope.
@@ -424,6 +424,17 @@ Definition neon_scans (m : mem) : list instance :=
    Instance "neon_scan_knows_the_line_pointers" (header && valid_b m)
      (forallb (fun k => ScanNeon.words_to_be s k =? new_word ItemOrder m (Z.of_nat k + 1)) (seq 0 (Z.to_nat (nline m))))].
 
+(** pgq_compaction_neon: what it copies by its arrays is what the proved choice copies. *)
+Definition neon_kernels (truncate : bool) (m : mem) : instance :=
+  Instance "neon_repairs" true
+    (match ScanNeonMoves.neon_kernel truncate m dirty_neon with
+     | inl r => same_refusal (check m) (Some r)
+     | inr ops =>
+         let r := page (exec ops (State m dirt)) in let its := items m in let copies := filter ScanNeonMoves.copies_bytes in
+         valid_b m && same_copies (copies ops) (copies (program (choice Neon m) truncate m)) &&
+         keeps_contents m r its && keeps_rest m r && has_header truncate m r its && keeps_pointers m r && flags_free m r
+     end).
+
 (** Line pointers without storage among others, so that the scan gives up its branches; a page that is refused for each reason. *)
 Definition dead_page : mem := page_with 7000 8192
   [normal 8160 30; redirect 1; 0; dead; garbage; dead; normal 8064 60; 0; normal 8000 64; dead; normal 7904 65; normal 7872 32; 0; garbage].
@@ -464,6 +475,12 @@ Definition avx512_instances : list instance :=
     ([dead_page; unsorted_page; overlapping_page; slots_page; ten_tuples; equal_offsets; sixteen_out_of_order; sixteen_in_order;
       long_line_pointers; seventeen; gaps_of 60; gaps_of 100; two_vectors_in_order; reaching_page] ++ faulty) ++
   map (avx512_kernels false) [dead_page; gaps_of 100].
+(** Of [neon] each way: by runs, by pairs of registers, by windows of two widths, from slot to slot, and each tuple exactly. *)
+Definition neon_instances : list instance :=
+  map (neon_kernels true)
+    ([dead_page; unsorted_page; overlapping_page; slots_page; ten_tuples; equal_offsets; long_runs; tight_page; low_page; long_line_pointers;
+      gaps_of 24; gaps_of 60; gaps_of 100; wide_page; two_vectors_in_order; reaching_page] ++ faulty) ++
+  map (neon_kernels false) [dead_page; gaps_of 100].
 Definition scanned_instances : list instance :=
   flat_map (scans true) ([dead_page; unsorted_page; overlapping_page; slots_page; two_sizes_page; one_gap_page; long_page] ++ faulty) ++
   scans false dead_page ++
@@ -482,5 +499,5 @@ Definition instances : list instance :=
   judge true [PG13; PG14; Area; Lines; ByDepth] overlapping_page ++ judge true [PG13; PG14; Permute 64 8] sparse_page ++
   judge true [PG13; PG14; Slots] slots_page ++ judge true [Climb 6; Climb 5] pieces_page ++ judge true [SlidePairs] tight_page ++
   judge false [Gather true (Some 64); Squeeze; Slide 64; Permute 64 16; Lines; ByDepth] low_page ++
-  avx512_instances.
+  avx512_instances ++ neon_instances.
 Definition crowded_instances : list instance := judge true [PG14] crowded_page.

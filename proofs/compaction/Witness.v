@@ -5,7 +5,8 @@
 From Coq Require Import ZArith List Bool Lia.
 From Pgquern.common Require Import Premises.
 From Pgquern.compaction Require Import Page Memory Layout Slots Repair Contents Again AnySort Copies Algorithms Spec Choice Chosen Scan ScanFacts Scanned ScannedPage ScanAvx2Page
-  ScanAvx2Kernel ScanAvx512Page ScanAvx512FewPage ScanAvx512Kernel ScanNeonPage Instances Decode.
+  ScanAvx2Kernel ScanAvx512Page ScanAvx512FewPage ScanAvx512Kernel ScanNeonPage ScanNeonKernel
+  Instances Decode.
 From Pgquern.compaction Require ScanAvx2 ScanAvx512 ScanAvx512Few ScanNeon.
 Import ListNotations.
 Local Open Scope Z_scope.
@@ -209,6 +210,8 @@ Lemma neon_scan_refuses_the_same_witness : premises_of neon_scan_refuses_the_sam
 Proof. exists small_page, dirty_neon. split; [exact small_is_page|]. split; [exact small_has_a_header|exact small_has_room_neon]. Qed.
 Lemma neon_scan_knows_the_line_pointers_witness : premises_of neon_scan_knows_the_line_pointers.
 Proof. exists small_page, dirty_neon. is_small. split; [exact small_has_room_neon|]. exists 0%nat. vm_compute. auto. Qed.
+Lemma neon_repairs_witness : premises_of neon_repairs.
+Proof. exists true, small_page, dirty_neon, dirt. exact small_is_page. Qed.
 Lemma contents_preserved_witness : premises_of contents_preserved.
 Proof. small Lines. exists last_tuple. is_small. rewrite small_items. right. now left. Qed.
 Lemma other_line_pointers_witness : premises_of other_line_pointers.

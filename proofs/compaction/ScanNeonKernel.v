@@ -1,0 +1,378 @@
+(* SPDX-License-Identifier: PostgreSQL *)
+(** * From the scan of neon.c to the page
+
+    What pgq_compaction_neon makes of its scan, by its arrays, are the copies of the way that is proved, the line pointers of the
+    specification, and the header. *)
+From Coq Require Import ZArith List Bool Lia.
+From Pgquern.compaction Require Import Page Memory Algorithms Spec Moves Decode Copies Windows Pointers Repair Choice Chosen Scan ScanFacts Scanned ScannedPage.
+From Pgquern.compaction Require Import ScanNeonPage.
+From Pgquern.compaction Require ScanAvx2Kernel ScanAvx512Page ScanNeon ScanNeonMoves.
+Import ListNotations.
+Local Open Scope Z_scope.
+
+(** ** Where tuples end and must end, by number *)
+Lemma ends_listed its : forall top, map (fun p => (snd p + len (fst p), stop (fst p))) (place its top) =
+  map (fun i => (new_end its top i, old_end its top i)) (seq 0 (length its)).
+Proof.
+  induction its as [|it r IH]; intros top; [reflexivity|]. cbn [place map length seq fst snd new_end old_end]. f_equal; [f_equal; lia|].
+  rewrite IH, <- (seq_shift (length r) 0), map_map. reflexivity.
+Qed.
+
+Lemma new_end_app done rest : forall top k, new_end (done ++ rest) top (length done + k) = new_end rest (top - total done) k.
+Proof.
+  induction done as [|it r IH]; intros top k; cbn [app length total Nat.add new_end]; [now rewrite Z.sub_0_r|]. rewrite IH. f_equal. lia.
+Qed.
+Lemma old_end_app done rest : forall top k, old_end (done ++ rest) top (length done + k) = old_end rest (top - total done) k.
+Proof.
+  induction done as [|it r IH]; intros top k; cbn [app length total Nat.add old_end]; [now rewrite Z.sub_0_r|]. rewrite IH. f_equal. lia.
+Qed.
+Lemma new_end_first its top : new_end its top 0 = top.
+Proof. now destruct its. Qed.
+
+Lemma u32_is x : 0 <= x < 4294967296 -> ScanNeonMoves.u32 x = x.
+Proof. apply Z.mod_small. Qed.
+
+Lemma by_windows_of s : ScanNeonMoves.gather_by_windows s = ScanNeonMoves.gather s (window (ScanNeon.longest_length s)).
+Proof.
+  unfold ScanNeonMoves.gather_by_windows, window. change ScanNeonMoves.PAIR with 32.
+  replace (ScanNeon.longest_length s + 32 - 1) with (ScanNeon.longest_length s + 31) by lia. reflexivity.
+Qed.
+
+(** ** What the scan finds on a page that the contract accepts *)
+Record tells (m : mem) (s : ScanNeon.scan) : Prop := Tells {
+  t_count : ScanNeon.nitems s = length (items m);
+  t_ends : forall i, (i < length (items m) + 16)%nat ->
+    ScanNeonMoves.end_of s i = new_end (items m) (pd_special m) i /\ ScanNeonMoves.old_end_of s i = old_end (items m) (pd_special m) i;
+  t_tuples : map (fun i => (ScanNeon.tuple_off s i, ScanNeon.tuple_len s i)) (seq 0 (length (items m))) = map (fun it => (off it, len it)) (items m);
+  t_used : ScanNeon.used_count s = Z.of_nat (length (filter (fun it => is_used (word it)) (line_pointers m)));
+  t_left : ScanNeon.left_count s = last_used (line_pointers m);
+  t_total : ScanNeon.total_length s = total (items m);
+  t_upper : ScanNeon.upper_to_be s = new_upper m;
+  t_longest : ScanNeon.longest_length s = longest (items m);
+  t_falls : ScanNeon.is_falling s = unsorted Neon m;
+  t_moves : negb (ScanNeon.ngaps s =? 0) || ScanNeon.is_falling s = negb (Choice.ngaps m =? 0);
+  t_first : Choice.ngaps m <> 0 -> ScanNeonMoves.first s = hd O (gap_positions 0 (items m) (pd_special m));
+  t_gaps : ScanNeon.is_falling s = false -> ScanNeon.ngaps s = Choice.ngaps m /\
+    ScanNeonMoves.gaps_of s = gap_positions 0 (items m) (pd_special m);
+  t_words : forall k, (k < Z.to_nat (nline m))%nat -> ScanNeon.words_to_be s k = new_word ItemOrder m (Z.of_nat k + 1) }.
+
+Lemma it_tells m d : is_page m -> valid_page m -> pd_lower m + 4 * ScanNeon.LANES <= BLCKSZ -> tells m (ScanNeon.scan_line_pointers m d).
+Proof.
+  intros P V R. assert (H : header_ok m) by apply V. pose proof V as (_ & Ok & _ & Fit & _).
+  destruct (neon_scan_finds m d P H R) as (N & E & U & Lf & T & L & _).
+  destruct (neon_scan_finds_the_moves m d P H R Ok Fit) as (Tu & Be & Up & Fa & Mv & Fi & Ga & _).
+  pose proof (neon_scan_knows_the_line_pointers m d P V R) as W. cbv zeta in W.
+  revert N E U Lf T L Tu Be Up Fa Mv Fi Ga W. generalize (ScanNeon.scan_line_pointers m d) as s. intros s N E U Lf T L Tu Be Up Fa Mv Fi Ga W.
+  rewrite N in E, Tu, Be. refine (Tells m s N _ Tu U Lf T Up L Fa _ _ Ga W).
+  - intros i I. unfold ScanNeonMoves.end_of, ScanNeonMoves.old_end_of. destruct (Nat.lt_ge_cases i (length (items m))) as [J|J].
+    + assert (X : map (fun p => ((snd p + len (fst p)) mod 65536, stop (fst p))) (placed ItemOrder m) =
+        map (fun i => (new_end (items m) (pd_special m) i, old_end (items m) (pd_special m) i)) (seq 0 (length (items m)))).
+      { rewrite <- ends_listed. apply map_ext_in. intros [it to] In. unfold placed in In. cbn [ordered] in In. cbn [fst snd]. f_equal. apply Z.mod_small.
+        pose proof (items_nonneg m P H) as Nn. destruct (place_bounds _ Nn _ _ _ In). apply in_place in In. unfold nonneg in Nn.
+        rewrite Forall_forall in Nn. specialize (Nn it In). destruct H as (Lo & Up' & _). unfold HEADER_SIZE, BLCKSZ in *. lia. }
+      rewrite X in E. pose proof (ext_in_map E i ltac:(apply in_seq; lia)) as Q. injection Q as Q1 Q2. now split.
+    + assert (Q : In i (seq (length (items m)) 16)) by (apply in_seq; lia).
+      apply (in_map (fun i => (ScanNeon.end_in (ScanNeon.found_tuples s) i, ScanNeon.old_end_in (ScanNeon.found_tuples s) i))) in Q.
+      rewrite Be in Q. apply repeat_spec in Q. injection Q as Q1 Q2. destruct (ends_behind (items m) (pd_special m) i J) as [O Nw].
+      unfold new_upper in *. rewrite O, Nw. now split.
+  - rewrite <- Mv. now destruct (ScanNeon.ngaps s =? 0), (ScanNeon.is_falling s).
+  - intros Nz. unfold ScanNeonMoves.first. rewrite (Fi Nz). apply Nat2Z.id.
+Qed.
+
+(** ** What is done with it.  Of the scan nothing more is said here: its registers, unfolded, take Coq too long. *)
+Section Moves.
+  Variable s : ScanNeon.scan.
+  Notation end_of := (ScanNeonMoves.end_of s).
+  Notation old_end_of := (ScanNeonMoves.old_end_of s).
+
+  (** The array's tuples from the [k]-th on are these, the first of which must end at [upper]. *)
+  Definition array (k : nat) (its : list item) (upper : Z) : Prop := forall i, (i <= length its)%nat ->
+    end_of (k + i) = new_end its upper i /\ ((i < length its)%nat -> old_end_of (k + i) = old_end its upper i).
+
+  Lemma array_cons k it r upper : array k (it :: r) upper ->
+    end_of k = upper /\ old_end_of k = stop it /\ array (S k) r (upper - len it).
+  Proof.
+    intros A. destruct (A 0%nat ltac:(cbn; lia)) as [E O]. rewrite Nat.add_0_r in *. split; [exact E|]. split; [apply O; cbn; lia|].
+    intros i I. destruct (A (S i) ltac:(cbn; lia)) as [E' O']. rewrite Nat.add_succ_r in *. cbn [Nat.add]. split; [exact E'|].
+    intros L. apply O'. cbn. lia.
+  Qed.
+  Lemma array_nil k upper : array k [] upper -> end_of k = upper.
+  Proof. intros A. destruct (A 0%nat ltac:(cbn; lia)) as [E _]. now rewrite Nat.add_0_r in E. Qed.
+
+  (** [move_runs] *)
+  Lemma runs_by_gaps r : Forall (fun it => 0 <= off it /\ 0 <= len it) r -> forall k run upper start_ stop_,
+    array k r upper -> ScanNeon.nitems s = (k + length r)%nat -> end_of run = upper + (stop_ - start_) -> old_end_of run = stop_ ->
+    0 <= start_ <= stop_ -> stop_ <= 8192 -> Forall (fun it => stop it <= 8192) r ->
+    filter is_copy (runs_from Move r upper start_ stop_) = ScanNeonMoves.move_each_run s run (gap_positions k r start_).
+  Proof.
+    induction 1 as [|it r [O L] F IH]; intros k run upper start_ stop_ A N E Oe B T Fs; cbn [runs_from gap_positions length] in *.
+    - apply array_nil in A. rewrite Nat.add_0_r in N. cbn [filter is_copy ScanNeonMoves.move_each_run]. unfold ScanNeonMoves.move_run.
+      rewrite N, E, Oe, A. rewrite u32_is by lia. f_equal. f_equal; lia.
+    - apply array_cons in A as (A1 & A2 & A3). pose proof (Forall_inv Fs) as Fs1. pose proof (Forall_inv_tail Fs) as Fs2. unfold stop in *.
+      destruct (Z.eqb_spec (off it + len it) start_) as [Q|Q]; cbn [app filter is_copy set_lp_off ScanNeonMoves.move_each_run].
+      + apply IH; try assumption; lia.
+      + f_equal.
+        * unfold ScanNeonMoves.move_run. rewrite E, Oe, A1. rewrite u32_is by lia. f_equal; lia.
+        * apply IH; try assumption; lia.
+  Qed.
+
+  (** [gather] and [gather_each] *)
+  Lemma gathered window its : forall k upper, array k its upper ->
+    Algorithms.windows (Some window) its upper =
+    map (fun t => Save (end_of t - window) (old_end_of t - window) window) (seq k (length its)).
+  Proof.
+    induction its as [|it r IH]; intros k upper A; [reflexivity|]. apply array_cons in A as (A1 & A2 & A3).
+    cbn [Algorithms.windows width length seq map]. rewrite A1, A2, (IH _ _ A3). reflexivity.
+  Qed.
+
+  Lemma gathered_each its : forall k upper, array k its upper ->
+    map (fun i => (ScanNeon.tuple_off s i, ScanNeon.tuple_len s i)) (seq k (length its)) = map (fun it => (off it, len it)) its ->
+    Algorithms.windows None its upper =
+    map (fun i => Save (end_of i - ScanNeon.tuple_len s i) (ScanNeon.tuple_off s i) (ScanNeon.tuple_len s i)) (seq k (length its)).
+  Proof.
+    induction its as [|it r IH]; intros k upper A T; [reflexivity|]. apply array_cons in A as (A1 & A2 & A3).
+    cbn [length seq map] in T. injection T as T1 T2 T3. cbn [Algorithms.windows width length seq map]. rewrite A1, T1, T2, (IH _ _ A3 T3).
+    unfold stop. do 2 f_equal. lia.
+  Qed.
+
+  (** [slide]: the array goes on behind the last tuple. *)
+  Section Slide.
+    Variables (its : list item) (upper : Z).
+    Let first := ScanNeonMoves.first s.
+    Hypothesis array_on : forall i, (i < length its + 16)%nat ->
+      end_of (first + i) = new_end its upper i /\ old_end_of (first + i) = old_end its upper i.
+    Hypothesis count : ScanNeon.nitems s = (first + length its)%nat.
+
+    Lemma pairs_loaded i : (i + 4 <= length its + 16)%nat ->
+      flat_map in_halves (reads PAIR its upper i PAIRS_AHEAD) = ScanNeonMoves.load_pairs s (first + i).
+    Proof.
+      intros I. unfold reads, ScanNeonMoves.load_pairs. change ScanNeonMoves.AHEAD with 4%nat. change PAIRS_AHEAD with 4%nat.
+      cbn [seq map flat_map app]. unfold ScanNeonMoves.load_pair, ScanNeonMoves.place_of. fold first. cbn [in_halves app].
+      rewrite <- !Nat.add_succ_r.
+      repeat match goal with |- context [old_end_of (first + ?j)] => rewrite (proj2 (array_on j ltac:(lia))) end.
+      repeat match goal with |- context [(first + ?j - first)%nat] => replace (first + j - first)%nat with j by lia end.
+      change ScanNeonMoves.PAIR with 32. change PAIR with 32. change ScanNeon.VECTOR with 16. change (32 / 2) with 16. change (32 - 16) with 16.
+      repeat match goal with |- context [?a - 32 + 16] => replace (a - 32 + 16) with (a - 16) by lia end. reflexivity.
+    Qed.
+
+    Lemma pairs_stored i : (i + 4 <= length its + 16)%nat ->
+      flat_map in_halves (writes PAIR its upper i PAIRS_AHEAD) = ScanNeonMoves.store_pairs s (first + i).
+    Proof.
+      intros I. unfold writes, ScanNeonMoves.store_pairs. change ScanNeonMoves.AHEAD with 4%nat. change PAIRS_AHEAD with 4%nat.
+      cbn [seq map flat_map app]. unfold ScanNeonMoves.store_pair, ScanNeonMoves.place_of. fold first. cbn [in_halves app].
+      rewrite <- !Nat.add_succ_r.
+      repeat match goal with |- context [end_of (first + ?j)] => rewrite (proj1 (array_on j ltac:(lia))) end.
+      repeat match goal with |- context [(first + ?j - first)%nat] => replace (first + j - first)%nat with j by lia end.
+      change ScanNeonMoves.PAIR with 32. change PAIR with 32. change ScanNeon.VECTOR with 16. change (32 / 2) with 16. change (32 - 16) with 16.
+      repeat match goal with |- context [?a - 32 + 16] => replace (a - 32 + 16) with (a - 16) by lia end. reflexivity.
+    Qed.
+
+    Lemma batch_halves b : (4 * b <= length its)%nat ->
+      flat_map in_halves (slide_batch PAIRS_AHEAD PAIR its upper b) =
+      ScanNeonMoves.load_pairs s (first + 4 * b + 4) ++ ScanNeonMoves.store_pairs s (first + 4 * b).
+    Proof.
+      intros B. unfold slide_batch. rewrite flat_map_app. change (PAIRS_AHEAD * S b)%nat with (4 * S b)%nat. change (PAIRS_AHEAD * b)%nat with (4 * b)%nat.
+      rewrite pairs_loaded, pairs_stored by lia. do 2 f_equal. lia.
+    Qed.
+
+    Lemma batches fuel : forall b, (4 * b <= length its)%nat -> (length its < 4 * b + 4 * fuel)%nat ->
+      ScanNeonMoves.slide_from fuel s (first + 4 * b) =
+      flat_map in_halves (flat_map (slide_batch PAIRS_AHEAD PAIR its upper) (seq b (S (length its / 4) - b))).
+    Proof.
+      induction fuel as [|fuel IH]; intros b B F; [lia|]. cbn [ScanNeonMoves.slide_from]. change ScanNeonMoves.AHEAD with 4%nat. rewrite count.
+      assert (D : (b <= length its / 4)%nat) by (apply Nat.div_le_lower_bound; lia).
+      replace (S (length its / 4) - b)%nat with (S (length its / 4 - b)) by lia. cbn [seq flat_map]. rewrite flat_map_app, batch_halves by exact B.
+      rewrite <- app_assoc. do 2 f_equal. destruct (Nat.ltb_spec (first + length its) (first + 4 * b + 4)) as [L|L].
+      - assert (E : (length its / 4)%nat = b) by (symmetry; apply (Nat.div_unique _ 4 b (length its - 4 * b)); lia).
+        rewrite E, Nat.sub_diag. reflexivity.
+      - replace (first + 4 * b + 4)%nat with (first + 4 * S b)%nat by lia. rewrite IH by lia. reflexivity.
+    Qed.
+
+    Lemma slid : flat_map in_halves (slide_all PAIRS_AHEAD PAIR its upper) = ScanNeonMoves.slide s.
+    Proof.
+      unfold slide_all, ScanNeonMoves.slide. fold first. rewrite flat_map_app, pairs_loaded by lia. rewrite Nat.add_0_r. f_equal.
+      pose proof (batches (S (ScanNeon.nitems s)) 0 ltac:(lia) ltac:(lia)) as B. rewrite Nat.mul_0_r, Nat.add_0_r, Nat.sub_0_r in B. symmetry. exact B.
+    Qed.
+  End Slide.
+End Moves.
+
+Section Told.
+  Variables (m : mem) (s : ScanNeon.scan).
+  Hypothesis told : tells m s.
+  Hypothesis page_m : is_page m.
+  Hypothesis valid : valid_page m.
+
+  #[local] Lemma header : header_ok m.
+  Proof. apply valid. Qed.
+
+  Lemma slots_are : ScanNeonMoves.slots_found m s = slots_of m /\ ScanNeonMoves.find_slots m s = in_slots (longest (items m)) m.
+  Proof.
+    pose proof (t_tuples _ _ told) as T. apply (f_equal (map (fun p => pd_special m - fst p))) in T. rewrite !map_map in T. cbn [fst] in T.
+    assert (B : ScanNeonMoves.below_special m s = map (fun it => pd_special m - off it) (items m)).
+    { unfold ScanNeonMoves.below_special. now rewrite (t_count _ _ told). }
+    assert (F : ScanNeonMoves.slots_found m s = slots_of m).
+    { unfold ScanNeonMoves.slots_found, slots_of. now rewrite B, map_map, (t_longest _ _ told). }
+    split; [exact F|]. unfold ScanNeonMoves.find_slots, in_slots. rewrite F, B, ScanAvx2Kernel.forallb_mapped.
+    now rewrite (t_longest _ _ told), (t_total _ _ told), (t_count _ _ told).
+  Qed.
+
+  (** What C copies is what the way copies that is proved to suit the page; before runs C copies nothing once. *)
+  Lemma moves_are : Choice.ngaps m <> 0 ->
+    ScanNeonMoves.move_tuples m s = body (neon_way m) m \/
+    exists to from, ScanNeonMoves.move_tuples m s = Move to from 0 :: body (neon_way m) m.
+  Proof.
+    intros Nz. pose proof (neon_suits m page_m valid Nz) as Suits. pose proof (t_first _ _ told Nz) as Fi.
+    assert (Ord : unsorted Neon m = negb (presorted (pd_special m) (items m))) by (apply kernels_agree_on_order; assumption).
+    destruct (gap_positions 0 (items m) (pd_special m)) as [|g gs] eqn:Gp.
+    { pose proof (gap_positions_count (items m) 0 (pd_special m)) as X. rewrite Gp in X. cbn [length] in X. unfold Choice.ngaps in Nz. lia. }
+    destruct (first_gap _ _ _ _ _ Gp) as (done & it & r & Its & Gd & Skip & Gs). cbn [Nat.add hd] in Gd, Fi.
+    assert (St : Algorithms.start false m = (it :: r, start_of done (pd_special m))) by exact Skip.
+    destruct (start_facts m page_m valid _ _ _ St) as (_ & Us & Up & _).
+    set (upper := start_of done (pd_special m)) in *. set (rest := it :: r) in *.
+    pose proof header as (Lo & Hi & _). unfold HEADER_SIZE, BLCKSZ in *.
+    assert (Du : upper = pd_special m - total done).
+    { assert (T : forall a b, total (a ++ b) = total a + total b) by (induction a as [|x a IH]; intros b; cbn [app total]; [lia|rewrite IH; lia]).
+      pose proof (T done rest) as X. rewrite <- Its in X. unfold new_upper in Up. lia. }
+    assert (Cnt : ScanNeon.nitems s = (ScanNeonMoves.first s + length rest)%nat) by (rewrite (t_count _ _ told), Its, app_length, Fi, Gd; reflexivity).
+    assert (On : forall i, (i < length rest + 16)%nat ->
+      ScanNeonMoves.end_of s (ScanNeonMoves.first s + i) = new_end rest upper i /\
+      ScanNeonMoves.old_end_of s (ScanNeonMoves.first s + i) = old_end rest upper i).
+    { intros i I. rewrite Fi, Gd. destruct (t_ends _ _ told (length done + i)) as [E O]; [rewrite Its, app_length; lia|].
+      rewrite E, O, Its, new_end_app, old_end_app, Du. now split. }
+    assert (A : array s (ScanNeonMoves.first s) rest upper) by (intros i I; destruct (On i ltac:(lia)) as [E O]; split; [exact E|intros _; exact O]).
+    assert (Sound : Forall (fun x => 0 <= off x /\ 0 <= len x) rest /\ Forall (fun x => stop x <= 8192) rest).
+    { pose proof valid as (_ & Ok & _). rewrite Its in Ok. apply Forall_app in Ok as [_ Ok]. fold rest in Ok.
+      pose proof (items_nonneg m page_m header) as Nn. rewrite Its in Nn. apply Forall_app in Nn as [_ Nn]. fold rest in Nn.
+      rewrite !Forall_forall in *. split; intros x X; specialize (Ok x X); destruct Ok as (O1 & _ & O3); [split; [lia|exact (Nn x X)]|lia]. }
+    destruct Sound as [Sound Stops].
+    assert (Moved : ScanNeonMoves.moved s = seq (ScanNeonMoves.first s) (length rest)).
+    { unfold ScanNeonMoves.moved. rewrite Cnt. f_equal. lia. }
+    assert (Back : ScanNeonMoves.u32 (ScanNeonMoves.end_of s (ScanNeonMoves.first s) - ScanNeon.upper_to_be s) = total rest).
+    { destruct (On 0%nat ltac:(lia)) as [E _]. rewrite Nat.add_0_r, new_end_first in E. rewrite E, (t_upper _ _ told), <- Up.
+      pose proof (total_nonneg rest) as Tn. assert (Nn : nonneg rest) by (eapply Forall_impl; [|exact Sound]; cbn; tauto).
+      specialize (Tn Nn). destruct valid as (_ & _ & _ & Fit & _). unfold new_upper in Up. rewrite u32_is; lia. }
+    assert (Scratch : forall l, ScanNeonMoves.move_by_scratch s l = l ++ [Restore (upper - total rest) (upper - total rest) (total rest)]).
+    { intros l. unfold ScanNeonMoves.move_by_scratch. rewrite Back, (t_upper _ _ told), Up. reflexivity. }
+    unfold ScanNeonMoves.move_tuples, neon_way in *. cbv zeta in *. destruct slots_are as [Sf Fs].
+    rewrite Sf, Fs, (t_longest _ _ told), (t_falls _ _ told), (t_count _ _ told). fold (Choice.nitems m).
+    change ScanNeonMoves.SMALL with SMALL. change ScanNeonMoves.PAIR with PAIR. change ScanNeonMoves.WIDEST with WIDEST. change ScanNeon.UNIT with 8.
+    set (small := (longest (items m) <=? SMALL) && (SMALL <=? pd_upper m + 8)) in *.
+    assert (G : forall bound, negb (unsorted Neon m) && (negb small || (ScanNeon.ngaps s <=? bound)) =
+      negb (unsorted Neon m) && (negb small || (Choice.ngaps m <=? bound))).
+    { intros bound. rewrite <- (t_falls _ _ told). destruct (ScanNeon.is_falling s) eqn:Nf; [reflexivity|]. now rewrite (proj1 (t_gaps _ _ told Nf)). }
+    rewrite G. clear G. destruct (negb (unsorted Neon m) && (negb small || (Choice.ngaps m <=? Choice.nitems m / 16))) eqn:B1.
+    - right. apply andb_true_iff in B1 as [B1 _]. rewrite Ord, negb_involutive in B1.
+      assert (Nf : ScanNeon.is_falling s = false) by (rewrite (t_falls _ _ told), Ord, B1; reflexivity).
+      assert (Exact : body runs_by_memmove m = by_runs m rest upper).
+      { cbn [body runs_by_memmove]. unfold Algorithms.gather. rewrite St. unfold windows_fit.
+        destruct (forallb (fun it => len it <=? 0) (items m)) eqn:Z0; [|reflexivity]. exfalso.
+        assert (I : In it (items m)) by (rewrite Its; apply in_or_app; right; left; reflexivity).
+        rewrite forallb_forall in Z0. specialize (Z0 it I). apply Z.leb_le in Z0. pose proof (item_facts m page_m header it I). lia. }
+      rewrite Exact. unfold by_runs. rewrite B1. unfold ScanNeonMoves.move_runs. rewrite (proj2 (t_gaps _ _ told Nf)), Gp, Fi.
+      cbn [ScanNeonMoves.move_each_run]. exists (ScanNeonMoves.end_of s g), (ScanNeonMoves.old_end_of s g).
+      rewrite Fi in A. unfold rest in A |- *. apply array_cons in A as (A1 & A2 & A3). unfold runs. cbn [runs_from]. rewrite Z.eqb_refl. cbn [app filter is_copy set_lp_off].
+      unfold ScanNeonMoves.move_run at 1. rewrite Z.sub_diag, (u32_is 0), Z.sub_0_r by lia. f_equal. rewrite Gs.
+      pose proof (Forall_inv Sound) as [So Sl]. pose proof (Forall_inv_tail Sound) as Sr. pose proof (Forall_inv Stops) as Sp. pose proof (Forall_inv_tail Stops) as Spr.
+      symmetry. apply runs_by_gaps; try assumption; unfold stop in *; try lia.
+      rewrite Cnt, Fi. unfold rest. cbn [length]. lia.
+    - left. destruct ((longest (items m) <=? PAIR) && negb (unsorted Neon m)) eqn:B2.
+      + cbn [body suits] in *. unfold slide_pairs. rewrite St, Suits. symmetry. now apply slid.
+      + destruct (small || ((longest (items m) <=? WIDEST) && (WIDEST <=? pd_upper m + 8))) eqn:B3.
+        * cbn [body suits] in *. unfold Algorithms.gather. rewrite St. pose proof (window_positive (longest (items m))) as Wp.
+          apply orb_true_iff in Suits as [Suits|Suits]; [apply Z.eqb_eq in Suits; lia|]. rewrite Suits, Scratch. unfold by_windows. f_equal.
+          rewrite by_windows_of, (t_longest _ _ told). unfold ScanNeonMoves.gather. rewrite Moved. symmetry. exact (gathered s _ _ _ _ A).
+        * destruct (in_slots (longest (items m)) m) eqn:B4.
+          -- cbn [body]. unfold by_slots. rewrite St, (in_slots_longest m), B4. reflexivity.
+          -- cbn [body]. unfold Algorithms.gather. rewrite St, Scratch. unfold windows_fit, by_windows. f_equal.
+             unfold ScanNeonMoves.gather_each. rewrite Moved. symmetry. apply gathered_each; [exact A|].
+             pose proof (t_tuples _ _ told) as T. rewrite Its, app_length, map_app, seq_app, map_app in T.
+             apply ScanAvx512Page.same_parts in T as [_ T]; [|now rewrite !map_length, seq_length]. rewrite Fi, Gd. exact T.
+  Qed.
+
+  Lemma words_stored : ScanNeonMoves.put_line_pointers m s = store_words (ScanAvx2Kernel.all_words m).
+  Proof.
+    unfold ScanNeonMoves.put_line_pointers, store_words, ScanAvx2Kernel.all_words. rewrite map_map. apply map_ext_in. intros k K. apply in_seq in K.
+    rewrite (t_words _ _ told) by lia. unfold lp_address. cbn [fst snd]. f_equal. lia.
+  Qed.
+
+  Lemma free_says truncate : (ScanNeon.used_count s <? nline_left truncate m) = negb (count_unused (line_pointers m) - (nline m - nline_left truncate m) =? 0).
+  Proof.
+    rewrite <- (used_left m page_m valid truncate). pose proof (left_says m page_m valid truncate) as Lf.
+    destruct (scan_finds m page_m header) as (_ & _ & _ & _ & _ & U & _). rewrite (t_used _ _ told), U, <- Lf.
+    match goal with |- (Z.of_nat ?a <? Z.of_nat ?b) = _ => destruct (Z.ltb_spec (Z.of_nat a) (Z.of_nat b)), (Nat.ltb_spec a b) end; try reflexivity; lia.
+  Qed.
+
+  Hypothesis room : pd_lower m + 4 * ScanNeon.LANES <= BLCKSZ.
+
+  Lemma body_is : let ops := if negb (ScanNeon.ngaps s =? 0) || ScanNeon.is_falling s then ScanNeonMoves.move_tuples m s else [] in
+    ops = body (choice Neon m) m \/ exists to from, ops = Move to from 0 :: body (choice Neon m) m.
+  Proof.
+    cbv zeta. rewrite (t_moves _ _ told). destruct (Z.eqb_spec (Choice.ngaps m) 0) as [Z|Z]; cbn [negb].
+    - left. destruct (nothing_to_move Neon m page_m valid Z) as [N ->]. symmetry. exact N.
+    - assert (E : choice Neon m = neon_way m).
+      { unfold choice. destruct (Z.eqb_spec (Choice.ngaps m) 0); [lia|]. destruct (Z.ltb_spec BLCKSZ (pd_lower m + 4 * 8)); [|reflexivity].
+        unfold ScanNeon.LANES in room. lia. }
+      rewrite E. now apply moves_are.
+  Qed.
+End Told.
+
+Lemma choice_is_ours m : ours (choice Neon m).
+Proof.
+  unfold ours, choice, neon_way, scalar_way, nothing, runs_by_memmove. cbv zeta.
+  split; repeat match goal with |- (if ?b then _ else _) <> _ => destruct b end; discriminate.
+Qed.
+
+Lemma copies_are_copies : forall o, ScanNeonMoves.copies_bytes o = true -> is_copy o = true.
+Proof. now intros []. Qed.
+
+Lemma copies_filtered p : filter ScanNeonMoves.copies_bytes (filter is_copy p) = filter ScanNeonMoves.copies_bytes p.
+Proof.
+  induction p as [|o p IH]; [reflexivity|]. cbn [filter]. pose proof (copies_are_copies o) as C. destruct (is_copy o).
+  - cbn [filter]. now rewrite IH.
+  - destruct (ScanNeonMoves.copies_bytes o); [discriminate (C eq_refl)|exact IH].
+Qed.
+
+(** A copy of no bytes leaves the page as it is. *)
+Lemma nothing_copied to from p s i : page (exec (Move to from 0 :: p) s) i = page (exec p s) i.
+Proof.
+  rewrite exec_cons. apply exec_same. split; intros j; cbn [step page scratch]; [|reflexivity]. unfold copy. rewrite Z.add_0_r.
+  destruct (Z.leb_spec to j), (Z.ltb_spec j to); cbn [andb]; try reflexivity; lia.
+Qed.
+
+(** pgq_compaction_neon, from the line pointers to the header, refuses what the check refuses, with its code and line pointer; on every
+    other page it copies by its arrays what the proved choice copies, copies of no bytes left out, and leaves exactly the page of the
+    specification. *)
+Theorem neon_repairs : forall truncate m d scratch0, is_page m ->
+  match ScanNeonMoves.neon_kernel truncate m d with
+  | inl r => check m = Some r
+  | inr ops => check m = None /\
+      filter ScanNeonMoves.copies_bytes ops = filter ScanNeonMoves.copies_bytes (program (choice Neon m) truncate m) /\
+      forall i, page (exec ops (State m scratch0)) i = repaired ItemOrder truncate m i
+  end.
+Proof.
+  intros truncate m d scratch0 P. unfold ScanNeonMoves.neon_kernel. cbv zeta.
+  pose proof (scalar_repairs truncate m scratch0 P) as Sc.
+  destruct (check_header m) eqn:Hd; cbn [negb orb].
+  2: { destruct (scalar_kernel truncate m) as [r|ops]; [exact Sc|]. destruct Sc as (C & _). unfold check in C. rewrite Hd in C. discriminate. }
+  apply check_header_iff in Hd. destruct (Z.ltb_spec BLCKSZ (pd_lower m + 4 * ScanNeon.LANES)) as [L|L].
+  - destruct (scalar_kernel truncate m) as [r|ops]; [exact Sc|]. destruct Sc as (C & F & E). split; [exact C|]. split; [|exact E].
+    rewrite <- (copies_filtered ops), F, copies_filtered. unfold choice. destruct (Choice.ngaps m =? 0); [reflexivity|].
+    destruct (Z.ltb_spec BLCKSZ (pd_lower m + 4 * 8)); [reflexivity|]. unfold ScanNeon.LANES in L. lia.
+  - destruct (neon_scan_refuses_the_same m d P Hd L) as [R _]. pose proof (it_tells m d P) as T. revert R T.
+    generalize (ScanNeon.scan_line_pointers m d) as s. intros s R T. destruct (ScanNeon.refused m s) eqn:Rf.
+    + destruct (scalar_kernel truncate m) as [r|ops]; [exact Sc|]. destruct Sc as (C & _). exfalso. now apply R.
+    + assert (C : check m = None) by (destruct (check m); [exfalso; apply (Bool.diff_false_true), R; discriminate|reflexivity]).
+      pose proof (proj1 (check_iff_valid m) C) as V. specialize (T V L). split; [exact C|].
+      assert (Lf : (if truncate then ScanNeon.left_count s else nline m) = nline_left truncate m) by (unfold nline_left; now rewrite (t_left _ _ T)).
+      rewrite Lf, (words_stored m s T), (t_upper _ _ T), (free_says m s T P V). unfold new_upper.
+      pose proof (body_is m s T P V L) as B. cbv zeta in B. revert B.
+      match goal with |- ?ops = _ \/ _ -> _ => generalize ops end. intros ops B.
+      assert (W : forall w, filter ScanNeonMoves.copies_bytes (store_words w) = []) by (induction w; [reflexivity|assumption]).
+      assert (E : filter ScanNeonMoves.copies_bytes ops = filter ScanNeonMoves.copies_bytes (body (choice Neon m) m) /\
+        forall rest i, page (exec (ops ++ rest) (State m scratch0)) i = page (exec (body (choice Neon m) m ++ rest) (State m scratch0)) i).
+      { destruct B as [->|(to & from & ->)]; [now split|]. split; [reflexivity|]. intros rest i. apply nothing_copied. }
+      destruct E as [E1 E2]. split.
+      * rewrite program_parts, !filter_app, (ours_words m _ (choice_is_ours m)), !W, E1.
+        cbn [filter ScanNeonMoves.copies_bytes write_header app]. now rewrite !app_nil_r.
+      * intros i. rewrite E2, app_assoc. apply rewritten_page; try assumption; [apply choice_is_ours|now apply ScanAvx2Kernel.all_rewrites].
+Qed.
