@@ -25,6 +25,8 @@ TOP = Path(__file__).parents[1]
 OTHER = os.environ.get("PGQUERN_TRACED", "")
 """The machine whose programs an emulator runs; empty: they are this one's."""
 BUILT = TOP / "build" / OTHER / "traced"
+EMULATOR = [f"qemu-{OTHER}"] if OTHER else []
+"""What runs these programs."""
 LEVELS = {"aarch64": {"neon"}}
 """The variants that an emulated machine has beside those in plain C."""
 LOAD, STORE, MOVE = range(3)
@@ -68,7 +70,7 @@ def _single(operations: Operations) -> Operations:
 
 
 def traced(stem: str, questions: Sequence[bytes], folder: Path = BUILT) -> list[Operations]:
-    return _told(folder / stem, questions, [f"qemu-{OTHER}"] if OTHER else [])
+    return _told(folder / stem, questions, EMULATOR)
 
 
 @cache
@@ -99,27 +101,36 @@ def compare(stem: str, questions: Sequence[bytes], inputs: str) -> None:
     tally(stem, f"{inputs} traced", len(questions))
 
 
-def is_told(stem: str, file: str, old: str, new: str, questions: Sequence[bytes], folder: Path) -> bool:
-    """C with one change, compiled in a folder, does something else for some question, or what no kernel may do.
-
-    file: one of csrc/STEM, or "common/F".
-    That the change leaves the results as they are is by reading: nothing here compares them.
-    """
+def change(stem: str, file: str, old: str, new: str, folder: Path) -> None:
+    """Writes a kernel's source with one change to a folder that stands in for csrc/. file: of the stem, or "common/F"."""
     source = Path(file) if file.startswith("common/") else Path(stem, file)
     text = (TOP / "csrc" / source).read_text()
     assert text.count(old) == 1
     (folder / source.parent).mkdir()
     (folder / source).write_text(text.replace(old, new))
+
+
+def make_changed(folder: Path, name: str) -> Path:
+    """The program of that name with the changed source."""
+    path = folder / "traced" / name
+    command = ["make", "-s", f"CROSS={OTHER}", f"CHANGED={folder}", f"TRACED={path.parent}", str(path)]
+    variables = {key: value for key, value in os.environ.items() if key not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL")}
+    subprocess.run(command, cwd=TOP, env=variables, check=True)
+    return path
+
+
+def is_told(stem: str, file: str, old: str, new: str, questions: Sequence[bytes], folder: Path) -> bool:
+    """C with one change, compiled in a folder, does something else for some question, or what no kernel may do.
+
+    That the change leaves the results as they are is by reading: nothing here compares them.
+    """
+    change(stem, file, old, new, folder)
     if file.endswith(".c"):  # nothing else is compiled anew
         objects = folder / "traced" / f"{stem}.objects"
         shutil.copytree(BUILT / f"{stem}.objects", objects)
         (objects / file).with_suffix(".o").unlink()
-    made = folder / "traced"
-    command = ["make", "-s", f"CROSS={OTHER}", f"CHANGED={folder}", f"TRACED={made}", str(made / stem)]
-    variables = {key: value for key, value in os.environ.items() if key not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL")}
-    subprocess.run(command, cwd=TOP, env=variables, check=True)
     try:
-        other = traced(stem, questions, folder / "traced")
+        other = traced(stem, questions, make_changed(folder, stem).parent)
     except subprocess.CalledProcessError as error:  # its message says which access it was
         if error.returncode != FAULT:
             raise

@@ -9,8 +9,9 @@
    by windows of 64 bytes: 8 all read before one is written, 9 read ahead; 10 each in place by pieces of 32 bytes; from
    scratch: 11 by whole lines, 12 each exactly; 13 to scratch line by line, by depth; by runs in place, by vectors of 64 (14)
    or 32 bytes (15); 16 from slot to slot; 17 by windows of 32 bytes; the way that a kernel takes for the page: 18 scalar, 19 avx2,
-   20 avx512; 21: all that pgq_compaction_scalar does, from its scan on, stores as C does them.  Where windows or pieces don't fit, the tuples are too many or not in slots, or the
-   page isn't presorted, 2 to 4, 7 to 11 and 13 to 17 go by runs as 6 does.
+   20 avx512, 24 neon; 21: all that pgq_compaction_scalar does, from its scan on, stores as C does them; 23 as 9, by pairs of
+   registers of 16 bytes.  Where windows or pieces don't fit, the tuples are too many or not in slots, or the page isn't presorted,
+   2 to 4, 7 to 11, 13 to 17 and 23 go by runs as 6 does.
 
    Plus 128: the extracted interpreter does the operations, byte by byte on functions (slow), instead of [step] below on
    buffers.
@@ -67,7 +68,8 @@ let algorithm = function
   | 15 -> Runs false
   | 16 -> Slots
   | 17 -> Gather (false, Some 32)
-  | n -> prerr_endline (Printf.sprintf "no algorithm %d: give 0 to 21" n); exit 2
+  | 23 -> SlidePairs
+  | n -> prerr_endline (Printf.sprintf "no algorithm %d: give 0 to 24" n); exit 2
 
 let answer kind truncate page =
   let memory i = Char.code (Bytes.get page i) in
@@ -76,6 +78,7 @@ let answer kind truncate page =
     | 18 -> repair_by Scalar truncate memory
     | 19 -> repair_by Avx2 truncate memory
     | 20 -> repair_by Avx512 truncate memory
+    | 24 -> repair_by Neon truncate memory
     | 21 -> scalar_kernel truncate memory
     | way -> page_repair_fragmentation (algorithm way) truncate memory
   in

@@ -1,23 +1,27 @@
 (* SPDX-License-Identifier: PostgreSQL *)
-(* The proved scans of avx2 and of avx512 as a filter, for tests.
+(* The proved scans of avx2, of avx512 and of neon as a filter, for tests.
 
    Standard input: records of 1 byte kernel, 1 byte that is ignored, and 8192 bytes page.  Standard output, one for each: 3 bytes
    of zero, 4 bytes number of integers; these, of 32 bits.  Kernel 23 is avx2: nitems, nused, nline_left, total, longest, ngaps,
    first, out_of_bounds, unsorted, overlapping; words, and as many more as a round of the loop stores; pd_special, tuples, and as
    many more; gaps, and as many more as a vector has.  Kernel 24 is avx512: nitems, nused, nline_left, total, new_upper, longest,
    shortest, ngaps, first, out_of_bounds, falls; words; ends; old_ends; shifts; run_ends; run_old_ends; of each array as many more
-   as a vector has.  If the kernel does not scan the page: none.  All little-endian.
+   as a vector has.  Kernel 26 is neon: nitems, nused, nline_left, total, longest, new_upper, ngaps, first, out_of_bounds, falls;
+   words, and as many more as a round of the loop stores; tuples, and as many more as put_tuples stores; a byte for each tuple, which
+   says whether there is a gap, and as many more as a vector has.  If the kernel does not scan the page: none.  All little-endian.
 
-   Before the scan each word of the arrays is [dirt], each half of one [short_dirt]; so tests/compaction/scanned_*.c have it, too.
+   Before the scan each word of the arrays is [dirt], each half of one [short_dirt], each byte [dirty_byte]; so
+   tests/compaction/scanned_*.c have it, too.
 
    Of names that several files have, extraction numbers the later ones: [nitems] is of ScanAvx2.v, [nitems0] of ScanAvx512.v,
-   [nitems1] of ScanAvx512Few.v. *)
+   [nitems1] of ScanAvx512Few.v, [nitems2] of ScanNeon.v. *)
 
 open Compaction_scan_proved
 
 let block = 8192
 let dirt _ = 0xa5a5a5a5
 let short_dirt _ = 0xa5a5
+let dirty_byte _ = 0xa5
 let flag b = if b then 1 else 0
 let array get count = List.init count get
 
@@ -63,11 +67,21 @@ let avx512 memory =
   @ array a.run_ends (s.ngaps0 + lANES0)
   @ array a.run_old_ends (s.ngaps0 + lANES0)
 
+let neon memory =
+  let s = scan_line_pointers1 memory { old_words0 = dirt; old_tuples0 = dirt; old_gaps0 = dirty_byte } in
+  check s.stays_inside1;
+  [ s.nitems2; s.used_count1; s.left_count1; s.total_length1; s.longest_length1; s.upper_to_be0; s.ngaps2; s.first_moved1;
+    flag s.is_out_of_bounds1; flag s.is_falling0 ]
+  @ array s.words_to_be1 (nline memory + lANES1)
+  @ array s.found_tuples0 (s.nitems2 + (2 * lANES1))
+  @ array s.found_gaps0 (s.nitems2 + lANES1)
+
 let scan_of kernel =
   match kernel with
   | 23 -> (lANES, avx2)
   | 24 -> (lANES0, avx512)
-  | _ -> prerr_endline "the kernels are 23 and 24"; exit 2
+  | 26 -> (lANES1, neon)
+  | _ -> prerr_endline "the kernels are 23, 24 and 26"; exit 2
 
 let found kernel page =
   let memory i = Char.code (Bytes.get page i) in

@@ -14,15 +14,17 @@ import pytest
 
 from tests.compaction.strategies import edge_page, random_edge
 from tests.compaction.test_extracted import PROGRAM, PROVED
+from tests.extracted import FOLDER
+from tests.operations import BUILT, EMULATOR
 from tests.page.build import page_of
 from tests.page.shapes import random_shape
 
-TRACED = Path(__file__).parents[2] / "build" / "traced" / "compaction"
+TRACED = BUILT / "compaction"
 MOVE, SAVE, RESTORE, STORE16, STORE32 = range(5)
 PLANS = 64
 """Added to the algorithm: the program answers with the operations, and does none of them."""
 HEADER_STORES = 3
-TRACED_NUMBER = {"pg13": 0, "pg14": 1, "scalar": 2, "avx2": 3, "avx512": 4}
+TRACED_NUMBER = {"pg13": 0, "pg14": 1, "scalar": 2, "avx2": 3, "avx512": 4, "neon": 5}
 
 Operation = tuple[int, int, int, int]
 
@@ -58,6 +60,10 @@ class Plan(NamedTuple):
         """Units of 8 bytes, and the hole, are read; whole lines are written."""
         return set(self.lengths(SAVE)) == {8, 64} and set(self.lengths(RESTORE)) == {64} and MOVE not in self.kinds()
 
+    def slides_by_pairs(self) -> bool:
+        """By registers of 16 bytes, some of which are read before the first is written."""
+        return {n for *_, n in self.copies} == {16} and self.kinds()[:2] == [SAVE, SAVE]
+
     def permutes(self) -> bool:
         """Two windows or more, all of one width, are read before one is written."""
         half = len(self.copies) // 2
@@ -73,12 +79,18 @@ def pages() -> list[bytes]:
     return [page_of(random_shape(number)) for number in range(1200)] + [edge_page(random_edge(n)) for n in range(400)]
 
 
+def command(program: Path) -> list[str]:
+    """Those that are extracted are this machine's."""
+    if not program.exists():
+        build = "test-cross" if EMULATOR else "oracle test-python-compaction"
+        pytest.fail(f"{program} is not built: run `make {build}`")
+    return [str(program)] if program.parent == FOLDER else [*EMULATOR, str(program)]
+
+
 def plans(program: Path, algorithm: int, truncate: bool, pages: Sequence[bytes]) -> list[Plan]:
     """The operations on each page."""
-    if not program.exists():
-        pytest.fail(f"{program} is not built: run `make oracle test-python-compaction`")
     records = b"".join(bytes([algorithm, truncate]) + page for page in pages)
-    answers = subprocess.run([program], input=records, stdout=subprocess.PIPE, check=True).stdout
+    answers = subprocess.run(command(program), input=records, stdout=subprocess.PIPE, check=True).stdout
     found, at = [], 0
     for _ in pages:
         code, index, n = struct.unpack_from("<BHI", answers, at)
@@ -96,8 +108,8 @@ def traced() -> Path:
     if not (folder / "csrc").exists():
         return TRACED
     program = folder / "traced" / "compaction"
-    command = ["make", "-s", f"TRACED={program.parent}", f"CHANGED={folder / 'csrc'}", str(program)]
-    subprocess.run(command, check=True, env={**os.environ, "MAKEFLAGS": ""})
+    make = ["make", "-s", f"TRACED={program.parent}", f"CHANGED={folder / 'csrc'}", str(program)]
+    subprocess.run(make, check=True, env={**os.environ, "MAKEFLAGS": ""})
     return program
 
 

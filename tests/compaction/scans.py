@@ -12,17 +12,16 @@ from pathlib import Path
 from random import Random
 
 import _pgquern
-import pytest
 
 from ref.page import BLCKSZ
 from tests.compaction import choices
-from tests.compaction.operations import TRACED, pages
+from tests.compaction.operations import TRACED, command, pages
 from tests.extracted import program
 from tests.page.build import page_of
 from tests.page.shapes import random_shape
 from tests.tally import tally
 
-SCANS = {"scalar": 22, "avx2": 23, "avx512": 24, "moves": 25}
+SCANS = {"scalar": 22, "avx2": 23, "avx512": 24, "moves": 25, "neon": 26}
 """The extracted programs' answers that are scans, and what avx512 does with its scans."""
 PROVED = program("compaction_scan")
 """The proved scans by vectors."""
@@ -38,17 +37,15 @@ def scanner(name: str) -> Path:
     if not (folder / "csrc").exists():
         return TRACED.with_name(name)
     program = folder / "traced" / name
-    command = ["make", "-s", f"TRACED={program.parent}", f"CHANGED={folder / 'csrc'}", str(program)]
-    subprocess.run(command, check=True, env={**os.environ, "MAKEFLAGS": ""})
+    make = ["make", "-s", f"TRACED={program.parent}", f"CHANGED={folder / 'csrc'}", str(program)]
+    subprocess.run(make, check=True, env={**os.environ, "MAKEFLAGS": ""})
     return program
 
 
 def scans(program: Path, pages: Sequence[bytes], kernel: str = "scalar") -> Iterator[tuple[int, ...]]:
     """What the program tells of each page, as integers of 32 bits; () if the kernel does not scan it."""
-    if not program.exists():
-        pytest.fail(f"{program} is not built: run `make oracle test-python-compaction`")
     records = b"".join(bytes([SCANS[kernel], 0]) + page for page in pages)
-    answers = subprocess.run([program], input=records, stdout=subprocess.PIPE, check=True).stdout
+    answers = subprocess.run(command(program), input=records, stdout=subprocess.PIPE, check=True).stdout
     at = 0
     for _ in pages:
         _, n = struct.unpack_from("<3sI", answers, at)

@@ -43,6 +43,8 @@ PROVED = {
     "as scalar chooses": (18, Order.ITEM),
     "as avx2 chooses": (19, Order.ITEM),
     "as avx512 chooses": (20, Order.ITEM),
+    "slide by pairs": (23, Order.ITEM),
+    "as neon chooses": (24, Order.ITEM),
 }
 # A candidate on trial meets one proved algorithm of each order, on pages of the trial's own seed. That the others give
 # the same is no question of the candidate's.

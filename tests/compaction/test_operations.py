@@ -102,6 +102,10 @@ def is_slide(plan: Plan) -> bool:
     return plan.kinds() == [SAVE] * 8 + ([SAVE] * 8 + [RESTORE] * 8) * batches
 
 
+def is_slide_by_pairs(plan: Plan) -> bool:
+    return is_slide(plan) and {length for *_, length in plan.copies} == {16}
+
+
 def is_climb(plan: Plan) -> bool:
     tuples = len(plan.copies) // 12
     return plan.kinds() == ([SAVE] * 6 + [RESTORE] * 6) * tuples and {length for *_, length in plan.copies} == {32}
@@ -128,6 +132,7 @@ SHAPES: dict[str, Callable[[Plan], bool]] = {
     "squeeze": Plan.squeezes,
     "permute": is_permute,
     "slide": is_slide,
+    "slide by pairs": is_slide_by_pairs,
     "climb": is_climb,
     "whole lines": is_lines,
     "each exactly, from the area": is_area,

@@ -14,6 +14,9 @@ $(SETUP)/cross.stamp: tests/cross/get-python requirements.lock .ci/apt-need $(SE
 	@tests/cross/get-python $(OTHER_MACHINE) $(CROSS_TOOLS) $(PY) -m pip
 	@touch $@
 
+# Stems whose own rules trace: EMULATED_<stem>, in their rules.mk, names the programs in build/<machine>/traced.
+EMULATED_STEMS := $(foreach stem,$(patsubst tests/%/rules.mk,%,$(wildcard tests/*/rules.mk)),$(if $(EMULATED_$(stem)),$(stem)))
+
 ifdef CROSS
 # A fuzz target with a main of its own, and the threads of tsan.c: qemu has no place for libFuzzer and the sanitizers.
 $(OUT)/inputs/%: tests/%/fuzz.c tests/cross/main.c $(OUT)/lib/libpgquern.a
@@ -25,7 +28,7 @@ $(OUT)/threads/%: tests/%/tsan.c $(OUT)/lib/libpgquern.a
 	@$(GCC) $(CFLAGS_PLAIN) $^ -pthread -o $@
 
 .PHONY: cross-programs
-cross-programs: worlds kernels $(TRACED_STEMS:%=$(TRACED)/%) $(FUZZ_STEMS:%=$(OUT)/inputs/%) $(TSAN_STEMS:%=$(OUT)/threads/%) $(CPU_PROGRAMS:%=$(OUT)/%)
+cross-programs: worlds kernels $(TRACED_STEMS:%=$(TRACED)/%) $(foreach stem,$(EMULATED_STEMS),$(EMULATED_$(stem):%=$(TRACED)/%)) $(FUZZ_STEMS:%=$(OUT)/inputs/%) $(TSAN_STEMS:%=$(OUT)/threads/%) $(CPU_PROGRAMS:%=$(OUT)/%)
 endif
 
 # Where its packages can't be installed the runner says so, and each step is SKIPPED by name. EXAMPLES=whole: changed kernels,
@@ -35,7 +38,7 @@ test-cross: $(SETUP)/python.stamp ##layer kernels for aarch64 under qemu: random
 	@if $(MAKE) -s $(SETUP)/cross.stamp CROSS=; then \
 	  $(MAKE) --jobs=$$(nproc) CROSS=$(OTHER_MACHINE) cross-programs && $(MAKE) --jobs=$$(nproc) CROSS=$(THIS_MACHINE) worlds \
 	  && $(MAKE) --jobs=$$(nproc) CROSS= $(BUILD)/ffi/$(FFI) $(BUILD)/instructions/cpu $(EXTRACTED); fi
-	@PGQUERN_PROFILE=$(or $(EXAMPLES),brief) $(PY) -m tests.runners.cross $(OTHER_MACHINE) --cflags '$(CFLAGS_PLAIN)' --traced '$(TRACED_STEMS)' --stem '$(STEM)'
+	@PGQUERN_PROFILE=$(or $(EXAMPLES),brief) $(PY) -m tests.runners.cross $(OTHER_MACHINE) --cflags '$(CFLAGS_PLAIN)' --traced '$(TRACED_STEMS) $(EMULATED_STEMS)' --stem '$(STEM)'
 
 # As above, what can't run is SKIPPED by name.
 .PHONY: icount-cross

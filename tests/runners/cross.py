@@ -7,7 +7,8 @@ python -m tests.runners.cross MACHINE --cflags FLAGS --traced STEMS [--stem STEM
 fuzz target on random inputs, whose tally must reach all that it is meant to reach; the worlds, which must do the same
 there and here; the threads of tsan.c; the Python tests of the kernels, by that machine's own Python and binding; for
 kernels that only this machine has, the mutants of tests/<stem>/cross.toml, which the fuzz target must find, and each
-access to memory, which this machine's Python holds against the extracted proofs (tests/operations.py). Of no stem
+access to memory, which this machine's Python holds against the extracted proofs (tests/operations.py), as it does what
+their scans find. Of no stem
 is what CBMC is told of that machine's intrinsics: this machine's Python holds it against the compiler's, under qemu.
 """
 
@@ -52,8 +53,8 @@ GENERIC = [
     )
 ]
 """Tests of all kernels, beside those of the stems; of all these run a sample (tests/conftest.py)."""
-OPERATIONS = ["-k", "neon"]
-"""Of tests/<stem>/test_operations.py."""
+OPERATIONS = ("test_operations.py", "test_operations_neon.py", "test_scans_neon.py")
+"""Of these files of a stem the tests whose names have `neon`."""
 LANES_STEP = "lanes of the intrinsics"
 LANES = ["tests/instructions/test_lanes.py", "-k", "neon"]
 LIBRARIES = Path("/usr")
@@ -184,8 +185,9 @@ class Cross:
 
     def operations(self, stem: str) -> Found:
         """What its own kernels do to memory is what the extracted proofs do; of that all tests, by this Python."""
-        command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", f"tests/{stem}/test_operations.py"]
-        done = ran([*command, *OPERATIONS], PGQUERN_TRACED=self.machine, PGQUERN_RESULT="")
+        files = [str(path) for name in OPERATIONS if (path := Path("tests", stem, name)).exists()]
+        command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *files, "-k", "neon"]
+        done = ran(command, PGQUERN_TRACED=self.machine, PGQUERN_RESULT="")
         counted = re.search(rf"^{stem}: (.*) in [\d.]+ s$", done.stdout, re.MULTILINE)
         if done.returncode != 0 or "skipped" in done.stdout or counted is None:
             return Found("", f"exit code {done.returncode}: {done.stdout[-3000:]}{done.stderr[-500:]}")
