@@ -23,7 +23,7 @@ Noters == Threads \ {"teller"}
 TypeOK ==
     /\ MemoryTypeOK
     /\ at \in [Threads -> {"comes", "looks", "writes", "notes", "leaves", "is turned away", "gone", "tells", "has told"}]
-    /\ \A w \in {"noted", "told"}: \A i \in DOMAIN memory[w]: Value(w, i) \in 0..2
+    /\ \A w \in {"noted", "told"}: \A i \in DOMAIN memory[w]: Value(w, i) \in 0..Cardinality(Noters)
 
 Ring == [w \in Words |-> CASE w = "busy" -> "free" [] w = "hit" -> "none" [] OTHER -> 0]
 Init == MemoryInit /\ at = [t \in Threads |-> "comes"] /\ heard = <<>>
@@ -84,6 +84,7 @@ Spec == Init /\ [][Next]_vars
 \* INNER at, heard
 \* BROKEN | The policy has heard {heard}, and {NewestValue("told")} of them are counted
 HearsEachOnce ==
+    /\ \A i \in DOMAIN heard: heard[i] \in Noters
     /\ \A i, j \in DOMAIN heard: i # j => heard[i] # heard[j]
     /\ Len(heard) = NewestValue("told") + IF at["teller"] = "has told" THEN 1 ELSE 0
 \* No hit is written over before the policy has heard of it.
@@ -103,4 +104,33 @@ EnterAnyhow(t) == at[t] = "comes" /\ Swap(t, "busy", "taken", EnterOrder) /\ Got
 LookForNothing(t) == at[t] = "looks" /\ UNCHANGED <<memory, view, raced>> /\ Goto(t, "writes")
 \* What was told is told again.
 ForgetsTold == at["teller"] = "has told" /\ UNCHANGED <<memory, view, raced>> /\ Goto("teller", "comes")
+\* Who tells does not look whether there is a hit.
+TellAnyhow == at["teller"] = "comes" /\ UNCHANGED <<memory, view, raced>> /\ Goto("teller", "tells")
+\* Who comes looks at busy, and then stores to it.
+EnterByStore(t) ==
+    /\ at[t] = "comes"
+    /\ \E i \in view[t]["busy"]..Newest("busy"):
+        IF Value("busy", i) = "free" THEN Store(t, "busy", "taken", "relaxed") /\ Goto(t, "looks")
+        ELSE UNCHANGED <<memory, view, raced>> /\ Goto(t, "gone")
+\* A hit is counted, and then written.
+CountFirst(t) == at[t] = "writes" /\ Store(t, "noted", NewestValue("noted") + 1, NoteOrder) /\ Goto(t, "notes")
+WriteLast(t) == at[t] = "notes" /\ Touch(t, "hit", t) /\ Goto(t, "leaves")
+\* A thread leaves the stripe, and then counts its hit.
+FreeFirst(t) == at[t] = "notes" /\ Store(t, "busy", "free", FreeOrder) /\ Goto(t, "leaves")
+CountLast(t) ==
+    \/ at[t] = "leaves" /\ Store(t, "noted", NewestValue("noted") + 1, NoteOrder) /\ Goto(t, "gone")
+    \/ at[t] = "is turned away" /\ Store(t, "busy", "free", FreeOrder) /\ Goto(t, "gone")
+\* A hit is counted as told, and then read.
+CountToldFirst ==
+    at["teller"] = "tells" /\ Store("teller", "told", NewestValue("told") + 1, ToldOrder) /\ Goto("teller", "has told")
+TellLast ==
+    /\ at["teller"] = "has told"
+    /\ Touch("teller", "hit", NewestValue("hit"))
+    /\ heard' = Append(heard, NewestValue("hit"))
+    /\ at' = [at EXCEPT !["teller"] = "comes"]
+\* Who finds no room leaves without releasing.
+TurnAwayWeakly(t) ==
+    /\ at[t] \in {"leaves", "is turned away"}
+    /\ Store(t, "busy", "free", IF at[t] = "leaves" THEN FreeOrder ELSE "relaxed")
+    /\ Goto(t, "gone")
 =============================================================================

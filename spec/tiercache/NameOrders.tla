@@ -9,7 +9,8 @@
 (* | Pin, PinOrder; IsTurnedAway  | readers_enter: its compare and exchange; its first load        |                            *)
 (* | LookAtName, LookOrder        | readers_enter: its load of the name                            |                            *)
 (* | Leave, LeaveOrder            | readers_leave: its subtraction                                 |                            *)
-(* | Close, CloseOrder            | readers_close: its load and its addition                       |                            *)
+(* | Close, CloseOrder            | readers_close: its addition                                    |                            *)
+(* | Find, FindOrder              | readers_close: its first load, of a frame that is closed       |                            *)
 (* | Await, AwaitOrder            | readers_close: its load behind the wait                        |                            *)
 (* | Rename, NameOrder            | readers_name                                                   |                            *)
 (* | Reopen, OpenOrder            | readers_open: its subtraction                                  |                            *)
@@ -19,7 +20,8 @@
 (* readers.tla has the wait, and how the last reader ends it.                                                                   *)
 (* How to break it: make one of the orders weaker.                                                                              *)
 EXTENDS Orders, FiniteSets
-CONSTANTS Wants, PinOrder, LookOrder, LeaveOrder, CloseOrder, AwaitOrder, NameOrder, OpenOrder
+CONSTANTS Wants, PinOrder, LookOrder, LeaveOrder, CloseOrder, FindOrder, AwaitOrder, NameOrder,
+    OpenOrder
 VARIABLES at   \* where each thread is; the writer: how many of his steps are done
 
 vars == <<memory, view, raced, at>>
@@ -93,6 +95,13 @@ Await ==
        ELSE \E i \in DOMAIN memory["word"]: Value("word", i) = Word(0, TRUE) /\ Load("writer", "word", i, AwaitOrder)
     /\ Advance
 
+\* Another thread has closed the frame, and sleeps until the readers have left. Who has `map` now finds that they have.
+\* STEP of Find | writer -> the word | finds the frame closed, and that nobody has pinned it ({FindOrder})
+Find ==
+    /\ Turn = "await"
+    /\ \E i \in DOMAIN memory["word"]: Value("word", i) = Word(0, TRUE) /\ Load("writer", "word", i, FindOrder)
+    /\ Advance
+
 \* STEP if Turn = "unname" | writer -> the name | takes the name from the frame ({NameOrder})
 \* STEP | writer -> the name | names the page of the frame: "b" ({NameOrder})
 Rename ==
@@ -112,7 +121,7 @@ Fill ==
 Done == Turn = "nothing" /\ (\A r \in Readers: at[r] = "gone") /\ UNCHANGED vars
 
 Next ==
-    \/ Close \/ Await \/ Rename \/ Reopen \/ Fill \/ Done
+    \/ Close \/ Await \/ Find \/ Rename \/ Reopen \/ Fill \/ Done
     \/ \E r \in Readers: Pin(r) \/ IsTurnedAway(r) \/ LookAtName(r) \/ Copy(r) \/ Leave(r)
 Spec == Init /\ [][Next]_vars
 
@@ -141,4 +150,38 @@ AwaitNobody == Turn = "await" /\ UNCHANGED <<memory, view, raced>> /\ Advance
 CopyAnyhow(r) == at[r] = "looks" /\ UNCHANGED <<memory, view, raced>> /\ Goto(r, "copies")
 \* A reader leaves, and its pin stays.
 LeavePinned(r) == at[r] = "leaves" /\ Goto(r, "gone") /\ UNCHANGED <<memory, view, raced>>
+\* Opening releases but for the first time, when the frame is free; or but for the last time, when its page was changed.
+ReopenWeakly(step) ==
+    Turn = "reopen" /\ Swap("writer", "word", Word(Pins, FALSE), IF at["writer"] = step THEN "relaxed" ELSE OpenOrder) /\ Advance
+ReopenFreeWeakly == ReopenWeakly(4)
+ReopenChangedWeakly == ReopenWeakly(12)
+\* The name is taken from the frame without releasing.
+UnnameWeakly ==
+    /\ Turn \in {"unname", "name"}
+    /\ IF Turn = "name" THEN Store("writer", "name", "b", NameOrder) ELSE Store("writer", "name", "none", "relaxed")
+    /\ Advance
+\* The frame is opened before its name is taken from it, or with its name.
+OpenedFirst == <<"close", "await", "reopen", "unname", "load first", "load second", "name">>
+NeverUnnamed == <<"close", "await", "reopen", "load first", "load second", "name">>
+\* A page is changed, and then the writer waits for its readers.
+ChangedFirst == <<"close", "change first", "change second", "await", "reopen">>
+\* A reader pins a frame that is closed, too.
+PinAnyhow(r) == at[r] = "comes" /\ Swap(r, "word", Word(Pins + 1, IsClosed), PinOrder) /\ Goto(r, "looks")
+\* A reader looks at the name, and then pins the frame.
+LookFirst(r) ==
+    /\ at[r] = "comes"
+    /\ \E i \in DOMAIN memory["name"]:
+        /\ Load(r, "name", i, LookOrder)
+        /\ Goto(r, IF Value("name", i) = Wants[r] THEN "looks" ELSE "gone")
+PinLast(r) == at[r] = "looks" /\ ~IsClosed /\ Swap(r, "word", Word(Pins + 1, FALSE), PinOrder) /\ Goto(r, "copies")
+\* A reader unpins the frame, and then copies.
+CopyLast(r) ==
+    \/ at[r] = "copies" /\ Swap(r, "word", Word(Pins - 1, IsClosed), LeaveOrder) /\ Goto(r, "has left")
+    \/ at[r] = "has left" /\ Touch(r, Half(r), NewestValue(Half(r))) /\ Goto(r, "gone")
+\* A reader unpins by a load and a store: what others did between them is lost.
+LeaveByStore(r) ==
+    /\ at[r] = "leaves"
+    /\ \E i \in view[r]["word"]..Newest("word"):
+        Store(r, "word", Word(Value("word", i).pins - 1, Value("word", i).closed), LeaveOrder)
+    /\ Goto(r, "gone")
 =============================================================================

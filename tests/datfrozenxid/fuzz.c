@@ -101,7 +101,10 @@ static void array_by_all(const uint32_t *values, size_t n, pgq_datfrozenxid_boun
                                                      : &future_xid) += 1;
 }
 
-/* The values as rows of 9 bytes: relkind by the lowest bits of the XID; the next value is the MultiXactId. */
+/*
+ * The values as rows of 9 bytes: relkind by the lowest bits of the XID; the next value is the MultiXactId. Of three kinds the
+ * lower seven bits are those of rows that count.
+ */
 static void rows_by_all(const uint32_t *values, size_t n, pgq_datfrozenxid_pair start,
                         pgq_datfrozenxid_pair sane)
 {
@@ -117,7 +120,7 @@ static void rows_by_all(const uint32_t *values, size_t n, pgq_datfrozenxid_pair 
     for (size_t i = 0; i < n; i++) {
         pgq_datfrozenxid_pair ids = {values[i], values[(i + 1) % n]};
 
-        records[9 * i] = (unsigned char)"rmtirtmS"[values[i] % 8];
+        records[9 * i] = (unsigned char)"rmtirtmSrmt\xf2\xed\xf4mr"[values[i] % 16];
         memcpy(records + 9 * i + 1, &ids, sizeof ids);
         if (wanted.code != PGQ_OK || strchr("rmt", records[9 * i]) == NULL)
             continue;
