@@ -102,7 +102,10 @@ def compare(stem: str, questions: Sequence[bytes], inputs: str) -> None:
 
 
 def change(stem: str, file: str, old: str, new: str, folder: Path) -> None:
-    """Writes a kernel's source with one change to a folder that stands in for csrc/. file: of the stem, or "common/F"."""
+    """Writes a kernel's source with one change to a folder that stands in for csrc/.
+
+    file: one of csrc/STEM, or "common/F".
+    """
     source = Path(file) if file.startswith("common/") else Path(stem, file)
     text = (TOP / "csrc" / source).read_text()
     assert text.count(old) == 1

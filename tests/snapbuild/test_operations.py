@@ -55,8 +55,8 @@ class Question(NamedTuple):
     kind: int
     xids: list[int]
     beside: list[int]
-    """Flags for COMPRESSING, a batch for APPEND, APPEND_FEW and INSERT, the space for SNAPSHOT, for FULL_LAZY_HEAD as many
-    as lie before the head."""
+    """Flags for COMPRESSING, a batch for APPEND, APPEND_FEW and both INSERT, the space for SNAPSHOT; for FULL_LAZY_HEAD as
+    many as lie before the head."""
     xmin: int
     """For COMPRESSING the tail."""
 
@@ -359,7 +359,8 @@ CHANGES = {
         "insert.c",
         INSERT_UNSORTED,
         "        if (xip[i] != xip[kept - 1])\n            xip[kept++] = xip[i];\n",
-        "    {\n        bool other = xip[i] != xip[kept - 1];\n\n        xip[kept] = xip[i];\n        kept += other;\n    }\n",
+        "    {\n        bool other = xip[i] != xip[kept - 1];\n\n"
+        "        xip[kept] = xip[i];\n        kept += other;\n    }\n",
     ),
     "the first XID of a sorted array is compared with itself": (
         "insert.c",
