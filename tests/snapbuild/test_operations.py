@@ -55,8 +55,8 @@ class Question(NamedTuple):
     kind: int
     xids: list[int]
     beside: list[int]
-    """Flags for COMPRESSING, a batch for APPEND, APPEND_FEW and both INSERT, the space for SNAPSHOT; for FULL_LAZY_HEAD as
-    many as lie before the head."""
+    """Flags for COMPRESSING, a batch for APPEND, APPEND_FEW and both INSERT, the space for SNAPSHOT; for FULL_LAZY_HEAD
+    as many as lie before the head."""
     xmin: int
     """For COMPRESSING the tail."""
 
