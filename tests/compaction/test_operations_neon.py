@@ -44,11 +44,6 @@ MOST = (BLCKSZ - SIZE_OF_PAGE_HEADER) // SIZE_OF_LINE_POINTER - 8
 """Of more line pointers a whole vector would reach past the page's end."""
 
 
-@pytest.fixture(autouse=True)
-def skip_where_it_cannot_run() -> None:
-    skip_unless_run("neon", HERE)
-
-
 def at_the_end_of_the_page() -> Iterator[bytes]:
     """So many line pointers that a vector of them reaches the page's end, or past it; these are left to scalar."""
     for count in range(MOST - 2, MOST + 3):
@@ -108,6 +103,7 @@ def same(page: bytes, got: Plan, want: Plan) -> bool:
 @pytest.mark.parametrize("truncate", [False, True])
 def test_neon_goes_the_way_that_is_proved(truncate: bool) -> None:
     """Each of its ways is taken."""
+    skip_unless_run("neon", HERE)
     taken: Counter[str] = Counter()
     done = plans(traced(), TRACED_NUMBER["neon"], truncate, pages())
     ways = [proved(way, truncate) for way in WAYS]
@@ -120,6 +116,7 @@ def test_neon_goes_the_way_that_is_proved(truncate: bool) -> None:
 
 
 def test_on_both_sides_of_each_number_neon_chooses_as_is_proved() -> None:
+    skip_unless_run("neon", HERE)
     widths: Counter[int] = Counter()
     done = plans(traced(), TRACED_NUMBER["neon"], False, chosen_pages())
     for number, (page, got, want) in enumerate(zip(chosen_pages(), done, wanted_choices(), strict=True)):
@@ -212,6 +209,7 @@ CHANGES = {
 @pytest.mark.parametrize("name", CHANGES)
 def test_another_way_to_the_same_page_is_told(name: str, tmp_path: Path) -> None:
     """That the change leaves the page as it is is by reading."""
+    skip_unless_run("neon", HERE)
     change("compaction", *CHANGES[name], tmp_path)
     asked, want = [*pages(), *chosen_pages()], [*wanted(False), *wanted_choices()]
     done = plans(make_changed(tmp_path, "compaction"), TRACED_NUMBER["neon"], False, asked)

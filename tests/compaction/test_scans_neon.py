@@ -23,12 +23,8 @@ LANES = 8
 """So many line pointers are taken at a time."""
 
 
-@pytest.fixture(autouse=True)
-def skip_where_it_cannot_run() -> None:
-    skip_unless_run("neon", HERE)
-
-
 def test_the_scan_of_neon_finds_what_the_proved_one_finds() -> None:
+    skip_unless_run("neon", HERE)
     hold_against_proof("neon", NAMES, TOLD, LANES, inputs_of(LANES))
 
 
@@ -82,5 +78,6 @@ def proved() -> list[tuple[int, ...]]:
 @pytest.mark.whole
 @pytest.mark.parametrize("name", CHANGES)
 def test_another_scan_is_told(name: str, tmp_path: Path) -> None:
+    skip_unless_run("neon", HERE)
     change("compaction", "neon.c", *CHANGES[name], tmp_path)
     assert list(scans(make_changed(tmp_path, "scanned_neon"), inputs_of(LANES), "neon")) != proved()
