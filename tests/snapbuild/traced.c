@@ -66,6 +66,8 @@ static bool run(int op, void *xids, size_t n, void *beside, size_t m, uint64_t x
         return pgq_snapbuild_purge_avx2(&committed, (uint32_t)xmin).code == PGQ_OK;
     case 15:
         return pgq_snapbuild_purge_avx512(&committed, (uint32_t)xmin).code == PGQ_OK;
+    case 16:
+        return pgq_snapbuild_known_assigned_avx2(committed.xip, beside, xmin, n) <= n;
 #elif defined(__aarch64__)
     case 12:
         return pgq_snapbuild_purge_neon(&committed, (uint32_t)xmin).code == PGQ_OK;
@@ -83,7 +85,7 @@ static bool run(int op, void *xids, size_t n, void *beside, size_t m, uint64_t x
 int main(void)
 {
     for (int op; (op = getchar()) != EOF;) {
-        size_t width = op == 3 ? 8 : 4, beside_width = op == 4 || op == 8 || op == 13 ? 1 : 4;
+        size_t width = op == 3 ? 8 : 4, beside_width = op == 4 || op == 8 || op == 13 || op == 16 ? 1 : 4;
         uint32_t n, m;
         uint64_t xmin;
         void *xids, *beside;
