@@ -37,4 +37,4 @@ Extraction Inline mbind option_bind.
 Extraction Language OCaml.
 Extraction "snapbuild_operations_proved.ml" purge_inplace purge_scalar purge_sorted purge_full compress compress_branchless
   purge_upstream append snapshot_sorted purge_avx2 purge_avx512 purge_neon compress_zeros insert_sorted append_few
-  compress_registers snapshot_upstream insert_unsorted purge_full_lazy_head.
+  compress_registers pack_live snapshot_upstream insert_unsorted purge_full_lazy_head.

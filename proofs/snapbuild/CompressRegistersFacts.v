@@ -11,13 +11,19 @@ Proof.
   rewrite IH by lia. now destruct (v =? 0).
 Qed.
 
-Lemma compress_groups_keep lanes tail xs vs dead_v x0 valid : array valid 0 (dead_v ++ vs) -> zlength dead_v = tail ->
+Lemma pack_live_packs : packs_live pack_live.
+Proof.
+  intros xs flags L. eexists. split; [reflexivity|]. unfold pack_live. rewrite app_length, repeat_length.
+  pose proof (live_length xs flags). lia.
+Qed.
+
+Lemma compress_groups_keep pack lanes tail xs vs dead_v x0 valid : packs_live pack -> array valid 0 (dead_v ++ vs) -> zlength dead_v = tail ->
   forall groups r w xids, branchless_invariant tail xs vs x0 (r, w, xids) ->
   r + Z.of_nat (groups * lanes) <= tail + zlength xs ->
-  exists w' xids', compress_groups lanes groups r w xids valid = Some (w', xids') /\
+  exists w' xids', compress_groups pack lanes groups r w xids valid = Some (w', xids') /\
     branchless_invariant tail xs vs x0 (r + Z.of_nat (groups * lanes), w', xids').
 Proof.
-  intros V Ld. induction groups as [|groups IH]; intros r w xids I N.
+  intros Packs V Ld. induction groups as [|groups IH]; intros r w xids I N.
   - exists w, xids. cbn [compress_groups Nat.mul]. rewrite Z.add_0_r. auto.
   - destruct I as (dx & dv & sx & tx & tv & Ex & Ev & L & Lt & R & W & Rx & X & U). cbn [Nat.mul] in N.
     assert (T : (lanes <= length tx)%nat) by (rewrite Ex, app_length in N; lia).
@@ -30,37 +36,36 @@ Proof.
     { rewrite <- Lx. apply array_read. rewrite app_assoc in X. apply array_app in X as [_ X]. apply array_app in X as [X _].
       rewrite app_length in X. replace r with (0 + Z.of_nat (length (live dx dv) + length sx)) by lia. exact X. }
     cbn [compress_groups]. rewrite Rd. cbn [mbind option_bind]. rewrite Rv. cbn [mbind option_bind].
-    pose proof (live_length x v) as Q. assert (P : length (pack_live x v) = lanes).
-    { unfold pack_live. rewrite app_length, repeat_length. lia. }
+    destruct (Packs x v ltac:(lia)) as (others & P & Lp). rewrite P in *. rewrite app_length in Lp.
     destruct (cut_at (sx ++ x) lanes) as (old & stale & E & O & S); [rewrite app_length; lia|]. rewrite app_length in S.
     rewrite (app_assoc sx), E, <- (app_assoc old) in X.
-    destruct (write_in_array _ _ _ _ (pack_live x v) _ X ltac:(lia)) as (xids' & Wr & X' & U').
+    destruct (write_in_array _ _ _ _ (live x v ++ others) _ X ltac:(rewrite app_length; lia)) as (xids' & Wr & X' & U').
     rewrite Z.add_0_l, <- W in Wr, U'. rewrite Wr. cbn [mbind option_bind].
     destruct (IH (r + Z.of_nat lanes) (w + zlength (live x v)) xids') as (w' & xids'' & C & I).
-    + exists (dx ++ x), (dv ++ v), (repeat 0 (length x - length (live x v)) ++ stale), tx', tv'.
-      rewrite live_app by exact L. rewrite Ex, Ev, <- !app_assoc, !app_length, repeat_length.
-      unfold pack_live in X'. rewrite <- !app_assoc in X'. rewrite app_length in Lt.
+    + exists (dx ++ x), (dv ++ v), (others ++ stale), tx', tv'.
+      rewrite live_app by exact L. rewrite Ex, Ev, <- !app_assoc, !app_length.
+      rewrite <- !app_assoc in X'. rewrite app_length in Lt.
       repeat split; try reflexivity; try lia; [exact X'|].
-      eapply unchanged_trans; [exact U|exact U'|lia|]. rewrite P. lia.
+      eapply unchanged_trans; [exact U|exact U'|lia|]. rewrite app_length. lia.
     + rewrite Lx in *. lia.
     + exists w', xids''. split; [exact C|]. cbn [Nat.mul].
       replace (r + Z.of_nat (lanes + groups * lanes)) with (r + Z.of_nat lanes + Z.of_nat (groups * lanes)) by lia. exact I.
 Qed.
 
-(** Compressing by registers of any number of lanes gives the same XIDs and flags. It may overwrite any XID before the head,
-    and no flag past those that it sets. *)
-Theorem compress_registers_keeps_live : forall lanes xs vs dead_x dead_v xids valid, (0 < lanes)%nat ->
+(** Compressing by registers of any number of lanes gives the same XIDs and flags, whatever a register has past its live XIDs.
+    It may overwrite any XID before the head, and no flag past those that it sets. *)
+Theorem compress_registers_keeps_live : forall pack lanes xs vs dead_x dead_v xids valid, packs_live pack -> (0 < lanes)%nat ->
   length xs = length vs -> length dead_x = length dead_v -> array xids 0 (dead_x ++ xs) -> array valid 0 (dead_v ++ vs) ->
   let tail := zlength dead_x in let w := zlength (live xs vs) in
-  exists xids' valid', compress_registers lanes tail (tail + zlength xs) xids valid = Some (w, xids', valid') /\
+  exists xids' valid', compress_registers pack lanes tail (tail + zlength xs) xids valid = Some (w, xids', valid') /\
     array xids' 0 (live xs vs) /\ array valid' 0 (repeat 1 (length (live xs vs))) /\
     unchanged_outside 0 (tail + zlength xs) xids xids' /\ unchanged_outside 0 w valid valid'.
 Proof.
-  intros lanes xs vs dead_x dead_v xids valid Lanes L Ld X V tail w. unfold compress_registers. cbn zeta.
+  intros pack lanes xs vs dead_x dead_v xids valid Packs Lanes L Ld X V tail w. unfold compress_registers. cbn zeta.
   replace (tail + zlength xs - tail) with (zlength xs) by lia. rewrite Nat2Z.id.
   pose proof (Nat.div_mod (length xs) lanes ltac:(lia)) as D. set (q := (length xs / lanes)%nat) in *.
   set (rest := (length xs mod lanes)%nat) in *. assert (E : zlength xs = Z.of_nat (q * lanes) + Z.of_nat rest) by nia.
-  destruct (compress_groups_keep lanes tail xs vs dead_v xids valid V ltac:(lia) q tail 0 xids) as (w1 & x1 & -> & I).
+  destruct (compress_groups_keep pack lanes tail xs vs dead_v xids valid Packs V ltac:(lia) q tail 0 xids) as (w1 & x1 & -> & I).
   { exists [], [], dead_x, xs, vs. cbn. subst tail. repeat split; auto using unchanged_refl; lia. }
   { lia. }
   cbn [mbind option_bind]. replace (tail + zlength xs - Z.of_nat rest) with (tail + Z.of_nat (q * lanes)) by lia.

@@ -4,7 +4,7 @@ From Coq Require Import ZArith Lia String List Bool.
 From Pgquern.common Require Import Xid.
 From Pgquern.instructions Require Import Lanes Logic Arithmetic Compare Masked Permute Scalar Memory Neon Facts Table Program
   ProgramFacts LaneFacts.
-From Pgquern.snapbuild Require Import Spec Purge Vectors Generated GeneratedFacts.
+From Pgquern.snapbuild Require Import Spec Purge Vectors Generated GeneratedFacts CompressRegisters Leftovers.
 From Pgquern.snapbuild Require GeneratedAvx2.
 Import ListNotations.
 Local Open Scope string_scope.
@@ -54,17 +54,18 @@ Proof.
   destruct a, b, c, d; reflexivity.
 Qed.
 
-(* The values that a sum has a bit for, of the register in [x], are stored, and the pointer moves past them. *)
+(* The values that a sum has a bit for, of the register in [x], are stored, zeros behind them, and the pointer moves past them. *)
 Lemma packed_runs_4 s x sum m kept l A junk C : env s "to" = Some (Address 4 (Z.of_nat (length A))) ->
   env s sum = Some (Register (sum_of kept)) -> env s x = Some (Register (register_of 4 l)) -> String.eqb "to" m = false ->
   length kept = 4%nat -> length l = 4%nat -> memory s = A ++ there junk ++ C -> (16 <= length junk)%nat ->
-  exists s' junk', run_statements (packed_4 x sum m) s = Some s' /\
+  let junk' := zeros (4 * (4 - length (selected kept l))) ++ skipn 16 junk in
+  exists s', run_statements (packed_4 x sum m) s = Some s' /\
     memory s' = (A ++ words (selected kept l)) ++ there junk' ++ C /\
     (length junk' + 4 * length (selected kept l) = length junk)%nat /\
     env s' "to" = Some (Address 4 (Z.of_nat (length (A ++ words (selected kept l))))) /\
     forall z, String.eqb z "to" = false -> String.eqb z m = false -> env s' z = env s z.
 Proof.
-  intros T S X N Lk L M J. destruct (sum_is kept Lk) as (B1 & B2 & B3 & B4).
+  intros T S X N Lk L M J junk'. subst junk'. destruct (sum_is kept Lk) as (B1 & B2 & B3 & B4).
   rewrite <- (firstn_skipn 16 junk), there_app, <- app_assoc in M.
   assert (O : length (firstn 16 junk) = 16%nat) by (rewrite firstn_length; lia).
   assert (Cnt : count kept = Z.of_nat (length (selected kept l))) by (apply count_selected; congruence).
@@ -87,7 +88,7 @@ Proof.
   set (n := bytes_of 4 (Z.shiftr (number (sum_of kept)) 4)) in *. change (Nat.eqb (length n) (size Word)) with true.
   cbn [bind]. rewrite env_set_other, env_set_same by exact N. cbn [env]. rewrite T. cbn [bind fst snd].
   change (Nat.eqb (length n) 4) with true. cbv iota. rewrite B4, Cnt.
-  eexists _, (zeros (4 * (4 - length (selected kept l))) ++ skipn 16 junk). split; [reflexivity|]. cbn [memory set env].
+  eexists. split; [reflexivity|]. cbn [memory set env].
   split; [|split; [|split]].
   - rewrite !there_app, <- !app_assoc. reflexivity.
   - rewrite app_length, skipn_length, zeros_length. lia.
@@ -144,12 +145,11 @@ Section purge.
       fold (as_lanes 4 k). rewrite call_sum. { cbn [bind]. reflexivity. }
       rewrite and_chooses by (rewrite Lk; reflexivity). rewrite words_length, map2_length, Lk. reflexivity. }
     rewrite E. cbn [bind].
-    destruct (packed_runs_4 (set sum (Register (sum_of k)) s) x sum m k l A junk C) as (s' & junk' & R & M' & J' & T' & O);
-      auto.
+    destruct (packed_runs_4 (set sum (Register (sum_of k)) s) x sum m k l A junk C) as (s' & R & M' & J' & T' & O); auto.
     - now rewrite env_set_other.
     - apply env_set_same.
     - now rewrite env_set_other.
-    - unfold k in *. rewrite selected_is_kept in *. rewrite R. exists s', junk'. repeat split; auto.
+    - unfold k in *. rewrite selected_is_kept in *. rewrite R. eexists s', _. repeat split; eauto.
       intros y Y1 Y2 Y3. rewrite O by auto. now apply env_set_other.
   Qed.
 
@@ -342,6 +342,10 @@ Proof.
   destruct A as [-> | ->], B as [-> | ->], C as [-> | ->], D as [-> | ->]; reflexivity.
 Qed.
 
+(* Four bytes of each word are skipped. *)
+Lemma skip_words l : skipn 16 (register_of 4 l) = register_of 4 (skipn 4 l).
+Proof. do 4 (destruct l as [|? l]; [reflexivity|]). reflexivity. Qed.
+
 Section compress.
   Context (before behind : cells) (stale data flags : list Z) (p : nat).
   Context (F : length flags = length data) (B : Forall GeneratedAvx2.is_flag flags).
@@ -351,6 +355,7 @@ Section compress.
     data = done ++ todo /\ flags = fdone ++ ftodo /\ length fdone = length done /\ length todo = d /\
     length done = (k * 4)%nat /\
     memory s = (before ++ words (live done fdone)) ++ there junk ++ words todo ++ behind /\
+    junk = register_of 4 (leftovers pack_live 4 k stale data flags) /\
     (length junk + 4 * length (live done fdone) = 4 * (length stale + length done))%nat /\
     env s "to" = Some (Address 4 (Z.of_nat (length (before ++ words (live done fdone))))) /\
     env s "from" = Some (Address 4 (Z.of_nat (length before + 4 * (length stale + length done)))) /\
@@ -359,14 +364,14 @@ Section compress.
 
   Lemma left_live_4_distance d s : left_live_4 d s -> distance s "from" "end" = Some (Z.of_nat d).
   Proof.
-    intros (done & todo & fdone & ftodo & junk & k & D & _ & _ & L & _ & _ & _ & _ & Fr & E & _).
+    intros (done & todo & fdone & ftodo & junk & k & D & _ & _ & L & _ & _ & _ & _ & _ & Fr & E & _).
     eapply distance_is; [exact Fr| |lia]. rewrite E. do 2 f_equal. rewrite D, app_length. lia.
   Qed.
 
   Lemma step_of_live_4 d s : left_live_4 d s -> (4 <= d)%nat ->
     exists s1 s2, run_statements live_4 s = Some s1 /\ move 4 ["from"; "valid"] s1 = Some s2 /\ left_live_4 (d - 4) s2.
   Proof.
-    intros (done & todo & fdone & ftodo & junk & k & D & FE & FL & L & K4 & M & J & T & Fr & E & V) G.
+    intros (done & todo & fdone & ftodo & junk & k & D & FE & FL & L & K4 & M & Jk & J & T & Fr & E & V) G.
     assert (FT : length ftodo = length todo).
     { apply (f_equal (@length Z)) in D. apply (f_equal (@length Z)) in FE. rewrite app_length in D, FE. lia. }
     destruct (split_at todo 4) as (l & rest & -> & Ll); [lia|]. rewrite app_length in L, FT.
@@ -407,7 +412,7 @@ Section compress.
       unfold moved. rewrite flags_to_sum by auto. reflexivity. }
     rewrite E4. cbn [bind]. clear E4. set (s4 := set "sum" _ s3).
     destruct (packed_runs_4 s4 "x" "sum" "live" kept l A (junk ++ register_of 4 l) (words rest ++ behind) T eq_refl eq_refl
-      eq_refl) as (s5 & junk5 & R & M5 & J5 & T5 & O); auto.
+      eq_refl) as (s5 & R & M5 & J5 & T5 & O); auto.
     - change (memory s4) with (memory s). rewrite M, words_app, !there_app, <- !app_assoc. reflexivity.
     - rewrite app_length, words_length. lia.
     - assert (S : selected kept l = live l fl) by (apply selected_is_live; lia).
@@ -415,11 +420,17 @@ Section compress.
       rewrite O by reflexivity. change (env s4 "from") with (env s "from"). rewrite Fr. cbn [bind fst snd].
       rewrite env_set_other, O by reflexivity. change (env s4 "valid") with (env s "valid"). rewrite V. cbn [bind fst snd].
       eexists. split; [reflexivity|]. split; [reflexivity|].
-      exists (done ++ l), rest, (fdone ++ fl), frest, junk5, (k + 1)%nat. rewrite app_length, words_length in J5.
+      set (junk5 := zeros _ ++ skipn 16 _) in *.
+      exists (done ++ l), rest, (fdone ++ fl), frest, junk5, (Datatypes.S k). rewrite app_length, words_length in J5.
       split; [now rewrite <- app_assoc|]. split; [now rewrite <- app_assoc|]. split; [rewrite !app_length; lia|].
       split; [lia|]. split; [rewrite app_length; lia|].
       cbn [memory set]. rewrite live_app, words_app, there_app, (app_assoc before), (app_length done) by exact FL.
-      fold A. split; [exact M5|]. split; [rewrite app_length; lia|]. split; [exact T5|]. split; [|split].
+      fold A. split; [exact M5|]. split; [|split; [rewrite app_length; lia|]].
+      { assert (Hx : firstn 4 (skipn (k * 4) data) = l) by (rewrite D, <- K4; now apply next_entries).
+        assert (Hf : firstn 4 (skipn (k * 4) flags) = fl) by (rewrite FE, <- K4, <- FL; now apply next_entries).
+        unfold junk5. cbn [leftovers]. rewrite Hx, Hf, words_app, <- skip_words, words_app, <- Jk. f_equal.
+        unfold pack_live. rewrite Ll, skipn_app, skipn_all, Nat.sub_diag. cbn [skipn app]. symmetry. apply words_zeros. }
+      split; [exact T5|]. split; [|split].
       + rewrite env_set_other, env_set_same by reflexivity. do 2 f_equal. lia.
       + rewrite !env_set_other, O by reflexivity. exact E.
       + rewrite env_set_same. do 2 f_equal. lia.
@@ -427,23 +438,24 @@ Section compress.
 
   Lemma compress_neon_runs :
     let place n := Address 4 (Z.of_nat (length before + 4 * n)) in
-    exists junk done todo fdone ftodo,
+    let left := leftovers pack_live 4 (length data / 4) stale data flags in
+    exists done todo fdone ftodo,
       data = done ++ todo /\ flags = fdone ++ ftodo /\ length fdone = length done /\
       length done = (length data / 4 * 4)%nat /\
       run compress_neon_program [place 0%nat; place (length stale); place (length stale + length data)%nat;
                                  Address 1 (Z.of_nat p)] (before ++ words (stale ++ data) ++ behind) =
         Some (place (length (live done fdone)),
-              before ++ words (live done fdone) ++ there junk ++ words todo ++ behind) /\
-      (length junk + 4 * length (live done fdone) = 4 * (length stale + length done))%nat.
+              before ++ words (live done fdone) ++ words left ++ words todo ++ behind) /\
+      (length left + length (live done fdone) = length stale + length done)%nat.
   Proof.
-    intros place. unfold run, place. cbn [given parameters compress_neon_program fits Nat.eqb width_of].
+    intros place left. unfold run, place. cbn [given parameters compress_neon_program fits Nat.eqb width_of].
     cbn [Nat.eqb bind body compress_neon_program run_steps outcome_of]. set (s0 := set "valid" _ _).
     assert (L0 : left_live_4 (length data) s0).
     { exists [], data, [], flags, (register_of 4 stale), 0%nat. split; [reflexivity|]. split; [reflexivity|].
       split; [reflexivity|]. split; [reflexivity|]. split; [reflexivity|].
       change (live [] []) with (@nil Z). change (words []) with (@nil (option Z)). rewrite app_nil_r.
       split; [change (memory s0) with (before ++ words (stale ++ data) ++ behind); now rewrite words_app, there_app, <- app_assoc|].
-      split; [rewrite words_length; cbn [length]; lia|].
+      split; [reflexivity|]. split; [rewrite words_length; cbn [length]; lia|].
       split; [change (env s0 "to") with (Some (Address 4 (Z.of_nat (length before + 4 * 0)))); do 2 f_equal; lia|].
       split; [change (env s0 "from") with (Some (Address 4 (Z.of_nat (length before + 4 * length stale)))); do 2 f_equal; cbn [length]; lia|].
       split; [reflexivity|]. change (env s0 "valid") with (Some (Address 1 (Z.of_nat p))). do 2 f_equal. cbn [length]. lia. }
@@ -451,9 +463,11 @@ Section compress.
     destruct (rounds_end "from" 4 ["valid"] _ left_live_4 ltac:(lia) step_of_live_4 (length data) s0 L0)
       as (s4 & d4 & E4 & L4 & D4 & _).
     rewrite E4. cbn [bind].
-    destruct L4 as (done & todo & fdone & ftodo & junk & k & D & FE & FL & L & K4 & M & J & T & _).
-    exists junk, done, todo, fdone, ftodo. split; [exact D|]. split; [exact FE|]. split; [exact FL|]. split; [|split; [|exact J]].
-    - rewrite D, app_length, K4, L, (Nat.add_comm (k * 4)), Nat.div_add, Nat.div_small by lia. reflexivity.
+    destruct L4 as (done & todo & fdone & ftodo & junk & k & D & FE & FL & L & K4 & M & -> & J & T & _).
+    assert (K : (length data / 4 = k)%nat).
+    { rewrite D, app_length, K4, L, (Nat.add_comm (k * 4)), Nat.div_add, Nat.div_small by lia. reflexivity. }
+    exists done, todo, fdone, ftodo. split; [exact D|]. split; [exact FE|]. split; [exact FL|]. rewrite words_length in J.
+    unfold left. rewrite K. split; [exact K4|]. split; [|lia].
     - rewrite T. cbn [bind]. rewrite M, <- !app_assoc. rewrite app_length, there_length, words_length. reflexivity.
   Qed.
 End compress.
@@ -472,5 +486,9 @@ Theorem compress_neon_program_keeps_live : forall before stale data behind flags
             before ++ words (live done fdone) ++ there junk ++ words todo ++ behind) /\
     (length junk + 4 * length (live done fdone) = 4 * (length stale + length done))%nat.
 Proof.
-  intros before stale data behind flags p F B Apart. exact (compress_neon_runs before behind stale data flags p F B Apart).
+  intros before stale data behind flags p F B Apart place.
+  destruct (compress_neon_runs before behind stale data flags p F B Apart)
+    as (done & todo & fdone & ftodo & D & FE & FL & Ld & R & L).
+  eexists (register_of 4 _), done, todo, fdone, ftodo. split; [exact D|]. split; [exact FE|]. split; [exact FL|].
+  split; [exact Ld|]. split; [exact R|]. rewrite words_length. lia.
 Qed.

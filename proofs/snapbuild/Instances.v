@@ -229,17 +229,18 @@ Definition neon_purges (n : nat) (xmin : Z) : instance :=
   let m := words ([7; 8] ++ taken n) in
   Instance "keep_neon_is_filter" (forallb normal_b (taken n) && normal_b xmin)
     (returns (at_word (Slides.keep_neon xmin 4 8 (4 * (2 + Z.of_nat n)) m)) (kept xmin (taken n)) (length m)).
-Definition neon_compresses (n : nat) : instance :=
+Definition compresses_whole (n : nat) : list instance :=
   let live_flags := firstn n flags in
   let m := words ([7; 8] ++ taken n) in
-  Instance "compress_neon_keeps_live" true
-    (returns (at_word (Slides.compress_neon 4 8 (4 * (2 + Z.of_nat n)) (zlength m) (m ++ map Some live_flags)))
-      (live (taken n) live_flags) (length m + n)).
+  let moves kernel name := Instance name true
+    (returns (at_word (kernel 4 8 (4 * (2 + Z.of_nat n)) (zlength m) (m ++ map Some live_flags)))
+      (live (taken n) live_flags) (length m + n)) in
+  [moves Slides.compress_neon "compress_neon_keeps_live"%string; moves Slides.compress_avx2 "compress_avx2_keeps_live"%string].
 
 Definition instances : list instance :=
   flat_map (fun n => [program_purges n 20; program_purges n 3; program_compresses n; program_compresses_8 n;
                       program_purges_4 n 20; program_purges_4 n 3; program_compresses_4 n;
-                      neon_purges n 20; neon_purges n (2 ^ 31 + 10); neon_compresses n])
+                      neon_purges n 20; neon_purges n (2 ^ 31 + 10)] ++ compresses_whole n)
     [0; 1; 15; 16; 17; 31; 64; 83]%nat ++
   [program_purges 20 (2 ^ 31 + 10); program_purges 70 (2 ^ 32 - 50)] ++
   flat_map (fun xmin => purges wrapped xmin ++ [purges_sorted wrapped xmin; purges_sorted halfway xmin;
@@ -254,6 +255,6 @@ Definition instances : list instance :=
   map (appends_few wrapped) (seq 0 10) ++
   List.filter hypothesis (flat_map upkeeps upkept) ++ flat_map removals upkept ++
   [compresses compress "compress_keeps_live"; compresses compress_branchless "compress_branchless_keeps_live";
-   compresses (CompressRegisters.compress_registers 4) "compress_registers_keeps_live";
-   compresses (CompressRegisters.compress_registers 7) "compress_registers_keeps_live";
+   compresses (CompressRegisters.compress_registers CompressRegisters.pack_live 4) "compress_registers_keeps_live";
+   compresses (CompressRegisters.compress_registers CompressRegisters.pack_live 7) "compress_registers_keeps_live";
    finds (2 ^ 32 - 700) 0; finds 3 100; finds 696 199; finds 4 200; finds 697 200].

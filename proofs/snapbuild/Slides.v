@@ -1,8 +1,8 @@
 (* SPDX-License-Identifier: PostgreSQL *)
-(** * The NEON kernels whole: the printed loop over registers, and the loop of C for what fills none
+(** * The NEON kernels and AVX2's compression whole: the printed loop over registers, and the loop of C for what fills none
 
     The second loop and the place where it begins are written in C by hand: `slide_survivors` of purge.h, `slide_live` of
-    known_assigned.h, and their callers in purge_neon.c and compress_neon.c.  Here they load and store in the same memory as
+    known_assigned.h, and their callers in purge_neon.c, compress_neon.c and compress_avx2.c.  Here they load and store in the same memory as
     the printed loop, word by word. *)
 From Coq Require Import ZArith List.
 From Pgquern.common Require Import Xid.
@@ -34,22 +34,26 @@ Fixpoint slide_live (n : nat) (to from valid : Z) (m : cells) : option (Z * cell
       slide_live n (to + 4 * number flag) (from + 4) (valid + 1) m
   end.
 
-(** How many words lie between two addresses; and how many of them fill registers of four. *)
+(** How many words lie between two addresses; and how many of them fill registers of so many. *)
 Definition words_between (from last : Z) : Z := (last - from) / 4.
-Definition in_registers (n : Z) : Z := n / 4 * 4.
+Definition in_registers (lanes n : Z) : Z := n / lanes * lanes.
 
 Definition keep_neon (xmin to from last : Z) (m : cells) : option (Z * cells) :=
-  let n := words_between from last in let rest := in_registers n in
+  let n := words_between from last in let rest := in_registers 4 n in
   r <-- run purge_neon_program [Address 4 to; Address 4 from; Address 4 last; Register (bytes_of 4 xmin)] m;
   match r with
   | (Address _ to, m) => slide_survivors xmin (Z.to_nat (n - rest)) to (from + 4 * rest) m
   | _ => None
   end.
 
-Definition compress_neon (to from last valid : Z) (m : cells) : option (Z * cells) :=
-  let n := words_between from last in let rest := in_registers n in
-  r <-- run compress_neon_program [Address 4 to; Address 4 from; Address 4 last; Address 1 valid] m;
+(** Of the entries, [loop] moves those that fill registers. *)
+Definition compress_by (loop : program) (lanes to from last valid : Z) (m : cells) : option (Z * cells) :=
+  let n := words_between from last in let rest := in_registers lanes n in
+  r <-- run loop [Address 4 to; Address 4 from; Address 4 last; Address 1 valid] m;
   match r with
   | (Address _ to, m) => slide_live (Z.to_nat (n - rest)) to (from + 4 * rest) (valid + rest) m
   | _ => None
   end.
+
+Definition compress_neon : Z -> Z -> Z -> Z -> cells -> option (Z * cells) := compress_by compress_neon_program 4.
+Definition compress_avx2 : Z -> Z -> Z -> Z -> cells -> option (Z * cells) := compress_by compress_avx2_program 8.

@@ -6,7 +6,7 @@ From Coq Require Import ZArith Lia List Bool Sorted.
 From stdpp Require Import base option list.
 From Pgquern.common Require Import Premises Xid.
 From Pgquern.snapbuild Require Import Memory MemoryFacts Spec Algorithms Instances.
-From Pgquern.snapbuild Require Purge UpstreamFacts GroupsFacts Registers KeepRegisters KeepRegistersFacts Vectors Search Arc SortedFacts PurgeSorted PurgeFull Merge SortBatch Insert KnownAssigned CompressRegistersFacts.
+From Pgquern.snapbuild Require Purge UpstreamFacts GroupsFacts Registers KeepRegisters KeepRegistersFacts Vectors Search Arc SortedFacts PurgeSorted PurgeFull Merge SortBatch Insert KnownAssigned CompressRegistersFacts CompressJoin.
 From Pgquern.snapbuild Require QuicksortSorts SideBySideFacts SortAllFacts Maintenance MaintenanceCost LazyHead Catchange Visibility Entry.
 From Pgquern.instructions Require Facts Program ProgramFacts.
 From Pgquern.snapbuild Require Generated GeneratedFacts GeneratedAvx2 GeneratedNeon SlidesFacts.
@@ -267,7 +267,8 @@ Proof. exact compress_keeps_live_witness. Qed.
 Lemma compress_registers_keeps_live_witness : premises_of CompressRegistersFacts.compress_registers_keeps_live.
 Proof.
   destruct compress_keeps_live_witness as (xs & vs & dead_x & dead_v & xids & valid & H).
-  exists 4%nat, xs, vs, dead_x, dead_v, xids, valid. split; [lia|exact H].
+  exists CompressRegisters.pack_live, 4%nat, xs, vs, dead_x, dead_v, xids, valid.
+  split; [apply CompressRegistersFacts.pack_live_packs|]. split; [lia|exact H].
 Qed.
 
 Lemma four_within_half_ring : within_half_ring (fun x => x = 4 \/ In x [2 ^ 32 - 1; 3; 4]).
@@ -353,6 +354,15 @@ Proof.
   exists [], [7], [3; 4], (ProgramFacts.there [1; 0]), [1; 0], 12%nat. split; [reflexivity|].
   split; [constructor; [now right|constructor; [now left|constructor]]|]. right. exists [], []. split; reflexivity.
 Qed.
+
+Lemma compress_neon_is_compress_registers_witness : premises_of CompressJoin.compress_neon_is_compress_registers.
+Proof.
+  exists [], [7], [3; 4], (ProgramFacts.there [1; 0]), [1; 0], 12%nat, [1], (laid [7; 3; 4]), (laid [1; 1; 0]).
+  split; [reflexivity|]. split; [constructor; [now right|constructor; [now left|constructor]]|].
+  split; [right; exists [], []; split; reflexivity|]. split; [reflexivity|]. split; apply laid_array.
+Qed.
+Lemma compress_avx2_keeps_live_witness : premises_of SlidesFacts.compress_avx2_keeps_live.
+Proof. exact compress_neon_keeps_live_witness. Qed.
 
 (** In each program of which C is printed a name is declared once, so that no block hides another name. *)
 Theorem printed_programs_declare_once :
