@@ -80,9 +80,9 @@ def test_purge_of_long_arrays(variant: str) -> None:
 
 @pytest.mark.parametrize("variant", every_variant(variants("purge")))
 def test_purge_of_blocks_in_which_one_differs(variant: str) -> None:
-    """A block of which all XIDs but one stay is not left alone, and one of which all but one go is not skipped. The one is
-    in each vector of the block, and in each lane of the first and of the last. Between these blocks lies a span of which all
-    stay, or all go, so that the kernel looks at whole blocks again."""
+    """A block of which all XIDs but one stay is not left alone, and one of which all but one go is not skipped. The one
+    is in each vector of the block, and in each lane of the first and of the last. Between these blocks lies a span of
+    which all stay, or all go, so that the kernel looks at whole blocks again."""
     xmin, span = 1000, 1024
     places = [at for at in range(256) if at < 16 or at % 17 == 0 or at >= 240]
     for others, one in ((xmin, xmin + HALF), (xmin - 1, xmin - 1 + HALF)):
