@@ -369,13 +369,8 @@ MAP_NORESERVE = 0x4000
 @every("min_frozen_strided")
 @pytest.mark.parametrize("stride", [2**27 + 9, 2**28 + 9, 2**29 + 9, 2**32 + 11])
 def test_rows_far_apart(variant: str, stride: int) -> None:
-<<<<<<< HEAD
-    """Farther than 31 bits, and than 32, can say; the last, and its fields, from one row to the next, too. A row has
-    a few pages of memory; nobody touches the rest, and it need not be there."""
-=======
     """Farther than 31 bits, and than 32, can say; of the last stride a single one is, and what lies between the
     fields of a row. A row touches a few pages of memory; the rest is never touched, and need not be there."""
->>>>>>> 3ceb5f87243f6e3010a421228ada092dbaf3cee1
     n, ids = 9, stride - 8
     try:
         memory = mmap(-1, n * stride, flags=MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE)
