@@ -49,7 +49,10 @@ enum {
         flags_in(pointer(page, i)) == 0 ? 0 : aligned(len_in(pointer(page, i)));
     logic integer end_of{L}(uint8_t *page, integer i) = off_of(page, i) + size_of(page, i);
 
-    // Of the first n line pointers: how many have a tuple, the sum of the sizes, and where the last tuple starts.
+    // Of the first n line pointers: how many are used, how many have a tuple, the sum of the sizes, and where the last
+    // tuple starts.
+    logic integer used{L}(uint8_t *page, integer n) =
+        n <= 0 ? 0 : used(page, n - 1) + (flags_in(pointer(page, n - 1)) == 0 ? 0 : 1);
     logic integer tuples{L}(uint8_t *page, integer n) =
         n <= 0 ? 0 : tuples(page, n - 1) + (size_of(page, n - 1) == 0 ? 0 : 1);
     logic integer sizes{L}(uint8_t *page, integer n) = n <= 0 ? 0 : sizes(page, n - 1) + size_of(page, n - 1);

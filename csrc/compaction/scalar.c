@@ -70,6 +70,8 @@ typedef struct findings {
 /*@ ghost
     // What line pointer i adds.
     /@ assigns \nothing;
+       ensures counts: used(page, i + 1) == used(page, i) + (flags_in(pointer(page, i)) == 0 ? 0 : 1) &&
+                       tuples(page, i + 1) == tuples(page, i) + (size_of(page, i) == 0 ? 0 : 1);
        ensures sizes(page, i + 1) == sizes(page, i) + size_of(page, i);
        ensures start: start(page, i + 1) == (size_of(page, i) == 0 ? start(page, i) : off_of(page, i)); @/
     static void add(const uint8_t *page, uint32_t i) {} */
@@ -141,6 +143,7 @@ static inline __attribute__((always_inline)) void continue_run(const bounds *b, 
     ensures all: p->i < b->nline ==> !joins(page, p->i);
     ensures count: s->nkept == p->i && p->nitems == p->i;
     ensures upper: p->upper == number16(page + PD_SPECIAL) - sizes(page, p->i);
+    ensures sums: tuples(page, p->i) == used(page, p->i) == p->i;
     ensures last: f->last_off == start(page, p->i); */
 static inline __attribute__((always_inline)) void skip_in_place(const uint8_t *page, const bounds *b, scan *s,
                                                                 progress *p, findings *f)
@@ -149,6 +152,7 @@ static inline __attribute__((always_inline)) void skip_in_place(const uint8_t *p
         loop invariant within: 0 <= p->i <= b->nline;
         loop invariant place: in_place(page, &s->tuples[0], p->i);
         loop invariant upper: p->upper == number16(page + PD_SPECIAL) - sizes(page, p->i) == start(page, p->i);
+        loop invariant sums: tuples(page, p->i) == used(page, p->i) == p->i;
         loop variant b->nline - p->i; */
     for (; p->i < b->nline; p->i++) {
         uint32_t word = load32(page + SIZE_OF_PAGE_HEADER + 4 * p->i), off = lp_off(word);
