@@ -2,13 +2,36 @@
 /*
  * A page with up to N tuples of any contents, wherever the caller may have found them, and what it must be when they have
  * moved: each tuple's bytes as they were before the first move, at its new place, and no other byte changed. BLCKSZ is
- * smaller here. The harness includes this before the kernel.
+ * smaller here. With IN_UNITS memory is followed by units. The harness includes this before the kernel.
  */
 #ifndef PGQUERN_BOUNDED_MOVED_H
 #define PGQUERN_BOUNDED_MOVED_H
 
 #include "bounded.h"
 #include "compaction/page.h"
+
+#if defined(IN_UNITS)
+#include "units.h"
+#else
+/* The page, and what it was. As structs, they are assigned in one step. */
+typedef struct contents {
+    uint8_t bytes[BLCKSZ];
+} contents;
+
+contents nondet_contents(void);
+
+static contents is, was;
+static uint8_t *const page = is.bytes, *const before = was.bytes;
+
+static inline void any_contents(void)
+{
+    was = is = nondet_contents();
+}
+
+static inline uint32_t any_place(void)
+{
+    return (uint32_t)any_upto(BLCKSZ - 1);
+}
 
 /*
  * memcpy and memmove of whole units of 8 bytes, as all tuples are. CBMC's own were seen to leave the target as it was. This
@@ -27,6 +50,7 @@ static inline void *move_units(void *to, const void *from, size_t bytes)
         ((unit_of_bytes *)to)[i] = units[i];
     return to;
 }
+#endif
 
 static inline void *copy_units(void *to, const void *from, size_t bytes)
 {
@@ -36,18 +60,17 @@ static inline void *copy_units(void *to, const void *from, size_t bytes)
     return move_units(to, from, bytes);
 }
 
+/* Into a number of the kernel's, which is no unit of a tuple. */
+static inline void *copy_word(void *to, const void *from, size_t bytes)
+{
+    __CPROVER_assert(bytes == 8, "a whole number");
+    for (size_t i = 0; i < 8; i++)
+        ((uint8_t *)to)[i] = ((const uint8_t *)from)[i];
+    return to;
+}
+
 #define memmove(to, from, bytes) move_units(to, from, bytes)
-#define memcpy(to, from, bytes)  copy_units(to, from, bytes)
-
-/* The page, and what it was. As structs, they are assigned in one step. */
-typedef struct contents {
-    uint8_t bytes[BLCKSZ];
-} contents;
-
-contents nondet_contents(void);
-
-static contents is, was;
-static uint8_t *const page = is.bytes, *const before = was.bytes;
+#define memcpy(to, from, bytes)  _Generic((to), uint64_t *: copy_word, default: copy_units)(to, from, bytes)
 
 typedef struct moved {
     bounds b;
@@ -60,7 +83,7 @@ static moved any_tuples(uint32_t n, uint32_t least, uint32_t most)
 {
     moved m = {.n = n, .shortest = BLCKSZ};
 
-    was = is = nondet_contents();
+    any_contents();
     m.b = (bounds){.lower = nondet_u16(), .upper = nondet_u16(), .special = 8u * nondet_u8()};
     assume(SIZE_OF_PAGE_HEADER + 4 <= m.b.lower && m.b.lower <= m.b.upper && m.b.upper <= m.b.special);
     assume(m.b.special <= BLCKSZ);

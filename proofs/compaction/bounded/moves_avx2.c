@@ -27,18 +27,26 @@ static void put_scan(scan *s, const moved *m)
     }
 }
 
+/* n tuples, of which number `first` is the first that moves: a number that is known is proved much faster. */
+static void move(uint32_t n, uint32_t first)
+{
+    uint32_t at = any_place();
+    scan s;
+    moved m = any_tuples(n, LEAST, MOST);
+
+    put_scan(&s, &m);
+    assume(s.ngaps != 0 && (s.unsorted || !s.overlapping));
+    assume(FOR);
+    assume(s.first == first);
+    s.first = first;
+    WAY;
+    claim(!is_moved(&m, at) || page[at] == before[comes_from(&m, at)], "each tuple lies where it must, as it was");
+    claim(is_moved(&m, at) || page[at] == before[at], "no other byte changes");
+}
+
 void proof(void)
 {
-    for (uint32_t n = 1; n <= N; n++) {
-        uint32_t at = (uint32_t)any_upto(BLCKSZ - 1); /* any byte of the page */
-        scan s;
-        moved m = any_tuples(n, LEAST, MOST);
-
-        put_scan(&s, &m);
-        assume(s.ngaps != 0 && (s.unsorted || !s.overlapping));
-        assume(FOR);
-        WAY;
-        claim(!is_moved(&m, at) || page[at] == before[comes_from(&m, at)], "each tuple lies where it must, as it was");
-        claim(is_moved(&m, at) || page[at] == before[at], "no other byte changes");
-    }
+    for (uint32_t n = 1; n <= N; n++)
+        for (uint32_t first = 0; first < n; first++)
+            move(n, first);
 }
