@@ -292,7 +292,8 @@ static bool falls(const scan *s)
     requires \base_addr(page) != \base_addr(s) && \base_addr(s) != \base_addr(b);
     requires b->nline == lines(page) && b->special == number16(page + PD_SPECIAL);
     assigns *s;
-    ensures count: s->ngaps <= s->nitems <= s->nused <= b->nline; */
+    ensures count: s->ngaps <= s->nitems <= s->nused <= b->nline;
+    ensures kept: s->nkept <= s->nitems; */
 static inline __attribute__((always_inline)) void scan_line_pointers(const uint8_t *page, const bounds *b,
                                                                      scan *s)
 {
@@ -301,14 +302,20 @@ static inline __attribute__((always_inline)) void scan_line_pointers(const uint8
 
     /*@ assert apart: apart(page, b, s, &p, &f); */
     skip_in_place(page, b, s, &p, &f);
+    /*@ ghost Passed: ; */
     /*@ assert nline: b->nline == lines(page) <= MAX_LINE_POINTERS; */
     /*@ assert gaps: f.ngaps == 0; */
     /*@ assert bare: p.nbare == 0; */
     /*@ assert counted: counted(b, &p, &f, p.i); */
+    /*@ assert kept: s->nkept == p.nitems; */
     scan_with_branches(page, b, s, &p, &f);
+    /*@ assert more: \at(p.nitems, Passed) <= p.nitems; */
+    /*@ assert same: s->nkept == \at(s->nkept, Passed); */
+    /*@ assert kept: s->nkept <= p.nitems; */
     if (p.i < b->nline)
         scan_without_branches(page, b, s, &p, &f);
     /*@ assert all: p.i == b->nline && counted(b, &p, &f, b->nline); */
+    /*@ assert kept: s->nkept <= p.nitems; */
     s->nitems = p.nitems;
     s->nused = p.nitems + p.nbare;
     s->total = b->special - p.upper;
