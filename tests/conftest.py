@@ -48,7 +48,7 @@ settings.load_profile(PROFILE)
 # PGQUERN_ONE_IN: a sample, one test in so many, by its name. An emulator is slow: of the tests of variants that only
 # this CPU has one in so many; and of the others.
 SAMPLE = int(os.environ.get("PGQUERN_ONE_IN", "1"))
-OWN_ONE_IN, ONE_IN = (3, 12) if PROFILE == "cross" else (SAMPLE, SAMPLE)
+OWN_ONE_IN, ONE_IN = (1, 12) if PROFILE == "cross" else (SAMPLE, SAMPLE)
 
 # Of the tests with real servers, `make test` runs those with 18, so that it stays short. `make test-servers` runs the
 # others; PGQUERN_BUILDS, as in "13 15-debian", chooses among their builds.
