@@ -45,8 +45,8 @@ settings.register_profile("cross", max_examples=5, derandomize=True, database=No
 settings.register_profile("deep", max_examples=20_000, **common)
 settings.load_profile(PROFILE)
 
-# PGQUERN_ONE_IN: a sample, one test in so many, by its name. An emulator is slow: it runs all tests of the variants that
-# only its CPU has, and one in 12 of the others.
+# PGQUERN_ONE_IN: a sample, one test in so many, by its name. An emulator is slow: it runs all tests of the variants
+# that only its CPU has, and one in 12 of the others.
 SAMPLE = int(os.environ.get("PGQUERN_ONE_IN", "1"))
 OWN_ONE_IN, ONE_IN = (1, 12) if PROFILE == "cross" else (SAMPLE, SAMPLE)
 
