@@ -10,6 +10,10 @@ uint16_t __CPROVER_uninterpreted_last(uint32_t folded);
 
 #include SOURCE
 
+#ifndef SPREAD
+#define SPREAD(lane, mixed) __CPROVER_uninterpreted_spread(mixed)
+#endif
+
 static uint16_t checksum_of(const uint8_t *page, uint32_t block)
 {
     uint8_t zeroed[SIZE];
@@ -21,9 +25,9 @@ static uint16_t checksum_of(const uint8_t *page, uint32_t block)
     for (size_t lane = 0; lane < LANES; lane++) {
         sums[lane] = pgq_tornpage_base_offsets[lane];
         for (size_t row = 0; row < SIZE / ROW; row++)
-            sums[lane] = __CPROVER_uninterpreted_spread(sums[lane] ^ words[row * LANES + lane]);
-        sums[lane] = __CPROVER_uninterpreted_spread(sums[lane]);
-        sums[lane] = __CPROVER_uninterpreted_spread(sums[lane]);
+            sums[lane] = SPREAD(lane, sums[lane] ^ words[row * LANES + lane]);
+        sums[lane] = SPREAD(lane, sums[lane]);
+        sums[lane] = SPREAD(lane, sums[lane]);
         folded ^= sums[lane];
     }
     return __CPROVER_uninterpreted_last(folded ^ block);
