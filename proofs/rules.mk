@@ -18,17 +18,17 @@ prove-accept: $(SETUP)/coq.stamp $(SETUP)/python.stamp ##keep accept changed sta
 
 # Each proof is run as it is, and again with each change of C, which must stop it; the sample has one change in 8.
 CTEXT_ARGS = --stem "$(STEM)" --only "$(ONLY)" --one-in $(or $(CHANGES_ONE_IN),1)
-prove-c: $(SETUP)/c.stamp $(SETUP)/cbmc.stamp $(SETUP)/python.stamp ##deep CBMC proves C text for every input up to a bound, WP for every length, and changes of it stop; STEM=, ONLY= narrow (75 minutes)
+prove-c: $(SETUP)/c.stamp $(SETUP)/cbmc.stamp $(SETUP)/python.stamp ##deep CBMC proves C text for every input up to a bound, WP for every length, and changes of it stop; STEM=, ONLY= narrow (87 minutes)
 	@bounded=0; $(PY) -m proofs.bounded $(CTEXT_ARGS) || bounded=$$?; \
 	  $(PY) -m proofs.contracts $(CTEXT_ARGS) && exit $$bounded
 
 prove-c-sample: ##keep of `make prove-c` all proofs, and one in 8 of the changes (20 minutes)
 	@$(MAKE) prove-c CHANGES_ONE_IN=8
 
-prove-contracts: $(SETUP)/c.stamp $(SETUP)/python.stamp ##keep the half of `make prove-c` that Frama-C's WP does; STEM=, ONLY= narrow (52 minutes)
+prove-contracts: $(SETUP)/c.stamp $(SETUP)/python.stamp ##keep the half of `make prove-c` that Frama-C's WP does; STEM=, ONLY= narrow (55 minutes)
 	@$(PY) -m proofs.contracts $(CTEXT_ARGS)
 
-prove-mutants: prove ##deep change one thing in a definition, see a proof stop; STEM= narrows (115 minutes)
+prove-mutants: prove ##deep change one thing in a definition, see a proof stop; STEM= narrows (130 minutes)
 	@$(PY) -m proofs.mutants --stem "$(STEM)"
 
 prove-mutants-accept: prove ##keep record in proofs/STEM/mutants.toml and proofs/README.md what each one breaks (as prove-mutants)
