@@ -8,7 +8,7 @@ From Coq Require Import String ZArith List Bool.
 From Pgquern.compaction Require Import Page Memory Algorithms Spec Choice Scan.
 From Pgquern.compaction Require ScanAvx2.
 From Pgquern.compaction Require ScanAvx512 ScanAvx512Few ScanAvx512Moves.
-From Pgquern.compaction Require ScanNeon ScanNeonMoves.
+From Pgquern.compaction Require ScanNeon ScanNeonMoves ScanUpstream.
 Import ListNotations.
 Local Open Scope Z_scope.
 Local Open Scope string_scope.
@@ -292,6 +292,23 @@ Definition same_copy (a b : op) : bool :=
   end.
 Definition same_copies (a b : list op) : bool := (length a =? length b)%nat && forallb (fun p => same_copy (fst p) (snd p)) (combine a b).
 
+(** Upstream's kernels, whose two sorts are that of the proof: the same refusal, or the same program. *)
+Definition same_op (a b : op) : bool :=
+  match a, b with
+  | Store16 a x, Store16 b y | Store32 a x, Store32 b y => (a =? b) && (x =? y)
+  | _, _ => same_copy a b
+  end.
+Definition upstream_kernels (truncate : bool) (m : mem) : list instance :=
+  let same a kernel :=
+    match kernel, page_repair_fragmentation a truncate m with
+    | inl r, inl r' => same_refusal (Some r) (Some r')
+    | inr ops, inr ops' => (length ops =? length ops')%nat && forallb (fun p => same_op (fst p) (snd p)) (combine ops ops')
+    | _, _ => false
+    end in
+  let sorted := sort (items m) in
+  [Instance "pg13_repairs" true (same PG13 (ScanUpstream.pg13_kernel sorted sorted truncate m));
+   Instance "pg14_repairs" true (same PG14 (ScanUpstream.pg14_kernel truncate m))].
+
 (** The same of the scan of [avx2]; what its arrays hold before. *)
 Definition dirty_arrays : ScanAvx2.dirt := ScanAvx2.Dirt (fun k => Z.of_nat k + 7) (fun k => - Z.of_nat k) (fun _ => 4294967295).
 Definition avx2_scans (m : mem) : list instance :=
@@ -483,7 +500,8 @@ Definition neon_instances : list instance :=
   map (neon_kernels false) [dead_page; gaps_of 100].
 Definition scanned_instances : list instance :=
   flat_map (scans true) ([dead_page; unsorted_page; overlapping_page; slots_page; two_sizes_page; one_gap_page; long_page] ++ faulty) ++
-  scans false dead_page ++
+  scans false dead_page ++ upstream_kernels false dead_page ++
+  flat_map (upstream_kernels true) ([dead_page; unsorted_page; overlapping_page; equal_offsets; long_line_pointers; reaching_page] ++ faulty) ++
   flat_map avx2_scans ([dead_page; unsorted_page; overlapping_page; slots_page; ten_tuples; equal_offsets; long_line_pointers] ++ faulty) ++
   flat_map avx512_few_scans ([dead_page; unsorted_page; overlapping_page; slots_page; ten_tuples; equal_offsets;
                               sixteen_out_of_order; sixteen_in_order] ++ faulty) ++

@@ -4,7 +4,7 @@
     A theorem whose hypotheses nothing fulfils says nothing.  The pages are those of Instances.v. *)
 From Coq Require Import ZArith List Bool Lia.
 From Pgquern.common Require Import Premises.
-From Pgquern.compaction Require Import Page Memory Layout Slots Repair Contents Again AnySort Copies Algorithms Spec Choice Chosen Scan ScanFacts Scanned ScannedPage ScanAvx2Page
+From Pgquern.compaction Require Import Page Memory Layout Slots Repair Contents Again AnySort ScanUpstreamFacts Copies Algorithms Spec Choice Chosen Scan ScanFacts Scanned ScannedPage ScanAvx2Page
   ScanAvx2Kernel ScanAvx512Page ScanAvx512FewPage ScanAvx512Kernel ScanNeonPage ScanNeonKernel
   Instances Decode.
 From Pgquern.compaction Require ScanAvx2 ScanAvx512 ScanAvx512Few ScanNeon.
@@ -253,6 +253,14 @@ Proof.
   assert (S : Sorted.Sorted by_falling_offset_then_index (sort (items small_page))) by apply sort_in_order, numbers_rise.
   split; (split; [apply Permutation.Permutation_sym, sort_permutation|]); [now apply in_order_falls|exact S].
 Qed.
+Lemma pg13_repairs_witness : premises_of pg13_repairs.
+Proof.
+  exists small_page, (sort (items small_page)), (sort (items small_page)), true. split; [exact small_is_page|].
+  assert (S : Sorted.Sorted by_falling_offset_then_index (sort (items small_page))) by apply sort_in_order, numbers_rise.
+  split; (split; [apply Permutation.Permutation_sym, sort_permutation|]); [now apply in_order_falls|exact S].
+Qed.
+Lemma pg14_repairs_witness : premises_of pg14_repairs.
+Proof. exists small_page, true. exact small_is_page. Qed.
 Lemma others_order_by_item_witness : premises_of others_order_by_item.
 Proof.
   small Lines. exists first_tuple, last_tuple. is_small. rewrite small_items.
