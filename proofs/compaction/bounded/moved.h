@@ -88,7 +88,7 @@ static moved any_tuples(uint32_t n, uint32_t least, uint32_t most)
     assume(SIZE_OF_PAGE_HEADER + 4 <= m.b.lower && m.b.lower <= m.b.upper && m.b.upper <= m.b.special);
     assume(m.b.special <= BLCKSZ);
     for (uint32_t i = 0; i < n; i++) {
-        m.off[i] = 8u * nondet_u8(), m.len[i] = 8u * nondet_u8();
+        m.off[i] = 8u * nondet_u8(), m.len[i] = least == most ? least : 8u * nondet_u8();
         assume(least <= m.len[i] && m.len[i] <= most);
         assume(m.b.upper <= m.off[i] && m.off[i] + m.len[i] <= m.b.special);
         m.total += m.len[i];

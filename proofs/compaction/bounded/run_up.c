@@ -7,11 +7,11 @@
 
 void proof(void)
 {
-    uint32_t at = (uint32_t)any_upto(BLCKSZ - 1); /* any byte of the page */
+    uint32_t at = any_place();
 
     for (uint32_t bytes = UNIT; bytes <= MOST; bytes += UNIT)
         for (uint32_t to = 2 * UNIT; to <= BLCKSZ - MOST; to += UNIT) {
-            was = is = nondet_contents();
+            any_contents();
             move_up(page + to, page + UNIT, bytes);
             claim(page[at] == before[to <= at && at < to + bytes ? UNIT + (at - to) : at],
                   "the run lies where it must, and nothing else changes");
