@@ -56,6 +56,8 @@ OverLate(lsn, upto) == lsn < upto - 1
 AlwaysEnabled == TRUE
 \* Reading begins anew, and keeps what is in flight.
 KeptRing == [ring |-> ring, held |-> held]
+\* Upstream's: reading begins anew, and look-ahead goes on in the record where it was.
+KeptAt == at
 \* Nothing is special about the first record.
 NeverFirst == FALSE
 \* Look-ahead is never suspended, or there is always room.

@@ -236,8 +236,9 @@ Judge ==
     /\ UNCHANGED <<vars, pc, arrived, current, concurrency, begin, decoded, suspended, buffers>>
 
 (* All blocks of a record have been looked at.  Nothing beyond the first   *)
-(* record is looked at until it is consumed.                               *)
-IsFirst == at.record = begin /\ current < begin
+(* record is looked at until it is consumed.  Upstream asks where the last *)
+(* decoded record starts.                                                  *)
+IsFirst == ~Blocking /\ decoded = begin
 \* STEP if at' = at | startup process | has looked at all blocks of record {at.record}. That is the first one: nothing
 \*        beyond it is decoded before it is given to replay
 \* SMALL | startup process | has looked at all blocks of record {at.record}
@@ -353,14 +354,17 @@ Reconfigure ==
 (* and in flight is forgotten; filters and window stay.  Upstream begins   *)
 (* at other records too, and replays nothing then.  No part of             *)
 (* PrefetchNext.                                                           *)
+(* This is upstream's, mended: upstream does not reset `at` (record and    *)
+(* next_block_id), and goes on with a record that it has forgotten.        *)
 BegunRing == [ring |-> NewRing(concurrency), held |-> <<>>]
+BegunAt == [record |-> 0, next |-> 1]
 \* STEP | startup process | begins to read anew, at record {begin'}: what is decoded is forgotten{IF ring'.inflight +
 \*        ring'.completed = 0 THEN ", and what is in the ring" ELSE ". The ring stays as it is"}
 BeginRead ==
     /\ pc = "complete"
     /\ begin' = current + 1
     /\ decoded' = current
-    /\ at' = [record |-> 0, next |-> 1]
+    /\ at' = BegunAt
     /\ suspended' = 0
     /\ ring' = BegunRing.ring
     /\ held' = BegunRing.held
