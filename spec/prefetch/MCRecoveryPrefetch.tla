@@ -15,6 +15,9 @@ How(how, block) == [page |-> <<R, block>>, how |-> how]
 Kinds == {Changes(<<>>), Changes(<<Ref(1)>>), Changes(<<How("init", 1), Ref(0)>>), Truncates(R, 1), Creates(R)}
 AllWals == [1..Length -> Kinds]
 
+\* As the first ones, and records of two cold blocks.
+BeginWals == [1..Length -> Kinds \cup {Changes(<<Ref(0), Ref(1)>>)}]
+
 \* Records of one block each, and records of cached blocks that fill the ring.
 Two == {Changes(<<Ref(0)>>), Changes(<<Ref(1)>>), Changes(<<Ref(0), Ref(1), Ref(0)>>)}
 BlockWals == [1..Length -> Two]

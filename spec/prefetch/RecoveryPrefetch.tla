@@ -275,15 +275,20 @@ Read ==
     /\ UNCHANGED <<vars, arrived, current, concurrency, begin, looking, queues, buffers, advised>>
 
 IsGiven(n) == n = current + 1
+\* The record that comes next has been replayed: recovery has stopped, and only reads it again.
+HasStopped == current < replayed
 \* STEP if pc' = "ended" | startup process | has no more records to replay: recovery ends
+\* STEP if pc' = "stopped" /\ current' = current | startup process | gets no record. So the new timeline begins where
+\*        record {begin} starts
+\* STEP if pc' = "stopped" | startup process | gets record {current'}. So the new timeline begins where it ends
 \* SMALL | startup process | gives record {current'} to replay
 Give ==
     /\ pc = "give"
     /\ IF Queued = 0
-       THEN Goto("ended") /\ UNCHANGED <<current, at>>
+       THEN Goto(IF HasStopped THEN "stopped" ELSE "ended") /\ UNCHANGED <<current, at>>
        ELSE /\ current' = current + 1
             /\ at' = IF IsGiven(at.record) THEN [record |-> 0, next |-> 1] ELSE at
-            /\ Goto("replay")
+            /\ Goto(IF HasStopped THEN "stopped" ELSE "replay")
     /\ UNCHANGED <<vars, arrived, concurrency, begin, decoded, suspended, filters, recent, hints, queues, buffers, advised>>
 
 (* Where replay writes a page: a hint is verified. *)
@@ -350,27 +355,31 @@ Reconfigure ==
     /\ advised' = {}
     /\ UNCHANGED <<vars, pc, arrived, current, begin, looking, buffers>>
 
-(* XLogPrefetcherBeginRead at the record that comes next.  What is decoded *)
-(* and in flight is forgotten; filters and window stay.  Upstream begins   *)
-(* at other records too, and replays nothing then.  No part of             *)
-(* PrefetchNext.                                                           *)
-(* This is upstream's, mended: upstream does not reset `at` (record and    *)
-(* next_block_id), and goes on with a record that it has forgotten.        *)
+(* XLogPrefetcherBeginRead.  What is decoded and in flight is forgotten;   *)
+(* filters and window stay.  It begins at the record that was replayed     *)
+(* last, if recovery stops there (FinishWalRecovery): where that record    *)
+(* ends, the new timeline begins.  Or it goes on at the next record.       *)
+(* Upstream leaves `at` as it is (record and next_block_id): so            *)
+(* MCRecoveryPrefetch_bug_begin_read.  No part of PrefetchNext.            *)
 BegunRing == [ring |-> NewRing(concurrency), held |-> <<>>]
 BegunAt == [record |-> 0, next |-> 1]
+\* STEP if begin' = replayed | startup process | stops here, and reads record {begin'} once more: where it ends, the
+\*        new timeline begins. What is decoded is forgotten{IF at'.record > 0 THEN ", but not that it was looking at
+\*        record " \o ToString(at.record) ELSE ""}
 \* STEP | startup process | begins to read anew, at record {begin'}: what is decoded is forgotten{IF ring'.inflight +
 \*        ring'.completed = 0 THEN ", and what is in the ring" ELSE ". The ring stays as it is"}
 BeginRead ==
-    /\ pc = "complete"
-    /\ begin' = current + 1
-    /\ decoded' = current
+    /\ pc = "complete" /\ ~HasStopped
+    /\ begin' \in Max(replayed, 1)..replayed + 1
+    /\ current' = begin' - 1
+    /\ decoded' = begin' - 1
     /\ at' = BegunAt
     /\ suspended' = 0
     /\ ring' = BegunRing.ring
     /\ held' = BegunRing.held
     /\ hints' = {}
     /\ advised' = {}
-    /\ UNCHANGED <<vars, pc, arrived, current, concurrency, filters, recent, buffers>>
+    /\ UNCHANGED <<vars, pc, arrived, concurrency, filters, recent, buffers>>
 
 \* STEP | WAL receiver -> WAL | receives record {arrived'}
 Arrive ==
@@ -379,7 +388,7 @@ Arrive ==
     /\ UNCHANGED <<vars, pc, current, concurrency, begin, looking, queues, buffers, advised>>
 
 Startup == Complete \/ Look \/ Read \/ Give \/ ReplayCurrent
-Ended == pc = "ended" /\ UNCHANGED allvars
+Ended == pc \in {"ended", "stopped"} /\ UNCHANGED allvars
 PrefetchNext == Startup \/ Reconfigure \/ Arrive \/ Ended
 PrefetchSpec == StartPrefetch /\ [][PrefetchNext]_allvars
 FairSpec == PrefetchSpec /\ WF_allvars(Startup) /\ WF_allvars(Arrive)
@@ -426,17 +435,18 @@ EmptyQueueEmptyRing == pc = "read" /\ Queued = 0 => held = <<>>
 \* BROKEN | Records up to {decoded} are decoded. The first one, {begin}, is not given to replay yet
 FirstAlone == current < begin => decoded <= begin
 
-Labels == {"complete", "look", "look_again", "read", "give", "replay", "ended"}
+Labels == {"complete", "look", "look_again", "read", "give", "replay", "ended", "stopped"}
 \* BROKEN if current > decoded | Record {current} is replayed, and only {decoded} are decoded
 TypeOK ==
     /\ pc \in Labels /\ arrived \in 0..Len(wal) /\ decoded \in 0..arrived /\ current \in 0..decoded
-    /\ replayed = IF pc = "replay" THEN current - 1 ELSE current
+    /\ IF pc = "replay" THEN replayed = current - 1 ELSE replayed \in {current, Max(current, begin)}
     /\ concurrency \in Concurrencies /\ begin \in 1..current + 1 /\ suspended \in 0..decoded
     /\ at.record # 0 => at.next \in 1..Len(wal[at.record].refs) + 1
     /\ ring.size = NewRing(concurrency).size /\ {ring.head, ring.tail} \subseteq 0..ring.size - 1
     /\ \A k \in Keys : filters[k].until \in 0..Len(wal) /\ filters[k].from \in Nat
     /\ pool \in [1..Buffers -> Pages \cup {NoPage}] /\ hand \in 1..Max(Buffers, 1)
-    /\ \A h \in hints : h[1] \in replayed + 1..decoded /\ h[2] \in Pages /\ h[3] \in 1..Buffers
+    /\ \A h \in hints : /\ h[1] \in (IF pc = "stopped" THEN current ELSE Min(replayed, current) + 1)..decoded
+                        /\ h[2] \in Pages /\ h[3] \in 1..Buffers
 
 (* Look-ahead stands in the record that was decoded last, or between       *)
 (* records, and goes on after the record that was given to replay.         *)
@@ -472,7 +482,7 @@ FiltersHaveReasons ==
         LET f == filters[key] IN
         f.until # 0 =>
             /\ \E from \in Blocks : Asks(f.until, key, from)
-            /\ \E n \in 1..f.until : Asks(n, key, f.from)
+            /\ \E n \in 1..Len(wal) : Asks(n, key, f.from)  \* n > f.until: it was looked at before reading began anew
 
 (* Nothing is advised of what a record removes that comes before: filters  *)
 (* hide all of it, also after a second one has been merged with the first. *)
@@ -542,7 +552,7 @@ EndsForAReason ==
 (* replayed, unless reading or the ring begin anew.                        *)
 NothingIsForgotten ==
     [][begin' = begin /\ concurrency' = concurrency =>
-         /\ \A key \in Keys : filters[key].until > current => filters'[key].until >= filters[key].until
+         /\ \A key \in Keys : filters[key].until \in current + 1..decoded => filters'[key].until >= filters[key].until
          /\ \A g \in advised \ advised' : g.record = replayed'
          /\ \A h \in hints \ hints' : h[1] = replayed']_allvars
 
@@ -557,6 +567,11 @@ ReplayReads ==
 (* Recovery does not end while WAL remains. *)
 \* BROKEN | Recovery has ended after {replayed} of {Len(wal)} records
 NeverEndsEarly == pc = "ended" => replayed = Len(wal)
+
+(* Where recovery stops, the log goes on after all that was replayed.      *)
+\* BROKEN | Record {replayed} is replayed. The new timeline begins where it starts: who follows that timeline never
+\*        replays it
+NewTimelineFollows == pc = "stopped" => current = replayed
 
 (* The pages, and the order of replay, are those of sequential replay:     *)
 (* each step is one of SequentialReplay, or changes none of its variables. *)
