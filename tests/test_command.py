@@ -230,18 +230,76 @@ def test_a_foreign_file(name: str, inputs: Inputs, content: str, tmp_path: Path)
         refused(done)
 
 
-def test_a_picture_that_cannot_be_written_is_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "file").touch()
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
-    drawn = 0
-    for name in ON_FILES:
-        made = getattr(importlib.import_module(f"tests.{ALL[name].stem}.commands"), name.replace("-", "_"))
-        (folder := tmp_path / name).mkdir()
-        if "pictures(" in Path(importlib.import_module(ALL[name].program).__file__ or "").read_text():
-            done = run(name, *made(folder).sound)
-            assert (done.exit_code, "Not a directory: mend that" in done.stderr) == (2, True), done.output
-            drawn += 1
-    assert drawn > 0
+DRAWING = [
+    name
+    for name in ON_FILES
+    if "picture.of_file(" in Path(*ALL[name].program.split(".")).with_suffix(".py").read_text()
+]
+
+
+@pytest.mark.parametrize("home", ["file", "nobody", "link"])
+@pytest.mark.parametrize("name", DRAWING)
+def test_the_verdict_comes_though_no_picture_can_be_written(
+    name: str, home: str, inputs: Inputs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A file in the place of the folder; a user of whom no home is known; a link that another has laid there."""
+    (tmp_path / "file").write_text("kept")
+    if home == "link":
+        drawn = Path(
+            strictly(run(name, *with_file(inputs, Path(inputs.damaged[0])), "--json").stdout)["picture"] or "none"
+        )
+        drawn.unlink(missing_ok=True)
+        drawn.parent.mkdir(parents=True, exist_ok=True)
+        drawn.symlink_to(tmp_path / "file")
+    elif home == "file":
+        monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    else:
+        monkeypatch.delenv("XDG_CACHE_HOME")
+        monkeypatch.setattr(Path, "home", lambda: (_ for _ in ()).throw(RuntimeError("no home is known")))
+    words = with_file(inputs, Path(inputs.damaged[0]))
+    done, to_script = run(name, *words), run(name, *words, "--json")
+    assert (done.exit_code, to_script.exit_code) == (inputs.code, inputs.code), done.output
+    assert inputs.says in done.stdout
+    document = strictly(to_script.stdout)
+    assert (inputs.verdict(document), document["picture"]) == (inputs.bad, None)
+    assert done.stderr.startswith("no picture was drawn: ")
+    assert to_script.stderr.startswith("no picture was drawn: ")
+    assert (tmp_path / "file").read_text() == "kept"
+
+
+@pytest.mark.parametrize("name", DRAWING)
+def test_two_files_of_one_name_have_two_pictures(name: str, inputs: Inputs, tmp_path: Path) -> None:
+    assert inputs.sound
+    drawn = set[str]()
+    for folder in (tmp_path / "a", tmp_path / "b"):
+        folder.mkdir()
+        shutil.copy(inputs.sound[0], folder / "16384")
+        for file in (folder / "16384", folder / "again"):
+            (folder / "again").unlink(missing_ok=True)
+            (folder / "again").hardlink_to(folder / "16384")
+            drawn.add(strictly(run(name, str(file), "--json").stdout)["picture"])
+    assert len(drawn) == 4
+    assert all(Path(one).is_relative_to(tmp_path / "cache/pgquern") for one in drawn)
+
+
+def test_matplotlib_keeps_what_it_keeps_in_our_folder(tmp_path: Path) -> None:
+    """Or nowhere, if there is none."""
+    for kept, stays in ((tmp_path / "cache", True), (Path("/dev/null"), False)):
+        (tmp_path / "home").mkdir(exist_ok=True)
+        environment = {"HOME": str(tmp_path / "home"), "XDG_CACHE_HOME": str(kept), "TMPDIR": str(tmp_path / "home"),
+                       "PATH": os.environ["PATH"]}  # fmt: skip
+        made = importlib.import_module("tests.prefetch.commands").trace_check(tmp_path)
+        picture = tmp_path / "timeline.png"
+        done = subprocess.run(
+            [launcher(), "trace-check", *made.sound, "--picture", picture],
+            env=environment,
+            capture_output=True,
+            text=True,
+        )
+        assert (done.returncode, done.stderr, picture.is_file()) == (0, "", True)
+        assert not list((tmp_path / "home").iterdir())
+        assert (kept / "pgquern/matplotlib").is_dir() == stays
+        picture.unlink()
 
 
 @pytest.mark.parametrize("called", ["[/red]", "[red]", "$\\q$", "\udcff\udcfe", "a\nb", "\x1b[1m"])

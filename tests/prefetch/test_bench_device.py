@@ -48,7 +48,8 @@ def test_the_lag_climbs_slows_falls_stays_stays_creeps(seed: int) -> None:
 def test_the_figure_is_drawn_and_repeats(tmp_path: Path) -> None:
     samples = lag_figure()
     assert samples == lag_figure()
-    draw(samples, tmp_path / "lag.png")
+    with (tmp_path / "lag.png").open("wb") as file:
+        draw(samples, "png", file)
     assert (tmp_path / "lag.png").read_bytes().startswith(b"\x89PNG")
 
 

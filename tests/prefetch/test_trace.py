@@ -76,12 +76,26 @@ def test_a_timeline_is_drawn(files: tuple[Path, Path], script: list[str]) -> Non
     assert picture.read_bytes().startswith(b"\x89PNG")
 
 
-@pytest.mark.parametrize("name", ["wal/timeline.png", "timeline.weird"])
-def test_a_picture_that_cannot_be_drawn_is_no_verdict(files: tuple[Path, Path], name: str) -> None:
-    code, said = check(files, "--concurrency", "3", "--picture", str(files[0].parent / name))
-    assert code == 2
-    assert "conforms: " in said
-    assert f"{name} cannot be drawn: " in said
+@pytest.mark.parametrize("script", [PICTURE, PICTURE[:4] + PICTURE[5:]])
+@pytest.mark.parametrize("name", ["wal/timeline.png", "link.png", "folder.png"])
+def test_a_picture_that_cannot_be_drawn_leaves_the_verdict(
+    files: tuple[Path, Path], name: str, script: list[str]
+) -> None:
+    """A file in the place of a folder; a link, which is not followed; a folder."""
+    folder = files[0].parent
+    files[0].write_text(strace_of(script))
+    (folder / "link.png").symlink_to(files[1])
+    (folder / "folder.png").mkdir()
+    before = files[1].read_text()
+    code, said = check(files, "--concurrency", "3", "--picture", str(folder / name))
+    assert (code, "no picture was drawn: " in said) == (int(script != PICTURE), True)
+    assert said.startswith("conforms: " if script == PICTURE else "does not conform")
+    assert files[1].read_text() == before
+
+
+def test_a_kind_of_picture_that_there_is_not(files: tuple[Path, Path]) -> None:
+    code, said = check(files, "--picture", str(files[0].parent / "timeline.weird"))
+    assert (code, "timeline.weird cannot be drawn: " in said, "conform" in said) == (2, True, False)
 
 
 def test_bars_go_from_an_advise_to_its_read() -> None:

@@ -16,18 +16,15 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import click
-import matplotlib
-
-matplotlib.use("Agg")
-from matplotlib import pyplot
 from rich.console import Console
 from rich.table import Table
 
 from ref.prefetch import COUNTERS, MAIN_FORK, Effect, Record, Relation
 from tools.advise.device import Device, Recovery, simulate
+from tools.common import picture as pictures
 from tools.common.answer import json_option, print_json
 from tools.trace.listing import Listed, ListingError, Replay, lsn_of, read_listing
 
@@ -171,20 +168,21 @@ def rows(outcomes: Sequence[Outcome]) -> list[dict[str, Any]]:
     ]
 
 
-def draw(outcomes: Sequence[Outcome], path: Path) -> None:
+def draw(outcomes: Sequence[Outcome], kind: str, file: BinaryIO) -> None:
     """Lag over concurrency."""
+    pyplot = pictures.pyplot()
     figure, axes = pyplot.subplots(figsize=(7, 4), layout="constrained")
     names = [str(outcome.concurrency) for outcome in outcomes]
     axes.plot(names, [outcome.highest for outcome in outcomes], "o-", label="highest lag")
     axes.plot(names, [outcome.last for outcome in outcomes], "s--", label="lag at the end")
     axes.set(xlabel="maintenance_io_concurrency", ylabel="lag, s", title="Lag on a simulated device", ylim=(0, None))
     axes.legend()
-    path.parent.mkdir(parents=True, exist_ok=True)
-    try:
-        figure.savefig(path, dpi=110)
-    except ValueError as error:  # no kind of picture
-        raise click.UsageError(f"{path} cannot be drawn: {error}") from error
+    figure.savefig(file, format=kind, dpi=110)
     pyplot.close(figure)
+
+
+def saved(outcomes: Sequence[Outcome], path: Path | None) -> str | None:
+    return pictures.save(path, lambda file: draw(outcomes, path.suffix[1:], file)) if path else None
 
 
 @click.command(help=__doc__)
@@ -193,7 +191,7 @@ def draw(outcomes: Sequence[Outcome], path: Path) -> None:
 @click.option("--channels", default=64, show_default=True, type=click.IntRange(min=1), help="I/Os served at once.")
 @click.option("--service", default=100.0, show_default=True, help="Microseconds of an I/O.")
 @click.option("--seed", default=1, show_default=True, help="Of the times that the device takes.")
-@click.option("--picture", type=click.Path(path_type=Path), help="Where lag over concurrency is drawn, if anywhere.")
+@pictures.option("Where lag over concurrency is drawn, if anywhere.")
 @json_option()
 def main(
     wal: Path, buffers: int, channels: int, service: float, seed: int, picture: Path | None, as_json: bool
@@ -214,13 +212,12 @@ def main(
     references = sum(len(listed.record.blocks) for listed in records)
     guessed = [listed.kind for listed in records if listed.guessed]
     if as_json:
-        if picture:
-            draw(outcomes, picture)
+        drawing = saved(outcomes, picture)
         print_json({
             "records": len(records), "references": references, "wal_seconds": when[-1], "buffers": buffers,
             "channels": channels, "service_us": service, "seed": seed,
             "guessed_records": len(guessed), "guessed_kinds": sorted(set(guessed)),
-            "concurrencies": rows(outcomes), "picture": str(picture) if picture else None,
+            "concurrencies": rows(outcomes), "picture": drawing,
         })  # fmt: skip
         return
     span = f"{when[-1]:.1f} s of WAL" if when[-1] else "all WAL there from the start"
@@ -230,9 +227,8 @@ def main(
         click.echo(f"{len(guessed)} records ({', '.join(sorted(set(guessed)))}) do not tell which of their blocks they "
                    "initialise: all are taken to be read")  # fmt: skip
     Console(width=150).print(table(outcomes))
-    if picture:
-        draw(outcomes, picture)
-        click.echo(f"picture: {picture}")
+    if drawing := saved(outcomes, picture):
+        click.echo(f"picture: {drawing}")
 
 
 if __name__ == "__main__":
