@@ -339,6 +339,13 @@ def test_a_listing_comes_by_a_pipe(name: str, inputs: Inputs, tmp_path: Path) ->
     assert "2026-13-01 10:01:00" in refused(run(name, str(file), "--json"))
 
 
+@pytest.mark.parametrize("words", [["--channels", "100000000"], ["--service", "1e300"], ["--service", "nan"]])
+@pytest.mark.parametrize("name", ["advise"])
+def test_what_a_device_cannot_be(name: str, words: list[str], inputs: Inputs) -> None:
+    assert inputs.sound
+    refused(run(name, *inputs.sound, "--json", *words))
+
+
 @pytest.mark.parametrize("name", ["advise"])
 def test_a_kind_of_picture_that_there_is_not(name: str, inputs: Inputs, tmp_path: Path) -> None:
     assert inputs.sound

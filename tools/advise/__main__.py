@@ -7,7 +7,6 @@ arrives as its commits say, if it spans more than a second; otherwise all at onc
 it does not foretell seconds of your hardware, unless --channels and --service are those of your device.
 """
 
-import re
 import sys
 from bisect import bisect_right
 from collections import OrderedDict
@@ -26,12 +25,11 @@ from ref.prefetch import COUNTERS, MAIN_FORK, Effect, Record, Relation
 from tools.advise.device import Device, Recovery, simulate
 from tools.common import picture as pictures
 from tools.common.answer import json_option, print_json
-from tools.trace.listing import Listed, ListingError, Replay, lsn_of, read_listing
+from tools.trace.listing import Listed, ListingError, Replay, read_listing
 
 Page = tuple[Relation, int]
 CONCURRENCIES = (0, 1, 2, 4, 8, 10, 16, 32, 64, 128, 256)
 LONG = 1 << 32
-_COMMIT = re.compile(r"lsn: ([0-9A-F]+/[0-9A-F]+).*desc: COMMIT (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)?)")
 
 
 @dataclass
@@ -100,9 +98,9 @@ def seconds(time: str) -> float:
         raise ListingError(f"a commit's time is {time}, which there is not: {error}") from error
 
 
-def arrivals(records: Sequence[Listed], text: str) -> list[float]:
+def arrivals(records: Sequence[Listed]) -> list[float]:
     """When each record arrives, in seconds from the first commit on: between commits in step with the LSN."""
-    commits = [(lsn_of(lsn), seconds(time)) for lsn, time in _COMMIT.findall(text)]
+    commits = [(listed.record.lsn, seconds(listed.committed)) for listed in records if listed.committed]
     commits = [commits[0], *(b for a, b in pairwise(commits) if b[1] > a[1])] if commits else []
     if len(commits) < 2 or commits[-1][1] - commits[0][1] < 1:
         return [0.0] * len(records)
@@ -188,8 +186,10 @@ def saved(outcomes: Sequence[Outcome], path: Path | None) -> str | None:
 @click.command(help=__doc__)
 @click.option("--wal", required=True, type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.option("--buffers", default=16384, show_default=True, type=click.IntRange(min=1), help="Pages of 8 KiB.")
-@click.option("--channels", default=64, show_default=True, type=click.IntRange(min=1), help="I/Os served at once.")
-@click.option("--service", default=100.0, show_default=True, help="Microseconds of an I/O.")
+@click.option("--channels", default=64, show_default=True, type=click.IntRange(1, 65536), help="I/Os served at once.")
+@click.option(
+    "--service", default=100.0, show_default=True, type=click.FloatRange(0.001, 1e9), help="Microseconds of an I/O."
+)
 @click.option("--seed", default=1, show_default=True, help="Of the times that the device takes.")
 @pictures.option("Where lag over concurrency is drawn, if anywhere.")
 @json_option()
@@ -198,9 +198,8 @@ def main(
 ) -> None:
     """Try all concurrencies."""
     try:
-        text = wal.read_text(errors="replace")  # once: a pipe has nothing more then
-        records = read_listing(wal, guess=True, text=text)
-        when = arrivals(records, text)
+        records = read_listing(wal, guess=True)
+        when = arrivals(records)
         devices = [Device(channels, service / 1e6, seed=seed) for _ in CONCURRENCIES]
     except (ListingError, ValueError) as error:
         click.echo(f"advise: {error}", err=True)
