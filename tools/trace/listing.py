@@ -149,7 +149,8 @@ def read_listing(path: Path, *, guess: bool = False) -> list[Listed]:
     """All records. ListingError if a line is garbled, a record is missing, or none is there; and, unless guess is set,
     if it is not known which blocks a record initialises."""
     found = _matches(path)
-    ahead, listed = next(found), list[Listed]()
+    ahead: tuple[int, re.Match[str]] | None = next(found)
+    listed: list[Listed] = []
     while ahead:
         (number, match), ahead = ahead, next(found, None)
         after = ahead[1] if ahead else None
