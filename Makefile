@@ -82,9 +82,8 @@ $(SETUP)/browser.stamp: requirements-browser.lock .ci/apt-need $(SETUP)/python.s
 
 include spec/rules.mk proofs/rules.mk csrc/rules.mk tests/rules.mk bench/rules.mk $(wildcard tools/*/rules.mk)
 
-# The command for people. It runs the clone that it was made in.
-$(VENV)/bin/pgquern: tools/pgquern/install $(SETUP)/python.stamp
-	@$< $@
+$(VENV)/bin/pgquern: tools/pgquern/launch $(SETUP)/python.stamp
+	@cp $< $@
 
 # ---- the jobs: every step runs, whatever fails; tools/job/jobs.toml lists the steps ------------------
 .PHONY: main quick test full everything ci setup lint help clean

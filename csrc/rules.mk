@@ -100,7 +100,7 @@ $(BUILD)/lint/%.o: csrc/%.c $(KERNEL_HEADERS) $(SETUP)/c.stamp
 	@clang $(CFLAGS_KERNEL) $(call isa_flags,$<) -c $< -o $@
 
 lint-c: $(OBJECTS) $(LINT_CLANG) lint-objects $(SETUP)/python.stamp ##keep C sources: format, and no warning from gcc or clang; their object code (10 s)
-	@$(VENV)/bin/clang-format --dry-run -Werror $(LINT_SOURCES)
+	@$(PY) $(VENV)/bin/clang-format --dry-run -Werror $(LINT_SOURCES)
 
 # A compiler may drop a prefetch, and no test of results would notice: each source that asks for one must have it as an
 # instruction, by both compilers.

@@ -122,4 +122,4 @@ asan-%:
 lint-python: $(SETUP)/python.stamp $(BUILD)/ffi/$(FFI) ##keep Python sources: ruff, its format, mypy --strict (20 s)
 	@$(VENV)/bin/ruff check .
 	@$(VENV)/bin/ruff format --check -q --exclude '*.md' .
-	@$(VENV)/bin/mypy --strict ref tools tests csrc/ffi bench spec proofs
+	@$(PY) -m mypy --strict ref tools tests csrc/ffi bench spec proofs

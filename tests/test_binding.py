@@ -4,9 +4,11 @@
 import copy
 import ctypes
 import gc
+import inspect
 import mmap
 import os
 import pickle
+import re
 import sys
 import threading
 from array import array
@@ -21,7 +23,7 @@ from _pgquern import ffi, lib
 from hypothesis import settings
 from pgquern import PgquernBufferError, PgquernError
 from pgquern.memory import buffer, fill
-from pgquern.sharing import closable, exclusive
+from pgquern.sharing import closable, exclusive, uncopied
 from pgquern.variants import variants
 
 from tests import guarded
@@ -277,6 +279,50 @@ def test_a_closable_object_is_not_closed_while_calls_run() -> None:
     assert shared.close() == "closed"
 
 
+def kept_by_c(one: object) -> bool:
+    return getattr(one.__reduce__, "__func__", None) is uncopied
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_no_object_of_c_is_pickled_or_copied(module: ModuleType) -> None:
+    made = [getattr(call_of(module, name).function, "__self__", None) for name in row(module).CALLS]
+    made += [module.Hold()] if hasattr(module, "Hold") else []
+    for one in filter(kept_by_c, made):
+        for away in (pickle.dumps, copy.copy, copy.deepcopy):
+            with pytest.raises(TypeError, match=f"a {type(one).__name__} cannot be copied or pickled"):
+                away(one)
+    kept = [cls for cls in classes(module) if hasattr(cls.__init__, "__wrapped__")]  # type: ignore[misc]
+    assert all(any(isinstance(one, cls) and kept_by_c(one) for one in made) for cls in kept)
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_a_variant_that_there_is_not_is_told_with_those_that_there_are(module: ModuleType) -> None:
+    for name in row(module).CALLS:
+        for word in {"variant", "policy"} & set(call_of(module, name).named):
+            for wrong in list[Any](([], {}, 5, b"scalar", "", "no such")):
+                call = call_of(module, name)
+                with pytest.raises(ValueError, match=r"no variant .* of .*; there are "):
+                    call.function(*call.args, **(call.named | {word: wrong}))
+
+
+def test_capacities_have_bounds() -> None:
+    """Whatever memory there is: what is not touched may seem to be had."""
+    tried = set[str]()
+    for module, name in calls():
+        words = inspect.signature(call_of(module, name).function).parameters
+        for word in {"capacity", "log", "head", "queue_space", "filter_space", "max_concurrency"} & set(words):
+            if words[word].annotation is bool:
+                continue
+            for number in (2**40, 2**70, -1):
+                call = call_of(module, name)
+                bound = inspect.signature(call.function).bind(*call.args, **call.named)
+                bound.arguments[word] = number
+                with pytest.raises(ValueError, match=f"{word} is {number}; it must be 0 to {2**28}"):
+                    call.function(*bound.args, **bound.kwargs)
+                tried.add(f"{name} {word}")
+    assert len(tried) >= 8
+
+
 @pytest.mark.parametrize("cls", [Alone, Shared])
 def test_an_object_that_c_keeps_memory_for_has_one_owner(cls: type[Meeting]) -> None:
     """A copy would outlive the memory that the other object frees; so would what a second initialisation left."""
@@ -350,7 +396,17 @@ def test_other_memory_is_refused_with_a_code(source: Any, writable: bool) -> Non
     assert isinstance(caught.value, PgquernError)
     assert isinstance(caught.value, BufferError)
     assert (caught.value.code, caught.value.index) == (lib.PGQ_BUFFER, 0)
-    assert isinstance(pickle.loads(pickle.dumps(caught.value)), PgquernBufferError)
+    assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)
+
+
+def test_the_refusal_says_what_this_memory_is() -> None:
+    for source, why in (
+        (SIXTEEN.astype(">u4"), "4 bytes (>I)"),
+        (SIXTEEN[::2], "not contiguous"),
+        (bytes(16), "read-only"),
+    ):
+        with pytest.raises(PgquernBufferError, match=re.escape(why)):
+            buffer(source, writable=True)
 
 
 @pytest.mark.parametrize("source", [None, 5, "text", [1, 2], object()])

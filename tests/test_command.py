@@ -5,13 +5,17 @@ tests/STEM/commands.py makes the files of a stem's commands. tests/test_packagin
 """
 
 import importlib
+import io
 import json
 import os
 import re
 import shlex
+import shutil
+import signal
 import subprocess
 import sys
 import tomllib
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +26,7 @@ from click.testing import CliRunner, Result
 
 from tests.commands import Inputs
 from tools.common.asked import option
+from tools.pgquern import __main__ as command
 from tools.pgquern import house, program
 from tools.pgquern.__main__ import Commands, main
 from tools.pgquern.registry import GROUPS, Entry, entries
@@ -66,12 +71,18 @@ def strictly(text: str) -> Any:
     return json.loads(text, parse_constant=no_number)
 
 
+@cache
+def launcher() -> Path:
+    """As `make setup` makes it."""
+    subprocess.run(["make", "-s", LAUNCHER.relative_to(TOP)], cwd=TOP, check=True)
+    return LAUNCHER
+
+
 def to_script(name: str, *words: str, into: Path) -> tuple[int, Any]:
     """The exit status of a command in a process of its own, and what it prints on stdout. Results go elsewhere."""
-    subprocess.run(["tools/pgquern/install", into / "pgquern"], cwd=TOP, check=True)
     environment = os.environ | {"PGQUERN_RESULTS": str(into)}
     done = subprocess.run(
-        [into / "pgquern", name, *words, "--json"], cwd=into, env=environment, capture_output=True, text=True
+        [launcher(), name, *words, "--json"], cwd=into, env=environment, capture_output=True, text=True
     )
     assert "Traceback" not in done.stderr, done.stderr
     assert done.stdout, done.stderr
@@ -154,11 +165,10 @@ def test_a_shell_completes_names_and_options() -> None:
         assert {"--json", "--help"} <= set(completed([name], "--"))
 
 
-def test_bash_completes_after_the_line_that_help_tells(tmp_path: Path) -> None:
+def test_bash_completes_after_the_line_that_help_tells() -> None:
     """And the two other shells that it names get a script."""
-    subprocess.run(["tools/pgquern/install", tmp_path / "pgquern"], cwd=TOP, check=True)
     clean = {key: value for key, value in os.environ.items() if not key.startswith("PYTHON")}
-    clean["PATH"] = f"{tmp_path}:{os.environ['PATH']}"
+    clean["PATH"] = f"{launcher().parent}:{os.environ['PATH']}"
     said = " ".join(run("--help").stdout.partition("Completion: ")[2].split())
     (line,) = re.findall(r"^(eval .*) in ~/\.bashrc; else zsh_source or fish_source\.$", said)
     asks = "COMP_WORDS=(pgquern trace); COMP_CWORD=1; _pgquern_completion pgquern; echo ${COMPREPLY[@]}"
@@ -220,18 +230,76 @@ def test_a_foreign_file(name: str, inputs: Inputs, content: str, tmp_path: Path)
         refused(done)
 
 
-def test_a_picture_that_cannot_be_written_is_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "file").touch()
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
-    drawn = 0
-    for name in ON_FILES:
-        made = getattr(importlib.import_module(f"tests.{ALL[name].stem}.commands"), name.replace("-", "_"))
-        (folder := tmp_path / name).mkdir()
-        if "pictures(" in Path(importlib.import_module(ALL[name].program).__file__ or "").read_text():
-            done = run(name, *made(folder).sound)
-            assert (done.exit_code, "Not a directory: mend that" in done.stderr) == (2, True), done.output
-            drawn += 1
-    assert drawn > 0
+DRAWING = [
+    name
+    for name in ON_FILES
+    if "picture.of_file(" in Path(*ALL[name].program.split(".")).with_suffix(".py").read_text()
+]
+
+
+@pytest.mark.parametrize("home", ["file", "nobody", "link"])
+@pytest.mark.parametrize("name", DRAWING)
+def test_the_verdict_comes_though_no_picture_can_be_written(
+    name: str, home: str, inputs: Inputs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A file in the place of the folder; a user of whom no home is known; a link that another has laid there."""
+    (tmp_path / "file").write_text("kept")
+    if home == "link":
+        drawn = Path(
+            strictly(run(name, *with_file(inputs, Path(inputs.damaged[0])), "--json").stdout)["picture"] or "none"
+        )
+        drawn.unlink(missing_ok=True)
+        drawn.parent.mkdir(parents=True, exist_ok=True)
+        drawn.symlink_to(tmp_path / "file")
+    elif home == "file":
+        monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    else:
+        monkeypatch.delenv("XDG_CACHE_HOME")
+        monkeypatch.setattr(Path, "home", lambda: (_ for _ in ()).throw(RuntimeError("no home is known")))
+    words = with_file(inputs, Path(inputs.damaged[0]))
+    done, to_script = run(name, *words), run(name, *words, "--json")
+    assert (done.exit_code, to_script.exit_code) == (inputs.code, inputs.code), done.output
+    assert inputs.says in done.stdout
+    document = strictly(to_script.stdout)
+    assert (inputs.verdict(document), document["picture"]) == (inputs.bad, None)
+    assert done.stderr.startswith("no picture was drawn: ")
+    assert to_script.stderr.startswith("no picture was drawn: ")
+    assert (tmp_path / "file").read_text() == "kept"
+
+
+@pytest.mark.parametrize("name", DRAWING)
+def test_two_files_of_one_name_have_two_pictures(name: str, inputs: Inputs, tmp_path: Path) -> None:
+    assert inputs.sound
+    drawn = set[str]()
+    for folder in (tmp_path / "a", tmp_path / "b"):
+        folder.mkdir()
+        shutil.copy(inputs.sound[0], folder / "16384")
+        for file in (folder / "16384", folder / "again"):
+            (folder / "again").unlink(missing_ok=True)
+            (folder / "again").hardlink_to(folder / "16384")
+            drawn.add(strictly(run(name, str(file), "--json").stdout)["picture"])
+    assert len(drawn) == 4
+    assert all(Path(one).is_relative_to(tmp_path / "cache/pgquern") for one in drawn)
+
+
+def test_matplotlib_keeps_what_it_keeps_in_our_folder(tmp_path: Path) -> None:
+    """Or nowhere, if there is none."""
+    for kept, stays in ((tmp_path / "cache", True), (Path("/dev/null"), False)):
+        (tmp_path / "home").mkdir(exist_ok=True)
+        environment = {"HOME": str(tmp_path / "home"), "XDG_CACHE_HOME": str(kept), "TMPDIR": str(tmp_path / "home"),
+                       "PATH": os.environ["PATH"]}  # fmt: skip
+        made = importlib.import_module("tests.prefetch.commands").trace_check(tmp_path)
+        picture = tmp_path / "timeline.png"
+        done = subprocess.run(
+            [launcher(), "trace-check", *made.sound, "--picture", picture],
+            env=environment,
+            capture_output=True,
+            text=True,
+        )
+        assert (done.returncode, done.stderr, picture.is_file()) == (0, "", True)
+        assert not list((tmp_path / "home").iterdir())
+        assert (kept / "pgquern/matplotlib").is_dir() == stays
+        picture.unlink()
 
 
 @pytest.mark.parametrize("called", ["[/red]", "[red]", "$\\q$", "\udcff\udcfe", "a\nb", "\x1b[1m"])
@@ -271,6 +339,13 @@ def test_a_listing_comes_by_a_pipe(name: str, inputs: Inputs, tmp_path: Path) ->
     assert "2026-13-01 10:01:00" in refused(run(name, str(file), "--json"))
 
 
+@pytest.mark.parametrize("words", [["--channels", "100000000"], ["--service", "1e300"], ["--service", "nan"]])
+@pytest.mark.parametrize("name", ["advise"])
+def test_what_a_device_cannot_be(name: str, words: list[str], inputs: Inputs) -> None:
+    assert inputs.sound
+    refused(run(name, *inputs.sound, "--json", *words))
+
+
 @pytest.mark.parametrize("name", ["advise"])
 def test_a_kind_of_picture_that_there_is_not(name: str, inputs: Inputs, tmp_path: Path) -> None:
     assert inputs.sound
@@ -279,13 +354,12 @@ def test_a_kind_of_picture_that_there_is_not(name: str, inputs: Inputs, tmp_path
 
 @pytest.mark.parametrize("words", [[], ["--json"]])
 @pytest.mark.parametrize("name", ["snap"])
-def test_a_reader_that_goes_away_gets_no_verdict(name: str, inputs: Inputs, words: list[str], tmp_path: Path) -> None:
+def test_a_reader_that_goes_away_gets_no_verdict(name: str, inputs: Inputs, words: list[str]) -> None:
     """As of what a shell says was ended by SIGPIPE."""
     assert inputs.sound
-    subprocess.run(["tools/pgquern/install", tmp_path / "pgquern"], cwd=TOP, check=True)
     readable, writable = os.pipe()
     os.close(readable)
-    done = subprocess.run([tmp_path / "pgquern", name, *inputs.sound, *words], stdout=writable, stderr=subprocess.PIPE)
+    done = subprocess.run([launcher(), name, *inputs.sound, *words], stdout=writable, stderr=subprocess.PIPE)
     os.close(writable)
     assert (done.returncode, done.stderr) == (141, b"")
 
@@ -483,16 +557,68 @@ def test_make_that_fails_is_told() -> None:
 
 def test_the_launcher_runs_anywhere(tmp_path: Path) -> None:
     """Modules that lie where it is run are not taken, and a pipe that closes is no error."""
-    subprocess.run(["make", "-s", "build/venv/bin/pgquern"], cwd=TOP, check=True)
     for name in ("tools", "click", "json"):
         (tmp_path / f"{name}.py").write_text("raise SystemExit('taken from the wrong place')\n")
     clean = {key: value for key, value in os.environ.items() if not key.startswith("PYTHON")}
-    done = subprocess.run([LAUNCHER, "--version"], cwd=tmp_path, env=clean, capture_output=True, text=True)
+    done = subprocess.run([launcher(), "--version"], cwd=tmp_path, env=clean, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith("pgquern ")
     done = subprocess.run(f"{LAUNCHER} --help | head -1", shell=True, cwd=tmp_path, capture_output=True, text=True)
     assert "Traceback" not in done.stderr
     assert done.stdout.startswith("Usage: pgquern ")
+
+
+def test_a_copied_clone_runs_its_own_code_and_its_first_call_finds_what_it_compiled(tmp_path: Path) -> None:
+    """It has a venv, and nothing of build/ffi before make has made it."""
+    clone = tmp_path / "it's a clone"
+    for name in ("ref", "tools", "csrc/ffi"):
+        shutil.copytree(TOP / name, clone / name, ignore=shutil.ignore_patterns("__pycache__"))
+    venv = clone / "build/venv"
+    shutil.copytree(launcher().parent, venv / "bin", symlinks=True)
+    shutil.copy(TOP / "build/venv/pyvenv.cfg", venv)
+    (venv / "lib").symlink_to(TOP / "build/venv/lib")
+    (clone / "Makefile").write_text(f"kernels:\n\tcp -r {TOP}/build/ffi build/ffi\n")
+    (clone / "pyproject.toml").write_text('project.version = "of the copy"\n')
+    (tmp_path / "16384").touch()
+    (link := tmp_path / "by a link").symlink_to(venv / "bin/pgquern")
+    clean = {key: value for key, value in os.environ.items() if not key.startswith("PYTHON")}
+    for words, says in ((["--version"], "pgquern of the copy"), (["look", "16384"], "16384: 0 pages")):
+        done = subprocess.run([link, *words], cwd=tmp_path, env=clean, capture_output=True, text=True)
+        assert (done.returncode, done.stdout.startswith(says)) == (0, True), done.stderr
+
+
+@pytest.mark.parametrize("installed", [False, True])
+def test_ctrl_c_while_modules_are_imported_is_told_by_the_signal_alone(installed: bool, tmp_path: Path) -> None:
+    """click, which the command imports first, is one that takes long here."""
+    (tmp_path / "click.py").write_text("import time\nprint('now', flush=True)\ntime.sleep(60)\n")
+    theirs = "import pgquern.__main__ as m; m.CLONE = m.Path('/nowhere'); m.main()"
+    ours = "import runpy; runpy.run_module('tools.pgquern', run_name='__main__', alter_sys=True)"
+    code = f"import sys; sys.path.insert(0, '{tmp_path}'); {theirs if installed else ours}"
+    words = ["env", "--block-signal=INT", sys.executable, "-c", code]
+    process = subprocess.Popen(words, cwd=TOP, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert process.stdout
+    assert process.stdout.readline() == "now\n"
+    process.send_signal(signal.SIGINT)
+    assert (process.communicate()[1], process.returncode) == ("", -signal.SIGINT)
+
+
+def test_no_memory_and_a_fault_of_ours_are_no_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Python itself would end with 1."""
+    found = program.load(ALL["snap"])
+    for error, says in ((MemoryError(), "more memory than there is"), (KeyError("a fault"), "KeyError: 'a fault'")):
+
+        def fails(error: BaseException = error, **_: object) -> None:
+            raise error
+
+        monkeypatch.setattr(
+            program, "load", lambda _, fails=fails: click.Command("snap", params=found.params, callback=fails)
+        )
+        monkeypatch.setattr(sys, "argv", ["pgquern", "snap", "any"])
+        said = io.StringIO()
+        monkeypatch.setattr(sys, "stderr", said)
+        with pytest.raises(SystemExit) as ended:
+            command.start()
+        assert (ended.value.code, says in said.getvalue()) == (2, True), said.getvalue()
 
 
 def test_options_are_named_as_the_one_who_asks_names_them() -> None:

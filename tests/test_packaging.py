@@ -2,12 +2,14 @@
 """`pip install .` from a clone installs the binding, which needs cffi and nothing else and has all kernels, and the
 command `pgquern`, which brings no other name into site-packages.
 
-The test needs no network: the environment of the tests has all that the build needs.
+These tests need no network: the environment of the tests has all that the build needs. Where there is another Python,
+the sdist and the wheel are installed there, too, with pinned libraries from the network.
 """
 
 import ast
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -22,8 +24,9 @@ import pytest
 pytestmark = pytest.mark.tools
 
 ROOT = Path(__file__).parent.parent
-CLONE = ("csrc", "ref", "tools", "pyproject.toml", "README.md", "LICENSE")
+CLONE = ("csrc", "ref", "tools", "pyproject.toml", "README.md", "LICENSE", "MANIFEST.in")
 HOUSE = {"ref", "tools"}
+OPTIONS = ("--quiet", "--no-build-isolation", "--no-deps", "--no-index", "--disable-pip-version-check")
 
 
 def run(*command: str | Path, cwd: Path, path: str = "") -> str:
@@ -54,8 +57,7 @@ def installed(clone: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     venv.create(target, symlinks=True)
     (packages,) = target.glob("lib/python*/site-packages")
     (packages / "libraries.pth").write_text("\n".join(path for path in sys.path if path.endswith("-packages")))
-    options = ("--quiet", "--no-build-isolation", "--no-deps", "--no-index", "--disable-pip-version-check")
-    run("-m", "pip", "--python", target / "bin/python", "install", *options, ".", cwd=clone)
+    run("-m", "pip", "--python", target / "bin/python", "install", *OPTIONS, ".", cwd=clone)
     return packages
 
 
@@ -92,6 +94,70 @@ def test_all_variants_are_there_and_run(installed: Path, tmp_path: Path) -> None
     options = ("-q", "-p", "no:cacheprovider", "-o", f"pythonpath={ROOT} {installed}")
     report = run("-m", "pytest", *options, *tests, cwd=ROOT)
     assert " passed" in report.splitlines()[-1]
+
+
+# ---- as files, for other Pythons ---------------------------------------------------------------------
+
+LIBRARIES = {
+    "annotated-types", "cffi", "click", "hypothesis", "iniconfig", "markdown-it-py", "mdurl", "numpy", "packaging",
+    "pluggy", "pycparser", "pydantic", "pydantic-core", "pygments", "pytest", "rich", "setuptools", "sortedcontainers",
+    "typing-extensions", "typing-inspection",
+}  # fmt: skip
+"""What the binding, its build and its tests import, and what these need."""
+
+
+@pytest.fixture(scope="module")
+def files(clone: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """The sdist, and the wheel that is made of it."""
+    target = tmp_path_factory.mktemp("files")
+    run("-c", f"import backend; backend.build_sdist({str(target)!r})", cwd=clone, path="csrc/ffi")
+    (sdist,) = target.iterdir()
+    run("-m", "pip", "wheel", *OPTIONS, "--wheel-dir", target, sdist, cwd=target)
+    (wheel,) = target.glob("*.whl")
+    return {"sdist": sdist, "wheel": wheel}
+
+
+@pytest.fixture(scope="module")
+def another_python(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An interpreter of another version, in an environment with the libraries that requirements.lock pins."""
+    tells = "import sys, ensurepip, venv; print(sys.version_info[:2] >= (3, 11), *sys.version_info[:2])"
+    ours, found = f"True {sys.version_info.major} {sys.version_info.minor}\n", ""
+    named = [shutil.which(f"python3.{minor}") for minor in range(11, 20)] + [shutil.which("python3", path="/usr/bin")]
+    for python in filter(None, [*named, *map(str, Path.home().glob(".pyenv/versions/3.*/bin/python3"))]):
+        says = subprocess.run([python, "-c", tells], capture_output=True, text=True).stdout
+        found = python if says.startswith("True") and says != ours else found
+    if not found:
+        pytest.skip("there is no other Python here, of 3.11 or later")
+    target = tmp_path_factory.mktemp("another")
+    subprocess.run([found, "-m", "venv", target], check=True)
+    pins = re.split(r"^(?=\w)", (ROOT / "requirements.lock").read_text(), flags=re.MULTILINE)
+    (target / "lock").write_text("".join(pin for pin in pins if pin.partition("==")[0] in LIBRARIES))
+    pip = [target / "bin/python", "-m", "pip", "install", "--quiet", "--require-hashes", "--only-binary", ":all:"]
+    done = subprocess.run([*pip, "-r", target / "lock"], capture_output=True, text=True)
+    if done.returncode:
+        pytest.skip(f"the libraries cannot be installed for {found}: {done.stderr[-300:]}")
+    return target / "bin/python"
+
+
+def test_the_wheel_is_for_each_python_from_the_oldest_on(files: dict[str, Path]) -> None:
+    oldest = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["requires-python"]
+    assert f"-cp{oldest.removeprefix('>=').replace('.', '')}-abi3-linux" in files["wheel"].name
+
+
+@pytest.mark.parametrize("kind", ["sdist", "wheel"])
+def test_another_python_runs_the_tests_of_the_binding(files: dict[str, Path], another_python: Path, kind: str) -> None:
+    environment = os.environ | {"PYTHONPATH": "", "PYTHONDONTWRITEBYTECODE": "1", "PGQUERN_PROFILE": "quick"}
+    environment.pop("PGQUERN_RESULT", None)
+
+    def there(*words: str | Path) -> str:
+        done = subprocess.run([another_python, *words], cwd=ROOT, env=environment, capture_output=True, text=True)
+        assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]
+        return done.stdout
+
+    there("-m", "pip", "install", *OPTIONS, "--force-reinstall", files[kind])
+    assert "site-packages" in there("-P", "-c", "import _pgquern, pgquern; print(_pgquern.__file__, pgquern.__file__)")
+    tests = ("-q", "-p", "no:cacheprovider", "-o", f"pythonpath={ROOT}", "-m", "not deep", "tests/test_binding.py")
+    assert " passed" in there("-m", "pytest", *tests).splitlines()[-1]
 
 
 # ---- the command -------------------------------------------------------------------------------------

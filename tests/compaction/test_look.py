@@ -90,7 +90,7 @@ def test_the_command_leaves_the_file_as_it_is(tmp_path: Path) -> None:
     assert "times as fast as upstream's" in done.stdout
     assert "on this machine now" in done.stdout
     assert path.read_bytes() == before
-    assert "<svg" in (TOP / "build/look/16384.html").read_text()
+    assert "<svg" in (TOP / done.stdout.rpartition("picture: ")[2].strip()).read_text()
 
 
 def test_a_page_that_the_kernel_refuses_is_listed_with_its_reason(tmp_path: Path) -> None:
@@ -116,6 +116,17 @@ def test_a_page_that_the_kernel_refuses_is_listed_with_its_reason(tmp_path: Path
     }  # fmt: skip
     status, said = looked(path, "--page", "131079")
     assert (status, "block 131079 cannot be drawn: pd_lower 9000" in said) == (2, True)
+
+
+def test_a_page_that_cannot_be_drawn_is_told_before_the_file_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    refused = sound_pages(1)[0][:12] + (9000).to_bytes(2, "little") + bytes(SIZE - 14)
+    path = write(tmp_path, [*sound_pages(3), bytes(SIZE), refused])
+    monkeypatch.setattr(look, "columns", lambda *_: pytest.fail("it reads the whole file"))
+    for page, says in (("3", "is new"), ("4", "cannot be drawn"), ("5", "has the blocks 0 to 4"), ("-1", "PAGE=-1")):
+        status, said = looked(path, "--page", page)
+        assert (status, says in said) == (2, True), said
 
 
 def test_the_page_to_draw(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: PostgreSQL
 """The checker of recorded recoveries: on the twelve blocks of the canonical picture, and on input that is broken."""
 
+import resource
 from collections.abc import Callable
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from tools.trace.guesses import Guesses
 from tools.trace.listing import Listed, ListingError, Replay, lsn_of, lsn_text, read_listing, relation_of
 from tools.trace.picture import Bar, bars, depths
 from tools.trace.strace import Call, StraceError, read_strace
+from tools.trace.text import LONGEST
 
 FILE = "/srv/data/base/5/16384"
 PICTURE = ["a1", "a2", "a3", *(step for k in range(1, 10) for step in (f"p{k}", f"a{k + 3}")), "p10", "p11", "p12"]
@@ -76,12 +78,26 @@ def test_a_timeline_is_drawn(files: tuple[Path, Path], script: list[str]) -> Non
     assert picture.read_bytes().startswith(b"\x89PNG")
 
 
-@pytest.mark.parametrize("name", ["wal/timeline.png", "timeline.weird"])
-def test_a_picture_that_cannot_be_drawn_is_no_verdict(files: tuple[Path, Path], name: str) -> None:
-    code, said = check(files, "--concurrency", "3", "--picture", str(files[0].parent / name))
-    assert code == 2
-    assert "conforms: " in said
-    assert f"{name} cannot be drawn: " in said
+@pytest.mark.parametrize("script", [PICTURE, PICTURE[:4] + PICTURE[5:]])
+@pytest.mark.parametrize("name", ["wal/timeline.png", "link.png", "folder.png"])
+def test_a_picture_that_cannot_be_drawn_leaves_the_verdict(
+    files: tuple[Path, Path], name: str, script: list[str]
+) -> None:
+    """A file in the place of a folder; a link, which is not followed; a folder."""
+    folder = files[0].parent
+    files[0].write_text(strace_of(script))
+    (folder / "link.png").symlink_to(files[1])
+    (folder / "folder.png").mkdir()
+    before = files[1].read_text()
+    code, said = check(files, "--concurrency", "3", "--picture", str(folder / name))
+    assert (code, "no picture was drawn: " in said) == (int(script != PICTURE), True)
+    assert said.startswith("conforms: " if script == PICTURE else "does not conform")
+    assert files[1].read_text() == before
+
+
+def test_a_kind_of_picture_that_there_is_not(files: tuple[Path, Path]) -> None:
+    code, said = check(files, "--picture", str(files[0].parent / "timeline.weird"))
+    assert (code, "timeline.weird cannot be drawn: " in said, "conform" in said) == (2, True, False)
 
 
 def test_bars_go_from_an_advise_to_its_read() -> None:
@@ -303,6 +319,16 @@ def test_with_few_buffers_the_trace_tells_what_was_evicted(files: tuple[Path, Pa
         (strace_of(PICTURE) * 2, "has exited before"),
         ("+++ exited with 0 +++\n", "no call on a file of a relation"),
         ("", "cut off"),
+        ("1" * 100_000 + "x\n" + strace_of(PICTURE), "is not a line of strace"),
+        (strace_of(PICTURE).replace("8192, 8192, POSIX", "8192, 1, POSIX", 1), "of a part of a block"),
+        (strace_of(PICTURE).replace("8192, 8192, POSIX", "8192, 16384, POSIX", 1), "2 blocks from 1 on"),
+        (strace_of(PICTURE).replace("8192, 8192, POSIX", "8192, 8192000000000, POSIX", 1), "no recovery does that"),
+        (strace_of(PICTURE).replace("= 8192", "= 2199023255552", 1), "no recovery does that"),
+        (strace_of(PICTURE).replace("= 8192", "= 8192" + "0" * 5000, 1), "no number of bytes"),
+        (strace_of(PICTURE).replace("98304) =", "999999999999995904) =", 1), "no number of bytes"),
+        (strace_of(PICTURE).replace("98304) =", "99999999991808) =", 1), "no recovery does that"),
+        (strace_of(PICTURE).replace(f"{FILE}>", f"{FILE}.{'9' * 20}>"), "no number of bytes"),
+        (strace_of(PICTURE).replace("SEEK_END) = ", "SEEK_END) = 9999999999999999"), "no number of bytes"),
     ],
 )
 def test_a_broken_trace_is_refused(files: tuple[Path, Path], broken: str, complaint: str) -> None:
@@ -318,7 +344,12 @@ def test_a_broken_trace_is_refused(files: tuple[Path, Path], broken: str, compla
     ("broken", "complaint"),
     [
         ("", "no record"),
-        ("pg_waldump: error: no start WAL location given\n", "is not a record"),
+        ("pg_waldump: error: no start WAL location given\n", "no record; pg_waldump says: .*no start WAL location"),
+        ("pg_waldump: error: gone\n" + listing_of(12), "something follows what pg_waldump ended with"),
+        (listing_of(12) + "\tblkref #\n" * 20, "block is garbled"),
+        (listing_of(12).replace("blkref #0", "blkref #33"), "block is garbled"),
+        (listing_of(12).replace("lsn: 0/", "lsn: 0" + "0" * 5000 + "/", 1), "is not a record"),
+        (listing_of(12).replace("rel 1663/", f"rel {'9' * 5000}/", 1), "block is garbled"),
         (listing_of(12).replace("lsn: 0/", "lsn 0/", 1), "is not a record"),
         ("".join(text for text in listing_of(12).splitlines(True) if "blk 7" not in text), "records are missing"),
         (listing_of(12).replace("0/00000480", "0/00000440"), "does not start after"),
@@ -338,6 +369,51 @@ def test_a_broken_listing_is_refused(files: tuple[Path, Path], broken: str, comp
     with pytest.raises(ListingError, match=complaint):
         read_listing(files[1])
     assert check(files, "--concurrency", "3")[0] == 2
+
+
+@pytest.mark.parametrize("which", [0, 1])
+def test_a_line_without_an_end_is_not_read_whole(files: tuple[Path, Path], which: int) -> None:
+    """Of a device whose every byte is zero there would be no end."""
+    files[which].unlink()
+    files[which].symlink_to("/dev/zero")
+    code, said = check(files, "--concurrency", "3")
+    assert (code, f"line 1 is longer than {LONGEST:,} characters" in said) == (2, True), said[:200]
+
+
+@pytest.mark.parametrize("advice", ["RANDOM", "SEQUENTIAL", "NORMAL", "NOREUSE", "DONTNEED"])
+def test_other_advice_is_no_prefetch(files: tuple[Path, Path], advice: str) -> None:
+    """In the place of one it is an advise that is missing; beside it, nothing."""
+    text = strace_of(PICTURE)
+    files[0].write_text(text.replace("WILLNEED", advice, 1))
+    code, said = check(files, "--concurrency", "3")
+    assert (code, "Expected: an advise of block 1" in said) == (1, True), said
+    (at, *_) = [line for line in text.splitlines(True) if "WILLNEED" in line]
+    files[0].write_text(text.replace(at, at + at.replace("WILLNEED", advice)))
+    assert check(files, "--concurrency", "3")[0] == 0
+    files[0].write_text(text.replace("WILLNEED", advice))
+    assert "(0 advises" in check(files, "--concurrency", "3", wal=False)[1]
+
+
+@pytest.mark.parametrize(
+    "last", ["pg_waldump: error: error in WAL record at 0/1: invalid record length", "/usr/bin/pg_waldump: fatal: x"]
+)
+def test_a_listing_may_end_with_what_pg_waldump_says(files: tuple[Path, Path], last: str) -> None:
+    """`pg_waldump ... > wal 2>&1`: WAL ends where nothing more was written."""
+    files[1].write_text(f"{listing_of(12)}{last}\npg_waldump: hint: none")
+    assert check(files, "--concurrency", "3")[0] == 0
+
+
+def test_a_file_that_grows_by_very_much_at_once_takes_no_memory(files: tuple[Path, Path]) -> None:
+    """A page is initialised 32 terabytes behind the end of its file: all between is made, and would be in buffers."""
+    grows = "INSERT+INIT off 1 flags 0x00, blkref #0: rel 1663/5/16384 blk 4294967000"
+    then = "INSERT off 2 flags 0x00, blkref #0: rel 1663/5/16384 blk {}"
+    lines = [line(17, "Heap", grows), line(18, "Heap", then.format(4294966999)), line(19, "Heap", then.format(3))]
+    files[1].write_text("\n".join([line(16), *lines]) + "\n")
+    files[0].write_text(strace_of(["a4294966999", "a3", "p4294966999", "p3"]))
+    began = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    code, said = check(files, "--concurrency", "3")
+    assert code in (0, 1), said
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - began < 100_000
 
 
 def test_a_relation_that_was_never_looked_at(files: tuple[Path, Path]) -> None:

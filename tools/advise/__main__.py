@@ -7,7 +7,6 @@ arrives as its commits say, if it spans more than a second; otherwise all at onc
 it does not foretell seconds of your hardware, unless --channels and --service are those of your device.
 """
 
-import re
 import sys
 from bisect import bisect_right
 from collections import OrderedDict
@@ -16,25 +15,21 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import click
-import matplotlib
-
-matplotlib.use("Agg")
-from matplotlib import pyplot
 from rich.console import Console
 from rich.table import Table
 
 from ref.prefetch import COUNTERS, MAIN_FORK, Effect, Record, Relation
 from tools.advise.device import Device, Recovery, simulate
+from tools.common import picture as pictures
 from tools.common.answer import json_option, print_json
-from tools.trace.listing import Listed, ListingError, Replay, lsn_of, read_listing
+from tools.trace.listing import Listed, ListingError, Replay, read_listing
 
 Page = tuple[Relation, int]
 CONCURRENCIES = (0, 1, 2, 4, 8, 10, 16, 32, 64, 128, 256)
 LONG = 1 << 32
-_COMMIT = re.compile(r"lsn: ([0-9A-F]+/[0-9A-F]+).*desc: COMMIT (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)?)")
 
 
 @dataclass
@@ -103,9 +98,9 @@ def seconds(time: str) -> float:
         raise ListingError(f"a commit's time is {time}, which there is not: {error}") from error
 
 
-def arrivals(records: Sequence[Listed], text: str) -> list[float]:
+def arrivals(records: Sequence[Listed]) -> list[float]:
     """When each record arrives, in seconds from the first commit on: between commits in step with the LSN."""
-    commits = [(lsn_of(lsn), seconds(time)) for lsn, time in _COMMIT.findall(text)]
+    commits = [(listed.record.lsn, seconds(listed.committed)) for listed in records if listed.committed]
     commits = [commits[0], *(b for a, b in pairwise(commits) if b[1] > a[1])] if commits else []
     if len(commits) < 2 or commits[-1][1] - commits[0][1] < 1:
         return [0.0] * len(records)
@@ -171,38 +166,40 @@ def rows(outcomes: Sequence[Outcome]) -> list[dict[str, Any]]:
     ]
 
 
-def draw(outcomes: Sequence[Outcome], path: Path) -> None:
+def draw(outcomes: Sequence[Outcome], kind: str, file: BinaryIO) -> None:
     """Lag over concurrency."""
+    pyplot = pictures.pyplot()
     figure, axes = pyplot.subplots(figsize=(7, 4), layout="constrained")
     names = [str(outcome.concurrency) for outcome in outcomes]
     axes.plot(names, [outcome.highest for outcome in outcomes], "o-", label="highest lag")
     axes.plot(names, [outcome.last for outcome in outcomes], "s--", label="lag at the end")
     axes.set(xlabel="maintenance_io_concurrency", ylabel="lag, s", title="Lag on a simulated device", ylim=(0, None))
     axes.legend()
-    path.parent.mkdir(parents=True, exist_ok=True)
-    try:
-        figure.savefig(path, dpi=110)
-    except ValueError as error:  # no kind of picture
-        raise click.UsageError(f"{path} cannot be drawn: {error}") from error
+    figure.savefig(file, format=kind, dpi=110)
     pyplot.close(figure)
+
+
+def saved(outcomes: Sequence[Outcome], path: Path | None) -> str | None:
+    return pictures.save(path, lambda file: draw(outcomes, path.suffix[1:], file)) if path else None
 
 
 @click.command(help=__doc__)
 @click.option("--wal", required=True, type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.option("--buffers", default=16384, show_default=True, type=click.IntRange(min=1), help="Pages of 8 KiB.")
-@click.option("--channels", default=64, show_default=True, type=click.IntRange(min=1), help="I/Os served at once.")
-@click.option("--service", default=100.0, show_default=True, help="Microseconds of an I/O.")
+@click.option("--channels", default=64, show_default=True, type=click.IntRange(1, 65536), help="I/Os served at once.")
+@click.option(
+    "--service", default=100.0, show_default=True, type=click.FloatRange(0.001, 1e9), help="Microseconds of an I/O."
+)
 @click.option("--seed", default=1, show_default=True, help="Of the times that the device takes.")
-@click.option("--picture", type=click.Path(path_type=Path), help="Where lag over concurrency is drawn, if anywhere.")
+@pictures.option("Where lag over concurrency is drawn, if anywhere.")
 @json_option()
 def main(
     wal: Path, buffers: int, channels: int, service: float, seed: int, picture: Path | None, as_json: bool
 ) -> None:
     """Try all concurrencies."""
     try:
-        text = wal.read_text(errors="replace")  # once: a pipe has nothing more then
-        records = read_listing(wal, guess=True, text=text)
-        when = arrivals(records, text)
+        records = read_listing(wal, guess=True)
+        when = arrivals(records)
         devices = [Device(channels, service / 1e6, seed=seed) for _ in CONCURRENCIES]
     except (ListingError, ValueError) as error:
         click.echo(f"advise: {error}", err=True)
@@ -214,13 +211,12 @@ def main(
     references = sum(len(listed.record.blocks) for listed in records)
     guessed = [listed.kind for listed in records if listed.guessed]
     if as_json:
-        if picture:
-            draw(outcomes, picture)
+        drawing = saved(outcomes, picture)
         print_json({
             "records": len(records), "references": references, "wal_seconds": when[-1], "buffers": buffers,
             "channels": channels, "service_us": service, "seed": seed,
             "guessed_records": len(guessed), "guessed_kinds": sorted(set(guessed)),
-            "concurrencies": rows(outcomes), "picture": str(picture) if picture else None,
+            "concurrencies": rows(outcomes), "picture": drawing,
         })  # fmt: skip
         return
     span = f"{when[-1]:.1f} s of WAL" if when[-1] else "all WAL there from the start"
@@ -230,9 +226,8 @@ def main(
         click.echo(f"{len(guessed)} records ({', '.join(sorted(set(guessed)))}) do not tell which of their blocks they "
                    "initialise: all are taken to be read")  # fmt: skip
     Console(width=150).print(table(outcomes))
-    if picture:
-        draw(outcomes, picture)
-        click.echo(f"picture: {picture}")
+    if drawing := saved(outcomes, picture):
+        click.echo(f"picture: {drawing}")
 
 
 if __name__ == "__main__":

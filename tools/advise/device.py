@@ -14,14 +14,12 @@ from heapq import heapify, heapreplace
 from math import inf
 from pathlib import Path
 from random import Random
+from typing import BinaryIO
 
 import click
-import matplotlib
-
-matplotlib.use("Agg")
-from matplotlib import pyplot
 
 from ref.prefetch import BlockReference, Prefetcher, Record, Relation
+from tools.common import picture as pictures
 from tools.common.answer import json_option, print_json
 
 Page = tuple[Relation, int]
@@ -155,8 +153,9 @@ def lag_figure(seed: int = 1) -> list[Sample]:
     return [sample for sample in samples if sample.time < STEP_SECONDS * len(STEPS)]
 
 
-def draw(samples: Sequence[Sample], path: Path) -> None:
+def draw(samples: Sequence[Sample], kind: str, file: BinaryIO) -> None:
     """Lag over time, above the concurrency."""
+    pyplot = pictures.pyplot()
     figure, axes = pyplot.subplots(figsize=(9, 4), layout="constrained")
     axes.plot([s.time for s in samples], [s.lag for s in samples], color="tab:purple", label="lag, s")
     axes.set(xlabel="simulated time, s", ylabel="lag, s", title="Replay lag while the concurrency changes (simulated)")
@@ -168,39 +167,30 @@ def draw(samples: Sequence[Sample], path: Path) -> None:
     )
     right.set(ylabel="maintenance_io_concurrency", ylim=(0, 40))
     figure.legend(loc="outside lower center", ncols=3)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    try:
-        figure.savefig(path, dpi=110)
-    except ValueError as error:  # no kind of picture
-        raise click.UsageError(f"{path} cannot be drawn: {error}") from error
+    figure.savefig(file, format=kind, dpi=110)
     pyplot.close(figure)
 
 
 @click.command(help=__doc__)
-@click.option(
-    "--picture",
-    type=click.Path(path_type=Path),
-    default=Path("build/advise/lag.png"),
-    show_default=True,
-    help="Where the lag is drawn.",
-)
+@pictures.option("Where the lag is drawn.", Path("build/advise/lag.png"))
 @click.option("--seed", default=1, show_default=True, help="Of the times that the device takes.")
 @json_option()
 def main(picture: Path, seed: int, as_json: bool) -> None:
     """Draw the lag, and print it at the end of each step."""
     samples = lag_figure(seed)
     ends = [[sample for sample in samples if sample.time < (step + 1) * STEP_SECONDS][-1] for step in range(len(STEPS))]
-    draw(samples, picture)
+    if not as_json:
+        for last, concurrency in zip(ends, STEPS, strict=True):
+            click.echo(f"{last.time:6.1f} s, concurrency {concurrency:2}: lag {last.lag:6.2f} s")
+    drawing = pictures.save(picture, lambda file: draw(samples, picture.suffix[1:], file))
     if as_json:
         steps = [
             {"seconds": last.time, "concurrency": concurrency, "lag_seconds": last.lag}
             for concurrency, last in zip(STEPS, ends, strict=True)
         ]
-        print_json({"seed": seed, "steps": steps, "picture": str(picture)})
-        return
-    for concurrency, last in zip(STEPS, ends, strict=True):
-        click.echo(f"{last.time:6.1f} s, concurrency {concurrency:2}: lag {last.lag:6.2f} s")
-    click.echo(f"picture: {picture}")
+        print_json({"seed": seed, "steps": steps, "picture": drawing})
+    elif drawing:
+        click.echo(f"picture: {drawing}")
 
 
 if __name__ == "__main__":

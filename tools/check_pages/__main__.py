@@ -6,7 +6,7 @@
 The file is read only. The exit status is 0 if every page is sound or new, 1 if one is wrong or lacks its end, 2 if the
 file cannot be checked. The size of a page, and whether pages have checksums, is as pg_control of the file's cluster
 says, which is looked for in the folders above; without it the pages themselves say it. A picture goes to
-build/check-pages/FILE.png; of `pgquern check-pages`, to ~/.cache/pgquern. A running server may be writing a page while
+build/check-pages; of `pgquern check-pages`, to ~/.cache/pgquern. A running server may be writing a page while
 it is read: a wrong page is read again before it counts.
 """
 
@@ -17,15 +17,16 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import click
 import numpy as np
 from pgquern.tornpage import Verdict, check, checksums
 from rich.console import Console
 
+from tools.common import picture
 from tools.common.answer import json_option, print_json
-from tools.common.asked import option, pictures, program
+from tools.common.asked import option, program
 from tools.common.relation_file import (
     BLOCK_SIZES,
     Cluster,
@@ -301,10 +302,9 @@ def fault(page: bytes, block: int, relation: Relation) -> str:
     return "; ".join([*found, *filter(None, [header_faults(page)])])
 
 
-def draw(relation: Relation, target: Path) -> None:
+def draw(relation: Relation, file: BinaryIO) -> None:
     """The picture as a PNG: a square for a page, or for several."""
-    # Not at the top: these take longer to load than most files to check.
-    from matplotlib import pyplot as plt
+    plt = picture.pyplot()
     from matplotlib.colors import ListedColormap
 
     cells, each = grid(relation, 128 * 128)
@@ -321,8 +321,7 @@ def draw(relation: Relation, target: Path) -> None:
     name = os.fsencode(relation.path.name).decode(errors="backslashreplace")
     title = f"{name}: {len(relation.verdicts):,} pages, {len(relation.wrong()):,} wrong"
     axes.set_title(title, parse_math=False)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(target, dpi=130, bbox_inches="tight")
+    figure.savefig(file, format="png", dpi=130, bbox_inches="tight")
     plt.close(figure)
 
 
@@ -339,14 +338,13 @@ def main(block_size: int | None, as_json: bool, file: str) -> None:
     relation = read(Path(file), block_size)
     # What looks like markup is in a file's name.
     console = Console(soft_wrap=True, highlight=False, markup=False)
-    target = pictures("check-pages") / f"{Path(file).name}.png"
-    if as_json:
-        draw(relation, target)
-        print_json({**summary(relation), "picture": str(target)})
-    else:
+    if not as_json:
         show(relation, console)
-        draw(relation, target)
-        console.print(f"picture: {target}")
+    drawing = picture.of_file("check-pages", relation.path, ".png", lambda target: draw(relation, target))
+    if as_json:
+        print_json({**summary(relation), "picture": drawing})
+    elif drawing:
+        console.print(f"picture: {drawing}")
     sys.exit(0 if relation.sound else 1)
 
 

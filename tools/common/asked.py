@@ -4,10 +4,8 @@
 The same programs stand behind both, and what they advise must be right where it is read.
 """
 
-import os
 import re
 from math import isnan
-from pathlib import Path
 from typing import Any
 
 import click
@@ -51,10 +49,3 @@ def program(name: str, words: str = "") -> str:
     """How to start a program. `words`: make's variables; for `pgquern`, arguments of the same names."""
     start, words = ("pgquern", re.sub(r"=\S*", "", words)) if by_command() else ("make", words)
     return f"{start} {name} {words}".rstrip()
-
-
-def pictures(name: str) -> Path:
-    """The folder of a program's pictures. `pgquern` may run in a data directory: there it writes nothing."""
-    if not by_command():
-        return Path("build") / name
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "pgquern" / name

@@ -4,7 +4,7 @@
     python -m tools.look.__main__ [--page N] [--major 13..18] [--json] FILE
 
 The file is only read. The exit status is 0 if the kernel accepts every page, 1 if it refuses one, 2 if the file is no
-heap or cannot be read. The picture goes to build/look/FILE.html; of `pgquern look`, to ~/.cache/pgquern. A running
+heap or cannot be read. The picture goes to build/look; of `pgquern look`, to ~/.cache/pgquern. A running
 server may be writing a page while it is read: a page that is refused is read again before it counts.
 """
 
@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from random import Random
-from typing import Any
+from typing import Any, BinaryIO
 
 import click
 import numpy as np
@@ -25,8 +25,9 @@ from rich.console import Console
 
 from ref import page as heap
 from ref.compaction import VERSIONS, Version
+from tools.common import picture
 from tools.common.answer import json_option, print_json
-from tools.common.asked import option, pictures, program
+from tools.common.asked import option, program
 from tools.common.relation_file import (
     block_size_of,
     by_content,
@@ -154,8 +155,8 @@ def require_heap(path: Path) -> tuple[int, int | None]:
     return segment(path) * (cluster.segment_blocks if cluster else (1 << 30) // SIZE), major
 
 
-def read(path: Path, asked: int | None) -> Looked:
-    """Look at all pages. CannotLook: no heap, or a version that is not followed."""
+def read(path: Path, asked: int | None, page: int | None = None) -> Looked:
+    """Look at all pages. CannotLook: no heap, a version that is not followed, or `page` cannot be drawn."""
     first, found = require_heap(path)
     major = asked or found or NEWEST
     if major not in VERSIONS:
@@ -164,6 +165,8 @@ def read(path: Path, asked: int | None) -> Looked:
             f" {option('MAJOR', NEWEST)}"
         )
     source = "as asked" if asked else "as PG_VERSION says" if found else "no PG_VERSION was found in the folders above"
+    if page is not None:
+        must_be_drawable(path, first, page, VERSIONS[major])
     rows, refused, new = list[NDArray[np.int64]](), dict[int, str](), 0
     with path.open("rb") as file:
         while content := file.read(CHUNK * SIZE):
@@ -175,6 +178,22 @@ def read(path: Path, asked: int | None) -> Looked:
             rows.append(columns(pages, reasons, VERSIONS[major]))
     table = np.concatenate(rows) if rows else np.zeros((0, len(COLUMNS)), np.int64)
     return Looked(path, first, major, source, table, new, refused)
+
+
+def must_be_drawable(path: Path, first: int, block: int, version: Version) -> None:
+    """CannotLook: the block that was asked for is not there, new, or refused: told before the whole file is read."""
+    pages = path.stat().st_size // SIZE
+    if not first <= block < first + pages:
+        raise CannotLook(
+            f"{path} has the blocks {first} to {first + pages - 1}: {option('PAGE', block)} is none of them"
+        )
+    with path.open("rb") as file:
+        content = os.pread(file.fileno(), SIZE, (block - first) * SIZE)
+        if not any(content):
+            raise CannotLook(f"block {block} is new (all zero): there is nothing to draw")
+        one = np.frombuffer(content, np.uint8).reshape(1, SIZE).copy()
+        if refused := again(file.fileno(), one, block - first, version):
+            raise CannotLook(f"block {block} cannot be drawn: {refused[0]}")
 
 
 def again(file: int, pages: NDArray[np.uint8], at: int, version: Version) -> dict[int, str]:
@@ -257,16 +276,7 @@ def speeds(looked: Looked) -> dict[str, Speed]:
 def choose(looked: Looked, asked: int | None) -> int | None:
     """The index of the page to draw: the one asked for, or that which gains most; None if none has tuples."""
     if asked is not None:
-        index, last = asked - looked.first_block, looked.first_block + len(looked.rows) - 1
-        if not 0 <= index < len(looked.rows):
-            raise CannotLook(
-                f"{looked.path} has the blocks {looked.first_block} to {last}: {option('PAGE', asked)} is none of them"
-            )
-        if index in looked.refused:
-            raise CannotLook(f"block {asked} cannot be drawn: {looked.refused[index]}")
-        if not any(looked.page(index)):
-            raise CannotLook(f"block {asked} is new (all zero): there is nothing to draw")
-        return index
+        return asked - looked.first_block
     if worst := looked.worst():
         return worst[0]
     filled = np.flatnonzero(looked.column("tuples"))
@@ -353,6 +363,20 @@ def says_speed(name: str, speed: Speed) -> str:
     )
 
 
+def draw(looked: Looked, index: int, said: list[str]) -> str | None:
+    """The picture of a page."""
+    contents, block = looked.page(index), looked.first_block + index
+    title, words = f"{looked.path.name}, block {block}", [*lines(looked), *said, NOTE, HINTS]
+
+    def write(file: BinaryIO) -> None:
+        if not accepted(contents, looked.version):
+            raise ValueError(f"block {block} was written meanwhile: run this again")
+        # A file's name may be no UTF-8.
+        file.write(look_page.html(contents, looked.major, title, words).encode(errors="backslashreplace"))
+
+    return picture.of_file("look", looked.path, ".html", write)
+
+
 @click.command()
 @click.option("--page", type=int, help="The block to draw, in place of the one that gains most.")
 @click.option("--major", type=click.IntRange(13, NEWEST), help="PostgreSQL's version, if no PG_VERSION says it.")
@@ -362,31 +386,21 @@ def main(page: int | None, major: int | None, as_json: bool, file: str) -> None:
     """What compaction would do to the pages of FILE, a table's."""
     if not file:
         raise CannotLook(f"say which file: {program('look', 'FILE=/path/to/base/DATABASE/RELATION')}")
-    looked = read(Path(file), major)
+    looked = read(Path(file), major, page)
     drawn, timed = choose(looked, page), speeds(looked)
     said = [says_speed(name, speed) for name, speed in timed.items()]
-    target = pictures("look") / f"{looked.path.name}.html"
-    if drawn is not None:
-        contents = looked.page(drawn)
-        if not accepted(contents, looked.version):
-            raise CannotLook(f"block {looked.first_block + drawn} was written meanwhile: run this again")
-        target.parent.mkdir(parents=True, exist_ok=True)
-        title = f"{looked.path.name}, block {looked.first_block + drawn}"
-        words = [*lines(looked), *said, NOTE, HINTS]
-        # A file's name may be no UTF-8.
-        target.write_text(look_page.html(contents, looked.major, title, words), errors="backslashreplace")
-    picture = str(target) if drawn is not None else None
+    if not as_json:
+        console = Console(soft_wrap=True, highlight=False, markup=False)
+        for line in [*lines(looked), *worst_lines(looked), *said, NOTE, HINTS]:
+            console.print(line)
+    drawing = None if drawn is None else draw(looked, drawn, said)
     if as_json:
-        found = {**summary(looked), "page": list(each_page(looked)), "picture": picture, "note": NOTE}
+        found = {**summary(looked), "page": list(each_page(looked)), "picture": drawing, "note": NOTE}
         found["drawn"] = None if drawn is None else looked.first_block + drawn
         found["speed"] = {name: asdict(speed) for name, speed in timed.items()}
         print_json(found)
-    else:
-        console = Console(soft_wrap=True, highlight=False, markup=False)
-        for line in lines(looked):
-            console.print(line)
-        for line in [*worst_lines(looked), *said, NOTE, HINTS, *([f"picture: {picture}"] if picture else [])]:
-            console.print(line)
+    elif drawing:
+        console.print(f"picture: {drawing}")
     sys.exit(1 if looked.refused else 0)
 
 

@@ -1,11 +1,18 @@
 # SPDX-License-Identifier: PostgreSQL
 """pgquern: what people run on their own files and kernels, in one command. build/venv/bin/pgquern runs this."""
 
+import signal
+
+from tools.pgquern import interrupts
+
+if __name__ == "__main__":
+    interrupts.end_the_program()  # until all is imported: the launcher has blocked them
+
 import difflib
 import io
 import os
-import signal
 import sys
+import traceback
 from typing import Any
 
 import click
@@ -58,10 +65,13 @@ class Commands(click.Group):
         if isinstance(sys.stdout, io.TextIOWrapper):
             sys.stdout.reconfigure(errors="backslashreplace")  # a file's name may be no UTF-8
         try:
-            return super().invoke(ctx)
+            with interrupts.raised():
+                return super().invoke(ctx)
         except KeyboardInterrupt:
             click.echo("Aborted!", err=True)
             ctx.exit(128 + signal.SIGINT)
+        except MemoryError as error:
+            raise house.Failed(f"this takes more memory than there is ({error or 'no more is given'})") from error
         except (BrokenPipeError, SystemExit) as error:
             if isinstance(error, SystemExit) and not isinstance(error.__context__, BrokenPipeError):
                 raise
@@ -102,5 +112,15 @@ main = Commands(
     ],
 )  # fmt: skip
 
+
+def start() -> None:
+    """As the program `pgquern`. A fault of ours is no verdict either: Python itself would end with 1."""
+    try:
+        main(prog_name="pgquern")
+    except Exception:
+        traceback.print_exc()
+        sys.exit(2)
+
+
 if __name__ == "__main__":
-    main(prog_name="pgquern")
+    start()

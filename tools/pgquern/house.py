@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: PostgreSQL
 """Where the command runs: in a clone, or in a package that pip installed, which has only a part of it."""
 
+import importlib
 import os
 import shlex
 import subprocess
@@ -50,6 +51,7 @@ def make(target: str, variables: tuple[tuple[str, str], ...] = (), *, quiet: boo
         raise Failed("make is not installed: install it (Debian: apt install make) and try again") from error
     if done.returncode:
         raise Failed(f"this needs what `{shlex.join(command)}` makes, and that failed: mend what it says above")
+    importlib.invalidate_caches()  # build/ffi may be new: Python looked for it when it started
     return done.stdout or ""
 
 

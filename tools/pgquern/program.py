@@ -48,6 +48,8 @@ def load(entry: Entry) -> click.Command:
         found = importlib.import_module(entry.program).main
     except ModuleNotFoundError as error:
         raise Failed(f"{entry.name} needs {error.name}, which is not installed: {how_to_install()}") from error
+    except ImportError as error:
+        raise Failed(f"{entry.name} cannot be loaded ({error}): {how_to_install()}") from error
     assert isinstance(found, click.Command)
     return found
 

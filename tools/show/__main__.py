@@ -21,6 +21,7 @@ from spec.tools.models import ModelError, Run
 from spec.tools.outcome import ToolMissing
 from tools.common.answer import json_option, print_json
 from tools.common.asked import by_command, option, program
+from tools.common.picture import written
 
 SPEC = Path("spec")
 
@@ -107,11 +108,13 @@ def choose(found: Sequence[Run], pattern: str) -> list[Run]:
 
 def write(picture: Picture, folder: Path) -> list[Path]:
     """Draw it, as a page and as a picture."""
-    folder.mkdir(parents=True, exist_ok=True)
-    page, drawing = folder / f"{picture.run}.html", folder / f"{picture.run}.svg"
-    page.write_text(draw.html(picture))
-    drawing.write_text(draw.svg(picture))
-    return [page, drawing]
+    return [
+        text(folder / f"{picture.run}{end}", made(picture)) for end, made in ((".html", draw.html), (".svg", draw.svg))
+    ]
+
+
+def text(path: Path, content: str) -> Path:
+    return written(path, lambda file: file.write(content.encode()))
 
 
 def keep(picture: Picture, folder: Path) -> None:

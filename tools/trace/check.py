@@ -15,6 +15,7 @@ from typing import Any
 
 import click
 
+from tools.common import picture as pictures
 from tools.common.answer import json_option, print_json
 from tools.common.asked import option
 from tools.trace.follow import DECODE_BUFFER, Followed, follow
@@ -60,7 +61,7 @@ def concurrencies_of(_: click.Context, __: click.Parameter, text: str | None) ->
     help="wal_decode_buffer_size, in kB.",
     type=click.IntRange(64),
 )
-@click.option("--picture", type=click.Path(path_type=Path), help="Where a timeline is drawn, if anywhere.")
+@pictures.option("Where a timeline is drawn, if anywhere.")
 @json_option()
 def main(
     trace_path: Path,
@@ -91,15 +92,11 @@ def main(
         found = of_recovery(followed, trace, limits, decode)
     if not as_json:
         click.echo(verdict)
-    if picture:
-        try:
-            draw(trace.calls, max(limits), wrong, picture)
-        except (OSError, ValueError) as error:  # no folder, no kind of picture: that is no verdict
-            raise click.UsageError(f"{picture} cannot be drawn: {error}") from error
-        if not as_json:
-            click.echo(f"timeline: {picture}")
+    drawing = draw(trace.calls, max(limits), wrong, picture) if picture else None
     if as_json:
-        print_json({**found, "picture": str(picture) if picture else None})
+        print_json({**found, "picture": drawing})
+    elif drawing:
+        click.echo(f"timeline: {drawing}")
     sys.exit(0 if holds else 2 if undecided else 1)
 
 

@@ -258,11 +258,12 @@ def main(
             code, found = judge(run)
             if not as_json:
                 click.echo(found["says"])
-            draw(run.calls().calls, max(limits), found["wrong_event"], into / "timeline.png")
+            drawing = draw(run.calls().calls, max(limits), found["wrong_event"], into / "timeline.png")
     except (ClusterError, ServerError, StraceError, ListingError, ValueError, psycopg.Error, OSError) as error:
         click.echo(f"trace-record: {error}", err=True)
         sys.exit(2)
-    recordings = {name: os.fspath(into / name) for name in ("traces", "wal", "timeline.png")}
+    names = ("traces", "wal", *(["timeline.png"] if drawing else []))
+    recordings = {name: os.fspath(into / name) for name in names}
     if as_json:
         print_json({**found, "data": str(data), "redo": crash.redo, "recordings": recordings})
     else:

@@ -118,8 +118,18 @@ class Recovery:
             for reference, replay in zip(listed.record.blocks, listed.replays, strict=True)
             if replay is Replay.INIT
         }
-        self.evicts = len(pages) + len(fresh) + len(trace.other_reads) > buffers
+        self.room = buffers - len(pages) - len(fresh) - len(trace.other_reads)
+        self.made = dict[Relation, list[range]]()
+        """Blocks that came between a file's end and a block that was written: those in buffers, beside `loaded`."""
         self.unreplayed: list[Step] = []
+
+    @property
+    def evicts(self) -> bool:
+        """Whether not all pages fit into the buffers."""
+        return self.room < 0
+
+    def in_buffers(self, page: Page) -> bool:
+        return page in self.loaded or any(page[1] in blocks for blocks in self.made.get(page[0], ()))
 
     # ---- what the oracle asks ----
 
@@ -147,10 +157,11 @@ class Recovery:
     def buffer(self, relation: Relation, block: int) -> int | None:
         """The buffer's number means nothing; a page that is in none must be advised now."""
         page, record = (relation, block), self.records[self.decoded - 1]
-        if page in self.loaded and not self.evicts:
+        loaded = self.in_buffers(page)
+        if loaded and not self.evicts:
             return 0
         is_next = self.next_is("advise", {page})
-        if page in self.loaded:
+        if loaded:
             self.seen.told += 1
             if not is_next:
                 return 0
@@ -236,6 +247,7 @@ class Recovery:
             self.cut(record.relation, record.block)
         elif record.effect is Effect.CREATE_DATABASE:
             self.loaded = {page for page in self.loaded if page[0].database != record.relation.database}
+            self.made = {one: made for one, made in self.made.items() if one.database != record.relation.database}
         needed, maybe = set(), set()
         for reference, replay in zip(record.blocks, listed.replays, strict=True):
             if reference.fork != MAIN_FORK or replay is Replay.NOTHING:
@@ -244,7 +256,7 @@ class Recovery:
             if replay is Replay.READ:
                 if not self.is_there(page):
                     continue  # The page is lost: a record to come removes its relation.
-                if page not in self.loaded:
+                if not self.in_buffers(page):
                     needed.add(page)
                 elif self.evicts:
                     maybe.add(page)
@@ -275,11 +287,14 @@ class Recovery:
         """A file grows up to the page; the pages between are made, too, and are in buffers then."""
         relation, block = page
         size = self.sizes.get(relation) or 0
-        self.loaded |= {(relation, new) for new in range(size, block)}
+        if size < block:
+            self.made.setdefault(relation, []).append(range(size, block))
+            self.room -= block - size
         self.sizes[relation] = max(size, block + 1)
 
     def cut(self, relation: Relation, length: int) -> None:
         self.loaded = {page for page in self.loaded if page[0] != relation or page[1] < length}
+        self.made[relation] = [range(made.start, min(made.stop, length)) for made in self.made.get(relation, ())]
         self.sizes[relation] = min(length, self.sizes.get(relation) or 0)
 
 

@@ -9,12 +9,13 @@ XLogRegisterBuffer with REGBUF_WILL_INIT in upstream's access methods. Where a l
 
 import itertools
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 
 from ref.prefetch import MAIN_FORK, NO_RELATION, BlockReference, Effect, Record, Relation
+from tools.trace.text import LONGEST, lines
 
 FORKS = {None: MAIN_FORK, "main": MAIN_FORK, "fsm": 1, "vm": 2, "init": 3}
 DEFAULT_TABLESPACE, GLOBAL_TABLESPACE = 1663, 1664
@@ -61,6 +62,8 @@ class Listed:
     """The fewest and the most bytes of a decode buffer that it may take."""
     end: int = 0
     """The LSN behind its last byte."""
+    committed: str = ""
+    """When, if it is a commit."""
     guessed: bool = False
     """The listing does not tell which of its blocks are initialised: none are taken to be."""
 
@@ -106,13 +109,18 @@ KNOWN = {"XLOG", "Transaction", "Storage", "CLOG", "Database", "Tablespace", "Mu
 MARK = "; initialises "
 """Before the numbers of the blocks that a record initialises, or "none", at the end of a marked line."""
 _LINE = re.compile(
-    r"rmgr: (?P<rmgr>\S+)\s+len \(rec/tot\):\s*\d+/\s*(?P<length>\d+), tx:\s*\d+, "
-    r"lsn: (?P<lsn>[0-9A-F]+/[0-9A-F]+), prev (?P<prev>[0-9A-F]+/[0-9A-F]+), desc: (?P<type>[A-Z_0-9+]+)\b(?P<rest>.*)"
+    r"rmgr: (?P<rmgr>\S+)\s+len \(rec/tot\):\s*\d{1,10}/\s*(?P<length>\d{1,18}), tx:\s*\d{1,20}, "
+    r"lsn: (?P<lsn>[0-9A-F]{1,8}/[0-9A-F]{1,8}), prev (?P<prev>[0-9A-F]{1,8}/[0-9A-F]{1,8}), "
+    r"desc: (?P<type>[A-Z_0-9+]+)\b(?P<rest>.*)"
 )
 _BLOCK = re.compile(
-    r"blkref #(\d+): rel (\d+)/(\d+)/(\d+)(?: fork (\w+))? blk (\d+)(?: \(?FPW(?P<verify> for WAL verification)?\)?)?"
+    r"blkref #(\d\d?): rel (\d{1,10})/(\d{1,10})/(\d{1,10})(?: fork (\w+))? blk (\d{1,10})\b"
+    r"(?: \(?FPW(?P<verify> for WAL verification)?\)?)?"
 )
-_PATH = re.compile(r"(?<!\w)(?:base/(\d+)|(global)|pg_tblspc/(\d+)/[^/]+/(\d+))/(\d+)(?![\d_])")
+_PATH = re.compile(r"(?<!\w)(?:base/(\d{1,10})|(global)|pg_tblspc/(\d{1,10})/[^/]+/(\d{1,10}))/(\d{1,10})(?![\d_])")
+_COMMITTED = re.compile(r" (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d{1,9})?)")
+_MESSAGE = re.compile(r"(?:\S*/)?pg_waldump: ")
+"""What pg_waldump itself says at its end, of the place where the WAL does not go on, if both went to one file."""
 
 
 def lsn_of(text: str) -> int:
@@ -137,23 +145,15 @@ def relation_of(path: str) -> Relation | None:
     return Relation(int(tablespace or DEFAULT_TABLESPACE), int(base or database), int(number))
 
 
-def read_listing(path: Path, *, guess: bool = False, text: str | None = None) -> list[Listed]:
+def read_listing(path: Path, *, guess: bool = False) -> list[Listed]:
     """All records. ListingError if a line is garbled, a record is missing, or none is there; and, unless guess is set,
-    if it is not known which blocks a record initialises. text: what was read of the file already."""
-    text = path.read_text(errors="replace") if text is None else text
-    lines = list(_joined(text.splitlines()))
-    if not lines:
-        raise ListingError(f"{path}: no record; it must be what pg_waldump prints")
-    if _LINE.match(lines[0][1]) and not text.endswith("\n"):  # otherwise it is no listing at all
-        raise ListingError(f"{path}: the last line is cut off")
-    found = []
-    for number, line in lines:
-        match = _LINE.match(line)
-        if match is None:
-            raise ListingError(f"{path}, line {number} is not a record as pg_waldump prints it: {line[:60]!r}")
-        found.append(match)
+    if it is not known which blocks a record initialises."""
+    found = _matches(path)
+    ahead: tuple[int, re.Match[str]] | None = next(found)
     listed: list[Listed] = []
-    for (number, _), match, after in zip(lines, found, [*found[1:], None], strict=True):
+    while ahead:
+        (number, match), ahead = ahead, next(found, None)
+        after = ahead[1] if ahead else None
         lsn = lsn_of(match["lsn"])
         if listed and lsn_of(match["prev"]) != listed[-1].record.lsn:
             raise ListingError(
@@ -172,20 +172,43 @@ def read_listing(path: Path, *, guess: bool = False, text: str | None = None) ->
     return listed
 
 
-def _joined(lines: Iterable[str]) -> Iterator[tuple[int, str]]:
+def _matches(path: Path) -> Iterator[tuple[int, re.Match[str]]]:
+    """The records, with their lines' numbers: at least one."""
+    number = 0
+    for number, line in _joined(path):
+        match = _LINE.match(line)
+        if match is None:
+            raise ListingError(f"{path}, line {number} is not a record as pg_waldump prints it: {line[:60]!r}")
+        yield number, match
+    if not number:
+        raise ListingError(f"{path}: no record; it must be what pg_waldump prints")
+
+
+def _joined(path: Path) -> Iterator[tuple[int, str]]:
     """Each record's lines as one: those about blocks are indented. With the number of the first of them."""
-    number, record = 0, ""
-    for at, line in enumerate(lines, 1):
+    number, record, message = 0, "", ""
+    for at, line in enumerate(lines(path), 1):
         if not line.strip():
             continue
+        if _MESSAGE.match(line):
+            message = line
+            continue
+        if message:
+            raise ListingError(f"{path}, line {at}: something follows what pg_waldump ended with: {message[:200]!r}")
+        if not line.endswith("\n") and _LINE.match(record or line):  # otherwise it is no listing at all
+            raise ListingError(f"{path}: the last line is cut off")
         if record and line[0] in " \t":
-            record += "," + line
+            record += "," + line.rstrip("\n")
+            if len(record) > LONGEST:
+                raise ListingError(f"{path}, line {at}: no record is described by so many lines")
             continue
         if record:
             yield number, record
-        number, record = at, line
+        number, record = at, line.rstrip("\n")
     if record:
         yield number, record
+    elif message:
+        raise ListingError(f"{path}: no record; pg_waldump says: {message.strip()[:200]}")
 
 
 def _initialised(kind: str, rest: str) -> set[int] | None:
@@ -218,17 +241,24 @@ def _listed(match: re.Match[str], lsn: int, next_lsn: int, where: str) -> Listed
             replays.append(Replay.INIT)
         else:
             replays.append(Replay.NOTHING if kind == "XLOG FPI_FOR_HINT" else Replay.READ)
-    if len(blocks) < rest.count("blkref #") or any(block.block > MAX_BLOCK for block in blocks):
+    numbers = [int(found[1]) for found in _BLOCK.finditer(rest)]
+    if (
+        len(blocks) < rest.count("blkref #")
+        or any(block.block > MAX_BLOCK for block in blocks)
+        or max(numbers, default=0) > XLR_MAX_BLOCK_ID
+    ):
         raise ListingError(f"{where}: a reference to a block is garbled")
     effect, relation, length = _effect(kind, rest, where)
     record = Record(lsn, next_lsn, tuple(blocks), effect, relation, length)
     if not MIN_RECORD <= int(match["length"]) <= MAX_RECORD:
         raise ListingError(f"{where}: no record has {match['length']} bytes")
-    total, slots = int(match["length"]), max((int(found[1]) + 1 for found in _BLOCK.finditer(rest)), default=0)
+    total, slots = int(match["length"]), max(numbers, default=-1) + 1
     decoded = _decoded_size(total, slots, tuple(blocks))
     guessed = told is None and Replay.READ in replays
     drops = tuple(_drops(kind, rest))
-    return Listed(record, kind, tuple(replays), drops, total, decoded, _end(lsn, total), guessed)
+    committed = _COMMITTED.match(rest) if match["type"] == "COMMIT" else None
+    time = committed[1] if committed else ""
+    return Listed(record, kind, tuple(replays), drops, total, decoded, _end(lsn, total), time, guessed)
 
 
 def _end(lsn: int, length: int) -> int:
@@ -266,12 +296,12 @@ def _effect(kind: str, rest: str, where: str) -> tuple[Effect, Relation, int]:
         created = relation_of(rest)
         return (Effect.CREATE, created, 0) if created else (Effect.NONE, NO_RELATION, 0)
     if kind == "Storage TRUNCATE":
-        truncated, length = relation_of(rest), re.search(r" to (\d+) blocks", rest)
+        truncated, length = relation_of(rest), re.search(r" to (\d{1,10}) blocks", rest)
         if not truncated or not length:
             raise ListingError(f"{where}: a truncation that does not say of what, and to how many blocks")
         return Effect.TRUNCATE, truncated, int(length[1])
     if kind == "Database CREATE_FILE_COPY":
-        copied = re.search(r"to (?:pg_tblspc/\d+/[^/]+|base|\d+)/(\d+)", rest)
+        copied = re.search(r"to (?:pg_tblspc/\d+/[^/]+|base|\d+)/(\d{1,10})", rest)
         if not copied:
             raise ListingError(f"{where}: a database is created, and its directory is not named")
         return Effect.CREATE_DATABASE, Relation(0, int(copied[1]), 0), 0

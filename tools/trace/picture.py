@@ -4,14 +4,13 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO
 
-import matplotlib
-
-matplotlib.use("Agg")
-from matplotlib import pyplot
-from matplotlib.axes import Axes
-
+from tools.common import picture
 from tools.trace.strace import Call
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 SHOWN = 80
 """Events in a picture: more bars cannot be told apart."""
@@ -57,8 +56,13 @@ def depths(calls: Sequence[Call]) -> list[int]:
     return depth
 
 
-def draw(calls: Sequence[Call], concurrency: int, wrong: int | None, path: Path) -> None:
+def draw(calls: Sequence[Call], concurrency: int, wrong: int | None, path: Path) -> str | None:
     """Write the picture: the events up to number `wrong`, which is marked, or the first ones."""
+    return picture.save(path, lambda file: _drawn(calls, concurrency, wrong, path.suffix[1:], file))
+
+
+def _drawn(calls: Sequence[Call], concurrency: int, wrong: int | None, kind: str, file: BinaryIO) -> None:
+    pyplot = picture.pyplot()
     last = min(len(calls), wrong + 2 if wrong else SHOWN)
     first = max(1, last - SHOWN + 1)
     shown = [b for b in bars(calls[:last]) if (b.end or last + 1) >= first]
@@ -81,12 +85,11 @@ def draw(calls: Sequence[Call], concurrency: int, wrong: int | None, path: Path)
         upper.set_title(f"Event {wrong} is the first that is not explained", color="tab:red")
     else:
         upper.set_title(f"Events {first} to {last} of {len(calls)}: from each advise to its read")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, dpi=110)
+    figure.savefig(file, format=kind, dpi=110)
     pyplot.close(figure)
 
 
-def _draw_bars(axes: Axes, shown: Sequence[Bar], first: int, last: int) -> None:
+def _draw_bars(axes: "Axes", shown: Sequence[Bar], first: int, last: int) -> None:
     for row, bar in enumerate(shown):
         if bar.begin is None:
             axes.plot([bar.end or last], [row], "o", color="tab:orange", markersize=4)

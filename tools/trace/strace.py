@@ -13,10 +13,17 @@ from pathlib import Path
 
 from ref.prefetch import Relation
 from tools.trace.listing import relation_of
+from tools.trace.text import lines
 
 BLOCK_SIZE = 8192
 SEGMENT_BLOCKS = 131072
 """RELSEG_SIZE: a relation's file number k starts at so many blocks times k."""
+
+
+MOST_BLOCKS = 128
+"""Of a read: io_max_combine_limit, at most."""
+MOST = 1 << 32
+"""Blocks of a relation."""
 
 
 class StraceError(ValueError):
@@ -50,7 +57,7 @@ class Trace:
     """Whether the trace goes on to the end of the process."""
 
 
-_TIME = re.compile(r"^(?:\d{2}:\d{2}:)?\d*\.?\d+ +(?=[a-z+-])")
+_TIME = re.compile(r"^(?:\d{2}:\d{2}:)?\d{0,12}\.?\d{1,12} +(?=[a-z+-])")
 _STAMP = re.compile(r"^(\d{9,}\.\d+) ")
 _CALL = re.compile(r"(?P<name>\w+)\((?P<arguments>.*)\) += (?P<result>-?\d+|\?)(?P<more>.*)$")
 _OTHER = re.compile(r"(?:--- SIG\w+ .*---|\+\+\+ killed by .*\+\+\+|exit_group\(.*\) += \?|<detached \.\.\.>)$")
@@ -70,12 +77,11 @@ def read_strace(path: Path) -> Trace:
         if not files:
             raise StraceError(f"{path}: no file")
         path = max(files, key=_likely)
-    lines = path.read_text(errors="replace").split("\n")
     trace = Trace(path)
-    for number, line in enumerate(lines, 1):
+    for number, line in enumerate(lines(path), 1):
         if line.strip():
             stamp = _STAMP.match(line)
-            _take(trace, _TIME.sub("", line, count=1), number, float(stamp[1]) if stamp else 0.0)
+            _take(trace, _TIME.sub("", line.rstrip("\n"), count=1), number, float(stamp[1]) if stamp else 0.0)
     if not trace.ended:
         raise StraceError(f"{path}: the trace is cut off; its last line is not '+++ exited with ... +++'")
     if not trace.calls and not trace.sizes:
@@ -88,8 +94,11 @@ def read_strace(path: Path) -> Trace:
 
 def _likely(path: Path) -> tuple[bool, int]:
     """The startup process alone looks for a backup label. Traces without openat: it has most calls on relations."""
-    lines = path.read_text(errors="replace").splitlines()
-    return any('"backup_label"' in line for line in lines), sum(relation_of(line) is not None for line in lines)
+    label, calls = False, 0
+    for line in lines(path):
+        label |= '"backup_label"' in line
+        calls += relation_of(line) is not None
+    return label, calls
 
 
 def _take(trace: Trace, line: str, number: int, at: float) -> None:
@@ -111,7 +120,7 @@ def _take(trace: Trace, line: str, number: int, at: float) -> None:
         file = _FILE.match(arguments)
         if file is None:
             raise StraceError(f"{trace.path}, line {number}: no name of a file behind the descriptor; record with -y")
-        _called(trace, name, file[2], arguments.split(", "), result, number, at)
+        _called(trace, name, file[2], arguments[file.end() :].split(", ")[1:], result, number, at)
 
 
 def _opened(trace: Trace, arguments: str, result: str) -> None:
@@ -130,20 +139,36 @@ def _called(trace: Trace, name: str, path: str, arguments: Sequence[str], result
     relation = relation_of(path)
     if relation is None:
         if name != "lseek" and _OTHER_FORK.search(path):
-            trace.other_reads.add((path, arguments[-1]))
+            trace.other_reads.add((path, "".join(arguments[-1:])))
         return
     if result.startswith("-"):
         raise StraceError(f"{trace.path}, line {number}: {name} failed")
+    where = f"{trace.path}, line {number}"
     segment = _SEGMENT.search(path)
-    first = int(segment[1]) * SEGMENT_BLOCKS if segment else 0
+    first = _size(segment[1], where) * SEGMENT_BLOCKS if segment else 0
     if name == "lseek":
         # The next file of a relation is looked at where the one before it is full.
         if "SEEK_END" in arguments and trace.sizes.get(relation, first) == first:
-            trace.sizes[relation] = first + int(result) // BLOCK_SIZE
+            trace.sizes[relation] = first + _size(result, where) // BLOCK_SIZE
         return
-    offset, wanted = (arguments[1], BLOCK_SIZE) if name == "fadvise64" else (arguments[-1], int(result))
-    if not offset.isdigit() or int(offset) % BLOCK_SIZE or wanted % BLOCK_SIZE or not wanted:
-        raise StraceError(f"{trace.path}, line {number}: {name} of a part of a block, or short: {result} bytes")
-    what = "advise" if name == "fadvise64" else "read"
-    block = first + int(offset) // BLOCK_SIZE
-    trace.calls += [Call(what, relation, block + k, number, at) for k in range(wanted // BLOCK_SIZE)]
+    if len(arguments) < 3:
+        raise StraceError(f"{where}: {name} without all its arguments")
+    # Other advice than to read soon is none of a prefetcher's.
+    if name == "fadvise64" and "POSIX_FADV_WILLNEED" not in arguments[2]:
+        return
+    offset, wanted = arguments[:2] if name == "fadvise64" else (arguments[-1], result)
+    begin, length = _size(offset, where), _size(wanted, where)
+    if begin % BLOCK_SIZE or length % BLOCK_SIZE or not length:
+        raise StraceError(f"{where}: {name} of a part of a block, or short: {length} bytes")
+    what, most = ("advise", 1) if name == "fadvise64" else ("read", MOST_BLOCKS)
+    block, blocks = first + begin // BLOCK_SIZE, length // BLOCK_SIZE
+    if blocks > most or block + blocks > MOST:
+        raise StraceError(f"{where}: {name} of {blocks} blocks from {block} on: no recovery does that")
+    trace.calls += [Call(what, relation, block + k, number, at) for k in range(blocks)]
+
+
+def _size(text: str, where: str) -> int:
+    """Bytes, or the number of a file. StraceError: no file has so many."""
+    if not re.fullmatch(r"[0-9]{1,15}", text):
+        raise StraceError(f"{where}: {text[:40]!r} is no number of bytes in a file")
+    return int(text)

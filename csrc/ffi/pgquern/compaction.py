@@ -17,9 +17,11 @@ from pgquern.errors import PgquernError
 from pgquern.memory import buffer
 
 if TYPE_CHECKING:
+    from array import array
+
     from numpy.typing import NDArray
 
-    type_of_page = bytearray | memoryview | mmap | NDArray[Any]
+    type_of_page = bytearray | memoryview | mmap | array[int] | NDArray[Any]
 
 BLCKSZ = 8192
 
@@ -61,8 +63,12 @@ def dispatched() -> Variant:
     return _variant(row)
 
 
-@cache
 def _function(variant: str) -> Any:
+    return _named(variant) if isinstance(variant, str) else variants_.row_of("compaction", variant).fn
+
+
+@cache
+def _named(variant: str) -> Any:
     return variants_.row_of("compaction", variant).fn
 
 

@@ -24,10 +24,14 @@ class PgquernError(ValueError):
 
 
 class PgquernBufferError(PgquernError, BufferError):
-    """The refusal of an object whose memory cannot be given to C; its code is PGQ_BUFFER."""
+    """The refusal of an object whose memory cannot be given to C; its code is PGQ_BUFFER. why: as in "it is ..."."""
 
-    def __init__(self) -> None:
+    def __init__(self, why: str = "it is not contiguous") -> None:
         super().__init__(lib.PGQ_BUFFER)
+        self.why = why
+
+    def __str__(self) -> str:
+        return f"{super().__str__()}; of this one, {self.why}"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return (PgquernBufferError, ())
+        return (PgquernBufferError, (self.why,))

@@ -12,6 +12,7 @@ from _pgquern import ffi, lib
 
 import pgquern.variants as variants_
 from pgquern.errors import PgquernError
+from pgquern.memory import count
 from pgquern.sharing import exclusive
 from pgquern.variants import Variant
 
@@ -127,7 +128,7 @@ class Scheduler:
         """log: how many events are kept, the newest."""
         init = lib.pgq_ioshares_init if variant is None else variants_.row_of(KIND, variant).fn
         self._classes = new_array("pgq_ioshares_class[]", [tuple(c) for c in classes])
-        self._log = new_array("pgq_ioshares_event[]", log)
+        self._log = new_array("pgq_ioshares_event[]", count("log", log))
         self._log_capacity = log
         config = ffi.new(
             "pgq_ioshares_config *",

@@ -1,11 +1,15 @@
 # SPDX-License-Identifier: PostgreSQL
 """Memory that Python and C share. Where an array is made for C, the length that C is told is that array's own."""
 
+from operator import index
 from typing import Any
 
 from _pgquern import ffi
 
 from pgquern.errors import PgquernBufferError
+
+MOST = 2**28
+"""Elements of an array that is made for C."""
 
 
 def buffer(source: Any, *, writable: bool = False) -> Any:
@@ -17,10 +21,21 @@ def buffer(source: Any, *, writable: bool = False) -> Any:
     try:
         view = memoryview(source)
     except (BufferError, ValueError) as error:
-        raise PgquernBufferError from error
-    if view.itemsize != 1 or not view.c_contiguous or (writable and view.readonly):
+        raise PgquernBufferError(f"it says: {error}") from error
+    if view.itemsize != 1:
+        raise PgquernBufferError(f"the elements have {view.itemsize} bytes ({view.format})")
+    if not view.c_contiguous:
         raise PgquernBufferError
+    if writable and view.readonly:
+        raise PgquernBufferError("it is read-only")
     return ffi.from_buffer(view, require_writable=writable)
+
+
+def count(of: str, number: int) -> int:
+    """How many elements to allocate. ValueError: more than MOST, or fewer than none."""
+    if not 0 <= index(number) <= MOST:
+        raise ValueError(f"{of} is {index(number)}; it must be 0 to {MOST}")
+    return index(number)
 
 
 def fill(target: Any, source: Any, size: int) -> int:

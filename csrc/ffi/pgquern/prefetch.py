@@ -15,7 +15,7 @@ from _pgquern import ffi, lib
 
 import pgquern.variants as variants_
 from pgquern.errors import PgquernError
-from pgquern.memory import fill
+from pgquern.memory import count, fill
 from pgquern.sharing import exclusive
 from pgquern.variants import Variant
 
@@ -136,10 +136,10 @@ class Prefetcher:
         self._records: dict[Any, tuple[Any, Any, Any]] = {}  # C record -> Python's, and C memory to be kept alive
         self._given: Any = None
         self._error: BaseException | None = None
-        space = max(2, lib.PGQ_PREFETCH_DISTANCE_MULTIPLIER * max_concurrency + 1)
+        space = max(2, lib.PGQ_PREFETCH_DISTANCE_MULTIPLIER * count("max_concurrency", max_concurrency) + 1)
         self._entries = new_array("pgq_prefetch_entry[]", space)
-        self._queue = new_array("pgq_prefetch_record *[]", queue_space)
-        self._filters = new_array("pgq_prefetch_filter[]", filter_space)
+        self._queue = new_array("pgq_prefetch_record *[]", count("queue_space", queue_space))
+        self._filters = new_array("pgq_prefetch_filter[]", count("filter_space", filter_space))
         arrays = {"entries": self._entries, "queue": self._queue, "filters": self._filters}
         spaces = {"entry_space": space, "queue_space": queue_space, "filter_space": filter_space}
         table = ffi.gc(lib.pgq_prefetch_upstream_make(), lib.pgq_prefetch_upstream_free) if upstream else ffi.NULL

@@ -13,7 +13,8 @@ from _pgquern import ffi, lib
 
 import pgquern.variants as variants_
 from pgquern.errors import PgquernError
-from pgquern.sharing import closable
+from pgquern.memory import count
+from pgquern.sharing import closable, uncopied
 from pgquern.variants import Variant
 
 KIND = "rangelock"
@@ -46,6 +47,8 @@ class Hold:
 
     def __init__(self) -> None:
         self.c = ffi.new("pgq_rangelock_hold *")
+
+    __reduce__ = uncopied
 
 
 @closable(lambda: PgquernError(lib.PGQ_RANGELOCK_IN_USE))
@@ -120,7 +123,7 @@ class RangeLock:
 
     def log(self, capacity: int) -> None:
         """Begin a log of so many events; 0 ends it."""
-        events = ffi.new("pgq_rangelock_event[]", max(capacity, 1))
+        events = ffi.new("pgq_rangelock_event[]", max(count("capacity", capacity), 1))
         with self._logging:
             checked(lib.pgq_rangelock_log(self.c, events, capacity))
             self._events = events

@@ -56,6 +56,11 @@ def _each(cls: type[T], wrap: Callable[[Callable[..., Any], str], Callable[..., 
             setattr(cls, name, wrap(member, name))
 
 
+def uncopied(self: Any) -> Any:
+    """As __reduce__: copy.copy, copy.deepcopy and pickle call that."""
+    raise TypeError(f"a {type(self).__name__} cannot be copied or pickled, for C keeps memory for it; make a new one")
+
+
 def _with(cls: type[T], name: str, make: Callable[[], Any]) -> None:
     """Gives each new object an attribute, first of all. C's memory has one owner: no copies, no second `__init__`."""
     init = cls.__init__
@@ -67,11 +72,8 @@ def _with(cls: type[T], name: str, make: Callable[[], Any]) -> None:
         setattr(self, name, make())
         init(self, *args, **named)
 
-    def copied(self: Any) -> Any:
-        raise TypeError(f"a {cls.__name__} cannot be copied, for C keeps memory for it; make a new one")
-
     cls.__init__ = made  # type: ignore[method-assign]
-    cls.__copy__ = copied  # type: ignore[attr-defined]
+    cls.__reduce__ = uncopied  # type: ignore[method-assign]
 
 
 def exclusive(cls: type[T]) -> type[T]:

@@ -15,14 +15,12 @@ from _pgquern import ffi, lib
 
 import pgquern.variants as variants_
 from pgquern.errors import PgquernError
+from pgquern.memory import MOST, count
 from pgquern.sharing import exclusive
 from pgquern.variants import Variant
 
 # Allocates each array. Tests replace it to get memory with guarded ends.
 new_array = ffi.new
-
-MOST = 2**28
-"""XIDs of an array, at most."""
 
 KINDS = ("purge", "purge_sorted", "purge_full", "insert", "snapshot", "known_assigned")
 
@@ -65,7 +63,7 @@ class Committed:
     def __init__(self, xip: Sequence[int] = (), *, capacity: int | None = None, sorted: bool = False) -> None:
         """sorted: claims that xip is; a wrong claim is found by the first checked call."""
         given = list(xip)
-        space = len(given) if capacity is None else index(capacity)
+        space = len(given) if capacity is None else count("capacity", capacity)
         if len(given) > space:
             raise PgquernError(lib.PGQ_SNAPBUILD_CAPACITY)
         self._xip = new_array("uint32_t[]", space)
@@ -140,8 +138,8 @@ class CommittedFull:
 
     def __init__(self, fxip: Sequence[int] = (), *, capacity: int | None = None, head: int = 0) -> None:
         given = list(fxip)
-        head = index(head)
-        space = head + len(given) if capacity is None else index(capacity)
+        head = count("head", head)
+        space = head + len(given) if capacity is None else count("capacity", capacity)
         if head + len(given) > space:
             raise PgquernError(lib.PGQ_SNAPBUILD_CAPACITY)
         self._c = ffi.new("pgq_snapbuild_committed_full *", {"head": head, "xcnt": len(given), "xcnt_space": space})
@@ -193,7 +191,7 @@ class KnownAssigned:
     """KnownAssignedXids of a standby. now is in milliseconds."""
 
     def __init__(self, capacity: int, *, variant: str | None = None) -> None:
-        capacity = index(capacity)
+        capacity = count("capacity", capacity)
         self._xids, self._valid = new_array("uint32_t[]", capacity), new_array("bool[]", capacity)
         row = ffi.NULL if variant is None else ffi.addressof(_row("known_assigned", variant))
         init = {"xids": self._xids, "valid": self._valid, "capacity": capacity, "variant": row}

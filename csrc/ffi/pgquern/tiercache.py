@@ -162,6 +162,8 @@ class TierCache:
         else:
             assert self._callbacks is not None
             table = self._callbacks.table
+        if policy is not None:
+            variants_.row_of(KIND, policy)
         name = ffi.NULL if policy is None else ffi.new("char[]", policy.encode())
         options = ffi.new("pgq_tiercache_options *", (pages, frames, slots, batch, name, ssd_block))
         made = ffi.new("pgq_tiercache **")

@@ -14,11 +14,12 @@ from pgquern.sharing import exclusive
 from pgquern.variants import Variant
 
 if TYPE_CHECKING:
+    from array import array
     from mmap import mmap
 
     from numpy.typing import NDArray
 
-    Pages = bytes | bytearray | memoryview | mmap | NDArray[Any]
+    Pages = bytes | bytearray | memoryview | mmap | array[int] | NDArray[Any]
 
 CHECKSUM = "tornpage_checksum"
 
