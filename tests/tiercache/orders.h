@@ -60,6 +60,7 @@ static void goes_on(unsigned next)
 #define pthread_cond_broadcast(condition)   (pthread_cond_broadcast(condition), goes_on(4))
 #define pthread_mutex_lock(mutex)           (goes_on(3), pthread_mutex_lock(mutex))
 #define __atomic_add_fetch(...)             (before_closed(), __atomic_add_fetch(__VA_ARGS__))
+#include "tiercache/hits.h"
 #include "tiercache/readers.h"
 #undef pthread_cond_wait
 #undef pthread_cond_broadcast
@@ -201,12 +202,13 @@ static void *changes_before_the_sleeper(void *nothing)
 
 /* ---- hits ---- */
 
-static void hit(void)
+static uint64_t word_0(uint64_t page)
 {
     uint64_t words[PGQ_TIERCACHE_PAGE_SIZE / 8];
 
-    if (pgq_tiercache_read(shared, 0, words).code != PGQ_OK)
+    if (pgq_tiercache_read(shared, page, words).code != PGQ_OK)
         wrong("read");
+    return words[0];
 }
 
 /* One hit each. Once they are told, the first thread fills its stripe: it writes where the told ones stood. */
@@ -215,13 +217,13 @@ static void *hits_in_turn(void *number)
     unsigned me = (unsigned)(uintptr_t)number;
 
     wait_until(&turn, me);
-    hit();
+    word_0(0);
     pass_on(me + 1);
     if (me > 0)
         return NULL;
     wait_until(&turn, SHARING + 1);
     for (int i = 0; i < 64; i++)
-        hit();
+        word_0(0);
     return NULL;
 }
 
@@ -234,6 +236,96 @@ static void *tells_the_hits(void *nothing)
     return nothing;
 }
 
+/* ---- a page comes to memory by one thread, and is read by another, which has done nothing before ---- */
+
+enum { WAYS = 5 };
+
+static unsigned way;
+
+static void write_word(uint64_t page, uint64_t word)
+{
+    uint64_t words[PGQ_TIERCACHE_PAGE_SIZE / 8];
+
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        words[i] = word;
+    if (pgq_tiercache_write(shared, page, words).code != PGQ_OK)
+        wrong("write");
+}
+
+/* From nowhere; to a frame that has it; from the store; ahead of a scan; from the SSD. */
+static const uint64_t page_of_way[WAYS] = {20, 20, 3, 35, 40};
+
+static void *brings_a_page(void *nothing)
+{
+    switch (way) {
+    case 0:
+    case 1:
+        write_word(20, way + 1);
+        break;
+    case 2:
+        word_0(3);
+        break;
+    case 3:
+        word_0(33);
+        word_0(34);
+        break;
+    default:
+        for (uint64_t page = 40; page < 60; page++)
+            write_word(page, page);
+        word_0(40);
+    }
+    pass_on(1);
+    return nothing;
+}
+
+static void *reads_it(void *nothing)
+{
+    static const uint64_t words[WAYS] = {1, 2, 0, 0, 40};
+
+    wait_until(&turn, 1);
+    if (word_0(page_of_way[way]) != words[way])
+        wrong("a thread does not read what another has brought to memory");
+    return nothing;
+}
+
+/* A stripe that is full takes hits again once they are told. */
+static void fill_a_stripe(void)
+{
+    stripe *stripes = hits_make(), *s = stripes;
+
+    if (stripes == NULL)
+        wrong("no memory");
+    for (uint64_t times = 0; times < 2; times++) {
+        for (uint64_t i = 0; i < NOTED; i++)
+            if (!hits_note(stripes, (hit){i, 0}))
+                wrong("a stripe takes too few hits");
+        if (hits_note(stripes, (hit){0, 0}))
+            wrong("a stripe takes too many hits");
+        while (s->noted == 0)
+            s++;
+        s->told = s->noted;
+    }
+    free(stripes);
+}
+
+/* Who closes one frame opens the one that he has closed before. */
+static void close_both(void)
+{
+    pthread_mutex_lock(&map);
+    readers_name(&those, 1, 8);
+    for (uint32_t frame = 0; frame < 2; frame++)
+        if (readers_close(&those, frame, &map) || readers_close(&those, frame, &map))
+            wrong("a writer waits for nobody");
+    if (!readers_enter(&those, 0, 7, &map) || readers_enter(&those, 1, 8, &map))
+        wrong("the wrong frame is closed");
+    readers_leave(&those, 0, &map);
+    readers_open(&those);
+    if (readers_enter(&those, 0, 8, &map) || !readers_enter(&those, 1, 8, &map))
+        wrong("a frame stays closed, or has another page");
+    readers_leave(&those, 1, &map);
+    pthread_mutex_unlock(&map);
+}
+
 /* cache: page 0 is in memory, and was not read yet. */
 static void check_orders(pgq_tiercache *cache)
 {
@@ -244,7 +336,12 @@ static void check_orders(pgq_tiercache *cache)
         threads[i] = hits_in_turn;
     threads[SHARING] = tells_the_hits;
     take_turns(SHARING + 1, threads);
-    if (!readers_make(&those, 1))
+    for (way = 0; way < WAYS; way++) {
+        take_turns(2, (void *(*const[])(void *)){brings_a_page, reads_it});
+        if ((pgq_tiercache_where(cache, page_of_way[way]) & PGQ_TIERCACHE_IN_MEMORY) == 0)
+            wrong("a page has not come to memory");
+    }
+    if (!readers_make(&those, 2))
         wrong("no memory");
     take_turns(2, (void *(*const[])(void *)){fills_and_changes, copies_twice});
     take_turns(3, (void *(*const[])(void *)){leaves_when_told, changes_beside_a_reader, wakes_too_early});
@@ -252,7 +349,9 @@ static void check_orders(pgq_tiercache *cache)
         3, (void *(*const[])(void *)){leaves_when_told, changes_beside_a_reader, changes_before_the_sleeper});
     for (leaves = BEFORE_CLOSED; leaves <= BEFORE_SLEEP; leaves++)
         take_turns(2, (void *(*const[])(void *)){leaves_when_told, changes_beside_a_reader});
-    if (those.of[0].pins != 0 || those.of[0].waiting != 0 || page_bytes != 7)
+    close_both();
+    fill_a_stripe();
+    if (those.of[0].pins != 0 || those.of[1].pins != 0 || those.of[0].waiting != 0 || page_bytes != 7)
         wrong("a reader or a writer has left something behind");
     readers_free(&those);
 }

@@ -113,6 +113,31 @@ def test_hits_beside_a_wait_for_readers_are_told(
     assert [page for page in range(0, 2 * FRAMES, 2) if not cache.where(page)] == [4]
 
 
+@pytest.mark.parametrize(
+    ("comes", "page"),
+    [
+        (lambda _cache: None, 0),
+        (lambda cache: cache.write(0, bytes(PAGE_SIZE)), 0),
+        (lambda cache: cache.write(61, bytes(PAGE_SIZE)), 61),
+        *((lambda cache: [cache.read(page) for page in range(41, 48)], page) for page in range(41, 48)),
+    ],
+)
+def test_who_copies_a_page_holds_no_lock(
+    fault: ctypes.CDLL, held: int, cache: TierCache, comes: Callable[[TierCache], object], page: int
+) -> None:
+    """However the page has come: another call ends while its reader stands."""
+    comes(cache)
+    reader = started(lambda: lib.pgq_tiercache_read(cache._cache, page, ffi.cast("void *", held)))
+    other = Thread(target=lambda: cache.where(page), daemon=True)
+    other.start()
+    until_asleep(other)
+    ended = not other.is_alive()
+    assert fault.let_go() == 0
+    reader.join()
+    other.join()
+    assert ended
+
+
 @pytest.mark.parametrize("writes_first", [True] + 7 * [False])
 def test_a_write_that_waited_for_a_reader_finds_its_page_anew(
     fault: ctypes.CDLL, held: int, between: tuple[Between, TierCache], writes_first: bool

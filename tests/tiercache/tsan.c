@@ -29,8 +29,9 @@ enum {
     FRAMES = 16,
     SLOTS = 12,
     WORDS = PGQ_TIERCACHE_PAGE_SIZE / 8,
-    WORKERS = 4,
-    CALLS = 256 /* of each worker, in a life of the cache */
+    SECTOR = 512,
+    WORKERS = 6,
+    CALLS = 128 /* of each worker, in a life of the cache */
 };
 
 /* A read of a page, or a write to it: a number that was written, and two moments. */
@@ -40,14 +41,15 @@ typedef struct call {
 } call;
 
 static memory_files files;
+static uint64_t *durable[3];
+static uint32_t *turns[3], *synced_turns[3]; /* of each sector; the turn that is durable */
 static pgq_tiercache *cache;
 static call calls[WORKERS][CALLS];
-static call all[PAGES + WORKERS * CALLS]; /* of one page */
-static uint64_t held[PAGES];              /* as the life began */
-static uint64_t synced;                   /* when the last fsync that succeeded began */
-static int running;                       /* workers */
+static call all[WORKERS * CALLS + 2]; /* of one page */
+static uint64_t held[PAGES];          /* as the life began */
+static uint64_t synced[WORKERS];      /* when its last fsync that succeeded began */
 static uint64_t moment, seed;
-static unsigned long long reads, writes, fsyncs, cleaned, kills, memory_hits, ssd_hits, store_reads;
+static unsigned long long reads, writes, fsyncs, cleaned, kills, losses, memory_hits, ssd_hits, store_reads;
 
 static void done(pgq_status status, const char *what)
 {
@@ -76,7 +78,16 @@ static uint64_t now(void)
     return is;
 }
 
-/* ---- files: others go on meanwhile, also on a single CPU ---- */
+/* ---- files: sectors are written whole, and others go on meanwhile, also on a single CPU ---- */
+
+/* Odd: the sector is being written. */
+static uint32_t turn_of(int file, uint64_t sector)
+{
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    uint32_t is = __atomic_load_n(&turns[file][sector], __ATOMIC_RELAXED);
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    return is;
+}
 
 static int64_t slow_read(void *context, int file, void *bytes, uint64_t size, uint64_t offset)
 {
@@ -88,17 +99,49 @@ static int64_t slow_read(void *context, int file, void *bytes, uint64_t size, ui
 
 static int64_t slow_write(void *context, int file, const void *bytes, uint64_t size, uint64_t offset)
 {
-    sched_yield();
-    int64_t moved = memory_write(context, file, bytes, size, offset);
-    sched_yield();
-    return moved;
+    for (uint64_t at = 0; at < size; at += SECTOR) {
+        uint32_t *now_at = &turns[file][(offset + at) / SECTOR];
+
+        sched_yield();
+        __atomic_add_fetch(now_at, 1, __ATOMIC_RELAXED);
+        __atomic_thread_fence(__ATOMIC_SEQ_CST);
+        if (memory_write(context, file, (const uint8_t *)bytes + at, SECTOR, offset + at) != SECTOR)
+            return -1;
+        __atomic_thread_fence(__ATOMIC_SEQ_CST);
+        __atomic_add_fetch(now_at, 1, __ATOMIC_RELAXED);
+    }
+    return (int64_t)size;
 }
 
+/* A sector becomes durable as it is at some moment of the sync; what is written later does not. */
 static int slow_sync(void *context, int file)
 {
+    uint64_t *word = durable[file];
+
+    for (uint64_t s = 0; s < files.sizes[file] / SECTOR; s++, word += SECTOR / 8)
+        for (uint32_t before = synced_turns[file][s], after; (after = turn_of(file, s)) != before;
+             before = after)
+            if (after % 2 == 0 && memory_read(context, file, word, SECTOR, s * SECTOR) == SECTOR)
+                synced_turns[file][s] = after;
+            else
+                sched_yield();
     for (int i = 0; i < 8; i++)
         sched_yield();
-    return memory_sync(context, file);
+    return 0;
+}
+
+/* A sector that was written since its last sync is as it was then, or as it is. */
+static void lose_power(uint64_t random)
+{
+    for (int file = 0; file < 3; file++)
+        for (uint64_t s = 0; s < files.sizes[file] / SECTOR; s++) {
+            uint64_t *is = files.words[file] + s * SECTOR / 8, *was = durable[file] + s * SECTOR / 8;
+
+            if (next_random(&random) % 4 > 0)
+                memcpy(is, was, SECTOR);
+            else
+                memcpy(was, is, SECTOR);
+        }
 }
 
 /* ---- threads ---- */
@@ -124,13 +167,41 @@ static void write_number(uint64_t page, uint64_t number)
     done(pgq_tiercache_write(cache, page, words), "write");
 }
 
+/* By few steps at a time, so that others come between. */
+static void clean(uint64_t random)
+{
+    uint32_t pages_left;
+
+    done(pgq_tiercache_clean(cache, random % (FRAMES / 2), random % 4, &pages_left), "clean");
+    if (pages_left > FRAMES || pgq_tiercache_count(cache).ssd_taken_over > SLOTS)
+        wrong("more pages than there is room for");
+    __atomic_fetch_add(&cleaned, 1, __ATOMIC_RELAXED);
+}
+
+static void sync_all(uint64_t *last)
+{
+    uint64_t begin = now();
+
+    done(pgq_tiercache_fsync(cache), "fsync");
+    *last = begin;
+    __atomic_fetch_add(&fsyncs, 1, __ATOMIC_RELAXED);
+}
+
 static void *work(void *worker)
 {
     uint64_t me = (uint64_t)(uintptr_t)worker, random = seed + me;
 
+    synced[me] = 0;
     for (int i = 0; i < CALLS; i++) {
         call *c = &calls[me][i];
+        uint64_t what = next_random(&random) % 32;
 
+        if (what == 0)
+            sync_all(&synced[me]);
+        if (what == 1)
+            done(pgq_tiercache_write_back(cache, next_random(&random) % (PAGES / 16)), "write_back");
+        if (what < 4)
+            clean(next_random(&random));
         *c = (call){.page = some_page(&random), .writes = next_random(&random) % 2 == 0, .begin = now()};
         if (c->writes)
             write_number(c->page, c->number = c->begin);
@@ -138,41 +209,7 @@ static void *work(void *worker)
             c->number = number_of(c->page);
         c->end = now();
     }
-    __atomic_fetch_sub(&running, 1, __ATOMIC_RELAXED);
     return NULL;
-}
-
-static void *flush_pages(void *nothing)
-{
-    uint64_t random = seed;
-
-    while (__atomic_load_n(&running, __ATOMIC_RELAXED) > 0) {
-        uint64_t begin = now();
-
-        if (next_random(&random) % 4 == 0) {
-            done(pgq_tiercache_write_back(cache, next_random(&random) % (PAGES / 16)), "write_back");
-        } else {
-            done(pgq_tiercache_fsync(cache), "fsync");
-            synced = begin;
-        }
-        fsyncs++;
-    }
-    return nothing;
-}
-
-/* By few steps at a time, so that others come between. */
-static void *clean_frames(void *nothing)
-{
-    uint32_t pages_left;
-
-    while (__atomic_load_n(&running, __ATOMIC_RELAXED) > 0) {
-        done(pgq_tiercache_clean(cache, FRAMES / 4, 2, &pages_left), "clean");
-        if (pages_left > FRAMES)
-            wrong("more pages are to leave than there are");
-        cleaned += pages_left > 0;
-        sched_yield();
-    }
-    return nothing;
 }
 
 /* ---- histories ---- */
@@ -194,11 +231,13 @@ static int by_number(const void *a, const void *b)
  * Whether all calls of a page are in some order of a register: Gibbons, Korach, "Testing shared memories", SIAM Journal on Computing
  * 26(4), 1997, section 4.1. Each number was written once.
  */
-static void check_history(call seen[], size_t n)
+static void check_history(size_t n)
 {
-    static zone zones[PAGES + WORKERS * CALLS];
+    static call seen[WORKERS * CALLS + 2];
+    static zone zones[WORKERS * CALLS + 2];
     size_t m = 0;
 
+    memcpy(seen, all, n * sizeof *seen);
     qsort(seen, n, sizeof *seen, by_number);
     for (size_t i = 0; i < n; i++) {
         const call *c = &seen[i];
@@ -224,10 +263,11 @@ static void check_history(call seen[], size_t n)
         }
 }
 
-/* left: of each page, what is read after the threads, or after a stop. since: it is as new as what was there then. */
+/* What is left of each page is as new, sector by sector, as what was there then. */
 static void check_histories(uint64_t since)
 {
     for (uint64_t page = 0; page < PAGES; page++) {
+        uint64_t words[WORDS];
         size_t n = 0;
 
         all[n++] = (call){page, held[page], 0, 0, true};
@@ -235,19 +275,28 @@ static void check_histories(uint64_t since)
             for (int i = 0; i < CALLS; i++)
                 if (calls[w][i].page == page)
                     all[n++] = calls[w][i];
-        held[page] = number_of(page);
-        all[n++] = (call){page, held[page], since, UINT64_MAX, false};
-        check_history(all, n);
+        done(pgq_tiercache_read(cache, page, words), "read");
+        held[page] = words[0];
+        for (int w = 0; w < WORDS; w++) {
+            if (w % (SECTOR / 8) > 0 && words[w] != words[w - 1])
+                wrong("a sector is a mixture");
+            if (w > 0 && words[w] == words[w - 1])
+                continue;
+            all[n] = (call){page, words[w], since, UINT64_MAX, false};
+            check_history(n + 1);
+            if (words[w] != words[0])
+                write_number(page, held[page] = now());
+        }
     }
 }
 
 /* ---- lives of a cache ---- */
 
-static void open_cache(unsigned long life)
+static void open_cache(unsigned long long nth)
 {
     static const char *const policies[] = {NULL, "lru", "s3fifo"};
     pgq_tiercache_options options = {
-        PAGES, FRAMES, life % 4 == 3 ? 0 : SLOTS, 1 + life % 2, policies[life % 3], life % 5 == 4 ? 4096 : 0};
+        PAGES, FRAMES, nth % 4 == 3 ? 0 : SLOTS, 1 + nth % 2, policies[nth % 3], nth % 5 == 4 ? 4096 : 0};
     pgq_tiercache_files table = memory_table(&files);
 
     table.read = slow_read;
@@ -268,28 +317,30 @@ static void close_cache(void)
 
 static void live(unsigned long life)
 {
-    void *(*const bodies[])(void *) = {work, work, work, work, flush_pages, clean_frames};
-    pthread_t threads[6];
+    pthread_t threads[WORKERS];
+    uint64_t since = 0;
 
-    done(pgq_tiercache_fsync(cache), "the first fsync");
-    synced = now();
-    seed = synced;
-    running = WORKERS;
-    for (uintptr_t i = 0; i < 6; i++)
-        pthread_create(&threads[i], NULL, bodies[i], (void *)i);
-    for (int i = 0; i < 6; i++)
-        pthread_join(threads[i], NULL);
-    for (int w = 0; w < WORKERS; w++)
+    sync_all(&since);
+    seed = since;
+    for (uintptr_t w = 0; w < WORKERS; w++)
+        pthread_create(&threads[w], NULL, work, (void *)w);
+    for (int w = 0; w < WORKERS; w++) {
+        pthread_join(threads[w], NULL);
+        since = synced[w] > since ? synced[w] : since;
         for (int i = 0; i < CALLS; i++)
             ++*(calls[w][i].writes ? &writes : &reads);
+    }
     if (life % 2 == 0) {
         check_histories(now());
         return;
     }
-    kills++;
     close_cache();
-    open_cache(life);
-    check_histories(synced);
+    if (life % 4 == 1 && ++losses > 0)
+        lose_power(seed);
+    else
+        kills++;
+    open_cache(kills + losses);
+    check_histories(since);
 }
 
 int main(int argc, char **argv)
@@ -299,15 +350,21 @@ int main(int argc, char **argv)
     for (int file = 0; file < 3; file++) {
         files.sizes[file] = memory_size(file, PAGES, SLOTS, 4096);
         files.words[file] = calloc(1, files.sizes[file]);
+        durable[file] = calloc(1, files.sizes[file]);
+        turns[file] = calloc(files.sizes[file] / SECTOR, sizeof **turns);
+        synced_turns[file] = calloc(files.sizes[file] / SECTOR, sizeof **turns);
     }
     open_cache(0);
-    write_number(0, 0);
+    write_number(0, now());
     check_orders(cache);
+    for (uint64_t page = 0; page < PAGES; page++)
+        held[page] = number_of(page);
     for (unsigned long life = 0; life < rounds / CALLS; life++)
         live(life);
     close_cache();
-    printf("tally: writes=%llu reads=%llu fsyncs=%llu cleaned=%llu kills=%llu memory_hits=%llu ssd_hits=%llu "
+    printf("tally: writes=%llu reads=%llu fsyncs=%llu cleaned=%llu kills=%llu losses=%llu memory_hits=%llu "
+           "ssd_hits=%llu "
            "store_reads=%llu\n",
-           writes, reads, fsyncs, cleaned, kills, memory_hits, ssd_hits, store_reads);
+           writes, reads, fsyncs, cleaned, kills, losses, memory_hits, ssd_hits, store_reads);
     return 0;
 }
