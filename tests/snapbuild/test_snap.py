@@ -15,8 +15,9 @@ import pytest
 from click.testing import CliRunner
 
 from ref.snapbuild import SnapBuild, State, purge, purge_catchange
+from tools.common.crc32c import crc32c
 from tools.snap.__main__ import CannotRead, main, read_all
-from tools.snap.file import LAYOUTS, MAGIC, PREFIX, crc32c
+from tools.snap.file import LAYOUTS, MAGIC, PREFIX
 
 TOP = Path(__file__).parents[2]
 HALF = 2**31

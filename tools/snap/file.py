@@ -13,9 +13,9 @@ import re
 import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache
 
 from ref.xid import XID, raw_sorted
+from tools.common.crc32c import crc32c
 
 MAGIC = 0x51A1E001
 PREFIX = struct.Struct("<4I")
@@ -93,24 +93,6 @@ class Snap:
     @property
     def majors(self) -> str:
         return LAYOUTS[self.version].majors
-
-
-@cache
-def _table() -> list[int]:
-    """Of CRC-32C (Castagnoli, reflected), for each byte."""
-    table = []
-    for byte in range(256):
-        for _ in range(8):
-            byte = byte >> 1 ^ (0x82F63B78 if byte & 1 else 0)
-        table.append(byte)
-    return table
-
-
-def crc32c(data: bytes) -> int:
-    table, crc = _table(), 0xFFFFFFFF
-    for byte in data:
-        crc = crc >> 8 ^ table[(crc ^ byte) & 0xFF]
-    return crc ^ 0xFFFFFFFF
 
 
 def lsn(value: int) -> str:
