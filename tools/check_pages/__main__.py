@@ -57,10 +57,10 @@ NEXT = (
     " stopped, keep a copy of the file, and restore from a backup with the log since; a standby may have sound pages."
     " Only then consider zero_damaged_pages, which throws the rows of a wrong page away. REINDEX makes an index again."
 )
-ITEMS = (
+UNFIT = (
     "A server takes a page whose line pointers are wrong as it is, so zero_damaged_pages does not help: VACUUM may fail"
-    " on it, and a query give wrong rows. verify_heapam of amcheck (14 and later) looks at the rows, too. In a table"
-    " whose access method is another than heap there need not be line pointers."
+    " on it, and a query give wrong rows. verify_heapam of amcheck (14 and later) looks at the rows, too. A table whose"
+    " access method (pg_class.relam) is not heap may have such pages."
 )
 CELLS = 72 * 24
 """Of the picture in the terminal."""
@@ -69,13 +69,13 @@ CELLS = 72 * 24
 class Verdict(IntEnum):
     """A cell that stands for several pages shows the greatest among them."""
 
-    NEW, SOUND, ITEMS, HEADER, CHECKSUM = range(5)
+    NEW, SOUND, UNFIT, HEADER, CHECKSUM = range(5)
 
 
 MARKS = {
     Verdict.NEW: "[dim]·[/]",
     Verdict.SOUND: "[green]▪[/]",
-    Verdict.ITEMS: "[yellow]L[/]",
+    Verdict.UNFIT: "[magenta]U[/]",
     Verdict.HEADER: "[yellow]H[/]",
     Verdict.CHECKSUM: "[red]X[/]",
 }
@@ -83,7 +83,7 @@ COLOURS = ("#e6e8ee", "#5aa469", "#c9a0dc", "#e0a030", "#c8322b")
 WORDS = {
     Verdict.NEW: "new (all zero)",
     Verdict.SOUND: "sound",
-    Verdict.ITEMS: "with wrong line pointers",
+    Verdict.UNFIT: "unfit for a heap",
     Verdict.HEADER: "with a broken header",
     Verdict.CHECKSUM: "with a wrong checksum",
 }
@@ -202,11 +202,14 @@ def verdicts_of(pages: bytes, first: int, relation: Relation) -> list[Verdict]:
     """Of pages from block `first` on. Without checksums a page that has only a wrong one is judged by the rest."""
     size = relation.block_size
     found = [Verdict[verdict.name] for verdict in check(pages, block_size=size, first_block=first)]
-    refused = why_refused(np.frombuffer(pages, np.uint8).reshape(-1, size)) if relation.heap else {}
+    fields = np.frombuffer(pages, "<u2").reshape(-1, size // 2)
+    doubted = set(np.flatnonzero(fields[:, 9] != size | 4).tolist())
+    refused = why_refused(fields.view(np.uint8)) if relation.heap else {}
     for i, verdict in enumerate(found):
-        if verdict is Verdict.SOUND or (verdict is Verdict.CHECKSUM and not relation.checksums):
+        again = {Verdict.SOUND: i in doubted or i in refused, Verdict.CHECKSUM: not relation.checksums}
+        if again.get(verdict):
             page = pages[i * size : (i + 1) * size]
-            found[i] = Verdict.HEADER if header_faults(page) else Verdict.ITEMS if i in refused else Verdict.SOUND
+            found[i] = Verdict.HEADER if header_faults(page) else Verdict.UNFIT if i in refused else Verdict.SOUND
     return found
 
 
@@ -292,7 +295,7 @@ def show(relation: Relation, console: Console) -> None:
 
 
 def advised(relation: Relation) -> list[str]:
-    return [NEXT] * (not relation.sound) + [ITEMS] * (Verdict.ITEMS in relation.verdicts)
+    return [NEXT] * (not relation.sound) + [UNFIT] * (Verdict.UNFIT in relation.verdicts)
 
 
 def says_cluster(cluster: Cluster | None) -> str:

@@ -2,7 +2,7 @@
 """Which pages of a heap the kernels refuse, and why; and how files that are no heap are told from it."""
 
 import numpy as np
-import pgquern.compaction
+from _pgquern import ffi, lib
 from numpy.typing import NDArray
 from pgquern.errors import PgquernError
 
@@ -42,9 +42,13 @@ def why_refused(pages: NDArray[np.uint8]) -> dict[int, str]:
     reasons, fields = dict[int, str](), pages.view("<u2")
     # The kernels do not look at these two, and their refusal does not depend on what they cut off.
     odd = (fields[:, 5] & ~np.uint16(heap.PD_VALID_FLAG_BITS) != 0) | (fields[:, 9] != SIZE | heap.LAYOUT_VERSION)
-    for i, (code, item) in enumerate(pgquern.compaction.batch(list(pages.copy()), truncate=False)):
-        special = not code and int(fields[i, 8]) != SIZE
-        if (code or special or odd[i]) and pages[i].any():
-            words = str(PgquernError(code, item)) if code else "pd_special is not 8192: no page of a heap" * special
+    odd |= fields[:, 8] != SIZE
+    copy, statuses = ffi.from_buffer("uint8_t[]", bytearray(pages)), ffi.new("pgq_status[]", len(pages))
+    calls = ffi.new("void *[]", [copy + at for at in range(0, len(copy), SIZE)])
+    lib.pgq_compaction_repair_fragmentation_batch(calls, len(pages), False, statuses)
+    for i, status in enumerate(statuses):
+        if (status.code or odd[i]) and pages[i].any():
+            words = "pd_special is not 8192: no page of a heap" if fields[i, 8] != SIZE else ""
+            words = str(PgquernError(status.code, status.index)) if status.code else words
             reasons[i] = "; ".join(filter(None, [header_faults(bytes(pages[i])), words]))
     return reasons
