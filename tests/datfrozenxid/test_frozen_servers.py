@@ -50,11 +50,14 @@ def test_the_server_does_what_is_foreseen(build: Build, at_wrap: bool, tmp_path:
             assert {**answer, "start": None} == {**listed, "start": None}
             before = database.stored()
             assert answer["stored"] == list(before)
-            assert (answer["database"], status) == ("postgres", int(answer["future"] is not None))
+            assert (answer["database"], status) == (
+                "postgres",
+                int(answer["future"] is not None or answer["warnings"] != []),
+            )
             _, after_ids = database.update()
             assert Pair(*answer["after"]) == database.stored()
             assert 0 <= (after_ids.xid - answer["next_ids"][0]) % 2**32 < 20
-            gave_up += status
+            gave_up += answer["future"] is not None
     assert 0 < gave_up < CASES
 
 
