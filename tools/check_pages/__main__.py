@@ -6,7 +6,7 @@
 The file is read only. The exit status is 0 if every page is sound or new, 1 if one is wrong or lacks its end, 2 if the
 file cannot be checked. The size of a page, and whether pages have checksums, is as pg_control of the file's cluster
 says, which is looked for in the folders above; without it the pages themselves say it. Of a table, the line pointers
-are checked, too, as the compaction kernels do: a server looks at few of them. A picture goes to
+are checked, too, as the compaction kernels and amcheck do: a server looks at few of them. A picture goes to
 build/check-pages/FILE.png; of `pgquern check-pages`, to ~/.cache/pgquern. A running server may be writing a page while
 it is read: a wrong page is read again before it counts.
 """
@@ -42,7 +42,7 @@ from tools.common.relation_file import (
     os_words,
     segment,
 )
-from tools.look.refused import SIZE, index_kind, why_refused
+from tools.look.refused import SIZE, index_kind, unfit
 
 CHUNK = 64 * 1024 * 1024
 SEGMENT_BYTES = 1 << 30
@@ -58,9 +58,9 @@ NEXT = (
     " Only then consider zero_damaged_pages, which throws the rows of a wrong page away. REINDEX makes an index again."
 )
 UNFIT = (
-    "A server takes a page whose line pointers are wrong as it is, so zero_damaged_pages does not help: VACUUM may fail"
-    " on it, and a query give wrong rows. verify_heapam of amcheck (14 and later) looks at the rows, too. A table whose"
-    " access method (pg_class.relam) is not heap may have such pages."
+    "A server takes a page whose line pointers are wrong as it is, so zero_damaged_pages does not help: a query gives"
+    " wrong rows or none, VACUUM fails, and the server may crash. verify_heapam of amcheck (14 and later) looks at the"
+    " rows, too. A table whose access method (pg_class.relam) is not heap may have such pages."
 )
 CELLS = 72 * 24
 """Of the picture in the terminal."""
@@ -204,7 +204,7 @@ def verdicts_of(pages: bytes, first: int, relation: Relation) -> list[Verdict]:
     found = [Verdict[verdict.name] for verdict in check(pages, block_size=size, first_block=first)]
     fields = np.frombuffer(pages, "<u2").reshape(-1, size // 2)
     doubted = set(np.flatnonzero(fields[:, 9] != size | 4).tolist())
-    refused = why_refused(fields.view(np.uint8)) if relation.heap else {}
+    refused = unfit(fields.view(np.uint8)) if relation.heap else {}
     for i, verdict in enumerate(found):
         again = {Verdict.SOUND: i in doubted or i in refused, Verdict.CHECKSUM: not relation.checksums}
         if again.get(verdict):
@@ -353,7 +353,7 @@ def fault(page: bytes, block: int, relation: Relation) -> str:
         (right,) = checksums(page, block_size=relation.block_size, first_block=block)
         has = int.from_bytes(page[8:10], "little")
         found.append(f"pd_checksum {has}, calculated {right}" if has != right else "pd_checksum is right")
-    refused = why_refused(np.frombuffer(page, np.uint8).reshape(1, -1)) if relation.heap else {}
+    refused = unfit(np.frombuffer(page, np.uint8).reshape(1, -1)) if relation.heap else {}
     return "; ".join([*found, *filter(None, [refused.get(0) or header_faults(page)])])
 
 
