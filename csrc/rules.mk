@@ -11,11 +11,9 @@ FOREIGN_LEVELS := $(filter-out $(LEVELS),$(LEVELS_x86_64) $(LEVELS_aarch64))
 
 OUT     := $(BUILD)$(CROSS:%=/%)
 GCC     := $(CROSS:%=%-linux-gnu-)gcc
-# CC=clang: another compiler for the kernels and the library; the tests' own programs stay gcc's.
-ifeq ($(origin CC),default)
-CC      := gcc
-endif
-KERNEL_CC := $(if $(CROSS),$(GCC),$(CC))
+# CC=clang: another compiler for the kernels and the library; the tests' own programs stay gcc's. `make judge` has it for the candidate.
+CHOSEN_CC := $(if $(filter-out judge,$(or $(MAKECMDGOALS),main)),$(if $(filter command environment,$(origin CC)),$(CC)))
+KERNEL_CC := $(if $(CROSS),$(GCC),$(or $(CHOSEN_CC),gcc))
 AR      := $(CROSS:%=%-linux-gnu-)ar
 LD      := $(CROSS:%=%-linux-gnu-)ld
 
