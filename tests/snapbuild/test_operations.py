@@ -359,15 +359,14 @@ CHANGES = {
     "each XID of a sorted array is stored": (
         "insert.c",
         INSERT_UNSORTED,
-        "        if (xip[i] != xip[kept - 1])\n            xip[kept++] = xip[i];\n",
-        "    {\n        bool other = xip[i] != xip[kept - 1];\n\n"
-        "        xip[kept] = xip[i];\n        kept += other;\n    }\n",
+        "        if (x != xip[kept - 1])\n            xip[kept++] = x;\n",
+        "        bool other = x != xip[kept - 1];\n\n        xip[kept] = x;\n        kept += other;\n",
     ),
     "the first XID of a sorted array is compared with itself": (
         "insert.c",
         INSERT_UNSORTED,
-        "    for (size_t i = 1; i < n; i++)\n        if (xip[i]",
-        "    for (size_t i = 0; i < n; i++)\n        if (xip[i]",
+        "    for (size_t i = 1; i < n; i++) {\n        uint32_t x = xip[i]",
+        "    for (size_t i = 0; i < n; i++) {\n        uint32_t x = xip[i]",
     ),
     "a snapshot is copied XID by XID": (
         "snapshot.c",
