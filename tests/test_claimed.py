@@ -7,16 +7,16 @@ import re
 from pathlib import Path
 from typing import Any
 
+import click
 import matplotlib.pyplot as plt
 import pytest
 from click.testing import CliRunner
 
 from bench import plots, plotted
 from tools.common import matrix
-from tools.paper import figures
-from tools.paper.figures import FigureError
-from tools.report import claimed, finish, stories
+from tools.report import claimed, figures, finish, stories, subject, texts
 from tools.report.claimed import Claim, Recorded, Where
+from tools.report.figures import FigureError
 
 
 @pytest.fixture(scope="module")
@@ -277,3 +277,44 @@ def test_a_figure_is_also_a_file_and_so_is_what_it_shows(tmp_path: Path) -> None
     assert "metadata" not in done
     assert re.findall(r'<li><a href="#([\w-]+)">One</a>', done) == ["one", "one-2"]
     assert all(f'id="{name}"' in done for name in ("one", "one-2"))
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        ("{", "does not hold figures"),
+        ('{"columns": []}', "does not hold figures"),
+        ('[{"layer": "bench"}]', "does not hold figures"),
+        ("7", "does not hold figures"),
+        (None, "holds no figures: run `make bench`"),
+    ],
+)
+def test_figures_that_are_none_are_a_clear_error(tmp_path: Path, content: str | None, says: str) -> None:
+    if content is not None:
+        (tmp_path / "cpu.json").write_text(content)
+    with pytest.raises(FigureError, match=says):
+        figures.load(tmp_path)
+
+
+def test_a_row_cannot_ask_for_what_is_not_there(recorded: Recorded) -> None:
+    with pytest.raises(click.ClickException, match=r"correct `title`"):
+        figures.goal(matrix.stems()[0], figures.Goal(title="no such title", variant="v"), recorded.machines)
+    with pytest.raises(click.ClickException, match="has no theorem"):
+        subject.shown(matrix.stems()[0], {}, recorded.machines)
+    with pytest.raises(click.ClickException, match=r"report\.toml is missing"):
+        subject.subject("norow")
+
+
+def test_a_document_that_lacks_its_table_is_a_clear_error() -> None:
+    with pytest.raises(click.ClickException, match="put it back"):
+        texts.table("## Heading\nwords\n", "## Heading", Path("DOCUMENT.md"))
+    cells = texts.table("\n## Heading\n\n| a | b |\n|---|---|\n| `x\\|y` | z |\n", "## Heading", Path("D"))
+    assert cells == [["`x|y`", "z"]]
+
+
+def test_markdown_in_a_line_becomes_pieces() -> None:
+    told = texts.pieces("a `b_c` and **d**, *e* of [`f`](g) in 2*3*4")
+    assert [(one["kind"], one["text"]) for one in told] == [
+        ("text", "a "), ("code", "b_c"), ("text", " and "), ("strong", "d"), ("text", ", "), ("emph", "e"),
+        ("text", " of "), ("text", "f"), ("text", " in 2*3*4"),
+    ]  # fmt: skip

@@ -18,7 +18,7 @@ from tools.common import matrix
 from tools.job import __main__ as job
 from tools.job.__main__ import inner, jobs
 from tools.job.kept import KEPT
-from tools.paper import counts
+from tools.report import counts
 
 TOP = Path(__file__).resolve().parent.parent
 LISTED = claims.read((TOP / "CLAIMS.md").read_text())

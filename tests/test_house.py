@@ -40,7 +40,7 @@ MAY_IMPORT = {
     "bench": {"bench", "ref", "pgquern", "_pgquern", "tools"},
 }
 # Exceptions: what runs in real servers starts those of the tests, with what the tests of its own stem put into them;
-# the test of a runner imports it. Report and paper read what layers list and have recorded. {stem}: the file's stem.
+# the test of a runner imports it. The report reads what layers list and have recorded. {stem}: the file's stem.
 EXCEPTIONS = {
     "bench/*/endtoend/*.py": "tests.postgres tests.{stem}.prb tests.{stem}.preload tests.{stem}.server",
     "tools/trace/*.py": "tests.postgres",
@@ -65,9 +65,8 @@ EXCEPTIONS = {
     "tests/test_proof_audit.py": "proofs",
     "tests/test_proof_changes.py": "proofs",
     "tests/*/test_simulated.py": "bench",
-    "tools/paper/costs.py": "bench",
     "tools/report/*.py": "bench",
-    "tools/paper/counts.py": "spec",
+    "tools/report/counts.py": "spec",
     "tools/show/*.py": "spec",
 }
 # Paths of one machine, notes to oneself, and proofs not done; each with a bracket, so that this file passes.

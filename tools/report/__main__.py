@@ -18,8 +18,7 @@ from tools.common import defects, environment, results
 from tools.common.matrix import GROUND
 from tools.common.results import Result
 from tools.common.summary import reasons
-from tools.paper import counts
-from tools.report import changes, finish, matrix, stories
+from tools.report import changes, counts, finish, matrix, stories
 from tools.report.changes import Line
 from tools.report.claimed import Recorded
 

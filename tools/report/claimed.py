@@ -27,8 +27,8 @@ import click
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from tools.common import matrix, results
-from tools.paper import figures
-from tools.paper.figures import FigureError, Machine, Servers
+from tools.report import figures
+from tools.report.figures import FigureError, Machine, Servers
 from tools.report.readme import with_table
 
 CLAIMS = Path("CLAIMS.md")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: PostgreSQL
 """A stem as the report tells it: the problem, what is proved, found and measured, and what others claim.
 
-Nothing is written here: the words stand in bench/STEM/paper.toml, proofs/README.md and CLAIMS.md, the figures in
+Nothing is written here: the words stand in bench/STEM/report.toml, proofs/README.md and CLAIMS.md, the figures in
 bench/figures.
 """
 
@@ -14,8 +14,7 @@ from markupsafe import Markup, escape
 
 from bench import plots
 from tools.common import matrix
-from tools.paper import counts, data, figures, texts
-from tools.report import claimed
+from tools.report import claimed, counts, figures, subject, texts
 from tools.report.claimed import Recorded
 
 FOUND = "## What we found about upstream"
@@ -80,7 +79,7 @@ def picture(stem: str, recorded: Recorded) -> Markup | None:
 
 def story(stem: str, recorded: Recorded, sentences: Mapping[tuple[str, str], str]) -> dict[str, Any]:
     """A stem, without its part of the page."""
-    shown = data.shown(stem, sentences, recorded.machines)
+    shown = subject.shown(stem, sentences, recorded.machines)
     return {
         "stem": stem,
         "title": shown["title"],

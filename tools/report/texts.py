@@ -1,18 +1,16 @@
 # SPDX-License-Identifier: PostgreSQL
-"""What the paper takes from the documents: findings, tables of SOUNDNESS.md, the English sentences of theorems.
+"""What the report takes from the documents: findings, and the English sentences of theorems.
 
 Markdown inside a line becomes pieces: {"kind": "text" | "code" | "strong", "text": ...}. Of a link its text is left.
 """
 
 import re
 import tomllib
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import click
 
-SOUNDNESS = Path("SOUNDNESS.md")
 CLAIMS = Path("CLAIMS.md")
 THEOREMS = Path("proofs/README.md")
 FINDINGS = Path("tests/findings")
@@ -23,7 +21,7 @@ ABOUT = {
     "likely": "How likely.",
     "mend": "What would mend it.",
 }
-"""The paragraphs of a finding's README that the paper has, by how each begins."""
+"""The paragraphs of a finding's README that the report has, by how each begins."""
 PIECE = re.compile(
     r"`(?P<code>[^`]+)`|\*\*(?P<strong>[^*]+)\*\*|(?<!\w)\*(?P<emph>[^*\s][^*]*)\*(?!\w)|\[(?P<link>[^]]+)\]\([^)]+\)"
 )
@@ -32,7 +30,7 @@ Piece = dict[str, str]
 
 
 class TextError(click.ClickException):
-    """A document lacks what the paper takes from it. The text says what to put back."""
+    """A document lacks what the report takes from it. The text says what to put back."""
 
 
 def pieces(text: str) -> list[Piece]:
@@ -47,30 +45,16 @@ def pieces(text: str) -> list[Piece]:
     return [piece for piece in found if piece["text"]]
 
 
-def table(text: str, heading: str, of: Path, columns: Sequence[str] = ()) -> list[list[str]]:
-    """The cells of the first table under a heading, without its heads: all, or those of `columns`, by their heads.
-
-    TextError: there is no such table, or no such column.
-    """
+def table(text: str, heading: str, of: Path) -> list[list[str]]:
+    """The cells of the first table under a heading, without its heads. TextError: there is no such table."""
     section = text.partition(f"\n{heading}\n")[2].partition("\n#")[0]
     lines = [line for line in section.splitlines() if line.startswith("|")]
     if len(lines) < 3:
         raise TextError(
-            f"{of} has no table under {heading!r}, which the paper shows: put it back, or change tools/paper"
+            f"{of} has no table under {heading!r}, which the report shows: put it back, or change tools/report"
         )
     cut = re.compile(r"(?<!\\)\|")
-    heads, _, *rows = [[cell.strip().replace("\\|", "|") for cell in cut.split(line)[1:-1]] for line in lines]
-    if missing := [name for name in columns if name not in heads]:
-        raise TextError(
-            f"{of}: the table under {heading!r} has no column {', '.join(missing)}, which the paper shows: put it "
-            "back, or change tools/paper"
-        )
-    return [[row[heads.index(name)] for name in columns] for row in rows] if columns else rows
-
-
-def soundness(heading: str, *columns: str) -> list[list[list[Piece]]]:
-    """These columns of a table of SOUNDNESS.md."""
-    return [[pieces(cell) for cell in row] for row in table(SOUNDNESS.read_text(), heading, SOUNDNESS, columns)]
+    return [[cell.strip().replace("\\|", "|") for cell in cut.split(line)[1:-1]] for line in lines[2:]]
 
 
 def sentences() -> dict[tuple[str, str], str]:
@@ -82,13 +66,13 @@ def sentences() -> dict[tuple[str, str], str]:
 
 
 def finding(folder: Path) -> dict[str, Any]:
-    """A finding: its title, the paragraphs that the paper has, the model's run and the servers."""
+    """A finding: its title, the paragraphs that the report has, the model's run and the servers."""
     text = (folder / "README.md").read_text()
     told = tomllib.loads((folder / "finding.toml").read_text())
     paragraphs = {}
     for name, begins in ABOUT.items():
         if not (body := text.partition(f"**{begins}**")[2].partition("\n\n")[0]):
-            raise TextError(f"{folder / 'README.md'} has no paragraph '**{begins}**', which the paper shows: write it")
+            raise TextError(f"{folder / 'README.md'} has no paragraph '**{begins}**', which the report shows: write it")
         head, *steps = re.split(r"\n\d+\. ", body)
         whole = " ".join([head, *(f"({number}) {step}" for number, step in enumerate(steps, 1))])
         # A paragraph that leads to a table ends without it.
@@ -101,8 +85,3 @@ def finding(folder: Path) -> dict[str, Any]:
 def findings() -> list[dict[str, Any]]:
     """All findings, by their folders."""
     return [finding(path.parent) for path in sorted(FINDINGS.glob("*/finding.toml"))]
-
-
-def further_findings() -> int:
-    """How many findings the table of CLAIMS.md has."""
-    return len(table(CLAIMS.read_text(), "## What we found about upstream", CLAIMS))

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: PostgreSQL
-"""The recorded figures, bench/figures/*.json, as the paper shows them.
+"""The recorded figures, bench/figures/*.json, as the report shows them.
 
 `make figures` writes the files: one for each CPU, and servers-CPU.json of whole servers. A file that cannot be read is
-an error that names it. A figure that no file has is None, and the paper says that it is missing.
+an error that names it. A figure that no file has is None, and the report says that it is missing.
 """
 
 import json
@@ -19,8 +19,6 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 FOLDER = Path("bench/figures")
 MEASURES = Path("tests/upstream/ratios.toml")
 """What each figure of whole servers is, and its unit."""
-NOISE = "-again"
-"""The end of a variant's name that is another one measured again: what differs between the two is noise."""
 
 
 class FigureError(click.ClickException):
@@ -108,23 +106,19 @@ class Machine(BaseModel):
         return next((r for r in self.results if (r.stem, r.layer) == (stem, layer)), None)
 
 
-class Chosen(BaseModel):
-    """A figure that a stem shows in the report, and in the paper unless that has no room for it."""
+class Goal(BaseModel):
+    """A floor or a target."""
 
     model_config = ConfigDict(extra="forbid")
-
-    in_paper: bool = True
-
-
-class Goal(Chosen):
-    """A floor or a target."""
 
     title: str
     variant: str
 
 
-class Item(Chosen):
+class Item(BaseModel):
     """An item of another layer, by its name, and which of its values is shown."""
+
+    model_config = ConfigDict(extra="forbid")
 
     layer: str
     name: str
@@ -132,8 +126,10 @@ class Item(Chosen):
     says: str
 
 
-class Beside(Chosen):
+class Beside(BaseModel):
     """Two variants in one configuration: how many times as fast the first is as `against`, by their medians."""
+
+    model_config = ConfigDict(extra="forbid")
 
     where: dict[str, str]
     variant: str
@@ -198,7 +194,7 @@ def goal(stem: str, wanted: Goal, machines: Sequence[Machine]) -> dict[str, Any]
     """A floor or a target on each machine, in their order; None where no figure is recorded."""
     if wanted.title not in known_titles(stem, machines):
         raise FigureError(
-            f"bench/{stem}/paper.toml: neither bench/{stem}/goals.toml nor a recorded figure has {wanted.title!r}: "
+            f"bench/{stem}/report.toml: neither bench/{stem}/goals.toml nor a recorded figure has {wanted.title!r}: "
             "correct `title`"
         )
     cells: list[dict[str, Any] | None] = []
@@ -208,7 +204,7 @@ def goal(stem: str, wanted: Goal, machines: Sequence[Machine]) -> dict[str, Any]
         listed = [*result.targets, *result.floors] if result else []
         match = next((one for one in listed if (one.title, one.variant) == (wanted.title, wanted.variant)), None)
         cells.append(match.model_dump() if match else None)
-    return {"what": wanted.title, "variant": wanted.variant, "in_paper": wanted.in_paper, "cells": cells}
+    return {"what": wanted.title, "variant": wanted.variant, "cells": cells}
 
 
 def item(stem: str, wanted: Item, machines: Sequence[Machine]) -> dict[str, Any]:
@@ -229,7 +225,7 @@ def item(stem: str, wanted: Item, machines: Sequence[Machine]) -> dict[str, Any]
             if match
             else None
         )
-    return {"what": wanted.says, "variant": "", "in_paper": wanted.in_paper, "cells": cells}
+    return {"what": wanted.says, "variant": "", "cells": cells}
 
 
 def beside(stem: str, wanted: Beside, machines: Sequence[Machine]) -> dict[str, Any]:
@@ -246,7 +242,7 @@ def beside(stem: str, wanted: Beside, machines: Sequence[Machine]) -> dict[str, 
         median = times[wanted.against] / times[wanted.variant] if has_both else None
         worst = {"median": median, "low": None, "high": None}
         cells.append({"bound": "", "worst": worst, "of": 0, "holds": 0, "breaks": 0} if has_both else None)
-    return {"what": wanted.says, "variant": wanted.variant, "in_paper": wanted.in_paper, "cells": cells}
+    return {"what": wanted.says, "variant": wanted.variant, "cells": cells}
 
 
 def spread(stem: str, machines: Sequence[Machine]) -> list[dict[str, Any]]:
@@ -268,30 +264,6 @@ def spread(stem: str, machines: Sequence[Machine]) -> list[dict[str, Any]]:
                 if values
             ]
     return found
-
-
-def noise(machines: Sequence[Machine]) -> list[dict[str, Any]]:
-    """Of each machine: how far a variant is from itself, measured again in the same rounds (the middle 95 %)."""
-    found = []
-    for machine in machines:
-        ratios = []
-        for result in (one for one in machine.results if one.layer == "bench"):
-            times = {(one["name"], one["variant"]): one["ns"] for one in result.items() if one.get("ns")}
-            for (name, variant), ns in times.items():
-                if variant.endswith(NOISE) and (name, variant.removesuffix(NOISE)) in times:
-                    ratios.append(ns / times[name, variant.removesuffix(NOISE)])
-        cuts = statistics.quantiles(ratios, n=40) if len(ratios) > 1 else []
-        found.append({"label": machine.label, "pairs": len(ratios), "low": cuts[:1], "high": cuts[-1:]})
-    return found
-
-
-def servers(found: Sequence[Servers]) -> list[dict[str, Any]]:
-    """Each measure of whole servers: both medians, and the ratio of the rounds, [least, most]."""
-    known = measures()
-    return [
-        one.model_dump(exclude={"figures"}) | {"rows": [served(*each, known) for each in one.figures.items()]}
-        for one in found
-    ]
 
 
 def measures() -> dict[str, Any]:

@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: PostgreSQL
+"""What the report says of a stem: bench/STEM/report.toml, with the recorded figures that it names.
+
+It has a title, what the stem is, the theorems that carry it, and which figures are shown: [[goal]], a floor or a
+target by title and variant; [[item]], a value of another layer's item; [[beside]], one variant's time beside another's.
+"""
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from tools.report import figures, texts
+from tools.report.figures import Beside, FigureError, Goal, Item, Machine
+
+
+class Subject(BaseModel):
+    """bench/STEM/report.toml."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    title: str
+    what: str
+    theorems: list[str] = Field(min_length=1)
+    goal: list[Goal] = []
+    item: list[Item] = []
+    beside: list[Beside] = []
+
+
+def subject(stem: str) -> Subject:
+    """What the report says of a stem. FigureError: its file is missing, or has something else in it."""
+    path = Path("bench", stem, "report.toml")
+    try:
+        return Subject.model_validate(tomllib.loads(path.read_text()))
+    except FileNotFoundError as error:
+        raise FigureError(f"{path} is missing: write what the report says of it, as other stems have it") from error
+    except (tomllib.TOMLDecodeError, ValidationError) as error:
+        raise FigureError(f"{path}: {error}: correct it; tools/report/subject.py says what the keys mean") from error
+
+
+def shown(stem: str, sentences: Mapping[tuple[str, str], str], machines: Sequence[Machine]) -> dict[str, Any]:
+    """A stem as the report shows it. FigureError: it names a theorem that is none of its required ones."""
+    told = subject(stem)
+    if wrong := [name for name in told.theorems if (stem, name) not in sentences]:
+        raise FigureError(f"bench/{stem}/report.toml: {texts.THEOREMS} has no theorem {', '.join(wrong)}: correct it")
+    return {
+        "stem": stem,
+        "title": told.title,
+        "what": texts.pieces(" ".join(told.what.split())),
+        "theorems": [{"name": name, "says": texts.pieces(sentences[stem, name])} for name in told.theorems],
+        "figures": [
+            *(figures.goal(stem, wanted, machines) for wanted in told.goal),
+            *(figures.item(stem, wanted, machines) for wanted in told.item),
+            *(figures.beside(stem, wanted, machines) for wanted in told.beside),
+        ],
+    }
