@@ -19,10 +19,20 @@ static unsigned turn, sleeps; /* relaxed */
 /* When the reader leaves whom a writer meets: once it is told to; or in the middle of the writer's close. */
 static enum { WHEN_TOLD, BEFORE_CLOSED, BEFORE_SLEEP } leaves;
 
+/* A turn that never comes is a finding; it is counted, for the clock says nothing on a busy machine. */
+static void give_way(void)
+{
+    static unsigned times;
+
+    if (__atomic_add_fetch(&times, 1, __ATOMIC_RELAXED) > 2000000)
+        wrong("a turn never comes");
+    sched_yield();
+}
+
 static void wait_until(const unsigned *number, unsigned least)
 {
     while (__atomic_load_n(number, __ATOMIC_RELAXED) < least)
-        sched_yield();
+        give_way();
 }
 
 static void pass_on(unsigned next)
@@ -91,7 +101,7 @@ static void take_turns(unsigned n, void *(*const bodies[])(void *))
 static void enter(void)
 {
     while (!readers_enter(&those, 0, 7, &map))
-        sched_yield();
+        give_way();
 }
 
 static void change(void)
@@ -109,7 +119,7 @@ static void lock_beside_a_sleeper(void)
 {
     for (pthread_mutex_lock(&map); those.of[0].waiting == 0; pthread_mutex_lock(&map)) {
         pthread_mutex_unlock(&map);
-        sched_yield();
+        give_way();
     }
 }
 
@@ -173,7 +183,7 @@ static void *wakes_too_early(void *nothing)
     lock_beside_a_sleeper();
     pthread_cond_broadcast(&those.unread);
     pthread_mutex_unlock(&map);
-    for (; __atomic_load_n(&sleeps, __ATOMIC_RELAXED) < 2; sched_yield())
+    for (; __atomic_load_n(&sleeps, __ATOMIC_RELAXED) < 2; give_way())
         if (__atomic_load_n(&has_changed, __ATOMIC_RELAXED))
             wrong("a writer does not wait for a reader");
     lock_beside_a_sleeper();
@@ -189,7 +199,7 @@ static void *changes_before_the_sleeper(void *nothing)
     lock_beside_a_sleeper();
     pass_on(2);
     while (__atomic_load_n(&those.of[0].pins, __ATOMIC_RELAXED) != CLOSED)
-        sched_yield();
+        give_way();
     if (readers_close(&those, 0, &map))
         wrong("a writer waits for nobody");
     if (readers_enter(&those, 0, 7, &map))

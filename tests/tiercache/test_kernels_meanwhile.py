@@ -10,6 +10,7 @@ from pgquern import PgquernError
 from pgquern.tiercache import PAGE_SIZE, File, TierCache, Where
 
 from ref.tiercache import SECTOR
+from tests.asleep import until_asleep
 from tests.tiercache.devices import FIRST_SLOT, SLOT, Disk, Operation
 
 PAGES, SLOTS = 80, 4
@@ -370,22 +371,24 @@ def test_a_request_of_a_scan_ends_before_a_page_that_is_being_read(between: tupl
     assert [(at // PAGE_SIZE, size // PAGE_SIZE) for _, _, at, size in requests] == [(1, 2), (3, 1)]
 
 
-def test_a_page_that_two_want_is_read_once(between: tuple[Between, TierCache]) -> None:
-    """From the store, and from the SSD; the second one waits, and is woken."""
+def test_a_page_that_three_want_is_read_once(between: tuple[Between, TierCache]) -> None:
+    """From the store, and from the SSD; the others wait, and all are woken."""
     disk, cache = between
     for page, when in ((0, reads_store(0)), (63, reads_ssd)):
-        other: list[Thread] = []
+        others: list[Thread] = []
         found: list[bytes] = []
 
-        def meanwhile(_operation: Operation, page: int = page, other: Any = other, found: Any = found) -> None:
-            other.append(beside(lambda: found.append(cache.read(page))))
-            other[0].join(A_WHILE)
+        def meanwhile(_operation: Operation, page: int = page, others: Any = others, found: Any = found) -> None:
+            others.extend(beside(lambda: found.append(cache.read(page))) for _ in range(2))
+            for other in others:
+                until_asleep(other)
 
         before = len(disk.log)
         disk.during(when, meanwhile)
         assert cache.read(page) == contents(page)
-        other[0].join(LONG)
-        assert found == [contents(page)]
+        for other in others:
+            other.join(LONG)
+        assert found == [contents(page)] * 2
         assert sum(operation.what == "read" for operation in disk.log[before:]) == 1
 
 
