@@ -10,18 +10,22 @@ from io import BytesIO
 from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import pytest
 from click import Command
 from click.testing import CliRunner
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
+from pgquern.tornpage import check
 
 from ref.tornpage import checksums
 from tests.page.cluster import cluster
 from tests.tornpage.strategies import random_page
 from tools.check_pages import __main__ as check_pages
 from tools.check_pages.__main__ import main
+from tools.common import relation_file
+from tools.common.relation_file import cluster_of
 from tools.look import __main__ as look
 
 TOP = Path(__file__).parents[2]
@@ -372,3 +376,48 @@ def test_a_disk_that_cannot_be_read(tmp_path: Path, program: Command, monkeypatc
     monkeypatch.setattr(Path, "read_bytes", lambda self: opened(self, "rb").read())
     done = CliRunner().invoke(program, [str(path)], catch_exceptions=False)
     assert (done.exit_code, "after block 1: Input/output error: the disk cannot read it" in done.output) == (2, True)
+
+
+def test_the_cluster_is_that_above_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not that of the folder in which somebody stands; of a link, where it leads. What is no file is none."""
+    (tmp_path / "data").mkdir()
+    cluster(tmp_path / "data")
+    (tmp_path / "16384").write_bytes(b"")
+    (tmp_path / "data" / "16385").write_bytes(b"")
+    (tmp_path / "16385").symlink_to("data/16385")
+    monkeypatch.chdir(tmp_path / "data")
+    assert cluster_of(Path("../16384")) is None
+    found = cluster_of(tmp_path / "16385")
+    assert found is not None
+    assert found.path == tmp_path / "data"
+    (tmp_path / "data" / "global" / "pg_control").unlink()
+    os.mkfifo(tmp_path / "data" / "global" / "pg_control")
+    assert cluster_of(tmp_path / "16385") is None
+
+
+def test_a_pg_control_that_is_being_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = cluster(tmp_path).read_bytes()
+    parts = [whole[:100], whole[:200], whole]
+    monkeypatch.setattr(relation_file, "start_of", lambda path, size: parts.pop(0) if len(parts) > 1 else whole)
+    assert cluster_of(tmp_path / "16384") is not None
+
+
+def test_a_file_that_grows_while_it_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, pages = relation(tmp_path)
+    path.write_bytes(pages)
+
+    def growing(*arguments: Any, **options: Any) -> Any:
+        with path.open("ab") as file:
+            file.write(pages[:8192])
+        return check(*arguments, **options)
+
+    monkeypatch.setattr(check_pages, "check", growing)
+    found = check_pages.read(path, None)
+    assert (len(found.verdicts), found.bytes, found.sound) == (40, len(pages), True)
+    assert "TRUNCATED" not in " ".join(check_pages.end_of(found))
+
+
+def test_a_segment_that_no_relation_has(tmp_path: Path) -> None:
+    (tmp_path / "16384.99999").write_bytes(heap_page())
+    status, said = checked(tmp_path / "16384.99999")
+    assert (status, "a relation has at most 4,294,967,295 pages" in said) == (2, True), said

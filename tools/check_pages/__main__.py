@@ -30,10 +30,12 @@ from tools.common.answer import json_option, print_json
 from tools.common.asked import option, pictures, program
 from tools.common.relation_file import (
     BLOCK_SIZES,
+    BLOCKS,
     Cluster,
     ClusterError,
     by_content,
     by_type,
+    chunks,
     cluster_of,
     foreign,
     fork,
@@ -180,20 +182,23 @@ def read(path: Path, asked: int | None) -> Relation:
     first = segment(path) * (cluster.segment_blocks if cluster else SEGMENT_BYTES // block_size)
     whole = np.frombuffer(head[: len(head) // SIZE * SIZE], np.uint8).reshape(-1, SIZE)
     heap = block_size == SIZE and not fork(path) and not index_kind(whole)
-    relation = Relation(path, path.stat().st_size, block_size, first, cluster, heap, [])
-    stored = False
+    if first + path.stat().st_size // block_size > BLOCKS:
+        raise CannotCheck(f"{path}: a relation has at most {BLOCKS:,} pages: none has this segment")
+    relation, seen, stored = Relation(path, 0, block_size, first, cluster, heap, []), 0, False
     try:
         with path.open("rb") as file:
-            while pages := file.read(CHUNK // block_size * block_size):
-                pages = pages[: len(pages) // block_size * block_size]
+            for content in chunks(file, CHUNK // block_size * block_size):
+                seen += len(content)
+                pages = content[: len(content) // block_size * block_size]
                 relation.verdicts.extend(verdicts_of(pages, first + len(relation.verdicts), relation))
                 stored = stored or any(any(pages[at + 8 : at + 10]) for at in range(0, len(pages), block_size))
         if not cluster and not stored and Verdict.CHECKSUM in relation.verdicts:
             raise CannotCheck(
                 f"{path}: no page has a checksum, and there is no pg_control in the folders above that says whether the"
-                " cluster was made without --data-checksums: check the file where it lies in its cluster"
+                " cluster was made without --data-checksums: check the file where it lies in its cluster (of a"
+                " tablespace: by pg_tblspc)"
             )
-        return replace(relation, verdicts=confirmed(relation))
+        return replace(relation, bytes=seen, verdicts=confirmed(relation))
     except OSError as error:
         raise CannotCheck(f"{path}: after block {first + len(relation.verdicts)}: {os_words(path, error)}") from error
 
