@@ -64,10 +64,10 @@ def test_the_server_does_what_is_foreseen(build: Build, at_wrap: bool, tmp_path:
     assert 0 < gave_up < CASES
 
 
-def answered(server: Server, query: str) -> str:
+def answered(server: Server, query: str, database: str = "postgres") -> str:
     """What the server warns of, or why it refuses; empty if it has nothing to say."""
     said: list[str] = []
-    with server.connect() as connection:
+    with server.connect(dbname=database) as connection:
         connection.add_notice_handler(lambda notice: said.append(str(notice.message_primary)))
         try:
             connection.execute(query.encode())
@@ -86,6 +86,9 @@ def test_it_warns_where_the_server_does(build: Build) -> None:
             "CREATE FUNCTION set_next_xid(bigint, bigint) RETURNS void"
             f" AS '{library}', 'set_next_xid' LANGUAGE C STRICT"
         )
+        # A database that is half dropped is counted by none.
+        server.execute("CREATE DATABASE gone")
+        server.execute("UPDATE pg_database SET datallowconn = true, datconnlimit = -(datname = 'gone')::int * 2")
         server.execute("VACUUM FREEZE")
         ((oldest,),) = server.execute("SELECT min(datfrozenxid::text::bigint) FROM pg_database")
         for left, word, words in (
@@ -106,6 +109,11 @@ def test_it_warns_where_the_server_does(build: Build) -> None:
             heard = answered(server, "SELECT txid_current()")
             assert words in heard, heard
             assert (heard == "") == (word == "")
+        for database in ("template0", "template1", "postgres"):
+            answered(server, "VACUUM FREEZE", database)
+        assert answered(server, "SELECT txid_current()") == ""
+        status, text = said("--connect", f"host={server.base} user=postgres dbname=postgres")
+        assert (status, "gone (invalid: " in text) == (0, True), text
 
 
 @pytest.mark.parametrize("build", [EMBEDDED[13], EMBEDDED[18]], ids=lambda build: build.label)
