@@ -332,6 +332,10 @@ def foreign_files(folder: Path) -> dict[Path, str]:
         (folder / name).mkdir()
         cluster(folder / name, version=version, aligned=aligned)
         files[folder / name / "16384"] = words
+    for name, size, blocks in (("none", 0, 1), ("odd", 8191, 1), ("no segment", 8192, 0)):
+        (folder / name).mkdir()
+        cluster(folder / name, block_size=size, segment_blocks=blocks)
+        files[folder / name / "16384"] = f"is damaged: it says blocks of {size} bytes, {blocks} a segment"
     control = cluster(folder)
     content = control.read_bytes()
     for name, damaged in (("zeroed", bytes(8192)), ("cut", content[:200]), ("flipped", content[:252] + b"\0" * 7940)):
@@ -415,6 +419,20 @@ def test_a_file_that_grows_while_it_is_read(tmp_path: Path, monkeypatch: pytest.
     found = check_pages.read(path, None)
     assert (len(found.verdicts), found.bytes, found.sound) == (40, len(pages), True)
     assert "TRUNCATED" not in " ".join(check_pages.end_of(found))
+
+
+def test_a_segment_under_the_name_of_another(tmp_path: Path) -> None:
+    """A copy loses its number easily, and then each checksum is wrong."""
+    _, pages = relation(tmp_path, first=3 * 131072)
+    (tmp_path / "copy").write_bytes(pages)
+    status, said = checked(tmp_path / "copy")
+    assert (status, "right for segment 3: give the file such a name as 16384.3." in said) == (1, True), said
+    pages[100] ^= 1
+    (tmp_path / "16384.3").write_bytes(pages)
+    (tmp_path / "one").write_bytes(pages[8192 : 2 * 8192])
+    for name in ("16384.3", "one"):
+        status, said = checked(tmp_path / name)
+        assert (status, "right for segment" in said) == (1, False), said
 
 
 def test_a_segment_that_no_relation_has(tmp_path: Path) -> None:

@@ -64,6 +64,8 @@ UNFIT = (
     " wrong rows or none, VACUUM fails, and the server may crash. verify_heapam of amcheck (14 and later) looks at the"
     " rows, too. A table whose access method (pg_class.relam) is not heap may have such pages."
 )
+TRIED, SEGMENTS = 3, 1024
+"""Pages, and numbers of a segment, that are tried if all checksums are wrong."""
 CELLS = 72 * 24
 """Of the picture in the terminal."""
 
@@ -299,7 +301,25 @@ def show(relation: Relation, console: Console) -> None:
         console.print(advice)
 
 
+def other_segment(relation: Relation) -> int | None:
+    """Which one it is by its checksums, if all are wrong for the one that its name says."""
+    wrong, size = relation.wrong(), relation.block_size
+    # One page alone fits to one of a thousand numbers too easily.
+    if len(wrong) < 2 or any(verdict not in (Verdict.CHECKSUM, Verdict.NEW) for verdict in relation.verdicts):
+        return None
+    with relation.path.open("rb") as file:
+        pages = [(i, os.pread(file.fileno(), size, i * size)) for i in wrong[:TRIED]]
+    for number in range(min(SEGMENTS, BLOCKS // relation.segment_pages)):
+        first = number * relation.segment_pages
+        if all(check(page, block_size=size, first_block=first + i) == [0] for i, page in pages if len(page) == size):
+            return number
+    return None
+
+
 def advised(relation: Relation) -> list[str]:
+    if (number := other_segment(relation)) is not None:
+        name = f"16384.{number}" if number else "16384"
+        return [f"What to do: the checksums are right for segment {number}: give the file such a name as {name}."]
     return [NEXT] * (not relation.sound) + [UNFIT] * (Verdict.UNFIT in relation.verdicts)
 
 

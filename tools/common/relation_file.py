@@ -125,6 +125,10 @@ def control_fault(control: bytes) -> str:
         return f" is damaged: its CRC is wrong, and no server would start{alone}"
     if (aligned := _number(control, at - 12) or _number(control, at - 16)) != 8:
         return f": its machine aligns to {aligned} bytes: only pages of 64-bit machines are known here"
+    if _number(control, at) not in BLOCK_SIZES or not _number(control, at + 4):
+        return (
+            f" is damaged: it says blocks of {_number(control, at)} bytes, {_number(control, at + 4)} a segment{alone}"
+        )
     return ""
 
 
