@@ -320,6 +320,15 @@ def test_another_database_with_a_value_that_cannot_be(tmp_path: Path, other: Lis
     assert (status, f"WRONG: {words}" in text) == (1, True), text
 
 
+def test_a_database_whose_drop_was_broken_off(tmp_path: Path) -> None:
+    """No server counts it."""
+    head = (*DATABASE_HEAD[:5], "datconnlimit", "current", "horizon_age")
+    for limit, status in ((-1, 1), (-2, 0)):
+        rows = [("gone", 700, 1, REFUSED, 0, limit), ("app", 700 + REFUSED, 1, 0, 0, -1)]
+        found, text = databases(tmp_path, *rows, head=head)
+        assert (found, "(invalid: its DROP DATABASE was broken off" in text) == (status, status == 0), text
+
+
 def test_what_is_left_is_counted_across_the_wrap(tmp_path: Path) -> None:
     """As by a server: the end is no permanent XID."""
     status, text = databases(tmp_path, ("app", HALF + 2, HALF + 2, HALF - 3, HALF - 3))

@@ -2,6 +2,7 @@
 """`make frozen` on real servers: what it foresees, by both ways, is what the server's own function then does."""
 
 import json
+import os
 import shutil
 import subprocess
 from pathlib import Path
@@ -16,7 +17,7 @@ from tests.datfrozenxid.server import SETTINGS, Database
 from tests.datfrozenxid.test_frozen import said
 from tests.datfrozenxid.test_servers import row, stored
 from tests.postgres.server import EMBEDDED, Build, Server, extension
-from tests.postgres.wrap import _provide_segment, move_next_to_wrap
+from tests.postgres.wrap import XIDS_PER_SEGMENT, _provide_segment, move_next_to_wrap
 from tools.frozen.listing import COPIES
 from tools.frozen.wraparound import LIMITS
 
@@ -64,10 +65,10 @@ def test_the_server_does_what_is_foreseen(build: Build, at_wrap: bool, tmp_path:
     assert 0 < gave_up < CASES
 
 
-def answered(server: Server, query: str) -> str:
+def answered(server: Server, query: str, database: str = "postgres") -> str:
     """What the server warns of, or why it refuses; empty if it has nothing to say."""
     said: list[str] = []
-    with server.connect() as connection:
+    with server.connect(dbname=database) as connection:
         connection.add_notice_handler(lambda notice: said.append(str(notice.message_primary)))
         try:
             connection.execute(query.encode())
@@ -86,6 +87,9 @@ def test_it_warns_where_the_server_does(build: Build) -> None:
             "CREATE FUNCTION set_next_xid(bigint, bigint) RETURNS void"
             f" AS '{library}', 'set_next_xid' LANGUAGE C STRICT"
         )
+        # A database that is half dropped is counted by none.
+        server.execute("CREATE DATABASE gone")
+        server.execute("UPDATE pg_database SET datallowconn = true, datconnlimit = -(datname = 'gone')::int * 2")
         server.execute("VACUUM FREEZE")
         ((oldest,),) = server.execute("SELECT min(datfrozenxid::text::bigint) FROM pg_database")
         for left, word, words in (
@@ -106,6 +110,41 @@ def test_it_warns_where_the_server_does(build: Build) -> None:
             heard = answered(server, "SELECT txid_current()")
             assert words in heard, heard
             assert (heard == "") == (word == "")
+        for database in ("template0", "template1", "postgres"):
+            answered(server, "VACUUM FREEZE", database)
+        assert answered(server, "SELECT txid_current()") == ""
+        status, text = said("--connect", f"host={server.base} user=postgres dbname=postgres")
+        assert (status, "gone (invalid: " in text) == (0, True), text
+
+
+@pytest.mark.parametrize("build", [EMBEDDED[13], EMBEDDED[18]], ids=lambda build: build.label)
+def test_an_old_transaction_of_which_each_vacuum_warns(build: Build) -> None:
+    """Prepared, and older than autovacuum_freeze_max_age, which is set to its least.
+
+    Without FREEZE 13 to 15 warn earlier, by vacuum_freeze_min_age.
+    """
+    settings = {"max_prepared_transactions": 1, "autovacuum_freeze_max_age": 100_000}
+    with Server(build, settings=settings) as server:
+        library = server.put(extension("nextxid", build.major))
+        server.execute(
+            "CREATE FUNCTION set_next_xid(bigint, bigint) RETURNS void"
+            f" AS '{library}', 'set_next_xid' LANGUAGE C STRICT"
+        )
+        with server.connect() as connection:
+            connection.execute("CREATE TABLE t (a int)")
+            for command in ("BEGIN", "INSERT INTO t VALUES (1)", "PREPARE TRANSACTION 'old'"):
+                connection.execute(command.encode())
+        ((oldest, xid),) = server.execute(
+            "SELECT min(datfrozenxid::text::bigint), min(age(datfrozenxid)) FROM pg_database"
+        )
+        for age, warned in ((99_000, False), (102_000, True)):
+            server.execute(f"SELECT set_next_xid({oldest + xid + age}, {oldest})")
+            server.stop()
+            os.truncate(server.data / "pg_xact" / "0000", XIDS_PER_SEGMENT // 4)
+            server.start()
+            status, text = said("--connect", f"host={server.base} user=postgres dbname=postgres")
+            assert (status, "HELD BACK: " in text) == (int(warned), warned), text
+            assert ("far in the past" in answered(server, "VACUUM FREEZE pg_class")) == warned
 
 
 @pytest.mark.parametrize("build", [EMBEDDED[13], EMBEDDED[18]], ids=lambda build: build.label)

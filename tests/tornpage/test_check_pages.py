@@ -10,18 +10,22 @@ from io import BytesIO
 from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import pytest
 from click import Command
 from click.testing import CliRunner
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
+from pgquern.tornpage import check
 
 from ref.tornpage import checksums
 from tests.page.cluster import cluster
 from tests.tornpage.strategies import random_page
 from tools.check_pages import __main__ as check_pages
 from tools.check_pages.__main__ import main
+from tools.common import relation_file
+from tools.common.relation_file import cluster_of
 from tools.look import __main__ as look
 
 TOP = Path(__file__).parents[2]
@@ -327,6 +331,10 @@ def foreign_files(folder: Path) -> dict[Path, str]:
         (folder / name).mkdir()
         cluster(folder / name, version=version, aligned=aligned)
         files[folder / name / "16384"] = words
+    for name, size, blocks in (("none", 0, 1), ("odd", 8191, 1), ("no segment", 8192, 0)):
+        (folder / name).mkdir()
+        cluster(folder / name, block_size=size, segment_blocks=blocks)
+        files[folder / name / "16384"] = f"is damaged: it says blocks of {size} bytes, {blocks} a segment"
     control = cluster(folder)
     content = control.read_bytes()
     for name, damaged in (("zeroed", bytes(8192)), ("cut", content[:200]), ("flipped", content[:252] + b"\0" * 7940)):
@@ -371,3 +379,62 @@ def test_a_disk_that_cannot_be_read(tmp_path: Path, program: Command, monkeypatc
     monkeypatch.setattr(Path, "read_bytes", lambda self: opened(self, "rb").read())
     done = CliRunner().invoke(program, [str(path)], catch_exceptions=False)
     assert (done.exit_code, "after block 1: Input/output error: the disk cannot read it" in done.output) == (2, True)
+
+
+def test_the_cluster_is_that_above_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not that of the folder in which somebody stands; of a link, where it leads. What is no file is none."""
+    (tmp_path / "data").mkdir()
+    cluster(tmp_path / "data")
+    (tmp_path / "16384").write_bytes(b"")
+    (tmp_path / "data" / "16385").write_bytes(b"")
+    (tmp_path / "16385").symlink_to("data/16385")
+    monkeypatch.chdir(tmp_path / "data")
+    assert cluster_of(Path("../16384")) is None
+    found = cluster_of(tmp_path / "16385")
+    assert found is not None
+    assert found.path == tmp_path / "data"
+    (tmp_path / "data" / "global" / "pg_control").unlink()
+    os.mkfifo(tmp_path / "data" / "global" / "pg_control")
+    assert cluster_of(tmp_path / "16385") is None
+
+
+def test_a_pg_control_that_is_being_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = cluster(tmp_path).read_bytes()
+    parts = [whole[:100], whole[:200], whole]
+    monkeypatch.setattr(relation_file, "start_of", lambda path, size: parts.pop(0) if len(parts) > 1 else whole)
+    assert cluster_of(tmp_path / "16384") is not None
+
+
+def test_a_file_that_grows_while_it_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, pages = relation(tmp_path)
+    path.write_bytes(pages)
+
+    def growing(*arguments: Any, **options: Any) -> Any:
+        with path.open("ab") as file:
+            file.write(pages[:8192])
+        return check(*arguments, **options)
+
+    monkeypatch.setattr(check_pages, "check", growing)
+    found = check_pages.read(path, None)
+    assert (len(found.verdicts), found.bytes, found.sound) == (40, len(pages), True)
+    assert "TRUNCATED" not in " ".join(check_pages.end_of(found))
+
+
+def test_a_segment_under_the_name_of_another(tmp_path: Path) -> None:
+    """A copy loses its number easily, and then each checksum is wrong."""
+    _, pages = relation(tmp_path, first=3 * 131072)
+    (tmp_path / "copy").write_bytes(pages)
+    status, said = checked(tmp_path / "copy")
+    assert (status, "right for segment 3: give the file such a name as 16384.3." in said) == (1, True), said
+    pages[100] ^= 1
+    (tmp_path / "16384.3").write_bytes(pages)
+    (tmp_path / "one").write_bytes(pages[8192 : 2 * 8192])
+    for name in ("16384.3", "one"):
+        status, said = checked(tmp_path / name)
+        assert (status, "right for segment" in said) == (1, False), said
+
+
+def test_a_segment_that_no_relation_has(tmp_path: Path) -> None:
+    (tmp_path / "16384.99999").write_bytes(heap_page())
+    status, said = checked(tmp_path / "16384.99999")
+    assert (status, "a relation has at most 4,294,967,295 pages" in said) == (2, True), said

@@ -31,10 +31,12 @@ from tools.common.answer import json_option, print_json
 from tools.common.asked import option, program
 from tools.common.relation_file import (
     BLOCK_SIZES,
+    BLOCKS,
     Cluster,
     ClusterError,
     by_content,
     by_type,
+    chunks,
     cluster_of,
     foreign,
     fork,
@@ -63,6 +65,8 @@ UNFIT = (
     " wrong rows or none, VACUUM fails, and the server may crash. verify_heapam of amcheck (14 and later) looks at the"
     " rows, too. A table whose access method (pg_class.relam) is not heap may have such pages."
 )
+TRIED, SEGMENTS = 3, 1024
+"""Pages, and numbers of a segment, that are tried if all checksums are wrong."""
 CELLS = 72 * 24
 """Of the picture in the terminal."""
 
@@ -181,20 +185,23 @@ def read(path: Path, asked: int | None) -> Relation:
     first = segment(path) * (cluster.segment_blocks if cluster else SEGMENT_BYTES // block_size)
     whole = np.frombuffer(head[: len(head) // SIZE * SIZE], np.uint8).reshape(-1, SIZE)
     heap = block_size == SIZE and not fork(path) and not index_kind(whole)
-    relation = Relation(path, path.stat().st_size, block_size, first, cluster, heap, [])
-    stored = False
+    if first + path.stat().st_size // block_size > BLOCKS:
+        raise CannotCheck(f"{path}: a relation has at most {BLOCKS:,} pages: none has this segment")
+    relation, seen, stored = Relation(path, 0, block_size, first, cluster, heap, []), 0, False
     try:
         with path.open("rb") as file:
-            while pages := file.read(CHUNK // block_size * block_size):
-                pages = pages[: len(pages) // block_size * block_size]
+            for content in chunks(file, CHUNK // block_size * block_size):
+                seen += len(content)
+                pages = content[: len(content) // block_size * block_size]
                 relation.verdicts.extend(verdicts_of(pages, first + len(relation.verdicts), relation))
                 stored = stored or any(any(pages[at + 8 : at + 10]) for at in range(0, len(pages), block_size))
         if not cluster and not stored and Verdict.CHECKSUM in relation.verdicts:
             raise CannotCheck(
                 f"{path}: no page has a checksum, and there is no pg_control in the folders above that says whether the"
-                " cluster was made without --data-checksums: check the file where it lies in its cluster"
+                " cluster was made without --data-checksums: check the file where it lies in its cluster (of a"
+                " tablespace: by pg_tblspc)"
             )
-        return replace(relation, verdicts=confirmed(relation))
+        return replace(relation, bytes=seen, verdicts=confirmed(relation))
     except OSError as error:
         raise CannotCheck(f"{path}: after block {first + len(relation.verdicts)}: {os_words(path, error)}") from error
 
@@ -295,7 +302,25 @@ def show(relation: Relation, console: Console) -> None:
         console.print(advice)
 
 
+def other_segment(relation: Relation) -> int | None:
+    """Which one it is by its checksums, if all are wrong for the one that its name says."""
+    wrong, size = relation.wrong(), relation.block_size
+    # One page alone fits to one of a thousand numbers too easily.
+    if len(wrong) < 2 or any(verdict not in (Verdict.CHECKSUM, Verdict.NEW) for verdict in relation.verdicts):
+        return None
+    with relation.path.open("rb") as file:
+        pages = [(i, os.pread(file.fileno(), size, i * size)) for i in wrong[:TRIED]]
+    for number in range(min(SEGMENTS, BLOCKS // relation.segment_pages)):
+        first = number * relation.segment_pages
+        if all(check(page, block_size=size, first_block=first + i) == [0] for i, page in pages if len(page) == size):
+            return number
+    return None
+
+
 def advised(relation: Relation) -> list[str]:
+    if (number := other_segment(relation)) is not None:
+        name = f"16384.{number}" if number else "16384"
+        return [f"What to do: the checksums are right for segment {number}: give the file such a name as {name}."]
     return [NEXT] * (not relation.sound) + [UNFIT] * (Verdict.UNFIT in relation.verdicts)
 
 

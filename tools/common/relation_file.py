@@ -2,13 +2,16 @@
 """What a file of a cluster is, by its type, its name and its first bytes; and the cluster that it lies in."""
 
 import errno
+import os
 import re
 import stat
 import struct
+import time
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import BinaryIO, NamedTuple
 
 from tools.common.crc32c import crc32c
 
@@ -17,6 +20,10 @@ FLOAT_FORMAT = struct.pack("<d", 1234567.0)
 """In pg_control of all versions; the sizes of blocks follow it."""
 CONTROLS = {960: "9.6", 1002: "10", 1100: "11", 1201: "12", 1300: "13 to 16", 1700: "17", 1800: "18"}
 """The versions of pg_control that are known: those have the checksums' version at one place, and a CRC-32C."""
+AGAIN = 10
+"""How often a pg_control that seems damaged is read."""
+BLOCKS = 2**32 - 1
+"""Of a relation, at most."""
 LAYOUTS = {1: "7.3 and 7.4", 2: "8.0", 3: "8.1 and 8.2"}
 """Of pages, before today's 4."""
 TYPES = {
@@ -55,16 +62,45 @@ class ClusterError(ValueError):
     """What is known of the cluster is damaged, or of a version that is not known; the text says what to do."""
 
 
+def above(path: Path) -> Iterator[Path]:
+    """The folders above a file: by its name (that of a tablespace's may begin in its cluster), then where it lies."""
+    seen = (*Path(os.path.normpath(path.absolute())).parents, *path.resolve().parents)
+    return iter(dict.fromkeys(seen))
+
+
+def start_of(path: Path, size: int) -> bytes | None:
+    """The first bytes of a regular file; None if there is none that can be read."""
+    try:
+        if not path.is_file():
+            return None
+        with path.open("rb") as file:
+            return file.read(size)
+    except OSError:
+        return None
+
+
+def chunks(file: BinaryIO, size: int) -> Iterator[bytes]:
+    """The file, so many bytes at a time. What a server appends after the end was seen is left out."""
+    while content := file.read(size):
+        yield content
+        if len(content) < size:
+            return
+
+
 def cluster_of(path: Path) -> Cluster | None:
     """That of the nearest folder above which has a global/pg_control; None if there is none that can be read.
 
     ClusterError: it cannot be followed.
     """
-    for top in path.absolute().parents:
-        try:
-            control = (top / "global" / "pg_control").read_bytes()[:8192]
-        except OSError:
+    for top in above(path):
+        if (control := start_of(top / "global" / "pg_control", 8192)) is None:
             continue
+        # A server that writes it at this moment is no fault.
+        for _ in range(AGAIN):
+            if not control_fault(control):
+                break
+            time.sleep(0.01)
+            control = start_of(top / "global" / "pg_control", 8192) or b""
         if words := control_fault(control):
             raise ClusterError(f"pg_control of {top}{words}")
         at = control.find(FLOAT_FORMAT) + len(FLOAT_FORMAT)
@@ -89,6 +125,10 @@ def control_fault(control: bytes) -> str:
         return f" is damaged: its CRC is wrong, and no server would start{alone}"
     if (aligned := _number(control, at - 12) or _number(control, at - 16)) != 8:
         return f": its machine aligns to {aligned} bytes: only pages of 64-bit machines are known here"
+    if _number(control, at) not in BLOCK_SIZES or not _number(control, at + 4):
+        return (
+            f" is damaged: it says blocks of {_number(control, at)} bytes, {_number(control, at + 4)} a segment{alone}"
+        )
     return ""
 
 
@@ -101,18 +141,14 @@ def major_of(path: Path) -> str:
 
     ClusterError: it holds no version.
     """
-    for top in path.absolute().parents:
+    for top in above(path):
         if found := re.fullmatch(r"PG_(\d+(?:\.\d+)?)_\d+", top.name):
             return found[1]
-        if not (said := top / "PG_VERSION").is_file():
+        if (content := start_of(top / "PG_VERSION", 64)) is None:
             continue
-        try:
-            with said.open("rb") as file:
-                text = file.read(64).decode(errors="replace").strip()
-        except OSError:
-            continue
+        text = content.decode(errors="replace").strip()
         if not re.fullmatch(r"\d{1,4}(\.\d{1,4})?", text):
-            raise ClusterError(f"{said} is damaged: it says {text!r}, which is no version")
+            raise ClusterError(f"{top / 'PG_VERSION'} is damaged: it says {text!r}, which is no version")
         return text
     return ""
 

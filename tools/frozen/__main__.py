@@ -214,7 +214,8 @@ def lines(answer: Answer) -> Iterator[str]:
         yield "databases, the oldest first: datfrozenxid, its age, and how many XIDs are left; the same of datminmxid:"
         rests = [[left(one.dat[i], answer.next_ids[i], KINDS[i][2]) for i in (0, 1)] for one in answer.databases]
         for rest, database in sorted(zip(rests, answer.databases, strict=True), key=lambda pair: pair[0][0] or 0):
-            yield "".join(map(in_columns, database.dat, rest)) + f"  {shown(database.name)}"
+            why = " (invalid: its DROP DATABASE was broken off; drop it)" if database.invalid else ""
+            yield "".join(map(in_columns, database.dat, rest)) + f"  {shown(database.name)}{why}"
     yield from answer.warnings
     if answer.future:
         relation, column = answer.future

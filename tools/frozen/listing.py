@@ -26,7 +26,7 @@ HORIZON = (
 DATABASES = (
     "select datname, datfrozenxid, datminmxid, age(datfrozenxid) as age, mxid_age(datminmxid) as mxid_age,"
     f" datname = current_database() as current, ({HORIZON}) as horizon_age,"
-    " current_setting('server_version_num') as server_version_num,"
+    " datconnlimit, current_setting('server_version_num') as server_version_num,"
     " current_setting('autovacuum_freeze_max_age') as autovacuum_freeze_max_age from pg_database"
 )
 COPIES = (
@@ -56,10 +56,11 @@ class Relation:
 
 @dataclass(frozen=True)
 class Database:
-    """A row of pg_database."""
+    """A row of pg_database. `invalid`: its DROP DATABASE was broken off, and no server counts its ids."""
 
     name: str
     dat: Pair
+    invalid: bool = False
 
 
 @dataclass(frozen=True)
@@ -153,7 +154,7 @@ def stored(rows: Rows, source: str) -> Stored:
         if XID.is_normal(dat.xid) and dat.multi:
             xids.add((dat.xid + ages[0]) % SIZE)
             multis.append((dat.multi + ages[1]) % SIZE)
-        every.append(Database(row["datname"], dat))
+        every.append(Database(row["datname"], dat, row.get("datconnlimit") == "-2"))
         if row["current"] in ("t", "true", "True"):
             horizon = _number(row, "horizon_age", where, -(2**31), 2**31 - 1) if row["horizon_age"] else 0
             settings = [_number(row, name, where) if name in row else usual for name, usual in SETTINGS.items()]

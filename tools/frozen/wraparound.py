@@ -46,7 +46,7 @@ def warnings(databases: Sequence[Database], next_ids: Pair, stored: Stored | Non
     near = False
     for i, (column, what, first) in enumerate(KINDS):
         warned, refused = limits[i]
-        for one in databases:
+        for one in (database for database in databases if not database.invalid):
             rest, said = left(one.dat[i], next_ids[i], first), f"{column} {one.dat[i]} of database {shown(one.name)}"
             if rest is None or rest < 0:
                 # What happens to that of this database is said elsewhere.

@@ -31,6 +31,7 @@ from tools.common.relation_file import (
     ClusterError,
     by_content,
     by_type,
+    chunks,
     cluster_of,
     foreign,
     fork,
@@ -160,7 +161,7 @@ def read(path: Path, asked: int | None, page: int | None = None) -> Looked:
     rows, refused, new, at = list[NDArray[np.int64]](), dict[int, str](), 0, 0
     try:
         with path.open("rb") as file:
-            while content := file.read(CHUNK * SIZE):
+            for content in chunks(file, CHUNK * SIZE):
                 pages = np.frombuffer(content[: len(content) // SIZE * SIZE], np.uint8).reshape(-1, SIZE).copy()
                 reasons = again(file.fileno(), pages, at)
                 new += int((~pages.any(axis=1)).sum())
