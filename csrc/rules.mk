@@ -11,6 +11,9 @@ FOREIGN_LEVELS := $(filter-out $(LEVELS),$(LEVELS_x86_64) $(LEVELS_aarch64))
 
 OUT     := $(BUILD)$(CROSS:%=/%)
 GCC     := $(CROSS:%=%-linux-gnu-)gcc
+# CC=clang: another compiler for the kernels and the library; the tests' own programs stay gcc's. `make judge` has it for the candidate.
+CHOSEN_CC := $(if $(filter-out judge,$(or $(MAKECMDGOALS),main)),$(if $(filter command environment,$(origin CC)),$(CC)))
+KERNEL_CC := $(if $(CROSS),$(GCC),$(or $(CHOSEN_CC),gcc))
 AR      := $(CROSS:%=%-linux-gnu-)ar
 LD      := $(CROSS:%=%-linux-gnu-)ld
 
@@ -38,8 +41,8 @@ COMPILER := $(SETUP)/$(if $(filter-out $(shell uname -m),$(CROSS)),cross,c).stam
 
 $(OUT)/obj/%.o: csrc/%.c $(COMPILER)
 	@mkdir -p $(@D)
-	@echo "$(GCC) $<"
-	@$(GCC) $(CFLAGS_KERNEL) $(call isa_flags,$<) -MMD -MP -c $< -o $@
+	@echo "$(KERNEL_CC) $<"
+	@$(KERNEL_CC) $(CFLAGS_KERNEL) $(call isa_flags,$<) -MMD -MP -c $< -o $@
 
 $(BUILD)/obj-asan/%.o: csrc/%.c $(SETUP)/c.stamp
 	@mkdir -p $(@D)
@@ -56,7 +59,7 @@ $(OUT)/lib/libpgquern.a: $(OBJECTS)
 
 $(OUT)/lib/libpgquern.so: $(OBJECTS)
 	@mkdir -p $(@D)
-	@$(GCC) -shared -Wl,-z,defs $^ -o $@
+	@$(KERNEL_CC) -shared -Wl,-z,defs $^ -o $@
 
 # The Python binding: cffi writes C from the public headers, and the limited API makes one file serve every Python 3.
 FFI := _pgquern.abi3.so

@@ -228,8 +228,9 @@ class Prefetcher:
     def begin_read(self, begin: int) -> None:
         """XLogPrefetcherBeginRead: read on from another place, forward or back.
 
-        What was decoded is forgotten, and what is in flight, and any suspension. Filters, window and counters stay.
-        Upstream also keeps the record that was being looked at, in memory that it gives back; here it is forgotten.
+        What was decoded is forgotten, and what is in flight, any suspension, and the record that was being looked at.
+        Filters, window and counters stay. Upstream, 15 to 18, does not forget that record: this is mended here. It goes
+        on with its blocks, in memory that it has given back; if they fill the ring, no record is read.
         """
         self.begin = begin
         self.queue: deque[Record] = deque()

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: PostgreSQL
 """What kernels in plain C do to memory beside what the proved functions do: the same operations in the same order.
 
-Equal results do not say that: another way may end in the same bytes. build/traced/STEM tells what C does, as gcc
-compiles it at -O1; build/oracle/STEM_operations tells what the proved functions do, extracted from the proofs.
+Equal results do not say that: another way may end in the same bytes. build/traced/STEM tells what C does,
+compiled at -O0, where each access of the text is made; build/oracle/STEM_operations tells what the proved functions do, extracted from the proofs.
 PGQUERN_TRACED=aarch64 asks what C does on that machine: qemu runs build/aarch64/traced/STEM, which `make test-cross`
 builds.
 """

@@ -191,8 +191,9 @@ typedef struct pgq_prefetch {
 pgq_status pgq_prefetch_begin(pgq_prefetch *prefetch, uint32_t concurrency, uint64_t begin);
 
 /*
- * XLogPrefetcherBeginRead alone: reads on at another place of the WAL. What was decoded, what is in flight and a suspension
- * are forgotten; filters, window and counters stay. PGQ_NULL. The prefetcher has begun.
+ * XLogPrefetcherBeginRead alone: reads on at another place of the WAL. What was decoded, what is in flight, a suspension and
+ * the record that is being looked at are forgotten; filters, window and counters stay. Upstream, 15 to 18, does not forget
+ * that record, and may then read none. PGQ_NULL. The prefetcher has begun.
  */
 pgq_status pgq_prefetch_begin_read(pgq_prefetch *prefetch, uint64_t begin);
 

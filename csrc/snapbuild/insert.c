@@ -128,9 +128,12 @@ static void sort_all(pgq_snapbuild_committed *committed)
     size_t n = committed->xcnt, kept = n > 0;
 
     pgq_snapbuild_qsort32(xip, n, pgq_snapbuild_xid_comparator);
-    for (size_t i = 1; i < n; i++)
-        if (xip[i] != xip[kept - 1])
-            xip[kept++] = xip[i];
+    for (size_t i = 1; i < n; i++) {
+        uint32_t x = xip[i];
+
+        if (x != xip[kept - 1])
+            xip[kept++] = x;
+    }
     HOLDS(rises32(xip, kept));
     committed->xcnt = kept;
     committed->sorted = true;

@@ -22,8 +22,10 @@ static inline group_signs signs_of(const uint32_t *group, uint32_t xmin)
     group_signs signs = {0, UINT32_MAX};
 
     for (size_t i = 0; i < GROUP; i++) {
-        signs.any |= group[i] - xmin;
-        signs.all &= group[i] - xmin;
+        uint32_t distance = group[i] - xmin;
+
+        signs.any |= distance;
+        signs.all &= distance;
     }
     return signs;
 }

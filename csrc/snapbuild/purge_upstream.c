@@ -23,9 +23,10 @@ pgq_status pgq_snapbuild_purge_upstream(pgq_snapbuild_committed *committed, uint
     if (workspace == NULL)
         return refused(PGQ_MEMORY, 0);
     for (size_t off = 0; off < committed->xcnt; off++) {
-        if (xid_normal_precedes(committed->xip[off], xmin))
-            continue;
-        workspace[surviving++] = committed->xip[off];
+        uint32_t xid = committed->xip[off];
+
+        if (!xid_normal_precedes(xid, xmin))
+            workspace[surviving++] = xid;
     }
     memcpy(committed->xip, workspace, surviving * sizeof(uint32_t));
     committed->xcnt = surviving;

@@ -83,6 +83,12 @@ WakeNobody(p) ==
     /\ Goto(p, "idle")
     /\ UNCHANGED <<pins, locks, waiting, page, plan, reading>>
 
+\* A backend that unpins stays cancelled.
+StaysCancelled(p) ==
+    /\ pins' = pins \ {p}
+    /\ UNCHANGED conflicts
+    /\ Goto(p, IF waiter # None /\ OwnCount(p) = 1 THEN "unpinned" ELSE "idle")
+
 \* Content locks without a queue.
 UnfairSpec == Spec /\ LocksAreBrief /\ CleanersGoOn /\ ReadersFinish
 

@@ -611,6 +611,10 @@ WaiterWaits == waiter # None => pc[waiter] \in {"flagged", "asleep", "awake"}
 \*        not on the page, so that nobody will wake it
 SleepersAreKnown == \A c \in Cleaners : pc[c] \in {"flagged", "asleep"} => waiter = c \/ c \in signals
 
+(* A cancellation ends with the pin: the backend's next pin is no conflict. *)
+\* BROKEN b \in conflicts \ pins | Backend {b} was cancelled, and has no pin any more
+ConflictsHavePins == conflicts \subseteq pins
+
 (* Nobody gets the error for a second waiter. *)
 \* BROKEN c \in Cleaners if pc[c] = "error" | {c} got the error
 OneWaiter == \A c \in Cleaners : pc[c] # "error"

@@ -3,6 +3,7 @@
 (* ioshares with bounds, and definitions that are wrong on purpose.        *)
 EXTENDS ioshares
 
+OneClass     == {1}
 TwoClasses   == {1, 2}
 ThreeClasses == {1, 2, 3}
 
@@ -19,6 +20,7 @@ Zero    == 0
 Below4  == -4
 Below12 == -12
 
+OneFactor    == << <<1>> >>
 \* Shares 3 and 2; of three classes 3, 2 and 1; of two classes 3 and 1.
 TwoFactors   == << <<2, 3>> >>
 ThreeFactors == << <<2, 3, 6>> >>
@@ -74,6 +76,13 @@ StaysAtProbe(p, mean) == p.floor
 WholeLimit(p) == p.level
 \* The target alone, whatever the floor.
 TargetAlone(f) == Target
+\* No target, whatever it is.
+NoTarget(f) == (7 * f) \div 4
+\* A limit that has fallen is looked at in the next window.
+NeverSettles(p, mean, waited) ==
+    LET q == Looked(p, mean, waited) IN IF p.settling THEN [p EXCEPT !.settling = FALSE]
+    ELSE IF p.probing THEN [p EXCEPT !.floor = mean, !.age = 0, !.probing = FALSE, !.settling = TRUE]
+    ELSE [q EXCEPT !.settling = q.probing]
 \* A floor that is never forgotten.
 KeptFloor(mean) == IF pace.floor = 0 THEN mean ELSE Min(pace.floor, mean)
 \* A probe never comes again.

@@ -31,7 +31,7 @@
 (* Safety: Shares (two classes that stay backlogged: what they get, by     *)
 (* share, differs by at most LagBound), WorkConserving, NoneAboveLimit,    *)
 (* TagsNear, GrowsUnderPressure, HalfInAProbe, FloorObserved,              *)
-(* FloorFollows, NoCliff, LeadsStay.                                       *)
+(* FloorFollows, NoCliff, HeedsTarget, SettlesOnceLowered, LeadsStay.      *)
 (* Liveness: EveryClassGoes, LimitRecovers.                                *)
 (*                                                                         *)
 (* How to break it: let an idle class fall behind (Floor below 0), round   *)
@@ -325,15 +325,32 @@ FloorObserved ==
 (* It follows a window that was faster.                                    *)
 FloorFollows == [][Looks /\ (\A m \in Means : m < pace.floor) => pace'.floor \in Means]_vars
 
-(* The limit falls only if the mean is above 3/2 of the floor: at the      *)
-(* floor there is no cliff.  It falls to what the gradient says, at least  *)
-(* by one, and must fall above twice the floor.                            *)
+(* The step ends a window that is looked at, with this last latency.       *)
+Ended(latency) == Looks /\ \E c \in Classes : Complete(c, latency)
+Mean(latency) == (total + latency) \div (completed + 1)
+
+(* The limit falls only if the mean is above 3/2 of the floor, and must    *)
+(* fall above twice the floor.  It falls by one, or no further than the    *)
+(* latency has risen: of n requests in flight n * floor / mean are in the  *)
+(* device, the others queue.  To fall below these is a cliff: it is idle.  *)
 NoCliff ==
-    [][LET f == pace'.floor
-       IN  /\ pace'.level < pace.level => Looks /\ \E m \in Means :
-                  /\ m > (3 * f) \div 2
-                  /\ pace'.level \in {Least, pace.level - 1} \/ pace'.level = (5 * pace.level * f) \div (4 * m)
-           /\ Looks /\ (\A m \in Means : m > 2 * f) => pace'.level < pace.level \/ pace.level = Least]_vars
+    [][/\ pace'.level < pace.level => Looks
+       /\ \A latency \in Latencies : Ended(latency) =>
+              LET m == Mean(latency)  f == pace'.floor
+              IN  /\ pace'.level < pace.level => m > (3 * f) \div 2
+                  /\ pace'.level >= pace.level - 1 \/ (pace'.level + 1) * m > pace.level * f
+                  /\ m > 2 * f => pace'.level < pace.level \/ pace.level = Least]_vars
+
+(* A target: the limit stays as long as the mean is within it, and falls   *)
+(* beyond.  It is a hint only: not above twice the floor, nor below 3/2.   *)
+HeedsTarget ==
+    [][\A latency \in Latencies : Target > 0 /\ Ended(latency) =>
+           LET m == Mean(latency)  f == pace'.floor
+           IN  /\ m <= Target /\ m <= 2 * f => pace'.level >= pace.level
+               /\ m > Target /\ m > (3 * f) \div 2 => pace'.level < pace.level \/ pace.level = Least]_vars
+
+(* Two windows in a row do not lower it: those in flight were sent before. *)
+SettlesOnceLowered == [][pace'.level < pace.level => pace'.settling]_vars
 
 (* It rises by one, where a window ends, and in each that may have been    *)
 (* fast enough and in which requests waited.                               *)

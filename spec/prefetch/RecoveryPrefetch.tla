@@ -111,12 +111,16 @@ Completed(r, upto) ==
          IN Completed([r EXCEPT !.tail = IF @ + 1 = r.size THEN 0 ELSE @ + 1,
                                 !.inflight = IF io THEN @ - 1 ELSE @, !.completed = IF io THEN @ ELSE @ - 1], upto)
 
-(* Lose what has been replayed: entries, filters and hints. *)
+(* The record that was given out last, since reading began: ReadRecPtr. *)
+Replaying == IF current < begin THEN 0 ELSE current
+IsReplayed(until) == until <= Replaying
+
+(* Lose what has been replayed: entries and filters. *)
 CompleteRing ==
-    /\ ring' = Completed(ring, current + 1)
+    /\ ring' = Completed(ring, Replaying + 1)
     /\ held' = SubSeq(held, Len(held) - (ring'.inflight + ring'.completed) + 1, Len(held))
     /\ UNCHANGED <<vars, arrived, current, concurrency, begin, at, decoded, suspended, recent, hints, buffers, advised>>
-    /\ filters' = [key \in Keys |-> IF filters[key].until <= current THEN [until |-> 0, from |-> 0] ELSE filters[key]]
+    /\ filters' = [key \in Keys |-> IF IsReplayed(filters[key].until) THEN [until |-> 0, from |-> 0] ELSE filters[key]]
 
 \* STEP if filters' # filters | startup process | takes entries of replayed records from the ring, and forgets the
 \*        filters of replayed records. In flight by now: {ring'.inflight}
@@ -153,7 +157,7 @@ NoteEffect(n) ==
        ELSE UNCHANGED filters
     /\ suspended' = IF record.effect = "timeline" THEN n ELSE suspended
 
-IsSuspended == current <= suspended
+IsSuspended == Replaying <= suspended
 HasRoom == Queued < Room
 
 (* Decode one more record, if there is one, or wait for it, if none is     *)
@@ -236,8 +240,9 @@ Judge ==
     /\ UNCHANGED <<vars, pc, arrived, current, concurrency, begin, decoded, suspended, buffers>>
 
 (* All blocks of a record have been looked at.  Nothing beyond the first   *)
-(* record is looked at until it is consumed.                               *)
-IsFirst == at.record = begin /\ current < begin
+(* record is looked at until it is consumed.  Upstream asks where the last *)
+(* decoded record starts.                                                  *)
+IsFirst == ~Blocking /\ decoded = begin
 \* STEP if at' = at | startup process | has looked at all blocks of record {at.record}. That is the first one: nothing
 \*        beyond it is decoded before it is given to replay
 \* SMALL | startup process | has looked at all blocks of record {at.record}
@@ -274,15 +279,20 @@ Read ==
     /\ UNCHANGED <<vars, arrived, current, concurrency, begin, looking, queues, buffers, advised>>
 
 IsGiven(n) == n = current + 1
+\* The record that comes next has been replayed: recovery has stopped, and only reads it again.
+HasStopped == current < replayed
 \* STEP if pc' = "ended" | startup process | has no more records to replay: recovery ends
+\* STEP if pc' = "stopped" /\ current' = current | startup process | gets no record. So the new timeline begins where
+\*        record {begin} starts
+\* STEP if pc' = "stopped" | startup process | gets record {current'}. So the new timeline begins where it ends
 \* SMALL | startup process | gives record {current'} to replay
 Give ==
     /\ pc = "give"
     /\ IF Queued = 0
-       THEN Goto("ended") /\ UNCHANGED <<current, at>>
+       THEN Goto(IF HasStopped THEN "stopped" ELSE "ended") /\ UNCHANGED <<current, at>>
        ELSE /\ current' = current + 1
             /\ at' = IF IsGiven(at.record) THEN [record |-> 0, next |-> 1] ELSE at
-            /\ Goto("replay")
+            /\ Goto(IF HasStopped THEN "stopped" ELSE "replay")
     /\ UNCHANGED <<vars, arrived, concurrency, begin, decoded, suspended, filters, recent, hints, queues, buffers, advised>>
 
 (* Where replay writes a page: a hint is verified. *)
@@ -349,24 +359,31 @@ Reconfigure ==
     /\ advised' = {}
     /\ UNCHANGED <<vars, pc, arrived, current, begin, looking, buffers>>
 
-(* XLogPrefetcherBeginRead at the record that comes next.  What is decoded *)
-(* and in flight is forgotten; filters and window stay.  Upstream begins   *)
-(* at other records too, and replays nothing then.  No part of             *)
-(* PrefetchNext.                                                           *)
+(* XLogPrefetcherBeginRead.  What is decoded and in flight is forgotten;   *)
+(* filters and window stay.  It begins at the record that was replayed     *)
+(* last, if recovery stops there (FinishWalRecovery): where that record    *)
+(* ends, the new timeline begins.  Or it goes on at the next record.       *)
+(* Upstream leaves `at` as it is (record and next_block_id): so            *)
+(* MCRecoveryPrefetch_bug_begin_read.  No part of PrefetchNext.            *)
 BegunRing == [ring |-> NewRing(concurrency), held |-> <<>>]
+BegunAt == [record |-> 0, next |-> 1]
+\* STEP if begin' = replayed | startup process | stops here, and reads record {begin'} once more: where it ends, the
+\*        new timeline begins. What is decoded is forgotten{IF at'.record > 0 THEN ", but not that it was looking at
+\*        record " \o ToString(at.record) ELSE ""}
 \* STEP | startup process | begins to read anew, at record {begin'}: what is decoded is forgotten{IF ring'.inflight +
 \*        ring'.completed = 0 THEN ", and what is in the ring" ELSE ". The ring stays as it is"}
 BeginRead ==
-    /\ pc = "complete"
-    /\ begin' = current + 1
-    /\ decoded' = current
-    /\ at' = [record |-> 0, next |-> 1]
+    /\ pc = "complete" /\ ~HasStopped
+    /\ begin' \in Max(replayed, 1)..replayed + 1
+    /\ current' = begin' - 1
+    /\ decoded' = begin' - 1
+    /\ at' = BegunAt
     /\ suspended' = 0
     /\ ring' = BegunRing.ring
     /\ held' = BegunRing.held
     /\ hints' = {}
     /\ advised' = {}
-    /\ UNCHANGED <<vars, pc, arrived, current, concurrency, filters, recent, buffers>>
+    /\ UNCHANGED <<vars, pc, arrived, concurrency, filters, recent, buffers>>
 
 \* STEP | WAL receiver -> WAL | receives record {arrived'}
 Arrive ==
@@ -375,7 +392,7 @@ Arrive ==
     /\ UNCHANGED <<vars, pc, current, concurrency, begin, looking, queues, buffers, advised>>
 
 Startup == Complete \/ Look \/ Read \/ Give \/ ReplayCurrent
-Ended == pc = "ended" /\ UNCHANGED allvars
+Ended == pc \in {"ended", "stopped"} /\ UNCHANGED allvars
 PrefetchNext == Startup \/ Reconfigure \/ Arrive \/ Ended
 PrefetchSpec == StartPrefetch /\ [][PrefetchNext]_allvars
 FairSpec == PrefetchSpec /\ WF_allvars(Startup) /\ WF_allvars(Arrive)
@@ -422,17 +439,18 @@ EmptyQueueEmptyRing == pc = "read" /\ Queued = 0 => held = <<>>
 \* BROKEN | Records up to {decoded} are decoded. The first one, {begin}, is not given to replay yet
 FirstAlone == current < begin => decoded <= begin
 
-Labels == {"complete", "look", "look_again", "read", "give", "replay", "ended"}
+Labels == {"complete", "look", "look_again", "read", "give", "replay", "ended", "stopped"}
 \* BROKEN if current > decoded | Record {current} is replayed, and only {decoded} are decoded
 TypeOK ==
     /\ pc \in Labels /\ arrived \in 0..Len(wal) /\ decoded \in 0..arrived /\ current \in 0..decoded
-    /\ replayed = IF pc = "replay" THEN current - 1 ELSE current
+    /\ IF pc = "replay" THEN replayed = current - 1 ELSE replayed \in {current, Max(current, begin)}
     /\ concurrency \in Concurrencies /\ begin \in 1..current + 1 /\ suspended \in 0..decoded
     /\ at.record # 0 => at.next \in 1..Len(wal[at.record].refs) + 1
     /\ ring.size = NewRing(concurrency).size /\ {ring.head, ring.tail} \subseteq 0..ring.size - 1
     /\ \A k \in Keys : filters[k].until \in 0..Len(wal) /\ filters[k].from \in Nat
     /\ pool \in [1..Buffers -> Pages \cup {NoPage}] /\ hand \in 1..Max(Buffers, 1)
-    /\ \A h \in hints : h[1] \in replayed + 1..decoded /\ h[2] \in Pages /\ h[3] \in 1..Buffers
+    /\ \A h \in hints : /\ h[1] \in (IF pc = "stopped" THEN current ELSE Min(replayed, current) + 1)..decoded
+                        /\ h[2] \in Pages /\ h[3] \in 1..Buffers
 
 (* Look-ahead stands in the record that was decoded last, or between       *)
 (* records, and goes on after the record that was given to replay.         *)
@@ -468,7 +486,23 @@ FiltersHaveReasons ==
         LET f == filters[key] IN
         f.until # 0 =>
             /\ \E from \in Blocks : Asks(f.until, key, from)
-            /\ \E n \in 1..f.until : Asks(n, key, f.from)
+            /\ \E n \in 1..Len(wal) : Asks(n, key, f.from)  \* n > f.until: it was looked at before reading began anew
+
+(* No filter outlives its record: else its blocks would be hidden for ever.*)
+\* BROKEN key \in Keys if filters[key].until \in 1..Replaying | A filter hides blocks until record {filters[key].until}
+\*        is replayed. It is, and the filter stays
+FiltersExpire ==
+    pc \in {"look", "look_again", "read", "give", "ended"} =>
+        \A key \in Keys : filters[key].until = 0 \/ filters[key].until > Replaying
+
+(* Look-ahead is of use: before a record is given to replay, as much is    *)
+(* looked at as may be.  What may end it sooner is the first record, and   *)
+(* what suspends it: no WAL, no room, another timeline.                    *)
+\* BROKEN | {ring.inflight} are in flight, and {concurrency} may be. Nothing hinders the startup process from looking
+\*        beyond record {decoded}, and record {current + 1} is about to be given to replay
+LooksAhead ==
+    pc = "read" /\ Enabled /\ ~Blocking =>
+        ring.inflight = concurrency \/ Len(held) = Multiplier * concurrency \/ decoded = begin \/ IsSuspended
 
 (* Nothing is advised of what a record removes that comes before: filters  *)
 (* hide all of it, also after a second one has been merged with the first. *)
@@ -538,7 +572,7 @@ EndsForAReason ==
 (* replayed, unless reading or the ring begin anew.                        *)
 NothingIsForgotten ==
     [][begin' = begin /\ concurrency' = concurrency =>
-         /\ \A key \in Keys : filters[key].until > current => filters'[key].until >= filters[key].until
+         /\ \A key \in Keys : filters[key].until \in current + 1..decoded => filters'[key].until >= filters[key].until
          /\ \A g \in advised \ advised' : g.record = replayed'
          /\ \A h \in hints \ hints' : h[1] = replayed']_allvars
 
@@ -553,6 +587,11 @@ ReplayReads ==
 (* Recovery does not end while WAL remains. *)
 \* BROKEN | Recovery has ended after {replayed} of {Len(wal)} records
 NeverEndsEarly == pc = "ended" => replayed = Len(wal)
+
+(* Where recovery stops, the log goes on after all that was replayed.      *)
+\* BROKEN | Record {replayed} is replayed. The new timeline begins where it starts: who follows that timeline never
+\*        replays it
+NewTimelineFollows == pc = "stopped" => current = replayed
 
 (* The pages, and the order of replay, are those of sequential replay:     *)
 (* each step is one of SequentialReplay, or changes none of its variables. *)

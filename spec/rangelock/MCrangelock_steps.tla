@@ -7,6 +7,10 @@ One  == {<<0, 1>>}
 Wide == {<<0, 1>>, <<0, 2>>}
 Three == {<<0, 1>>, <<1, 2>>, <<0, 2>>}
 
+\* Each thread asks once, the second one alone for an exclusive range.
+Once == \A p \in Processes :
+    pc[p] = "outside" /\ pc'[p] = "comes" => request[p] = NoRequest /\ request'[p].exclusive = (p = "p2")
+
 \* A grant sets the state and wakes nobody.
 GrantSilently(p) == \E q \in granted :
     /\ mutex = p /\ pc[p] \in Granting
@@ -66,6 +70,11 @@ SomethingMay(q) == FALSE
 AtAnyTime(p) == TRUE
 \* Who was woken may be late too.
 Anyhow(p) == TRUE
+\* Who has set no time limit may be late too.
+LateAtAnyTime(p) ==
+    /\ pc[p] = "asleep" /\ MayBeLate(p)
+    /\ asleep' = asleep \ {p} /\ Goto(p, "is late")
+    /\ UNCHANGED <<shared, wakes, call, target>>
 \* A thread goes on before all whom it has to wake are awake.
 LeavesEarly(p) ==
     /\ pc[p] = "wakes"
@@ -127,5 +136,6 @@ NeverFoundAlone == ~\E p \in Processes : mutex = p /\ alone \in Processes /\ pc[
 \* Its hold is put into a tree before it has set its state.
 NeverFoundBeforeItSays == ~\E p \in Processes : pc[p] = "is alone" /\ p \in Arrived
 NeverGivenTwice == ~\E p, q \in Processes : p # q /\ target[p] = target[q] /\ pc[p] = "has left" /\ mutex = q /\ pc[q] = "releases"
+NeverLetGoByACancel == ~\E p \in Processes : pc[p] = "grants and cancels" /\ granted # {}
 NeverTwoAtOnce == Cardinality(granted) < 2
 =============================================================================

@@ -180,7 +180,7 @@ SayLeft(p) ==
 
 \* STEP p \in Processes | thread {p} -> lock | begins to cancel the request of thread {target'[p]}
 BeginCancel(p) == \E q \in Processes \ {p} :
-    /\ MayCancel /\ pc[p] = "outside" /\ state[p] = "idle" /\ IsWaiting(q)
+    /\ MayCancel /\ pc[p] = "outside" /\ IsWaiting(q)
     /\ target' = [target EXCEPT ![p] = q]
     /\ Goto(p, "cancels")
     /\ UNCHANGED <<shared, wakes, asleep, call>>
@@ -476,6 +476,12 @@ WokenBySomebody ==
 \* BROKEN p \in Processes if pc[p] = "asleep" /\ pc'[p] = "is late" /\ p \notin asleep | Thread {p} was woken, and
 \*        takes itself for late
 WokenIsNotLate == [][\A p \in Processes : pc[p] = "asleep" /\ pc'[p] = "is late" => p \in asleep]_vars
+
+(* A plain lock() gives up for nobody: what waits so is granted or cancelled. *)
+\* BROKEN p \in Processes if call[p] = "lock" /\ state[p] = "awaited" /\ state'[p] = "idle" | The request of thread {p},
+\*        which has no time limit, is given up
+LockWaitsOn == [][\A p \in Processes :
+    call[p] = "lock" /\ state[p] = "awaited" => state'[p] \in {"awaited", "held", "cancelled"}]_vars
 
 (* The count of blockers is the number of earlier requests in conflict. *)
 \* BROKEN q \in Arrived if blockers[q] # Cardinality({p \in Arrived : Place(p) < Place(q) /\ Conflict(request[p],

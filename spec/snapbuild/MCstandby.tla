@@ -22,6 +22,8 @@ AtTheOldest == OldestRunning
 Always(t) == TRUE
 TopAlone(tree) == {x \in tree : top[x] = x}
 AtOnce(oldest) == TRUE
+PrunesNothing(oldest) == known
+MovesNothing(subs) == {}
 
 (* States that must be reachable *)
 NeverTwice      == ~(state = "ready" /\ twice # 0 /\ logged = next /\ observed = next /\ \E x \in Committed : TRUE)

@@ -169,6 +169,12 @@ Next ==
 
 Spec == Init /\ [][Next]_vars
 
+(* The decoder goes on to read, and the client to confirm.  How far it     *)
+(* confirms each time is its own matter: it may lag behind for ever.       *)
+Reads    == ReadChange \/ ReadCommit \/ ReadRunning
+Confirms == \E lsn \in 1..received : Confirm(lsn)
+Fairness == WF_vars(Reads) /\ WF_vars(Confirms)
+
 -----------------------------------------------------------------------------
 Proposal == [valid : Nat, to : Nat]
 TypeOK ==
@@ -211,4 +217,10 @@ ReadsAllAgain == \A i \in 1..received : wal[i].type = "change" /\ Wanted(wal[i].
 \* BROKEN | The slot went from restart {slot.restart} and xmin {slot.xmin} to restart {slot'.restart} and xmin
 \*        {slot'.xmin}
 PositionsGrow == [][slot'.restart >= slot.restart /\ slot'.xmin >= slot.xmin]_vars
+
+(* Once nothing runs any more, and running-xacts records go on to come,    *)
+(* catalog_xmin comes to the next XID, and restart_lsn goes on and on.     *)
+Quiet        == <>[](running = {})
+XminComes    == Quiet => <>[](slot.xmin = next)
+RestartComes == Quiet => []<><<slot'.restart > slot.restart>>_vars
 =============================================================================

@@ -106,6 +106,7 @@ Assign(t) ==
 Begin == Assign(next)
 
 Unreported(t) == Subs(t) \ reported
+Moved(subs) == IF Tracks THEN subs ELSE {}
 \* STEP t \in Xacts | transaction {t} | begins a subtransaction, which gets XID {next}
 BeginSub(t) == top[t] = t /\ status[t] = "running" /\ t # twice /\ Cardinality(Unreported(t)) < Cached /\ Assign(t)
 
@@ -116,7 +117,7 @@ Report(t) ==
     /\ status[t] = "running" /\ top[t] = t /\ Cardinality(Unreported(t)) >= Cached
     /\ reported' = reported \cup Unreported(t)
     /\ LET subs == Unreported(t)
-       IN  /\ Reads(Max(subs), IF Tracks THEN subs ELSE {}, {})
+       IN  /\ Reads(Max(subs), Moved(subs), {})
            /\ subtrans' = IF state = "none" THEN subtrans ELSE subtrans \cup subs
            /\ overflow' = IF Tracks /\ (overflow = 0 \/ Precedes(XidOf(overflow), XidOf(Max(subs)))) THEN Max(subs)
                           ELSE overflow
@@ -179,11 +180,12 @@ StandBy ==
 (* be listed twice, and be missing (subs lost), or be in pg_subtrans.      *)
 ExpiredOverflow(oldest) == IF overflow # 0 /\ Precedes(XidOf(overflow), XidOf(oldest)) THEN 0 ELSE overflow
 Refuses(r) == FALSE
+Pruned(oldest) == {x \in known : x >= oldest}
 AllThere(oldest) == Precedes(XidOf(pending), XidOf(oldest))
 Apply(r) ==
     CASE state = "none" -> UNCHANGED <<state, known, observed, pending, overflow>>
       [] state = "ready" \/ (state = "pending" /\ r.subs = "missing") ->
-           /\ known' = {x \in known : x >= r.oldest}
+           /\ known' = Pruned(r.oldest)
            /\ overflow' = ExpiredOverflow(r.oldest)
            /\ IF state = "pending" /\ AllThere(r.oldest)
               THEN state' = "ready" /\ pending' = 0
@@ -206,17 +208,21 @@ LogRunning ==
               subs |-> IF Overflowed THEN "missing" ELSE "listed", oldest |-> OldestRunning])
     /\ UNCHANGED <<next, top, status, reported, twice, subtrans, clog>>
 
-(* Nothing runs but what is prepared.  The files of those say their subtransactions. *)
+(* Nothing runs but what is prepared.  The files of those say their subtransactions.  After a crash this record alone tells *)
+(* that the others are over.                                                                                               *)
 KnowsPreparedSubs == TRUE
+\* STEP if status' # status | checkpointer -> standby | crashes, and starts again: only prepared transactions are left.
+\*        The standby is {state'}, and knows as running {known'}
 \* STEP | checkpointer -> standby | shuts down: only prepared transactions are left. The standby is {state'}, and
 \*        knows as running {known'}
 Shutdown ==
-    /\ state # "refused" /\ Living = Prepared
+    /\ state # "refused" /\ twice = 0
     /\ logged' = next
+    /\ status' = [x \in Xacts |-> IF status[x] = "running" THEN "aborted" ELSE status[x]]
     /\ Apply([xids |-> {x \in Prepared : top[x] = x}, twice |-> FALSE,
-              subs |-> IF KnowsPreparedSubs THEN "in pg_subtrans" ELSE "listed", oldest |-> OldestRunning])
+              subs |-> IF KnowsPreparedSubs THEN "in pg_subtrans" ELSE "listed", oldest |-> Min(Prepared \cup {next})])
     /\ subtrans' = IF KnowsPreparedSubs /\ state # "none" THEN subtrans \cup {x \in Prepared : top[x] # x} ELSE subtrans
-    /\ UNCHANGED <<next, top, status, reported, twice, clog>>
+    /\ UNCHANGED <<next, top, reported, twice, clog>>
 
 Next ==
     \/ Begin \/ Pass \/ EndPrepare \/ StandBy \/ LogRunning \/ Shutdown
@@ -259,6 +265,20 @@ CommittedAreNot == state = "ready" => \A x \in Committed : ~InProgress(x)
 \* BROKEN | The snapshot counts as overflowed up to {overflow}, and nothing from then runs: the oldest is
 \*        {SnapshotXmin}
 OverflowedForAReason == state = "ready" /\ SnapshotOverflowed => SnapshotXmin <= overflow
+
+(* KnownAssignedXids has room for each transaction's XID and the subtransactions that a PGPROC holds.  Of those that its   *)
+(* first record lists the standby cannot tell which were reported before, so it may have as many again.                    *)
+Of(t) == {x \in known : top[x] = t}
+\* BROKEN t \in Xacts if Cardinality(Of(t)) > 1 + 2 * Cached | Of transaction {t} the array has {Of(t)}
+FitsTwice == \A t \in Xacts : Cardinality(Of(t)) <= 1 + 2 * Cached
+Fits      == \A t \in Xacts : Cardinality(Of(t)) <= 1 + Cached
+
+(* Who is over without a record stays in the array only while something older runs. *)
+\* BROKEN x \in known' if status'[x] \in {"committed", "aborted"} /\ ~\E y \in Xacts : y < x /\ status'[y] \in
+\*        {"running", "prepared"} | Transaction {x} is over, nothing older runs, and the array still has it
+StaleGo ==
+    [][(LogRunning \/ Shutdown) /\ state' = "ready" =>
+           \A x \in known' : \E y \in Xacts : y <= x /\ status'[y] \in {"running", "prepared"}]_vars
 
 (* No commit is lost from pg_xact. *)
 \* BROKEN x \in Committed \ clog | The commit of transaction {x} is lost from pg_xact

@@ -8,6 +8,7 @@ Given(some) == [t \in Threads |-> IF t = "r1" \/ t = "r2" THEN {"read"} ELSE som
 ReadsAndWrites     == Given({"write"})
 ReadsAndEvicts     == Given({"evict"})
 ReadsAndDrops      == Given({"drop"})
+ReadsAndWritesOut  == Given({"write", "evict"})
 ReadsAndAnyOther   == Given({"write", "drop", "evict"})
 ReadsAndAllOthers  == Given({"write", "drop", "evict", "gather"})
 \* The one writes and the other moves pages.
@@ -121,6 +122,17 @@ CopyFreely(t) ==
     /\ my' = [my EXCEPT ![t].got[h] = frame[my[t].frame][h], ![t].half = 3 - h]
     /\ IF h = 2 THEN Goto(t, IF pc[t] = "copies freely" THEN "calls" ELSE AfterCopy(t)) ELSE UNCHANGED pc
     /\ UNCHANGED <<map, named, frame, word, waits, pages>>
+
+\* Of a page that has left for the SSD nobody knows any more that it was written while it was loaded.
+DecideAndForget(t) ==
+    LET p == my[t].page IN
+    /\ map = t /\ pc[t] = "decides" /\ IsUnchanged(t)
+    /\ below' = [below EXCEPT ![p] = my[t].got[1].v] /\ table' = [table EXCEPT ![p] = None]
+    /\ named' = Nameless(my[t].frame)
+    /\ leaving' = leaving \ {p} /\ changed' = changed \ {p}
+    /\ my' = [r \in Threads |-> IF pc[r] \in Loading /\ my[r].page = p THEN [my[r] EXCEPT !.old = FALSE] ELSE my[r]]
+    /\ Goto(t, "ends")
+    /\ UNCHANGED <<map, frame, word, waits, now>>
 
 \* ---- who must have a frame for itself ----
 \* Who writes, or drops a page, does not close its frame; nor does who has written the SSD.

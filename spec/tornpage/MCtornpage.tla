@@ -16,7 +16,7 @@ MCNext ==
     \/ next <= Changes /\ Change /\ UNCHANGED crashes
     \/ /\ \/ WriteLog \/ SyncLog \/ Acknowledge \/ WriteArea \/ SyncArea \/ WriteInPlace \/ SyncPage
           \/ BeginCheckpoint \/ PageWritten \/ EndCheckpoint \/ Forget \/ Evict
-          \/ Read \/ WriteLogAgain \/ SyncLogAgain \/ WriteAreaAgain \/ EndRecovery
+          \/ Read \/ WriteLogAgain \/ SyncLogAgain \/ WriteAreaAgain \/ Recycle \/ EndRecovery
        /\ UNCHANGED crashes
 MCSpec == MCInit /\ [][MCNext]_mcvars
 
@@ -55,6 +55,8 @@ TearsAlways == TRUE
 \* Recovery relies on the log, or on pages, that it has read.
 NoPositions(from, to) == {}
 IfOlder(from, to) == IF seen # mem' THEN from ELSE 0
+\* Recovery relies on the control file that it has read.
+LeavesControl == control
 \* A checkpoint ends, and the control file is not written.
 EndsUnrecorded ==
     /\ phase = "up" /\ checkpoint = "written" /\ PageIsDurable
@@ -92,6 +94,7 @@ NeverCrashInRecovery == ~(phase = "replayed" /\ crashes = 2 /\ cache # {})
 \* What is read is not durable, and no sync will make it so.
 NeverForgotten == phase = "read" => seen = disk \/ cache # {}
 NeverForgottenLog == phase = "read" => seenlog = disklog \/ logcache # {}
+NeverRecycled == phase = "down" => \A p \in 1..control.redo : disklog[p] # Blank
 NeverForgottenControl == phase = "read" => seencontrol = control
 NeverForgottenEpoch == phase = "read" => seencontrol.epoch = control.epoch
 \* The area is read whole, and a write of it that failed has torn what is durable.

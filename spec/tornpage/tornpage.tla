@@ -123,6 +123,7 @@ Tearing == Protection # "atomic"
 LogAgain(from, to) == {p \in Positions : from <= p /\ p <= to}
 AreaAgain == TRUE
 FirstAfter(from, to) == IF from <= to THEN from ELSE 0
+ControlAgain == seencontrol
 
 -----------------------------------------------------------------------------
 \* The log.
@@ -351,7 +352,7 @@ Read ==
 \* SMALL | server -> log | writes the log that it has read once more
 WriteLogAgain ==
     /\ phase = "read"
-    /\ control' = seencontrol
+    /\ control' = ControlAgain
     /\ logcache' = logcache \union LogAgain(seencontrol.redo + 1, Len(wal))
     /\ phase' = "again"
     /\ UNCHANGED <<memory, pagefile, areafile, disklog, seenlog, seencontrol, promise>>
@@ -377,6 +378,17 @@ WriteAreaAgain ==
     /\ UNCHANGED <<mem, first, unsynced, wal, wrote, flushed, copy, redo, checkpoint, pagefile, logfile, controlfile,
                    promise>>
 
+\* The log is a ring. The mark with which the new epoch begins may go over what lies before the redo point that was read.
+\* SMALL | server -> log | writes over the records of before the redo point: {1..seencontrol.redo}
+Recycle ==
+    LET gone == {p \in Positions : p <= seencontrol.redo} IN
+    /\ phase = "replayed" /\ stage = "idle" /\ PageIsDurable /\ ~Dirty
+    /\ \E p \in gone : disklog[p] # Blank
+    /\ disklog' = [p \in Positions |-> IF p \in gone THEN Blank ELSE disklog[p]]
+    /\ seenlog' = [p \in Positions |-> IF p \in gone THEN Blank ELSE seenlog[p]]
+    /\ logcache' = logcache \ gone
+    /\ UNCHANGED <<phase, memory, pagefile, areafile, controlfile, promise>>
+
 \* Once the page is durable, a new epoch begins. The changes that were lost are none of its history.
 \* STEP | server -> control file | ends the recovery, and serves clients again
 EndRecovery ==
@@ -391,7 +403,7 @@ Next ==
     \/ WriteArea \/ SyncArea \/ WriteInPlace \/ SyncPage
     \/ BeginCheckpoint \/ PageWritten \/ EndCheckpoint
     \/ PowerLoss \/ Kill \/ ControlFails \/ Forget \/ Evict
-    \/ Read \/ WriteLogAgain \/ SyncLogAgain \/ WriteAreaAgain \/ EndRecovery
+    \/ Read \/ WriteLogAgain \/ SyncLogAgain \/ WriteAreaAgain \/ Recycle \/ EndRecovery
 
 Spec == Init /\ [][Next]_vars
 
@@ -423,7 +435,7 @@ SyncedIsDurable == phase = "up" /\ first = 0 /\ ~unsynced => disk = mem
 \* No page is ahead of the durable log, wherever it was written.
 LogFirst ==
     \A c \in cache \union areacache \union {disk[s] : s \in Sectors} \union {area[s] : s \in Sectors} :
-        c.lsn # 0 => disklog[c.lsn].payload /\ disklog[c.lsn].v = c.v
+        c.lsn > control.redo => disklog[c.lsn].payload /\ disklog[c.lsn].v = c.v
 \* While the server is up its control file is durable, and says the redo point of the last checkpoint that has ended.
 RedoIsRecorded == phase = "up" => seencontrol = control /\ (checkpoint = "none" => redo = control.redo)
 \* Of what the server had in memory nothing is left when it is down.

@@ -16,8 +16,8 @@ from click.testing import CliRunner
 from ref import page as heap
 from ref.compaction import VERSIONS, page_repair_fragmentation
 from tests.page.build import page_of
+from tests.page.cluster import cluster
 from tests.page.shapes import random_shape
-from tools.common.relation_file import FLOAT_FORMAT
 from tools.look import __main__ as look
 from tools.look import hinted
 from tools.look.__main__ import main
@@ -201,18 +201,33 @@ def test_a_page_that_gains_only_by_a_prune_is_among_the_worst(tmp_path: Path) ->
 
 def test_what_the_cluster_says(tmp_path: Path) -> None:
     """Its version, and the blocks of a segment."""
-    (tmp_path / "global").mkdir()
-    control = bytes(64) + FLOAT_FORMAT + struct.pack("<II", SIZE, 1000)
-    (tmp_path / "global" / "pg_control").write_bytes(control.ljust(8192, b"\0"))
+    cluster(tmp_path, segment_blocks=1000)
     path = write(tmp_path, sound_pages(3), "16384.2")
     assert (look.read(path, None).first_block, look.read(path, None).major) == (2000, look.NEWEST)
     (tmp_path / "PG_VERSION").write_text("14\n")
     looked = look.read(path, None)
     assert (looked.major, looked.major_is_from) == (14, "as PG_VERSION says")
     assert look.read(path, 16).major == 16
-    (tmp_path / "PG_VERSION").write_text("12\n")
-    with pytest.raises(look.CannotLook, match="its cluster is of PostgreSQL 12"):
-        look.read(path, None)
+    for says, words in {
+        "12\n": "its cluster is of PostgreSQL 12: choose the nearest",
+        "9.6\n": "its cluster is of PostgreSQL 9.6: choose the nearest",
+        "\0" * 3: "PG_VERSION is damaged",
+        "": "PG_VERSION is damaged: it says ''",
+    }.items():
+        (tmp_path / "PG_VERSION").write_text(says)
+        with pytest.raises(look.CannotLook, match=words):
+            look.read(path, None)
+        assert look.read(path, 13).major == 13
+
+
+def test_the_version_beside_a_file_or_in_a_tablespace(tmp_path: Path) -> None:
+    """A database's folder has one of its own; a tablespace's folder has it in its name."""
+    path = write(tmp_path, sound_pages(1))
+    (tmp_path / "PG_VERSION").write_text("9.6\n")
+    status, said = looked(path)
+    assert (status, "its cluster is of PostgreSQL 9.6" in said) == (2, True)
+    (tmp_path / "PG_14_202107181" / "5").mkdir(parents=True)
+    assert look.read(path.rename(tmp_path / "PG_14_202107181" / "5" / "16384"), None).major == 14
 
 
 def test_pages_of_an_index_are_the_most_in_an_index(tmp_path: Path) -> None:

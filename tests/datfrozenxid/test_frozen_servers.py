@@ -8,18 +8,21 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+import psycopg
 import pytest
 
 from ref.datfrozenxid import Pair
 from tests.datfrozenxid.server import SETTINGS, Database
 from tests.datfrozenxid.test_frozen import said
 from tests.datfrozenxid.test_servers import row, stored
-from tests.postgres.server import EMBEDDED, Build, Server
-from tests.postgres.wrap import move_next_to_wrap
+from tests.postgres.server import EMBEDDED, Build, Server, extension
+from tests.postgres.wrap import _provide_segment, move_next_to_wrap
 from tools.frozen.listing import COPIES
+from tools.frozen.wraparound import LIMITS
 
 pytestmark = pytest.mark.servers
 CASES, RELATIONS = 8, 8
+HALF = 2**31
 
 
 def by_psql(server: Server, folder: Path) -> dict[str, Any]:
@@ -50,12 +53,84 @@ def test_the_server_does_what_is_foreseen(build: Build, at_wrap: bool, tmp_path:
             assert {**answer, "start": None} == {**listed, "start": None}
             before = database.stored()
             assert answer["stored"] == list(before)
-            assert (answer["database"], status) == ("postgres", int(answer["future"] is not None))
+            assert (answer["database"], status) == (
+                "postgres",
+                int(answer["future"] is not None or answer["warnings"] != []),
+            )
             _, after_ids = database.update()
             assert Pair(*answer["after"]) == database.stored()
             assert 0 <= (after_ids.xid - answer["next_ids"][0]) % 2**32 < 20
-            gave_up += status
+            gave_up += answer["future"] is not None
     assert 0 < gave_up < CASES
+
+
+def answered(server: Server, query: str) -> str:
+    """What the server warns of, or why it refuses; empty if it has nothing to say."""
+    said: list[str] = []
+    with server.connect() as connection:
+        connection.add_notice_handler(lambda notice: said.append(str(notice.message_primary)))
+        try:
+            connection.execute(query.encode())
+        except psycopg.Error as error:
+            said.append(str(error).partition("\n")[0])
+    return "; ".join(said)
+
+
+@pytest.mark.parametrize("build", [EMBEDDED[13], EMBEDDED[18]], ids=lambda build: build.label)
+def test_it_warns_where_the_server_does(build: Build) -> None:
+    (warned, refused), _ = LIMITS[min(build.major, max(LIMITS))]
+    # Where it is off, one worker comes in an emergency; where it is on, none before a nap is over.
+    with Server(build, settings={"autovacuum": "on", "autovacuum_naptime": 2147483}) as server:
+        library = server.put(extension("nextxid", build.major))
+        server.execute(
+            "CREATE FUNCTION set_next_xid(bigint, bigint) RETURNS void"
+            f" AS '{library}', 'set_next_xid' LANGUAGE C STRICT"
+        )
+        server.execute("VACUUM FREEZE")
+        ((oldest,),) = server.execute("SELECT min(datfrozenxid::text::bigint) FROM pg_database")
+        for left, word, words in (
+            (warned + 100, "", ""),
+            (warned - 100, "WARNING: ", "must be vacuumed within"),
+            (refused + 100, "WARNING: ", "must be vacuumed within"),
+            (refused - 100, "REFUSED: ", "is not accepting commands"),
+        ):
+            xid = oldest + HALF - 1 - left
+            server.execute(f"SELECT set_next_xid({xid}, {oldest})")
+            server.stop()
+            _provide_segment(server, xid)
+            server.start()
+            status, text = said("--connect", f"host={server.base} user=postgres dbname=postgres")
+            assert (status, "WARNING: " in text, "REFUSED: " in text) == (
+                int(word != ""), word == "WARNING: ", word == "REFUSED: "
+            ), text  # fmt: skip
+            heard = answered(server, "SELECT txid_current()")
+            assert words in heard, heard
+            assert (heard == "") == (word == "")
+
+
+@pytest.mark.parametrize("build", [EMBEDDED[13], EMBEDDED[18]], ids=lambda build: build.label)
+def test_what_the_advice_for_a_value_in_the_future_does(build: Build) -> None:
+    """VACUUM FREEZE mends it; not a relfrozenxid, if rows are left that are not frozen."""
+    with Server(build) as server:
+        for name, column, frozen, words in (
+            ("pg_class", "relminmxid", False, ""),
+            ("young", "relminmxid", False, ""),
+            ("old", "relfrozenxid", True, ""),
+            ("young", "relfrozenxid", False, "found xmin"),
+        ):
+            if name != "pg_class":
+                server.execute(f"DROP TABLE IF EXISTS {name}")
+                server.execute(f"CREATE TABLE {name} AS SELECT 1 AS a")
+            if frozen:
+                server.execute(f"VACUUM FREEZE {name}")
+            server.execute(f"UPDATE pg_class SET {column} = '100000000' WHERE relname = '{name}'")
+            status, text = said("--connect", f"host={server.base} user=postgres dbname=postgres")
+            assert (status, f"GIVES UP: {column} 100000000 of {name}" in text) == (1, True), text
+            heard = answered(server, f"VACUUM FREEZE {name}")
+            mended = "overwrote invalid" if build.major > 14 else ""
+            assert words in heard if words else mended in heard, heard
+            status, text = said("--connect", f"host={server.base} user=postgres dbname=postgres")
+            assert status == int(words != ""), text
 
 
 def test_a_server_that_cannot_be_reached(tmp_path: Path) -> None:

@@ -66,19 +66,51 @@ def test_after_begin_read_a_queue_a_suspension_and_a_ring_of_before_are_not_in_t
     assert prefetcher.read_record() is None
 
 
-@either
-def test_begin_read_in_the_middle_of_a_record_forgets_its_other_blocks(make: Callable[..., Any]) -> None:
-    """Upstream goes on with them, in memory that it has given back. Here one I/O is allowed, for three blocks."""
-    three = tuple(BlockReference(TABLE, block) for block in (5, 6, 7))
-    world = World([Record(1, 2), Record(2, 3), Record(3, 4, three), Record(4, 5)], {TABLE: 100}, pool=0)
-    prefetcher = make(world, world, 1, 1)
-    prefetcher.read_record()
-    prefetcher.read_record()
-    assert [event.reference.block for event in prefetcher.events] == [5]
-    world.decoded = 3
-    prefetcher.begin_read(4)
-    assert prefetcher.read_record().lsn == 4
-    assert [event.reference.block for event in prefetcher.events] == [5]
+class AsUpstream(Prefetcher):
+    """XLogPrefetcherBeginRead as it is in 15 to 18: the record that was being looked at is not forgotten."""
+
+    _at, _ahead = None, iter(())
+
+    def begin_read(self, begin: int) -> None:
+        at, ahead = self._at, self._ahead
+        super().begin_read(begin)
+        self._at, self._ahead = at, ahead
+
+
+def where_recovery_stops(make: Callable[..., Any], concurrency: int, blocks: int, *, cached: bool) -> Any:
+    """Record 2 commits, and is the last that is replayed. Look-ahead was in record 3, which has so many blocks."""
+    record = Record(3, 4, tuple(BlockReference(TABLE, block) for block in range(blocks)))
+    world = World([Record(1, 2), Record(2, 3), record], {TABLE: 100}, pool=100)
+    world.buffers = [(TABLE, block) for block in range(blocks if cached else 0)]
+    prefetcher = make(world, world, concurrency, 1)
+    for record in (prefetcher.read_record(), prefetcher.read_record()):
+        world.apply(record, {})
+    world.decoded = 1
+    prefetcher.begin_read(2)
+    return prefetcher
+
+
+@pytest.mark.parametrize("cached", [False, True])
+@pytest.mark.parametrize("blocks", [1, 2, 3, 4, 8, 20, 33])
+@pytest.mark.parametrize("concurrency", [1, 2, 3, 10])
+def test_where_recovery_stops_its_last_record_is_read_again(concurrency: int, blocks: int, cached: bool) -> None:
+    """FinishWalRecovery: where that record ends, the new timeline begins.
+
+    Upstream first goes on with the blocks of another record. If they fill the ring, nothing is decoded. A server then
+    takes it that the log ends where its last record starts; with assertions it stops.
+    """
+    for make in MAKERS.values():
+        prefetcher = where_recovery_stops(make, concurrency, blocks, cached=cached)
+        seen = len(prefetcher.events)
+        assert prefetcher.read_record().lsn == 2
+        assert len(prefetcher.events) == seen
+    limit = 4 * concurrency if cached else concurrency
+    upstream = where_recovery_stops(AsUpstream, concurrency, blocks, cached=cached)
+    if blocks >= 2 * limit:
+        with pytest.raises(AssertionError):
+            upstream.read_record()
+    else:
+        assert upstream.read_record().lsn == 2
 
 
 @either

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: PostgreSQL
 """The C prefetcher against its definition: in random worlds as a whole, and step by step with all that each asks."""
 
+from collections.abc import Callable
 from random import Random
 
 import pytest
@@ -45,6 +46,24 @@ def test_every_world_is_replayed_as_by_the_definition(
     tally("prefetch", "references", len(oracle.events))
     if not changes:
         assert [name for name, holds in PROPERTIES.items() if not holds(world, kernel, concurrency)] == []
+
+
+@given(st.integers(1, MOST), st.integers(0, 2**32 - 1), concurrencies, st.integers(1, MOST))
+def test_recovery_that_stops_reads_its_last_record_again(size: int, seed: int, concurrency: int, stop: int) -> None:
+    """Whatever was looked at beyond it; and all agree in what they then look at."""
+    ends = []
+    makers: list[Callable[..., Prefetcher | KernelPrefetcher]] = [Prefetcher, *KERNELS.values()]
+    for make in makers:
+        world = random_world(size, seed)
+        prefetcher = make(world, world, concurrency, world.records[0].lsn)
+        for last in world.records[:stop]:
+            assert prefetcher.read_record() is last
+            world.apply(last, {})
+        world.decoded = world.replayed - 1
+        prefetcher.begin_read(last.lsn)
+        assert prefetcher.read_record() is last
+        ends.append((prefetcher.events, state_of(prefetcher)))
+    assert ends[1:] == ends[:1] * len(KERNELS)
 
 
 @pytest.mark.parametrize("concurrency", [1, 10, 64])

@@ -116,15 +116,25 @@ def unchanged(stem: str, build: Build) -> tuple[dict[str, Any], dict[str, int], 
     )
 
 
+def includes(program: Path, file: Path, cflags: list[str]) -> bool:
+    """Whether the program itself has a header's functions: their change may show there, beside unchanged kernels."""
+    listed = subprocess.run(["clang", *cflags, "-MM", str(program)], capture_output=True, text=True, check=True).stdout
+    return str(file) in listed.split()
+
+
 def broken(stem: str, build: Build, mutant: Mutant, cpu: int) -> dict[str, Any]:
     """The program with one thing broken must find something."""
     start = time.monotonic()
     folder, program, file = ROOT / stem / mutant.name, Path("tests", stem, "tsan.c"), Path(mutant.file)
     (folder / file).parent.mkdir(parents=True, exist_ok=True)
     (folder / file).write_text(mutant.source(Path()))
-    made = build.make(folder, folder / file if file == program else program, None if file == program else file)
-    code, slept, output = build.run(made, cpu, PATIENCE)
-    found = finding(code, slept, output)
+    looks = [(folder / file, None, PATIENCE) if file == program else (program, file, PATIENCE)]
+    if file != program and includes(program, file, build.cflags):
+        looks.insert(0, (program, None, 1))
+    for changed, kernel, patience in looks:
+        code, slept, output = build.run(build.make(folder, changed, kernel), cpu, patience)
+        if found := finding(code, slept, output):
+            break
     return item(mutant.name, start, bool(found), found, output)
 
 

@@ -15,8 +15,9 @@ import pytest
 from click.testing import CliRunner
 
 from ref.snapbuild import SnapBuild, State, purge, purge_catchange
+from tools.common.crc32c import crc32c
 from tools.snap.__main__ import CannotRead, main, read_all
-from tools.snap.file import LAYOUTS, MAGIC, PREFIX, crc32c
+from tools.snap.file import LAYOUTS, MAGIC, PREFIX
 
 TOP = Path(__file__).parents[2]
 HALF = 2**31
@@ -76,7 +77,7 @@ def test_a_sound_file(tmp_path: Path, version: int) -> None:
     path = write(tmp_path, snap(version, committed=[150, 120, 90], catchange=later))
     status, text = said(path)
     assert (status, f"{path}: sound" in text) == (0, True), text
-    assert f"PostgreSQL {LAYOUTS[version].majors}" in text
+    assert f"PostgreSQL {LAYOUTS[version].said}" in text
     assert "3 XIDs, 90 to 150: 150, 120, 90" in text
     assert "a purge at xmin 100 keeps 2 of 3 in committed.xip" in text
     assert found(path)["catchange.xip"] == later
@@ -305,3 +306,26 @@ def test_the_last_file_may_be_this_one(tmp_path: Path) -> None:
     assert said(write(tmp_path, snap(committed=[], last_serialized_snapshot=0x1A2B3C)))[0] == 0
     status, text = said(write(tmp_path, snap(committed=[], last_serialized_snapshot=0x1A2B3D)))
     assert (status, "it was renamed" in text) == (1, True), text
+
+
+def test_a_version_that_the_cluster_refuses(tmp_path: Path) -> None:
+    folder = tmp_path / "pg_logical" / "snapshots"
+    folder.mkdir(parents=True)
+    for version, layout in LAYOUTS.items():
+        path = write(folder, snap(version, committed=[]))
+        for major in range(13, 19):
+            (tmp_path / "PG_VERSION").write_text(f"{major}\n")
+            status, text = said(path)
+            refused = major not in layout.majors
+            assert (status, f"writes: {major}, its cluster's, does not" in text) == (refused, refused), text
+            assert ("a server refuses such a file" in text) == refused
+    for says, words in {"12": "its cluster is of PostgreSQL 12: known", "?": "PG_VERSION is damaged"}.items():
+        (tmp_path / "PG_VERSION").write_text(says)
+        status, text = said(folder)
+        assert (status, words in text) == (2, True), text
+
+
+def test_a_path_through_a_plain_file(tmp_path: Path) -> None:
+    write(tmp_path, b"", "plain")
+    status, text = said(tmp_path / "plain" / NAME)
+    assert (status, "plain is a plain file, no folder" in text) == (2, True), text

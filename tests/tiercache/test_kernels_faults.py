@@ -394,6 +394,30 @@ def test_a_sound_slot_that_a_failed_sync_of_the_ssd_has_dropped_is_written_again
     stays_after_an_fsync(disk, cache, 2)
 
 
+def test_a_clean_slot_that_a_failed_sync_of_the_ssd_has_dropped_is_written_again() -> None:
+    """A clean page goes to the slot that has older contents of page 0, and the sync forgets it: they are on the medium
+    still, and page 0 is written to the store."""
+    disk = with_page_0_on_the_ssd(1)
+    slot = slot_of_page_0(disk)
+    cache = opened(disk)
+    cache.write(0, page(2))
+    before = len(disk.log)
+    for other in range(20, 20 + FRAMES):
+        cache.read(other)
+        cache.read(0)
+    assert Operation("write", File.SSD, FIRST_SLOT + slot * SLOT, SLOT) in disk.log[before:]
+    disk.broken = lambda op: op == Operation("sync", File.SSD) or (op.what != "read" and op.file is File.CONTROL)
+    with pytest.raises(PgquernError):
+        cache.fsync()
+    cache.close()
+    disk.broken = lambda _operation: False
+    cache = opened(disk)
+    assert cache.counts().ssd_found == SsdFound.OURS
+    assert not any(cache.where(other) & Where.SSD_DIRTY for other in range(PAGES))
+    cache.write(0, page(3))
+    stays_after_an_fsync(disk, cache, 3)
+
+
 def test_an_ssd_that_keeps_old_contents_is_given_up() -> None:
     """The slot with the older contents of page 0 cannot be overwritten. An fsync succeeds; then comes a kill."""
     disk = with_page_0_on_the_ssd(1)

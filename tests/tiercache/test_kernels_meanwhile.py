@@ -215,6 +215,33 @@ def test_old_contents_on_their_way_to_the_ssd_are_taken_off(between: tuple[Betwe
     all_as_written(disk, {65: contents(1000)})
 
 
+def test_a_slot_written_beside_a_sync_is_synced_before_the_next_write_back(between: tuple[Between, TierCache]) -> None:
+    """Page 0 goes to the slot that has older contents of page 64, once a sync of the SSD has taken down all that it
+    will make durable. Without another sync a power loss brings these contents back."""
+    disk, cache = between
+    cache.read(1)
+    assert cache.where(64) == Where.ON_SSD
+    cache.write(79, contents(1079))
+    puts: list[Operation] = []
+    sync = disk.sync
+
+    def then_put(file: File) -> None:
+        sync(file)
+        if file is File.SSD and not puts:
+            cache.write(64, contents(1000))
+            before = len(disk.log)
+            cache.read(2)
+            puts.extend(filter(is_put, disk.log[before:]))
+
+    disk.sync = then_put  # type: ignore[method-assign]
+    cache.fsync()
+    assert puts
+    cache.fsync()
+    cache.close()
+    disk.lose_power(lambda _number, _sector: False)
+    all_as_written(disk, {64: contents(1000), 79: contents(1079)})
+
+
 def test_a_slot_is_not_written_while_it_is_read(between: tuple[Between, TierCache]) -> None:
     """Meanwhile other pages come to the SSD. The slot is free afterwards."""
     disk, cache = between

@@ -5,14 +5,17 @@ import ctypes
 import subprocess
 from collections.abc import Callable, Iterator
 from mmap import mmap
-from threading import Thread
+from threading import Event, Thread
 
 import pytest
 from _pgquern import ffi, lib
 from pgquern.tiercache import PAGE_SIZE, TierCache
 
 from tests.asleep import until_asleep
-from tests.tiercache.devices import Disk
+from tests.tiercache.devices import Disk, Operation
+from tests.tiercache.test_kernels_meanwhile import Between, all_as_written, between, contents, is_put
+
+__all__ = ["between"]
 
 FRAMES, PAGES = 16, 64
 FAULT = r"""
@@ -84,23 +87,86 @@ def started(body: Callable[[], object]) -> Thread:
     return thread
 
 
-@pytest.mark.parametrize("needs_room", [lambda cache: cache.read(61), lambda cache: cache.write(61, bytes(PAGE_SIZE))])
-def test_hits_beside_a_wait_for_readers_are_told(
-    fault: ctypes.CDLL, cache: TierCache, needs_room: Callable[[TierCache], object]
-) -> None:
-    """Page 0 is to leave, and is being copied. Who needs room waits; page 2, which comes next, is read meanwhile."""
+@pytest.fixture
+def held(fault: ctypes.CDLL) -> Iterator[int]:
+    """Where to copy to, for who is to wait there."""
     memory = mmap(-1, PAGE_SIZE)
     place = int(ffi.cast("uintptr_t", ffi.from_buffer(memory)))
     assert fault.hold(ctypes.c_void_p(place)) == 0
-    try:
-        reader = started(lambda: lib.pgq_tiercache_read(cache._cache, 0, ffi.cast("void *", place)))
-        other = started(lambda: needs_room(cache))
-        cache.read(0)
-        cache.read(2)
-        assert fault.let_go() == 0
-        reader.join()
-        other.join()
-    finally:
-        fault.end()
-    assert bytes(memory) == cache.read(0)
+    yield place
+    fault.end()
+
+
+@pytest.mark.parametrize("needs_room", [lambda cache: cache.read(61), lambda cache: cache.write(61, bytes(PAGE_SIZE))])
+def test_hits_beside_a_wait_for_readers_are_told(
+    fault: ctypes.CDLL, held: int, cache: TierCache, needs_room: Callable[[TierCache], object]
+) -> None:
+    """Page 0 is to leave, and is being copied. Who needs room waits; page 2, which comes next, is read meanwhile."""
+    reader = started(lambda: lib.pgq_tiercache_read(cache._cache, 0, ffi.cast("void *", held)))
+    other = started(lambda: needs_room(cache))
+    cache.read(0)
+    cache.read(2)
+    assert fault.let_go() == 0
+    reader.join()
+    other.join()
+    assert ctypes.string_at(held, PAGE_SIZE) == cache.read(0)
     assert [page for page in range(0, 2 * FRAMES, 2) if not cache.where(page)] == [4]
+
+
+@pytest.mark.parametrize(
+    ("comes", "page"),
+    [
+        (lambda _cache: None, 0),
+        (lambda cache: cache.write(0, bytes(PAGE_SIZE)), 0),
+        (lambda cache: cache.write(61, bytes(PAGE_SIZE)), 61),
+        *((lambda cache: [cache.read(page) for page in range(41, 48)], page) for page in range(41, 48)),
+    ],
+)
+def test_who_copies_a_page_holds_no_lock(
+    fault: ctypes.CDLL, held: int, cache: TierCache, comes: Callable[[TierCache], object], page: int
+) -> None:
+    """However the page has come: another call ends while its reader stands."""
+    comes(cache)
+    reader = started(lambda: lib.pgq_tiercache_read(cache._cache, page, ffi.cast("void *", held)))
+    other = Thread(target=lambda: cache.where(page), daemon=True)
+    other.start()
+    until_asleep(other)
+    ended = not other.is_alive()
+    assert fault.let_go() == 0
+    reader.join()
+    other.join()
+    assert ended
+
+
+@pytest.mark.parametrize("writes_first", [True] + 7 * [False])
+def test_a_write_that_waited_for_a_reader_finds_its_page_anew(
+    fault: ctypes.CDLL, held: int, between: tuple[Between, TierCache], writes_first: bool
+) -> None:
+    """Page 64 is on its way to the SSD, and is being copied. A write to it waits, and so does who moves it: if that one
+    comes first, the frame has another page then. Who comes first is left to chance, so it is tried eight times."""
+    disk, cache = between
+    threads, has_put = [], Event()
+
+    def write() -> None:
+        threads.append(started(lambda: cache.write(64, contents(1000))))
+
+    def meanwhile(_operation: Operation) -> None:
+        threads.append(started(lambda: lib.pgq_tiercache_read(cache._cache, 64, ffi.cast("void *", held))))
+        if writes_first:
+            write()
+        has_put.set()
+
+    disk.during(is_put, meanwhile)
+    threads.append(Thread(target=lambda: cache.read(0), daemon=True))
+    threads[0].start()
+    has_put.wait()
+    until_asleep(threads[0])
+    if not writes_first:
+        write()
+    assert fault.let_go() == 0
+    for thread in threads:
+        thread.join()
+    assert ctypes.string_at(held, PAGE_SIZE) == contents(64)
+    assert cache.read(64) == contents(1000)
+    cache.fsync()
+    all_as_written(disk, {64: contents(1000)})

@@ -2,17 +2,27 @@
 """`make check-pages`: what it says of sound, damaged and unfit files, its exit status, and its picture."""
 
 import os
+import struct
 import subprocess
 import sys
+from errno import EIO
+from io import BytesIO
 from pathlib import Path
 from random import Random
+from tempfile import TemporaryDirectory
 
 import pytest
+from click import Command
 from click.testing import CliRunner
+from hypothesis import event, given, settings
+from hypothesis import strategies as st
 
 from ref.tornpage import checksums
+from tests.page.cluster import cluster
 from tests.tornpage.strategies import random_page
+from tools.check_pages import __main__ as check_pages
 from tools.check_pages.__main__ import main
+from tools.look import __main__ as look
 
 TOP = Path(__file__).parents[2]
 
@@ -174,9 +184,190 @@ def test_a_zeroed_tail_is_said_with_its_size(tmp_path: Path) -> None:
 
 
 def test_a_segment_that_ends_before_the_next_one(tmp_path: Path) -> None:
+    """A server that cuts a relation leaves empty segments behind the last one: they say nothing."""
     path, pages = relation(tmp_path)
     path.write_bytes(pages)
     (tmp_path / "16384.1").touch()
+    assert checked(path)[0] == 0
+    (tmp_path / "16384.1").write_bytes(pages[:8192])
     status, said = checked(path)
     assert status == 1
     assert "the next segment exists, so this one must have 131,072 pages; it has 40" in said
+
+
+def test_a_segment_that_is_too_long(tmp_path: Path) -> None:
+    path, pages = relation(tmp_path)
+    path.write_bytes(pages)
+    cluster(tmp_path, segment_blocks=40)
+    assert checked(path)[0] == 0
+    cluster(tmp_path, segment_blocks=39)
+    status, said = checked(path)
+    assert (status, "TOO LONG: a segment of this cluster has at most 39 pages; this one has 40" in said) == (1, True)
+
+
+def heap_page(*words: int, lower: int = 0, upper: int = 8160, special: int = 8192, version: int = 8192 | 4) -> bytes:
+    """With these line pointers and zeroes behind them; no checksum."""
+    header = struct.pack("<QHHHHHHI", 1, 0, 0, lower or 24 + 4 * len(words), upper, special, version, 0)
+    return (header + struct.pack(f"<{len(words)}I", *words)).ljust(8192, b"\0")
+
+
+@pytest.mark.parametrize("checksums", [True, False])
+def test_no_checksum_where_the_cluster_is_known(tmp_path: Path, checksums: bool) -> None:
+    """A server with checksums refuses the page: 0 is no checksum of a page."""
+    path = tmp_path / "16384"
+    path.write_bytes(heap_page())
+    cluster(tmp_path, checksums=checksums)
+    status, said = checked(path)
+    assert (status, "block 0, byte 0: pd_checksum 0, calculated" in said) == (int(checksums), checksums), said
+
+
+def item(off: int, flags: int = 1, length: int = 32) -> int:
+    return off | flags << 15 | length << 17
+
+
+REFUSED = {
+    "its tuple lies beyond the special space": heap_page(item(8190, length=100)),
+    "its tuple lies in the line pointers": heap_page(item(8000)),
+    "not aligned": heap_page(item(8164, length=20)),
+    "overlap": heap_page(item(8160), item(8152), upper=8152),
+    "too many": heap_page(*(item(8184, length=1) for _ in range(292))),
+    "too long together": heap_page(item(8160), item(8160), upper=8160, lower=8152),
+    "pd_lower within the header": heap_page(lower=20, upper=20),
+    "a special space": heap_page(special=8184),
+    "another layout": heap_page(version=8192 | 3),
+    "another size": heap_page(version=4096 | 4),
+}
+
+
+@pytest.mark.parametrize("checksums", [True, False])
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_the_kernels_refuse_is_found(tmp_path: Path, name: str, checksums: bool) -> None:
+    """Among sound pages, so that the file is a heap's; their checksums are right."""
+    sound = heap_page(item(8160))
+    path = tmp_path / "16384"
+    path.write_bytes(seal(sound + REFUSED[name] + sound, 8192, 0))
+    cluster(tmp_path, checksums=checksums)
+    refused = look.read(path, 18).refused
+    assert list(refused) == [1]
+    status, said = checked(path)
+    assert (status, f"block 1, byte 8192: {'pd_checksum is right; ' * checksums}{refused[1]}" in said) == (1, True), (
+        said
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        ((item(8160), item(8160)), "tuples 1 and 2 share bytes"),
+        ((item(8128), item(8160), item(8136, length=30)), "tuples 1 and 3 share bytes"),
+        ((item(8128, 3), item(8128)), "tuples 1 and 2 share bytes"),
+        ((item(8160), item(8128, length=23)), "line pointer 2: a tuple of 23 bytes"),
+        ((item(0, length=0),), "line pointer 1: a tuple of 0 bytes"),
+        ((item(8160), item(3, 2, 0)), "line pointer 2: a redirection to 3, where none is"),
+        ((item(0, 2, 0),), "line pointer 1: a redirection to 0"),
+        ((item(8160), item(8128, length=24), item(1, 2, 0), item(3, 2, 0), item(0, 3, 0), 0, item(8160, 0)), ""),
+    ],
+)
+def test_line_pointers_that_no_server_writes(tmp_path: Path, words: tuple[int, ...], says: str) -> None:
+    """The kernels accept them; so the second page, which look counts as sound."""
+    path = tmp_path / "16384"
+    path.write_bytes(seal(heap_page() + heap_page(*words, upper=8128), 8192, 0))
+    assert look.read(path, 18).refused == {}
+    found = list(check_pages.faults(check_pages.read(path, None)))
+    assert [(i, says in why) for i, why in found] == ([(1, True)] if says else []), found
+
+
+@settings(max_examples=settings().max_examples // 8)
+@given(st.binary(min_size=1, max_size=24), st.integers(10, 60))
+def test_look_refuses_nothing_that_is_not_found(damage: bytes, at: int) -> None:
+    sound = heap_page(*(item(8160 - 32 * i) for i in range(6)), upper=8000)
+    page = sound[:at] + damage + sound[at + len(damage) :]
+    with TemporaryDirectory() as folder:
+        path = Path(folder, "16384")
+        path.write_bytes(seal(sound + page + sound, 8192, 0))
+        wrong = check_pages.read(path, None).wrong()
+        assert set(wrong) >= set(look.read(path, 18).refused)
+        assert set(wrong) <= {1}
+        event("refused" if wrong else "sound")
+
+
+def test_line_pointers_of_an_index_are_not_looked_at(tmp_path: Path) -> None:
+    """What stands there need not be line pointers."""
+    path = tmp_path / "16384"
+    path.write_bytes(seal(heap_page(0x053162, 7, 7, special=8176) * 3, 8192, 0))
+    assert checked(path)[0] == 0
+
+
+def test_the_shortest_page_with_a_line_pointer_that_is_wrong(tmp_path: Path) -> None:
+    path = tmp_path / "16384"
+    path.write_bytes(seal(heap_page(item(8190, length=100)), 8192, 0))
+    status, said = checked(path)
+    assert (status, "1 unfit for a heap" in said, "verify_heapam" in said) == (1, True, True), said
+
+
+def foreign_files(folder: Path) -> dict[Path, str]:
+    """Files and clusters that are not known here, and what check-pages and look say of them."""
+    old = heap_page(version=8192 | 3)
+    swapped = struct.pack(">QHHHHHHI", 1, 0, 0, 24, 8192, 8192, 8192 | 4, 0).ljust(8192, b"\0")
+    plain = folder / "plain"
+    plain.write_bytes(b"")
+    files = {plain / "16384": f"{plain} is a plain file, no folder"}
+    for name, content, words in (
+        ("old", old, "the layout 3 of PostgreSQL 8.1 and 8.2"),
+        ("swapped", swapped, "a big-endian machine wrote its pages"),
+    ):
+        (folder / name).write_bytes(content)
+        files[folder / name] = words
+    swapped_version = int.from_bytes((1300).to_bytes(4, "big"), "little")
+    for name, version, aligned, words in (
+        ("9.3", 937, 8, "has the version 937: known are 960 (PostgreSQL 9.6)"),
+        ("i386", 1300, 4, "its machine aligns to 4 bytes"),
+        ("big", swapped_version, 8, "a big-endian machine wrote it"),
+    ):
+        (folder / name).mkdir()
+        cluster(folder / name, version=version, aligned=aligned)
+        files[folder / name / "16384"] = words
+    control = cluster(folder)
+    content = control.read_bytes()
+    for name, damaged in (("zeroed", bytes(8192)), ("cut", content[:200]), ("flipped", content[:252] + b"\0" * 7940)):
+        (folder / name / "global").mkdir(parents=True)
+        (folder / name / "global" / "pg_control").write_bytes(damaged)
+        files[folder / name / "16384"] = "is damaged: its CRC is wrong"
+    control.unlink()
+    for path in files:
+        if path.parent.is_dir() and not path.exists():
+            path.write_bytes(seal(heap_page(), 8192, 0))
+    return files
+
+
+@pytest.mark.parametrize("program", [main, look.main])
+def test_what_is_not_known_is_refused_by_its_name(tmp_path: Path, program: Command) -> None:
+    for path, words in foreign_files(tmp_path).items():
+        done = CliRunner().invoke(program, [str(path)], catch_exceptions=False)
+        assert (done.exit_code, words in done.output) == (2, True), done.output
+
+
+@pytest.mark.parametrize("program", [main, look.main])
+def test_a_disk_that_cannot_be_read(tmp_path: Path, program: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    """From the second page on."""
+    path = tmp_path / "16384"
+    path.write_bytes(seal(heap_page() * 3, 8192, 0))
+    monkeypatch.setattr(check_pages, "CHUNK", 8192)
+    monkeypatch.setattr(look, "CHUNK", 1)
+    opened = Path.open
+
+    class Bad(BytesIO):
+        def read(self, size: int | None = -1) -> bytes:
+            if size == 8192 and self.tell() == 8192:
+                raise OSError(EIO, os.strerror(EIO))
+            return super().read(size)
+
+        def fileno(self) -> int:
+            return os.open(path, os.O_RDONLY)
+
+    monkeypatch.setattr(
+        Path, "open", lambda self, *a, **k: Bad(path.read_bytes()) if self == path else opened(self, *a, **k)
+    )
+    monkeypatch.setattr(Path, "read_bytes", lambda self: opened(self, "rb").read())
+    done = CliRunner().invoke(program, [str(path)], catch_exceptions=False)
+    assert (done.exit_code, "after block 1: Input/output error: the disk cannot read it" in done.output) == (2, True)

@@ -2,6 +2,7 @@
 # A stem's kernels in plain C with each access to memory made known: its program is tests/<stem>/traced.c, and TRACED_<stem>, in its
 # rules.mk, names those files of csrc/<stem>/ that are compiled so. They may call nothing that is not traced, and look into what
 # TRACED_DATA_<stem> names. CHANGED: a folder of sources that stand in for those of csrc/, TRACED: where the programs go then.
+# At -O0 each access of the text is made: from -O1 on a compiler may leave out a load whose value does not matter.
 # A call of memset is gcc's own, for a local array that begins with zeros: calls.h has replaced those of the source, and
 # __tsan_write_range comes before it.
 # CROSS=aarch64: those of that machine, in build/aarch64/traced. It has no loader here, so a program holds its libraries.
@@ -11,7 +12,7 @@ TRACED_STEMS := $(foreach stem,$(patsubst tests/%/rules.mk,%,$(wildcard tests/*/
 define traced_program
 $(TRACED_$1:%=$(TRACED)/$1.objects/%.o): $(TRACED)/$1.objects/%.o: csrc/$1/%.c tests/traced/calls.h $(KERNEL_HEADERS) $(COMPILER)
 	@mkdir -p $$(@D)
-	@$(GCC) $(CHANGED:%=-w -I%) $(CFLAGS_KERNEL) $$(call isa_flags,$$<) -O1 -fsanitize=thread -include tests/traced/calls.h \
+	@$(GCC) $(CHANGED:%=-w -I%) $(CFLAGS_KERNEL) $$(call isa_flags,$$<) -O0 -DNDEBUG -fsanitize=thread -include tests/traced/calls.h \
 	  -c $$(firstword $$(wildcard $(CHANGED:%=%/$1/$$*.c)) $$<) -o $$@
 
 $(TRACED)/$1: tests/$1/traced.c tests/traced/accesses.c $(TRACED_$1:%=$(TRACED)/$1.objects/%.o) $(OUT)/lib/libpgquern.a tests/traced/accesses.h

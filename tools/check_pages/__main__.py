@@ -5,7 +5,8 @@
 
 The file is read only. The exit status is 0 if every page is sound or new, 1 if one is wrong or lacks its end, 2 if the
 file cannot be checked. The size of a page, and whether pages have checksums, is as pg_control of the file's cluster
-says, which is looked for in the folders above; without it the pages themselves say it. A picture goes to
+says, which is looked for in the folders above; without it the pages themselves say it. Of a table, the line pointers
+are checked, too, as the compaction kernels and amcheck do: a server looks at few of them. A picture goes to
 build/check-pages; of `pgquern check-pages`, to ~/.cache/pgquern. A running server may be writing a page while
 it is read: a wrong page is read again before it counts.
 """
@@ -16,12 +17,13 @@ import sys
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from enum import IntEnum
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import click
 import numpy as np
-from pgquern.tornpage import Verdict, check, checksums
+from pgquern.tornpage import check, checksums
 from rich.console import Console
 
 from tools.common import picture
@@ -30,14 +32,18 @@ from tools.common.asked import option, program
 from tools.common.relation_file import (
     BLOCK_SIZES,
     Cluster,
-    block_size_of,
+    ClusterError,
     by_content,
     by_type,
     cluster_of,
+    foreign,
     fork,
+    format_of,
     header_faults,
+    os_words,
     segment,
 )
+from tools.look.refused import SIZE, index_kind, unfit
 
 CHUNK = 64 * 1024 * 1024
 SEGMENT_BYTES = 1 << 30
@@ -52,24 +58,36 @@ NEXT = (
     " stopped, keep a copy of the file, and restore from a backup with the log since; a standby may have sound pages."
     " Only then consider zero_damaged_pages, which throws the rows of a wrong page away. REINDEX makes an index again."
 )
+UNFIT = (
+    "A server takes a page whose line pointers are wrong as it is, so zero_damaged_pages does not help: a query gives"
+    " wrong rows or none, VACUUM fails, and the server may crash. verify_heapam of amcheck (14 and later) looks at the"
+    " rows, too. A table whose access method (pg_class.relam) is not heap may have such pages."
+)
 CELLS = 72 * 24
 """Of the picture in the terminal."""
+
+
+class Verdict(IntEnum):
+    """A cell that stands for several pages shows the greatest among them."""
+
+    NEW, SOUND, UNFIT, HEADER, CHECKSUM = range(5)
+
+
 MARKS = {
     Verdict.NEW: "[dim]·[/]",
     Verdict.SOUND: "[green]▪[/]",
+    Verdict.UNFIT: "[magenta]U[/]",
     Verdict.HEADER: "[yellow]H[/]",
     Verdict.CHECKSUM: "[red]X[/]",
 }
-COLOURS = {Verdict.NEW: "#e6e8ee", Verdict.SOUND: "#5aa469", Verdict.HEADER: "#e0a030", Verdict.CHECKSUM: "#c8322b"}
-WRONG = (Verdict.CHECKSUM, Verdict.HEADER)
+COLOURS = ("#e6e8ee", "#5aa469", "#c9a0dc", "#e0a030", "#c8322b")
 WORDS = {
     Verdict.NEW: "new (all zero)",
     Verdict.SOUND: "sound",
+    Verdict.UNFIT: "unfit for a heap",
     Verdict.HEADER: "with a broken header",
     Verdict.CHECKSUM: "with a wrong checksum",
 }
-ORDER = (Verdict.NEW, Verdict.SOUND, Verdict.HEADER, Verdict.CHECKSUM)
-"""A cell that stands for several pages shows the last of these among them."""
 
 
 class CannotCheck(click.ClickException):
@@ -87,11 +105,16 @@ class Relation:
     block_size: int
     first_block: int
     cluster: Cluster | None
+    heap: bool
     verdicts: list[Verdict]
+
+    @property
+    def checksums(self) -> bool:
+        return self.cluster is None or self.cluster.checksums
 
     def wrong(self) -> list[int]:
         """Indexes of the wrong pages."""
-        return [i for i, verdict in enumerate(self.verdicts) if verdict in WRONG]
+        return [i for i, verdict in enumerate(self.verdicts) if verdict > Verdict.SOUND]
 
     @property
     def segment_pages(self) -> int:
@@ -104,16 +127,29 @@ class Relation:
         if not re.fullmatch(r"(t\d+_)?\d+(_\w+)?(\.\d+)?", self.path.name):
             return False
         following = f"{self.path.name.partition('.')[0]}.{segment(self.path) + 1}"
-        return len(self.verdicts) < self.segment_pages and self.path.with_name(following).exists()
+        # A server that cuts a relation leaves its further segments empty.
+        return len(self.verdicts) < self.segment_pages and any_bytes(self.path.with_name(following))
+
+    @property
+    def too_long(self) -> bool:
+        """Whether it has more pages than its cluster gives a segment."""
+        return self.cluster is not None and len(self.verdicts) > self.segment_pages
 
     @property
     def sound(self) -> bool:
-        return not (self.wrong() or self.lacks_pages or self.bytes % self.block_size)
+        return not (self.wrong() or self.lacks_pages or self.too_long or self.bytes % self.block_size)
+
+
+def any_bytes(path: Path) -> bool:
+    return path.exists() and path.stat().st_size > 0
 
 
 def choose_block_size(path: Path, head: bytes, cluster: Cluster | None, asked: int | None) -> int:
     """What was asked for, or what pg_control says, or else the pages. CannotCheck: most pages say another size."""
-    says = block_size_of(head)
+    found = format_of(head)
+    if not cluster and (words := foreign(found)):
+        raise CannotCheck(f"{path}: {words}")
+    says = found and found.block_size
     size = asked or (cluster.block_size if cluster else says or 8192)
     if cluster and asked not in (None, cluster.block_size):
         raise CannotCheck(
@@ -134,54 +170,60 @@ def read(path: Path, asked: int | None) -> Relation:
         with path.open("rb") as file:
             head = file.read(HEAD)
     except OSError as error:
-        raise CannotCheck(f"{path}: {error.strerror}: run this as the user that owns the cluster") from error
+        raise CannotCheck(f"{path}: {os_words(path, error)}") from error
     if words := by_content(path, head[:8192]):
         raise CannotCheck(f"{path}: no relation, but {words}")
-    cluster = cluster_of(path)
+    try:
+        cluster = cluster_of(path)
+    except ClusterError as error:
+        raise CannotCheck(f"{path}: {error}") from error
     block_size = choose_block_size(path, head, cluster, asked)
-    checksums = cluster is None or cluster.checksums
     first = segment(path) * (cluster.segment_blocks if cluster else SEGMENT_BYTES // block_size)
-    verdicts, stored = list[Verdict](), False
-    with path.open("rb") as file:
-        while pages := file.read(CHUNK // block_size * block_size):
-            pages = pages[: len(pages) // block_size * block_size]
-            verdicts += verdicts_of(pages, block_size, first + len(verdicts), checksums)
-            stored = stored or any(any(pages[at + 8 : at + 10]) for at in range(0, len(pages), block_size))
-    if not stored and Verdict.CHECKSUM in verdicts:
-        raise CannotCheck(
-            f"{path}: no page has a checksum, and there is no pg_control in the folders above that says whether the"
-            " cluster was made without --data-checksums: check the file where it lies in its cluster"
-        )
-    relation = Relation(path, path.stat().st_size, block_size, first, cluster, verdicts)
-    return replace(relation, verdicts=confirmed(relation))
+    whole = np.frombuffer(head[: len(head) // SIZE * SIZE], np.uint8).reshape(-1, SIZE)
+    heap = block_size == SIZE and not fork(path) and not index_kind(whole)
+    relation = Relation(path, path.stat().st_size, block_size, first, cluster, heap, [])
+    stored = False
+    try:
+        with path.open("rb") as file:
+            while pages := file.read(CHUNK // block_size * block_size):
+                pages = pages[: len(pages) // block_size * block_size]
+                relation.verdicts.extend(verdicts_of(pages, first + len(relation.verdicts), relation))
+                stored = stored or any(any(pages[at + 8 : at + 10]) for at in range(0, len(pages), block_size))
+        if not cluster and not stored and Verdict.CHECKSUM in relation.verdicts:
+            raise CannotCheck(
+                f"{path}: no page has a checksum, and there is no pg_control in the folders above that says whether the"
+                " cluster was made without --data-checksums: check the file where it lies in its cluster"
+            )
+        return replace(relation, verdicts=confirmed(relation))
+    except OSError as error:
+        raise CannotCheck(f"{path}: after block {first + len(relation.verdicts)}: {os_words(path, error)}") from error
 
 
-def verdicts_of(pages: bytes, block_size: int, first: int, checksums: bool) -> list[Verdict]:
-    """Without checksums a page that has only a wrong one is judged by its header."""
-    found = check(pages, block_size=block_size, first_block=first)
-    if checksums:
-        return found
-    return [
-        verdict
-        if verdict is not Verdict.CHECKSUM
-        else Verdict.HEADER
-        if header_faults(pages[i * block_size : (i + 1) * block_size])
-        else Verdict.SOUND
-        for i, verdict in enumerate(found)
-    ]
+def verdicts_of(pages: bytes, first: int, relation: Relation) -> list[Verdict]:
+    """Of pages from block `first` on. Without checksums a page that has only a wrong one is judged by the rest."""
+    size = relation.block_size
+    found = [Verdict[verdict.name] for verdict in check(pages, block_size=size, first_block=first)]
+    fields = np.frombuffer(pages, "<u2").reshape(-1, size // 2)
+    doubted = set(np.flatnonzero(fields[:, 9] != size | 4).tolist())
+    refused = unfit(fields.view(np.uint8)) if relation.heap else {}
+    for i, verdict in enumerate(found):
+        again = {Verdict.SOUND: i in doubted or i in refused, Verdict.CHECKSUM: not relation.checksums}
+        if again.get(verdict):
+            page = pages[i * size : (i + 1) * size]
+            found[i] = Verdict.HEADER if header_faults(page) else Verdict.UNFIT if i in refused else Verdict.SOUND
+    return found
 
 
 def confirmed(relation: Relation) -> list[Verdict]:
     """The verdicts, after wrong pages were read again."""
     found, size = list(relation.verdicts), relation.block_size
-    checksums = relation.cluster is None or relation.cluster.checksums
     with relation.path.open("rb", buffering=0) as file:
         for i in relation.wrong():
             for _ in range(AGAIN):
                 file.seek(i * size)
                 page = file.read(size)
-                if len(page) == size and found[i] in WRONG:
-                    (found[i],) = verdicts_of(page, size, relation.first_block + i, checksums)
+                if len(page) == size and found[i] > Verdict.SOUND:
+                    (found[i],) = verdicts_of(page, relation.first_block + i, relation)
     return found
 
 
@@ -201,6 +243,11 @@ def end_of(relation: Relation) -> list[str]:
             f"TRUNCATED: the next segment exists, so this one must have {relation.segment_pages:,} pages; it has"
             f" {pages:,}. A server sees the relation end here: take the file from a backup."
         )
+    if relation.too_long:
+        said.append(
+            f"TOO LONG: a segment of this cluster has at most {relation.segment_pages:,} pages; this one has {pages:,}."
+            " A server stops with an error."
+        )
     if zeroed:
         said.append(
             f"the last {zeroed:,} pages ({zeroed * size:,} bytes, from byte {(pages - zeroed) * size:,} on) are all"
@@ -219,7 +266,7 @@ def grid(relation: Relation, cells: int) -> tuple[list[Verdict], int]:
     """The worst verdict of each cell, and how many pages a cell stands for."""
     pages = len(relation.verdicts)
     each = max(1, -(-pages // cells))
-    worst = [max(relation.verdicts[at : at + each], key=ORDER.index) for at in range(0, pages, each)]
+    worst = [max(relation.verdicts[at : at + each]) for at in range(0, pages, each)]
     return worst, each
 
 
@@ -232,7 +279,7 @@ def show(relation: Relation, console: Console) -> None:
         console.print(f"a mark stands for {each} pages and shows the worst of them")
     size, pages, first = relation.block_size, len(relation.verdicts), relation.first_block
     counts = Counter(relation.verdicts)
-    words = ", ".join(f"{counts[verdict]:,} {WORDS[verdict]}" for verdict in ORDER if counts[verdict]) or "none"
+    words = ", ".join(f"{counts[verdict]:,} {WORDS[verdict]}" for verdict in Verdict if counts[verdict]) or "none"
     console.print(f"{relation.path}: {pages:,} pages of {size} bytes: {words}")
     blocks = f", blocks {first} to {first + pages - 1}" if pages else ""
     console.print(f"{relation.bytes:,} bytes{blocks}. {says_cluster(relation.cluster)}")
@@ -244,13 +291,20 @@ def show(relation: Relation, console: Console) -> None:
         console.print(f"  and {more} more")
     for said in end_of(relation):
         console.print(said)
-    if not relation.sound:
-        console.print(NEXT)
+    for advice in advised(relation):
+        console.print(advice)
+
+
+def advised(relation: Relation) -> list[str]:
+    return [NEXT] * (not relation.sound) + [UNFIT] * (Verdict.UNFIT in relation.verdicts)
 
 
 def says_cluster(cluster: Cluster | None) -> str:
     if cluster is None:
-        return "no pg_control was found in the folders above: the pages themselves say their size"
+        return (
+            "no pg_control was found in the folders above: the pages themselves say their size, and are judged as those"
+            " of a cluster with checksums"
+        )
     checksums = "pages have checksums" if cluster.checksums else "CHECKSUMS ARE OFF: only headers are checked"
     return f"pg_control of {cluster.path}: {cluster.block_size} bytes a page, {checksums}"
 
@@ -273,7 +327,7 @@ def summary(relation: Relation) -> dict[str, Any]:
         "block_size": size,
         "pages": len(relation.verdicts),
         "first_block": relation.first_block,
-        **{f"pages_{verdict.name.lower()}": counts[verdict] for verdict in ORDER},
+        **{f"pages_{verdict.name.lower()}": counts[verdict] for verdict in Verdict},
         "cluster": cluster
         and {"path": str(cluster.path), "block_size": cluster.block_size, "checksums": cluster.checksums},
         "fork": fork(relation.path),
@@ -287,19 +341,21 @@ def summary(relation: Relation) -> dict[str, Any]:
             for i, why in faults(relation)
         ],
         "lacks_pages": relation.lacks_pages,
+        "too_long": relation.too_long,
         "rest_bytes": relation.bytes % size,
-        "says": end_of(relation) + ([] if relation.sound else [NEXT]),
+        "says": end_of(relation) + advised(relation),
     }
 
 
 def fault(page: bytes, block: int, relation: Relation) -> str:
     """What is wrong with a page, field by field."""
     found = []
-    if relation.cluster is None or relation.cluster.checksums:
+    if relation.checksums:
         (right,) = checksums(page, block_size=relation.block_size, first_block=block)
         has = int.from_bytes(page[8:10], "little")
         found.append(f"pd_checksum {has}, calculated {right}" if has != right else "pd_checksum is right")
-    return "; ".join([*found, *filter(None, [header_faults(page)])])
+    refused = unfit(np.frombuffer(page, np.uint8).reshape(1, -1)) if relation.heap else {}
+    return "; ".join([*found, *filter(None, [refused.get(0) or header_faults(page)])])
 
 
 def draw(relation: Relation, file: BinaryIO) -> None:
@@ -310,14 +366,14 @@ def draw(relation: Relation, file: BinaryIO) -> None:
     cells, each = grid(relation, 128 * 128)
     width = min(128, max(16, int(len(cells) ** 0.5) + 1))
     values = np.full(-(-max(1, len(cells)) // width) * width, np.nan)
-    values[: len(cells)] = [ORDER.index(verdict) for verdict in cells]
+    values[: len(cells)] = cells
     figure, axes = plt.subplots(figsize=(8, 1.2 + 7.2 * len(values) / width / width))
-    axes.imshow(values.reshape(-1, width), cmap=ListedColormap([COLOURS[v] for v in ORDER]), vmin=-0.5, vmax=3.5)
+    axes.imshow(values.reshape(-1, width), cmap=ListedColormap(COLOURS), vmin=-0.5, vmax=4.5)
     axes.set_xlabel(f"{width} squares a row, {each} page{'s' if each > 1 else ''} a square")
     axes.set_yticks([])
-    for verdict in ORDER:
+    for verdict in Verdict:
         axes.plot([], [], "s", color=COLOURS[verdict], label=WORDS[verdict])
-    axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.12), ncols=4, frameon=False, fontsize=8)
+    axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.12), ncols=3, frameon=False, fontsize=8)
     name = os.fsencode(relation.path.name).decode(errors="backslashreplace")
     title = f"{name}: {len(relation.verdicts):,} pages, {len(relation.wrong()):,} wrong"
     axes.set_title(title, parse_math=False)

@@ -47,6 +47,7 @@ def alone(step: str, command: str) -> bool | None:
     """As covers(), of the step's own target."""
     (target, *had), (wanted, *words) = step.split(), command.removeprefix("make ").split()
     narrowed, asked = variables(had), variables(words)
+    narrowed.pop("BARE", "")
     stem = asked.pop("STEM", "")
     other = target not in (wanted, PART_OF.get(wanted)) or narrowed.pop("STEM", stem) != stem
     if other or asked.items() - narrowed.items() or not all("=" in word for word in words):

@@ -1,16 +1,24 @@
 # SPDX-License-Identifier: PostgreSQL
 """What a file of a cluster is, by its type, its name and its first bytes; and the cluster that it lies in."""
 
+import errno
 import re
 import stat
 import struct
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
+
+from tools.common.crc32c import crc32c
 
 BLOCK_SIZES = (1024, 2048, 4096, 8192, 16384, 32768)
 FLOAT_FORMAT = struct.pack("<d", 1234567.0)
 """In pg_control of all versions; the sizes of blocks follow it."""
+CONTROLS = {960: "9.6", 1002: "10", 1100: "11", 1201: "12", 1300: "13 to 16", 1700: "17", 1800: "18"}
+"""The versions of pg_control that are known: those have the checksums' version at one place, and a CRC-32C."""
+LAYOUTS = {1: "7.3 and 7.4", 2: "8.0", 3: "8.1 and 8.2"}
+"""Of pages, before today's 4."""
 TYPES = {
     stat.S_ISDIR: "a directory: give a relation's file in it, such as base/5/16384",
     stat.S_ISFIFO: "a FIFO, which has no pages: give a relation's file",
@@ -43,21 +51,81 @@ class Cluster:
     checksums: bool
 
 
+class ClusterError(ValueError):
+    """What is known of the cluster is damaged, or of a version that is not known; the text says what to do."""
+
+
 def cluster_of(path: Path) -> Cluster | None:
-    """That of the nearest folder above which has a global/pg_control; None if there is none that can be read."""
+    """That of the nearest folder above which has a global/pg_control; None if there is none that can be read.
+
+    ClusterError: it cannot be followed.
+    """
     for top in path.absolute().parents:
         try:
             control = (top / "global" / "pg_control").read_bytes()[:8192]
         except OSError:
             continue
+        if words := control_fault(control):
+            raise ClusterError(f"pg_control of {top}{words}")
         at = control.find(FLOAT_FORMAT) + len(FLOAT_FORMAT)
-        if at < len(FLOAT_FORMAT) or len(control) < at + 48:
-            continue
         block_size, segment_blocks = struct.unpack_from("<II", control, at)
         (checksums,) = struct.unpack_from("<I", control, at + 36)
-        if block_size in BLOCK_SIZES and segment_blocks > 0:
-            return Cluster(top, block_size, segment_blocks, checksums != 0)
+        return Cluster(top, block_size, segment_blocks, checksums != 0)
     return None
+
+
+def control_fault(control: bytes) -> str:
+    """Why nothing can be taken from a pg_control; empty if it is sound."""
+    alone = "; a copy of the file outside of that folder is judged by what its pages say"
+    version = int.from_bytes(control[8:12], "little")
+    if int.from_bytes(control[8:12], "big") in CONTROLS:
+        return ": a big-endian machine wrote it, and pages of one are not known here"
+    if version not in CONTROLS and version in range(800, 10000):
+        known = ", ".join(f"{number} (PostgreSQL {major})" for number, major in CONTROLS.items())
+        return f" has the version {version}: known are {known}{alone}"
+    at = control.find(FLOAT_FORMAT) + len(FLOAT_FORMAT)
+    places = range(at + 40, min(at + 128, len(control) - 4), 4)  # the CRC is the last field
+    if at < len(FLOAT_FORMAT) or not any(crc32c(control[:to]) == _number(control, to) for to in places):
+        return f" is damaged: its CRC is wrong, and no server would start{alone}"
+    if (aligned := _number(control, at - 12) or _number(control, at - 16)) != 8:
+        return f": its machine aligns to {aligned} bytes: only pages of 64-bit machines are known here"
+    return ""
+
+
+def _number(control: bytes, at: int) -> int:
+    return int.from_bytes(control[at : at + 4], "little")
+
+
+def major_of(path: Path) -> str:
+    """What PG_VERSION of the nearest folder above says, or a tablespace's folder; empty if there is none.
+
+    ClusterError: it holds no version.
+    """
+    for top in path.absolute().parents:
+        if found := re.fullmatch(r"PG_(\d+(?:\.\d+)?)_\d+", top.name):
+            return found[1]
+        if not (said := top / "PG_VERSION").is_file():
+            continue
+        try:
+            with said.open("rb") as file:
+                text = file.read(64).decode(errors="replace").strip()
+        except OSError:
+            continue
+        if not re.fullmatch(r"\d{1,4}(\.\d{1,4})?", text):
+            raise ClusterError(f"{said} is damaged: it says {text!r}, which is no version")
+        return text
+    return ""
+
+
+def os_words(path: Path, error: OSError) -> str:
+    """An error of the operating system in words, with what to do."""
+    if isinstance(error, NotADirectoryError):
+        plain = next((above for above in path.parents if above.is_file()), path.parent)
+        return f"{plain} is a plain file, no folder: nothing lies in it"
+    if error.errno == errno.EIO:
+        return f"{error.strerror}: the disk cannot read it: copy it with a tool that goes on after an error (ddrescue)"
+    owner = error.errno in (errno.EACCES, errno.EPERM)
+    return f"{error.strerror}{': run this as the user that owns the cluster' if owner else ''}"
 
 
 def by_type(path: Path) -> str:
@@ -68,7 +136,7 @@ def by_type(path: Path) -> str:
         dangling = "the link points nowhere" if path.is_symlink() else "there is no such file"
         return f"{dangling}: SELECT pg_relation_filepath('table') names a relation's file, within the data directory"
     except OSError as error:
-        return f"{error.strerror}: run this as the user that owns the cluster"
+        return os_words(path, error)
     return next((f"this is {words}" for holds, words in TYPES.items() if holds(mode)), "")
 
 
@@ -103,19 +171,38 @@ def segment(path: Path) -> int:
     return int(found[1]) if found else 0
 
 
-def block_size_of(head: bytes) -> int | None:
-    """The size that most pages say they have, where they would lie if it were so; None if none says one."""
-    votes = Counter[int]()
+class Format(NamedTuple):
+    """What pages say of themselves in pd_pagesize_version."""
+
+    block_size: int
+    layout: int
+    big_endian: bool
+
+
+def format_of(head: bytes) -> Format | None:
+    """What most pages say, where they would lie if it were so; None if none says anything."""
+    votes = Counter[Format]()
     for size in BLOCK_SIZES:
         for at in range(0, len(head) - 19, size):
-            version = int.from_bytes(head[at + 18 : at + 20], "little")
-            votes[size] += version & 0xFF00 == size and version & 0xFF in range(1, 5)
-    size, most = max(votes.items(), key=lambda vote: (vote[1], vote[0]), default=(0, 0))
-    return size if most else None
+            for big in (False, True):
+                version = int.from_bytes(head[at + 18 : at + 20], "big" if big else "little")
+                if version & 0xFF00 == size and version & 0xFF in range(1, 5):
+                    votes[Format(size, version & 0xFF, big)] += 1
+    return max(votes, key=lambda one: (votes[one], not one.big_endian, one.block_size), default=None)
+
+
+def foreign(found: Format | None) -> str:
+    """Why no page of a file can be judged; empty if nothing speaks against it."""
+    if found and found.big_endian:
+        return "a big-endian machine wrote its pages, which are not known here"
+    if found and found.layout in LAYOUTS:
+        old = LAYOUTS[found.layout]
+        return f"its pages have the layout {found.layout} of PostgreSQL {old}; known is 4, which 8.3 and later write"
+    return ""
 
 
 def header_faults(page: bytes) -> str:
-    """What a server refuses in a page's header, and a size that it does not look at; empty if nothing."""
+    """What a server refuses in a page's header, and a size or layout that it does not look at; empty if nothing."""
     flags, lower, upper, special, version = struct.unpack_from("<5H", page, 10)
     size = len(page)
     faults = {
@@ -126,5 +213,6 @@ def header_faults(page: bytes) -> str:
         f"pd_special {special} lies above {size}": special > size,
         f"pd_special {special} is no multiple of 8": special % 8,
         f"pd_pagesize_version {version:#06x} says {version & 0xFF00} bytes": version & 0xFF00 != size,
+        f"pd_pagesize_version {version:#06x} says layout {version & 0xFF}": version & 0xFF != 4,
     }
     return ", ".join(words for words, holds in faults.items() if holds)

@@ -4,10 +4,10 @@
     python -m tools.frozen.__main__ --classes classes.csv [--databases databases.csv] [--json]
     python -m tools.frozen.__main__ --connect 'host=... dbname=...' [--json]
 
-Nothing is written anywhere. The exit status is 0 if the function would come to an end, 1 if it would give up at a value
-in the future or meet an XID that no table may have, 2 if the listings cannot be used. Without databases.csv the next
-ids are not known: then the newest value of pg_class stands for them, and nothing is said of the future or of what is
-stored.
+Nothing is written anywhere. The exit status is 0 if the function would come to an end and no database is near the end
+of its ids, 1 if it would give up at a value in the future or meet an XID that no table may have, or where a server
+warns or gives out no more ids, 2 if the listings cannot be used. Without databases.csv the next ids are not known: then
+the newest value of pg_class stands for them, and nothing is said of the future or of what is stored.
 """
 
 import sys
@@ -26,19 +26,38 @@ from ref.datfrozenxid import RELKINDS, Pair
 from ref.xid import XID
 from tools.common.answer import json_option, print_json
 from tools.common.asked import option
-from tools.frozen.listing import HELP, SIZE, Listing, ListingError, Relation, from_connection, from_files
+from tools.frozen.listing import (
+    HELP,
+    SIZE,
+    Database,
+    Listing,
+    ListingError,
+    Relation,
+    Stored,
+    from_connection,
+    from_files,
+)
+from tools.frozen.wraparound import KINDS, left, shown, warnings
 
 TOP = 10
 QUOTED = "'host=... dbname=...'"
 FUTURE = {lib.PGQ_DATFROZENXID_FUTURE_XID: "relfrozenxid", lib.PGQ_DATFROZENXID_FUTURE_MULTI: "relminmxid"}
 MEND = (
     "What to do: the value is corrupt, or the listings are of different times. While it stands, no VACUUM moves this"
-    " database's datfrozenxid, and the server says nothing. Make both listings anew; if it stays, check the table with"
-    " amcheck's verify_heapam, then dump and reload it."
+    " database's datfrozenxid, and the server says nothing. Make both listings anew; if it stays, run VACUUM FREEZE on"
+    " that table: it sets the value anew, and 15 and later say so (overwrote invalid {column} value)."
+)
+OLDER_ROWS = (
+    "If it fails (found xmin ... from before relfrozenxid), rows are left that are not frozen: then dump and reload the"
+    " table; if it is a catalog, the database."
 )
 PERMANENT = (
     "PERMANENT: no table has XID 1 or 2 as its relfrozenxid, so the first one below is corrupt. A server with"
     " assertions stops here. What to do: VACUUM FREEZE that table, which sets it anew, and make both listings again."
+)
+OVERTAKEN = (
+    "What to do: make both listings anew. If it stays, the next VACUUM may cut off what pg_xact says of that table's"
+    " rows: run VACUUM FREEZE on the table before any other."
 )
 COLUMNS = (("datfrozenxid", "relfrozenxid", "XID"), ("datminmxid", "relminmxid", "MultiXactId"))
 
@@ -72,6 +91,8 @@ class Answer:
     stored: Pair | None
     replaces: tuple[bool, bool] | None
     back: dict[str, list[Held]]
+    databases: list[Database]
+    warnings: list[str]
 
     @property
     def permanent(self) -> bool:
@@ -80,7 +101,7 @@ class Answer:
 
     @property
     def good(self) -> bool:
-        return not (self.future or self.permanent)
+        return not (self.future or self.permanent or self.warnings)
 
 
 def newest(values: list[int], multixact: bool) -> int:
@@ -122,10 +143,23 @@ def ask(listing: Listing) -> Answer:
         "relfrozenxid": oldest(held, "relfrozenxid", next_ids.xid),
         "relminmxid": oldest(held, "relminmxid", next_ids.multi),
     }
+    databases = stored.all if stored else [Database("of this pg_class", minimum)] if minimum else []
+    said = [*warnings(databases, next_ids, stored), *(overtaken(stored, back) if stored else ())]
     return Answer(
         stored.database if stored else None, len(held), start, next_ids, minimum, future,
-        stored.dat if stored else None, replaces, back,
+        stored.dat if stored else None, replaces, back, databases, said,
     )  # fmt: skip
+
+
+def overtaken(stored: Stored, back: dict[str, list[Held]]) -> Iterator[str]:
+    """Values of pg_database that lie beyond one of pg_class: what the older rows need may be cut off."""
+    for i, (column, held_in, _) in enumerate(COLUMNS):
+        age = age_of(stored.dat[i], held_in, stored.next_ids[i])
+        older = [one for one in back[held_in] if age is not None and (one.age or 0) > age >= 0]
+        if older:
+            one = older[0]
+            said = f"{held_in} {one.value} of {shown(one.name)} (oid {one.oid})"
+            yield f"OVERTAKEN: {column} {stored.dat[i]} lies beyond {said}. {OVERTAKEN}"
 
 
 def age_of(value: int, column: str, next_id: int) -> int | None:
@@ -158,9 +192,11 @@ def decision(stored: int, new: int, replaces: bool, next_id: int, what: str, col
     return f"{column} {stored} stays: the minimum {new} is older, and it must not go back"
 
 
-def shown(name: str) -> str:
-    """As it is, unless it holds what would start a new line or command the terminal."""
-    return name if name.isprintable() else ascii(name)
+def in_columns(value: int, rest: int | None) -> str:
+    """A value, its age and what is left; of one in the future, and of one that is not normal, that it is so."""
+    if rest is None or rest < 0:
+        return f"  {value:>10} {'IN THE FUTURE' if rest else 'not normal':>27}"
+    return f"  {value:>10} {SIZE // 2 - 1 - rest:>13,} {rest:>13,}"
 
 
 def lines(answer: Answer) -> Iterator[str]:
@@ -174,13 +210,21 @@ def lines(answer: Answer) -> Iterator[str]:
     else:
         lacking = option("DATABASES")
         yield f"no {lacking} was given: ages count from the newest value of pg_class, and the future is not known"
+    if answer.stored:
+        yield "databases, the oldest first: datfrozenxid, its age, and how many XIDs are left; the same of datminmxid:"
+        rests = [[left(one.dat[i], answer.next_ids[i], KINDS[i][2]) for i in (0, 1)] for one in answer.databases]
+        for rest, database in sorted(zip(rests, answer.databases, strict=True), key=lambda pair: pair[0][0] or 0):
+            yield "".join(map(in_columns, database.dat, rest)) + f"  {shown(database.name)}"
+    yield from answer.warnings
     if answer.future:
         relation, column = answer.future
         yield (
             f"GIVES UP: {column} {getattr(relation, column)} of {shown(relation.name)} (oid {relation.oid}) lies in the"
             " future: vac_update_datfrozenxid would change nothing"
         )
-        yield MEND
+        yield MEND.format(column=column)
+        if column == "relfrozenxid":
+            yield OLDER_ROWS
     if answer.minimum:
         yield f"minimum: relfrozenxid {answer.minimum.xid}, relminmxid {answer.minimum.multi}"
         if answer.permanent:

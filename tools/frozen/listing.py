@@ -25,7 +25,9 @@ HORIZON = (
 )
 DATABASES = (
     "select datname, datfrozenxid, datminmxid, age(datfrozenxid) as age, mxid_age(datminmxid) as mxid_age,"
-    f" datname = current_database() as current, ({HORIZON}) as horizon_age from pg_database"
+    f" datname = current_database() as current, ({HORIZON}) as horizon_age,"
+    " current_setting('server_version_num') as server_version_num,"
+    " current_setting('autovacuum_freeze_max_age') as autovacuum_freeze_max_age from pg_database"
 )
 COPIES = (
     f"\\copy ({CLASSES}) to 'classes.csv' csv header",
@@ -53,6 +55,14 @@ class Relation:
 
 
 @dataclass(frozen=True)
+class Database:
+    """A row of pg_database."""
+
+    name: str
+    dat: Pair
+
+
+@dataclass(frozen=True)
 class Stored:
     """pg_database's row of this database, and the ids to be assigned next; `start`: the horizon of transactions."""
 
@@ -60,6 +70,10 @@ class Stored:
     dat: Pair
     next_ids: Pair
     start: Pair
+    all: list[Database]
+    horizon_age: int
+    server_version_num: int
+    freeze_max_age: int
 
 
 @dataclass(frozen=True)
@@ -128,37 +142,47 @@ def relations(rows: Rows, source: str) -> Iterator[Relation]:
 
 
 def stored(rows: Rows, source: str) -> Stored:
-    """The current database's row. The next ids are what an age is counted from."""
-    found: list[Stored] = []
-    following: list[Pair] = []
+    """The current database's row, and the others. The next ids are what an age is counted from."""
+    found: list[tuple[Database, int, int, int]] = []
+    every, xids, multis = list[Database](), set[int](), list[int]()
     for number, row in enumerate(rows, 2):
         where = f"{source}, row {number}"
         dat = Pair(_number(row, "datfrozenxid", where), _number(row, "datminmxid", where))
         ages = [_number(row, column, where, -(2**31), 2**31 - 1) for column in ("age", "mxid_age")]
         # The age of a permanent XID, and of an invalid MultiXactId, is no distance.
         if XID.is_normal(dat.xid) and dat.multi:
-            following.append(Pair((dat.xid + ages[0]) % SIZE, (dat.multi + ages[1]) % SIZE))
+            xids.add((dat.xid + ages[0]) % SIZE)
+            multis.append((dat.multi + ages[1]) % SIZE)
+        every.append(Database(row["datname"], dat))
         if row["current"] in ("t", "true", "True"):
             horizon = _number(row, "horizon_age", where, -(2**31), 2**31 - 1) if row["horizon_age"] else 0
-            found.append(Stored(row["datname"], dat, dat, Pair(max(horizon, 0), 0)))
+            settings = [_number(row, name, where) if name in row else usual for name, usual in SETTINGS.items()]
+            found.append((every[-1], max(horizon, 0), settings[0], settings[1]))
     if len(found) != 1:
         raise ListingError(
             f"{source}: {len(found)} rows are of the current database: take the column `current` as it is"
         )
-    if not following:
+    if not multis:
         raise ListingError(
             f"{source}: no database has a normal datfrozenxid and datminmxid: the next ids are not known"
         )
-    if len(set(following)) > 1:
+    # age() counts from one XID in a transaction; mxid_age() counts from what is the next MultiXactId at each row.
+    ahead = [(multi - multis[0] + SIZE // 2) % SIZE - SIZE // 2 for multi in multis]
+    if len(xids) > 1 or max(ahead) - min(ahead) > BETWEEN_ROWS:
         raise ListingError(f"{source}: the ages contradict each other: take all rows in one query")
-    next_ids = following[0]
-    start = (next_ids.xid - found[0].start.xid) % SIZE
+    next_ids = Pair(xids.pop(), (multis[0] + max(ahead)) % SIZE)
+    (here, horizon, *numbers), *_ = found
+    start = (next_ids.xid - horizon) % SIZE
     start_xid = start if XID.is_normal(start) else next_ids.xid
-    return Stored(found[0].database, found[0].dat, next_ids, Pair(start_xid, next_ids.multi))
+    return Stored(here.name, here.dat, next_ids, Pair(start_xid, next_ids.multi), every, horizon, *numbers)
 
 
 CLASS_COLUMNS = ("oid", "relname", "relkind", "relfrozenxid", "relminmxid")
 DATABASE_COLUMNS = ("datname", "datfrozenxid", "datminmxid", "age", "mxid_age", "current", "horizon_age")
+SETTINGS = {"server_version_num": 140000, "autovacuum_freeze_max_age": 200_000_000}
+"""Columns that a listing may lack, and what is taken then."""
+BETWEEN_ROWS = 2**16
+"""MultiXactIds that may be taken while pg_database is read."""
 
 
 def from_files(classes: Path, databases: Path | None) -> Listing:

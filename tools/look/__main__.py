@@ -20,7 +20,6 @@ import click
 import numpy as np
 import pgquern.compaction
 from numpy.typing import NDArray
-from pgquern.errors import PgquernError
 from rich.console import Console
 
 from ref import page as heap
@@ -29,17 +28,21 @@ from tools.common import picture
 from tools.common.answer import json_option, print_json
 from tools.common.asked import option, program
 from tools.common.relation_file import (
-    block_size_of,
+    ClusterError,
     by_content,
     by_type,
     cluster_of,
+    foreign,
     fork,
-    header_faults,
+    format_of,
+    major_of,
+    os_words,
     segment,
 )
 from tools.look import hinted
 from tools.look import page as look_page
 from tools.look.on_pages import FEW, ROUNDS, Speed, measure
+from tools.look.refused import index_kind, why_refused
 
 SIZE = heap.BLCKSZ
 CHUNK = 512
@@ -56,15 +59,6 @@ HINTS = (
     "Dead by hint bits: tuples that a prune could take if no snapshot needs them any more. Tuples without hint bits"
     " count as live."
 )
-SPECIAL = {
-    b"\x80\xff": "a hash index",
-    b"\x81\xff": "a GiST index",
-    b"\x82\xff": "an SP-GiST index",
-    b"\x91\xf0": "a BRIN index",
-    b"\x92\xf0": "a BRIN index",
-    b"\x93\xf0": "a BRIN index",
-}
-"""The last two bytes of a page."""
 COLUMNS = ("free_before", "free_after", "tuples", "unused", "redirect", "dead", "hinted", "hinted_bytes", "lines_cut")
 
 
@@ -108,37 +102,27 @@ class Looked:
             return os.pread(file.fileno(), SIZE, index * SIZE)
 
 
-def index_kind(pages: NDArray[np.uint8]) -> str:
-    """What the pages are that have a special space, which a heap's have not; empty if most have none."""
-    words = pages.view("<u2")
-    special = words[:, 8]
-    initialised = words[:, 7] > 0
-    others = initialised & (special < SIZE) & (special >= heap.SIZE_OF_PAGE_HEADER)
-    if not initialised.any() or 2 * others.sum() <= initialised.sum():
-        return ""
-    page = bytes(pages[int(np.argmax(others))])
-    if page[24:28] == (0x053162).to_bytes(4, "little"):
-        return "a B-tree index"
-    if page[int.from_bytes(page[16:18], "little") :][:4] == (0x1717).to_bytes(4, "little"):
-        return "a sequence"
-    return SPECIAL.get(page[-2:], "an index")
-
-
-def require_heap(path: Path) -> tuple[int, int | None]:
-    """Its first block, and the major version that its cluster says. CannotLook: it is no heap's main fork."""
+def require_heap(path: Path) -> int:
+    """Its first block. CannotLook: it is no heap's main fork, or its cluster cannot be followed."""
     if words := by_type(path):
         raise CannotLook(f"{path}: {words}")
     try:
         with path.open("rb") as file:
             head = file.read(HEAD)
     except OSError as error:
-        raise CannotLook(f"{path}: {error.strerror}: run this as the user that owns the cluster") from error
+        raise CannotLook(f"{path}: {os_words(path, error)}") from error
     if words := by_content(path, head[:SIZE]):
         raise CannotLook(f"{path}: no relation, but {words}")
     if words := fork(path):
         raise CannotLook(f"{path}: no heap, but {words.partition(':')[0]}: give the relation's main file")
-    cluster = cluster_of(path)
-    size = cluster.block_size if cluster else block_size_of(head) or SIZE
+    try:
+        cluster = cluster_of(path)
+    except ClusterError as error:
+        raise CannotLook(f"{path}: {error}") from error
+    says = format_of(head)
+    if not cluster and (words := foreign(says)):
+        raise CannotLook(f"{path}: {words}")
+    size = cluster.block_size if cluster else says.block_size if says else SIZE
     if size != SIZE:
         raise CannotLook(f"{path}: pages of {size} bytes: the kernels compact pages of {SIZE} bytes only")
     whole = np.frombuffer(head[: len(head) // SIZE * SIZE], np.uint8).reshape(-1, SIZE)
@@ -146,41 +130,50 @@ def require_heap(path: Path) -> tuple[int, int | None]:
         raise CannotLook(
             f"{path}: no heap, but {kind}: give a table's file, SELECT pg_relation_filepath('table') names it"
         )
-    if any(head) and block_size_of(head) is None:
+    if any(head) and says is None:
         raise CannotLook(f"{path}: no page says that it is one: this is no relation's file")
-    major = None
-    if cluster and (said := (cluster.path / "PG_VERSION")).is_file():
-        text = said.read_text(errors="replace").strip()
-        major = int(text) if text.isdigit() else None
-    return segment(path) * (cluster.segment_blocks if cluster else (1 << 30) // SIZE), major
+    return segment(path) * (cluster.segment_blocks if cluster else (1 << 30) // SIZE)
+
+
+def choose_major(path: Path, asked: int | None) -> tuple[int, str]:
+    """The major version, and from where it is known. CannotLook: none that is followed."""
+    if asked:
+        return asked, "as asked"
+    try:
+        found = major_of(path)
+    except ClusterError as error:
+        raise CannotLook(f"{path}: {error}: give {option('MAJOR', NEWEST)}, or what it is") from error
+    if not found:
+        return NEWEST, "no PG_VERSION was found in the folders above"
+    if found not in map(str, VERSIONS):
+        nearest = f"{option('MAJOR', 13)} to {option('MAJOR', NEWEST)}"
+        raise CannotLook(f"{path}: its cluster is of PostgreSQL {found}: choose the nearest, {nearest}")
+    return int(found), "as PG_VERSION says"
 
 
 def read(path: Path, asked: int | None, page: int | None = None) -> Looked:
     """Look at all pages. CannotLook: no heap, a version that is not followed, or `page` cannot be drawn."""
-    first, found = require_heap(path)
-    major = asked or found or NEWEST
-    if major not in VERSIONS:
-        raise CannotLook(
-            f"{path}: its cluster is of PostgreSQL {major}: choose the nearest, {option('MAJOR', 13)} to"
-            f" {option('MAJOR', NEWEST)}"
-        )
-    source = "as asked" if asked else "as PG_VERSION says" if found else "no PG_VERSION was found in the folders above"
+    first = require_heap(path)
+    major, source = choose_major(path, asked)
     if page is not None:
-        must_be_drawable(path, first, page, VERSIONS[major])
-    rows, refused, new = list[NDArray[np.int64]](), dict[int, str](), 0
-    with path.open("rb") as file:
-        while content := file.read(CHUNK * SIZE):
-            pages = np.frombuffer(content[: len(content) // SIZE * SIZE], np.uint8).reshape(-1, SIZE).copy()
-            at = sum(map(len, rows))
-            reasons = again(file.fileno(), pages, at, VERSIONS[major])
-            new += int((~pages.any(axis=1)).sum())
-            refused |= {at + i: words for i, words in reasons.items()}
-            rows.append(columns(pages, reasons, VERSIONS[major]))
+        must_be_drawable(path, first, page)
+    rows, refused, new, at = list[NDArray[np.int64]](), dict[int, str](), 0, 0
+    try:
+        with path.open("rb") as file:
+            while content := file.read(CHUNK * SIZE):
+                pages = np.frombuffer(content[: len(content) // SIZE * SIZE], np.uint8).reshape(-1, SIZE).copy()
+                reasons = again(file.fileno(), pages, at)
+                new += int((~pages.any(axis=1)).sum())
+                refused |= {at + i: words for i, words in reasons.items()}
+                rows.append(columns(pages, reasons, VERSIONS[major]))
+                at += len(pages)
+    except OSError as error:
+        raise CannotLook(f"{path}: after block {first + at}: {os_words(path, error)}") from error
     table = np.concatenate(rows) if rows else np.zeros((0, len(COLUMNS)), np.int64)
     return Looked(path, first, major, source, table, new, refused)
 
 
-def must_be_drawable(path: Path, first: int, block: int, version: Version) -> None:
+def must_be_drawable(path: Path, first: int, block: int) -> None:
     """CannotLook: the block that was asked for is not there, new, or refused: told before the whole file is read."""
     pages = path.stat().st_size // SIZE
     if not first <= block < first + pages:
@@ -192,35 +185,19 @@ def must_be_drawable(path: Path, first: int, block: int, version: Version) -> No
         if not any(content):
             raise CannotLook(f"block {block} is new (all zero): there is nothing to draw")
         one = np.frombuffer(content, np.uint8).reshape(1, SIZE).copy()
-        if refused := again(file.fileno(), one, block - first, version):
+        if refused := again(file.fileno(), one, block - first):
             raise CannotLook(f"block {block} cannot be drawn: {refused[0]}")
 
 
-def again(file: int, pages: NDArray[np.uint8], at: int, version: Version) -> dict[int, str]:
+def again(file: int, pages: NDArray[np.uint8], at: int) -> dict[int, str]:
     """The refused pages of a chunk, and why; each was read again, and `pages` has what was read last."""
-    reasons = why_refused(pages, version)
+    reasons = why_refused(pages)
     for _ in range(AGAIN):
         for i in reasons:
             content = os.pread(file, SIZE, (at + i) * SIZE)
             if len(content) == SIZE:
                 pages[i] = np.frombuffer(content, np.uint8)
-        reasons = why_refused(pages, version) if reasons else {}
-    return reasons
-
-
-def why_refused(pages: NDArray[np.uint8], version: Version) -> dict[int, str]:
-    """The index of each page that is no heap page which can be compacted, and why. A new page is none of them."""
-    reasons = dict[int, str]()
-    for i, (code, item) in enumerate(pgquern.compaction.batch(list(pages.copy()), truncate=version.truncates)):
-        page = bytes(pages[i])
-        if not any(page):
-            continue
-        words = str(PgquernError(code, item)) if code else ""
-        if not words and int.from_bytes(page[16:18], "little") != SIZE:
-            words = "pd_special is not 8192: no page of a heap"
-        if words:
-            faults = header_faults(page)
-            reasons[i] = f"{faults}; {words}" if faults else words
+        reasons = why_refused(pages) if reasons else {}
     return reasons
 
 

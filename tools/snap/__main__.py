@@ -24,7 +24,8 @@ from ref.snapbuild import purge_catchange
 from ref.xid import XID
 from tools.common.answer import json_option, print_json
 from tools.common.asked import program
-from tools.snap.file import FLAGS, LSNS, PREFIX, NoSnapError, Snap, decode, lsn, lsn_of, prefix
+from tools.common.relation_file import ClusterError, major_of, os_words
+from tools.snap.file import FLAGS, LAYOUTS, LSNS, PREFIX, NoSnapError, Snap, decode, lsn, lsn_of, prefix
 
 FAR = 2**30
 """An xmax that lies so far from xmin is stale: half of the way to the point where it does harm."""
@@ -118,14 +119,27 @@ def content(path: Path) -> bytes:
                 raise NoSnapError(f"{found.st_size:,} bytes: no server can allocate so much")
             return head + file.read()
     except OSError as error:
-        why = f"{error.strerror}: run this as the user that owns the cluster, on a file of pg_logical/snapshots"
-        raise CannotRead(f"{path}: {why}") from error
+        raise CannotRead(f"{path}: {os_words(path, error)}") from error
+
+
+def major_beside(path: Path) -> int | None:
+    """Of the cluster in which the file lies; None if it lies in none."""
+    try:
+        found = major_of(path)
+    except ClusterError as error:
+        raise CannotRead(f"{path}: {error}") from error
+    known = {str(major): major for layout in LAYOUTS.values() for major in layout.majors}
+    if found and found not in known:
+        raise CannotRead(
+            f"{path}: its cluster is of PostgreSQL {found}: known are the .snap files of {', '.join(known)}"
+        )
+    return known.get(found)
 
 
 def read(path: Path, xmin: int | None) -> Answer:
     """Decode a file and judge it."""
     try:
-        snap = decode(content(path), path.name)
+        snap = decode(content(path), path.name, major_beside(path))
     except NoSnapError as error:
         if path.suffix != ".snap":
             raise CannotRead(f"{path}: no .snap file: {error}") from error
@@ -260,7 +274,7 @@ def files(path: Path) -> list[Path]:
             f"{path}: there is no such file; .snap files lie in pg_logical/snapshots of the data directory"
         ) from error
     except OSError as error:
-        raise CannotRead(f"{path}: {error.strerror}: run this as the user that owns the cluster") from error
+        raise CannotRead(f"{path}: {os_words(path, error)}") from error
     if not path.is_dir():
         return [path]
     found = sorted(path.glob("*.snap"), key=lambda file: (lsn_of(file.name) or 0, file.name))

@@ -13,9 +13,9 @@ import re
 import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache
 
 from ref.xid import XID, raw_sorted
+from tools.common.crc32c import crc32c
 
 MAGIC = 0x51A1E001
 PREFIX = struct.Struct("<4I")
@@ -27,9 +27,13 @@ NAME = re.compile(r"([0-9A-F]+)-([0-9A-F]+)\.snap")
 class Layout:
     """Of the struct: the majors that write it, its bytes, and (name, format, place) of what is in it."""
 
-    majors: str
+    majors: tuple[int, ...]
     bytes: int
     fields: tuple[tuple[str, str, int], ...]
+
+    @property
+    def said(self) -> str:
+        return " or ".join(map(str, self.majors))
 
 
 START = (("state", "<i", 0), ("xmin", "<I", 16), ("xmax", "<I", 20), ("start_decoding_at", "<Q", 24))
@@ -52,7 +56,7 @@ _MIDDLE = (
 _CATCHANGE = ("catchange.xcnt", "<Q", 112)
 LAYOUTS = {
     2: Layout(
-        "13",
+        (13,),
         128,
         (
             *START,
@@ -64,9 +68,9 @@ LAYOUTS = {
             *_committed(96),
         ),
     ),
-    4: Layout("14 or 15", 112, (*START, *_MIDDLE)),
-    5: Layout("16", 128, (*START, *_MIDDLE, _CATCHANGE)),
-    6: Layout("17 or 18", 128, (*START, *_MIDDLE, ("in_slot_creation", "<B", 45), _CATCHANGE)),
+    4: Layout((14, 15), 112, (*START, *_MIDDLE)),
+    5: Layout((16,), 128, (*START, *_MIDDLE, _CATCHANGE)),
+    6: Layout((17, 18), 128, (*START, *_MIDDLE, ("in_slot_creation", "<B", 45), _CATCHANGE)),
 }
 LSNS = ("start_decoding_at", "two_phase_at", "last_serialized_snapshot")
 FLAGS = ("building_full_snapshot", "in_slot_creation", "committed.includes_all_transactions")
@@ -88,29 +92,11 @@ class Snap:
     catchange: list[int]
     faults: list[str]
     refused: bool
-    """Whether a server would refuse it: too short for its counts, or another checksum. It checks no other field."""
+    """Whether a server would refuse it: too short for its counts, another checksum or version. It checks no more."""
 
     @property
     def majors(self) -> str:
-        return LAYOUTS[self.version].majors
-
-
-@cache
-def _table() -> list[int]:
-    """Of CRC-32C (Castagnoli, reflected), for each byte."""
-    table = []
-    for byte in range(256):
-        for _ in range(8):
-            byte = byte >> 1 ^ (0x82F63B78 if byte & 1 else 0)
-        table.append(byte)
-    return table
-
-
-def crc32c(data: bytes) -> int:
-    table, crc = _table(), 0xFFFFFFFF
-    for byte in data:
-        crc = crc >> 8 ^ table[(crc ^ byte) & 0xFF]
-    return crc ^ 0xFFFFFFFF
+        return LAYOUTS[self.version].said
 
 
 def lsn(value: int) -> str:
@@ -133,13 +119,16 @@ def prefix(content: bytes) -> tuple[int, int, int]:
         why = ": a big-endian machine wrote it" if swapped else f": no .snap file has it, they begin with {MAGIC:#010x}"
         raise NoSnapError(f"magic is {magic:#010x}{why}")
     if version not in LAYOUTS:
-        known = ", ".join(f"{number} ({layout.majors})" for number, layout in LAYOUTS.items())
+        known = ", ".join(f"{number} ({layout.said})" for number, layout in LAYOUTS.items())
         raise NoSnapError(f"version is {version}: PostgreSQL 13 to 18 write {known}")
     return checksum, version, length
 
 
-def decode(content: bytes, name: str = "") -> Snap:
-    """`name` is the file's, which holds its LSN. NoSnapError: as prefix(), or cut before the first XID."""
+def decode(content: bytes, name: str = "", major: int | None = None) -> Snap:
+    """`name` is the file's, which holds its LSN; `major`: of its cluster, None if that is not known.
+
+    NoSnapError: as prefix(), or cut before the first XID.
+    """
     checksum, version, length = prefix(content)
     layout = LAYOUTS[version]
     if len(content) < PREFIX.size + layout.bytes:
@@ -152,7 +141,13 @@ def decode(content: bytes, name: str = "") -> Snap:
     # A server reads as much as the counts say, and what follows that does not count.
     right = crc32c(content[8:needed])
     refused = needed > len(content) or right != checksum
+    if other := major is not None and major not in layout.majors:
+        refused = True
     snap = Snap(version, checksum, length, fields, xids[:first], xids[first : first + second], [], refused)
+    if other:
+        snap.faults.append(
+            f"version is {version}, which PostgreSQL {layout.said} writes: {major}, its cluster's, does not"
+        )
     snap.faults.extend(faults(snap, len(content), needed, right, name))
     return snap
 

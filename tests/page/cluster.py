@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: PostgreSQL
+"""A folder that is a cluster's as far as the commands look: pg_control and PG_VERSION."""
+
+import struct
+from pathlib import Path
+
+from tools.common.crc32c import crc32c
+from tools.common.relation_file import FLOAT_FORMAT
+
+
+def cluster(
+    top: Path,
+    major: str = "",
+    *,
+    version: int = 1300,
+    block_size: int = 8192,
+    segment_blocks: int = 131072,
+    checksums: int = 1,
+    aligned: int = 8,
+) -> Path:
+    """Fields where servers of 64 bits have them, 13 to 17, and the right CRC. Returns the pg_control."""
+    sizes = struct.pack("<8I4x", block_size, segment_blocks, 8192, 1 << 24, 64, 32, 1996, 2048)
+    control = bytes(8) + struct.pack("<I", version) + bytes(192) + struct.pack("<I", aligned) + FLOAT_FORMAT + sizes
+    control += struct.pack("<I", checksums) + bytes(32)
+    (top / "global").mkdir(exist_ok=True)
+    path = top / "global" / "pg_control"
+    path.write_bytes((control + struct.pack("<I", crc32c(control))).ljust(8192, b"\0"))
+    if major:
+        (top / "PG_VERSION").write_text(f"{major}\n")
+    return path
