@@ -288,7 +288,7 @@ def test_matplotlib_keeps_what_it_keeps_in_our_folder(tmp_path: Path) -> None:
         (tmp_path / "home").mkdir(exist_ok=True)
         environment = {"HOME": str(tmp_path / "home"), "XDG_CACHE_HOME": str(kept), "TMPDIR": str(tmp_path / "home"),
                        "PATH": os.environ["PATH"]}  # fmt: skip
-        made = importlib.import_module("tests.prefetch.commands").trace_check(tmp_path)
+        made = importlib.import_module(f"tests.{ALL['trace-check'].stem}.commands").trace_check(tmp_path)
         picture = tmp_path / "timeline.png"
         done = subprocess.run(
             [launcher(), "trace-check", *made.sound, "--picture", picture],

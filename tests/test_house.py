@@ -24,7 +24,7 @@ SOURCES = {".py", ".c", ".h", ".cc", ".v", ".tla", ".mk", ".sh", ".ml", ".typ"}
 FOLDERS = {"spec", "proofs", "ref", "csrc", "tests", "bench", "tools", ".ci"}
 DOCUMENTS = {"README.md", "CLAIMS.md", "SOUNDNESS.md", "CONTRIBUTING.md", "CHANGELOG.md", "CITATION.cff", "LICENSE"}
 SETTINGS = {
-    "Makefile", "pyproject.toml", "requirements.lock", "requirements-alone.lock", "requirements-browser.lock",
+    "Makefile", "MANIFEST.in", "pyproject.toml", "requirements.lock", "requirements-alone.lock", "requirements-browser.lock",
     ".gitignore", ".clang-format", ".zenodo.json",
 }  # fmt: skip
 
