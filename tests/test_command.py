@@ -288,7 +288,7 @@ def test_matplotlib_keeps_what_it_keeps_in_our_folder(tmp_path: Path) -> None:
         (tmp_path / "home").mkdir(exist_ok=True)
         environment = {"HOME": str(tmp_path / "home"), "XDG_CACHE_HOME": str(kept), "TMPDIR": str(tmp_path / "home"),
                        "PATH": os.environ["PATH"]}  # fmt: skip
-        made = importlib.import_module("tests.prefetch.commands").trace_check(tmp_path)
+        made = importlib.import_module(f"tests.{ALL['trace-check'].stem}.commands").trace_check(tmp_path)
         picture = tmp_path / "timeline.png"
         done = subprocess.run(
             [launcher(), "trace-check", *made.sound, "--picture", picture],
@@ -380,6 +380,25 @@ def test_a_command_that_is_stopped_gives_no_verdict(monkeypatch: pytest.MonkeyPa
 def test_a_candidate_that_is_missing_is_told_before_anything_is_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(house, "make", lambda *_: pytest.fail("it compiles"))
     assert "nowhere.c: there is no such file" in refused(run("judge", "some kind", "nowhere.c"))
+
+
+def test_a_trial_makes_of_the_proofs_only_what_it_asks(tmp_path: Path) -> None:
+    """All together take ten minutes the first time. A patch is of the stems whose files it changes."""
+    extracted = {path.stem for path in TOP.glob("proofs/oracle/*.ml")}
+    for path in TOP.glob("tests/*/judge.toml"):
+        stem = path.parent.name
+        patch = tmp_path / "it's.patch"
+        patch.write_text(f"--- a/csrc/{stem}/x.c\n+++ b/csrc/{stem}/x.c\n")
+        for words in (f"KIND={next(iter(tomllib.loads(path.read_text())['kinds']))}", f"PATCH={patch}"):
+            said = subprocess.run(
+                ["make", "-n", "judge-ready", words], cwd=TOP, capture_output=True, text=True, check=True
+            )
+            asked = re.findall(r"ORACLES=build/oracle/(\w+)", said.stdout)
+            assert asked == [stem] * (stem in extracted)
+    said = subprocess.run(
+        ["make", "-n", "judge-ready", "KIND=it's none"], cwd=TOP, capture_output=True, text=True, check=True
+    )
+    assert "oracle" not in said.stdout
 
 
 def test_a_template_is_of_a_kind() -> None:

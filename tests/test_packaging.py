@@ -132,7 +132,16 @@ def another_python(tmp_path_factory: pytest.TempPathFactory) -> Path:
     subprocess.run([found, "-m", "venv", target], check=True)
     pins = re.split(r"^(?=\w)", (ROOT / "requirements.lock").read_text(), flags=re.MULTILINE)
     (target / "lock").write_text("".join(pin for pin in pins if pin.partition("==")[0] in LIBRARIES))
-    pip = [target / "bin/python", "-m", "pip", "install", "--quiet", "--require-hashes", "--only-binary", ":all:"]
+    pip: list[str | Path] = [
+        target / "bin/python",
+        "-m",
+        "pip",
+        "install",
+        "--quiet",
+        "--require-hashes",
+        "--only-binary",
+        ":all:",
+    ]
     done = subprocess.run([*pip, "-r", target / "lock"], capture_output=True, text=True)
     if done.returncode:
         pytest.skip(f"the libraries cannot be installed for {found}: {done.stderr[-300:]}")

@@ -167,6 +167,7 @@ def test_the_version_gives_the_concurrency(files: tuple[Path, Path]) -> None:
     assert check(files)[0] == 0
     assert check(files, "--version", "17")[0] == 0
     assert check(files, "--version", "18")[0] == 1
+    assert check(files, "--version", "19", "--concurrency", "10")[0] == 2
     code, said = check(files, "--version", "14")
     assert code == 2
     assert "14 has no recovery prefetching" in said

@@ -3,7 +3,12 @@
 # of csrc/. LIKE: a variant whose order it has. SEED: of the inputs. SPEED=counted: by instructions; no: not at all. FULL=1: more examples, fuzzing, servers.
 JUDGE_FULL = $(PG_EXTENSIONS) $(SETUP)/servers.stamp
 .PHONY: judge judge-ready judge-flags judge-template
-judge-ready: $(if $(KIND)$(PATCH),kernels kernels-asan $(EXTRACTED)) $(if $(FULL),$(JUDGE_FULL)) $(SETUP)/python.stamp
+# Of the proofs only that stem's functions are needed: all together take minutes, the first time.
+JUDGED = $(if $(KIND),$(shell grep -lF $(call quoted,[kinds.$(KIND)]) tests/*/judge.toml | cut -d/ -f2),$(if \
+  $(PATCH),$(shell sed -nE 's|^[+]{3} (b/)?csrc/([a-z]+)/.*|\2|p' $(call quoted,$(PATCH)) | sort -u)))
+judge-ready: $(if $(KIND)$(PATCH),kernels kernels-asan) $(JUDGED:%=judge-oracle-%) $(if $(FULL),$(JUDGE_FULL)) $(SETUP)/python.stamp
+judge-oracle-%:
+	@$(if $(wildcard proofs/oracle/$*.ml),$(MAKE) oracle ORACLES=$(BUILD)/oracle/$*)
 
 # For `pgquern judge`: the flags with which make compiles.
 judge-flags:

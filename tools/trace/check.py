@@ -23,13 +23,15 @@ from tools.trace.listing import ListingError, read_listing
 from tools.trace.picture import depths, draw
 from tools.trace.strace import StraceError, Trace, read_strace
 
-FIRST_MAJOR = 15
+FIRST_MAJOR, LAST_MAJOR = 15, 18
 
 
 def default_concurrency(major: int) -> int:
-    """maintenance_io_concurrency, by default. ValueError for a major without recovery prefetching."""
+    """maintenance_io_concurrency, by default. ValueError: a major without recovery prefetching, or a later one."""
     if major < FIRST_MAJOR:
         raise ValueError(f"PostgreSQL {major} has no recovery prefetching; {FIRST_MAJOR} is the first that has it")
+    if major > LAST_MAJOR:
+        raise ValueError(f"what recovery prefetching must do in PostgreSQL {major} is not known here")
     return 16 if major >= 18 else 10
 
 
@@ -75,7 +77,8 @@ def main(
 ) -> None:
     """Hold a trace against the definition."""
     try:
-        limits = concurrencies or (default_concurrency(major),)
+        usual = default_concurrency(major)  # also if another is given: it refuses majors
+        limits = concurrencies or (usual,)
         trace = read_strace(trace_path)
         records = read_listing(wal_path) if wal_path else None
     except (StraceError, ListingError, ValueError) as error:
