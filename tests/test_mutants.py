@@ -43,14 +43,6 @@ def test_every_mutant_changes_a_line_that_is_there_once(path: Path) -> None:
         assert mutant.source(LISTS[path]) != (LISTS[path] / mutant.file).read_text()
 
 
-def test_readme_says_how_many_there_are() -> None:
-    paths = Path("tests").glob("*/mutants.toml")
-    number = sum(len(mutants.load(path, Mutant)) for path in paths)
-    text = Path("README.md").read_text()
-    assert f"all {number} by `make mutants`" in text
-    assert f"`make mutants` makes {number} such changes" in text
-
-
 @pytest.mark.parametrize("stem", with_cell("tests/{stem}/world.toml"))
 def test_every_mutant_of_a_stem_with_a_world_has_its_seed_or_a_reason(stem: str) -> None:
     world_mutants.Listed.load(stem)
