@@ -51,6 +51,21 @@ def copy_sources(source: Path, build: Path, files: Sequence[str]) -> None:
         target.parent.mkdir(parents=True, exist_ok=True)
         if not target.exists() or target.read_bytes() != (source / file).read_bytes():
             shutil.copyfile(source / file, target)
+    for file in files:
+        if not is_of_its_source(build, file):
+            (build / (file + "o")).unlink(missing_ok=True)
+
+
+def is_of_its_source(build: Path, file: str) -> bool:
+    """Whether the .vo beside this .v was compiled from its text, and before now: make looks at the clock alone.
+
+    coqc writes the digest of the text into the .glob.
+    """
+    compiled, glob = build / (file + "o"), (build / file).with_suffix(".glob")
+    if not (compiled.exists() and glob.exists()) or compiled.stat().st_mtime > time.time():
+        return False
+    text = (build / file).read_bytes()
+    return glob.read_text().startswith(f"DIGEST {hashlib.md5(text, usedforsecurity=False).hexdigest()}\n")
 
 
 def run_coq_make(
@@ -80,6 +95,8 @@ def is_compiled(source: Path, build: Path, files: Sequence[str]) -> bool:
     for file in [*files, "_CoqProject"]:
         if not (build / file).exists() or (build / file).read_bytes() != (source / file).read_bytes():
             return False
+    if not all(is_of_its_source(build, file) for file in files):
+        return False
     command = ["make", "-q", "-f", "CoqMakefile", *(file + "o" for file in files)]
     return subprocess.run(command, cwd=build, capture_output=True, check=False).returncode == 0
 
@@ -168,15 +185,18 @@ def print_each(build: Path, folder: str, names: Sequence[str], complaint: str) -
     return {name: blocks.get(name) or f"not there: {complaint[-2000:]}" for name in names}
 
 
-def terms(build: Path, theorems: Sequence[Theorem], audit: Audit, name: str = "reach") -> dict[str, str]:
+def terms(
+    build: Path, theorems: Sequence[Theorem], audit: Audit, name: str = "reach", others: Sequence[str] = ()
+) -> dict[str, str]:
     """The kernel's term (Reach.v writes it) of each statement, and of each definition of ours that it reaches.
 
-    name: under which the answer is remembered.
+    name: under which the answer is remembered. others: definitions that count as if a statement spoke of them.
     """
     if not theorems:
         return {}
-    names = [theorem.qualified for theorem in theorems]
-    statements = "; ".join(f"constr:(@{qualified})" for qualified in names)
+    names = [*(theorem.qualified for theorem in theorems), *others]
+    spoken = [*(f"@{theorem.qualified}" for theorem in theorems), *(f"(eq_refl (x := {other}))" for other in others)]
+    statements = "; ".join(f"constr:({term})" for term in spoken)
     motive = MOTIVE.format("p := let (r, _) := p in r" if version() >= (8, 20) else "r := r")
     text = coqc(build, name, [*modules(names), motive, REACH.read_text(), f"Ltac2 Eval reach [{statements}]."])
     if "- : unit = ()" not in text:

@@ -86,13 +86,18 @@ Proof. vm_compute. repeat split; reflexivity. Qed.
 
 Definition uneven : state := make [Class 1 0 8; Class 1 0 8] (Limits 1 1 1 1 1).
 
-(** Two classes of equal shares, with requests of 1 and of 100 bytes: what they pay differs by 100 of the 200 of the bound. *)
-Theorem bound_is_half_reached :
-  let s := steps uneven [Submit 0 0 1; Submit 0 0 1; Submit 1 0 100; Submit 1 0 100] in
-  let t := steps s [Next; Complete 0 1; Next] in
-  map paid (flows t) = [1; 100] /\ bound 100 (flow_of [Class 1 0 8; Class 1 0 8] (Class 1 0 8))
-                                         (flow_of [Class 1 0 8; Class 1 0 8] (Class 1 0 8)) = 200.
-Proof. vm_compute. split; reflexivity. Qed.
+(** The bound is reached: of two classes with equal shares, without warps, one pays for two requests of 100 bytes while the other
+    waits and pays nothing.  One request for both classes together would be too little. *)
+Theorem bound_is_reached :
+  let s := steps uneven [Submit 1 0 100; Submit 1 0 100; Next; Complete 1 1; Submit 0 0 100; Submit 0 0 100; Submit 0 0 100] in
+  let os := [Next; Complete 0 1; Next] in
+  throughout (backlogged 0) s os /\ throughout (backlogged 1) s os /\
+  map paid (flows s) = [0; 100] /\ map paid (flows (steps s os)) = [200; 100] /\
+  let f := flow_of [Class 1 0 8; Class 1 0 8] (Class 1 0 8) in bound 100 f f = 200.
+Proof.
+  cbv zeta. split; [apply throughout_sound; vm_compute; reflexivity|].
+  split; [apply throughout_sound; vm_compute; reflexivity|vm_compute; repeat split].
+Qed.
 
 (** The run of Instances.v fills both classes, and is refused requests of each; of what is accepted some are taken back, one waits
     in the end, and two are in flight. *)
