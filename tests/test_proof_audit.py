@@ -537,17 +537,26 @@ def test_cheat_is_caught(development: Development, cheat: Callable[[Development]
     assert says in development.said
 
 
+PROVE = """Ltac prove := first
+  [ solve [firstorder lia]
+  | intros; try apply List.Forall_forall;
+    repeat match goal with x : _ * _ |- _ => destruct x | b : bool |- _ => destruct b
+                         | n : nat |- exists _ : nat, _ => exists (S n) end; firstorder lia ].
+"""
+
+
 def with_theorem(d: Development, statement: str, witness: str) -> None:
     """Another theorem, proved somehow, with what Witness.v says of it."""
-    theorem = f"(** One more theorem is here. *)\nTheorem more : {statement}.\nProof. firstorder lia. Qed.\n"
+    theorem = f"(** One more theorem is here. *)\nTheorem more : {statement}.\nProof. prove. Qed.\n"
     names = (d.source / "required-theorems.txt").read_text() + "Pgquern.small.Bounded.more\n"
     d.write("required-theorems.txt", names)
     low = "From Coq Require Import Lia.\nDefinition low (n : nat) := n < 0 -> n = 5.\n"
-    d.write("small/Bounded.v", BOUNDED + low + theorem)
+    d.write("small/Bounded.v", BOUNDED + low + PROVE + theorem)
     d.write("common/Premises.v", coq.PREMISES.read_text())
+    d.write("common/Parts.v", coq.PARTS.read_text())
     project = (d.source / "_CoqProject").read_text()
-    d.write("_CoqProject", project.replace("small/Defined", "common/Premises.v\nsmall/Defined"))
-    imports = "From Pgquern.common Require Import Premises.\nFrom Pgquern.small Require Import Bounded.\n"
+    d.write("_CoqProject", project.replace("small/Defined", "common/Premises.v\ncommon/Parts.v\nsmall/Defined"))
+    imports = "From Pgquern.common Require Import Parts.\nFrom Pgquern.small Require Import Bounded.\n"
     d.write("small/Witness.v", WITNESS.replace("(** There", imports + "(** There") + witness)
 
 
@@ -560,10 +569,18 @@ def with_theorem(d: Development, statement: str, witness: str) -> None:
         ("forall n (h : 0 < n) (k : h = h), n = n", "exists 1, (le_n 1). reflexivity."),
         ("forall (t : Type) (x : t) (p : t -> Prop), p x -> p x", "now exists nat, 1, (fun _ => True)."),
         ("forall n : nat, let m := S n in m = 3 -> n = 2", "now exists 2."),
+        ("forall n : nat, 0 < n -> (n < 3 -> 0 < n) /\\ (5 < n -> 1 < n)", "split; [exists 1 | exists 6]; see."),
+        ("forall n : nat, exists m : nat, n <= m /\\ (m = n -> m <= n)", "exists 1, 1. see."),
+        (
+            "forall l : list nat, List.Forall (fun n => 5 < n -> n <> 0) l",
+            "exists (cons 6 nil), 6. split; [now left|see].",
+        ),
+        ("forall b : bool, if b then b = true else b = false", "split; [now exists true | now exists false]."),
+        ("forall n : nat, n < 0 <-> n = 5 /\\ n < 0", "now exists 0."),
     ],
 )
 def test_premises_of_is_what_the_audit_asks_for(development: Development, statement: str, proof: str) -> None:
-    with_theorem(development, statement, f"Lemma more_witness : premises_of more.\nProof. {proof} Qed.\n")
+    with_theorem(development, statement, f"Lemma more_witness : inner_premises_of more.\nProof. {proof} Qed.\n")
     assert development.audit(accept=True), development.said
 
 
@@ -575,6 +592,18 @@ def test_premises_of_is_what_the_audit_asks_for(development: Development, statem
         ("forall n : Empty_set, n = n", "(exists _ : Empty_set, True)"),
         ("forall n : {n : nat | n < 0}, n = n", "(exists _ : {n : nat | (n < 0)%nat}, True)"),
         ("forall (n : nat) (h : n < 0), h = h", "(exists n : nat, (n < 0)%nat)"),
+        ("forall n : nat, let m := n in m < 0 -> n = 7", "(exists n : nat, (n < 0)%nat)"),
+        ("forall n : nat, n = n /\\ (n < 0 -> n = 7)", "(exists n : nat, (n < 0)%nat)"),
+        (
+            "forall n : nat, exists m : nat, n < m /\\ (n < 0 -> m = 7)",
+            "(exists n H : nat, (n < H)%nat /\\ (n < 0)%nat)",
+        ),
+        (
+            "forall (b : bool) (n : nat), if b then n < 0 -> n = 7 else n = n",
+            "((exists (b : bool) (n : nat), b = true /\\ (n < 0)%nat) /\\ (exists (b : bool) (_ : nat), b = false))",
+        ),
+        ("forall p : nat * nat, let (a, b) := p in a < 0 -> b = 7", "(exists p : nat * nat, (fst p < 0)%nat)"),
+        ("List.Forall (fun n => n = 7) (@nil nat)", "(exists e : nat, In e nil)"),
     ],
 )
 def test_a_theorem_that_says_nothing_has_no_witness(development: Development, statement: str, asks: str) -> None:

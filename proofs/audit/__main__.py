@@ -26,6 +26,7 @@ from proofs.audit.sources import (
     check_sources,
     check_statements,
     listed_sources,
+    outer_only,
     realised,
     required,
     stem_of,
@@ -49,7 +50,7 @@ def audit_compiled(
     """What Coq says of each theorem; the golden files compared, coqchk asked."""
     said = coq.print_assumptions(build, theorems)
     golden.check_closed(said, audit)
-    coq.check_witnesses(build, theorems, witnessed(source, theorems), audit)
+    coq.check_witnesses(build, theorems, witnessed(source, theorems), outer_only(source), audit)
     lists = [printed.list_of(file) for file in files if file.endswith(f"/{printed.GENERATED}")]
     terms = coq.terms(build, theorems, audit, others=lists)
     printed.check_programs(terms, theorems, lists, audit)

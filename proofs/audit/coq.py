@@ -31,7 +31,8 @@ RENAMED = {
     "stdpp.zmap.Zpartial_alter ": "stdpp.zmap.Zmap_partial_alter ",
 }
 REACH = Path(__file__).with_name("Reach.v")
-PREMISES = Path(__file__).parents[1] / "common" / "Premises.v"
+PREMISES, PARTS = (Path(__file__).parents[1] / "common" / name for name in ("Premises.v", "Parts.v"))
+IMPORTED = f"From {PREFIX}.common Require Import Premises.\n"
 
 
 def version() -> tuple[int, ...]:
@@ -208,18 +209,23 @@ def terms(
     return dict(stated) | dict(re.findall(r"^reaches (\S+) (.*)$", text, re.M))
 
 
-def check_witnesses(build: Path, theorems: Sequence[Theorem], witnessed: Collection[Theorem], audit: Audit) -> None:
+def check_witnesses(
+    build: Path, theorems: Sequence[Theorem], witnessed: Collection[Theorem], outer: Sequence[str], audit: Audit
+) -> None:
     """That the premises of each theorem can be met together: its witness proves that, or there are none.
 
-    What a witness must prove comes from the theorem's own type (Premises.v), and the kernel compares.
+    What a witness must prove comes from the theorem's own type (Parts.v), and the kernel compares. outer: how the names
+    begin of those that are asked for the premises before the conclusion alone (Premises.v).
     """
     if not theorems:
         return
     names = [theorem.qualified for theorem in theorems]
-    lines = [PREMISES.read_text(), *CONTEXT, *modules([*names, *(theorem.witness for theorem in witnessed)])]
+    asked = PREMISES.read_text() + PARTS.read_text().replace(IMPORTED, "")
+    lines = [asked, *CONTEXT, *modules([*names, *(theorem.witness for theorem in witnessed)])]
     for theorem in theorems:
-        by = f"exact @{theorem.witness}" if theorem in witnessed else "values"
-        met = f"let met := premises_of @{theorem.qualified} in tryif (assert met by {by}) then idtac else idtac met"
+        by = f"exact @{theorem.witness}" if theorem in witnessed else "always"
+        which = "premises_of" if theorem.qualified.startswith(tuple(outer)) else "inner_premises_of"
+        met = f"let met := {which} @{theorem.qualified} in tryif (assert met by {by}) then idtac else idtac met"
         lines.append(f'Goal True. idtac "== {theorem.qualified}". {met}. idtac "asked". exact I. Qed.')
     blocks = parse_blocks(text := coqc(build, "witnesses", lines))
     for theorem in theorems:
@@ -234,7 +240,8 @@ def unwitnessed(theorem: Theorem, asks: str, *, there: bool) -> str:
     fault = "does not show" if there else "is not there to show"
     return (
         f"{theorem.witness} {fault} that the premises of {theorem.qualified} can be met together:\n{asks}\n"
-        f"Prove `Lemma {theorem.name}_witness : premises_of {theorem.name}.` in {file_of(theorem.witness_module)}."
+        f"Prove `Lemma {theorem.name}_witness : inner_premises_of {theorem.name}.` "
+        f"in {file_of(theorem.witness_module)}."
     )
 
 

@@ -164,6 +164,13 @@ def check_sources(source: Path, audit: Audit) -> None:
                 audit.problem(stem_of(file), f"{file}: Extract {kind} {name}: OCaml may not realise it (REALISED)")
 
 
+def outer_only(source: Path) -> list[str]:
+    """How the names begin of theorems of which a witness need not meet the premises inside of the conclusion."""
+    listed = source / "outer-premises.txt"
+    lines = listed.read_text().splitlines() if listed.exists() else []
+    return [line for line in lines if line and not line.startswith("#")]
+
+
 def sentence_of(theorem: Theorem, text: str) -> str | None:
     """The (** comment *) that stands directly over the theorem, on one line; None if there is none, or a heading."""
     pattern = r"\(\*\*(?!\s*\*)((?:(?!\*\)).)*)\*\)\s*" + STATEMENT.format(name=re.escape(theorem.name))

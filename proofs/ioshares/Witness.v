@@ -1,7 +1,7 @@
 (* SPDX-License-Identifier: PostgreSQL *)
 (** * Witness: the hypotheses of the main theorems can be met, and the bound is nearly reached *)
 From Coq Require Import ZArith List Bool Lia.
-From Pgquern.common Require Import Premises.
+From Pgquern.common Require Import Premises Parts.
 From Pgquern.ioshares Require Import Algorithms Spec Instances Consistent Fairness Overflow Limit Order Shares.
 Import ListNotations.
 Local Open Scope Z_scope.
@@ -150,8 +150,11 @@ Lemma work_is_conserved_witness : premises_of work_is_conserved.
 Proof. exists M, W, busy. exact busy_is_consistent. Qed.
 Lemma nothing_goes_at_the_limit_witness : premises_of nothing_goes_at_the_limit.
 Proof. exists (steps busy [Next; Next]). vm_compute. discriminate. Qed.
-Lemma the_least_goes_witness : premises_of the_least_goes.
-Proof. do 3 eexists. exists 0%nat. do 3 eexists. split; [exact busy_is_consistent|]. split; vm_compute; reflexivity. Qed.
+Lemma the_least_goes_witness : inner_premises_of the_least_goes.
+Proof.
+  do 3 eexists. exists 0%nat. do 3 eexists. split; [exact busy_is_consistent|]. do 2 (split; [vm_compute; reflexivity|]).
+  eexists. split; [vm_compute; reflexivity|]. exists 0%nat. eexists. split; [vm_compute; reflexivity|vm_compute; discriminate].
+Qed.
 Lemma nothing_is_banked_witness : premises_of nothing_is_banked.
 Proof.
   exists M, W, busy, 2%nat, 0, M. do 3 eexists. split; [exact busy_is_consistent|]. repeat split; vm_compute; reflexivity.
@@ -214,11 +217,11 @@ Lemma without_cancels_nothing_is_left_out_witness : premises_of without_cancels_
 Proof. exists busy, (going 100), 0%nat. vm_compute. reflexivity. Qed.
 Lemma rebase_is_invisible_witness : premises_of rebase_is_invisible.
 Proof. exists M, W, busy, (going 100). split; [exact busy_is_consistent|now apply going_is_within]. Qed.
-Lemma tags_fit_witness : premises_of tags_fit.
+Lemma tags_fit_witness : inner_premises_of tags_fit.
 Proof.
   exists M, W, postgres, coming. split; [apply postgres_is_consistent|]. split; [apply postgres_is_consistent|].
   do 3 (split; [vm_compute; discriminate|]). assert (B := calls_are_within).
-  now apply Forall_app in B as [B _].
+  apply Forall_app in B as [B _]. split; [exact B|]. eexists. vm_compute. now left.
 Qed.
 
 Lemma the_limit_follows_the_rule_witness : premises_of the_limit_follows_the_rule.
@@ -285,8 +288,8 @@ Proof.
   exists M, W, busy. do 1 eexists. exists 3. split; [exact busy_is_consistent|]. split; [exact busy_is_modest|].
   split; [vm_compute; discriminate|]. split; [vm_compute; left; reflexivity|]. vm_compute. split; discriminate.
 Qed.
-Lemma tags_fit_through_new_shares_witness : premises_of tags_fit_through_new_shares.
+Lemma tags_fit_through_new_shares_witness : inner_premises_of tags_fit_through_new_shares.
 Proof.
   exists M, W, postgres, phases. split; [apply postgres_is_consistent|]. split; [apply postgres_is_consistent|].
-  do 3 (split; [vm_compute; discriminate|]). exact phases_are_within.
+  do 3 (split; [vm_compute; discriminate|]). split; [exact phases_are_within|]. eexists. vm_compute. now left.
 Qed.
