@@ -6,7 +6,9 @@ One development is built once and copied, so that each case recompiles one small
 
 from __future__ import annotations
 
+import os
 import shutil
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -17,7 +19,7 @@ from rich.console import Console
 from proofs import quick
 from proofs.audit import __main__ as audit
 from proofs.audit import coq, golden, printed
-from proofs.audit.sources import FORBIDDEN, Audit, listed_sources, strip_comments
+from proofs.audit.sources import FORBIDDEN, Audit, Theorem, listed_sources, strip_comments
 from tools.common import results
 from tools.common.matrix import GROUND
 
@@ -347,6 +349,138 @@ def type_in_type(d: Development) -> None:
     d.write("_CoqProject", project.replace("Pgquern\n", "Pgquern\n-arg -type-in-type\n"))
 
 
+def coinductive_type(d: Development) -> None:
+    """The kernel's term of the type and of its constructors is the same."""
+    d.write("small/Defined.v", DEFINED.replace("Inductive", "CoInductive"))
+
+
+def definition_that_no_longer_unfolds(d: Development) -> None:
+    d.write("small/Defined.v", DEFINED.replace("start := 0.", "start := 1 - 1.") + "Global Opaque start.\n")
+
+
+REALISES = """(* SPDX-License-Identifier: PostgreSQL *)
+From Coq Require Import Extraction ZArith.
+From Pgquern.small Require Import Defined.
+Extract Constant Z.of_nat => "fun n -> n".
+"""
+
+
+def with_realised(d: Development, more: str) -> None:
+    """A source that says what OCaml realises, as it was reviewed; and more in it."""
+    d.write("_CoqProject", (d.source / "_CoqProject").read_text() + "oracle/ExtractSmall.v\n")
+    d.write("oracle/ExtractSmall.v", REALISES)
+    assert d.audit(accept=True), d.said
+    assert "OCaml realises 1 functions" in d.said
+    d.write("oracle/ExtractSmall.v", REALISES + more)
+
+
+def a_proved_function_is_realised(d: Development) -> None:
+    with_realised(d, 'Extract  Inlined Constant base => "fun _ -> 0".\n')
+
+
+def a_proved_type_is_realised(d: Development) -> None:
+    with_realised(d, 'Extract Inductive shade => "bool" ["true" "false"].\n')
+
+
+def a_number_is_realised_in_another_way(d: Development) -> None:
+    with_realised(d, '  Extract Constant Z.of_nat => "fun n -> n + 1".\n')
+
+
+def realised_elsewhere(d: Development) -> None:
+    """What a file realises holds in each that imports it."""
+    with_realised(d, "")
+    realises = 'From Coq Require Import Extraction ZArith.\nExtract Constant Z.of_nat => "fun n -> n + 1".\n'
+    d.write("small/Neutral.v", SMALL + realises)
+
+
+PRINTS = """(* SPDX-License-Identifier: PostgreSQL *)
+From Coq Require Import String List.
+Import ListNotations.
+Local Open Scope string_scope.
+Definition heading := "/* Printed from proofs/small/Generated.v by make. */ ".
+Definition proved := heading ++ "int a;".
+Definition unproved := heading ++ "int b;".
+Definition printed : list (string * string) := [("csrc/small/a.h", proved); ("csrc/small/c.h", proved)].
+(** What is printed of it is a declaration. *)
+Theorem declares : proved = heading ++ "int a;".
+Proof. reflexivity. Qed.
+"""
+
+
+def with_printed(d: Development, change: tuple[str, str]) -> bool:
+    """Whether the audit passes where this is changed in what was reviewed, and the C is what is printed then."""
+    names = (d.source / "required-theorems.txt").read_text()
+    d.write("required-theorems.txt", names + "Pgquern.small.Generated.declares\n")
+    d.write("_CoqProject", (d.source / "_CoqProject").read_text() + "small/Generated.v\n")
+    for name in ("a.h", "c.h"):
+        d.write(f"../csrc/small/{name}", PRINTED)
+    d.write("small/Generated.v", PRINTS)
+    assert d.audit(accept=True), d.said
+    assert PRINTS.count(change[0]) == 1
+    d.write("small/Generated.v", PRINTS.replace(*change))
+    if "unproved" in change[1]:
+        d.write("../csrc/small/a.h", PRINTED.replace("a;", "b;"))
+    return d.audit()
+
+
+PRINTED = printed.laid_out("a.h", "/* Printed from proofs/small/Generated.v by make. */ int a;")
+OTHER_PROGRAM = ('a.h", proved)', 'a.h", unproved)')
+DROPPED_FILE = ('; ("csrc/small/c.h", proved)', "")
+
+
+@pytest.mark.parametrize("change", [OTHER_PROGRAM, DROPPED_FILE], ids=["another program", "a file less"])
+def test_the_list_of_what_is_printed_is_pinned(development: Development, change: tuple[str, str]) -> None:
+    assert not with_printed(development, change)
+    assert "Pgquern.small.Generated.printed is not what small/Golden.expected has" in development.said
+
+
+def test_a_theorem_speaks_of_each_program_that_is_printed() -> None:
+    """Directly or through a definition, of a value or of its type."""
+    theorem = Theorem("Pgquern.S.Facts.right")
+    listed = printed.list_of("S/Generated.v")
+    terms = {
+        theorem.qualified: "(eq Pgquern.S.Spec.meaning Pgquern.S.Spec.Made)",
+        "Pgquern.S.Spec.meaning": "nat := (f Pgquern.S.Generated.proved)",
+        "Pgquern.S.Spec.kind": "Set | Pgquern.S.Spec.Made : Pgquern.S.Spec.kind",
+        "Pgquern.S.Generated.proved": "nat := 1",
+        listed: "list := (cons Pgquern.S.Generated.proved nil)",
+        "Pgquern.instructions.Print.text": "string",
+    }
+    found = Audit()
+    printed.check_programs(terms, [theorem], [listed], found)
+    assert not found.problems
+    printed.check_programs(terms | {"Pgquern.S.Generated.unproved": "nat := 2"}, [theorem], [listed], found)
+    assert [stem for stem, _ in found.problems] == ["S"]
+    assert "Generated.printed prints of Pgquern.S.Generated.unproved, and no required theorem" in found.problems[0][1]
+
+
+def test_a_file_that_says_that_it_is_printed_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It could be changed by hand otherwise."""
+    monkeypatch.setattr(printed, "printed", lambda build, file: {"csrc/S/a.h": "int a;\n"})
+    (tmp_path / "csrc" / "S").mkdir(parents=True)
+    (tmp_path / "csrc" / "S" / "a.h").write_text("int a;\n")
+    (tmp_path / "csrc" / "S" / "c.h").write_text("/* Printed from proofs/S/Generated.v by `make generate`. */\n")
+    found = Audit()
+    printed.check_printed(tmp_path, tmp_path, ["S/Generated.v"], found, accept=False)
+    assert [text for _, text in found.problems] == [
+        "csrc/S/c.h says that proofs/S/Generated.v prints it, and that does not"
+    ]
+
+
+@pytest.mark.parametrize("later", [-1.0, 10.0], ids=["newer than its source", "from the future"])
+def test_a_compiled_file_of_another_source_is_compiled_again(development: Development, later: float) -> None:
+    """Whatever the clocks of the two files say: make compares these alone."""
+    files = listed_sources(development.source)
+    weaker_statement(development)
+    shutil.copyfile(development.source / "small" / "Neutral.v", development.build / "small" / "Neutral.v")
+    now = time.time()
+    os.utime(development.build / "small" / "Neutral.v", (now - 20, now - 20))
+    os.utime(development.build / "small" / "Neutral.vo", (now + later, now + later))
+    assert not coq.is_compiled(development.source, development.build, files)
+    assert not development.audit()
+    assert "Neutral.neutral is not what small/Golden.expected has" in development.said
+
+
 NOT_MET = "Witness.bounded_witness does not show that the premises of Pgquern.small.Bounded.bounded can be met together"
 NO_WITNESS = NOT_MET.replace("does not show", "is not there to show")
 
@@ -388,6 +522,12 @@ NO_WITNESS = NOT_MET.replace("does not show", "is not there to show")
         (name_for_a_sentence, "Neutral.v: over neutral stands no sentence: Neutral."),
         (sentence_of_another_theorem, "Bounded.v: let_through has the sentence of neutral"),
         (type_in_type, "_CoqProject: -arg -type-in-type"),
+        (coinductive_type, "Defined.v:5: CoInductive: prove it"),
+        (definition_that_no_longer_unfolds, "Defined.v:7: Opaque: prove it"),
+        (a_proved_function_is_realised, "Extract Constant base: OCaml may not realise it"),
+        (a_proved_type_is_realised, "Extract Inductive shade: OCaml may not realise it"),
+        (a_number_is_realised_in_another_way, "ExtractSmall.realised is not what oracle/Golden.expected has"),
+        (realised_elsewhere, "small/Neutral.v: Extract Constant Z.of_nat: OCaml may not realise it"),
     ],
     ids=lambda value: getattr(value, "__name__", ""),
 )
@@ -397,17 +537,26 @@ def test_cheat_is_caught(development: Development, cheat: Callable[[Development]
     assert says in development.said
 
 
+PROVE = """Ltac prove := first
+  [ solve [firstorder lia]
+  | intros; try apply List.Forall_forall;
+    repeat match goal with x : _ * _ |- _ => destruct x | b : bool |- _ => destruct b
+                         | n : nat |- exists _ : nat, _ => exists (S n) end; firstorder lia ].
+"""
+
+
 def with_theorem(d: Development, statement: str, witness: str) -> None:
     """Another theorem, proved somehow, with what Witness.v says of it."""
-    theorem = f"(** One more theorem is here. *)\nTheorem more : {statement}.\nProof. firstorder lia. Qed.\n"
+    theorem = f"(** One more theorem is here. *)\nTheorem more : {statement}.\nProof. prove. Qed.\n"
     names = (d.source / "required-theorems.txt").read_text() + "Pgquern.small.Bounded.more\n"
     d.write("required-theorems.txt", names)
     low = "From Coq Require Import Lia.\nDefinition low (n : nat) := n < 0 -> n = 5.\n"
-    d.write("small/Bounded.v", BOUNDED + low + theorem)
+    d.write("small/Bounded.v", BOUNDED + low + PROVE + theorem)
     d.write("common/Premises.v", coq.PREMISES.read_text())
+    d.write("common/Parts.v", coq.PARTS.read_text())
     project = (d.source / "_CoqProject").read_text()
-    d.write("_CoqProject", project.replace("small/Defined", "common/Premises.v\nsmall/Defined"))
-    imports = "From Pgquern.common Require Import Premises.\nFrom Pgquern.small Require Import Bounded.\n"
+    d.write("_CoqProject", project.replace("small/Defined", "common/Premises.v\ncommon/Parts.v\nsmall/Defined"))
+    imports = "From Pgquern.common Require Import Parts.\nFrom Pgquern.small Require Import Bounded.\n"
     d.write("small/Witness.v", WITNESS.replace("(** There", imports + "(** There") + witness)
 
 
@@ -420,10 +569,18 @@ def with_theorem(d: Development, statement: str, witness: str) -> None:
         ("forall n (h : 0 < n) (k : h = h), n = n", "exists 1, (le_n 1). reflexivity."),
         ("forall (t : Type) (x : t) (p : t -> Prop), p x -> p x", "now exists nat, 1, (fun _ => True)."),
         ("forall n : nat, let m := S n in m = 3 -> n = 2", "now exists 2."),
+        ("forall n : nat, 0 < n -> (n < 3 -> 0 < n) /\\ (5 < n -> 1 < n)", "split; [exists 1 | exists 6]; see."),
+        ("forall n : nat, exists m : nat, n <= m /\\ (m = n -> m <= n)", "exists 1, 1. see."),
+        (
+            "forall l : list nat, List.Forall (fun n => 5 < n -> n <> 0) l",
+            "exists (cons 6 nil), 6. split; [now left|see].",
+        ),
+        ("forall b : bool, if b then b = true else b = false", "split; [now exists true | now exists false]."),
+        ("forall n : nat, n < 0 <-> n = 5 /\\ n < 0", "now exists 0."),
     ],
 )
 def test_premises_of_is_what_the_audit_asks_for(development: Development, statement: str, proof: str) -> None:
-    with_theorem(development, statement, f"Lemma more_witness : premises_of more.\nProof. {proof} Qed.\n")
+    with_theorem(development, statement, f"Lemma more_witness : inner_premises_of more.\nProof. {proof} Qed.\n")
     assert development.audit(accept=True), development.said
 
 
@@ -435,6 +592,18 @@ def test_premises_of_is_what_the_audit_asks_for(development: Development, statem
         ("forall n : Empty_set, n = n", "(exists _ : Empty_set, True)"),
         ("forall n : {n : nat | n < 0}, n = n", "(exists _ : {n : nat | (n < 0)%nat}, True)"),
         ("forall (n : nat) (h : n < 0), h = h", "(exists n : nat, (n < 0)%nat)"),
+        ("forall n : nat, let m := n in m < 0 -> n = 7", "(exists n : nat, (n < 0)%nat)"),
+        ("forall n : nat, n = n /\\ (n < 0 -> n = 7)", "(exists n : nat, (n < 0)%nat)"),
+        (
+            "forall n : nat, exists m : nat, n < m /\\ (n < 0 -> m = 7)",
+            "(exists n H : nat, (n < H)%nat /\\ (n < 0)%nat)",
+        ),
+        (
+            "forall (b : bool) (n : nat), if b then n < 0 -> n = 7 else n = n",
+            "((exists (b : bool) (n : nat), b = true /\\ (n < 0)%nat) /\\ (exists (b : bool) (_ : nat), b = false))",
+        ),
+        ("forall p : nat * nat, let (a, b) := p in a < 0 -> b = 7", "(exists p : nat * nat, (fst p < 0)%nat)"),
+        ("List.Forall (fun n => n = 7) (@nil nat)", "(exists e : nat, In e nil)"),
     ],
 )
 def test_a_theorem_that_says_nothing_has_no_witness(development: Development, statement: str, asks: str) -> None:

@@ -4,8 +4,8 @@
 The audit fails on: a .v that _CoqProject does not list (or a listed one that is not there), a source that admits or
 assumes something, a required theorem that is missing or has no English sentence of its own over it, a subject without
 witnesses, a theorem whose premises no witness meets, a statement, a set of assumptions or a definition behind a
-statement that differs from the golden files, C that is not what its program prints, and anything that coqchk finds
-wrong with the compiled files.
+statement that differs from the golden files, a function that the extracted programs have from OCaml and that is on no
+list, C that is not what its program prints, and anything that coqchk finds wrong with the compiled files.
 
 Writes build/results/proof/STEM.json. Exit code 0 only if everything passed.
 """
@@ -26,6 +26,8 @@ from proofs.audit.sources import (
     check_sources,
     check_statements,
     listed_sources,
+    outer_only,
+    realised,
     required,
     stem_of,
     witnessed,
@@ -48,8 +50,12 @@ def audit_compiled(
     """What Coq says of each theorem; the golden files compared, coqchk asked."""
     said = coq.print_assumptions(build, theorems)
     golden.check_closed(said, audit)
-    coq.check_witnesses(build, theorems, witnessed(source, theorems), audit)
-    golden.check_golden(source, coq.terms(build, theorems, audit), audit, stem=stem, accept=accept)
+    coq.check_witnesses(build, theorems, witnessed(source, theorems), outer_only(source), audit)
+    lists = [printed.list_of(file) for file in files if file.endswith(f"/{printed.GENERATED}")]
+    terms = coq.terms(build, theorems, audit, others=lists)
+    printed.check_programs(terms, theorems, lists, audit)
+    terms |= {} if stem else realised(source)
+    golden.check_golden(source, terms, audit, stem=stem, accept=accept)
     printed.check_printed(source.parent, build, files, audit, accept=False)
     coq.check_compiled(build, files, audit)
     return said
@@ -109,6 +115,9 @@ def run(source: Path, build: Path, folder: Path, *, stem: str, jobs: int, accept
     passed = write_results(folder, audit, theorems, said, sentences)
     for _, text in audit.problems:
         console.print(f"PROBLEM {text}", style="red", highlight=False, markup=False)
+    if not stem:
+        functions = sum(text.count("Extract ") for text in realised(source).values())
+        console.print(f"proofs: OCaml realises {functions} functions of the extracted programs", highlight=False)
     console.print(
         f"proofs: {passed}/{len(theorems)} required theorems proved, "
         f"{'no assumptions, coqchk agrees' if not audit.problems else f'{len(audit.problems)} problems'}; "

@@ -31,7 +31,8 @@ RENAMED = {
     "stdpp.zmap.Zpartial_alter ": "stdpp.zmap.Zmap_partial_alter ",
 }
 REACH = Path(__file__).with_name("Reach.v")
-PREMISES = Path(__file__).parents[1] / "common" / "Premises.v"
+PREMISES, PARTS = (Path(__file__).parents[1] / "common" / name for name in ("Premises.v", "Parts.v"))
+IMPORTED = f"From {PREFIX}.common Require Import Premises.\n"
 
 
 def version() -> tuple[int, ...]:
@@ -51,6 +52,21 @@ def copy_sources(source: Path, build: Path, files: Sequence[str]) -> None:
         target.parent.mkdir(parents=True, exist_ok=True)
         if not target.exists() or target.read_bytes() != (source / file).read_bytes():
             shutil.copyfile(source / file, target)
+    for file in files:
+        if not is_of_its_source(build, file):
+            (build / (file + "o")).unlink(missing_ok=True)
+
+
+def is_of_its_source(build: Path, file: str) -> bool:
+    """Whether the .vo beside this .v was compiled from its text, and before now: make looks at the clock alone.
+
+    coqc writes the digest of the text into the .glob.
+    """
+    compiled, glob = build / (file + "o"), (build / file).with_suffix(".glob")
+    if not (compiled.exists() and glob.exists()) or compiled.stat().st_mtime > time.time():
+        return False
+    text = (build / file).read_bytes()
+    return glob.read_text().startswith(f"DIGEST {hashlib.md5(text, usedforsecurity=False).hexdigest()}\n")
 
 
 def run_coq_make(
@@ -80,6 +96,8 @@ def is_compiled(source: Path, build: Path, files: Sequence[str]) -> bool:
     for file in [*files, "_CoqProject"]:
         if not (build / file).exists() or (build / file).read_bytes() != (source / file).read_bytes():
             return False
+    if not all(is_of_its_source(build, file) for file in files):
+        return False
     command = ["make", "-q", "-f", "CoqMakefile", *(file + "o" for file in files)]
     return subprocess.run(command, cwd=build, capture_output=True, check=False).returncode == 0
 
@@ -168,15 +186,18 @@ def print_each(build: Path, folder: str, names: Sequence[str], complaint: str) -
     return {name: blocks.get(name) or f"not there: {complaint[-2000:]}" for name in names}
 
 
-def terms(build: Path, theorems: Sequence[Theorem], audit: Audit, name: str = "reach") -> dict[str, str]:
+def terms(
+    build: Path, theorems: Sequence[Theorem], audit: Audit, name: str = "reach", others: Sequence[str] = ()
+) -> dict[str, str]:
     """The kernel's term (Reach.v writes it) of each statement, and of each definition of ours that it reaches.
 
-    name: under which the answer is remembered.
+    name: under which the answer is remembered. others: definitions that count as if a statement spoke of them.
     """
     if not theorems:
         return {}
-    names = [theorem.qualified for theorem in theorems]
-    statements = "; ".join(f"constr:(@{qualified})" for qualified in names)
+    names = [*(theorem.qualified for theorem in theorems), *others]
+    spoken = [*(f"@{theorem.qualified}" for theorem in theorems), *(f"(eq_refl (x := {other}))" for other in others)]
+    statements = "; ".join(f"constr:({term})" for term in spoken)
     motive = MOTIVE.format("p := let (r, _) := p in r" if version() >= (8, 20) else "r := r")
     text = coqc(build, name, [*modules(names), motive, REACH.read_text(), f"Ltac2 Eval reach [{statements}]."])
     if "- : unit = ()" not in text:
@@ -188,18 +209,23 @@ def terms(build: Path, theorems: Sequence[Theorem], audit: Audit, name: str = "r
     return dict(stated) | dict(re.findall(r"^reaches (\S+) (.*)$", text, re.M))
 
 
-def check_witnesses(build: Path, theorems: Sequence[Theorem], witnessed: Collection[Theorem], audit: Audit) -> None:
+def check_witnesses(
+    build: Path, theorems: Sequence[Theorem], witnessed: Collection[Theorem], outer: Sequence[str], audit: Audit
+) -> None:
     """That the premises of each theorem can be met together: its witness proves that, or there are none.
 
-    What a witness must prove comes from the theorem's own type (Premises.v), and the kernel compares.
+    What a witness must prove comes from the theorem's own type (Parts.v), and the kernel compares. outer: how the names
+    begin of those that are asked for the premises before the conclusion alone (Premises.v).
     """
     if not theorems:
         return
     names = [theorem.qualified for theorem in theorems]
-    lines = [PREMISES.read_text(), *CONTEXT, *modules([*names, *(theorem.witness for theorem in witnessed)])]
+    asked = PREMISES.read_text() + PARTS.read_text().replace(IMPORTED, "")
+    lines = [asked, *CONTEXT, *modules([*names, *(theorem.witness for theorem in witnessed)])]
     for theorem in theorems:
-        by = f"exact @{theorem.witness}" if theorem in witnessed else "values"
-        met = f"let met := premises_of @{theorem.qualified} in tryif (assert met by {by}) then idtac else idtac met"
+        by = f"exact @{theorem.witness}" if theorem in witnessed else "always"
+        which = "premises_of" if theorem.qualified.startswith(tuple(outer)) else "inner_premises_of"
+        met = f"let met := {which} @{theorem.qualified} in tryif (assert met by {by}) then idtac else idtac met"
         lines.append(f'Goal True. idtac "== {theorem.qualified}". {met}. idtac "asked". exact I. Qed.')
     blocks = parse_blocks(text := coqc(build, "witnesses", lines))
     for theorem in theorems:
@@ -214,7 +240,8 @@ def unwitnessed(theorem: Theorem, asks: str, *, there: bool) -> str:
     fault = "does not show" if there else "is not there to show"
     return (
         f"{theorem.witness} {fault} that the premises of {theorem.qualified} can be met together:\n{asks}\n"
-        f"Prove `Lemma {theorem.name}_witness : premises_of {theorem.name}.` in {file_of(theorem.witness_module)}."
+        f"Prove `Lemma {theorem.name}_witness : inner_premises_of {theorem.name}.` "
+        f"in {file_of(theorem.witness_module)}."
     )
 
 

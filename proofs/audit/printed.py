@@ -8,11 +8,11 @@ computes the text and clang-format lays it out.
 import re
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from proofs.audit import coq
-from proofs.audit.sources import PREFIX, Audit, stem_of
+from proofs.audit.sources import PREFIX, Audit, Theorem, stem_of
 
 GENERATED = "Generated.v"
 PAIR = re.compile(r'\("((?:[^"]|"")*)"(?:%string)?,\s*"((?:[^"]|"")*)"(?:%string)?\)')
@@ -36,14 +36,34 @@ def texts(said: str) -> dict[str, str]:
     return {path: text.replace('""', '"') for path, text in PAIR.findall(said)}
 
 
+def list_of(file: str) -> str:
+    """The list of a Generated.v, by its whole name."""
+    return f"{PREFIX}.{file.removesuffix('.v').replace('/', '.')}.printed"
+
+
+def check_programs(terms: Mapping[str, str], theorems: Sequence[Theorem], lists: Sequence[str], audit: Audit) -> None:
+    """That a theorem speaks of all that these lists print of their own stem. terms: those of theorems and lists."""
+    owners = {made: name for name, term in terms.items() for made in re.findall(r" \| (\S+) : ", term)}
+    todo = [theorem.qualified for theorem in theorems]
+    seen = {*lists, *todo}
+    while todo:
+        mentioned = {owners.get(name, name) for name in re.findall(rf"\b{PREFIX}\.[\w.']+", terms.get(todo.pop(), ""))}
+        todo += mentioned - seen
+        seen |= mentioned
+    for each in lists:
+        folder = each.rsplit(".", 2)[0]
+        for name in sorted(name for name in set(terms) - seen if name.startswith(f"{folder}.")):
+            audit.problem(folder.split(".")[1], f"{each} prints of {name}, and no required theorem speaks of that")
+
+
 def printed(build: Path, file: str) -> dict[str, str]:
     """Each path of csrc/ that a Generated.v writes, with the text that belongs there. The file is compiled."""
-    module = f"{PREFIX}.{file.removesuffix('.v').replace('/', '.')}"
+    name = list_of(file)
     lines = [
         "From Coq Require Import String List.",
-        *coq.modules([f"{module}.printed"]),
-        f'Goal True. let n := eval vm_compute in (List.length {module}.printed) in idtac "files" n. exact I. Qed.',
-        f"Eval vm_compute in {module}.printed.",
+        *coq.modules([name]),
+        f'Goal True. let n := eval vm_compute in (List.length {name}) in idtac "files" n. exact I. Qed.',
+        f"Eval vm_compute in {name}.",
     ]
     said = coq.coqc(build, f"printed_{stem_of(file)}", lines)
     found = texts(said)
@@ -61,6 +81,10 @@ def check_printed(root: Path, build: Path, files: Sequence[str], audit: Audit, *
         except UnprintedError as error:
             audit.problem(stem_of(file), str(error))
             continue
+        for found in sorted((root / "csrc" / stem_of(file)).glob("*.h")):
+            name = str(found.relative_to(root))
+            if name not in wanted and f"Printed from proofs/{file} " in found.read_text():
+                audit.problem(stem_of(file), f"{name} says that proofs/{file} prints it, and that does not")
         for path, text in wanted.items():
             target = root / path
             if accept:

@@ -20,8 +20,15 @@ GROUND = (SHARED, INSTRUCTIONS)
 FORBIDDEN = re.compile(
     r"\b(?:Admitted|admit|give_up|Axioms?|Conjectures?|Parameters?|Abort|Admit\s+Obligations|native_compute"
     r"|bypass_check(?:\s*\([^)]*\))?|(?:Set|Unset)\s+(?:Guard|Positivity|Universe)\s+Checking"
-    r"|Declare\s+ML\s+Module|Load(?:\s+Verbose)?\s*\")"
+    r"|Declare\s+ML\s+Module|Load(?:\s+Verbose)?\s*\"|CoInductive|CoFixpoint|cofix|(?<!Local )Opaque|Strategy)"
 )
+# What the extracted programs may have from OCaml: functions on numbers, which Coq's are too slow for, and the memory
+# that notes what is read and written. A golden file has the text of each.
+REALISED = re.compile(
+    r"Z\.(of_nat|to_nat|div|modulo|testbit|land|lor|lxor|shiftl|shiftr|max|eqb|leb|ltb)|Nat\.(div|eq_dec|leb|ltb)"
+    r"|words|values|table|memory|load|load_relkind|load_ids|store|read|put|memmove|memcpy|allocate|nothing"
+)
+REALISES = re.compile(r'\bExtract\s[^"]*"(?:[^"]|"")*"\s*\.')
 # coqc's flags beyond the prefix: warnings only. Others, as -type-in-type, change what counts as a proof.
 PROJECT_LINE = re.compile(rf"-Q \. {PREFIX}|-arg -w -arg \S+|[\w/]+\.v|#.*|")
 TABLE = re.compile(r"(<!-- theorems[^>]*-->\n).*?(<!-- /theorems -->)", re.S)
@@ -116,6 +123,13 @@ def strip_comments(text: str) -> str:
     return "".join(out)
 
 
+def realised(source: Path) -> dict[str, str]:
+    """The sentences of each source that give a constant or a type in OCaml, by a name for the golden file."""
+    texts = {path.relative_to(source).with_suffix(""): path.read_text() for path in source.glob("oracle/*.v")}
+    found = {file: "\n".join(REALISES.findall(text)) for file, text in sorted(texts.items())}
+    return {f"{PREFIX}.{'.'.join(file.parts)}.realised": text for file, text in found.items() if text}
+
+
 def listed_sources(source: Path) -> list[str]:
     lines = (source / "_CoqProject").read_text().splitlines()
     return [line.strip() for line in lines if line.strip().endswith(".v")]
@@ -145,6 +159,16 @@ def check_sources(source: Path, audit: Audit) -> None:
             line_number = code.count("\n", 0, found.start()) + 1
             words = " ".join(found.group().split())
             audit.problem(stem_of(file), f"{file}:{line_number}: {words}: prove it, or leave it out")
+        for kind, name in re.findall(r"\bExtract\s+(?:Inlined\s+)?(\w+)\s+([\w.']*)", code):
+            if kind != "Constant" or not REALISED.fullmatch(name) or not file.startswith("oracle/"):
+                audit.problem(stem_of(file), f"{file}: Extract {kind} {name}: OCaml may not realise it (REALISED)")
+
+
+def outer_only(source: Path) -> list[str]:
+    """How the names begin of theorems of which a witness need not meet the premises inside of the conclusion."""
+    listed = source / "outer-premises.txt"
+    lines = listed.read_text().splitlines() if listed.exists() else []
+    return [line for line in lines if line and not line.startswith("#")]
 
 
 def sentence_of(theorem: Theorem, text: str) -> str | None:

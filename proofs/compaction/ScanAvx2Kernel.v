@@ -83,7 +83,8 @@ Section Valid.
 End Valid.
 
 (** pgq_compaction_avx2, from the line pointers to the header, refuses what the check refuses, with its code and line pointer; on every
-    other page it copies as the proved choice says, and leaves exactly the page of the specification. *)
+    other page it copies as the proved choice says, and leaves exactly the page of the specification.  What it copies is given by
+    the tuples, and not by the arrays of C's scan. *)
 Theorem avx2_repairs : forall truncate m d scratch0, is_page m ->
   match ScanAvx2.avx2_kernel truncate m d with
   | inl r => check m = Some r

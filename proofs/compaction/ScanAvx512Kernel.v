@@ -169,7 +169,8 @@ Proof.
 Qed.
 
 (** pgq_compaction_avx512, from the line pointers to the header, refuses what the check refuses, with its code and line pointer; on every
-    other page it copies as the proved choice says, and leaves exactly the page of the specification. *)
+    other page it copies as the proved choice says, and leaves exactly the page of the specification.  What it copies is given by
+    the tuples, and not by the arrays of C's scan. *)
 Theorem avx512_repairs : forall truncate m few many scratch0, is_page m ->
   match ScanAvx512Moves.avx512_kernel truncate m few many with
   | inl r => check m = Some r

@@ -1,7 +1,7 @@
 (* SPDX-License-Identifier: PostgreSQL *)
 (** * Witnesses: arrays and tables that fulfil the hypotheses of the theorems, and on which there is something to find *)
 From Coq Require Import ZArith Lia Bool List Permutation.
-From Pgquern.common Require Import Premises Xid.
+From Pgquern.common Require Import Premises Parts Xid.
 From Pgquern.datfrozenxid Require Import Spec Algorithms Order Minimum Decision Kernels Rows Loads LoadsFacts RowLoadsFacts Patch Call.
 From Pgquern.datfrozenxid Require Import Instances.
 From Pgquern.instructions Require Program.
@@ -92,15 +92,23 @@ Lemma age_is_the_order_witness : premises_of age_is_the_order.
 Proof. exists Xids, 50, (2 ^ 32 - 59), 4. split; [apply fifty_is_usual|apply two_survive]. Qed.
 Lemma suspect_age_witness : premises_of suspect_age.
 Proof. exists Xids, 50, 51. split; [apply fifty_is_usual|]. split; discriminate || reflexivity. Qed.
-Lemma survivors_lie_within_half_a_ring_witness : premises_of survivors_lie_within_half_a_ring.
-Proof. exists 50. exact (fifty_is_usual Xids). Qed.
+Lemma survivors_lie_within_half_a_ring_witness : inner_premises_of survivors_lie_within_half_a_ring.
+Proof. exists 50. split; [exact (fifty_is_usual Xids)|]. exists 4, 4. split; [apply two_survive|reflexivity]. Qed.
 Lemma scan_gives_up_at_the_first_in_the_future_witness : premises_of scan_gives_up_at_the_first_in_the_future.
 Proof. exists Xids, 50, 50, behind, 100. split; [apply fifty_bounds|exact behind_is_valid]. Qed.
-Lemma scan_finds_the_minimum_witness : premises_of scan_finds_the_minimum.
+Lemma scan_finds_the_minimum_witness : inner_premises_of scan_finds_the_minimum.
 Proof.
   exists Xids, 50, 50, wrapped, (2 ^ 32 - 59). split; [apply fifty_bounds|]. split; [exact wrapped_is_valid|].
-  apply wrapped_array_has_a_minimum.
+  split; [apply wrapped_array_has_a_minimum|]. exists 4. split; [right; apply wrapped_array_has_a_minimum|discriminate].
 Qed.
+Lemma without_the_check_the_order_matters_witness : inner_premises_of without_the_check_the_order_matters.
+Proof.
+  destruct without_the_check_the_order_matters as (l & l' & start & P & _ & R). exists l, l', start.
+  split; [exact P|]. split; [exact R|].
+  destruct l as [|x l]; [apply Permutation_nil in P as ->; now destruct R as [_ []]|]. exists x. now left.
+Qed.
+Lemma fresh_cache_changes_only_the_lock_witness : inner_premises_of Patch.fresh_cache_changes_only_the_lock.
+Proof. now exists (Pair 45 45), (Pair 50 50), (Pair 60 60). Qed.
 Lemma minimum_does_not_depend_on_the_order_witness : premises_of minimum_does_not_depend_on_the_order.
 Proof.
   exists Xids, 50, 50, wrapped, (rev wrapped), (2 ^ 32 - 59). split; [apply fifty_bounds|]. split; [exact wrapped_is_valid|].
@@ -152,8 +160,13 @@ Proof.
 Qed.
 Lemma min_frozen_rows_is_the_scan_witness : premises_of min_frozen_rows_is_the_scan.
 Proof. exists 50, 50, 50, 50, three_rows. do 2 (split; [apply fifty_bounds|]). exact three_rows_are_valid. Qed.
-Lemma a_call_stores_what_its_rows_say_witness : premises_of a_call_stores_what_its_rows_say.
-Proof. exists three_rows, (Pair 50 50), (Pair 49 90), (Pair 50 50). do 2 (split; [apply fifty_bounds|]). exact three_rows_are_valid. Qed.
+Lemma a_call_stores_what_its_rows_say_witness : inner_premises_of a_call_stores_what_its_rows_say.
+Proof.
+  split; [exists [Row true 40 30], (Pair 50 50), (Pair 49 90), (Pair 50 50)
+    |exists three_rows, (Pair 50 50), (Pair 49 90), (Pair 50 50)]; do 2 (split; [apply fifty_bounds|]).
+  - split; repeat constructor; discriminate || reflexivity.
+  - split; [exact three_rows_are_valid|]. intros F. inversion F as [|r rows [_ H] _]. now vm_compute in H.
+Qed.
 Lemma plain_kernels_are_the_scan_witness : premises_of plain_kernels_are_the_scan.
 Proof. exact min_frozen_is_the_scan_witness. Qed.
 Lemma plain_kernels_on_rows_are_the_scan_witness : premises_of plain_kernels_on_rows_are_the_scan.

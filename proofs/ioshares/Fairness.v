@@ -96,7 +96,7 @@ Proof.
 Qed.
 
 (** Fairness. While two classes stay backlogged, whatever else is submitted or completed, what they pay differs by at most
-    [bound]: a request and the warp of each. So over any interval; with warps of 0 it is the bound of start-time fair queueing. *)
+    [bound]: a request and the warp of each class. So over any interval; with warps of 0 it is the bound of start-time fair queueing. *)
 Theorem service_is_fair M W s os i j f g f' g' :
   consistent M W s -> Forall (within M) os ->
   nth_error (flows s) i = Some f -> nth_error (flows s) j = Some g ->
@@ -116,7 +116,7 @@ Proof.
 Qed.
 
 (** The same in bytes and shares: if the factors are exact, the bytes that have gone, each times the other's share, differ by
-    at most one request and the warp of each, times the other's share. *)
+    at most one request and the warp of each class, times the other's share. *)
 Theorem service_divides_by_the_shares M W s os i j f g f' g' (L share_f share_g warp_f warp_g : Z) :
   consistent M W s -> Forall (within M) os ->
   nth_error (flows s) i = Some f -> nth_error (flows s) j = Some g ->

@@ -1,7 +1,7 @@
 (* SPDX-License-Identifier: PostgreSQL *)
 (** * Witness: the hypotheses of the main theorems can be met, and the bound is nearly reached *)
 From Coq Require Import ZArith List Bool Lia.
-From Pgquern.common Require Import Premises.
+From Pgquern.common Require Import Premises Parts.
 From Pgquern.ioshares Require Import Algorithms Spec Instances Consistent Fairness Overflow Limit Order Shares.
 Import ListNotations.
 Local Open Scope Z_scope.
@@ -86,13 +86,18 @@ Proof. vm_compute. repeat split; reflexivity. Qed.
 
 Definition uneven : state := make [Class 1 0 8; Class 1 0 8] (Limits 1 1 1 1 1).
 
-(** Two classes of equal shares, with requests of 1 and of 100 bytes: what they pay differs by 100 of the 200 of the bound. *)
-Theorem bound_is_half_reached :
-  let s := steps uneven [Submit 0 0 1; Submit 0 0 1; Submit 1 0 100; Submit 1 0 100] in
-  let t := steps s [Next; Complete 0 1; Next] in
-  map paid (flows t) = [1; 100] /\ bound 100 (flow_of [Class 1 0 8; Class 1 0 8] (Class 1 0 8))
-                                         (flow_of [Class 1 0 8; Class 1 0 8] (Class 1 0 8)) = 200.
-Proof. vm_compute. split; reflexivity. Qed.
+(** The bound is reached: of two classes with equal shares, without warps, one pays for two requests of 100 bytes while the other
+    waits and pays nothing.  One request for both classes together would be too little. *)
+Theorem bound_is_reached :
+  let s := steps uneven [Submit 1 0 100; Submit 1 0 100; Next; Complete 1 1; Submit 0 0 100; Submit 0 0 100; Submit 0 0 100] in
+  let os := [Next; Complete 0 1; Next] in
+  throughout (backlogged 0) s os /\ throughout (backlogged 1) s os /\
+  map paid (flows s) = [0; 100] /\ map paid (flows (steps s os)) = [200; 100] /\
+  let f := flow_of [Class 1 0 8; Class 1 0 8] (Class 1 0 8) in bound 100 f f = 200.
+Proof.
+  cbv zeta. split; [apply throughout_sound; vm_compute; reflexivity|].
+  split; [apply throughout_sound; vm_compute; reflexivity|vm_compute; repeat split].
+Qed.
 
 (** The run of Instances.v fills both classes, and is refused requests of each; of what is accepted some are taken back, one waits
     in the end, and two are in flight. *)
@@ -145,8 +150,11 @@ Lemma work_is_conserved_witness : premises_of work_is_conserved.
 Proof. exists M, W, busy. exact busy_is_consistent. Qed.
 Lemma nothing_goes_at_the_limit_witness : premises_of nothing_goes_at_the_limit.
 Proof. exists (steps busy [Next; Next]). vm_compute. discriminate. Qed.
-Lemma the_least_goes_witness : premises_of the_least_goes.
-Proof. do 3 eexists. exists 0%nat. do 3 eexists. split; [exact busy_is_consistent|]. split; vm_compute; reflexivity. Qed.
+Lemma the_least_goes_witness : inner_premises_of the_least_goes.
+Proof.
+  do 3 eexists. exists 0%nat. do 3 eexists. split; [exact busy_is_consistent|]. do 2 (split; [vm_compute; reflexivity|]).
+  eexists. split; [vm_compute; reflexivity|]. exists 0%nat. eexists. split; [vm_compute; reflexivity|vm_compute; discriminate].
+Qed.
 Lemma nothing_is_banked_witness : premises_of nothing_is_banked.
 Proof.
   exists M, W, busy, 2%nat, 0, M. do 3 eexists. split; [exact busy_is_consistent|]. repeat split; vm_compute; reflexivity.
@@ -209,11 +217,11 @@ Lemma without_cancels_nothing_is_left_out_witness : premises_of without_cancels_
 Proof. exists busy, (going 100), 0%nat. vm_compute. reflexivity. Qed.
 Lemma rebase_is_invisible_witness : premises_of rebase_is_invisible.
 Proof. exists M, W, busy, (going 100). split; [exact busy_is_consistent|now apply going_is_within]. Qed.
-Lemma tags_fit_witness : premises_of tags_fit.
+Lemma tags_fit_witness : inner_premises_of tags_fit.
 Proof.
   exists M, W, postgres, coming. split; [apply postgres_is_consistent|]. split; [apply postgres_is_consistent|].
   do 3 (split; [vm_compute; discriminate|]). assert (B := calls_are_within).
-  now apply Forall_app in B as [B _].
+  apply Forall_app in B as [B _]. split; [exact B|]. eexists. vm_compute. now left.
 Qed.
 
 Lemma the_limit_follows_the_rule_witness : premises_of the_limit_follows_the_rule.
@@ -280,8 +288,8 @@ Proof.
   exists M, W, busy. do 1 eexists. exists 3. split; [exact busy_is_consistent|]. split; [exact busy_is_modest|].
   split; [vm_compute; discriminate|]. split; [vm_compute; left; reflexivity|]. vm_compute. split; discriminate.
 Qed.
-Lemma tags_fit_through_new_shares_witness : premises_of tags_fit_through_new_shares.
+Lemma tags_fit_through_new_shares_witness : inner_premises_of tags_fit_through_new_shares.
 Proof.
   exists M, W, postgres, phases. split; [apply postgres_is_consistent|]. split; [apply postgres_is_consistent|].
-  do 3 (split; [vm_compute; discriminate|]). exact phases_are_within.
+  do 3 (split; [vm_compute; discriminate|]). split; [exact phases_are_within|]. eexists. vm_compute. now left.
 Qed.

@@ -6,7 +6,7 @@ they lie. Each way has a guard. A page lies at its edge if a guard that is a lit
 outside its bounds, or accept what must be refused.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
@@ -18,6 +18,7 @@ from ref.compaction import collect
 from ref.page import (
     BLCKSZ,
     LP_NORMAL,
+    MAX_HEAP_TUPLES_PER_PAGE,
     SIZE_OF_LINE_POINTER,
     SIZE_OF_PAGE_HEADER,
     UNUSED,
@@ -246,3 +247,80 @@ def classes(page: bytes) -> set[str]:
     except PageError as error:
         return of(REFUSED, Overlapping(lps, error.index)) if error.code == ErrorCode.OVERLAP else set()
     return of(ACCEPTED, found) if found.items and found.moved else set()
+
+
+# ---- pages at each limit of a page -----------------------------------------------------------------------------------
+
+
+def filled(lps: list[LinePointer], upper: int, special: int, remainder: int = 0) -> bytes:
+    """A page with these line pointers. Its tuples differ from each other in each byte that may move."""
+    lower = SIZE_OF_PAGE_HEADER + SIZE_OF_LINE_POINTER * len(lps) + remainder
+    fill = Random(len(lps)).randbytes(BLCKSZ)
+    return build(lps, header=Header(pd_lower=lower, pd_upper=upper, pd_special=special), fill=fill)
+
+
+def run_of(ntuples: int, top: int, length: int) -> list[LinePointer]:
+    """Each ends where the one before it starts, the first at `top`."""
+    step = maxalign(length)
+    return [LinePointer(top - step * i, LP_NORMAL, length) for i in range(1, ntuples + 1)]
+
+
+def header_corners() -> Iterator[bytes]:
+    """Each of pd_lower, pd_upper, pd_special at, below and above each bound that it has; no line pointer is used."""
+    start, end = SIZE_OF_PAGE_HEADER, BLCKSZ
+    near_start = (start - 1, start, start + 1, start + 3, start + 4, start + 8)
+    values = (0, *near_start, end - 8, end - 7, end - 1, end, end + 1, end + 8, 0xFFFF)
+    for lower, upper, special in product(values, repeat=3):
+        page = bytearray(BLCKSZ)
+        page[:SIZE_OF_PAGE_HEADER] = Header(pd_lower=lower, pd_upper=upper, pd_special=special).pack()
+        yield bytes(page)
+
+
+def numbers_of_tuples() -> Iterator[bytes]:
+    """No tuple to one more than a page can have, in place or below a gap, in either order, among unused ones or not."""
+    most = MAX_HEAP_TUPLES_PER_PAGE
+    for ntuples, gap, unused in product((0, 1, 2, most - 1, most, most + 1), (0, 8), (0, 1, 40)):
+        for special, at in product((BLCKSZ, BLCKSZ - 16), {0, ntuples // 2, ntuples}):
+            above = run_of(at, special, 9)
+            tuples = above + run_of(ntuples - at, special - 16 * at - gap, 9)
+            upper = special - 16 * ntuples - gap
+            for lps in (tuples, tuples[::-1]):
+                yield filled([UNUSED] * unused + lps, upper, special)
+                yield filled(lps[:at] + [UNUSED] * unused + lps[at:], upper, special, remainder=3)
+
+
+def runs_at_pd_upper() -> Iterator[bytes]:
+    """A run of tuples, in place or below a gap, of which the last lies at pd_upper, above it or, in part, below it."""
+    for ntuples, in_place, unused in product((1, 2, 7, 8, 9, 15, 16, 17, 33, 200), (0, 1, 3), (0, 1, 9)):
+        top = BLCKSZ - 24 * in_place
+        for gap in (0, 8):
+            run = run_of(ntuples, top - gap, 24)
+            lps = [*run_of(in_place, BLCKSZ, 24), *[UNUSED] * unused, *run]
+            for upper in {run[-1].lp_off + more for more in (-8, -1, 0, 1, 4, 7, 8, 24)} | {run[0].lp_off + 1}:
+                yield filled(lps, upper, BLCKSZ)
+
+
+def line_pointers_at_bounds() -> Iterator[bytes]:
+    """One of some line pointers has lp_off and lp_len at, below and above each bound."""
+    upper, special = BLCKSZ - 64, BLCKSZ - 16
+    offsets = (0, 8, upper - 8, upper - 1, upper, upper + 4, special - 8, special - 1, special, BLCKSZ, 0x7FFF)
+    for off, flags, (before, behind) in product(offsets, range(4), ((0, 0), (1, 0), (0, 1), (9, 9))):
+        reach = max(special - off, 0)
+        for length in {0, 1, 7, 8, 9, max(reach - 7, 0), reach, reach + 1, 0x7FFF}:
+            lps = [UNUSED] * before + [LinePointer(off, flags, length)] + run_of(behind and 1, upper + 8, 8) * behind
+            yield filled(lps, upper, special)
+
+
+def totals_at_the_room() -> Iterator[bytes]:
+    """Tuples out of order that overlap: their sum is what lies between pd_lower and pd_special, or 8 bytes off that."""
+    for ntuples, special, remainder in product((2, 9, 17, 291), (BLCKSZ, BLCKSZ - 4096), (0, 3)):
+        room = special - (SIZE_OF_PAGE_HEADER + SIZE_OF_LINE_POINTER * ntuples + remainder)
+        each = room // ntuples // 8 * 8
+        for total in (room // 8 * 8 - 8, room // 8 * 8, room // 8 * 8 + 8):
+            lengths = [total - each * (ntuples - 1), *[each] * (ntuples - 1)]
+            at = [special - maxalign(max(lengths)) - 8 * (ntuples - i) % 64 for i in range(ntuples)]
+            lps = [LinePointer(off, LP_NORMAL, length) for off, length in zip(at, lengths, strict=True)]
+            yield filled(lps, special - room, special, remainder)
+
+
+LIMITS = (header_corners, numbers_of_tuples, runs_at_pd_upper, line_pointers_at_bounds, totals_at_the_room)

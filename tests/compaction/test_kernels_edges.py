@@ -2,6 +2,7 @@
 """Pages at the edges of each way by which a kernel moves tuples, between memory that cannot be touched."""
 
 from collections import Counter
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 import pytest
@@ -9,7 +10,7 @@ from hypothesis import event, given
 from hypothesis import strategies as st
 
 from tests.compaction.agree import assert_agreement
-from tests.compaction.strategies import CLASSES, Edge, classes, edge_page, edges, random_edge
+from tests.compaction.strategies import CLASSES, LIMITS, Edge, classes, edge_page, edges, random_edge
 from tests.tally import tally
 
 
@@ -37,3 +38,10 @@ def test_each_class_of_pages_at_an_edge_is_reached() -> None:
         seen.update(found)
     assert {name: seen[name] for name in CLASSES if seen[name] < 5} == {}
     tally("compaction", "edges", len(CLASSES))
+
+
+@pytest.mark.parametrize("pages", LIMITS)
+def test_kernels_agree_at_each_limit_of_a_page(pages: Callable[[], Iterator[bytes]]) -> None:
+    for page in pages():
+        assert_agreement(page)
+        tally("compaction", "pages")
