@@ -111,12 +111,16 @@ Completed(r, upto) ==
          IN Completed([r EXCEPT !.tail = IF @ + 1 = r.size THEN 0 ELSE @ + 1,
                                 !.inflight = IF io THEN @ - 1 ELSE @, !.completed = IF io THEN @ ELSE @ - 1], upto)
 
-(* Lose what has been replayed: entries, filters and hints. *)
+(* The record that was given out last, since reading began: ReadRecPtr. *)
+Replaying == IF current < begin THEN 0 ELSE current
+IsReplayed(until) == until <= Replaying
+
+(* Lose what has been replayed: entries and filters. *)
 CompleteRing ==
-    /\ ring' = Completed(ring, current + 1)
+    /\ ring' = Completed(ring, Replaying + 1)
     /\ held' = SubSeq(held, Len(held) - (ring'.inflight + ring'.completed) + 1, Len(held))
     /\ UNCHANGED <<vars, arrived, current, concurrency, begin, at, decoded, suspended, recent, hints, buffers, advised>>
-    /\ filters' = [key \in Keys |-> IF filters[key].until <= current THEN [until |-> 0, from |-> 0] ELSE filters[key]]
+    /\ filters' = [key \in Keys |-> IF IsReplayed(filters[key].until) THEN [until |-> 0, from |-> 0] ELSE filters[key]]
 
 \* STEP if filters' # filters | startup process | takes entries of replayed records from the ring, and forgets the
 \*        filters of replayed records. In flight by now: {ring'.inflight}
@@ -153,7 +157,7 @@ NoteEffect(n) ==
        ELSE UNCHANGED filters
     /\ suspended' = IF record.effect = "timeline" THEN n ELSE suspended
 
-IsSuspended == current <= suspended
+IsSuspended == Replaying <= suspended
 HasRoom == Queued < Room
 
 (* Decode one more record, if there is one, or wait for it, if none is     *)
@@ -483,6 +487,22 @@ FiltersHaveReasons ==
         f.until # 0 =>
             /\ \E from \in Blocks : Asks(f.until, key, from)
             /\ \E n \in 1..Len(wal) : Asks(n, key, f.from)  \* n > f.until: it was looked at before reading began anew
+
+(* No filter outlives its record: else its blocks would be hidden for ever.*)
+\* BROKEN key \in Keys if filters[key].until \in 1..Replaying | A filter hides blocks until record {filters[key].until}
+\*        is replayed. It is, and the filter stays
+FiltersExpire ==
+    pc \in {"look", "look_again", "read", "give", "ended"} =>
+        \A key \in Keys : filters[key].until = 0 \/ filters[key].until > Replaying
+
+(* Look-ahead is of use: before a record is given to replay, as much is    *)
+(* looked at as may be.  What may end it sooner is the first record, and   *)
+(* what suspends it: no WAL, no room, another timeline.                    *)
+\* BROKEN | {ring.inflight} are in flight, and {concurrency} may be. Nothing hinders the startup process from looking
+\*        beyond record {decoded}, and record {current + 1} is about to be given to replay
+LooksAhead ==
+    pc = "read" /\ Enabled /\ ~Blocking =>
+        ring.inflight = concurrency \/ Len(held) = Multiplier * concurrency \/ decoded = begin \/ IsSuspended
 
 (* Nothing is advised of what a record removes that comes before: filters  *)
 (* hide all of it, also after a second one has been merged with the first. *)
