@@ -321,11 +321,11 @@ HasStopped == current < replayed
 \* SMALL | startup process | gives record {current'} to replay
 Give ==
     /\ pc = "give"
+    /\ Goto(IF HasStopped THEN "stopped" ELSE IF Queued = 0 THEN "ended" ELSE "replay")
     /\ IF Queued = 0
-       THEN Goto(IF HasStopped THEN "stopped" ELSE "ended") /\ UNCHANGED <<current, at>>
+       THEN UNCHANGED <<current, at>>
        ELSE /\ current' = current + 1
             /\ at' = IF IsGiven(at.record) THEN [record |-> 0, next |-> 1] ELSE at
-            /\ Goto(IF HasStopped THEN "stopped" ELSE "replay")
     /\ UNCHANGED <<vars, arrived, concurrency, begin, decoded, suspended, filters, recent, hints, queues, buffers, advised>>
 
 (* Where replay writes a page: a hint is verified. *)
