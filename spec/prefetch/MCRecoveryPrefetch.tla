@@ -150,6 +150,8 @@ NeverN == Cardinality(advised) < 2
 NeverFull == HasSlot \/ ring.inflight = concurrency
 NeverSuspended == suspended = 0 \/ pc # "replay"
 NeverForgotten == ~(pc = "give" /\ at.record = current + 1 /\ at.next <= Len(wal[at.record].refs))
+NeverStopped == ~(pc = "stopped" /\ replayed = 1)
+NeverGoesOn == begin = 1 \/ begin <= replayed
 NeverBegunWithFilters == ~(begin > 1 /\ \E key \in Keys : filters[key].until >= begin)
 NeverFilters == ~(pc = "look" /\ at.record # 0 /\ at.next <= Len(wal[at.record].refs)
                   /\ Filtered(wal[at.record].refs[at.next].page))
