@@ -35,17 +35,23 @@ PictureWal == {[n \in 1..13 |-> IF n = 1 THEN Changes(<<>>) ELSE Changes(<<Ref(n
 \* A record makes a page, reads the one before it, and then changes the new one.
 GrownWals == {<<Truncates(R, 1), Changes(<<How("init", 1), Ref(0), Ref(1)>>)>>}
 
+\* A record that removes a block, which the next one references.
+WaitWals == {<<Changes(<<>>), Changes(<<>>), Truncates(R, 1), Changes(<<Ref(1)>>)>>}
+
 -----------------------------------------------------------------------------
 \* As upstream, where RecoveryPrefetch departs from it.
 \* A relation that is created may be left over from before the crash.
 LeftOver(length) == Max(length, 0)
 \* Other processes read pages into buffers, and push others out, when they like.
+\* STEP | another process -> pages | changes what is in the buffers: {pool'}
 OthersRead ==
     /\ \E b \in 1..Buffers, page \in {NoPage} \cup {p \in Pages : Exists(store, p) /\ Found(p) = {}} :
         pool' = [pool EXCEPT ![b] = page]
     /\ UNCHANGED <<vars, pc, arrived, current, concurrency, begin, looking, queues, hand, advised>>
 OthersSpec == StartPrefetch /\ [][PrefetchNext \/ OthersRead]_allvars
 \* The concurrency is set while look-ahead waits for WAL, which goes on with the ring of before until a record is asked for.
+\* STEP | administrator -> startup process | sets maintenance_io_concurrency from {concurrency} to {concurrency'}, while
+\*        the startup process waits for WAL
 SetInWait ==
     /\ pc \in {"look", "look_again"} /\ MayLook /\ at.record = 0 /\ Blocking /\ decoded = arrived
     /\ concurrency' \in Concurrencies \ {concurrency}
@@ -53,6 +59,7 @@ SetInWait ==
 IsOldRing == ring.size # NewRing(concurrency).size
 MayLookInRing == ring.inflight < Max((ring.size - 1) \div Multiplier, 1) /\ HasSlot
 CompleteAndLook == pc = "complete" /\ ~IsOldRing /\ CompleteRing /\ Goto(IF Enabled THEN "look" ELSE "read")
+\* STEP | startup process | makes the ring anew, since the concurrency was set. What is in flight is forgotten
 NewRingAtLast ==
     /\ pc = "complete" /\ IsOldRing
     /\ ring' = NewRing(concurrency) /\ held' = <<>> /\ advised' = {}
@@ -143,6 +150,8 @@ NeverN == Cardinality(advised) < 2
 NeverFull == HasSlot \/ ring.inflight = concurrency
 NeverSuspended == suspended = 0 \/ pc # "replay"
 NeverForgotten == ~(pc = "give" /\ at.record = current + 1 /\ at.next <= Len(wal[at.record].refs))
+NeverStopped == ~(pc = "stopped" /\ replayed = 1)
+NeverGoesOn == begin = 1 \/ begin <= replayed
 NeverBegunWithFilters == ~(begin > 1 /\ \E key \in Keys : filters[key].until >= begin)
 NeverFilters == ~(pc = "look" /\ at.record # 0 /\ at.next <= Len(wal[at.record].refs)
                   /\ Filtered(wal[at.record].refs[at.next].page))
