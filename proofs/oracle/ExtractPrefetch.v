@@ -6,4 +6,4 @@ From Coq Require Import Extraction ExtrOcamlBasic ExtrOcamlNatInt ExtrOcamlZInt 
 From Pgquern.prefetch Require Import Ring Filters Prefetcher.
 
 Extraction Language OCaml.
-Extraction "prefetch_proved.ml" lrq_alloc lrq_prefetch lrq_complete entries start reconfigure read_record with_world_of.
+Extraction "prefetch_proved.ml" lrq_alloc lrq_prefetch lrq_complete entries start reconfigure begin_read read_record with_world_of.

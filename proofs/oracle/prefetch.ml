@@ -9,12 +9,13 @@
         an entry is i<LSN> or n<LSN>, the oldest first.
    In:  start N BEGIN SPACE DIRECT   a fresh prefetcher (start); SPACE: records in the queue; DIRECT: 0 or 1
         change N                     the concurrency (reconfigure)
+        begin AT                     reading begins anew (begin_read)
         read ANSWER...               a record (read_record), with what the world answers, in order: b<N> or b- how many blocks a
                                      relation has, f<N> or f- the buffer of a block, w<RECORD> or w- the next record.
                                      A record: LSN,NEXT,EFFECT,TABLESPACE,DATABASE,RELATION,BLOCK, and /TABLESPACE,DATABASE,
                                      RELATION,BLOCK,FORK,FLAGS for each reference; effects are 0 to 4, as in the definition;
                                      flags: 1 an image, 2 will be initialised, 4 in use
-   Out: of start and change "ok"; of read GIVEN UNUSED EVENT... : FILTER... : RECENT... : ENTRY...
+   Out: of start, change and begin "ok"; of read GIVEN UNUSED EVENT... : FILTER... : RECENT... : ENTRY...
         GIVEN: the LSN, or - for none; UNUSED: the answers that were not asked for; an event is WHAT@LSN,BLOCK; a filter is
         its key, LSN and block; RECENT the window, the newest first; "wrong question" if an answer is of another kind
    LSNs are below 2^62, since OCaml's int has 63 bits.  What breaks these rules ends the program with exit code 2. *)
@@ -140,6 +141,7 @@ let run running line =
       let prefetcher = start (number n) (number at) [] in
       ("ok", { space = number space; direct = number direct = 1; prefetcher })
   | [ "change"; n ] -> ("ok", { running with prefetcher = reconfigure (number n) running.prefetcher })
+  | [ "begin"; at ] -> ("ok", { running with prefetcher = begin_read (number at) running.prefetcher })
   | "read" :: answers -> (
       let p = with_world_of answers running.prefetcher in
       match read { running with prefetcher = p } with
@@ -147,7 +149,7 @@ let run running line =
       | given, p -> (told given p, { running with prefetcher = quiet p }))
   | _ -> fail ("unknown: " ^ line)
 
-let is_of_prefetcher line = List.mem (List.hd (String.split_on_char ' ' line)) [ "start"; "change"; "read" ]
+let is_of_prefetcher line = List.mem (List.hd (String.split_on_char ' ' line)) [ "start"; "change"; "begin"; "read" ]
 
 let rec serve ring running =
   match input_line stdin with

@@ -229,4 +229,42 @@ Proof.
     split; [reflexivity|]. apply in_or_app. now left.
   - destruct (refused w') eqn:R2; [|discriminate]. injection Rd as <-. now left.
 Qed.
+
+(** Reading that begins anew gives out the record that starts there, whatever was looked at, queued or in flight before. *)
+Theorem begin_read_gives_its_record p r w : (1 <= space)%nat -> read_ahead 0 false (world (judged (walked p))) = (Some r, w) ->
+  0 < lsn r < next_lsn r -> fst (read_record (begin_read (lsn r) p)) = Some r.
+Proof.
+  intros Sp Rd [P B]. unfold Prefetcher.read_record, begin_read. cbn [set replaying_up_to ring_of walked queued].
+  set (c := Settings (concurrency (set p)) (lsn r) 0). set (w0 := replayed 0 _).
+  assert (D : decode read_ahead space c w0 = (true, enqueue c r w0 (with_world w (judged w0)))).
+  { unfold decode. cbn. destruct (Nat.leb_spec space 0) as [|_]; [lia|]. rewrite Rd.
+    apply Z.ltb_lt in P, B. now rewrite P, B, Z.leb_refl. }
+  unfold fill_twice, fill, lrq_prefetch. cbn [fst snd]. destruct (concurrency (set p)) as [|n] eqn:C.
+  - assert (L : look_ahead blocks buffer read_ahead space direct space c w0 = (NoIo 0, enqueue c r w0 (with_world w (judged w0)))).
+    { destruct space; cbn [look_ahead]; unfold rest_of_record; cbn [w0 replayed with_judging at_record]; now rewrite D. }
+    cbn. rewrite L. reflexivity.
+  - set (Q := fun w' : @walk W => queued w' = [r] /\ refused w' = false /\ decoded_lsn w' = lsn r /\
+      exists rs, at_record w' = Some (r, rs)).
+    assert (K : forall fuel w', Q w' -> Q (snd (look_ahead blocks buffer read_ahead space direct fuel c w'))).
+    { intros fuel w' (Q1 & Q2 & Q3 & rs & Q4).
+      assert (X : exists a rs' j, rest_of_record blocks buffer direct c w' = (Some a, go_on (Some (r, rs')) w' j)).
+      { unfold rest_of_record. rewrite Q4, Q1, Q3. cbn [is_empty negb andb begin c]. rewrite Z.eqb_refl.
+        destruct (look_at _ _ _ _ _ _) as [[[a|] rs'] j]; eauto. }
+      destruct X as (a & rs' & j & X). destruct fuel; cbn [look_ahead]; rewrite X; cbn; unfold Q; cbn; eauto 10. }
+    assert (L : Q (snd (look_ahead blocks buffer read_ahead space direct space c w0))).
+    { destruct space as [|fuel] eqn:F; [lia|]. cbn [look_ahead]. unfold rest_of_record at 1. cbn [w0 replayed with_judging at_record].
+      fold w0. rewrite D. cbn [concurrency c Nat.eqb]. apply K. unfold Q. cbn. eauto 10. }
+    assert (M : forall fuel r' w', Q w' ->
+      Q (snd (lrq_prefetch_loop fuel (look_ahead blocks buffer read_ahead space direct space c) w' r'))).
+    { intros fuel r' w' H. apply (prefetch_keeps (look_ahead blocks buffer read_ahead space direct space c) (fun _ s => Q s) fuel);
+        [|exact H]. intros r1 w1 H1 _. specialize (K space w1 H1). now destruct (look_ahead _ _ _ _ _ _ _ _) as [[] ?]. }
+    cbn [concurrency c Nat.eqb].
+    assert (F : Q (snd (lrq_prefetch_loop (size (lrq_complete 0 (new_ring (S n))))
+      (look_ahead blocks buffer read_ahead space direct space c) w0 (lrq_complete 0 (new_ring (S n)))))).
+    { cbn [new_ring lrq_alloc lrq_complete lrq_complete_loop size tail head Nat.eqb negb andb lrq_prefetch_loop].
+      replace (may_look _) with true by reflexivity.
+      destruct (look_ahead _ _ _ _ _ _ _ _) as [[|l|l] w1]; cbn [snd] in *; auto. }
+    destruct (lrq_prefetch_loop _ _ _ _) as [r' w']. destruct F as (F1 & F2 & _). cbn [snd] in *.
+    rewrite F1. cbn [is_empty andb]. rewrite F1, F2. reflexivity.
+Qed.
 End Theorems.

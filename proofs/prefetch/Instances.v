@@ -164,7 +164,12 @@ Definition missing_instance (n : option Z) : instance :=
   let '(w, j) := judge (fun _ w => (n, w)) small_buffer false 50 r (Judging [] [] (Small [] 1) []) in
   Instance "missing_blocks_are_noted" true
     (same_log (log j) (hidden_as_missing 50 r (Blocks n) ++ [Judged 50 r w (Blocks n)])).
+Definition begin_read_instance : instance :=
+  Instance "begin_read_gives_its_record" true
+    (match fst (read_record always_there never_cached small_read_ahead 8 false (begin_read 20 stopping)) with
+     | Some r => (lsn r =? 20)%Z | None => false end).
 Definition noted_instances : list instance :=
+  begin_read_instance ::
   map effect_instance [NoEffect; Create (Relation 1 2 3); Truncate (Relation 1 2 3) 4; CreateDatabase 5; Timeline] ++
   map missing_instance [None; Some 0%Z; Some 7%Z].
 

@@ -200,6 +200,12 @@ Definition start (n : nat) (at_ : Z) (w : W) : prefetcher :=
 Definition reconfigure (n : nat) (p : prefetcher) : prefetcher :=
   Prefetcher (Settings n (begin (set p)) (replaying_lsn (set p))) (replaying_up_to p) (new_ring n) (walked p).
 
+(** XLogPrefetcherBeginRead: reads on at another place. Filters and window stay. So does [at_record] in upstream; it is mended
+    here. No part of a run: what is proved of it stands beside the run. *)
+Definition begin_read (at_ : Z) (p : prefetcher) : prefetcher :=
+  Prefetcher (Settings (concurrency (set p)) at_ 0) 0 (new_ring (concurrency (set p)))
+    (Walk [] 0 at_ None 0 false (judged (walked p))).
+
 Definition with_judging (w : walk) (j : judging) : walk :=
   Walk (queued w) (decoded_lsn w) (decoded_up_to w) (at_record w) (no_readahead_until w) (refused w) j.
 

@@ -157,3 +157,9 @@ Proof.
   exists small_world, always_there, never_cached, false, 60%Z, (block_of 10 9), (Judging [] [] (Small [] 1) []).
   exact I.
 Qed.
+Lemma begin_read_gives_its_record_witness : premises_of (@begin_read_gives_its_record).
+Proof.
+  exists small_world, always_there, never_cached, small_read_ahead, 8, false, stopping, last_record.
+  exists (snd (small_read_ahead 0 false (world (judged (walked stopping))))).
+  split; [lia|]. split; [vm_compute; reflexivity|]. cbn. lia.
+Qed.

@@ -69,3 +69,10 @@ Definition few_reads : nat -> @prefetcher small_world :=
     | O => start 3 0 (Small few_records 1)
     | S i => snd (read_record always_there never_cached small_read_ahead 8 false (go i))
     end.
+
+(** Recovery stops at record 20, which it has replayed, and is to read it again. Of record 30 one of two blocks was advised. *)
+Definition last_record : record := Record_ 20 30 [] NoEffect.
+Definition stopping : @prefetcher small_world :=
+  let to_come := [last_record; Record_ 30 40 [block_of 10 0; block_of 10 1] NoEffect] in
+  let read p := snd (read_record always_there never_cached small_read_ahead 8 false p) in
+  with_world_of (Small to_come 1) (read (read (start 1 10 (Small (Record_ 10 20 [] NoEffect :: to_come) 1)))).

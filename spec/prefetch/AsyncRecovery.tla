@@ -28,6 +28,8 @@
 (*     not initialise, is written to its file.                             *)
 (*   - A read that fails is tried again, block by block.                   *)
 (*                                                                         *)
+(* Departures from upstream: none to be tried, since no server reads so.   *)
+(*                                                                         *)
 (* How to break it: the mutants of MCAsyncRecovery.                        *)
 (***************************************************************************)
 EXTENDS SequentialReplay, FiniteSets

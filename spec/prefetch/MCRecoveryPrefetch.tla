@@ -15,8 +15,8 @@ How(how, block) == [page |-> <<R, block>>, how |-> how]
 Kinds == {Changes(<<>>), Changes(<<Ref(1)>>), Changes(<<How("init", 1), Ref(0)>>), Truncates(R, 1), Creates(R)}
 AllWals == [1..Length -> Kinds]
 
-\* As the first ones, and records of two cold blocks.
-BeginWals == [1..Length -> Kinds \cup {Changes(<<Ref(0), Ref(1)>>)}]
+\* Records of two cold blocks among others.
+BeginWals == [1..Length -> (Kinds \ {Changes(<<How("init", 1), Ref(0)>>)}) \cup {Changes(<<Ref(0), Ref(1)>>)}]
 
 \* Records of one block each, and records of cached blocks that fill the ring.
 Two == {Changes(<<Ref(0)>>), Changes(<<Ref(1)>>), Changes(<<Ref(0), Ref(1), Ref(0)>>)}
@@ -34,6 +34,37 @@ PictureWal == {[n \in 1..13 |-> IF n = 1 THEN Changes(<<>>) ELSE Changes(<<Ref(n
 
 \* A record makes a page, reads the one before it, and then changes the new one.
 GrownWals == {<<Truncates(R, 1), Changes(<<How("init", 1), Ref(0), Ref(1)>>)>>}
+
+\* A record that removes a block, which the next one references.
+WaitWals == {<<Changes(<<>>), Changes(<<>>), Truncates(R, 1), Changes(<<Ref(1)>>)>>}
+
+-----------------------------------------------------------------------------
+\* As upstream, where RecoveryPrefetch departs from it.
+\* A relation that is created may be left over from before the crash.
+LeftOver(length) == Max(length, 0)
+\* Other processes read pages into buffers, and push others out, when they like.
+\* STEP | another process -> pages | changes what is in the buffers: {pool'}
+OthersRead ==
+    /\ \E b \in 1..Buffers, page \in {NoPage} \cup {p \in Pages : Exists(store, p) /\ Found(p) = {}} :
+        pool' = [pool EXCEPT ![b] = page]
+    /\ UNCHANGED <<vars, pc, arrived, current, concurrency, begin, looking, queues, hand, advised>>
+OthersSpec == StartPrefetch /\ [][PrefetchNext \/ OthersRead]_allvars
+\* The concurrency is set while look-ahead waits for WAL, which goes on with the ring of before until a record is asked for.
+\* STEP | administrator -> startup process | sets maintenance_io_concurrency from {concurrency} to {concurrency'}, while
+\*        the startup process waits for WAL
+SetInWait ==
+    /\ pc \in {"look", "look_again"} /\ MayLook /\ at.record = 0 /\ Blocking /\ decoded = arrived
+    /\ concurrency' \in Concurrencies \ {concurrency}
+    /\ UNCHANGED <<vars, pc, arrived, current, begin, looking, queues, buffers, advised>>
+IsOldRing == ring.size # NewRing(concurrency).size
+MayLookInRing == ring.inflight < Max((ring.size - 1) \div Multiplier, 1) /\ HasSlot
+CompleteAndLook == pc = "complete" /\ ~IsOldRing /\ CompleteRing /\ Goto(IF Enabled THEN "look" ELSE "read")
+\* STEP | startup process | makes the ring anew, since the concurrency was set. What is in flight is forgotten
+NewRingAtLast ==
+    /\ pc = "complete" /\ IsOldRing
+    /\ ring' = NewRing(concurrency) /\ held' = <<>> /\ advised' = {}
+    /\ UNCHANGED <<vars, pc, arrived, current, concurrency, begin, looking, buffers>>
+WaitSpec == StartPrefetch /\ [][PrefetchNext \/ SetInWait \/ NewRingAtLast]_allvars
 
 -----------------------------------------------------------------------------
 \* Nothing is filtered.
@@ -90,13 +121,11 @@ AllStay == pool
 LoadsNothing(s, refs) == <<>>
 \* What a record has made is not there for its other references.
 NeverGrown(sizes, ref) == sizes
-\* Filters go before their records are replayed.
-FiltersGo ==
-    /\ pc = "complete" /\ Goto("look")
-    /\ filters' = [key \in Keys |-> [until |-> 0, from |-> 0]]
-    /\ ring' = Completed(ring, current + 1)
-    /\ held' = SubSeq(held, Len(held) - (ring'.inflight + ring'.completed) + 1, Len(held))
-    /\ UNCHANGED <<vars, arrived, current, concurrency, begin, at, decoded, suspended, recent, hints, buffers, advised>>
+\* Filters go before their records are replayed, or never.
+AllReplayedSoon(until) == TRUE
+NoneReplayed(until) == until = 0
+\* Only what replay waits for is looked at.
+CompletesOnly == pc = "complete" /\ CompleteRing /\ Goto("read")
 \* Replay counts twice what it gives.
 TakesTwo ==
     /\ pc = "give" /\ Queued > 0

@@ -16,10 +16,43 @@
 (*   - A change of the concurrency, which throws the ring away; and 0,     *)
 (*     which switches prefetching off; reading that begins anew.           *)
 (* What is simplified                                                      *)
-(*   - Record n starts at LSN n and ends at n + 1.                         *)
-(*   - All relations are of one database and one tablespace.               *)
-(*   - The kernel has a cache to advise: no debug_io_direct.               *)
 (*   - Advises have no effect: what the kernel does with them is its own.  *)
+(*                                                                         *)
+(* Departures from upstream: what differs; the run that does as upstream   *)
+(* does (of MCRecoveryPrefetch), or why there is none; what came of it.    *)
+(*   - Reading that begins anew forgets the record that was looked at.     *)
+(*     bug_begin_read, bug_begin_read_ring: where recovery stops, its last *)
+(*     record may not be found again.  A finding.                          *)
+(*   - The concurrency is set between records.  Upstream's can also be set *)
+(*     while it waits for WAL.  small_wait: replay and ring stay right.    *)
+(*     bug_set_in_wait, bug_set_in_wait_filters: if it is set to 0 there,  *)
+(*     what is decoded next is not looked at, and neither a change of the  *)
+(*     timeline nor what a record removes is noted.  A small finding.      *)
+(*   - What is created is empty.  small_left_over: holds.                  *)
+(*   - Replay alone uses the buffers.  small_others: holds.                *)
+(*   - Record n starts at LSN n and ends at n + 1.  No run: an LSN of the  *)
+(*     ring is a start, and no record starts within another one.           *)
+(*   - Filters leave when their record is replayed.  Upstream drops them   *)
+(*     from the oldest on, up to the first that stays.  No run: LSNs only  *)
+(*     grow.  Where reading goes back some stay longer: ref/prefetch.py.   *)
+(*   - What a record removes is noted once; by upstream at each look at    *)
+(*     the record.  No run: such records have no blocks to look at.        *)
+(*   - Reading may begin anew after any record.  Upstream reads the last   *)
+(*     one again where it stops, and at the start the checkpoint before    *)
+(*     it goes back.  No run: the checkpoint has no blocks, and nothing    *)
+(*     beyond it is decoded.                                               *)
+(*   - Room is counted in records, and the WAL has no errors.  No run:     *)
+(*     both end look-ahead as the end of the WAL does.                     *)
+(*   - A database that is copied has empty relations.  No run: until then  *)
+(*     its blocks are hidden, and later the store is asked.                *)
+(*   - All relations are of one database and one tablespace.  No run:      *)
+(*     TraceRecoveryPrefetch follows logs with several.                    *)
+(*   - There is no debug_io_direct, no file that vanishes, and no column   *)
+(*     of distances.  No run: ref/prefetch.py and C have them, the proof   *)
+(*     has direct I/O.                                                     *)
+(* Tried, and taken over: since reading began no record was given out, so  *)
+(* look-ahead is suspended (IsSuspended).  Upstream's rule for the first   *)
+(* record (IsFirst) does nothing more, see mutant_first.                   *)
 (*                                                                         *)
 (* How to break it: the mutants of MCRecoveryPrefetch.                     *)
 (***************************************************************************)
@@ -111,12 +144,16 @@ Completed(r, upto) ==
          IN Completed([r EXCEPT !.tail = IF @ + 1 = r.size THEN 0 ELSE @ + 1,
                                 !.inflight = IF io THEN @ - 1 ELSE @, !.completed = IF io THEN @ ELSE @ - 1], upto)
 
-(* Lose what has been replayed: entries, filters and hints. *)
+(* The record that was given out last, since reading began: ReadRecPtr. *)
+Replaying == IF current < begin THEN 0 ELSE current
+IsReplayed(until) == until <= Replaying
+
+(* Lose what has been replayed: entries and filters. *)
 CompleteRing ==
-    /\ ring' = Completed(ring, current + 1)
+    /\ ring' = Completed(ring, Replaying + 1)
     /\ held' = SubSeq(held, Len(held) - (ring'.inflight + ring'.completed) + 1, Len(held))
     /\ UNCHANGED <<vars, arrived, current, concurrency, begin, at, decoded, suspended, recent, hints, buffers, advised>>
-    /\ filters' = [key \in Keys |-> IF filters[key].until <= current THEN [until |-> 0, from |-> 0] ELSE filters[key]]
+    /\ filters' = [key \in Keys |-> IF IsReplayed(filters[key].until) THEN [until |-> 0, from |-> 0] ELSE filters[key]]
 
 \* STEP if filters' # filters | startup process | takes entries of replayed records from the ring, and forgets the
 \*        filters of replayed records. In flight by now: {ring'.inflight}
@@ -153,7 +190,7 @@ NoteEffect(n) ==
        ELSE UNCHANGED filters
     /\ suspended' = IF record.effect = "timeline" THEN n ELSE suspended
 
-IsSuspended == current <= suspended
+IsSuspended == Replaying <= suspended
 HasRoom == Queued < Room
 
 (* Decode one more record, if there is one, or wait for it, if none is     *)
@@ -284,11 +321,11 @@ HasStopped == current < replayed
 \* SMALL | startup process | gives record {current'} to replay
 Give ==
     /\ pc = "give"
+    /\ Goto(IF HasStopped THEN "stopped" ELSE IF Queued = 0 THEN "ended" ELSE "replay")
     /\ IF Queued = 0
-       THEN Goto(IF HasStopped THEN "stopped" ELSE "ended") /\ UNCHANGED <<current, at>>
+       THEN UNCHANGED <<current, at>>
        ELSE /\ current' = current + 1
             /\ at' = IF IsGiven(at.record) THEN [record |-> 0, next |-> 1] ELSE at
-            /\ Goto(IF HasStopped THEN "stopped" ELSE "replay")
     /\ UNCHANGED <<vars, arrived, concurrency, begin, decoded, suspended, filters, recent, hints, queues, buffers, advised>>
 
 (* Where replay writes a page: a hint is verified. *)
@@ -483,6 +520,22 @@ FiltersHaveReasons ==
         f.until # 0 =>
             /\ \E from \in Blocks : Asks(f.until, key, from)
             /\ \E n \in 1..Len(wal) : Asks(n, key, f.from)  \* n > f.until: it was looked at before reading began anew
+
+(* No filter outlives its record: else its blocks would be hidden for ever.*)
+\* BROKEN key \in Keys if filters[key].until \in 1..Replaying | A filter hides blocks until record {filters[key].until}
+\*        is replayed. It is, and the filter stays
+FiltersExpire ==
+    pc \in {"look", "look_again", "read", "give", "ended"} =>
+        \A key \in Keys : filters[key].until = 0 \/ filters[key].until > Replaying
+
+(* Look-ahead is of use: before a record is given to replay, as much is    *)
+(* looked at as may be.  What may end it sooner is the first record, and   *)
+(* what suspends it: no WAL, no room, another timeline.                    *)
+\* BROKEN | {ring.inflight} are in flight, and {concurrency} may be. Nothing hinders the startup process from looking
+\*        beyond record {decoded}, and record {current + 1} is about to be given to replay
+LooksAhead ==
+    pc = "read" /\ Enabled /\ ~Blocking =>
+        ring.inflight = concurrency \/ Len(held) = Multiplier * concurrency \/ decoded = begin \/ IsSuspended
 
 (* Nothing is advised of what a record removes that comes before: filters  *)
 (* hide all of it, also after a second one has been merged with the first. *)

@@ -170,6 +170,11 @@ class Questioned(Prefetcher):
         self.lines.append(f"change {concurrency}")
         self.expected.append("ok")
 
+    def begin_read(self, begin: int) -> None:
+        super().begin_read(begin)
+        self.lines.append(f"begin {begin}")
+        self.expected.append("ok")
+
     def read_record(self) -> Record | None:
         before = len(self.events)
         self.answers.given = []
@@ -224,6 +229,20 @@ def test_the_extracted_prefetcher_judges_as_the_definition(
 ) -> None:
     """The concurrency changes half way."""
     definition = questioned(size, seed, first, {size // 2: then}, direct=direct)
+    tally("prefetch", "references judged by the extracted proof", definition.check())
+
+
+@given(st.integers(1, 25), st.integers(0, 2**32), st.sampled_from([0, 1, 1, 2, 7]), st.integers(1, 25))
+def test_where_recovery_stops_the_extracted_one_reads_again(size: int, seed: int, concurrency: int, stop: int) -> None:
+    """Its last record, as the definition does."""
+    world = random_world(size, seed)
+    definition = Questioned(world, world, concurrency, world.records[0].lsn)
+    for last in world.records[:stop]:
+        assert definition.read_record() is last
+        world.apply(last, {})
+    world.decoded = world.replayed - 1
+    definition.begin_read(last.lsn)
+    assert definition.read_record() is last
     tally("prefetch", "references judged by the extracted proof", definition.check())
 
 
@@ -287,6 +306,7 @@ def test_a_log_that_looks_too_far_is_noticed() -> None:
     [
         "start 1",
         "change -1",
+        "begin x",
         "read w1",
         "read w1,2,9,0,0,0,0",
         "prefetch x1",
