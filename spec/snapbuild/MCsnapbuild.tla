@@ -94,7 +94,7 @@ ReadRunningFrom(r) ==
     IF creating /\ ~AtLeast("CONSISTENT") /\ r.oldest < FirstXid + 1
     THEN MovePurge(r.oldest) /\ UNCHANGED <<in_progress, all_transactions, state, xmax, next_phase_at, snapshot,
                                            restart_point, disk>>
-    ELSE ReadRunning(r)
+    ELSE FindSnapshot(r.oldest, r.next, LAMBDA x, y : x <= y, MovePurge, File, Restored, Snapshot)
 
 -----------------------------------------------------------------------------
 (* States that must be reachable: each of these must fail. *)
