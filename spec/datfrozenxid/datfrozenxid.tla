@@ -385,11 +385,12 @@ Opens(w) ==
     \/ pc[w] = "decide" /\ cache[w] = 0 /\ cache'[w] # 0
 OpeningAccepts == [][\A w \in Workers : Opens(w) => pending'[w] = {}]_vars
 
-(* It scans with a snapshot that holds the horizon back: the one that it   *)
-(* has; after a message, or if it has none, a new one.                     *)
+(* It scans with a snapshot, which holds the horizon back, and shows each  *)
+(* table of its database whose commit has been announced.                  *)
 OpeningSees ==
-    [][\A w \in Workers :
-           Opens(w) => snap'[w] = IF pending[w] = {} /\ snap[w] # NoSnapshot THEN snap[w] ELSE TakeSnapshot]_vars
+    [][\A w \in Workers : Opens(w) =>
+           /\ snap'[w].xmin # 0
+           /\ \A t \in Visible : DbOf[t] = DbOf[w] => t \in unsent \/ t \in snap'[w].rels]_vars
 
 (* No update that the row needs is left out, neither by the patch nor, with*)
 (* the row locked, by upstream.                                            *)

@@ -450,10 +450,6 @@ ImagesAreNeeded ==
          Len(wal') = Len(wal) + 1 /\ wal'[Len(wal')].image = (Protection = "images" /\ Len(wal) = redo)]_vars
 \* The area holds a copy until its page is written in place.
 CopyIsKept == [][phase' = phase /\ stage = "safe" => stage' \in {"safe", "idle"} /\ seenarea' = seenarea]_vars
-\* A sync of the page leaves nothing that is not durable, but for what was forgotten before.
-SyncLeavesNothing ==
-    [][phase' = phase /\ unsynced /\ ~unsynced' =>
-         cache' = {} /\ seen' = seen /\ disk' = (IF cache = {} THEN disk ELSE seen)]_vars
 \* What may still become durable is not read from the device.
 DirtyStays ==
     [][phase = "down" /\ phase' = "down" =>
@@ -467,9 +463,4 @@ RecoveryIsRecorded ==
     [][phase = "replayed" /\ phase' = "up" =>
          /\ control'.epoch > control.epoch /\ control'.redo = Len(wal) /\ seencontrol' = control'
          /\ Len(history') = Len(wal) /\ acked' = Len(wal)]_vars
-\* A recovery takes its steps in their order, each once. A fault can come at any time.
-RecoveryIsInOrder ==
-    [][phase' \notin {phase, "down"} =>
-         <<phase, phase'>> \in {<<"down", "read">>, <<"read", "again">>, <<"again", "logged">>, <<"logged", "replayed">>,
-                               <<"replayed", "up">>}]_vars
 =============================================================================
