@@ -34,6 +34,8 @@
 (* FloorFollows, NoCliff, HeedsTarget, SettlesOnceLowered, LeadsStay.      *)
 (* Liveness: EveryClassGoes, LimitRecovers.                                *)
 (*                                                                         *)
+(* Departures from upstream: PostgreSQL has no such scheduler.             *)
+(*                                                                         *)
 (* How to break it: let an idle class fall behind (Floor below 0), round   *)
 (* what a class pays, let virtual time follow the class that goes, hold a  *)
 (* class back to a quota of the limit, or never raise the limit.  Each is  *)
