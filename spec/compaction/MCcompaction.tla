@@ -89,6 +89,30 @@ StaysCancelled(p) ==
     /\ UNCHANGED conflicts
     /\ Goto(p, IF waiter # None /\ OwnCount(p) = 1 THEN "unpinned" ELSE "idle")
 
+\* As upstream does it, the signal goes to all backends; a backend that has no pin when it comes to look forgets it.
+SignalsAll(c) ==
+    /\ Cancels /\ pc[c] = "asleep"
+    /\ conflicts' = Backends
+    /\ Goto(c, "awake")
+    /\ UNCHANGED <<pins, locks, waiter, signals, page, plan, reading>>
+Overhears(b) ==
+    /\ b \in conflicts \ pins
+    /\ conflicts' = conflicts \ {b}
+    /\ UNCHANGED <<pc, pins, locks, waiter, signals, page, plan, reading>>
+SignalsSpec == Init /\ [][Next \/ \E b \in Backends : Overhears(b)]_vars /\ StandbyFairness
+
+\* The lock is kept from the look-up to a step of its own.
+LooksThenUnlocks(b) ==
+    /\ pc[b] = "looking"
+    /\ IF InUse # {} /\ pointer[b] = NoPointer
+       THEN /\ \E i \in InUse :
+                   pointer' = [pointer EXCEPT ![b] = [item |-> i, version |-> lp[i].version, off |-> lp[i].off]]
+            /\ UNCHANGED <<pc, shared>>
+       ELSE /\ Goto(b, IF pointer[b] = NoPointer THEN "done" ELSE "reading")
+            /\ shared' = shared \ {b}
+            /\ UNCHANGED pointer
+    /\ UNCHANGED <<pins, exclusive, waiting, page, plan, seen>>
+
 \* Content locks without a queue.
 UnfairSpec == Spec /\ LocksAreBrief /\ CleanersGoOn /\ ReadersFinish
 

@@ -6,6 +6,14 @@ EXTENDS image
 \* Upstream before 81c45081: the page was zeroed, and locked afterwards.
 Never == FALSE
 
+\* A page that somebody has pinned is written, and stays.
+EvictOrWrite ==
+    /\ memory # Absent /\ ~exclusive
+    /\ disk' = memory
+    /\ \/ MayGo /\ memory' = Absent
+       \/ UNCHANGED memory
+    /\ UNCHANGED <<pc, pins, shared, exclusive, image, began, found>>
+
 (* Mutants *)
 Always == TRUE
 OneBefore == image

@@ -22,6 +22,13 @@ AgainIfTold(w) == my[w].told
 -----------------------------------------------------------------------------
 (* Steps that are left out, or go wrong. *)
 
+\* A running transaction may hold the last MultiXactId, which stays.
+FreezesLess(w) == \E x \in {next, Retreat(next)} :
+    /\ pc[w] = "idle" /\ ~Precedes(x, oldest[DbOf[w]])
+    /\ Goto(w, "frozen")
+    /\ oldest' = [oldest EXCEPT ![DbOf[w]] = x]
+    /\ my' = [my EXCEPT ![w].new = x]
+    /\ UNCHANGED <<next, row, limit, segments>>
 \* pg_database is not scanned.
 ScansNothing(w) == {}
 \* datminmxid is raised to the next one, after others have been assigned.

@@ -51,6 +51,14 @@ SeesNew == {t \in Tables : rel[t].status \in {"live", "new"}}
 SeesSent == {t \in Tables : rel[t].status = "live"} \ unsent
 \* A vacuum freezes all, whatever transactions are running.
 FreezesAll(t) == FreezeBelow(t, next)
+\* A vacuum may leave what is younger than it must.
+FreezesLess(t) == \E xid \in {Horizon, Retreat(Horizon)} : FreezeBelow(t, xid)
+\* Messages are accepted at any time; the snapshot of a scan that is under way stays.
+AcceptsNow(w) ==
+    /\ pending[w] # {} /\ Accept(w)
+    /\ snap' = IF pc[w] \in {"scan", "rows"} THEN snap ELSE [snap EXCEPT ![w] = SnapAfter(w)]
+    /\ UNCHANGED <<pc, my, shared, truncs, rows, freezing, ddl>> /\ NoWal
+NextAccepting == Next \/ \E w \in Workers : AcceptsNow(w)
 \* A table may be dropped while it is vacuumed.
 DropsInVacuum(t) ==
     /\ t \in MayDrop /\ rel[t].status = "live"

@@ -29,12 +29,25 @@
 (* superuser; one CREATE DATABASE; a crash, which keeps any prefix of the  *)
 (* WAL that was not yet flushed.                                           *)
 (*                                                                         *)
-(* Simplified: one XID a page and a segment of pg_xact, so every           *)
-(* truncation is as sharp as its argument.  A vacuum freezes everything    *)
-(* below the horizon.  Force... may say yes at any time.  MultiXacts run   *)
-(* through the same code with their own counters; for the XIDs they are a  *)
-(* choice (Multis): the row may have to be written for them alone, and a   *)
-(* scan may give up because of them.                                       *)
+(* Departures from upstream, each with the run that has it as upstream     *)
+(*   - A vacuum freezes all below the horizon: if it may freeze less,      *)
+(*     MCdatfrozenxid_small_freezes_less holds.                            *)
+(*   - Messages are accepted where the README says, and not in between: at *)
+(*     any time MCdatfrozenxid_small_accepts_at_any_time holds.            *)
+(*   - A new table's relfrozenxid is its creator's XID, upstream's         *)
+(*     RecentXmin: MCdatfrozenxid_mutant_recent_xmin fails, and loses      *)
+(*     nothing (_small_recent_xmin; README).                               *)
+(*   - copied: no running transaction holds a MultiXactId when a table is  *)
+(*     frozen: MCcopied_small_held holds.                                  *)
+(*   - copied: the copy, its commit and its message are one step: in this  *)
+(*     module they are three (MCdatfrozenxid_bug_copied_database).         *)
+(*   - One XID a page and a segment of pg_xact. Not tried: a truncation is *)
+(*     as sharp as its argument, upstream's less; copied has segments of   *)
+(*     several.                                                            *)
+(*   - Force... may say yes at any time, and after a crash the limit is as *)
+(*     old as can be. Not tried: upstream does less.                       *)
+(*   - MultiXacts are a choice here (Multis): the row may have to be       *)
+(*     written for them alone, and a scan may give up. copied has them.    *)
 (*                                                                         *)
 (* How to break it: MCmutants has a definition for each step that can be   *)
 (* left out; models.toml says what then fails.                             *)
@@ -385,11 +398,12 @@ Opens(w) ==
     \/ pc[w] = "decide" /\ cache[w] = 0 /\ cache'[w] # 0
 OpeningAccepts == [][\A w \in Workers : Opens(w) => pending'[w] = {}]_vars
 
-(* It scans with a snapshot that holds the horizon back: the one that it   *)
-(* has; after a message, or if it has none, a new one.                     *)
+(* It scans with a snapshot, which holds the horizon back, and shows each  *)
+(* table of its database whose commit has been announced.                  *)
 OpeningSees ==
-    [][\A w \in Workers :
-           Opens(w) => snap'[w] = IF pending[w] = {} /\ snap[w] # NoSnapshot THEN snap[w] ELSE TakeSnapshot]_vars
+    [][\A w \in Workers : Opens(w) =>
+           /\ snap'[w].xmin # 0
+           /\ \A t \in Visible : DbOf[t] = DbOf[w] => t \in unsent \/ t \in snap'[w].rels]_vars
 
 (* No update that the row needs is left out, neither by the patch nor, with*)
 (* the row locked, by upstream.                                            *)

@@ -34,6 +34,8 @@
 (* FloorFollows, NoCliff, HeedsTarget, SettlesOnceLowered, LeadsStay.      *)
 (* Liveness: EveryClassGoes, LimitRecovers.                                *)
 (*                                                                         *)
+(* Departures from upstream: PostgreSQL has no such scheduler.             *)
+(*                                                                         *)
 (* How to break it: let an idle class fall behind (Floor below 0), round   *)
 (* what a class pays, let virtual time follow the class that goes, hold a  *)
 (* class back to a quota of the limit, or never raise the limit.  Each is  *)
@@ -359,12 +361,14 @@ RisesByOne ==
        /\ Looks /\ Pressed /\ (\A m \in Means : m <= (3 * pace'.floor) \div 2) => pace'.level = Min(Most, pace.level + 1)]_vars
 
 (* A probe comes after so many windows in which it might rise, and lasts   *)
-(* for two.  What is not looked at changes nothing but that.               *)
+(* for two.  What is not looked at changes nothing but that, and a fall    *)
+(* does not put it off.                                                    *)
 ProbesInTime ==
     [][/\ pace'.probing /\ ~pace.probing => Looks /\ pace'.age = ProbeEvery /\ pace'.settling
        /\ pace'.age = ProbeEvery => pace'.probing
        /\ Looks /\ Pressed /\ pace'.level >= pace.level => pace'.age = pace.age + 1
        /\ pace'.age > pace.age => Looks /\ pace'.age = pace.age + 1
+       /\ pace'.level < pace.level => pace'.age = pace.age
        /\ ~pace'.probing /\ pace.probing => Ends /\ ~pace.settling /\ pace'.age = 0 /\ pace'.settling
        /\ pace'.settling # pace.settling => Ends
        /\ Ends /\ pace.settling => pace' = [pace EXCEPT !.settling = FALSE]]_vars

@@ -10,6 +10,18 @@ CONSTANT MaxXid     \* nextXid goes no further
 
 Bounds == nextXid' <= MaxXid /\ (adding' # <<>> => adding'[Len(adding')] < MaxXid)
 
+\* A transaction of one XID or, as upstream, of two in a row.
+EndsTree(x) == \E tree \in {{x}, {x, FullAdvance(x)} \cap running} :
+    /\ Idle /\ Unlocked
+    /\ running' = running \ tree
+    /\ LET gone == {IndexOf(y) : y \in tree}
+           v == [i \in Slots |-> valid[i] /\ i \notin gone]
+           t == IF tail \in gone THEN TailAfter(v, tail, head) ELSE tail
+           h == IF tail \in gone THEN HeadAfter(v, tail, head) ELSE head
+           c == count - Cardinality(tree)
+       IN  count' = c /\ MaybeCompress("TRANSACTION_END", xids, v, t, h, c)
+    /\ UNCHANGED <<nextXid, adding, written, reader>>
+
 -----------------------------------------------------------------------------
 (* Mutants *)
 KeepsGaps(a, v, t, h) == [i \in 1..(h - t) |-> a[t + i - 1]]

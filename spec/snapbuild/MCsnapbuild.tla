@@ -66,6 +66,37 @@ NewCidPassedOver(r) ==
 ReadersExact == ~creating => CachedSnapshotExact /\ NextSnapshotExact
 
 -----------------------------------------------------------------------------
+(* As upstream does it, where the model departs on purpose. *)
+\* Each change of the catalog is recorded, not only a transaction's first one.
+ChangesAgain(x) ==
+    /\ status[x] = "running"
+    /\ changed' = changed \cup {x}
+    /\ wal' = Append(wal, [type |-> "new_cid", xid |-> x, top |-> top[x]])
+    /\ UNCHANGED <<nextXid, top, status>>
+\* Each abort is recorded.
+AbortsRecorded(x) ==
+    /\ status[x] = "running"
+    /\ LET tree == IF IsTop(x) THEN {y \in Tree(x) : status[y] = "running"} ELSE {x}
+       IN  /\ status' = [y \in Xacts |-> IF y \in tree THEN "aborted" ELSE status[y]]
+           /\ wal' = Append(wal, [type |-> "abort", xid |-> x, subs |-> tree \ {x}])
+    /\ UNCHANGED <<nextXid, top, changed>>
+\* A commit may have invalidations though it changed no catalog.
+CommitsAnyhow(t) ==
+    /\ IsTop(t) /\ status[t] = "running"
+    /\ LET tree == {x \in Tree(t) : status[x] = "running"}
+       IN  /\ \E invals \in {TRUE, tree \cap changed # {}} :
+                  wal' = Append(wal, [type |-> "commit", xid |-> t, subs |-> tree \ {t}, invals |-> invals])
+           /\ status' = [x \in Xacts |-> IF x \in tree THEN "committing" ELSE status[x]]
+    /\ UNCHANGED <<nextXid, top, changed>>
+\* A record is of no use to a slot that is created if its oldest XID precedes the horizon that the slot demands. It moves
+\* xmin, and purges, all the same.
+ReadRunningFrom(r) ==
+    IF creating /\ ~AtLeast("CONSISTENT") /\ r.oldest < FirstXid + 1
+    THEN MovePurge(r.oldest) /\ UNCHANGED <<in_progress, all_transactions, state, xmax, next_phase_at, snapshot,
+                                           restart_point, disk>>
+    ELSE FindSnapshot(r.oldest, r.next, LAMBDA x, y : x <= y, MovePurge, File, Restored, Snapshot)
+
+-----------------------------------------------------------------------------
 (* States that must be reachable: each of these must fail. *)
 NeverSubs          == \A i \in 1..Len(wal) : wal[i].type = "commit" => wal[i].subs \cap changed = {}
 NeverAborts        == \A i \in 1..Len(wal) : wal[i].type = "abort" => wal[i].subs = {}

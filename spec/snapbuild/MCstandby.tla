@@ -20,6 +20,7 @@ AtTheOldest == OldestRunning
 
 (* Mutants *)
 Always(t) == TRUE
+Seldom == next + 1 < OldestRunning + Half
 TopAlone(tree) == {x \in tree : top[x] = x}
 AtOnce(oldest) == TRUE
 PrunesNothing(oldest) == known

@@ -86,7 +86,7 @@ SpecMerges     == InitInsert /\ [][Merges]_vars
 \* NOTE | The array is {array}; xmin is {xmin}; the batch that is inserted is {batch}
 TypeOK ==
     /\ array \in Seq(Normals) /\ batch \in Seq(Normals) /\ xmin \in {Invalid} \cup Normals
-    /\ Len(array) <= MaxLen /\ Len(batch) <= MaxBatch
+    /\ Len(array) + Len(batch) <= MaxLen + MaxBatch
 
 FullTypeOK ==
     /\ \A full \in Range(array) \cup {xmin} : IsNormal(XidOf(full)) /\ EpochOf(full) \in {1, 2}

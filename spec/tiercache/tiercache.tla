@@ -41,6 +41,8 @@
 (* reads the SSD in one step, since nobody writes a slot that is read.  An *)
 (* fsync with nothing dirty waits for an eviction, too.                    *)
 (*                                                                         *)
+(* Departures from upstream: PostgreSQL has no such cache.                 *)
+(*                                                                         *)
 (* How to break it: the mutants of MCtiercache.                            *)
 EXTENDS Integers, FiniteSets
 

@@ -17,6 +17,19 @@
 (* it is a kill, and then the kernel forgets. The kernel also forgets when  *)
 (* no process is there to be told.                                          *)
 (* The checksum of a page, and the CRC of a record, see every difference.   *)
+(* Departures from upstream (full_page_writes; the area is not PostgreSQL's)*)
+(*   - Recovery writes again the control file, the log and the pages that it*)
+(*     has read; upstream relies on them. MCtornpage_mutant_control_not_again,*)
+(*     _log_not_again and _page_not_again fail, after a failed sync that the*)
+(*     kernel has forgotten, and a power loss.                              *)
+(*   - Records have an epoch: without MCtornpage_mutant_same_epoch fails.   *)
+(*     Upstream tells old records by page addresses, and by the record      *)
+(*     before, which one position a record has not.                         *)
+(*   - The log is written over by recovery's mark alone. Not tried while the*)
+(*     server is up: the control file is durable then (RedoIsRecorded), and *)
+(*     nothing reads before its redo point.                                 *)
+(*   - The control file is one sector; of its two slots in C, as upstream   *)
+(*     has none, one is always whole. Not tried: a sector does not tear.    *)
 (* How to break it: write in place before the area is durable               *)
 (* (PlaceAllowed), let a record be valid by its header (IsValid), take the  *)
 (* redo point at the end (RedoAtBegin, RedoAtEnd), log no image at the      *)
@@ -450,10 +463,6 @@ ImagesAreNeeded ==
          Len(wal') = Len(wal) + 1 /\ wal'[Len(wal')].image = (Protection = "images" /\ Len(wal) = redo)]_vars
 \* The area holds a copy until its page is written in place.
 CopyIsKept == [][phase' = phase /\ stage = "safe" => stage' \in {"safe", "idle"} /\ seenarea' = seenarea]_vars
-\* A sync of the page leaves nothing that is not durable, but for what was forgotten before.
-SyncLeavesNothing ==
-    [][phase' = phase /\ unsynced /\ ~unsynced' =>
-         cache' = {} /\ seen' = seen /\ disk' = (IF cache = {} THEN disk ELSE seen)]_vars
 \* What may still become durable is not read from the device.
 DirtyStays ==
     [][phase = "down" /\ phase' = "down" =>
@@ -467,9 +476,4 @@ RecoveryIsRecorded ==
     [][phase = "replayed" /\ phase' = "up" =>
          /\ control'.epoch > control.epoch /\ control'.redo = Len(wal) /\ seencontrol' = control'
          /\ Len(history') = Len(wal) /\ acked' = Len(wal)]_vars
-\* A recovery takes its steps in their order, each once. A fault can come at any time.
-RecoveryIsInOrder ==
-    [][phase' \notin {phase, "down"} =>
-         <<phase, phase'>> \in {<<"down", "read">>, <<"read", "again">>, <<"again", "logged">>, <<"logged", "replayed">>,
-                               <<"replayed", "up">>}]_vars
 =============================================================================
