@@ -39,15 +39,14 @@ from tools.common.asked import by_command, option, program
 from tools.common.progress import console
 from tools.judge import source as judge_source
 from tools.judge.build import Candidate
-from tools.judge.full import Asked
 from tools.judge.kinds import JudgeError, kind_of, kinds
 from tools.judge.last import Told
 from tools.judge.trial import Step, Trial, judge
 from tools.judge.verdict import Verdict
 
 ROOT = Path("build/judge")
-CODES = {"PASS": 0, "FAIL": 1, "UNDECIDED": 3, "SLOWER": 4}
-COLOURS = {"PASS": "green", "FAIL": "red", "UNDECIDED": "yellow", "SLOWER": "yellow"}
+CODES = {"PASS": 0, "FAIL": 1, "UNDECIDED": 3, "SLOWER": 4, "BROKEN": 5}
+COLOURS = {"PASS": "green", "FAIL": "red", "UNDECIDED": "yellow", "SLOWER": "yellow", "BROKEN": "magenta"}
 
 
 def told_of(trial: Trial, verdict: Verdict) -> Told | None:
@@ -145,18 +144,17 @@ def list_kinds(*, as_json: bool) -> None:
 @click.option("--flags", default="", help="Further flags of the compiler and the linker.")
 @click.option("--compiler", default="gcc", help="gcc, clang, or another that takes their flags.")
 @click.option("--like", default="", help="The variant whose other fields the candidate takes, such as its order.")
-@click.option("--speed", type=click.Choice(["clock", "counted", "no"]), default="clock", help="How it is measured.")
+@click.option("--speed", type=click.Choice(["clock", "no"]), default="clock", help="How it is measured.")
 @click.option("--seed", type=int, help="Of the other inputs; without it, a new one each time.")
 @click.option("--template", is_flag=True, help="Print a file to start from, instead.")
 @json_option()
 @click.option("--cflags", default="", help="Compiler flags of the ordinary build.")
 @click.option("--cflags-asan", default="", help="Compiler flags of the build under sanitizers.")
-@click.option("--cflags-fuzz", default="", help="Compiler flags of the fuzz targets.")
 @click.option("--isa", multiple=True, help="LEVEL=FLAGS: of sources whose names end so.")
 def main(
     kind: str, source: str, patch: str, full: bool, flags: str, compiler: str, like: str, speed: str,
     seed: int | None, template: bool, as_json: bool,
-    cflags: str, cflags_asan: str, cflags_fuzz: str, isa: Sequence[str],
+    cflags: str, cflags_asan: str, isa: Sequence[str],
 ) -> None:  # fmt: skip
     if not (kind or patch or source or template):
         list_kinds(as_json=as_json)
@@ -200,8 +198,7 @@ def main(
             candidate = judge_source.of_patch(path, folder, kind, like, compiler=compiler, flags=flags, isa=levels)
         else:
             candidate = judge_source.of_source(Candidate(chosen, path, folder, compiler, flags))
-        asked = Asked(shlex.split(cflags_fuzz)) if full else None
-        trial = Trial(candidate, seed, shlex.split(cflags), shlex.split(cflags_asan), show, asked)
+        trial = Trial(candidate, seed, shlex.split(cflags), shlex.split(cflags_asan), show, full)
         verdict = judge(trial, speed)
     except JudgeError as error:
         click.echo(str(error), err=True)

@@ -3,11 +3,11 @@
 # of csrc/. LIKE: a variant whose order it has. SEED: of the inputs. SPEED=counted: by instructions; no: not at all. FULL=1: more examples, fuzzing, servers.
 JUDGE_FULL = $(PG_EXTENSIONS) $(SETUP)/servers.stamp
 .PHONY: judge judge-ready judge-flags judge-template
-judge-ready: $(if $(KIND)$(PATCH),kernels kernels-asan $(EXTRACTED)) $(if $(FULL),$(JUDGE_FULL)) $(SETUP)/python.stamp
+judge-ready: $(if $(KIND)$(PATCH),kernels $(BUILD)/lib/libpgquern.a $(EXTRACTED)) $(if $(FULL),$(JUDGE_FULL)) $(SETUP)/python.stamp
 
 # For `pgquern judge`: the flags with which make compiles.
 judge-flags:
-	@echo 'cflags $(CFLAGS_KERNEL)'; echo 'cflags_asan $(CFLAGS_ASAN)'; echo 'cflags_fuzz $(CFLAGS_FUZZ)'
+	@echo 'cflags $(CFLAGS_KERNEL)'; echo 'cflags_asan $(CFLAGS_ASAN)'
 	@$(foreach level,$(LEVELS),echo 'isa $(level)=$(ISA_$(level))';)
 
 judge: judge-ready ##people put a kernel of your own on trial: KIND=, SRC=their.c or PATCH=, FLAGS=, CC=, FULL=1, JSON=1; alone: the kinds (a minute)
@@ -15,7 +15,7 @@ judge: judge-ready ##people put a kernel of your own on trial: KIND=, SRC=their.
 	  $(if $(filter command environment,$(origin CC)),--compiler $(call quoted,$(CC))) $(if $(LIKE),--like $(call quoted,$(LIKE))) \
 	  $(if $(SEED),--seed $(call quoted,$(SEED))) $(if $(SPEED),--speed $(call quoted,$(SPEED))) \
 	  $(if $(PATCH),--patch $(call quoted,$(PATCH))) $(if $(FULL),--full) $(if $(JSON),--json) $(foreach level,$(LEVELS),--isa '$(level)=$(ISA_$(level))') \
-	  --cflags '$(CFLAGS_KERNEL)' --cflags-asan '$(CFLAGS_ASAN)' --cflags-fuzz '$(CFLAGS_FUZZ)'
+	  --cflags '$(CFLAGS_KERNEL)' --cflags-asan '$(CFLAGS_ASAN)'
 
 judge-template: $(SETUP)/python.stamp ##people a C file to start from, for `make judge`: KIND= (1 s)
 	@$(PY) -m tools.judge --kind $(call quoted,$(KIND)) --template $(if $(JSON),--json)

@@ -4,19 +4,15 @@
 import re
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import click
-
-from tools.common.asked import option
 from tools.common.progress import console
 from tools.judge import build as judge_build
+from tools.judge import objects
 from tools.judge import world as judge_world
-from tools.judge.build import Candidate
-from tools.judge.full import Asked, fuzzed, more_examples, with_servers
-from tools.judge.kinds import JudgeError
+from tools.judge.build import Candidate, Hosts
 from tools.judge.last import Call
 from tools.judge.run import Outcome, Run, Runs
 from tools.judge.verdict import Verdict, of_process
@@ -25,6 +21,8 @@ if TYPE_CHECKING:
     from tools.judge.speed import Place
 
 NOT_DONE = "its speed was not measured"
+INPUTS = 1_000_000
+"""That are made natively; a hundred times as many with FULL=1."""
 
 
 @dataclass
@@ -48,10 +46,18 @@ class Trial:
     cflags: Sequence[str]
     cflags_asan: Sequence[str]
     show: Callable[[Step], None]
-    full: Asked | None = None
+    full: bool = False
     steps: list[Step] = field(default_factory=list)
     warnings: str = ""
     imports: list[str] = field(default_factory=list)
+    constructors: list[str] = field(default_factory=list)
+    interposed: list[str] = field(default_factory=list)
+    hosts: Hosts | None = None
+    """The programs in which it, and ours, run alone; None: there are none for its kind."""
+    inputs: int = 0
+    """That were made natively and given to it."""
+    namespaces: bool = True
+    right_but: str = ""
     places: list["Place"] = field(default_factory=list)
     """Where it stands in each configuration of the benchmark; empty if its speed was not measured."""
     last: Call | None = None
@@ -61,7 +67,9 @@ class Trial:
     def right(self) -> str:
         """What is said of a candidate against which nothing was found."""
         calls = sum(sum(step.calls.values()) for step in self.steps)
-        return f"it answers as the oracle does, within its buffers, in {calls:,} calls"
+        native = f" and {self.inputs:,} native inputs; a fault rarer than one in {self.inputs // 3:,} is not seen"
+        says = f"it answers as the oracle does, within its buffers, in {calls:,} calls of the tests"
+        return f"{says}{native if self.inputs else ''}{self.right_but}"
 
     def step(self, name: str, checks: str, work: Callable[[], Outcome]) -> Verdict | None:
         """A step; its seconds are its own, also if it ran beside others."""
@@ -71,6 +79,8 @@ class Trial:
         says = found.verdict.word if found.verdict else found.says
         seconds = found.seconds or round(time.monotonic() - start, 1)
         self.steps.append(Step(name, checks, says, seconds, found.calls))
+        self.inputs += found.inputs
+        self.namespaces &= found.namespaces
         if found.verdict:
             self.last = found.last
         self.show(self.steps[-1])
@@ -78,48 +88,40 @@ class Trial:
 
 
 def judge(trial: Trial, speed: str) -> Verdict:
-    """The trial ends with the first step that fails. speed: clock, counted, or no. JudgeError: nothing was judged."""
+    """The trial ends with the first step that fails. speed: clock, or no. JudgeError: nothing was judged."""
     candidate = trial.candidate
-    if speed == "counted" and not candidate.kind.icount:
-        raise JudgeError(
-            f"No instructions are counted for the kind {candidate.kind.name}: leave out {option('SPEED', 'counted')}."
-        )
-    plain = candidate.folder / "plain"
 
     def compiles() -> Outcome:
         judge_build.write_sources(candidate)
-        trial.warnings = judge_build.link(candidate, trial.cflags, Path("build/obj"), plain, watched=True)
-        trial.imports = judge_build.imports(plain / "candidate.o")
-        return Outcome(None, f"{len(re.findall(r'warning:', trial.warnings))} warnings")
+        target = candidate.folder / "candidate.o"
+        trial.warnings = judge_build.compile_candidate(candidate, trial.cflags, target)
+        trial.imports = judge_build.imports(target)
+        trial.constructors = objects.constructors(target)
+        trial.interposed = objects.interposed(target, candidate.kind.defines)
+        why = "" if candidate.as_upstream else judge_build.examine(candidate, target)
+        warned = f"{len(re.findall(r'warning:', trial.warnings))} warnings"
+        return Outcome(Verdict("FAIL", f"refused by its object file: {why}") if why else None, warned)
 
-    verdict = trial.step("compiles", "the compiler's warnings, the signature, and what it calls", compiles)
-    verdict = verdict or _component(trial) or _tests(trial, plain)
+    checks = "the compiler's warnings, the signature; what is in the object file: constructors, memory, names, calls"
+    verdict = trial.step("compiles", checks, compiles)
+    verdict = verdict or _component(trial) or _tests(trial)
     if verdict:
         return verdict
-    if trial.full and (verdict := _full(trial, plain)):
-        return verdict
-    if judge_build.has_memory_of_threads(plain / "candidate.o"):
-        return Verdict("UNDECIDED", "it has thread-local memory, in which it could keep state unseen; do without")
-    if speed == "counted":
-        return _counted(trial, decides=True) or Verdict(
-            "PASS", f"{trial.right}; it takes no more instructions than upstream"
-        )
-    if speed == "no" or not candidate.kind.bench:
+    if not trial.namespaces:
+        trial.right_but = "; this kernel refuses new namespaces, so its process had seccomp alone"
+    if candidate.kind.inputs is None:
+        trial.right_but = "; it ran in one process with what judges it: this says nothing of one that attacks the judge"
+    if speed == "no" or not candidate.kind.sizes:
         return Verdict("PASS", f"{trial.right}; {NOT_DONE}")
 
     # Not before: to load what measures takes seconds.
     from tools.judge import speed as judge_speed
 
     def races() -> Outcome:
-        try:
-            binary = judge_speed.build(candidate, trial.cflags)
-            trial.places = judge_speed.stand(candidate, binary, full=trial.full is not None)
-        except click.ClickException as error:
-            return Outcome(Verdict("FAIL", f"it does not get through the benchmark: {error.message}"))
-        rest = f"; {option('FULL', 1)} takes more of them" if candidate.kind.quick and not trial.full else ""
-        return Outcome(None, f"{len(trial.places)} configurations{rest}")
+        found, trial.places = judge_speed.stand(candidate, trial.hosts, trial.seed, full=trial.full)
+        return Outcome(found, f"{len(trial.places)} configurations")
 
-    checks = "the stem's own benchmark, upstream's variants and ours in turn with it"
+    checks = "upstream's variants, ours and the candidate, each in processes of its own, in turn; all that is timed is compared"
     if verdict := trial.step("speed beside upstream and ours", checks, races):
         return verdict
     word = "SLOWER" if any(found.slower for found in trial.places) else "PASS"
@@ -158,65 +160,58 @@ def _of_found(found: judge_world.Found, at: Path | None) -> Outcome:
     return Outcome(of_process(found.code, found.asleep, str(at), found.log))
 
 
-def _tests(trial: Trial, plain: Path) -> Verdict | None:
-    """The stem's tests three times, side by side; the first that fails in this order decides."""
-    candidate, sanitized = trial.candidate, trial.candidate.folder / "asan"
+def _tests(trial: Trial) -> Verdict | None:
+    """The stem's tests and native inputs, side by side; the first that fails in this order decides."""
+    candidate, kind, plain = trial.candidate, trial.candidate.kind, trial.candidate.folder / "plain"
 
-    def build() -> None:
-        judge_build.link(candidate, trial.cflags_asan, Path("build/obj-asan"), sanitized, watched=False)
+    def prepare() -> Outcome:
+        judge_build.link(candidate, trial.cflags, Path("build/obj"), plain)
+        if kind.inputs is None:
+            judge_build.compile_candidate(candidate, trial.cflags, plain / "candidate.o")
+            return Outcome(None, "in one process with the tests, as all of this kind")
+        trial.hosts = Hosts.build(candidate, trial.cflags)
+        return Outcome(None, "a process of its own, without files, and stopped at each system call")
 
-    listed = [
-        (
-            "answers as the oracle and the proof",
-            "the stem's tests: the corners by name, Hypothesis' examples, pages and arrays between guard pages, the "
-            "functions extracted from the proofs; each call watched for sleep, threads, files, children and statics",
-            Run("plain", plain, "brief"),
-        ),
-        (
-            "the same under ASan and UBSan",
-            "the same tests, without the proof, with a candidate and kernels compiled for both sanitizers; leaks",
-            Run("asan", sanitized, "asan", asan=True, first=build),
-        ),
-        (
-            f"other inputs (seed {trial.seed}), other order",
-            "the same tests in a fresh process, in the opposite order, with examples that nobody has seen before",
-            Run("again", plain, "brief", seed=trial.seed),
-        ),
-    ]
-    return _side_by_side(trial, listed)
-
-
-def _full(trial: Trial, plain: Path) -> Verdict | None:
-    """What is asked for beyond."""
-    assert trial.full is not None
-    candidate, flags = trial.candidate, trial.full.cflags_fuzz
-    if verdict := _side_by_side(trial, more_examples(plain, trial.seed)):
+    if verdict := trial.step("gets a process", "the program in which it runs alone", prepare):
         return verdict
-    if Path("tests", candidate.kind.stem, "fuzz.c").exists():
-        checks = "a minute of the stem's fuzz target under both sanitizers, with the candidate as a variant"
-        if verdict := trial.step("fuzzing", checks, lambda: fuzzed(candidate, flags, trial.seed)):
-            return verdict
-    if candidate.kind.icount and (verdict := _counted(trial, decides=False)):
-        return verdict
-    return _side_by_side(trial, with_servers(candidate, plain))
-
-
-def _counted(trial: Trial, *, decides: bool) -> Verdict | None:
-    # Not before: to load what counts takes seconds.
-    from tools.judge.icount import counted
-
-    checks = "instructions of a call on inputs of some shapes, beside those of upstream's variants and of ours"
-    return trial.step("instructions", checks, lambda: counted(trial.candidate, trial.cflags, decides=decides))
-
-
-def _side_by_side(trial: Trial, listed: Sequence[tuple[str, str, Run]]) -> Verdict | None:
-    """Runs, one for each CPU at a time; the first that fails in this order decides."""
-    runs = Runs(trial.candidate)
+    hosts, times = trial.hosts, 100 if trial.full else 1
+    profile = "ci" if trial.full else "brief"
+    says = (
+        "the stem's tests: the corners by name, Hypothesis' examples, the functions extracted from the proofs; all that it "
+        "is given ends or begins at a page that it cannot access"
+    )
+    runs = Runs(candidate)
     try:
-        started = [(name, checks, runs.start(run)) for name, checks, run in listed]
+        started = [("answers as the oracle and the proof", says, runs.start(Run("plain", plain, profile, host=hosts and hosts.theirs, control=_control(trial))))]
+        again = Run("again", plain, profile, seed=trial.seed, host=hosts and hosts.traps, control=_control(trial))
+        if kind.inputs is not None or trial.full:
+            says = "the same tests in the opposite order, with examples that nobody has seen; undefined behaviour traps"
+            started.append((f"other inputs (seed {trial.seed})", says, runs.start(again)))
+        for i, (name, theirs) in enumerate((("", hosts.theirs), (", traps", hosts.traps)) if hosts else ()):
+            says = "made in C, boundary values of each argument on purpose; what comes out is compared with ours, byte by byte"
+            done = runs.native(hosts.driver, trial.seed + i, times * INPUTS // 2, theirs, hosts.ours)
+            started.append((f"native inputs{name}", says, done))
+        file = Path("tests", kind.stem, "test_servers.py")
+        if trial.full and file.exists():
+            run = Run("servers", plain, "brief", only=(str(file),), limits=False, host=hosts and hosts.theirs)
+            started.append(("real servers", "what PostgreSQL's own functions answer", runs.start(run)))
         for name, checks, ended in started:
             if verdict := trial.step(name, checks, ended):
                 return verdict
     finally:
         runs.end()
     return None
+
+
+def _control(trial: Trial) -> Path:
+    """Of a candidate in a process of its own another program; of others another binding, which is built when it is needed."""
+    if trial.hosts:
+        return trial.hosts.ours
+    folder = trial.candidate.folder / "control"
+    if not folder.exists():
+        folder.mkdir()
+        (folder / "right.c").write_text(trial.candidate.kind.template())
+        ours = replace(trial.candidate, source=folder / "right.c", folder=folder, parts=(), tree=None, alias="")
+        judge_build.write_sources(ours)
+        judge_build.link(ours, trial.cflags, Path("build/obj"), folder / "plain")
+    return folder / "plain"
