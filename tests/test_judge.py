@@ -198,7 +198,7 @@ def test_a_folder_of_sources_is_one_candidate(tmp_path: Path) -> None:
     candidate = judge_source.of_source(Candidate(kind, tmp_path, tmp_path))
     judge_build.write_sources(candidate)
     judge_build.compile_candidate(candidate, ["-O1", "-Icsrc"], tmp_path / "candidate.o")
-    assert judge_build.imports(tmp_path / "candidate.o") == [kind.variant]
+    assert judge_objects.calls(tmp_path / "candidate.o") == [kind.variant]
 
 
 def test_two_candidates_in_a_folder_are_told_in_a_sentence(tmp_path: Path) -> None:

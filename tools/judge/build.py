@@ -167,15 +167,12 @@ def examine(candidate: Candidate, target: Path) -> str:
     )  # fmt: skip
 
 
-def imports(target: Path) -> list[str]:
-    """What the candidate calls, and does not define."""
-    return sorted({one.name for one in objects.symbols(target) if one.section == "UND" and one.name})
-
-
 def host(candidate: Candidate, kernel: Path | str, target: Path) -> Path:
     """A program in which a kernel runs alone: an object file's `candidate`, or a function of ours. JudgeError."""
     folder = candidate.folder / "host"
     folder.mkdir(exist_ok=True)
+    if isinstance(kernel, Path):  # its other names are seen by nobody
+        _run(["objcopy", "--keep-global-symbol=candidate", kernel])
     flags = ["-O2", "-std=gnu11", "-D_GNU_SOURCE", "-Icsrc", f"-I{HERE}"]
     for source in (HERE / "host.c", candidate.folder / "invoke.c"):
         if not (folder / f"{source.stem}.o").exists():

@@ -6,10 +6,11 @@ runs or take the place of others', and calls that no kernel needs, are refused b
 """
 
 import re
+import struct
 import subprocess
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 MEMORY = frozenset({"malloc", "calloc", "realloc", "aligned_alloc", "posix_memalign", "free"})
 CALLS = MEMORY | {
@@ -18,50 +19,77 @@ CALLS = MEMORY | {
 }  # fmt: skip
 CPLUSPLUS = re.compile(r"_Zn[wa]m|_Zd[la]Pvm?|__gxx_personality_v0|_Unwind_Resume|__cxa_\w+|_ZSt\d+(terminate|__throw_\w+)")
 THREADS = re.compile(r"pthread_\w+|clock_gettime|syscall|__errno_location|sched_yield|__world_\w+|world_\w+")
-SANITIZED = re.compile(r"__(asan|ubsan|tsan|sanitizer)_\w+")
 CONSTANT = re.compile(
-    r"\.(text|rodata|data\.rel\.ro|eh_frame|note\.gnu\.property|note\.GNU-stack|gcc_except_table|gnu\.linkonce\.t)\b.*"
+    r"\.(text|rodata|eh_frame|note\.gnu\.property|gcc_except_table|group)(\.[.\w]+)?"
 )
 
 
-@dataclass(frozen=True)
-class Symbol:
+ALLOCATED, WRITTEN, OF_THREADS = 2, 1, 0x400
+SYMBOLS, NO_BITS, ARRAYS = 2, 8, {14: "INIT_ARRAY", 15: "FINI_ARRAY", 16: "PREINIT_ARRAY"}
+LOCAL, GLOBAL, WEAK, IFUNC, OF_THREAD, UNDEFINED, COMMON = 0, 1, 2, 10, 6, 0, 0xFFF2
+
+
+class Section(NamedTuple):
     name: str
-    type: str
-    bind: str
-    visibility: str
-    section: str
+    type: int
+    flags: int
+    size: int
 
 
-def _read(*words: str | Path) -> str:
-    return subprocess.run(["readelf", "-W", *map(str, words)], capture_output=True, text=True, check=True).stdout
+class Symbol(NamedTuple):
+    name: str
+    type: int
+    bind: int
+    section: int
+
+
+def _text(table: bytes, at: int) -> str:
+    return table[at : table.index(b"\0", at)].decode(errors="backslashreplace")
+
+
+def _headers(elf: bytes) -> list[tuple[int, ...]]:
+    """Those of the sections: name, type, flags, address, offset, size, link, info, alignment, size of an entry."""
+    at, (size, count) = struct.unpack_from("<Q", elf, 40)[0], struct.unpack_from("<HH", elf, 58)
+    return [struct.unpack_from("<IIQQQQIIQQ", elf, at + i * size) for i in range(count)]
+
+
+def sections(target: Path) -> list[Section]:
+    elf = target.read_bytes()
+    headers = _headers(elf)
+    names = headers[struct.unpack_from("<H", elf, 62)[0]]
+    table = elf[names[4] : names[4] + names[5]]
+    return [Section(_text(table, one[0]), one[1], one[2], one[5]) for one in headers]
 
 
 def symbols(target: Path) -> list[Symbol]:
-    row = r"^ *\d+: [0-9a-f]+ +\S+ (\S+) +(\S+) +(\S+) +(\S+)(?: (\S+))?$"
-    found = re.findall(row, _read("-s", target), re.MULTILINE)
-    return [Symbol(name.partition("@")[0], type_, bind, seen, at) for type_, bind, seen, at, name in found]
-
-
-def sections(target: Path) -> list[tuple[str, str, int, str]]:
-    """Name, type, size and flags."""
-    row = r"^ *\[ *\d+\] (\S+) +(\S+) +[0-9a-f]+ [0-9a-f]+ ([0-9a-f]+) [0-9a-f]+ +([A-Zxlop]*) +\d"
-    found = re.findall(row, _read("-S", target), re.MULTILINE)
-    return [(name, type_, int(size, 16), flags) for name, type_, size, flags in found]
+    elf = target.read_bytes()
+    headers, found = _headers(elf), []
+    for one in headers:
+        if one[1] != SYMBOLS:
+            continue
+        names = headers[one[6]]
+        table = elf[names[4] : names[4] + names[5]]
+        for at in range(one[4], one[4] + one[5], 24):
+            name, info, _, section = struct.unpack_from("<IBBH", elf, at)
+            found.append(Symbol(_text(table, name), info & 15, info >> 4, section))
+    return found
 
 
 def constructors(target: Path) -> list[str]:
     """Sections of what runs before main, or after."""
     what = re.compile(r"\.(preinit_array|init_array|fini_array|ctors|dtors|init|fini)\b")
-    return [name for name, type_, *_ in sections(target) if what.match(name) or type_.endswith("_ARRAY")]
+    return [one.name for one in sections(target) if what.match(one.name) or one.type in ARRAYS]
 
 
 def interposed(target: Path, contract: Sequence[str]) -> list[str]:
     """Names beyond the contract's that others could see."""
-    return sorted(
-        one.name for one in symbols(target)
-        if one.bind not in ("LOCAL",) and one.section != "UND" and one.name not in contract
-    )  # fmt: skip
+    seen = (one for one in symbols(target) if one.bind != LOCAL and one.section != UNDEFINED)
+    return sorted(one.name for one in seen if one.name not in contract)
+
+
+def calls(target: Path) -> list[str]:
+    """What it uses, and does not define."""
+    return sorted({one.name for one in symbols(target) if one.section == UNDEFINED and one.name})
 
 
 def refusal(target: Path, contract: Sequence[str], *, known: frozenset[str], component: bool, several: bool) -> str:
@@ -72,25 +100,26 @@ def refusal(target: Path, contract: Sequence[str], *, known: frozenset[str], com
     """
     if found := constructors(target):
         return f"it has a constructor or destructor (section {found[0]}): nothing of a kernel runs but its calls"
-    for name, _, size, flags in sections(target):
-        if "A" not in flags:
+    for one in sections(target):
+        if not one.flags & ALLOCATED or not one.size:
             continue
-        if "T" in flags and size:
-            return f"it has thread-local memory (section {name}), in which it could keep state from call to call"
-        if "W" in flags and size and not name.startswith(".data.rel.ro"):
-            return f"it has static memory that can be written (section {name}): that is state from call to call"
-        if size and "W" not in flags and not CONSTANT.fullmatch(name):
-            return f"it has a section of its own ({name}): a kernel is code and constants"
-    listed = symbols(target)
-    for one in listed:
-        if one.type == "IFUNC" or one.bind == "UNIQUE" or one.section == "COM":
-            return f"its symbol {one.name} is of a kind that a kernel needs none of ({one.type}, {one.bind}, {one.section})"
-        if one.section == "UND" and one.bind == "WEAK":
-            return f"it looks by a weak symbol whether {one.name} is there: it could tell where it runs"
-        if one.section == "UND" and one.name and not _may_call(one.name, known, component=component):
-            return f"it calls {one.name}: a kernel may call {', '.join(sorted(CALLS - {'_GLOBAL_OFFSET_TABLE_'}))}, and ours"
+        if one.flags & OF_THREADS:
+            return f"it has thread-local memory (section {one.name}), in which it could keep state from call to call"
+        if one.flags & WRITTEN and not re.fullmatch(r"\.data\.rel\.ro[.\w]*", one.name):
+            return f"it has static memory that can be written (section {one.name}): that is state from call to call"
+        if not one.flags & WRITTEN and not CONSTANT.fullmatch(one.name):
+            return f"it has a section of its own ({one.name}): a kernel is code and constants"
+    for symbol in symbols(target):
+        name = symbol.name
+        if symbol.type in (IFUNC, OF_THREAD) or symbol.bind not in (LOCAL, GLOBAL, WEAK) or symbol.section == COMMON:
+            return f"{name} is no plain function or constant: it is chosen, shared or kept elsewhere (an IFUNC, a common)"
+        if symbol.section == UNDEFINED and symbol.bind == WEAK:
+            return f"it looks by a weak symbol whether {name} is there: it could tell where it runs"
+        if symbol.section == UNDEFINED and name and not _may_call(name, known, component=component):
+            may = ", ".join(sorted(CALLS - {"_GLOBAL_OFFSET_TABLE_"}))
+            return f"it calls {name}: a kernel may call {may}, and ours"
     for name in interposed(target, contract):
-        if not several or name in CALLS or name.startswith(("pgq_", "judge_", "world_", "_start", "main")):
+        if not several or name in CALLS or name.startswith(("pgq_", "judge_", "world_", "__wrap", "_start", "main")):
             return f"it defines {name} beyond its contract, which could take the place of another: make it static"
     return ""
 

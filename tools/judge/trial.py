@@ -95,7 +95,7 @@ def judge(trial: Trial, speed: str) -> Verdict:
         judge_build.write_sources(candidate)
         target = candidate.folder / "candidate.o"
         trial.warnings = judge_build.compile_candidate(candidate, trial.cflags, target)
-        trial.imports = judge_build.imports(target)
+        trial.imports = objects.calls(target)
         trial.constructors = objects.constructors(target)
         trial.interposed = objects.interposed(target, candidate.kind.defines)
         why = "" if candidate.as_upstream else judge_build.examine(candidate, target)

@@ -19,7 +19,8 @@ from tests.runners.tsan import FIXED_ADDRESSES
 from tools.common import watched
 from tools.common.kernels import kernel_sources
 from tools.common.tally import tally, words
-from tools.judge.build import Candidate, compile_candidate, imports
+from tools.judge import objects
+from tools.judge.build import Candidate, compile_candidate
 from tools.judge.kinds import JudgeError
 from tools.judge.verdict import BROKEN
 
@@ -96,7 +97,7 @@ def build(candidate: Candidate, cflags: Sequence[str], program: Path) -> list[st
     drivers = [candidate.kind.world, *Path("tests/world").glob("*.c")]
     parts: Parts = ["-DPGQUERN_JUDGED", *drivers, *_objects("build/obj-world", candidate)]
     _link(candidate, "gcc", [*cflags, *INTERPOSED], parts, program)
-    return sorted(name for name in imports(program.with_name("candidate.o")) if ALONE.match(name))
+    return sorted(name for name in objects.calls(program.with_name("candidate.o")) if ALONE.match(name))
 
 
 def _limit() -> None:

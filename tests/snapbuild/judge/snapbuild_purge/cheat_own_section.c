@@ -4,7 +4,7 @@
 
 pgq_status pgq_snapbuild_purge_scalar(pgq_snapbuild_committed *committed, uint32_t xmin);
 
-__attribute__((section("mine,\"aw\",@progbits#"))) static uint32_t last = 1;
+__attribute__((section("mine,\"aw\",@progbits#"))) static volatile uint32_t last = 1;
 
 pgq_status candidate(pgq_snapbuild_committed *committed, uint32_t xmin)
 {
