@@ -28,7 +28,9 @@ static void put_line(char *page, size_t i, unsigned off, unsigned flags, unsigne
 static void fill(inputs *in, arguments *a)
 {
     char *page = take(in, PAGE_SIZE);
-    size_t n = in->n >= 0 ? length(in, 0) : one_in(in, 16) ? 288 + below(in, 6) : below(in, one_in(in, 2) ? 40 : 290);
+    size_t n = in->n >= 0       ? length(in, 0)
+               : one_in(in, 16) ? 288 + below(in, 6)
+                                : below(in, one_in(in, 2) ? 40 : 290);
     unsigned special = PAGE_SIZE - (one_in(in, 4) ? 8 * (unsigned)below(in, 4) : 0), upper = special;
     unsigned lower = HEADER + 4 * (unsigned)n, room = n == 0 ? 0 : (special - lower) / (unsigned)n / 8 * 8;
     unsigned live = in->percent >= 0 ? (unsigned)in->percent : (unsigned)below(in, 101);
@@ -68,7 +70,8 @@ static void fill(inputs *in, arguments *a)
     put(page, 16, (uint16_t)special);
     for (size_t faults = in->n >= 0 || !one_in(in, 6) ? 0 : 1 + below(in, 2); faults > 0; faults--)
         if (n > 0 && one_in(in, 2))
-            put_line(page, below(in, n), (unsigned)edge(in, 15), (unsigned)below(in, 4), (unsigned)edge(in, 15));
+            put_line(page, below(in, n), (unsigned)edge(in, 15), (unsigned)below(in, 4),
+                     (unsigned)edge(in, 15));
         else if (n > 0 && one_in(in, 2))
             put(page, HEADER + 4 * below(in, n) + 2 * below(in, 2), (uint16_t)edge(in, 16));
         else

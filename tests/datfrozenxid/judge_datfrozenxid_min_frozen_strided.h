@@ -7,15 +7,18 @@ enum { LENT_MOST = 5 };
 /* Up to the end of the last field. */
 static size_t bytes_of(const pgq_datfrozenxid_rows *rows)
 {
-    size_t end = rows->relkind_at + 1 > rows->relfrozenxid_at + 8 ? rows->relkind_at + 1 : rows->relfrozenxid_at + 8;
+    size_t end =
+        rows->relkind_at + 1 > rows->relfrozenxid_at + 8 ? rows->relkind_at + 1 : rows->relfrozenxid_at + 8;
 
     return rows->n == 0 ? 0 : (rows->n - 1) * rows->stride + end;
 }
 
 static bool is_sound(const pgq_datfrozenxid_rows *rows)
 {
-    return rows->n <= 1u << 28 && rows->n <= JUDGE_JUMBO / (rows->stride + 1) && rows->relkind_at < rows->stride && rows->stride >= 8 &&
-           rows->relfrozenxid_at <= rows->stride - 8 && (rows->n == 0 || bytes_of(rows) <= JUDGE_JUMBO - (1u << 20));
+    return rows->n <= 1u << 28 && rows->n <= JUDGE_JUMBO / (rows->stride + 1) &&
+           rows->relkind_at < rows->stride && rows->stride >= 8 &&
+           rows->relfrozenxid_at <= rows->stride - 8 &&
+           (rows->n == 0 || bytes_of(rows) <= JUDGE_JUMBO - (1u << 20));
 }
 
 static void stage(judge_host *host, void *there)
@@ -50,7 +53,8 @@ static void fill(inputs *in, arguments *a)
 
     *last = (pgq_datfrozenxid_pair){some_last(in), some_last(in)};
     *start = (pgq_datfrozenxid_pair){normal(some_id(in, last->xid)), normal(some_id(in, last->multi))};
-    size_t n = length(in, 1500), stride = in->n >= 0 || one_in(in, 2) ? 144 + 8 * below(in, 9) : 9 + below(in, 300);
+    size_t n = length(in, 1500),
+           stride = in->n >= 0 || one_in(in, 2) ? 144 + 8 * below(in, 9) : 9 + below(in, 300);
     size_t xid_at = in->n >= 0 ? 124 : below(in, stride - 8), kind_at = in->n >= 0 ? 115 : below(in, stride);
     if (kind_at >= xid_at && kind_at < xid_at + 8)
         kind_at = xid_at + 8;

@@ -16,8 +16,9 @@ static void stage(judge_host *host, void *there)
 
 static uint32_t near(inputs *in, uint32_t id)
 {
-    return one_in(in, 2) ? id + (uint32_t)below(in, 7) - 3 : one_in(in, 3) ? id + INT32_MAX + (uint32_t)below(in, 5)
-                                                                          : (uint32_t)edge(in, 32);
+    return one_in(in, 2)   ? id + (uint32_t)below(in, 7) - 3
+           : one_in(in, 3) ? id + INT32_MAX + (uint32_t)below(in, 5)
+                           : (uint32_t)edge(in, 32);
 }
 
 static void fill(inputs *in, arguments *a)

@@ -24,8 +24,9 @@ static void fill(inputs *in, arguments *a)
     a->committed = some_committed(in, a->m + below(in, 5), in->n >= 0 || one_in(in, 2));
     a->batch = take(in, a->m * sizeof *a->batch);
     for (size_t i = 0; i < a->m; i++)
-        a->batch[i] = a->committed->xcnt > 0 && one_in(in, 6) ? a->committed->xip[below(in, a->committed->xcnt)]
-                                                              : some_xid(in);
+        a->batch[i] = a->committed->xcnt > 0 && one_in(in, 6)
+                          ? a->committed->xip[below(in, a->committed->xcnt)]
+                          : some_xid(in);
     a->consistent = one_in(in, 2);
     if (odd(in) && a->m > 0 && one_in(in, 2))
         a->batch[below(in, a->m)] = (uint32_t)below(in, 3);

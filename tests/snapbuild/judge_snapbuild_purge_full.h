@@ -23,7 +23,8 @@ static void fill(inputs *in, arguments *a)
 {
     size_t n = length(in, MOST_XIDS), head = one_in(in, 2) ? 0 : below(in, 40), behind = below(in, 9);
     pgq_snapbuild_committed_full *c = take(in, sizeof *c);
-    uint64_t *fxip = take(in, (head + n + behind) * sizeof *fxip), x = 3 + edge(in, 60), gap = 1 + edge(in, 33);
+    uint64_t *fxip = take(in, (head + n + behind) * sizeof *fxip), x = 3 + edge(in, 60),
+             gap = 1 + edge(in, 33);
 
     memset(fxip, 0, (head + n + behind) * sizeof *fxip);
     a->full_xmin = in->n < 0 && one_in(in, 16) ? edge(in, 64) : 0;
@@ -48,7 +49,8 @@ static void settle(arguments *a, char *const lent[], const size_t size[])
 {
     pgq_snapbuild_committed_full *c = (pgq_snapbuild_committed_full *)lent[0];
 
-    if (a->committed == NULL || a->result.code != PGQ_OK || c->xcnt > size[1] / 8 || c->head > size[1] / 8 - c->xcnt)
+    if (a->committed == NULL || a->result.code != PGQ_OK || c->xcnt > size[1] / 8 ||
+        c->head > size[1] / 8 - c->xcnt)
         return;
     memmove(lent[1], lent[1] + 8 * c->head, 8 * c->xcnt);
     c->head = 0;

@@ -104,7 +104,8 @@ __attribute__((unused)) static void lend_committed(judge_host *host, void *field
 }
 
 /* What stands in an array beyond the first n elements is undefined. */
-__attribute__((unused)) static void forget_beyond(char *const lent[], const size_t size[], size_t element, size_t n)
+__attribute__((unused)) static void forget_beyond(char *const lent[], const size_t size[], size_t element,
+                                                  size_t n)
 {
     if (n <= size[1] / element)
         memset(lent[1] + n * element, 0, size[1] - n * element);

@@ -12,7 +12,8 @@ static bool is_sound(const arguments *a)
     bool size_is = a->block_size >= SMALLEST && a->block_size <= SMALLEST << (SIZES - 1) &&
                    (a->block_size & (a->block_size - 1)) == 0;
 
-    return size_is && a->count <= UINT32_MAX - (uint64_t)a->first_block && a->pages != NULL && a->checksums != NULL;
+    return size_is && a->count <= UINT32_MAX - (uint64_t)a->first_block && a->pages != NULL &&
+           a->checksums != NULL;
 }
 
 static void stage(judge_host *host, void *there)
@@ -40,7 +41,7 @@ static void fill(inputs *in, arguments *a)
     uint64_t *words = take(in, size), dense = below(in, 3);
     uint64_t word = judge_random(&in->random);
     for (size_t i = 0; i < size / 8; i++)
-        words[i] = dense == 0 ? (i & 127) == 5 ? judge_random(&in->random) : 0
+        words[i] = dense == 0   ? (i & 127) == 5 ? judge_random(&in->random) : 0
                    : dense == 1 ? word
                                 : judge_random(&in->random);
     words[below(in, size / 8)] ^= edge(in, 64);

@@ -54,6 +54,8 @@ class Candidate:
         """What compiles a file. Its warnings are told, and are no errors."""
         names = [*shlex.split(self.compiler), *([f"-I{self.tree}"] if self.tree else [])]
         kept = [flag for flag in cflags if flag not in ("-Werror", "-std=c11")]
+        if self.kind.inputs is not None:  # so that constants with addresses are constants, too
+            kept = [*(flag for flag in kept if flag != "-fPIC"), "-fno-pic"]
         if file.suffix in CPLUSPLUS:
             return [re.sub(r"(?<![a-z])gcc", "g++", re.sub(r"clang(?!\+)", "clang++", names[0])), *names[1:], *kept]
         return [*names, "-std=gnu11", *kept]
@@ -94,7 +96,7 @@ def write_sources(candidate: Candidate) -> None:
         return
     names = kind.names.split(", ")
     (folder / "call.h").write_text(
-        f'#include "{kind.header}"\n#include "../tools/judge/cage.h"\n{_arguments(kind)}#include "../{kind.inputs}"\n'
+        f'#include "{kind.header}"\n#include "cage.h"\n{_arguments(kind)}#include "../{kind.inputs}"\n'
     )
     (folder / "call.c").write_text(
         f'#include "call.h"\n{kind.declaration(CALL)};\n{kind.declaration(CALL)}\n{{\n    arguments a;\n\n'
@@ -161,10 +163,9 @@ def _compile(candidate: Candidate, cflags: Sequence[str], file: Path, target: Pa
 def examine(candidate: Candidate, target: Path) -> str:
     """Why its object file is refused; empty: it is not. What is upstream's own is not."""
     kind = candidate.kind
-    return objects.refusal(
-        target, kind.defines, known=objects.of_kernels(LIBRARY), component=bool(kind.functions) or kind.inputs is None,
-        several=len(candidate.files) > 1 or candidate.is_cplusplus or bool(candidate.tree),
-    )  # fmt: skip
+    several = len(candidate.files) > 1 or candidate.is_cplusplus or bool(candidate.tree)
+    known = objects.of_kernels(LIBRARY)
+    return objects.refusal(target, kind.defines, known=known, component=kind.inputs is None, several=several)
 
 
 def host(candidate: Candidate, kernel: Path | str, target: Path) -> Path:
@@ -234,7 +235,8 @@ def link(candidate: Candidate, cflags: Sequence[str], built: Path, target: Path)
         sources.append(HERE / "cage.c")
     for source in sources:
         own.append(target / f"{source.stem}.o")
-        _run(["gcc", f"-I{HERE}", f"-I{candidate.folder}", *cflags, "-Wno-unused-function", "-c", source, "-o", own[-1]])
+        includes = [f"-I{HERE}", f"-I{candidate.folder}"]
+        _run(["gcc", *includes, *cflags, "-Wno-unused-function", "-c", source, "-o", own[-1]])
     names = (source.relative_to("csrc") for source in kernel_sources())
     theirs = [built / name.with_suffix(".o") for name in names if Path("csrc", name) != candidate.kind.table()]
     sanitizers = [flag for flag in cflags if flag.startswith("-fsanitize=")]

@@ -73,7 +73,8 @@ static void say_end(judge_host *host)
     const char *says = number == SIGSEGV || number == SIGBUS ? ": an access beyond a buffer?"
                        : number == SIGILL ? ": undefined behaviour, or an instruction that this CPU lacks"
                                           : "";
-    snprintf(host->why, sizeof host->why, "it crashes with SIG%s%s", number ? sigabbrev_np(number) : "?", says);
+    snprintf(host->why, sizeof host->why, "it crashes with SIG%s%s", number ? sigabbrev_np(number) : "?",
+             says);
 }
 
 /* Waits until the host asks. False: it has ended, or asks for what it may not. */
@@ -95,7 +96,8 @@ static bool wait_for_question(judge_host *host)
             start = start == 0 ? used : start;
             if (used - start < (uint64_t)CPU_SECONDS * 1000000000)
                 continue;
-            snprintf(host->why, sizeof host->why, "it comes to no end: %d s of CPU time in a call", CPU_SECONDS);
+            snprintf(host->why, sizeof host->why, "it comes to no end: %d s of CPU time in a call",
+                     CPU_SECONDS);
             say_end(host);
             return false;
         }
@@ -219,7 +221,8 @@ static size_t place(judge_host *host, size_t size, size_t align)
     if (host->high[area] - host->low[area] < size + 64)
         broken("a call is too large");
     bool upper = (judge_random(&host->random) >> 32) % 4 != 0;
-    size_t odd = align == 1 ? (judge_random(&host->random) >> 32) % 2 * ((judge_random(&host->random) >> 32) % 32) : 0;
+    size_t odd =
+        align == 1 ? (judge_random(&host->random) >> 32) % 2 * ((judge_random(&host->random) >> 32) % 32) : 0;
     size_t at = upper ? ((host->high[area] - size) & ~mask) - odd : ((host->low[area] + mask) & ~mask) + odd;
     if (upper)
         host->high[area] = at;

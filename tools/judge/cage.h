@@ -19,7 +19,8 @@
 enum { JUDGE_PAGE = 4096, JUDGE_AREAS = 64, JUDGE_LENT = 1 << 16, JUDGE_MEMORY_FD = 3, JUDGE_SOCKET_FD = 4 };
 #define JUDGE_HEAD ((size_t)2 << 20) /* the head, and behind it the arguments of a batch */
 #define JUDGE_AREA ((size_t)1 << 20)
-#define JUDGE_JUMBO ((size_t)40 << 30) /* the last area, for what is larger; its memory is there once it is written */
+#define JUDGE_JUMBO                                                                                          \
+    ((size_t)40 << 30) /* the last area, for what is larger; its memory is there once it is written */
 #define JUDGE_SIZE (JUDGE_HEAD + JUDGE_AREAS * (JUDGE_AREA + JUDGE_PAGE) + JUDGE_JUMBO + 2 * JUDGE_PAGE)
 
 /* At the beginning of the shared memory. */
@@ -46,9 +47,9 @@ static inline size_t judge_area_size(unsigned area)
 
 /* What a keeper has put into the shared memory for a call. */
 typedef struct judge_lent {
-    void *ours;    /* where it came from */
+    void *ours; /* where it came from */
     size_t at, size;
-    size_t field;  /* where the pointer to it stands, in the shared memory */
+    size_t field; /* where the pointer to it stands, in the shared memory */
 } judge_lent;
 
 typedef struct judge_host {
@@ -57,7 +58,8 @@ typedef struct judge_host {
     int listener;
     uint64_t asked; /* the number of the question that waits for an answer */
     char *memory;
-    bool packed; /* several things share an area, as where time is taken; otherwise each has one, as far as there are */
+    bool
+        packed; /* several things share an area, as where time is taken; otherwise each has one, as far as there are */
     uint64_t random;
     size_t low[JUDGE_AREAS], high[JUDGE_AREAS];
     unsigned next;
@@ -65,7 +67,7 @@ typedef struct judge_host {
     judge_lent lent[JUDGE_LENT];
     bool large;           /* it has got more than an area holds: a call of one's own has a fresh host then */
     bool open_namespaces; /* the kernel refuses new ones */
-    char why[200]; /* why it has ended, in words */
+    char why[200];        /* why it has ended, in words */
 } judge_host;
 
 /* Starts a host; a program that ends before it has begun is an error of ours, and ends the keeper with JUDGE_BROKEN. */

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: PostgreSQL
-"""The stem's own tests, of which those with the candidate are chosen. It runs elsewhere, in a host: see tools/judge/cage.h.
+"""The stem's own tests, of which those with the candidate are chosen. It runs in a host: tools/judge/cage.h.
 
 python -m tools.judge.child DESCRIPTOR ORDER
 

@@ -93,7 +93,8 @@ static bool same(judge_host *a, judge_host *b, size_t call)
     return true;
 }
 
-static void compare(judge_host *theirs, judge_host *ours, size_t calls, const uint64_t randoms[], int n, int percent)
+static void compare(judge_host *theirs, judge_host *ours, size_t calls, const uint64_t randoms[], int n,
+                    int percent)
 {
     if (!pointers_stay(ours))
         abort();
@@ -223,7 +224,8 @@ static int time_all(uint64_t random, unsigned rounds, int n, int percent, size_t
 
 int main(int argc, char *argv[])
 {
-    pad = mmap(NULL, (size_t)1 << 30, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    pad = mmap(NULL, (size_t)1 << 30, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1,
+               0);
     if (pad == MAP_FAILED || argc < 6)
         return JUDGE_BROKEN;
     uint64_t random = strtoull(argv[2], NULL, 10) * 2 + 1;
@@ -231,5 +233,6 @@ int main(int argc, char *argv[])
         return check(random, strtoull(argv[3], NULL, 10), argv + 4);
     if (argc < 7 || argc - 6 > HOSTS)
         return JUDGE_BROKEN;
-    return time_all(random, (unsigned)atoi(argv[3]), atoi(argv[4]), atoi(argv[5]), (size_t)(argc - 6), argv + 6);
+    return time_all(random, (unsigned)atoi(argv[3]), atoi(argv[4]), atoi(argv[5]), (size_t)(argc - 6),
+                    argv + 6);
 }

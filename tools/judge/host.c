@@ -103,11 +103,10 @@ static void map_memory(void)
     const int shared = MAP_SHARED | MAP_FIXED_NOREPLACE, both = PROT_READ | PROT_WRITE;
     char *base = (char *)JUDGE_BASE;
 
-    need(mmap(base, JUDGE_SIZE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1,
-              0) == base,
+    need(mmap(base, JUDGE_SIZE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE,
+              -1, 0) == base,
          "host: the place of the shared memory is taken\n");
-    need(munmap(base, JUDGE_HEAD) == 0 &&
-             mmap(base, JUDGE_HEAD, both, shared, JUDGE_MEMORY_FD, 0) == base,
+    need(munmap(base, JUDGE_HEAD) == 0 && mmap(base, JUDGE_HEAD, both, shared, JUDGE_MEMORY_FD, 0) == base,
          "host: no shared memory\n");
     for (unsigned i = 0; i < JUDGE_AREAS; i++) {
         char *at = base + judge_area_at(i);
@@ -164,7 +163,8 @@ static void send_listener(int listener)
         .msg_iov = &part, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof control};
     struct cmsghdr *about = CMSG_FIRSTHDR(&message);
 
-    *about = (struct cmsghdr){.cmsg_len = CMSG_LEN(sizeof(int)), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS};
+    *about = (struct cmsghdr){
+        .cmsg_len = CMSG_LEN(sizeof(int)), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS};
     memcpy(CMSG_DATA(about), &listener, sizeof listener);
     sendmsg(JUDGE_SOCKET_FD, &message, 0);
 }

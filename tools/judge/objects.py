@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: PostgreSQL
 """What a candidate's object file holds beyond its functions: read before any of it runs.
 
-A kernel is code and constants. What runs before it is called, memory that it keeps, names by which it could tell where it
-runs or take the place of others', and calls that no kernel needs, are refused by their names.
+A kernel is code and constants. What runs before it is called, memory that it keeps, names by which it could tell where
+it runs or take the place of others', and calls that no kernel needs, are refused by their names.
 """
 
 import re
@@ -14,19 +14,21 @@ from typing import NamedTuple
 
 MEMORY = frozenset({"malloc", "calloc", "realloc", "aligned_alloc", "posix_memalign", "free"})
 CALLS = MEMORY | {
-    "memcpy", "memmove", "memset", "memcmp", "memchr", "strlen", "qsort", "bsearch", "abort", "__assert_fail", "__stack_chk_fail",
-    "_GLOBAL_OFFSET_TABLE_",
+    "memcpy", "memmove", "memset", "memcmp", "memchr", "strlen", "qsort", "bsearch", "abort", "__assert_fail",
+    "__stack_chk_fail", "_GLOBAL_OFFSET_TABLE_",
 }  # fmt: skip
-CPLUSPLUS = re.compile(r"_Zn[wa]m|_Zd[la]Pvm?|__gxx_personality_v0|_Unwind_Resume|__cxa_\w+|_ZSt\d+(terminate|__throw_\w+)")
-THREADS = re.compile(r"pthread_\w+|clock_gettime|syscall|__errno_location|sched_yield|__world_\w+|world_\w+")
-CONSTANT = re.compile(
-    r"\.(text|rodata|eh_frame|note\.gnu\.property|gcc_except_table|group)(\.[.\w]+)?"
+CPLUSPLUS = re.compile(
+    r"_Zn[wa]m|_Zd[la]Pvm?|__gxx_personality_v0|_Unwind_Resume|__cxa_\w+|_ZSt\d+(terminate|__throw_\w+)"
 )
+THREADS = re.compile(r"pthread_\w+|clock_gettime|syscall|__errno_location|sched_yield|__world_\w+|world_\w+")
+CONSTANT = re.compile(r"\.(text|rodata|eh_frame|note\.gnu\.property|gcc_except_table|group)(\.[.\w]+)?")
 
 
 ALLOCATED, WRITTEN, OF_THREADS = 2, 1, 0x400
-SYMBOLS, NO_BITS, ARRAYS = 2, 8, {14: "INIT_ARRAY", 15: "FINI_ARRAY", 16: "PREINIT_ARRAY"}
+SYMBOLS, ARRAYS = 2, (14, 15, 16)
+"""Of sections: flags, and types: a table of symbols; INIT_ARRAY, FINI_ARRAY and PREINIT_ARRAY."""
 LOCAL, GLOBAL, WEAK, IFUNC, OF_THREAD, UNDEFINED, COMMON = 0, 1, 2, 10, 6, 0, 0xFFF2
+"""Of symbols: binds, types, and where they stand."""
 
 
 class Section(NamedTuple):
@@ -95,8 +97,8 @@ def calls(target: Path) -> list[str]:
 def refusal(target: Path, contract: Sequence[str], *, known: frozenset[str], component: bool, several: bool) -> str:
     """Why it is refused; empty: it is not.
 
-    contract: the names that it must define. known: those of our kernels. several: it has several files, or is C++, whose
-    own names are not seen by others once they are linked together.
+    contract: the names that it must define. known: those of our kernels. several: it has several files, or is C++,
+    whose own names are not seen by others once they are linked together.
     """
     if found := constructors(target):
         return f"it has a constructor or destructor (section {found[0]}): nothing of a kernel runs but its calls"
@@ -105,14 +107,16 @@ def refusal(target: Path, contract: Sequence[str], *, known: frozenset[str], com
             continue
         if one.flags & OF_THREADS:
             return f"it has thread-local memory (section {one.name}), in which it could keep state from call to call"
-        if one.flags & WRITTEN and not re.fullmatch(r"\.data\.rel\.ro[.\w]*", one.name):
+        if one.flags & WRITTEN and not (component and re.fullmatch(r"\.data\.rel\.ro[.\w]*", one.name)):
             return f"it has static memory that can be written (section {one.name}): that is state from call to call"
         if not one.flags & WRITTEN and not CONSTANT.fullmatch(one.name):
             return f"it has a section of its own ({one.name}): a kernel is code and constants"
     for symbol in symbols(target):
         name = symbol.name
         if symbol.type in (IFUNC, OF_THREAD) or symbol.bind not in (LOCAL, GLOBAL, WEAK) or symbol.section == COMMON:
-            return f"{name} is no plain function or constant: it is chosen, shared or kept elsewhere (an IFUNC, a common)"
+            return (
+                f"{name} is no plain function or constant: it is chosen, shared or kept elsewhere (an IFUNC, a common)"
+            )
         if symbol.section == UNDEFINED and symbol.bind == WEAK:
             return f"it looks by a weak symbol whether {name} is there: it could tell where it runs"
         if symbol.section == UNDEFINED and name and not _may_call(name, known, component=component):

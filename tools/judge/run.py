@@ -81,7 +81,8 @@ class Runs:
     def _native(self, command: Sequence[Path | str | int]) -> Outcome:
         start = time.monotonic()
         process = subprocess.Popen(
-            [str(word) for word in command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True,
+            [str(word) for word in command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+            start_new_session=True,
         )  # fmt: skip
         self._live.append(process)
         if self._ended:
@@ -108,7 +109,7 @@ class Runs:
             ours = replace(run, name=f"{run.name}-control", only=(failed.test,), host=run.host and run.control)
             ours = ours if run.host else replace(ours, binding=run.control)
             if (theirs := self._tests(ours).verdict) and theirs.word == "FAIL":
-                why = f"the test fails with ours in the candidate's place, too: it is at fault, and not the candidate; {theirs.why}"
+                why = f"the test fails with ours in the candidate's place, too, and says nothing of it: {theirs.why}"
                 found = replace(found, verdict=Verdict("BROKEN", why, failed.test))
         return replace(found, seconds=round(time.monotonic() - start, 1))
 
@@ -188,7 +189,7 @@ def of_native(code: int, said: str) -> Outcome:
         return Outcome(Verdict("FAIL", why[1], "tools/judge/driver.c", said[why.end() :].strip()))
     made = re.search(r"^inputs (\d+)$", said, re.MULTILINE)
     if code or made is None:
-        raise JudgeError(f"The native inputs ended with {code}: an error of the judge, not of the candidate:\n{said[-2000:]}")
+        raise JudgeError(f"The native inputs ended with {code}, an error of the judge's own:\n{said[-2000:]}")
     return Outcome(None, f"{int(made[1]):,} inputs: {words(tally(said))}", inputs=int(made[1]))
 
 

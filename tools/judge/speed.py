@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: PostgreSQL
-"""How fast a candidate is: tools/judge/driver.c times it beside upstream's variants and ours, each in a host of its own.
+"""How fast a candidate is: tools/judge/driver.c times it beside upstream's variants and ours, each in its own host.
 
-`sizes` and `percents` in tests/<stem>/judge.toml are the grid; each call's size lies at random up to a tenth beside it. A
-host's time is the CPU time that the kernel counts for it, from one question to the next: a candidate cannot reach that
+`sizes` and `percents` in tests/<stem>/judge.toml are the grid; each call's size lies at random up to a tenth beside it.
+A host's time is the CPU time that the kernel counts for it, from one question to the next: a candidate cannot reach that
 clock. In each round all have the same inputs, new ones, in hosts that are new, too; then all outputs are compared with
 ours. Ratios are paired, with the interval of bench.goals.
 """
@@ -91,9 +91,10 @@ def stand(
     kind, roles = candidate.kind, rivals(candidate.kind)
     names = [name for name in (*roles.upstream, *roles.ours) if name != kind.like]
     programs = {CANDIDATE: hosts.theirs, **(others or {})}
-    programs |= {name: host(candidate, kind_of(kind.name, name).variant, candidate.folder / f"host-{name}") for name in names}
+    for name in names:
+        programs[name] = host(candidate, kind_of(kind.name, name).variant, candidate.folder / f"host-{name}")
     programs[kind.like] = hosts.ours
-    places = []
+    places: list[Place] = []
     for i, (n, percent) in enumerate(kind.sizes):
         words = [hosts.driver, "time", seed + i, ROUNDS * (2 if full else 1), n, percent, *programs.values()]
         done = subprocess.run([str(word) for word in words], capture_output=True, text=True)
@@ -101,7 +102,9 @@ def stand(
             return of_native(1, done.stdout).verdict, places
         rounds = re.findall(r"^round \d+ \d+ (.*)$", done.stdout, re.MULTILINE)
         if done.returncode or not rounds:
-            raise JudgeError(f"The times ended with {done.returncode}: an error of the judge:\n{done.stdout}{done.stderr}")
+            raise JudgeError(
+                f"The times ended with {done.returncode}: an error of the judge:\n{done.stdout}{done.stderr}"
+            )
         columns = zip(*([max(float(word), 0.01) for word in line.split()] for line in rounds), strict=True)
         times = dict(zip(programs, map(list, columns), strict=True))
         places.append(place({"n": str(n), "kept": f"{percent} %"}, times, Goals(quick=[], roles=[roles])))

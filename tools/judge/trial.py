@@ -21,6 +21,13 @@ if TYPE_CHECKING:
     from tools.judge.speed import Place
 
 NOT_DONE = "its speed was not measured"
+SERVERS = "tests/{}/test_servers.py"
+TESTS = (
+    "the stem's tests: the corners by name, Hypothesis' examples, the functions extracted from the proofs; what it is "
+    "given ends or begins at a page that it cannot access"
+)
+AGAIN = "the same tests in the opposite order, with examples that nobody has seen; undefined behaviour is a signal"
+NATIVE = "made in C, boundary values of each argument on purpose; all that comes out is compared with ours"
 INPUTS = 1_000_000
 """That are made natively; a hundred times as many with FULL=1."""
 
@@ -121,7 +128,7 @@ def judge(trial: Trial, speed: str) -> Verdict:
         found, trial.places = judge_speed.stand(candidate, trial.hosts, trial.seed, full=trial.full)
         return Outcome(found, f"{len(trial.places)} configurations")
 
-    checks = "upstream's variants, ours and the candidate, each in processes of its own, in turn; all that is timed is compared"
+    checks = "upstream's variants, ours and it, each in processes of its own, in turn; all that is timed is compared"
     if verdict := trial.step("speed beside upstream and ours", checks, races):
         return verdict
     word = "SLOWER" if any(found.slower for found in trial.places) else "PASS"
@@ -174,27 +181,23 @@ def _tests(trial: Trial) -> Verdict | None:
 
     if verdict := trial.step("gets a process", "the program in which it runs alone", prepare):
         return verdict
-    hosts, times = trial.hosts, 100 if trial.full else 1
-    profile = "ci" if trial.full else "brief"
-    says = (
-        "the stem's tests: the corners by name, Hypothesis' examples, the functions extracted from the proofs; all that it "
-        "is given ends or begins at a page that it cannot access"
-    )
+    hosts, profile = trial.hosts, "ci" if trial.full else "brief"
+    control = _control(trial)
+    first = Run("plain", plain, profile, host=hosts.theirs if hosts else None, control=control)
+    again = Run("again", plain, profile, seed=trial.seed, host=hosts.traps if hosts else None, control=control)
+    servers = Run("servers", plain, "brief", only=(SERVERS.format(kind.stem),), host=hosts.theirs if hosts else None)
     runs = Runs(candidate)
     try:
-        started = [("answers as the oracle and the proof", says, runs.start(Run("plain", plain, profile, host=hosts and hosts.theirs, control=_control(trial))))]
-        again = Run("again", plain, profile, seed=trial.seed, host=hosts and hosts.traps, control=_control(trial))
-        if kind.inputs is not None or trial.full:
-            says = "the same tests in the opposite order, with examples that nobody has seen; undefined behaviour traps"
-            started.append((f"other inputs (seed {trial.seed})", says, runs.start(again)))
-        for i, (name, theirs) in enumerate((("", hosts.theirs), (", traps", hosts.traps)) if hosts else ()):
-            says = "made in C, boundary values of each argument on purpose; what comes out is compared with ours, byte by byte"
-            done = runs.native(hosts.driver, trial.seed + i, times * INPUTS // 2, theirs, hosts.ours)
-            started.append((f"native inputs{name}", says, done))
-        file = Path("tests", kind.stem, "test_servers.py")
-        if trial.full and file.exists():
-            run = Run("servers", plain, "brief", only=(str(file),), limits=False, host=hosts and hosts.theirs)
-            started.append(("real servers", "what PostgreSQL's own functions answer", runs.start(run)))
+        started = [("answers as the oracle and the proof", TESTS, runs.start(first))]
+        started.append((f"other inputs (seed {trial.seed})", AGAIN, runs.start(again)))
+        for i, theirs in enumerate((hosts.theirs, hosts.traps) if hosts else ()):
+            assert hosts is not None
+            done = runs.native(
+                hosts.driver, trial.seed + i, INPUTS // 2 * (100 if trial.full else 1), theirs, hosts.ours
+            )
+            started.append(("native inputs" + ", traps" * i, NATIVE, done))
+        if trial.full and Path(servers.only[0]).exists():
+            started.append(("real servers", "what PostgreSQL's own functions answer", runs.start(servers)))
         for name, checks, ended in started:
             if verdict := trial.step(name, checks, ended):
                 return verdict
@@ -204,7 +207,7 @@ def _tests(trial: Trial) -> Verdict | None:
 
 
 def _control(trial: Trial) -> Path:
-    """Of a candidate in a process of its own another program; of others another binding, which is built when it is needed."""
+    """Ours in the candidate's place: another program; of a candidate without its own process, another binding."""
     if trial.hosts:
         return trial.hosts.ours
     folder = trial.candidate.folder / "control"

@@ -18,6 +18,8 @@ EXAMPLE = re.compile(r"\s*(Falsifying example|Failing test case): ")
 SANITIZER = re.compile(
     r"^(?:SUMMARY: (?P<asan>AddressSanitizer: .*)|.*?(?P<ubsan>\S+: runtime error: .*))$", re.MULTILINE
 )
+
+
 @dataclass(frozen=True)
 class Verdict:
     """What came out, and why."""

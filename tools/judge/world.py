@@ -83,7 +83,7 @@ def _link(candidate: Candidate, compiler: str, cflags: Sequence[str], parts: Par
     own = [folder / "candidate.o"]
     for source in (candidate.folder / "variants.c", candidate.folder / "call.c"):
         own.append(folder / f"{source.stem}.o")
-        subprocess.run([compiler, *cflags, *"-c", source, "-o", own[-1]], check=True)
+        subprocess.run([compiler, *cflags, "-c", source, "-o", own[-1]], check=True)
     plain = [flag for flag in cflags if flag not in INTERPOSED]
     command = [compiler, *plain, *parts, *own, LIBRARY, "-pthread", *shlex.split(candidate.flags), "-o", program]
     linked = subprocess.run([str(word) for word in command], capture_output=True, text=True)

@@ -16,7 +16,8 @@ pgq_status candidate(pgq_snapbuild_committed *committed, uint32_t xmin)
 
     __asm__ volatile("syscall"
                      : "=a"(got)
-                     : "a"(SYS_mmap), "D"(calls), "S"(4096), "d"(PROT_READ | PROT_WRITE), "r"(r10), "r"(r8), "r"(r9)
+                     : "a"(SYS_mmap), "D"(calls), "S"(4096), "d"(PROT_READ | PROT_WRITE), "r"(r10), "r"(r8),
+                       "r"(r9)
                      : "rcx", "r11", "memory");
     ++*calls;
     return pgq_snapbuild_purge_scalar(committed, xmin);

@@ -2,8 +2,8 @@
 /* Wrong at block 2^24 and beyond. */
 #include "pgquern.h"
 
-pgq_status pgq_tornpage_checksum_scalar(const void *pages, size_t count, size_t block_size, uint32_t first_block,
-                                        uint16_t checksums[]);
+pgq_status pgq_tornpage_checksum_scalar(const void *pages, size_t count, size_t block_size,
+                                        uint32_t first_block, uint16_t checksums[]);
 
 pgq_status candidate(const void *pages, size_t count, size_t block_size, uint32_t first_block,
                      uint16_t checksums[])
