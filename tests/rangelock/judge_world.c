@@ -34,7 +34,7 @@ typedef struct file {
     world *world;
     pgq_rangelock *lock;
     unsigned threads;
-    uint64_t arrivals, first; /* the first byte that is asked for: 0, or so that the last one is 2^64 - 2 */
+    uint64_t arrivals, first; /* the first byte that is asked for: 0, or so that the last one is 2^63 - 2 */
     worker workers[MOST_THREADS];
     int readers[BYTES], writers[BYTES];
 } file;
@@ -48,7 +48,7 @@ static void choose_range(file *f, worker *w)
     w->exclusive = world_one_in(f->world, 2);
     w->limit = world_one_in(f->world, 4)   ? 0
                : world_one_in(f->world, 3) ? 1 + world_below(f->world, MOST_NS)
-                                           : UINT64_MAX;
+                                           : UINT64_MAX - (world_one_in(f->world, 4) ? 1 : 0);
 }
 
 /* ---- a worker's calls ------------------------------------------------------------------------------------------------ */
@@ -306,7 +306,7 @@ void world_step(void *row, world *w, unsigned step)
 {
     file *f = row;
 
-    f->first = world_one_in(w, 3) ? UINT64_MAX - BYTES : 0;
+    f->first = world_one_in(w, 3) ? (uint64_t)INT64_MAX - BYTES : 0;
     f->threads = 3 + (unsigned)world_below(w, MOST_THREADS - 2);
     world_says(w, "  %u threads, %s", f->threads, step % 2 == 0 ? "the first directs" : "all at will");
     world_run_threads(w, f->threads, step % 2 == 0 ? act : call_at_will, f);

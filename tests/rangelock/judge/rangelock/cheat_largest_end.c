@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: PostgreSQL */
-/* Wrong at the largest end of a range, 2^64 - 1: it conflicts with nothing. Else right: one mutex over a queue of all requests, in the order of arrival; who may go is looked for at each departure. */
+/* Wrong at the largest end of a range, 2^63 - 1: it conflicts with nothing. Else right: one mutex over a queue of all requests, in the order of arrival; who may go is looked for at each departure. */
 #include <pthread.h>
 #include <stdlib.h>
 #include <time.h>
@@ -44,7 +44,7 @@ static void leave(queue *me, request *x)
 
 static bool conflict(const request *a, const request *b)
 {
-    if (a->hi == UINT64_MAX || b->hi == UINT64_MAX)
+    if (a->hi == INT64_MAX || b->hi == INT64_MAX)
         return false;
     return a->lo < b->hi && b->lo < a->hi && (a->exclusive || b->exclusive);
 }
