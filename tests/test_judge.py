@@ -27,7 +27,7 @@ from tools.judge import __main__ as judge
 from tools.judge import build as judge_build
 from tools.judge import child as judge_child
 from tools.judge import heat as judge_heat
-from tools.judge import icount as judge_icount
+from tools.judge import objects as judge_objects
 from tools.judge import page as judge_page
 from tools.judge import run as judge_run
 from tools.judge import source as judge_source
@@ -41,9 +41,12 @@ from tools.judge.kinds import JudgeError, Kind, kind_of, kinds
 PLACES = [Path("tests", stem) for stem in with_cell("tests/{stem}/judge.toml")]
 
 
+AT_ONCE = ("it has ", "it calls ", "it defines ", "weak symbol", "section ")
+
+
 def candidates() -> Iterator[ParameterSet]:
-    """Each with its verdict. The first right one and the first wrong one of a kind are judged always, the others by
-    `make judge-candidates`."""
+    """Each with its verdict. The first right one and the first wrong one of a kind, and what its object file gives away,
+    are judged always, the others by `make judge-candidates`."""
     seen = set()
     for place in PLACES:
         for entry in tomllib.loads((place / "judge.toml").read_text()).get("candidates", []):
@@ -52,7 +55,7 @@ def candidates() -> Iterator[ParameterSet]:
             seen.add((source.parent, entry["verdict"] == "PASS"))
             settings = {"speed": "no"} | entry
             words = [f"{word.upper()}={value}" for word, value in settings.items() if word in ("like", "speed")]
-            marks = () if first else pytest.mark.every_candidate
+            marks = () if first or entry["why"].startswith(AT_ONCE) else pytest.mark.every_candidate
             yield pytest.param(source, words, entry["verdict"], entry["why"], id=entry["file"], marks=marks)
 
 
@@ -291,25 +294,6 @@ def test_calls_of_which_the_world_has_no_double(call: str, has_none: bool) -> No
     assert bool(judge_world.ALONE.match(call)) == has_none
 
 
-COUNTED = [
-    (kind, source)
-    for kind in KINDS.values()
-    for source in Path("tests", kind.stem, "judge", kind.name).glob("right*")
-    if kind.icount
-]
-
-
-@pytest.mark.parametrize(("kind", "source"), COUNTED, ids=[source.name for _, source in COUNTED])
-def test_instructions_of_a_candidate_are_counted_beside_the_others(tmp_path: Path, kind: Kind, source: Path) -> None:
-    candidate = Candidate(kind, source, tmp_path)
-    judge_build.write_sources(candidate)
-    step = judge_icount.build(candidate, ["-O2", "-std=gnu11", "-D_GNU_SOURCE", "-fPIC", "-Icsrc"])
-    found = judge_icount.count(step, kind.icount, ["candidate", kind.like])
-    assert list(found) == list(kind.icount)
-    assert all(count > 100 for of_shape in found.values() for count in of_shape.values())
-    assert len({of_shape["candidate"] for of_shape in found.values()}) > 1
-
-
 REPORT = """\
     def test_it(array):
 >       assert candidate(array)
@@ -354,7 +338,7 @@ def test_a_bare_assertion_speaks_by_the_name_of_its_test(text: str, says: str) -
         (-signal.SIGSEGV, False, "", "it crashes with SIGSEGV in t"),
         (-signal.SIGXCPU, False, "", "it comes to no end in t"),
         (-signal.SIGKILL, True, "", "it waits for ever in t"),
-        (judge_verdict.SLEEPER, False, "", "it sleeps"),
+        (86, False, "judge: it crashes with SIGSEGV\n", "it crashes with SIGSEGV, in t"),
         (0, False, "", "it ends the process, with 0, in t"),
         (1, False, "no memory\n..... [ 9%]\n", "it ends the process, with 1, in t; the last words are: no memory"),
         (1, False, "SUMMARY: AddressSanitizer: heap-buffer-overflow x.c:3 in f\n", "heap-buffer-overflow x.c:3"),
@@ -398,11 +382,43 @@ def test_an_end_that_nobody_explains_is_tried_once_more(
 
 
 def test_a_candidate_that_real_servers_are_not_asked_of_is_not_undecided() -> None:
-    told: dict[str, Any] = {"code": 0, "node": "", "text": "", "calls": {}, "seen": SEEN | {"calls": 0}}
+    told: dict[str, Any] = {"code": 0, "node": "", "text": "", "calls": {"a test": 0}}
     verdict = judge_verdict.of_report(told, "")
     assert verdict is not None
     assert verdict.word == "UNDECIDED"
     assert judge_verdict.of_report(told, "", may_rest=True) is None
+
+
+def test_an_error_of_the_keeper_is_not_the_candidates_fault() -> None:
+    assert (
+        judge_verdict.of_process(judge_verdict.KEEPER, False, "t", "judge, an error of its own: no process\n") is None
+    )
+    with pytest.raises(JudgeError, match="an error of the judge's own"):
+        judge_run.of_native(judge_verdict.KEEPER, "ours: it crashes\n")
+
+
+def test_native_inputs_give_a_verdict() -> None:
+    wrong = judge_run.of_native(1, "judge: it differs\nafter it (4 bytes) = 00000000\n").verdict
+    assert wrong is not None
+    assert (wrong.word, wrong.why, wrong.input) == ("FAIL", "it differs", "after it (4 bytes) = 00000000")
+    right = judge_run.of_native(0, "inputs 1000\ntally: purged=990 refused=10\n")
+    assert (right.verdict, right.inputs, right.says) == (None, 1000, "1,000 inputs: 990 purged, 10 refused")
+
+
+@pytest.mark.parametrize("unfit", [True, False])
+def test_a_test_that_fails_with_ours_too_is_not_held_against_the_candidate(
+    monkeypatch: pytest.MonkeyPatch, unfit: bool
+) -> None:
+    def tests(_: judge_run.Runs, run: judge_run.Run) -> judge_run.Outcome:
+        fails = unfit or run.host == Path("theirs")
+        return judge_run.Outcome(judge_verdict.Verdict("FAIL", "KeyError", "tests/t.py::test_it") if fails else None)
+
+    monkeypatch.setattr(judge_run.Runs, "_tests", tests)
+    runs = judge_run.Runs(SimpleNamespace())  # type: ignore[arg-type]
+    found = runs.start(judge_run.Run("plain", Path(), "brief", host=Path("theirs"), control=Path("ours")))().verdict
+    runs.end()
+    assert found is not None
+    assert found.word == ("BROKEN" if unfit else "FAIL")
 
 
 @pytest.mark.parametrize(
@@ -422,30 +438,6 @@ def test_tests_with_the_candidate_and_those_that_loop_are_chosen(given: dict[str
     assert judge_child.Plugin(order).concerns(item) is chosen  # type: ignore[arg-type]
 
 
-SEEN = {"calls": 1000, "slept": 0, "threads": 0, "files": 0, "children": 0, "statics": 0, "blind": 0, "heap": 0}
-
-
-@pytest.mark.parametrize(
-    ("changed", "word"),
-    [
-        ({}, ""),
-        ({"slept": 2}, ""),
-        ({"slept": 9}, ""),
-        ({"slept": 10}, "FAIL"),
-        ({"threads": 1}, "FAIL"),
-        ({"files": 1}, "FAIL"),
-        ({"children": 1}, "FAIL"),
-        ({"statics": 1}, "FAIL"),
-        ({"heap": 1}, "FAIL"),
-        ({"calls": 0}, "UNDECIDED"),
-        ({"blind": 1}, "UNDECIDED"),
-    ],
-)
-def test_what_the_watch_saw_gives_the_verdict(changed: dict[str, int], word: str) -> None:
-    found = judge_verdict.of_watch(SEEN | changed)
-    assert (found.word if found else "") == word
-
-
 @pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS.keys())
 def test_the_row_that_a_candidate_stands_beside_may_be_chosen(kind: Kind) -> None:
     table = kind.table().read_text().partition(f"pgq_{kind.name}_variants[] = {{")[2]
@@ -453,20 +445,6 @@ def test_the_row_that_a_candidate_stands_beside_may_be_chosen(kind: Kind) -> Non
     other = kind_of(kind.name, first)
     assert other.row.startswith(f'"{first}", ')
     assert other.variant != kind.variant
-
-
-def test_a_quick_trial_takes_some_of_the_configurations(monkeypatch: pytest.MonkeyPatch) -> None:
-    listed = [({"n": n, "kind": kind}, f"{kind} {n}") for n in ("10", "100", "1000") for kind in ("one", "other")]
-    monkeypatch.setattr(judge_speed, "list_configs", lambda _: listed)
-
-    def taken(*, full: bool, **selectors: Any) -> list[str]:
-        chosen = judge_speed.configurations(replace(KINDS[FIRST], **selectors), Path(), full=full)
-        return [pattern for _, pattern in chosen]
-
-    both: dict[str, Any] = {"bench": ({"kind": "one"},), "quick": ({"n": [10, 1000]},)}
-    assert taken(full=False, **both) == ["one 10", "one 1000"]
-    assert taken(full=True, **both) == ["one 10", "one 100", "one 1000"]
-    assert taken(full=False, bench=both["bench"], quick=()) == ["one 10", "one 100", "one 1000"]
 
 
 def place(upstream: float, mine: float, limit: str | None = None, **config: str) -> judge_speed.Place:
@@ -533,6 +511,6 @@ def test_speed_is_measured_where_the_table_of_the_row_says(tmp_path: Path) -> No
     assert found["cpu"]
     assert found["commit"]
     (only,) = found["speed"]
-    assert only["config"]["kind"] == "need_update"
+    assert only["config"]["n"] == "1"
     assert only["to_upstream"]["samples"] == judge_speed.ROUNDS
     assert f"{only['to_upstream']['median']:.2f} to " in found["verdict"]["why"]

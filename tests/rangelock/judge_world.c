@@ -48,7 +48,7 @@ static void choose_range(file *f, worker *w)
     w->exclusive = world_one_in(f->world, 2);
     w->limit = world_one_in(f->world, 4)   ? 0
                : world_one_in(f->world, 3) ? 1 + world_below(f->world, MOST_NS)
-                                           : UINT64_MAX - (world_one_in(f->world, 4) ? 1 : 0);
+                                           : UINT64_MAX;
 }
 
 /* ---- a worker's calls ------------------------------------------------------------------------------------------------ */

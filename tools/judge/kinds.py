@@ -84,6 +84,11 @@ class Kind:
         return self.folder / "tsan.c" if self.functions and (self.folder / "tsan.c").exists() else None
 
     @property
+    def calls(self) -> Path | None:
+        """A program of many calls of a component."""
+        return self.folder / "judge_calls.c" if self.functions and (self.folder / "judge_calls.c").exists() else None
+
+    @property
     def header(self) -> str:
         """As it is included."""
         return f"../tests/{self.stem}/candidate.h" if self.functions else f"{self.stem}/{self.stem}.h"

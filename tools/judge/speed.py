@@ -2,8 +2,8 @@
 """How fast a candidate is: tools/judge/driver.c times it beside upstream's variants and ours, each in its own host.
 
 `sizes` and `percents` in tests/<stem>/judge.toml are the grid; each call's size lies at random up to a tenth beside it.
-A host's time is the CPU time that the kernel counts for it, from one question to the next: a candidate cannot reach
-that clock. In each round all have the same inputs, new ones, in hosts that are new, too; then all outputs are compared with
+A host's time is the CPU time that the kernel counts for it, from one question to the next: no candidate can reach that
+clock. In each round all have the same inputs, new ones, in hosts that are new, too; then all outputs are compared with
 ours. Ratios are paired, with the interval of bench.goals.
 """
 

@@ -28,6 +28,7 @@ TESTS = (
 )
 AGAIN = "the same tests in the opposite order, with examples that nobody has seen; undefined behaviour is a signal"
 NATIVE = "made in C, boundary values of each argument on purpose; all that comes out is compared with ours"
+CALLS = "made in C, as a cache makes them, under ASan and UBSan; the contract is looked at around each"
 INPUTS = 1_000_000
 """That are made natively; a hundred times as many with FULL=1."""
 
@@ -153,6 +154,13 @@ def _component(trial: Trial) -> Verdict | None:
     checks = "schedules and faults chosen by seeds; a run that fails is replayed and shortened"
     if candidate.kind.world and (verdict := trial.step("the world of threads and faults", checks, worlds)):
         return verdict
+    if candidate.kind.calls:
+        program, inputs = candidate.folder / "calls" / "calls", INPUTS * (100 if trial.full else 1)
+        verdict = trial.step(
+            "native calls", CALLS, lambda: judge_world.call(candidate, flags, program, trial.seed, inputs)
+        )
+        if verdict:
+            return verdict
     if candidate.kind.threads:
         return trial.step("threads under ThreadSanitizer", "the stem's threads, by the system's own scheduler", threads)
     return None

@@ -22,7 +22,8 @@ from tools.common.tally import tally, words
 from tools.judge import objects
 from tools.judge.build import Candidate, compile_candidate
 from tools.judge.kinds import JudgeError
-from tools.judge.verdict import BROKEN
+from tools.judge.run import Outcome, of_native
+from tools.judge.verdict import BROKEN, of_process
 
 Parts = Sequence[str | Path]
 RUNS = 400
@@ -125,6 +126,17 @@ def run(program: Path, seed: int) -> Found:
         else:
             code = -ENDED.get(signal.Signals(int(ended[1])), int(ended[1]))
     return Found("", code or 1, slept, why, "\n".join(HISTORY.findall(text)), text)
+
+
+def call(candidate: Candidate, cflags: Sequence[str], program: Path, seed: int, inputs: int) -> Outcome:
+    """Many calls of a component, as the stem makes them. cflags: those for ASan. JudgeError."""
+    assert candidate.kind.calls is not None
+    _link(candidate, "gcc", cflags, [candidate.kind.calls, *_objects("build/obj-asan", candidate)], program)
+    command = [program, str(seed), str(inputs)]
+    code, slept, text = watched.run(command, program.with_name("log"), {"ASAN_OPTIONS": "detect_leaks=0"}, _limit)
+    if verdict := of_process(code, slept, str(candidate.kind.calls), text) if code or slept else None:
+        return Outcome(verdict)
+    return of_native(code, text)
 
 
 def race(candidate: Candidate, cflags: Sequence[str], program: Path) -> Found:
