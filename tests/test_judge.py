@@ -11,7 +11,6 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -45,8 +44,8 @@ AT_ONCE = ("it has ", "it calls ", "it defines ", "weak symbol", "section ")
 
 
 def candidates() -> Iterator[ParameterSet]:
-    """Each with its verdict. The first right one and the first wrong one of a kind, and what its object file gives away,
-    are judged always, the others by `make judge-candidates`."""
+    """Each with its verdict. The first right one and the first wrong one of a kind, and what an object file gives
+    away, are judged always, the others by `make judge-candidates`."""
     seen = set()
     for place in PLACES:
         for entry in tomllib.loads((place / "judge.toml").read_text()).get("candidates", []):
@@ -447,10 +446,12 @@ def test_the_row_that_a_candidate_stands_beside_may_be_chosen(kind: Kind) -> Non
     assert other.variant != kind.variant
 
 
-def place(upstream: float, mine: float, limit: str | None = None, **config: str) -> judge_speed.Place:
+def place(upstream: float, mine: float, other: float | None = None, **config: str) -> judge_speed.Place:
     """Where a candidate of so many ns stands."""
-    table = Goals(quick=[], roles=[Roles(upstream=["old", "older"], ours=["slow", "fast", "absent"], limit=limit)])
-    times = {"old": upstream, "older": 2 * upstream, "slow": 9.0, "fast": 4.0, "candidate": mine}
+    table = Goals(quick=[], roles=[Roles(upstream=["old", "older"], ours=["slow", "fast", "absent"])])
+    times = {"old": upstream, "older": 2 * upstream, "slow": 9.0, "fast": 4.0, "candidate": mine} | (
+        {"other": other} if other else {}
+    )
     return judge_speed.place(config, {variant: [ns] * judge_speed.ROUNDS for variant, ns in times.items()}, table)
 
 
@@ -459,14 +460,14 @@ def test_a_candidate_stands_beside_the_faster_upstream_and_the_best_of_ours() ->
     assert (found.upstream, found.best, found.ns) == ("old", "fast", 6.0)
     assert (found.to_upstream.median, found.to_best.median, found.slower) == (3.0, 2.0, False)
     assert found.as_dict()["to_upstream"]["samples"] == judge_speed.ROUNDS
-    assert found.as_dict()["to_limit"] is None
+    assert found.as_dict()["to_other"] is None
 
 
-def test_the_limit_is_shown_where_the_benchmark_has_one() -> None:
-    limited, other = place(6.0, 2.0, "fast", n="10"), place(6.0, 2.0, n="100")
-    assert (limited.to_limit and limited.to_limit.median, other.to_limit) == (2.0, None)
-    assert "the limit" in judge_heat.heat([limited, other])
-    assert "the limit" not in judge_heat.heat([other])
+def test_another_candidate_is_shown_where_there_is_one() -> None:
+    both, alone = place(6.0, 2.0, 4.0, n="10"), place(6.0, 2.0, n="100")
+    assert (both.to_other and both.to_other.median, alone.to_other) == (2.0, None)
+    assert "the other" in judge_heat.heat([both, alone])
+    assert "the other" not in judge_heat.heat([alone])
 
 
 def test_the_heat_map_leaves_few_cells_empty() -> None:

@@ -2,20 +2,20 @@
 """Puts a candidate kernel on trial: make judge KIND=kind SRC=their.c, or pgquern judge KIND their.c
 
 The file, or a folder of several, defines one function named `candidate`, of the kind's signature; of a component (a
-lock, a policy) those that tests/<stem>/candidate.h declares. It is compiled, and linked with the kernels into a
-binding of its own, where it is one more variant of its kind: so the stem's own tests run against it, in processes of
-their own with limits: as they are, under ASan and UBSan, and with other inputs in the opposite order. Each call is
-watched (tools/judge/*.c): sleep, threads, descriptors, children, static memory that changes, blocks of the heap that
-outlive it. A component first runs in its stem's world of threads and faults.
+lock, a policy) those that tests/<stem>/candidate.h declares. Its object file is read first: what it has beyond
+functions and constants is refused by name. Then it runs in a process of its own, without files, stopped at each system call. The
+stem's own tests call it there, as one more variant of its kind; and a million inputs, made in C, are given to it and to
+ours. A component, and what reads files, runs in one process with what judges it, and the verdict says so.
 
 A patch in the place of a source judges one of our variants as a unified diff of csrc/ has changed it. FULL, or --full,
-adds more examples, a minute of fuzzing, instruction counts, and real servers. build/judge/NAME.html is the verdict as a
+adds more examples, a hundred times as many native inputs, and real servers. build/judge/NAME.html is the verdict as a
 page.
 
-Last comes its speed beside upstream and ours. The speed `counted` counts instructions instead, where no clock can be
-trusted; `no` leaves it out.
+Last comes its speed beside upstream and ours, each in a process of its own; all that is timed is compared, too. The
+speed `no` leaves it out.
 
-Exit code: 0 PASS; 1 FAIL; 2 nothing was judged, and a sentence says what to do; 3 UNDECIDED; 4 SLOWER than upstream.
+Exit code: 0 PASS; 1 FAIL; 2 nothing was judged, and a sentence says what to do; 3 UNDECIDED; 4 SLOWER than upstream; 5
+BROKEN: a test fails with ours in its place, too.
 Of `make judge` the exit code is 2 whenever it is not 0: that is make's own.
 """
 
@@ -140,7 +140,8 @@ def list_kinds(*, as_json: bool) -> None:
 @click.option("--kind", default="", help="The kind; empty: list them all.")
 @click.option("--source", default="", help="The candidate: a C file, or C++ by its name's end.")
 @click.option("--patch", default="", help="Instead of a source: a unified diff of csrc/, of one of our variants.")
-@click.option("--full", is_flag=True, help="More examples, a fuzz minute, real servers.")
+@click.option("--against", default="", help="Another candidate, beside which its speed is measured.")
+@click.option("--full", is_flag=True, help="More examples, 10^8 native inputs, real servers.")
 @click.option("--flags", default="", help="Further flags of the compiler and the linker.")
 @click.option("--compiler", default="gcc", help="gcc, clang, or another that takes their flags.")
 @click.option("--like", default="", help="The variant whose other fields the candidate takes, such as its order.")
@@ -152,7 +153,7 @@ def list_kinds(*, as_json: bool) -> None:
 @click.option("--cflags-asan", default="", help="Compiler flags of the build under sanitizers.")
 @click.option("--isa", multiple=True, help="LEVEL=FLAGS: of sources whose names end so.")
 def main(
-    kind: str, source: str, patch: str, full: bool, flags: str, compiler: str, like: str, speed: str,
+    kind: str, source: str, patch: str, against: str, full: bool, flags: str, compiler: str, like: str, speed: str,
     seed: int | None, template: bool, as_json: bool,
     cflags: str, cflags_asan: str, isa: Sequence[str],
 ) -> None:  # fmt: skip
@@ -199,6 +200,13 @@ def main(
         else:
             candidate = judge_source.of_source(Candidate(chosen, path, folder, compiler, flags))
         trial = Trial(candidate, seed, shlex.split(cflags), shlex.split(cflags_asan), show, full)
+        if against:
+            if not Path(against).exists() or candidate.kind.inputs is None:
+                raise JudgeError(
+                    f"{against} cannot stand beside it: there is no such file, or the kind has no processes."
+                )
+            folder = folder / "against"
+            trial.against = judge_source.of_source(Candidate(candidate.kind, Path(against), folder, compiler, flags))
         verdict = judge(trial, speed)
     except JudgeError as error:
         click.echo(str(error), err=True)

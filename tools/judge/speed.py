@@ -25,7 +25,7 @@ from tools.judge.run import of_native
 from tools.judge.source import variants_of
 from tools.judge.verdict import Verdict
 
-CANDIDATE = "candidate"
+CANDIDATE, OTHER = "candidate", "other"
 ROUNDS = 11
 """Six are the fewest that give an interval of 95 %."""
 MARGIN = 0.95
@@ -46,8 +46,8 @@ class Place:
     best: str
     """The fastest of ours."""
     to_best: Ratio
-    to_limit: Ratio | None
-    """Beside what no variant can be faster than, if the benchmark has it."""
+    to_other: Ratio | None
+    """Beside another candidate, if there is one."""
 
     @property
     def where(self) -> str:
@@ -78,19 +78,19 @@ def place(config: Config, times: Times, table: Goals) -> Place:
     who = table.roles_of(config)
     upstream, mine = who.faster_upstream(times), times[CANDIDATE]
     best = min((v for v in who.ours if v in times), key=lambda v: float(np.median(times[v])))
-    limit = goals.paired_ratio(times[who.limit], mine) if who.limit and who.limit in times else None
+    other = goals.paired_ratio(times[OTHER], mine) if OTHER in times else None
     ratios = goals.paired_ratio(times[upstream], mine), goals.paired_ratio(times[best], mine)
-    return Place(config, upstream, float(np.median(times[upstream])), ratios[0], best, ratios[1], limit)
+    return Place(config, upstream, float(np.median(times[upstream])), ratios[0], best, ratios[1], other)
 
 
 def stand(
-    candidate: Candidate, hosts: Hosts | None, seed: int, *, full: bool, others: dict[str, Path] | None = None
+    candidate: Candidate, hosts: Hosts | None, seed: int, *, full: bool, other: Path | None = None
 ) -> tuple[Verdict | None, list[Place]]:
-    """Measures. others: programs of further candidates. JudgeError: an error of ours."""
+    """Measures. other: the program of another candidate. JudgeError: an error of ours."""
     assert hosts is not None
     kind, roles = candidate.kind, rivals(candidate.kind)
     names = [name for name in (*roles.upstream, *roles.ours) if name != kind.like]
-    programs = {CANDIDATE: hosts.theirs, **(others or {})}
+    programs = {CANDIDATE: hosts.theirs} | ({OTHER: other} if other else {})
     for name in names:
         programs[name] = host(candidate, kind_of(kind.name, name).variant, candidate.folder / f"host-{name}")
     programs[kind.like] = hosts.ours
@@ -135,12 +135,12 @@ def shown(places: Sequence[Place], kind: Kind) -> Table:
     keys = [key for key in keys if len({found.config.get(key) for found in places}) > 1]
     for head in keys:
         table.add_column(head)
-    of_limit = ["of the limit"] if any(found.to_limit for found in places) else []
-    for head in ("upstream", kind.unit, "as upstream", "our best", "as ours", *of_limit):
+    of_other = ["as the other"] if any(found.to_other for found in places) else []
+    for head in ("upstream", kind.unit, "as upstream", "our best", "as ours", *of_other):
         table.add_column(head, justify="right", no_wrap=head.startswith("as"))
     for found in places:
         colour = "[red]" if found.slower else ""
         cells = [found.upstream, f"{found.ns:,.0f}", f"{colour}{found.to_upstream}", found.best, str(found.to_best)]
-        cells += [f"{found.to_limit.median:.2f}"] if found.to_limit else []
+        cells += [str(found.to_other)] if found.to_other else []
         table.add_row(*(found.config.get(key, "") for key in keys), *cells)
     return table

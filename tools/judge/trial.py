@@ -13,6 +13,7 @@ from tools.judge import build as judge_build
 from tools.judge import objects
 from tools.judge import world as judge_world
 from tools.judge.build import Candidate, Hosts
+from tools.judge.kinds import JudgeError
 from tools.judge.last import Call
 from tools.judge.run import Outcome, Run, Runs
 from tools.judge.verdict import Verdict, of_process
@@ -64,12 +65,26 @@ class Trial:
     """The programs in which it, and ours, run alone; None: there are none for its kind."""
     inputs: int = 0
     """That were made natively and given to it."""
+    against: Candidate | None = None
+    """Another candidate, beside which its speed is measured, too."""
+    other: Path | None = None
+    """The program in which that one runs."""
     namespaces: bool = True
     right_but: str = ""
     places: list["Place"] = field(default_factory=list)
     """Where it stands in each configuration of the benchmark; empty if its speed was not measured."""
     last: Call | None = None
     """Its last call in the run that failed."""
+
+    @property
+    def process(self) -> str:
+        """In what it ran."""
+        if self.candidate.kind.inputs is None:
+            return "one with what judges it: no other is there for its kind"
+        apart = (
+            "its own user, pid, mount, network and IPC namespace" if self.namespaces else "no namespaces: refused here"
+        )
+        return f"of its own; {apart}; no descriptor; each system call stopped by seccomp"
 
     @property
     def right(self) -> str:
@@ -126,7 +141,7 @@ def judge(trial: Trial, speed: str) -> Verdict:
     from tools.judge import speed as judge_speed
 
     def races() -> Outcome:
-        found, trial.places = judge_speed.stand(candidate, trial.hosts, trial.seed, full=trial.full)
+        found, trial.places = judge_speed.stand(candidate, trial.hosts, trial.seed, full=trial.full, other=trial.other)
         return Outcome(found, f"{len(trial.places)} configurations")
 
     checks = "upstream's variants, ours and it, each in processes of its own, in turn; all that is timed is compared"
@@ -155,7 +170,7 @@ def _component(trial: Trial) -> Verdict | None:
     if candidate.kind.world and (verdict := trial.step("the world of threads and faults", checks, worlds)):
         return verdict
     if candidate.kind.calls:
-        program, inputs = candidate.folder / "calls" / "calls", INPUTS * (100 if trial.full else 1)
+        program, inputs = candidate.folder / "calls" / "calls", INPUTS * (5 if trial.full else 1)
         verdict = trial.step(
             "native calls", CALLS, lambda: judge_world.call(candidate, flags, program, trial.seed, inputs)
         )
@@ -185,6 +200,8 @@ def _tests(trial: Trial) -> Verdict | None:
             judge_build.compile_candidate(candidate, trial.cflags, plain / "candidate.o")
             return Outcome(None, "in one process with the tests, as all of this kind")
         trial.hosts = Hosts.build(candidate, trial.cflags)
+        if trial.against:
+            trial.other = _other(trial.against, trial.cflags)
         return Outcome(None, "a process of its own, without files, and stopped at each system call")
 
     if verdict := trial.step("gets a process", "the program in which it runs alone", prepare):
@@ -204,6 +221,9 @@ def _tests(trial: Trial) -> Verdict | None:
                 hosts.driver, trial.seed + i, INPUTS // 2 * (100 if trial.full else 1), theirs, hosts.ours
             )
             started.append(("native inputs" + ", traps" * i, NATIVE, done))
+        if trial.other and hosts:
+            done = runs.native(hosts.driver, trial.seed + 2, INPUTS // 2, trial.other, hosts.ours)
+            started.append(("the other candidate", NATIVE, done))
         if trial.full and Path(servers.only[0]).exists():
             started.append(("real servers", "what PostgreSQL's own functions answer", runs.start(servers)))
         for name, checks, ended in started:
@@ -212,6 +232,16 @@ def _tests(trial: Trial) -> Verdict | None:
     finally:
         runs.end()
     return None
+
+
+def _other(other: Candidate, cflags: Sequence[str]) -> Path:
+    """The program in which another candidate runs. JudgeError: its object file is refused."""
+    other.folder.mkdir(exist_ok=True)
+    judge_build.write_sources(other)
+    judge_build.compile_candidate(other, cflags, other.folder / "candidate.o")
+    if why := judge_build.examine(other, other.folder / "candidate.o"):
+        raise JudgeError(f"{other.source} is refused by its object file: {why}")
+    return judge_build.host(other, other.folder / "candidate.o", other.folder / "theirs")
 
 
 def _control(trial: Trial) -> Path:

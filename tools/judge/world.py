@@ -132,7 +132,7 @@ def call(candidate: Candidate, cflags: Sequence[str], program: Path, seed: int, 
     """Many calls of a component, as the stem makes them. cflags: those for ASan. JudgeError."""
     assert candidate.kind.calls is not None
     _link(candidate, "gcc", cflags, [candidate.kind.calls, *_objects("build/obj-asan", candidate)], program)
-    command = [program, str(seed), str(inputs)]
+    command: Parts = [program, str(seed), str(inputs)]
     code, slept, text = watched.run(command, program.with_name("log"), {"ASAN_OPTIONS": "detect_leaks=0"}, _limit)
     if verdict := of_process(code, slept, str(candidate.kind.calls), text) if code or slept else None:
         return Outcome(verdict)
