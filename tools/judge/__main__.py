@@ -3,7 +3,8 @@
 
 The file, or a folder of several, defines one function named `candidate`, of the kind's signature; of a component (a
 lock, a policy) those that tests/<stem>/candidate.h declares. Its object file is read first: what it has beyond
-functions and constants is refused by name. Then it runs in a process of its own, without files, stopped at each system call. The
+functions and constants is refused by name. Then it runs in a process of its own, without files, stopped at each system
+call. The
 stem's own tests call it there, as one more variant of its kind; and a million inputs, made in C, are given to it and to
 ours. A component, and what reads files, runs in one process with what judges it, and the verdict says so.
 
@@ -140,6 +141,9 @@ def list_kinds(*, as_json: bool) -> None:
 @click.option("--kind", default="", help="The kind; empty: list them all.")
 @click.option("--source", default="", help="The candidate: a C file, or C++ by its name's end.")
 @click.option("--patch", default="", help="Instead of a source: a unified diff of csrc/, of one of our variants.")
+@click.option(
+    "--branch", default="", help="Upstream's own function of a tree of PostgreSQL's, changed by --patch or not."
+)
 @click.option("--against", default="", help="Another candidate, beside which its speed is measured.")
 @click.option("--full", is_flag=True, help="More examples, 10^8 native inputs, real servers.")
 @click.option("--flags", default="", help="Further flags of the compiler and the linker.")
@@ -153,11 +157,12 @@ def list_kinds(*, as_json: bool) -> None:
 @click.option("--cflags-asan", default="", help="Compiler flags of the build under sanitizers.")
 @click.option("--isa", multiple=True, help="LEVEL=FLAGS: of sources whose names end so.")
 def main(
-    kind: str, source: str, patch: str, against: str, full: bool, flags: str, compiler: str, like: str, speed: str,
+    kind: str, source: str, patch: str, branch: str, against: str, full: bool, flags: str, compiler: str, like: str,
+    speed: str,
     seed: int | None, template: bool, as_json: bool,
     cflags: str, cflags_asan: str, isa: Sequence[str],
 ) -> None:  # fmt: skip
-    if not (kind or patch or source or template):
+    if not (kind or patch or source or branch or template):
         list_kinds(as_json=as_json)
         return
     try:
@@ -170,9 +175,9 @@ def main(
             else:
                 print(text, end="")
             return
-        path = Path(patch or source)
-        chosen = None if patch else kind_of(kind, like)
-        if not (source or patch) or not path.exists():
+        path = Path(patch or branch or source)
+        chosen = None if patch and not branch else kind_of(kind, like)
+        if not (source or patch or branch) or not path.exists():
             missing = (
                 f"There is no file {str(path)!r}" if source or patch else f"{option('SRC', ours='SOURCE')} is missing"
             )
@@ -194,7 +199,10 @@ def main(
                 out.print(trial.warnings.rstrip(), markup=False, soft_wrap=True)
             out.print(f"{step.seconds:6.1f} s  {step.name}: {step.says}", markup=False)
 
-        if chosen is None:
+        if branch:
+            change = Path(patch) if patch else None
+            candidate = judge_source.of_tree(Path(branch), change, folder, kind, compiler=compiler, flags=flags)
+        elif chosen is None:
             levels = dict(entry.split("=", 1) for entry in isa)
             candidate = judge_source.of_patch(path, folder, kind, like, compiler=compiler, flags=flags, isa=levels)
         else:

@@ -56,6 +56,8 @@ class Kind:
     """What a ratio of that benchmark says: so many times `gains` as another variant."""
     unit: str = "ns"
     """Of what that benchmark measures; less is better."""
+    cut: tuple[str, ...] = ()
+    """Names of upstream's that judge_upstream_KIND.c wraps, if a tree of PostgreSQL's is judged."""
     functions: tuple[str, ...] = ()
     """Of a component: what its candidate defines, as candidate.h declares it. Empty: a kernel, one function."""
     world: Path | None = None
@@ -82,6 +84,11 @@ class Kind:
     def threads(self) -> Path | None:
         """The threads that a component is tried with under ThreadSanitizer."""
         return self.folder / "tsan.c" if self.functions and (self.folder / "tsan.c").exists() else None
+
+    @property
+    def wrapper(self) -> Path:
+        """What makes a kernel of upstream's own function."""
+        return self.folder / f"judge_upstream_{self.name}.c"
 
     @property
     def calls(self) -> Path | None:
@@ -208,6 +215,7 @@ def _listed(stem: str, name: str, entry: dict[str, Any], like: str) -> Kind:
     function = _function((SOURCES / stem / f"{stem}.h").read_text(), at[1])
     loops = tuple(f"tests/{stem}/{node}" for node in entry.get("loops", []))
     measured: dict[str, Any] = {key: entry[key] for key in ("gains", "unit") if key in entry}
+    measured["cut"] = tuple(entry.get("cut", []))
     measured["sizes"] = tuple((n, percent) for n in entry.get("sizes", []) for percent in entry.get("percents", [50]))
     kernel = Kind(name, stem, *function, like, _row(at[2], like), loops, **measured)
     if "world" not in entry:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: PostgreSQL
 # KIND: which contract; without it, the kinds are listed. SRC: a C or C++ file, or a folder of them. PATCH: instead, a unified diff
-# of csrc/. LIKE: a variant whose order it has. SEED: of the inputs. SPEED=no: it is not measured. AGAINST: another candidate. FULL=1: a hundred times as many inputs, servers.
+# of csrc/. LIKE: a variant whose order it has. SEED: of the inputs. SPEED=no: it is not measured. BRANCH: a tree of PostgreSQL's, perhaps with a
+# PATCH of it. AGAINST: another candidate. FULL=1: a hundred times as many inputs, servers.
 JUDGE_FULL = $(PG_EXTENSIONS) $(SETUP)/servers.stamp
 .PHONY: judge judge-ready judge-flags judge-template
 judge-ready: $(if $(KIND)$(PATCH),kernels $(BUILD)/lib/libpgquern.a $(EXTRACTED)) $(if $(FULL),$(JUDGE_FULL)) $(SETUP)/python.stamp
@@ -10,11 +11,11 @@ judge-flags:
 	@echo 'cflags $(CFLAGS_KERNEL)'; echo 'cflags_asan $(CFLAGS_ASAN)'
 	@$(foreach level,$(LEVELS),echo 'isa $(level)=$(ISA_$(level))';)
 
-judge: judge-ready ##people put a kernel of your own on trial: KIND=, SRC=their.c or PATCH=, AGAINST=other.c, FLAGS=, CC=, FULL=1, JSON=1; alone: the kinds (a minute)
+judge: judge-ready ##people put a kernel of your own on trial: KIND=, SRC=their.c, PATCH= or BRANCH=, AGAINST=other.c, FLAGS=, CC=, FULL=1, JSON=1; alone: the kinds (a minute)
 	@$(PY) -m tools.judge --kind $(call quoted,$(KIND)) --source $(call quoted,$(SRC)) --flags $(call quoted,$(FLAGS)) \
 	  $(if $(filter command environment,$(origin CC)),--compiler $(call quoted,$(CC))) $(if $(LIKE),--like $(call quoted,$(LIKE))) \
 	  $(if $(SEED),--seed $(call quoted,$(SEED))) $(if $(SPEED),--speed $(call quoted,$(SPEED))) \
-	  $(if $(PATCH),--patch $(call quoted,$(PATCH))) $(if $(AGAINST),--against $(call quoted,$(AGAINST))) $(if $(FULL),--full) $(if $(JSON),--json) $(foreach level,$(LEVELS),--isa '$(level)=$(ISA_$(level))') \
+	  $(if $(PATCH),--patch $(call quoted,$(PATCH))) $(if $(BRANCH),--branch $(call quoted,$(BRANCH))) $(if $(AGAINST),--against $(call quoted,$(AGAINST))) $(if $(FULL),--full) $(if $(JSON),--json) $(foreach level,$(LEVELS),--isa '$(level)=$(ISA_$(level))') \
 	  --cflags '$(CFLAGS_KERNEL)' --cflags-asan '$(CFLAGS_ASAN)'
 
 judge-template: $(SETUP)/python.stamp ##people a C file to start from, for `make judge`: KIND= (1 s)
