@@ -15,7 +15,7 @@ static size_t bytes_of(const pgq_datfrozenxid_rows *rows)
 
 static bool is_sound(const pgq_datfrozenxid_rows *rows)
 {
-    return rows->n <= 1u << 28 && rows->n <= JUDGE_JUMBO / (rows->stride + 1) &&
+    return rows->n <= 1u << 28 && (rows->n <= 1 || rows->n <= JUDGE_JUMBO / (rows->stride + 1)) &&
            rows->relkind_at < rows->stride && rows->stride >= 8 &&
            rows->relfrozenxid_at <= rows->stride - 8 &&
            (rows->n == 0 || bytes_of(rows) <= JUDGE_JUMBO - (1u << 20));
