@@ -20,16 +20,18 @@ static void stage(judge_host *host, void *there)
 
 static void fill(inputs *in, arguments *a)
 {
-    a->committed = some_committed(in, below(in, 5), one_in(in, 2));
-    a->xip_space = a->committed->xcnt + below(in, 5);
+    pgq_snapbuild_committed *committed = some_committed(in, below(in, 5), one_in(in, 2));
+
+    a->xip_space = committed->xcnt + below(in, 5);
     a->xip = take(in, a->xip_space * sizeof *a->xip);
     memset(a->xip, 0x5a, a->xip_space * sizeof *a->xip);
-    if (odd(in) && a->committed->xcnt > 0)
-        a->xip_space = below(in, a->committed->xcnt);
+    if (odd(in) && committed->xcnt > 0)
+        a->xip_space = below(in, committed->xcnt);
     else if (odd(in))
         a->xip = NULL;
     else if (odd(in))
-        spoil(in, &a->committed);
+        spoil(in, &committed);
+    a->committed = committed;
 }
 
 static void settle(arguments *a, char *const lent[], const size_t size[])
