@@ -108,6 +108,56 @@ def test_a_script_gets_the_verdict(word: str) -> None:
     assert [step["name"] in told.stderr for step in found["steps"]] == [True] * len(found["steps"]) != []
 
 
+CFLAGS = ["-O2", "-std=c11", "-D_GNU_SOURCE", "-fPIC", "-Icsrc"]
+
+
+def right_ones(kind: Kind) -> list[Path]:
+    """Its right candidates, but for the one that needs another variant beside it."""
+    passed = [param.values[0] for param in CANDIDATES if param.values[2] == "PASS" and param.values[1] == ["SPEED=no"]]
+    return [path for path in passed if isinstance(path, Path) and path.parent.name == kind.name]
+
+
+NATIVE = [kind for kind in KINDS.values() if kind.inputs is not None]
+RIGHT: list[tuple[Kind, Path | None]] = [(kind, path) for kind in NATIVE for path in (None, *right_ones(kind))]
+
+
+@pytest.mark.parametrize(
+    ("kind", "source"), RIGHT, ids=[f"{kind.name}-{source.stem if source else 'template'}" for kind, source in RIGHT]
+)
+def test_what_is_right_gets_through_native_inputs(tmp_path: Path, kind: Kind, source: Path | None) -> None:
+    """Each template, and each right candidate; and nothing of their object files is refused."""
+    (tmp_path / "template.c").write_text(kind.template())
+    candidate = Candidate(kind, source or tmp_path / "template.c", tmp_path)
+    judge_build.write_sources(candidate)
+    judge_build.compile_candidate(candidate, CFLAGS, tmp_path / "candidate.o")
+    assert judge_build.examine(candidate, tmp_path / "candidate.o") == ""
+    hosts = judge_build.Hosts.build(candidate, CFLAGS)
+    for theirs in (hosts.theirs, hosts.traps):
+        command = [str(hosts.driver), "check", "1", "20000", str(theirs), str(hosts.ours)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        found = judge_run.of_native(done.returncode, done.stdout + done.stderr)
+        assert found.verdict is None
+        assert found.inputs >= 20000
+
+
+@pytest.mark.parametrize("body", ["for (;;) ;", "__builtin_trap();", "*(volatile int *)8 = 1;", '__asm__ ("syscall");'])
+def test_a_kernel_that_does_not_come_back_ends_its_host_alone(tmp_path: Path, body: str) -> None:
+    kind = KINDS["datfrozenxid_need_update"]
+    source = tmp_path / "ends.c"
+    source.write_text(
+        f'#include "{kind.header}"\n{kind.signature}\n{{\n    {body}\n    return (pgq_status){{0}};\n}}\n'
+    )
+    candidate = Candidate(kind, source, tmp_path)
+    judge_build.write_sources(candidate)
+    judge_build.compile_candidate(candidate, CFLAGS, tmp_path / "candidate.o")
+    hosts = judge_build.Hosts.build(candidate, CFLAGS)
+    command = [str(hosts.driver), "check", "1", "100", str(hosts.theirs), str(hosts.ours)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    verdict = judge_run.of_native(done.returncode, done.stdout + done.stderr).verdict
+    assert verdict is not None
+    assert re.search("no end|SIGILL|SIGTRAP|SIGSEGV|system call", verdict.why)
+
+
 def regression(folder: Path, binding: Path) -> int:
     """What pytest says of the test to paste, with a binding: the command that people are shown, with another one."""
     command = judge.fails(folder).replace(str(folder / "plain"), str(binding))
