@@ -533,7 +533,7 @@ def test_make_hands_on_what_the_shell_would_split(target: str) -> None:
 
 def test_the_variables_of_a_rule_are_seen() -> None:
     seen = rules()
-    assert {"CC", "FLAGS", "KIND", "LIKE", "PATCH", "SEED", "SPEED", "SRC"} == set(seen["judge"])
+    assert {"AGAINST", "BRANCH", "CC", "FLAGS", "KIND", "LIKE", "PATCH", "SEED", "SPEED", "SRC"} == set(seen["judge"])
     assert {"CLASSES", "CONNECT", "DATABASES"} == set(seen["frozen"])
     assert len(seen) > 10
 

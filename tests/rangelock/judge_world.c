@@ -34,15 +34,17 @@ typedef struct file {
     world *world;
     pgq_rangelock *lock;
     unsigned threads;
-    uint64_t arrivals;
+    uint64_t arrivals, first; /* the first byte that is asked for: 0, or so that the last one is 2^63 - 2 */
     worker workers[MOST_THREADS];
     int readers[BYTES], writers[BYTES];
 } file;
 
 static void choose_range(file *f, worker *w)
 {
-    w->lo = world_below(f->world, BYTES);
-    w->hi = w->lo + 1 + world_below(f->world, BYTES - w->lo);
+    uint64_t from = world_below(f->world, BYTES);
+
+    w->lo = f->first + from;
+    w->hi = w->lo + 1 + world_below(f->world, BYTES - from);
     w->exclusive = world_one_in(f->world, 2);
     w->limit = world_one_in(f->world, 4)   ? 0
                : world_one_in(f->world, 3) ? 1 + world_below(f->world, MOST_NS)
@@ -263,13 +265,13 @@ static void act(void *argument, unsigned number)
 static void use(file *f, const worker *w)
 {
     for (uint64_t i = w->lo; i < w->hi; i++) {
-        if (f->writers[i] > 0 || (w->exclusive && f->readers[i] > 0))
+        if (f->writers[i - f->first] > 0 || (w->exclusive && f->readers[i - f->first] > 0))
             world_violation(f->world, "byte %llu is held against its holder", (unsigned long long)i);
-        *(w->exclusive ? &f->writers[i] : &f->readers[i]) += 1;
+        *(w->exclusive ? &f->writers[i - f->first] : &f->readers[i - f->first]) += 1;
     }
     world_yield();
     for (uint64_t i = w->lo; i < w->hi; i++)
-        *(w->exclusive ? &f->writers[i] : &f->readers[i]) -= 1;
+        *(w->exclusive ? &f->writers[i - f->first] : &f->readers[i - f->first]) -= 1;
 }
 
 static void call_at_will(void *argument, unsigned number)
@@ -304,6 +306,7 @@ void world_step(void *row, world *w, unsigned step)
 {
     file *f = row;
 
+    f->first = world_one_in(w, 3) ? (uint64_t)INT64_MAX - BYTES : 0;
     f->threads = 3 + (unsigned)world_below(w, MOST_THREADS - 2);
     world_says(w, "  %u threads, %s", f->threads, step % 2 == 0 ? "the first directs" : "all at will");
     world_run_threads(w, f->threads, step % 2 == 0 ? act : call_at_will, f);

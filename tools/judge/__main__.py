@@ -2,20 +2,21 @@
 """Puts a candidate kernel on trial: make judge KIND=kind SRC=their.c, or pgquern judge KIND their.c
 
 The file, or a folder of several, defines one function named `candidate`, of the kind's signature; of a component (a
-lock, a policy) those that tests/<stem>/candidate.h declares. It is compiled, and linked with the kernels into a
-binding of its own, where it is one more variant of its kind: so the stem's own tests run against it, in processes of
-their own with limits: as they are, under ASan and UBSan, and with other inputs in the opposite order. Each call is
-watched (tools/judge/*.c): sleep, threads, descriptors, children, static memory that changes, blocks of the heap that
-outlive it. A component first runs in its stem's world of threads and faults.
+lock, a policy) those that tests/<stem>/candidate.h declares. Its object file is read first: what it has beyond
+functions and constants is refused by name. Then it runs in a process of its own, without files, stopped at each system
+call. The
+stem's own tests call it there, as one more variant of its kind; and a million inputs, made in C, are given to it and to
+ours. A component, and what reads files, runs in one process with what judges it, and the verdict says so.
 
 A patch in the place of a source judges one of our variants as a unified diff of csrc/ has changed it. FULL, or --full,
-adds more examples, a minute of fuzzing, instruction counts, and real servers. build/judge/NAME.html is the verdict as a
+adds more examples, a hundred times as many native inputs, and real servers. build/judge/NAME.html is the verdict as a
 page.
 
-Last comes its speed beside upstream and ours. The speed `counted` counts instructions instead, where no clock can be
-trusted; `no` leaves it out.
+Last comes its speed beside upstream and ours, each in a process of its own; all that is timed is compared, too. The
+speed `no` leaves it out.
 
-Exit code: 0 PASS; 1 FAIL; 2 nothing was judged, and a sentence says what to do; 3 UNDECIDED; 4 SLOWER than upstream.
+Exit code: 0 PASS; 1 FAIL; 2 nothing was judged, and a sentence says what to do; 3 UNDECIDED; 4 SLOWER than upstream; 5
+BROKEN: a test fails with ours in its place, too.
 Of `make judge` the exit code is 2 whenever it is not 0: that is make's own.
 """
 
@@ -39,15 +40,14 @@ from tools.common.asked import by_command, option, program
 from tools.common.progress import console
 from tools.judge import source as judge_source
 from tools.judge.build import Candidate
-from tools.judge.full import Asked
 from tools.judge.kinds import JudgeError, kind_of, kinds
 from tools.judge.last import Told
 from tools.judge.trial import Step, Trial, judge
 from tools.judge.verdict import Verdict
 
 ROOT = Path("build/judge")
-CODES = {"PASS": 0, "FAIL": 1, "UNDECIDED": 3, "SLOWER": 4}
-COLOURS = {"PASS": "green", "FAIL": "red", "UNDECIDED": "yellow", "SLOWER": "yellow"}
+CODES = {"PASS": 0, "FAIL": 1, "UNDECIDED": 3, "SLOWER": 4, "BROKEN": 5}
+COLOURS = {"PASS": "green", "FAIL": "red", "UNDECIDED": "yellow", "SLOWER": "yellow", "BROKEN": "magenta"}
 
 
 def told_of(trial: Trial, verdict: Verdict) -> Told | None:
@@ -141,24 +141,28 @@ def list_kinds(*, as_json: bool) -> None:
 @click.option("--kind", default="", help="The kind; empty: list them all.")
 @click.option("--source", default="", help="The candidate: a C file, or C++ by its name's end.")
 @click.option("--patch", default="", help="Instead of a source: a unified diff of csrc/, of one of our variants.")
-@click.option("--full", is_flag=True, help="More examples, a fuzz minute, real servers.")
+@click.option(
+    "--branch", default="", help="Upstream's own function of a tree of PostgreSQL's, changed by --patch or not."
+)
+@click.option("--against", default="", help="Another candidate, beside which its speed is measured.")
+@click.option("--full", is_flag=True, help="More examples, 10^8 native inputs, real servers.")
 @click.option("--flags", default="", help="Further flags of the compiler and the linker.")
 @click.option("--compiler", default="gcc", help="gcc, clang, or another that takes their flags.")
 @click.option("--like", default="", help="The variant whose other fields the candidate takes, such as its order.")
-@click.option("--speed", type=click.Choice(["clock", "counted", "no"]), default="clock", help="How it is measured.")
+@click.option("--speed", type=click.Choice(["clock", "no"]), default="clock", help="How it is measured.")
 @click.option("--seed", type=int, help="Of the other inputs; without it, a new one each time.")
 @click.option("--template", is_flag=True, help="Print a file to start from, instead.")
 @json_option()
 @click.option("--cflags", default="", help="Compiler flags of the ordinary build.")
 @click.option("--cflags-asan", default="", help="Compiler flags of the build under sanitizers.")
-@click.option("--cflags-fuzz", default="", help="Compiler flags of the fuzz targets.")
 @click.option("--isa", multiple=True, help="LEVEL=FLAGS: of sources whose names end so.")
 def main(
-    kind: str, source: str, patch: str, full: bool, flags: str, compiler: str, like: str, speed: str,
+    kind: str, source: str, patch: str, branch: str, against: str, full: bool, flags: str, compiler: str, like: str,
+    speed: str,
     seed: int | None, template: bool, as_json: bool,
-    cflags: str, cflags_asan: str, cflags_fuzz: str, isa: Sequence[str],
+    cflags: str, cflags_asan: str, isa: Sequence[str],
 ) -> None:  # fmt: skip
-    if not (kind or patch or source or template):
+    if not (kind or patch or source or branch or template):
         list_kinds(as_json=as_json)
         return
     try:
@@ -171,9 +175,9 @@ def main(
             else:
                 print(text, end="")
             return
-        path = Path(patch or source)
-        chosen = None if patch else kind_of(kind, like)
-        if not (source or patch) or not path.exists():
+        path = Path(patch or branch or source)
+        chosen = None if patch and not branch else kind_of(kind, like)
+        if not (source or patch or branch) or not path.exists():
             missing = (
                 f"There is no file {str(path)!r}" if source or patch else f"{option('SRC', ours='SOURCE')} is missing"
             )
@@ -195,13 +199,22 @@ def main(
                 out.print(trial.warnings.rstrip(), markup=False, soft_wrap=True)
             out.print(f"{step.seconds:6.1f} s  {step.name}: {step.says}", markup=False)
 
-        if chosen is None:
+        if branch:
+            change = Path(patch) if patch else None
+            candidate = judge_source.of_tree(Path(branch), change, folder, kind, compiler=compiler, flags=flags)
+        elif chosen is None:
             levels = dict(entry.split("=", 1) for entry in isa)
             candidate = judge_source.of_patch(path, folder, kind, like, compiler=compiler, flags=flags, isa=levels)
         else:
             candidate = judge_source.of_source(Candidate(chosen, path, folder, compiler, flags))
-        asked = Asked(shlex.split(cflags_fuzz)) if full else None
-        trial = Trial(candidate, seed, shlex.split(cflags), shlex.split(cflags_asan), show, asked)
+        trial = Trial(candidate, seed, shlex.split(cflags), shlex.split(cflags_asan), show, full)
+        if against:
+            if not Path(against).exists() or candidate.kind.inputs is None:
+                raise JudgeError(
+                    f"{against} cannot stand beside it: there is no such file, or the kind has no processes."
+                )
+            folder = folder / "against"
+            trial.against = judge_source.of_source(Candidate(candidate.kind, Path(against), folder, compiler, flags))
         verdict = judge(trial, speed)
     except JudgeError as error:
         click.echo(str(error), err=True)

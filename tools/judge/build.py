@@ -11,20 +11,17 @@ from pathlib import Path
 
 from tools.common.asked import option
 from tools.common.kernels import kernel_sources
+from tools.judge import objects
 from tools.judge.kinds import CALL, JudgeError, Kind
 
 FFI = "_pgquern.abi3.so"
 BINDING = Path("build/ffi-src/_pgquern.o")
 CPLUSPLUS = {".cc", ".cpp", ".cxx", ".C"}
-WATCH = Path("tools/judge")
-HEAP = (
-    "malloc", "calloc", "realloc", "aligned_alloc", "posix_memalign", "strdup", "free", "mmap", "munmap",
-    "_Znwm", "_Znam", "_ZdlPv", "_ZdaPv", "_ZdlPvm", "_ZdaPvm",
-)  # fmt: skip
-"""What asks for memory and gives it back, in C and in C++: tools/judge/heap.c counts the candidate's calls of them."""
-UNWATCHED = ["-DPGQUERN_JUDGE_UNWATCHED"]
-WRITABLE = re.compile(r"^\s*\d+ (\.(?:data|bss)(?!\.rel\.ro)[.\w]*)\s", re.MULTILINE)
-LOCAL_TO_A_THREAD = re.compile(r"^\s*\d+ \.t(?:data|bss)\S*\s+0*[1-9a-f]", re.MULTILINE)
+HERE = Path("tools/judge")
+LIBRARY = Path("build/lib/libpgquern.a")
+TRAPS = ["-fsanitize=undefined", "-fsanitize-undefined-trap-on-error", "-fstack-protector-all"]
+"""Undefined behaviour, and a write beyond an array of its own, are a signal: nothing is linked for it."""
+COUNTS = '__attribute__((visibility("default"))) unsigned long pgq_judge_calls_made, pgq_judge_open;\n'
 
 
 @dataclass(frozen=True)
@@ -42,6 +39,8 @@ class Candidate:
     """A changed copy of the kernels' sources, whose headers come first."""
     alias: str = ""
     """The function that is the candidate, if it has another name; then nothing else of its files is seen."""
+    as_upstream: bool = False
+    """It is PostgreSQL's own, as somebody has changed it: no more is asked of it than of upstream."""
 
     @property
     def files(self) -> tuple[Path, ...]:
@@ -55,9 +54,17 @@ class Candidate:
         """What compiles a file. Its warnings are told, and are no errors."""
         names = [*shlex.split(self.compiler), *([f"-I{self.tree}"] if self.tree else [])]
         kept = [flag for flag in cflags if flag not in ("-Werror", "-std=c11")]
+        if self.kind.inputs is not None:  # so that constants with addresses are constants, too
+            kept = [*(flag for flag in kept if flag != "-fPIC"), "-fno-pic"]
         if file.suffix in CPLUSPLUS:
             return [re.sub(r"(?<![a-z])gcc", "g++", re.sub(r"clang(?!\+)", "clang++", names[0])), *names[1:], *kept]
         return [*names, "-std=gnu11", *kept]
+
+
+def _arguments(kind: Kind) -> str:
+    """A struct of a call's arguments, and of its result."""
+    named = [re.sub(r"(\w+)\s*\[\w*\]$", r"*\1", one.strip()) for one in kind.arguments.split(",")]
+    return f"typedef struct arguments {{ {'; '.join(named)}; {kind.result} result; }} arguments;\n"
 
 
 def write_sources(candidate: Candidate) -> None:
@@ -70,6 +77,7 @@ def write_sources(candidate: Candidate) -> None:
         raise JudgeError(
             f"{candidate.source} is C++: write {kind.name} in C, whose calls the world of threads replaces."
         )
+    folder.mkdir(parents=True, exist_ok=True)
     (folder / "variants.c").write_text(kind.with_candidate())
     if kind.functions:
         (folder / "candidate.h").write_text(
@@ -80,11 +88,26 @@ def write_sources(candidate: Candidate) -> None:
     (folder / "candidate.h").write_text(
         f'#include "{kind.header}"\n#ifdef __cplusplus\nextern "C"\n#endif\n{kind.signature};\n'
     )
-    after = "pgq_judge_after_call(true)" if kind.waits else "pgq_judge_after()"
+    if kind.inputs is None:
+        (folder / "call.c").write_text(
+            f'#include "{kind.header}"\n{kind.signature};\n{kind.declaration(CALL)};\n{COUNTS}'
+            f"{kind.declaration(CALL)}\n{{\n    pgq_judge_calls_made++;\n    return candidate({kind.names});\n}}\n"
+        )
+        return
+    names = kind.names.split(", ")
+    (folder / "call.h").write_text(
+        f'#include "{kind.header}"\n#include "cage.h"\n{_arguments(kind)}#include "../{kind.inputs}"\n'
+    )
     (folder / "call.c").write_text(
-        f'#include "{kind.header}"\n#include "watch.h"\n{kind.signature};\n{kind.declaration(CALL)};\n'
-        f"{kind.declaration(CALL)}\n{{\n    pgq_judge_before();\n"
-        f"    {kind.result} answer = candidate({kind.names});\n    {after};\n    return answer;\n}}\n"
+        f'#include "call.h"\n{kind.declaration(CALL)};\n{kind.declaration(CALL)}\n{{\n    arguments a;\n\n'
+        f"    memset(&a, 0, sizeof a);\n    {' '.join(f'a.{name} = {name};' for name in names)}\n"
+        f"    judge_call(&a, sizeof a, stage);\n    return a.result;\n}}\n"
+    )
+    (folder / "invoke.c").write_text(
+        f'#include "{kind.header}"\n{_arguments(kind)}{kind.signature};\nvoid judge_invoke(void *there);\n'
+        f"extern const size_t judge_arguments_size;\nconst size_t judge_arguments_size = sizeof(arguments);\n"
+        f"void judge_invoke(void *there)\n{{\n    arguments *a = there;\n\n"
+        f"    a->result = candidate({', '.join(f'a->{name}' for name in names)});\n}}\n"
     )
 
 
@@ -95,12 +118,12 @@ def _run(command: Sequence[str | Path]) -> str:
 
 def compile_candidate(candidate: Candidate, cflags: Sequence[str], target: Path) -> str:
     """Compiles the candidate's files into one; their warnings. JudgeError: they do not, or there is no `candidate`."""
-    warnings, objects = "", []
+    warnings, parts = "", []
     for i, file in enumerate(candidate.files):
-        objects.append(target.with_suffix(f".{i}.o"))
-        warnings += _compile(candidate, cflags, file, objects[-1])
+        parts.append(target.with_suffix(f".{i}.o"))
+        warnings += _compile(candidate, cflags, file, parts[-1])
     try:
-        _run(["ld", "-r", *objects, "-o", target])
+        _run(["ld", "-r", *parts, "-o", target])
     except subprocess.CalledProcessError as error:
         raise JudgeError(
             f"The files of {candidate.source} do not link together; correct what the linker says:\n"
@@ -137,64 +160,90 @@ def _compile(candidate: Candidate, cflags: Sequence[str], file: Path, target: Pa
         ) from error
 
 
-def unwatched(candidate: Candidate, cflags: Sequence[str], folder: Path) -> list[str | Path]:
-    """What the linker needs of the candidate and its table, called as directly as all others. JudgeError."""
-    mine, table, call = (folder / f"{name}.o" for name in ("candidate", "variants", "call"))
-    compile_candidate(candidate, cflags, mine)
-    _run(["gcc", *cflags, "-c", candidate.folder / "variants.c", "-o", table])
-    if not candidate.kind.functions:
-        return [table, mine, f"-Wl,--defsym={CALL}=candidate"]
-    _run(["gcc", *UNWATCHED, "-DPGQUERN_JUDGE_UNCHECKED", *cflags, "-c", candidate.folder / "call.c", "-o", call])
-    return [table, mine, call]
+def examine(candidate: Candidate, target: Path) -> str:
+    """Why its object file is refused; empty: it is not. What is upstream's own is not."""
+    kind = candidate.kind
+    several = len(candidate.files) > 1 or candidate.is_cplusplus or bool(candidate.tree)
+    known = objects.of_kernels(LIBRARY)
+    return objects.refusal(target, kind.defines, known=known, component=kind.inputs is None, several=several)
 
 
-def set_statics_apart(target: Path) -> None:
-    """Gives the candidate's writable sections names of their own, by which tools/judge/watch.c finds them."""
-    for section in sorted(set(WRITABLE.findall(_run(["objdump", "-h", target])))):
-        name, kinds = ("judge_bss", "alloc") if section.startswith(".bss") else (
-            "judge_data", "alloc,load,data,contents"
-        )  # fmt: skip
-        _run(["objcopy", "--rename-section", f"{section}={name},{kinds}", target])
-
-
-def has_memory_of_threads(target: Path) -> bool:
-    return LOCAL_TO_A_THREAD.search(_run(["objdump", "-h", target])) is not None
-
-
-def imports(target: Path) -> list[str]:
-    """What the candidate calls, and does not define."""
-    return re.findall(r"^\s+U (\w+)", _run(["nm", "-u", target]), re.MULTILINE)
-
-
-def link(candidate: Candidate, cflags: Sequence[str], objects: Path, target: Path, watched: bool) -> str:
-    """Builds the binding into the folder `target`; the compiler's warnings of the candidate. JudgeError.
-
-    objects: of the ordinary build with the same flags. watched: the candidate's statics lie apart.
-    """
-    shutil.rmtree(target, ignore_errors=True)
-    target.mkdir(parents=True)
-    mine = target / "candidate.o"
-    warnings = compile_candidate(candidate, cflags, mine)
-    if watched:
-        set_statics_apart(mine)
-        # What a component has made lives until it is destroyed.
-        if not candidate.kind.functions:
-            _run(["objcopy", *(f"--redefine-sym={name}=pgq_judge_{name}" for name in HEAP), mine])
-    own = [mine]
-    for source in (candidate.folder / "variants.c", candidate.folder / "call.c", WATCH / "watch.c", WATCH / "heap.c"):
-        own.append(target / f"{source.stem}.o")
-        _run(["gcc", f"-I{WATCH}", *cflags, "-c", source, "-o", own[-1]])
-    names = (source.relative_to("csrc") for source in kernel_sources())
-    theirs = [objects / name.with_suffix(".o") for name in names if Path("csrc", name) != candidate.kind.table()]
-    sanitizers = [flag for flag in cflags if flag.startswith("-fsanitize=")]
-    linker = ["g++" if candidate.is_cplusplus else "gcc", "-shared", *sanitizers]
-    flags = shlex.split(candidate.flags)
+def host(candidate: Candidate, kernel: Path | str, target: Path) -> Path:
+    """A program in which a kernel runs alone: an object file's `candidate`, or a function of ours. JudgeError."""
+    folder = candidate.folder / "host"
+    folder.mkdir(exist_ok=True)
+    if isinstance(kernel, Path):  # its other names are seen by nobody
+        _run(["objcopy", "--keep-global-symbol=candidate", kernel])
+    flags = ["-O2", "-std=gnu11", "-D_GNU_SOURCE", "-Icsrc", f"-I{HERE}"]
+    for source in (HERE / "host.c", candidate.folder / "invoke.c"):
+        if not (folder / f"{source.stem}.o").exists():
+            _run(["gcc", *flags, "-c", source, "-o", folder / f"{source.stem}.o"])
+    mine = [kernel] if isinstance(kernel, Path) else [f"-Wl,--defsym=candidate={kernel}", f"-Wl,-u,{kernel}"]
+    wraps = ",".join(f"--wrap={name}" for name in sorted(objects.MEMORY))
+    linker = "g++" if candidate.is_cplusplus else "gcc"
     try:
-        # Python's symbols are found at run time; all others must be there now.
-        _run([*linker, *theirs, *own, *flags, "-Wl,-z,defs" if not sanitizers else "-Wl,-z,lazy", "-o", target / FFI])
-        _run([*linker, BINDING, *theirs, *own, *flags, "-o", target / FFI])
+        _run([linker, "-static", folder / "host.o", folder / "invoke.o", *mine, f"-Wl,{wraps}", LIBRARY, "-o", target])
     except subprocess.CalledProcessError as error:
         raise JudgeError(
             f"{candidate.source} does not link; define or rename what the linker says:\n{error.stderr.strip()}"
         ) from error
-    return warnings
+    return target.resolve()
+
+
+def driver(candidate: Candidate, target: Path) -> Path:
+    """The program that makes inputs, gives them to hosts, and compares."""
+    flags = ["-O2", "-std=gnu11", "-D_GNU_SOURCE", "-Icsrc", f"-I{HERE}", f"-I{candidate.folder}"]
+    _run(["gcc", *flags, HERE / "driver.c", HERE / "cage.c", "-pthread", "-o", target])
+    return target
+
+
+@dataclass(frozen=True)
+class Hosts:
+    """The programs of a trial."""
+
+    driver: Path
+    theirs: Path
+    traps: Path
+    """The same, where undefined behaviour is a signal."""
+    ours: Path
+
+    @classmethod
+    def build(cls, candidate: Candidate, cflags: Sequence[str]) -> "Hosts":
+        """JudgeError: it does not link."""
+        folder, mine = candidate.folder, candidate.folder / "traps.o"
+        theirs = host(candidate, folder / "candidate.o", folder / "theirs")
+        compile_candidate(candidate, [*cflags, *TRAPS], mine)
+        return cls(
+            driver(candidate, folder / "driver"), theirs, host(candidate, mine, folder / "traps"),
+            host(candidate, candidate.kind.variant, folder / "ours"),
+        )  # fmt: skip
+
+
+def link(candidate: Candidate, cflags: Sequence[str], built: Path, target: Path) -> None:
+    """Builds the binding into the folder `target`, where a call of the candidate is one of its host. JudgeError.
+
+    built: the ordinary build with the same flags. A candidate that has no host lies in the binding itself.
+    """
+    shutil.rmtree(target, ignore_errors=True)
+    target.mkdir(parents=True)
+    own: list[Path] = []
+    sources = [candidate.folder / "variants.c", candidate.folder / "call.c"]
+    if candidate.kind.inputs is None:
+        own.append(target / "candidate.o")
+        compile_candidate(candidate, cflags, own[0])
+    else:
+        sources.append(HERE / "cage.c")
+    for source in sources:
+        own.append(target / f"{source.stem}.o")
+        includes = [f"-I{HERE}", f"-I{candidate.folder}"]
+        _run(["gcc", *includes, *cflags, "-Wno-unused-function", "-c", source, "-o", own[-1]])
+    names = (source.relative_to("csrc") for source in kernel_sources())
+    theirs = [built / name.with_suffix(".o") for name in names if Path("csrc", name) != candidate.kind.table()]
+    sanitizers = [flag for flag in cflags if flag.startswith("-fsanitize=")]
+    linker = ["g++" if candidate.is_cplusplus else "gcc", "-shared", *sanitizers]
+    try:
+        _run([*linker, BINDING, *theirs, *own, *shlex.split(candidate.flags), "-o", target / FFI])
+    except subprocess.CalledProcessError as error:
+        raise JudgeError(
+            f"{candidate.source} does not link; define or rename what the linker says:\n{error.stderr.strip()}"
+        ) from error

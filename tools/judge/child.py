@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: PostgreSQL
-"""The process in which a candidate runs: the stem's own tests, of which those with the candidate are chosen.
+"""The stem's own tests, of which those with the candidate are chosen. It runs in a host: tools/judge/cage.h.
 
 python -m tools.judge.child DESCRIPTOR ORDER
 
@@ -24,10 +24,7 @@ from hypothesis import settings
 
 from tools.judge.kinds import kind_of
 from tools.judge.last import Keeper
-from tools.judge.verdict import NEVER
 
-SEEN = ("calls", "slept", "threads", "files", "children", "statics", "blind", "heap")
-"""What tools/judge/watch.c counts, in its order."""
 NAME = "candidate"
 TEST_CPU = 60
 """CPU seconds of a single test: a candidate far slower than ours still comes to its end."""
@@ -50,7 +47,8 @@ class Order:
     """The file that holds the name of the test that runs."""
     seed: int | None = None
     """Of Hypothesis, for other inputs than the usual ones; the tests then run in the opposite order."""
-    limits_memory: bool = True
+    limits: bool = True
+    """Of memory and files: a candidate is in this process."""
     kind: str = ""
     """Of the candidate: no other variant of it is tested."""
     last: str = os.devnull
@@ -71,13 +69,13 @@ class Told:
     """What pytest says of it."""
     calls: dict[str, int] = field(default_factory=dict)
     """Of the candidate, by test."""
-    seen: dict[str, int] = field(default_factory=dict)
+    namespaces: bool = True
+    """The candidate has namespaces of its own, as far as it runs in a process of its own."""
 
 
-def seen() -> dict[str, int]:
-    """What the watch has counted so far."""
-    binding = ctypes.CDLL(sys.modules["_pgquern"].__file__)
-    return dict(zip(SEEN, (ctypes.c_ulong * len(SEEN)).in_dll(binding, "pgq_judge_seen"), strict=True))
+def counted(name: str = "pgq_judge_calls_made") -> int:
+    """The calls of the candidate so far; or another count of the binding."""
+    return ctypes.c_ulong.in_dll(ctypes.CDLL(sys.modules["_pgquern"].__file__), name).value
 
 
 def hide_others(kind: str) -> None:
@@ -151,12 +149,9 @@ class Plugin:
         self.last.forget()
         limit = int(time.process_time()) + TEST_CPU
         resource.setrlimit(resource.RLIMIT_CPU, (limit, resource.RLIM_INFINITY))
-        before = seen()["calls"]
+        before = counted()
         ended = yield
-        after = seen()
-        self.told.calls[item.nodeid] = after["calls"] - before
-        if any(after[what] for what in NEVER):
-            item.session.shouldfail = "the watch has seen enough"
+        self.told.calls[item.nodeid] = counted() - before
         return ended
 
     @pytest.hookimpl(tryfirst=True)
@@ -175,14 +170,14 @@ class Plugin:
 
 def main(descriptor: int, order: Order) -> None:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    resource.setrlimit(resource.RLIMIT_NOFILE, (DESCRIPTORS, DESCRIPTORS))
-    resource.setrlimit(resource.RLIMIT_FSIZE, (FILE_SIZE, FILE_SIZE))
-    if order.limits_memory:
+    if order.limits:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (DESCRIPTORS, DESCRIPTORS))
+        resource.setrlimit(resource.RLIMIT_FSIZE, (FILE_SIZE, FILE_SIZE))
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     plugin = Plugin(order)
     seed = [] if order.seed is None else [f"--hypothesis-seed={order.seed}"]
     plugin.told.code = int(pytest.main([*OPTIONS, *seed, "-o", f"pythonpath={order.paths}", *order.files], [plugin]))
-    plugin.told.seen = seen() if "_pgquern" in sys.modules else {}
+    plugin.told.namespaces = "_pgquern" not in sys.modules or not counted("pgq_judge_open")
     with os.fdopen(descriptor, "w") as out:
         json.dump(asdict(plugin.told), out)
 

@@ -37,8 +37,8 @@ def axes_of(configs: Sequence[Config]) -> tuple[list[str], str]:
 
 
 def heat(places: Sequence[Place]) -> str:
-    """A map beside upstream's faster variant, one beside the best of ours, and one beside the limit if there is one, as
-    one <svg>."""
+    """A map beside upstream's faster variant, one beside the best of ours, and one beside another candidate if there is
+    one, as one <svg>."""
     configs = [found.config for found in places]
     down, across = axes_of(configs)
     lines = list(dict.fromkeys(tuple(config.get(key, "") for key in down) for config in configs))
@@ -52,7 +52,7 @@ def heat(places: Sequence[Place]) -> str:
         maps = {
             "beside upstream's faster": {found.where: found.to_upstream for found in places},
             "beside the best of ours": {found.where: found.to_best for found in places},
-            "beside the limit": {found.where: found.to_limit for found in places if found.to_limit},
+            "beside the other": {found.where: found.to_other for found in places if found.to_other},
         }
         maps = {title: ratios for title, ratios in maps.items() if ratios}
         size = 3.0 + 0.75 * len(maps) * len(columns), 1.3 + 0.3 * len(lines)

@@ -50,18 +50,14 @@ class Kind:
     row: str
     """The initializer of the table's row `like`, without braces."""
     loops: tuple[str, ...]
-    bench: tuple[dict[str, Any], ...] = ()
-    """Selectors of the configurations of the stem's benchmark in which its variants are measured."""
-    quick: tuple[dict[str, Any], ...] = ()
-    """Selectors of those of them that a trial without FULL=1 takes; empty: all."""
+    sizes: tuple[tuple[int, int], ...] = ()
+    """Of the inputs with which it is timed: about so many elements, of which so many of a hundred are kept."""
     gains: str = "as fast"
     """What a ratio of that benchmark says: so many times `gains` as another variant."""
     unit: str = "ns"
     """Of what that benchmark measures; less is better."""
-    icount: tuple[str, ...] = ()
-    """Shapes of inputs on which bench/<stem>/icount.c counts its instructions."""
-    waits: bool = False
-    """It may sleep, as for the disk."""
+    cut: tuple[str, ...] = ()
+    """Names of upstream's that judge_upstream_KIND.c wraps, if a tree of PostgreSQL's is judged."""
     functions: tuple[str, ...] = ()
     """Of a component: what its candidate defines, as candidate.h declares it. Empty: a kernel, one function."""
     world: Path | None = None
@@ -79,9 +75,25 @@ class Kind:
         return Path("tests", self.stem)
 
     @property
+    def inputs(self) -> Path | None:
+        """How inputs are made natively; a kind without it cannot run in a process of its own."""
+        found = self.folder / f"judge_{self.name}.h"
+        return found if found.exists() else None
+
+    @property
     def threads(self) -> Path | None:
         """The threads that a component is tried with under ThreadSanitizer."""
         return self.folder / "tsan.c" if self.functions and (self.folder / "tsan.c").exists() else None
+
+    @property
+    def wrapper(self) -> Path:
+        """What makes a kernel of upstream's own function."""
+        return self.folder / f"judge_upstream_{self.name}.c"
+
+    @property
+    def calls(self) -> Path | None:
+        """A program of many calls of a component."""
+        return self.folder / "judge_calls.c" if self.functions and (self.folder / "judge_calls.c").exists() else None
 
     @property
     def header(self) -> str:
@@ -202,8 +214,9 @@ def _listed(stem: str, name: str, entry: dict[str, Any], like: str) -> Kind:
     like = like or entry["like"]
     function = _function((SOURCES / stem / f"{stem}.h").read_text(), at[1])
     loops = tuple(f"tests/{stem}/{node}" for node in entry.get("loops", []))
-    measured: dict[str, Any] = {key: entry[key] for key in ("gains", "unit", "waits") if key in entry}
-    measured |= {key: tuple(entry.get(key, [])) for key in ("bench", "quick", "icount")}
+    measured: dict[str, Any] = {key: entry[key] for key in ("gains", "unit") if key in entry}
+    measured["cut"] = tuple(entry.get("cut", []))
+    measured["sizes"] = tuple((n, percent) for n in entry.get("sizes", []) for percent in entry.get("percents", [50]))
     kernel = Kind(name, stem, *function, like, _row(at[2], like), loops, **measured)
     if "world" not in entry:
         return kernel

@@ -41,8 +41,8 @@ def speed(places: Sequence["Place"]) -> dict[str, Any]:
     from tools.judge.speed import MARGIN
 
     wins, loses = extremes(places)
-    limited = any(found.to_limit for found in places)
-    return {"heat": Markup(heat(places)), "limited": limited, "wins": wins, "loses": loses, "margin": MARGIN}
+    other = any(found.to_other for found in places)
+    return {"heat": Markup(heat(places)), "other": other, "wins": wins, "loses": loses, "margin": MARGIN}
 
 
 def page(trial: Trial, verdict: Verdict, told: Told | None, command: str, fails: str, facts: Mapping[str, str]) -> str:
@@ -59,6 +59,10 @@ def page(trial: Trial, verdict: Verdict, told: Told | None, command: str, fails:
         "judged": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
         "source": f"{candidate.source}, SHA-256 {hashlib.sha256(source.encode()).hexdigest()}",
         "it calls": ", ".join(trial.imports) or "nothing",
+        "its constructors": ", ".join(trial.constructors) or "none",
+        "names beyond its contract": ", ".join(trial.interposed) or "none",
+        "inputs": trial.right if trial.inputs else "no native ones",
+        "its process": trial.process,
     }
     return jinja.get_template("judge.html").render(
         name=candidate.source.name,

@@ -4,18 +4,19 @@
 import contextlib
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field, replace
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
-from tools.common import sanitized
+from tools.common.tally import tally, words
 from tools.common.watched import PATIENCE, asleep_for_ever
 from tools.judge.build import Candidate
 from tools.judge.child import Order
@@ -33,13 +34,14 @@ class Run:
     """The folder of the binding."""
     profile: str
     seed: int | None = None
-    asan: bool = False
+    host: Path | None = None
+    """The program in which the candidate runs; None: it has none."""
     only: tuple[str, ...] = ()
     """The files of tests, if they are others than those of the kind; then all of their tests are taken."""
     limits: bool = True
     """Of memory; servers map more."""
-    first: Callable[[], object] = lambda: None
-    """What is done before, such as to build the binding."""
+    control: Path | None = None
+    """The same with ours in the candidate's place: a test that fails with it, too, is itself at fault."""
 
 
 @dataclass(frozen=True)
@@ -54,6 +56,9 @@ class Outcome:
     last: dict[str, Any] | None = None
     """The candidate's last call, if the stem keeps it."""
     seconds: float = 0.0
+    inputs: int = 0
+    """That were given to it natively."""
+    namespaces: bool = True
 
 
 class Runs:
@@ -61,13 +66,30 @@ class Runs:
 
     def __init__(self, candidate: Candidate) -> None:
         self.candidate = candidate
-        self._live: list[subprocess.Popen[bytes]] = []
+        self._live: list[subprocess.Popen[Any]] = []
         self._ended = False
         self._pool = ThreadPoolExecutor(len(os.sched_getaffinity(0)))
 
     def start(self, run: Run) -> Callable[[], Outcome]:
         """Begins it as soon as a CPU is free; what comes back waits for its end."""
         return self._pool.submit(self._run, run).result
+
+    def native(self, driver: Path, seed: int, inputs: int, theirs: Path, ours: Path) -> Callable[[], Outcome]:
+        """The same of inputs that are made natively, and compared with what ours makes of them."""
+        return self._pool.submit(self._native, [driver, "check", seed, inputs, theirs, ours]).result
+
+    def _native(self, command: Sequence[Path | str | int]) -> Outcome:
+        start = time.monotonic()
+        process = subprocess.Popen(
+            [str(word) for word in command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+            start_new_session=True,
+        )  # fmt: skip
+        self._live.append(process)
+        if self._ended:
+            _kill(process)
+        said = process.communicate()[0]
+        self._live.remove(process)
+        return replace(of_native(process.returncode, said), seconds=round(time.monotonic() - start, 1))
 
     def end(self) -> None:
         """Ends what still runs."""
@@ -78,11 +100,17 @@ class Runs:
 
     def _run(self, run: Run) -> Outcome:
         start = time.monotonic()
-        run.first()
         found = self._tests(run)
         if found.verdict and found.verdict.unexplained:
             # A candidate that calls exit() does it again; what a busy machine does to a process, it does seldom.
             found = self._tests(run)
+        failed = found.verdict if found.verdict and found.verdict.word == "FAIL" else None
+        if failed and "::" in failed.test and run.control and not self._ended:
+            ours = replace(run, name=f"{run.name}-control", only=(failed.test,), host=run.host and run.control)
+            ours = ours if run.host else replace(ours, binding=run.control)
+            if (theirs := self._tests(ours).verdict) and theirs.word == "FAIL":
+                why = f"the test fails with ours in the candidate's place, too, and says nothing of it: {theirs.why}"
+                found = replace(found, verdict=Verdict("BROKEN", why, failed.test))
         return replace(found, seconds=round(time.monotonic() - start, 1))
 
     def _tests(self, run: Run) -> Outcome:
@@ -124,25 +152,23 @@ class Runs:
         told = json.loads(text)
         (folder / "told.json").write_text(text)
         (folder / "failure.txt").write_text(told["text"])
-        says = f"{len(told['calls'])} tests, {told['seen']['calls']:,} calls"
+        says = f"{len(told['calls'])} tests, {sum(told['calls'].values()):,} calls"
         # Not every kind is asked what a server answers.
         verdict = of_report(told, said, may_rest=bool(run.only))
-        return Outcome(verdict, says, told["calls"], last_call(folder / "last"))
+        return Outcome(verdict, says, told["calls"], last_call(folder / "last"), namespaces=told["namespaces"])
 
     def _order(self, run: Run, folder: Path) -> Order:
         if run.only:
             return Order(
                 list(run.only), list(run.only), f". csrc/ffi {run.binding}", str(folder / "current"), run.seed,
-                limits_memory=run.limits, kind=self.candidate.kind.name, last=str(folder / "last"),
+                limits=run.limits and not run.host, kind=self.candidate.kind.name, last=str(folder / "last"),
             )  # fmt: skip
         kind, at = self.candidate.kind, Path("tests", self.candidate.kind.stem)
         files = {*map(str, at.glob("test_kernels*.py")), *(n.split("::")[0] for n in kind.loops)}
-        # The extracted proof answers as the oracle does: under the sanitizers it would tell nothing more.
-        proof = str(at / "test_extracted.py")
-        files = files - {proof} if run.asan else files | {proof}
+        files |= {str(at / "test_extracted.py")}
         return Order(
             sorted(files), list(kind.loops), f". csrc/ffi {run.binding}", str(folder / "current"), run.seed,
-            limits_memory=not run.asan, kind=kind.name, last=str(folder / "last"), without=list(kind.without),
+            limits=not run.host, kind=kind.name, last=str(folder / "last"), without=list(kind.without),
         )  # fmt: skip
 
     def _environment(self, run: Run, folder: Path) -> dict[str, str]:
@@ -153,11 +179,20 @@ class Runs:
         # Tests of many inputs take more of them, and other ones in each run.
         variables["PGQUERN_JUDGE"] = str(run.seed or 0)
         variables["PYTHONPATH"] = f".:csrc/ffi:{run.binding}"
-        if run.asan:
-            variables |= sanitized.environment()
+        variables |= {"PGQUERN_JUDGE_HOST": str(run.host)} if run.host else {}
         return variables
 
 
-def _kill(process: subprocess.Popen[bytes]) -> None:
+def of_native(code: int, said: str) -> Outcome:
+    """What tools/judge/driver.c told. JudgeError: an error of ours."""
+    if code == 1 and (why := re.search(r"^judge: (.*)$", said, re.MULTILINE)):
+        return Outcome(Verdict("FAIL", why[1], "tools/judge/driver.c", said[why.end() :].strip()))
+    made = re.search(r"^inputs (\d+)$", said, re.MULTILINE)
+    if code or made is None:
+        raise JudgeError(f"The native inputs ended with {code}, an error of the judge's own:\n{said[-2000:]}")
+    return Outcome(None, f"{int(made[1]):,} inputs: {words(tally(said))}", inputs=int(made[1]))
+
+
+def _kill(process: subprocess.Popen[Any]) -> None:
     with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)

@@ -15,6 +15,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from tools.common.kernels import kernel_sources
+from tools.drift import followed
+from tools.drift.source import definition
 from tools.judge.build import CPLUSPLUS, Candidate
 from tools.judge.kinds import SOURCES, JudgeError, Kind, kind_of, kinds
 
@@ -97,3 +99,39 @@ def of_patch(
     all_flags = shlex.join([*shlex.split(isa.get(level, "")), *shlex.split(flags)])
     found = Candidate(kind_of(name, variant), patch, folder, compiler, all_flags)
     return replace(found, parts=parts, tree=tree / SOURCES, alias=found.kind.variant)
+
+
+def of_tree(tree: Path, patch: Path | None, folder: Path, kind: str, *, compiler: str, flags: str) -> Candidate:
+    """Upstream's own function in a tree of PostgreSQL's, perhaps changed by a patch. JudgeError: it is not there."""
+    found = kind_of(kind)
+    if not found.cut:
+        wrapped = ", ".join(name for name, one in kinds().items() if one.cut)
+        raise JudgeError(f"No function of PostgreSQL's is wrapped as the kind {kind}: choose one of {wrapped}.")
+    files = sorted({file for entry in followed.load(found.stem) if entry.name in found.cut for file in entry.files})
+    there = [file for file in files if (tree / file).is_file()]
+    if not there:
+        raise JudgeError(f"{tree} is no tree of PostgreSQL's: it has no {' or '.join(files)}.")
+    for file in there:
+        (folder / file).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(tree / file, folder / file)
+    if patch:
+        only = [f"--include={file}" for file in there]
+        run = subprocess.run(
+            ["git", "apply", *only, str(patch.resolve())], cwd=folder, capture_output=True, text=True,
+            env=os.environ | {"GIT_CEILING_DIRECTORIES": str(folder.parent.resolve())},
+        )  # fmt: skip
+        if run.returncode:
+            raise JudgeError(f"{patch} does not apply to {tree}:\n{run.stderr.strip()}")
+        if all((folder / file).read_bytes() == (tree / file).read_bytes() for file in there):
+            raise JudgeError(f"{patch} changes nothing of {' or '.join(there)}.")
+    texts = [(folder / file).read_text(errors="replace") for file in there]
+    cut = {name: next(filter(None, (definition(text, name) for text in texts)), "") for name in found.cut}
+    lacks = [name for name, text in cut.items() if not text]
+    if len(lacks) == len(cut):
+        raise JudgeError(f"{tree} has no {' and no '.join(lacks)}.")
+    last = [name for name, text in cut.items() if text][-1]
+    (folder / "upstream.h").write_text("\n\n".join(filter(None, cut.values())) + f"\n\n#define UPSTREAM {last}\n")
+    shutil.copy(found.wrapper, folder / "upstream.c")
+    shown = patch or Path(there[0])
+    candidate = Candidate(found, shown, folder, compiler, flags, parts=(folder / "upstream.c",))
+    return replace(candidate, as_upstream=True)

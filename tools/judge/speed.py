@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: PostgreSQL
-"""How fast a candidate is: the stem's own benchmark, with the candidate as one more variant of its kind.
+"""How fast a candidate is: tools/judge/driver.c times it beside upstream's variants and ours, each in its own host.
 
-The variants of a configuration are measured in turn, as bench/harness.h says; `bench` in tests/<stem>/judge.toml picks
-the configurations. Ratios are paired, with the interval of bench.goals.
+`sizes` and `percents` in tests/<stem>/judge.toml are the grid; each call's size lies at random up to a tenth beside it.
+A host's time is the CPU time that the kernel counts for it, from one question to the next: no candidate can reach that
+clock. In each round all have the same inputs, new ones, in hosts that are new, too; then all outputs are compared with
+ours. Ratios are paired, with the interval of bench.goals.
 """
 
-import os
-import shlex
+import re
 import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,15 +18,15 @@ import numpy as np
 from rich.table import Table
 
 from bench import goals
-from bench.goals import Config, Goals, Ratio, Times
-from bench.measure import list_configs, measure
-from tools.common.kernels import kernel_sources
-from tools.judge.build import Candidate, unwatched
-from tools.judge.kinds import JudgeError, Kind
+from bench.goals import Config, Goals, Ratio, Roles, Times
+from tools.judge.build import Candidate, Hosts, host
+from tools.judge.kinds import JudgeError, Kind, kind_of
+from tools.judge.run import of_native
+from tools.judge.source import variants_of
+from tools.judge.verdict import Verdict
 
-BUILD = Path("build/bench")
-CANDIDATE = "candidate"
-ROUNDS = 7
+CANDIDATE, OTHER = "candidate", "other"
+ROUNDS = 11
 """Six are the fewest that give an interval of 95 %."""
 MARGIN = 0.95
 """A candidate is slower where the whole interval of its ratio lies below this: a kernel may differ from itself by as
@@ -45,8 +46,8 @@ class Place:
     best: str
     """The fastest of ours."""
     to_best: Ratio
-    to_limit: Ratio | None
-    """Beside what no variant can be faster than, if the benchmark has it."""
+    to_other: Ratio | None
+    """Beside another candidate, if there is one."""
 
     @property
     def where(self) -> str:
@@ -61,32 +62,15 @@ class Place:
         return (self.to_upstream.high or self.to_upstream.median) < MARGIN
 
 
-def build(candidate: Candidate, cflags: Sequence[str]) -> Path:
-    """The stem's benchmark with the candidate in its table, called as directly as all others. JudgeError."""
-    stem, folder = candidate.kind.stem, candidate.folder / "speed"
-    folder.mkdir(parents=True, exist_ok=True)
-    # The make that runs the judge has variables that are not meant for this one.
-    environment = {name: value for name, value in os.environ.items() if "MAKE" not in name and name != "MFLAGS"}
-    made = subprocess.run(["make", "-s", BUILD / stem / "bench"], capture_output=True, text=True, env=environment)
-    if made.returncode:
-        raise JudgeError(f"The benchmark does not build; repair this clone:\n{made.stderr[-3000:]}")
-    mine = unwatched(candidate, cflags, folder)
-    sources = [*Path("bench", stem).glob("*.cc"), *(p for p in Path("bench", stem).glob("*.c") if p.stem != "icount")]
-    objects = [BUILD / "harness.cc.o", *(BUILD / stem / f"{source.name}.o" for source in sources)]
-    own = candidate.kind.table()
-    objects += [Path("build/obj", s.relative_to("csrc")).with_suffix(".o") for s in kernel_sources() if s != own]
-    command: list[str | Path] = ["g++", *objects, *mine, "-lbenchmark", "-lpthread", *shlex.split(candidate.flags)]
-    command += ["-o", folder / "bench"]
-    linked = subprocess.run(command, capture_output=True, text=True)
-    if linked.returncode:
-        raise JudgeError(f"{candidate.source} does not link into the benchmark:\n{linked.stderr[-3000:]}")
-    return folder / "bench"
+def rivals(kind: Kind) -> Roles:
+    """Upstream's variants and ours that this CPU runs, and that have the candidate's order."""
+    from pgquern.variants import variants
 
-
-def configurations(kind: Kind, binary: Path, *, full: bool) -> list[tuple[Config, str]]:
-    """Those that judge.toml picks, each with the pattern that picks its variants."""
-    listed = [found for found in list_configs(binary) if goals.selects_any(kind.bench, found[0])]
-    return [found for found in listed if full or not kind.quick or goals.selects_any(kind.quick, found[0])]
+    runs = {one.name for one in variants(kind.name) if one.supported}
+    names = [name for name in variants_of(kind) if name in runs and kind_of(kind.name, name).traits == kind.traits]
+    of_stem = goals.load(Path("bench", kind.stem, "goals.toml")).roles
+    upstream = [name for name in names if any(name in who.upstream for who in of_stem)] or names[:1]
+    return Roles(upstream=upstream, ours=[name for name in names if name not in upstream] or upstream)
 
 
 def place(config: Config, times: Times, table: Goals) -> Place:
@@ -94,17 +78,37 @@ def place(config: Config, times: Times, table: Goals) -> Place:
     who = table.roles_of(config)
     upstream, mine = who.faster_upstream(times), times[CANDIDATE]
     best = min((v for v in who.ours if v in times), key=lambda v: float(np.median(times[v])))
-    limit = goals.paired_ratio(times[who.limit], mine) if who.limit and who.limit in times else None
+    other = goals.paired_ratio(times[OTHER], mine) if OTHER in times else None
     ratios = goals.paired_ratio(times[upstream], mine), goals.paired_ratio(times[best], mine)
-    return Place(config, upstream, float(np.median(times[upstream])), ratios[0], best, ratios[1], limit)
+    return Place(config, upstream, float(np.median(times[upstream])), ratios[0], best, ratios[1], other)
 
 
-def stand(candidate: Candidate, binary: Path, *, full: bool) -> list[Place]:
-    """Measures. ClickException: the benchmark failed."""
-    table = goals.load(Path("bench", candidate.kind.stem, "goals.toml"))
-    wanted = configurations(candidate.kind, binary, full=full)
-    measured = measure(binary, wanted, runs=1, rounds=lambda _: ROUNDS, done=lambda _: None)
-    return [place(config, times, table) for config, times in measured]
+def stand(
+    candidate: Candidate, hosts: Hosts | None, seed: int, *, full: bool, other: Path | None = None
+) -> tuple[Verdict | None, list[Place]]:
+    """Measures. other: the program of another candidate. JudgeError: an error of ours."""
+    assert hosts is not None
+    kind, roles = candidate.kind, rivals(candidate.kind)
+    names = [name for name in (*roles.upstream, *roles.ours) if name != kind.like]
+    programs = {CANDIDATE: hosts.theirs} | ({OTHER: other} if other else {})
+    for name in names:
+        programs[name] = host(candidate, kind_of(kind.name, name).variant, candidate.folder / f"host-{name}")
+    programs[kind.like] = hosts.ours
+    places: list[Place] = []
+    for i, (n, percent) in enumerate(kind.sizes):
+        words = [hosts.driver, "time", seed + i, ROUNDS * (2 if full else 1), n, percent, *programs.values()]
+        done = subprocess.run([str(word) for word in words], capture_output=True, text=True)
+        if done.returncode == 1:
+            return of_native(1, done.stdout).verdict, places
+        rounds = re.findall(r"^round \d+ \d+ (.*)$", done.stdout, re.MULTILINE)
+        if done.returncode or not rounds:
+            raise JudgeError(
+                f"The times ended with {done.returncode}: an error of the judge:\n{done.stdout}{done.stderr}"
+            )
+        columns = zip(*([max(float(word), 0.01) for word in line.split()] for line in rounds), strict=True)
+        times = dict(zip(programs, map(list, columns), strict=True))
+        places.append(place({"n": str(n), "kept": f"{percent} %"}, times, Goals(quick=[], roles=[roles])))
+    return None, places
 
 
 def says(places: Sequence[Place], gains: str) -> str:
@@ -131,12 +135,12 @@ def shown(places: Sequence[Place], kind: Kind) -> Table:
     keys = [key for key in keys if len({found.config.get(key) for found in places}) > 1]
     for head in keys:
         table.add_column(head)
-    of_limit = ["of the limit"] if any(found.to_limit for found in places) else []
-    for head in ("upstream", kind.unit, "as upstream", "our best", "as ours", *of_limit):
+    of_other = ["as the other"] if any(found.to_other for found in places) else []
+    for head in ("upstream", kind.unit, "as upstream", "our best", "as ours", *of_other):
         table.add_column(head, justify="right", no_wrap=head.startswith("as"))
     for found in places:
         colour = "[red]" if found.slower else ""
         cells = [found.upstream, f"{found.ns:,.0f}", f"{colour}{found.to_upstream}", found.best, str(found.to_best)]
-        cells += [f"{found.to_limit.median:.2f}"] if found.to_limit else []
+        cells += [str(found.to_other)] if found.to_other else []
         table.add_row(*(found.config.get(key, "") for key in keys), *cells)
     return table

@@ -4,18 +4,15 @@
 import re
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import click
-
-from tools.common.asked import option
 from tools.common.progress import console
 from tools.judge import build as judge_build
+from tools.judge import objects
 from tools.judge import world as judge_world
-from tools.judge.build import Candidate
-from tools.judge.full import Asked, fuzzed, more_examples, with_servers
+from tools.judge.build import Candidate, Hosts
 from tools.judge.kinds import JudgeError
 from tools.judge.last import Call
 from tools.judge.run import Outcome, Run, Runs
@@ -25,6 +22,16 @@ if TYPE_CHECKING:
     from tools.judge.speed import Place
 
 NOT_DONE = "its speed was not measured"
+SERVERS = "tests/{}/test_servers.py"
+TESTS = (
+    "the stem's tests: the corners by name, Hypothesis' examples, the functions extracted from the proofs; what it is "
+    "given ends or begins at a page that it cannot access"
+)
+AGAIN = "the same tests in the opposite order, with examples that nobody has seen; undefined behaviour is a signal"
+NATIVE = "made in C, boundary values of each argument on purpose; all that comes out is compared with ours"
+CALLS = "made in C, as a cache makes them, under ASan and UBSan; the contract is looked at around each"
+INPUTS = 1_000_000
+"""That are made natively; a hundred times as many with FULL=1."""
 
 
 @dataclass
@@ -48,20 +55,44 @@ class Trial:
     cflags: Sequence[str]
     cflags_asan: Sequence[str]
     show: Callable[[Step], None]
-    full: Asked | None = None
+    full: bool = False
     steps: list[Step] = field(default_factory=list)
     warnings: str = ""
     imports: list[str] = field(default_factory=list)
+    constructors: list[str] = field(default_factory=list)
+    interposed: list[str] = field(default_factory=list)
+    hosts: Hosts | None = None
+    """The programs in which it, and ours, run alone; None: there are none for its kind."""
+    inputs: int = 0
+    """That were made natively and given to it."""
+    against: Candidate | None = None
+    """Another candidate, beside which its speed is measured, too."""
+    other: Path | None = None
+    """The program in which that one runs."""
+    namespaces: bool = True
+    right_but: str = ""
     places: list["Place"] = field(default_factory=list)
     """Where it stands in each configuration of the benchmark; empty if its speed was not measured."""
     last: Call | None = None
     """Its last call in the run that failed."""
 
     @property
+    def process(self) -> str:
+        """In what it ran."""
+        if self.candidate.kind.inputs is None:
+            return "one with what judges it: no other is there for its kind"
+        apart = (
+            "its own user, pid, mount, network and IPC namespace" if self.namespaces else "no namespaces: refused here"
+        )
+        return f"of its own; {apart}; no descriptor; each system call stopped by seccomp"
+
+    @property
     def right(self) -> str:
         """What is said of a candidate against which nothing was found."""
         calls = sum(sum(step.calls.values()) for step in self.steps)
-        return f"it answers as the oracle does, within its buffers, in {calls:,} calls"
+        native = f" and {self.inputs:,} native inputs; a fault rarer than one in {self.inputs // 3:,} is not seen"
+        says = f"it answers as the oracle does, within its buffers, in {calls:,} calls of the tests"
+        return f"{says}{native if self.inputs else ''}{self.right_but}"
 
     def step(self, name: str, checks: str, work: Callable[[], Outcome]) -> Verdict | None:
         """A step; its seconds are its own, also if it ran beside others."""
@@ -71,6 +102,8 @@ class Trial:
         says = found.verdict.word if found.verdict else found.says
         seconds = found.seconds or round(time.monotonic() - start, 1)
         self.steps.append(Step(name, checks, says, seconds, found.calls))
+        self.inputs += found.inputs
+        self.namespaces &= found.namespaces
         if found.verdict:
             self.last = found.last
         self.show(self.steps[-1])
@@ -78,48 +111,40 @@ class Trial:
 
 
 def judge(trial: Trial, speed: str) -> Verdict:
-    """The trial ends with the first step that fails. speed: clock, counted, or no. JudgeError: nothing was judged."""
+    """The trial ends with the first step that fails. speed: clock, or no. JudgeError: nothing was judged."""
     candidate = trial.candidate
-    if speed == "counted" and not candidate.kind.icount:
-        raise JudgeError(
-            f"No instructions are counted for the kind {candidate.kind.name}: leave out {option('SPEED', 'counted')}."
-        )
-    plain = candidate.folder / "plain"
 
     def compiles() -> Outcome:
         judge_build.write_sources(candidate)
-        trial.warnings = judge_build.link(candidate, trial.cflags, Path("build/obj"), plain, watched=True)
-        trial.imports = judge_build.imports(plain / "candidate.o")
-        return Outcome(None, f"{len(re.findall(r'warning:', trial.warnings))} warnings")
+        target = candidate.folder / "candidate.o"
+        trial.warnings = judge_build.compile_candidate(candidate, trial.cflags, target)
+        trial.imports = objects.calls(target)
+        trial.constructors = objects.constructors(target)
+        trial.interposed = objects.interposed(target, candidate.kind.defines)
+        why = "" if candidate.as_upstream else judge_build.examine(candidate, target)
+        warned = f"{len(re.findall(r'warning:', trial.warnings))} warnings"
+        return Outcome(Verdict("FAIL", f"refused by its object file: {why}") if why else None, warned)
 
-    verdict = trial.step("compiles", "the compiler's warnings, the signature, and what it calls", compiles)
-    verdict = verdict or _component(trial) or _tests(trial, plain)
+    checks = "the compiler's warnings, the signature; what is in the object file: constructors, memory, names, calls"
+    verdict = trial.step("compiles", checks, compiles)
+    verdict = verdict or _component(trial) or _tests(trial)
     if verdict:
         return verdict
-    if trial.full and (verdict := _full(trial, plain)):
-        return verdict
-    if judge_build.has_memory_of_threads(plain / "candidate.o"):
-        return Verdict("UNDECIDED", "it has thread-local memory, in which it could keep state unseen; do without")
-    if speed == "counted":
-        return _counted(trial, decides=True) or Verdict(
-            "PASS", f"{trial.right}; it takes no more instructions than upstream"
-        )
-    if speed == "no" or not candidate.kind.bench:
+    if not trial.namespaces:
+        trial.right_but = "; this kernel refuses new namespaces, so its process had seccomp alone"
+    if candidate.kind.inputs is None:
+        trial.right_but = "; it ran in one process with what judges it: this says nothing of one that attacks the judge"
+    if speed == "no" or not candidate.kind.sizes:
         return Verdict("PASS", f"{trial.right}; {NOT_DONE}")
 
     # Not before: to load what measures takes seconds.
     from tools.judge import speed as judge_speed
 
     def races() -> Outcome:
-        try:
-            binary = judge_speed.build(candidate, trial.cflags)
-            trial.places = judge_speed.stand(candidate, binary, full=trial.full is not None)
-        except click.ClickException as error:
-            return Outcome(Verdict("FAIL", f"it does not get through the benchmark: {error.message}"))
-        rest = f"; {option('FULL', 1)} takes more of them" if candidate.kind.quick and not trial.full else ""
-        return Outcome(None, f"{len(trial.places)} configurations{rest}")
+        found, trial.places = judge_speed.stand(candidate, trial.hosts, trial.seed, full=trial.full, other=trial.other)
+        return Outcome(found, f"{len(trial.places)} configurations")
 
-    checks = "the stem's own benchmark, upstream's variants and ours in turn with it"
+    checks = "upstream's variants, ours and it, each in processes of its own, in turn; all that is timed is compared"
     if verdict := trial.step("speed beside upstream and ours", checks, races):
         return verdict
     word = "SLOWER" if any(found.slower for found in trial.places) else "PASS"
@@ -144,6 +169,13 @@ def _component(trial: Trial) -> Verdict | None:
     checks = "schedules and faults chosen by seeds; a run that fails is replayed and shortened"
     if candidate.kind.world and (verdict := trial.step("the world of threads and faults", checks, worlds)):
         return verdict
+    if candidate.kind.calls:
+        program, inputs = candidate.folder / "calls" / "calls", INPUTS * (5 if trial.full else 1)
+        verdict = trial.step(
+            "native calls", CALLS, lambda: judge_world.call(candidate, flags, program, trial.seed, inputs)
+        )
+        if verdict:
+            return verdict
     if candidate.kind.threads:
         return trial.step("threads under ThreadSanitizer", "the stem's threads, by the system's own scheduler", threads)
     return None
@@ -158,65 +190,69 @@ def _of_found(found: judge_world.Found, at: Path | None) -> Outcome:
     return Outcome(of_process(found.code, found.asleep, str(at), found.log))
 
 
-def _tests(trial: Trial, plain: Path) -> Verdict | None:
-    """The stem's tests three times, side by side; the first that fails in this order decides."""
-    candidate, sanitized = trial.candidate, trial.candidate.folder / "asan"
+def _tests(trial: Trial) -> Verdict | None:
+    """The stem's tests and native inputs, side by side; the first that fails in this order decides."""
+    candidate, kind, plain = trial.candidate, trial.candidate.kind, trial.candidate.folder / "plain"
 
-    def build() -> None:
-        judge_build.link(candidate, trial.cflags_asan, Path("build/obj-asan"), sanitized, watched=False)
+    def prepare() -> Outcome:
+        judge_build.link(candidate, trial.cflags, Path("build/obj"), plain)
+        if kind.inputs is None:
+            judge_build.compile_candidate(candidate, trial.cflags, plain / "candidate.o")
+            return Outcome(None, "in one process with the tests, as all of this kind")
+        trial.hosts = Hosts.build(candidate, trial.cflags)
+        if trial.against:
+            trial.other = _other(trial.against, trial.cflags)
+        return Outcome(None, "a process of its own, without files, and stopped at each system call")
 
-    listed = [
-        (
-            "answers as the oracle and the proof",
-            "the stem's tests: the corners by name, Hypothesis' examples, pages and arrays between guard pages, the "
-            "functions extracted from the proofs; each call watched for sleep, threads, files, children and statics",
-            Run("plain", plain, "brief"),
-        ),
-        (
-            "the same under ASan and UBSan",
-            "the same tests, without the proof, with a candidate and kernels compiled for both sanitizers; leaks",
-            Run("asan", sanitized, "asan", asan=True, first=build),
-        ),
-        (
-            f"other inputs (seed {trial.seed}), other order",
-            "the same tests in a fresh process, in the opposite order, with examples that nobody has seen before",
-            Run("again", plain, "brief", seed=trial.seed),
-        ),
-    ]
-    return _side_by_side(trial, listed)
-
-
-def _full(trial: Trial, plain: Path) -> Verdict | None:
-    """What is asked for beyond."""
-    assert trial.full is not None
-    candidate, flags = trial.candidate, trial.full.cflags_fuzz
-    if verdict := _side_by_side(trial, more_examples(plain, trial.seed)):
+    if verdict := trial.step("gets a process", "the program in which it runs alone", prepare):
         return verdict
-    if Path("tests", candidate.kind.stem, "fuzz.c").exists():
-        checks = "a minute of the stem's fuzz target under both sanitizers, with the candidate as a variant"
-        if verdict := trial.step("fuzzing", checks, lambda: fuzzed(candidate, flags, trial.seed)):
-            return verdict
-    if candidate.kind.icount and (verdict := _counted(trial, decides=False)):
-        return verdict
-    return _side_by_side(trial, with_servers(candidate, plain))
-
-
-def _counted(trial: Trial, *, decides: bool) -> Verdict | None:
-    # Not before: to load what counts takes seconds.
-    from tools.judge.icount import counted
-
-    checks = "instructions of a call on inputs of some shapes, beside those of upstream's variants and of ours"
-    return trial.step("instructions", checks, lambda: counted(trial.candidate, trial.cflags, decides=decides))
-
-
-def _side_by_side(trial: Trial, listed: Sequence[tuple[str, str, Run]]) -> Verdict | None:
-    """Runs, one for each CPU at a time; the first that fails in this order decides."""
-    runs = Runs(trial.candidate)
+    hosts, profile = trial.hosts, "ci" if trial.full else "brief"
+    control = _control(trial)
+    first = Run("plain", plain, profile, host=hosts.theirs if hosts else None, control=control)
+    again = Run("again", plain, profile, seed=trial.seed, host=hosts.traps if hosts else None, control=control)
+    servers = Run("servers", plain, "brief", only=(SERVERS.format(kind.stem),), host=hosts.theirs if hosts else None)
+    runs = Runs(candidate)
     try:
-        started = [(name, checks, runs.start(run)) for name, checks, run in listed]
+        started = [("answers as the oracle and the proof", TESTS, runs.start(first))]
+        started.append((f"other inputs (seed {trial.seed})", AGAIN, runs.start(again)))
+        for i, theirs in enumerate((hosts.theirs, hosts.traps) if hosts else ()):
+            assert hosts is not None
+            done = runs.native(
+                hosts.driver, trial.seed + i, INPUTS // 2 * (100 if trial.full else 1), theirs, hosts.ours
+            )
+            started.append(("native inputs" + ", traps" * i, NATIVE, done))
+        if trial.other and hosts:
+            done = runs.native(hosts.driver, trial.seed + 2, INPUTS // 2, trial.other, hosts.ours)
+            started.append(("the other candidate", NATIVE, lambda: replace(done(), inputs=0)))
+        if trial.full and Path(servers.only[0]).exists():
+            started.append(("real servers", "what PostgreSQL's own functions answer", runs.start(servers)))
         for name, checks, ended in started:
             if verdict := trial.step(name, checks, ended):
                 return verdict
     finally:
         runs.end()
     return None
+
+
+def _other(other: Candidate, cflags: Sequence[str]) -> Path:
+    """The program in which another candidate runs. JudgeError: its object file is refused."""
+    other.folder.mkdir(exist_ok=True)
+    judge_build.write_sources(other)
+    judge_build.compile_candidate(other, cflags, other.folder / "candidate.o")
+    if why := judge_build.examine(other, other.folder / "candidate.o"):
+        raise JudgeError(f"{other.source} is refused by its object file: {why}")
+    return judge_build.host(other, other.folder / "candidate.o", other.folder / "theirs")
+
+
+def _control(trial: Trial) -> Path:
+    """Ours in the candidate's place: another program; of a candidate without its own process, another binding."""
+    if trial.hosts:
+        return trial.hosts.ours
+    folder = trial.candidate.folder / "control"
+    if not folder.exists():
+        folder.mkdir()
+        (folder / "right.c").write_text(trial.candidate.kind.template())
+        ours = replace(trial.candidate, source=folder / "right.c", folder=folder, parts=(), tree=None, alias="")
+        judge_build.write_sources(ours)
+        judge_build.link(ours, trial.cflags, Path("build/obj"), folder / "plain")
+    return folder / "plain"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: PostgreSQL
-"""What a run of the tests says of a candidate: read off how the process ended, pytest's report, and the watch."""
+"""What a run of the tests says of a candidate: read off how the process ended, and pytest's report."""
 
 import re
 import signal
@@ -9,23 +9,15 @@ from typing import Any
 
 from tools.judge.kinds import JudgeError
 
-SLEEPER = 86
-"""The exit code by which tools/judge/watch.c ends a process whose candidate sleeps again and again."""
+KEEPER = 70
+"""The exit code by which tools/judge/cage.c says that it could not do its own work."""
 BROKEN = re.compile(r"^judge: (.*)$", re.MULTILINE)
-"""How a part of the contract is named that a call has broken: tools/judge/watch.h."""
+"""How a part of the contract is named that a call has broken: tools/judge/cage.c, watch.h."""
 EXAMPLE = re.compile(r"\s*(Falsifying example|Failing test case): ")
 """How Hypothesis announces the smallest input: its versions differ."""
 SANITIZER = re.compile(
     r"^(?:SUMMARY: (?P<asan>AddressSanitizer: .*)|.*?(?P<ubsan>\S+: runtime error: .*))$", re.MULTILINE
 )
-NEVER = {
-    "threads": "it starts or ends threads",
-    "files": "it opens files and leaves them open, or closes others'",
-    "children": "it leaves child processes",
-    "heap": "it keeps memory of its own from call to call",
-    "statics": "it changes static memory: that is state from call to call, and threads share it",
-}
-"""What the watch must not see in any call; the run ends with the first test that shows one."""
 
 
 @dataclass(frozen=True)
@@ -71,8 +63,8 @@ def of_process(code: int, asleep: bool, test: str, log: str) -> Verdict | None:
     where = f"in {test}" if test else "outside of any test"
     if asleep:
         return Verdict("FAIL", f"it waits for ever {where}", test)
-    if code == SLEEPER:
-        return Verdict("FAIL", f"it sleeps: again and again a call gave up its CPU of its own accord, {where}", test)
+    if code == KEEPER:
+        return None
     if broken := BROKEN.search(log):
         return Verdict("FAIL", f"{broken[1]}, {where}", test)
     if found := SANITIZER.search(log):
@@ -92,11 +84,9 @@ def of_process(code: int, asleep: bool, test: str, log: str) -> Verdict | None:
 
 def of_report(told: dict[str, Any], log: str, *, may_rest: bool = False) -> Verdict | None:
     """The verdict on what the tests told; None: nothing against the candidate. may_rest: it need not be called."""
-    if may_rest and told["code"] == 0 and not told["seen"]["calls"]:
-        return None
-    seen_once = not told["node"] and any(told["seen"].get(what) for what in NEVER)
-    if told["code"] == 0 or seen_once:
-        return of_watch(told["seen"])
+    if told["code"] == 0:
+        called = may_rest or any(told["calls"].values())
+        return None if called else Verdict("UNDECIDED", "no test has called it")
     if told["node"] and told["code"] == 1 and "hypothesis.errors.Flaky" in told["text"]:
         return Verdict("FAIL", "with the same input it answers now one way, now another", told["node"])
     if told["node"] and told["code"] == 1:
@@ -104,18 +94,3 @@ def of_report(told: dict[str, Any], log: str, *, may_rest: bool = False) -> Verd
     if told["code"] == 1 and (leak := re.search(r"^(tests/\S+/leaks) FAILED: (.*)$", log, re.MULTILINE)):
         return Verdict("FAIL", f"it leaks memory: {leak[2]}", leak[1])
     raise JudgeError(f"The tests could not run (pytest ended with {told['code']}); repair this clone:\n{log[-3000:]}")
-
-
-def of_watch(seen: dict[str, int]) -> Verdict | None:
-    """The verdict on what the watch saw."""
-    calls = seen["calls"]
-    for what, why in NEVER.items():
-        if seen[what]:
-            return Verdict("FAIL", f"{why} (in {seen[what]} of {calls} calls)")
-    if seen["slept"] >= 3 and seen["slept"] * 100 >= calls:
-        return Verdict("FAIL", f"it sleeps (in {seen['slept']} of {calls} calls)")
-    if not calls:
-        return Verdict("UNDECIDED", "no test has called it")
-    if seen["blind"]:
-        return Verdict("UNDECIDED", "whether it sleeps cannot be seen here: the kernel does not count it")
-    return None

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: PostgreSQL */
-/* What a candidate does beside its answer: looked at before and after each of its calls. */
+/* What a component on trial does beside its answer: its calls are counted, and a broken contract is told. */
 #ifndef PGQUERN_JUDGE_WATCH_H
 #define PGQUERN_JUDGE_WATCH_H
 
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -14,20 +13,7 @@ _Noreturn static inline void pgq_judge_breaks(const char *what)
     (abort)();
 }
 
-#ifdef PGQUERN_JUDGE_UNWATCHED
-static inline void pgq_judge_before(void) {}
-static inline void pgq_judge_after_call(bool may_wait)
-{
-    (void)may_wait;
-}
-#else
-void pgq_judge_before(void);
-/* Of a kernel. */
-void pgq_judge_after(void);
-/* Of a component, to which other threads may belong, too. may_wait: it may sleep. */
-void pgq_judge_after_call(bool may_wait);
-/* How many blocks of memory that the candidate has asked for live. */
-long pgq_judge_blocks(void);
-#endif
+__attribute__((visibility("default"))) extern _Atomic unsigned long pgq_judge_calls_made;
+__attribute__((visibility("default"))) extern unsigned long pgq_judge_open;
 
 #endif

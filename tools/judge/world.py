@@ -19,9 +19,11 @@ from tests.runners.tsan import FIXED_ADDRESSES
 from tools.common import watched
 from tools.common.kernels import kernel_sources
 from tools.common.tally import tally, words
-from tools.judge.build import UNWATCHED, Candidate, compile_candidate, imports
+from tools.judge import objects
+from tools.judge.build import Candidate, compile_candidate
 from tools.judge.kinds import JudgeError
-from tools.judge.verdict import BROKEN
+from tools.judge.run import Outcome, of_native
+from tools.judge.verdict import BROKEN, of_process
 
 Parts = Sequence[str | Path]
 RUNS = 400
@@ -82,7 +84,7 @@ def _link(candidate: Candidate, compiler: str, cflags: Sequence[str], parts: Par
     own = [folder / "candidate.o"]
     for source in (candidate.folder / "variants.c", candidate.folder / "call.c"):
         own.append(folder / f"{source.stem}.o")
-        subprocess.run([compiler, *cflags, *UNWATCHED, "-c", source, "-o", own[-1]], check=True)
+        subprocess.run([compiler, *cflags, "-c", source, "-o", own[-1]], check=True)
     plain = [flag for flag in cflags if flag not in INTERPOSED]
     command = [compiler, *plain, *parts, *own, LIBRARY, "-pthread", *shlex.split(candidate.flags), "-o", program]
     linked = subprocess.run([str(word) for word in command], capture_output=True, text=True)
@@ -96,7 +98,7 @@ def build(candidate: Candidate, cflags: Sequence[str], program: Path) -> list[st
     drivers = [candidate.kind.world, *Path("tests/world").glob("*.c")]
     parts: Parts = ["-DPGQUERN_JUDGED", *drivers, *_objects("build/obj-world", candidate)]
     _link(candidate, "gcc", [*cflags, *INTERPOSED], parts, program)
-    return sorted(name for name in imports(program.with_name("candidate.o")) if ALONE.match(name))
+    return sorted(name for name in objects.calls(program.with_name("candidate.o")) if ALONE.match(name))
 
 
 def _limit() -> None:
@@ -124,6 +126,17 @@ def run(program: Path, seed: int) -> Found:
         else:
             code = -ENDED.get(signal.Signals(int(ended[1])), int(ended[1]))
     return Found("", code or 1, slept, why, "\n".join(HISTORY.findall(text)), text)
+
+
+def call(candidate: Candidate, cflags: Sequence[str], program: Path, seed: int, inputs: int) -> Outcome:
+    """Many calls of a component, as the stem makes them. cflags: those for ASan. JudgeError."""
+    assert candidate.kind.calls is not None
+    _link(candidate, "gcc", cflags, [candidate.kind.calls, *_objects("build/obj-asan", candidate)], program)
+    command: Parts = [program, str(seed), str(inputs)]
+    code, slept, text = watched.run(command, program.with_name("log"), {"ASAN_OPTIONS": "detect_leaks=0"}, _limit)
+    if verdict := of_process(code, slept, str(candidate.kind.calls), text) if code or slept else None:
+        return Outcome(verdict)
+    return of_native(code, text)
 
 
 def race(candidate: Candidate, cflags: Sequence[str], program: Path) -> Found:

@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: PostgreSQL */
+/* The keeper's side of cage.h. */
+#include "cage.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/seccomp.h>
+#include <poll.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { CPU_SECONDS = 20, CALLS_OF_A_HOST = 1000, LOOK_MS = 1000 };
+
+static _Noreturn void broken(const char *what)
+{
+    fprintf(stderr, "judge, an error of its own: %s (%s)\n", what, strerror(errno));
+    _exit(JUDGE_BROKEN);
+}
+
+static int receive_listener(int from)
+{
+    char byte, control[CMSG_SPACE(sizeof(int))];
+    struct iovec part = {&byte, 1};
+    struct msghdr message = {
+        .msg_iov = &part, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof control};
+    int listener = -1;
+
+    if (recvmsg(from, &message, MSG_CMSG_CLOEXEC) != 1 || CMSG_FIRSTHDR(&message) == NULL)
+        broken("the process for a kernel did not begin");
+    memcpy(&listener, CMSG_DATA(CMSG_FIRSTHDR(&message)), sizeof listener);
+    return listener;
+}
+
+static uint64_t now_ns(clockid_t clock)
+{
+    struct timespec t = {0};
+
+    clock_gettime(clock, &t);
+    return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+static uint64_t cpu_ns(const judge_host *host)
+{
+    clockid_t clock;
+
+    return clock_getcpuclockid(host->pid, &clock) == 0 ? now_ns(clock) : 0;
+}
+
+/* How it ended. */
+static void say_end(judge_host *host)
+{
+    int status = 0;
+
+    kill(host->pid, SIGKILL);
+    waitpid(host->pid, &status, 0);
+    host->pid = 0;
+    if (host->why[0] != '\0')
+        return;
+    int number = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+    const char *says = number == SIGSEGV || number == SIGBUS ? ": an access beyond a buffer?"
+                       : number == SIGILL ? ": undefined behaviour, or an instruction that this CPU lacks"
+                                          : "";
+    snprintf(host->why, sizeof host->why, "it crashes with SIG%s%s", number ? sigabbrev_np(number) : "?",
+             says);
+}
+
+/* Waits until the host asks. False: it has ended, or asks for what it may not. */
+static bool wait_for_question(judge_host *host)
+{
+    uint64_t start = 0;
+
+    for (;;) {
+        struct pollfd about = {host->listener, POLLIN, 0};
+        int ready = poll(&about, 1, LOOK_MS);
+
+        if (ready < 0 && errno == EINTR)
+            continue;
+        if (ready < 0)
+            broken("poll");
+        if (ready == 0) {
+            uint64_t used = cpu_ns(host);
+
+            start = start == 0 ? used : start;
+            if (used - start < (uint64_t)CPU_SECONDS * 1000000000)
+                continue;
+            snprintf(host->why, sizeof host->why, "it comes to no end: %d s of CPU time in a call",
+                     CPU_SECONDS);
+            say_end(host);
+            return false;
+        }
+        struct seccomp_notif question = {0};
+        if (!(about.revents & POLLIN) || ioctl(host->listener, SECCOMP_IOCTL_NOTIF_RECV, &question) != 0) {
+            if ((about.revents & POLLIN) && errno == EINTR)
+                continue;
+            say_end(host);
+            return false;
+        }
+        host->asked = question.id;
+        if (question.data.nr == SYS_sched_yield)
+            return true;
+        snprintf(host->why, sizeof host->why, "it makes a system call (number %d): a kernel may make none",
+                 question.data.nr);
+        say_end(host);
+        return false;
+    }
+}
+
+static pid_t new_process(judge_host *host)
+{
+    const unsigned long apart = CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWIPC;
+    long pid = syscall(SYS_clone, apart | SIGCHLD, 0, 0, 0, 0);
+
+    if (pid < 0) {
+        host->open_namespaces = true;
+        pid = syscall(SYS_clone, (unsigned long)SIGCHLD, 0, 0, 0, 0);
+    }
+    return (pid_t)pid;
+}
+
+void judge_start(judge_host *host, const char *program)
+{
+    int memory = memfd_create("judge", MFD_CLOEXEC), pair[2];
+    char *const none[] = {NULL}, *const words[] = {(char *)"host", NULL};
+
+    host->program = program;
+    host->why[0] = '\0';
+    host->large = false;
+    if (memory < 0 || ftruncate(memory, (off_t)JUDGE_SIZE) != 0 ||
+        socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0)
+        broken("no memory to share");
+    host->memory = mmap(NULL, JUDGE_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, memory, 0);
+    if (host->memory == MAP_FAILED)
+        broken("no memory to share");
+    fflush(NULL);
+    host->pid = new_process(host);
+    if (host->pid < 0)
+        broken("no process");
+    if (host->pid == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+        /* Clear of each other, and then in their places. */
+        int m = fcntl(memory, F_DUPFD, 32), s = fcntl(pair[1], F_DUPFD, 32);
+        dup2(m, JUDGE_MEMORY_FD);
+        dup2(s, JUDGE_SOCKET_FD);
+        syscall(SYS_close_range, JUDGE_SOCKET_FD + 1, ~0u, 0);
+        execve(program, words, none);
+        _exit(JUDGE_BROKEN);
+    }
+    close(memory);
+    close(pair[1]);
+    host->listener = receive_listener(pair[0]);
+    close(pair[0]);
+    judge_clear(host);
+    if (!wait_for_question(host))
+        broken(host->why);
+}
+
+void judge_end(judge_host *host)
+{
+    if (host->pid > 0) {
+        kill(host->pid, SIGKILL);
+        waitpid(host->pid, NULL, 0);
+    }
+    close(host->listener);
+    munmap(host->memory, JUDGE_SIZE);
+    host->pid = 0;
+}
+
+void judge_clear(judge_host *host)
+{
+    for (unsigned i = 0; i < JUDGE_AREAS; i++) {
+        host->low[i] = judge_area_at(i);
+        host->high[i] = judge_area_at(i) + judge_area_size(i);
+    }
+    host->lent_count = 0;
+    host->next = 0;
+}
+
+/* To fresh memory, if it is large: what is empty stays so. Tests have arrays with holes. */
+static void copy(char *to, const char *from, size_t size)
+{
+    static const char none[JUDGE_PAGE];
+
+    if (size <= JUDGE_AREA)
+        memcpy(to, from, size);
+    for (size_t at = 0, part; size > JUDGE_AREA && at < size; at += part) {
+        part = size - at < JUDGE_PAGE ? size - at : JUDGE_PAGE;
+        if (memcmp(from + at, none, part) != 0)
+            memcpy(to + at, from + at, part);
+    }
+}
+
+/* At the upper end of what is left of an area, or at the lower, by chance. */
+static size_t place(judge_host *host, size_t size, size_t align)
+{
+    unsigned area = JUDGE_AREAS - 1;
+    size_t mask = align - 1;
+
+    for (unsigned tries = 0; size + 64 < JUDGE_AREA && tries < JUDGE_AREAS - 1; tries++) {
+        unsigned asked = host->packed ? host->next : host->next++ % (JUDGE_AREAS - 1);
+
+        if (host->high[asked] - host->low[asked] >= size + 64) {
+            area = asked;
+            break;
+        }
+        if (host->packed)
+            host->next = (host->next + 1) % (JUDGE_AREAS - 1);
+    }
+    if (host->high[area] - host->low[area] < size + 64)
+        broken("a call is too large");
+    bool upper = (judge_random(&host->random) >> 32) % 4 != 0;
+    size_t odd =
+        align == 1 ? (judge_random(&host->random) >> 32) % 2 * ((judge_random(&host->random) >> 32) % 32) : 0;
+    size_t at = upper ? ((host->high[area] - size) & ~mask) - odd : ((host->low[area] + mask) & ~mask) + odd;
+    if (upper)
+        host->high[area] = at;
+    else
+        host->low[area] = at + size;
+    return at;
+}
+
+void *judge_place(judge_host *host, void *field, size_t size, size_t align)
+{
+    size_t at = place(host, size, align);
+    uintptr_t theirs = JUDGE_BASE + at;
+
+    host->large |= size > JUDGE_AREA;
+    memcpy(field, &theirs, sizeof theirs);
+    return host->memory + at;
+}
+
+void *judge_lend(judge_host *host, void *field, size_t size, size_t align)
+{
+    void *ours;
+
+    memcpy(&ours, field, sizeof ours);
+    if (ours == NULL)
+        return NULL;
+    if (host->lent_count == JUDGE_LENT)
+        broken("a batch is too long");
+    char *there = judge_place(host, field, size, align);
+    copy(there, ours, size);
+    host->lent[host->lent_count++] =
+        (judge_lent){ours, (size_t)(there - host->memory), size, (size_t)((char *)field - host->memory)};
+    return there;
+}
+
+void judge_forbid(judge_host *host, void *field)
+{
+    uintptr_t nowhere = JUDGE_BASE + JUDGE_HEAD;
+
+    (void)host;
+    if (*(void **)field != NULL)
+        memcpy(field, &nowhere, sizeof nowhere);
+}
+
+bool judge_run(judge_host *host, uint64_t calls, uint64_t *ns)
+{
+    struct seccomp_notif_resp answer = {.id = host->asked};
+
+    judge_head *head = (judge_head *)host->memory;
+
+    head->calls = calls;
+    for (unsigned i = 0; calls == 0 && i < JUDGE_AREAS; i++) {
+        head->free[i].low = host->low[i];
+        head->free[i].high = host->high[i];
+    }
+    uint64_t start = cpu_ns(host);
+    if (ioctl(host->listener, SECCOMP_IOCTL_NOTIF_SEND, &answer) != 0 || !wait_for_question(host)) {
+        if (host->pid != 0)
+            say_end(host);
+        return false;
+    }
+    *ns = cpu_ns(host) - start;
+    if (head->blocks != 0) {
+        snprintf(host->why, sizeof host->why, "it keeps memory that it asked for from call to call");
+        return false;
+    }
+    return true;
+}
+
+/* ---- one call at a time, for the tests ------------------------------------------------------------------------------- */
+
+/* Counted for the tests. */
+__attribute__((visibility("default"))) unsigned long pgq_judge_calls_made, pgq_judge_open;
+
+void judge_call(void *arguments, size_t size, void (*stage)(judge_host *, void *))
+{
+    static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+    static judge_host host;
+    static pid_t of;
+    uint64_t ns;
+
+    pthread_mutex_lock(&mutex);
+    if (host.pid == 0 || host.large || of != getpid() || pgq_judge_calls_made % CALLS_OF_A_HOST == 0) {
+        const char *program = getenv("PGQUERN_JUDGE_HOST");
+
+        if (host.pid != 0 && of == getpid())
+            judge_end(&host);
+        if (program == NULL)
+            broken("PGQUERN_JUDGE_HOST names no program");
+        host.random = 0x9e3779b97f4a7c15 + pgq_judge_calls_made;
+        judge_start(&host, program);
+        of = getpid();
+        pgq_judge_open = host.open_namespaces;
+    }
+    pgq_judge_calls_made++;
+    judge_clear(&host);
+    char *there = host.memory + JUDGE_ARGUMENTS;
+    memcpy(there, arguments, size);
+    stage(&host, there);
+    if (!judge_run(&host, 1, &ns)) {
+        fprintf(stderr, "judge: %s\n", host.why);
+        fflush(NULL);
+        _exit(JUDGE_ENDED);
+    }
+    /* The pointers are ours again, then all comes back: what was lent first is what the others stand in. */
+    for (size_t i = 0; i < host.lent_count; i++) {
+        judge_lent *lent = &host.lent[i];
+        uintptr_t theirs = JUDGE_BASE + lent->at, now;
+
+        memcpy(&now, host.memory + lent->field, sizeof now);
+        if (now != theirs) {
+            fprintf(stderr, "judge: it changes a pointer that it was given\n");
+            _exit(JUDGE_ENDED);
+        }
+        memcpy(host.memory + lent->field, &lent->ours, sizeof lent->ours);
+    }
+    for (size_t i = 0; i < host.lent_count; i++)
+        if (memcmp(host.lent[i].ours, host.memory + host.lent[i].at, host.lent[i].size) != 0)
+            memcpy(host.lent[i].ours, host.memory + host.lent[i].at, host.lent[i].size);
+    memcpy(arguments, there, size);
+    pthread_mutex_unlock(&mutex);
+}

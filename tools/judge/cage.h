@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: PostgreSQL */
+/*
+ * A process in which a kernel runs alone: a host. It has no descriptor, and each of its system calls is stopped and told to its keeper,
+ * who answers one of them: "the batch is done". Until the answer comes the host stands still, so nothing that it does after
+ * that is timed, and no output changes while it is looked at. Arguments lie in memory that both share.
+ *
+ * The host maps that memory at JUDGE_BASE. What the keeper gives a kernel ends, or begins, at a page without access.
+ */
+#ifndef PGQUERN_JUDGE_CAGE_H
+#define PGQUERN_JUDGE_CAGE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#define JUDGE_BASE ((uintptr_t)0x200000000000)
+
+enum { JUDGE_PAGE = 4096, JUDGE_AREAS = 64, JUDGE_LENT = 1 << 16, JUDGE_MEMORY_FD = 3, JUDGE_SOCKET_FD = 4 };
+#define JUDGE_HEAD ((size_t)2 << 20) /* the head, and behind it the arguments of a batch */
+#define JUDGE_AREA ((size_t)1 << 20)
+#define JUDGE_JUMBO                                                                                          \
+    ((size_t)40 << 30) /* the last area, for what is larger; its memory is there once it is written */
+#define JUDGE_SIZE (JUDGE_HEAD + JUDGE_AREAS * (JUDGE_AREA + JUDGE_PAGE) + JUDGE_JUMBO + 2 * JUDGE_PAGE)
+
+/* At the beginning of the shared memory. */
+typedef struct judge_head {
+    uint64_t calls;  /* of the batch */
+    uint64_t blocks; /* that its calls have asked for and not given back */
+    struct {
+        uint64_t low, high;
+    } free[JUDGE_AREAS]; /* what is left of each area; a batch of no calls touches the rest */
+} judge_head;
+
+enum { JUDGE_ARGUMENTS = 4096 }; /* where they begin */
+
+/* The place of an area, and its size. */
+static inline size_t judge_area_at(unsigned area)
+{
+    return JUDGE_HEAD + JUDGE_PAGE + area * (JUDGE_AREA + JUDGE_PAGE);
+}
+
+static inline size_t judge_area_size(unsigned area)
+{
+    return area + 1 < JUDGE_AREAS ? JUDGE_AREA : JUDGE_JUMBO;
+}
+
+/* What a keeper has put into the shared memory for a call. */
+typedef struct judge_lent {
+    void *ours; /* where it came from */
+    size_t at, size;
+    size_t field; /* where the pointer to it stands, in the shared memory */
+} judge_lent;
+
+typedef struct judge_host {
+    const char *program;
+    pid_t pid; /* 0: none */
+    int listener;
+    uint64_t asked; /* the number of the question that waits for an answer */
+    char *memory;
+    bool
+        packed; /* several things share an area, as where time is taken; otherwise each has one, as far as there are */
+    uint64_t random;
+    size_t low[JUDGE_AREAS], high[JUDGE_AREAS];
+    unsigned next;
+    size_t lent_count;
+    judge_lent lent[JUDGE_LENT];
+    bool large;           /* it has got more than an area holds: a call of one's own has a fresh host then */
+    bool open_namespaces; /* the kernel refuses new ones */
+    char why[200];        /* why it has ended, in words */
+} judge_host;
+
+/* Starts a host; a program that ends before it has begun is an error of ours, and ends the keeper with JUDGE_BROKEN. */
+void judge_start(judge_host *host, const char *program);
+void judge_end(judge_host *host);
+enum { JUDGE_BROKEN = 70, JUDGE_ENDED = 86 };
+
+/* Forgets what was lent. */
+void judge_clear(judge_host *host);
+
+/*
+ * A copy of `size` bytes at *field for the host, whose address there *field becomes; `field` lies in the shared memory.
+ * Returns the copy. A NULL stays, and gives NULL. align: of its address; 1: any, by chance.
+ */
+void *judge_lend(judge_host *host, void *field, size_t size, size_t align);
+
+/* The same for what the caller writes itself; it does not come back. */
+void *judge_place(judge_host *host, void *field, size_t size, size_t align);
+
+/* A pointer that may not be followed, in the place of one that is not NULL. */
+void judge_forbid(judge_host *host, void *field);
+
+/* A batch; false: the host has ended, and `why` says it. *ns: the CPU time that the kernel counts for it meanwhile. */
+bool judge_run(judge_host *host, uint64_t calls, uint64_t *ns);
+
+/* Of a call of one's own: stages the arguments, runs it, takes back what was lent. Ends the process if the host has. */
+void judge_call(void *arguments, size_t size, void (*stage)(judge_host *, void *));
+
+static inline uint64_t judge_random(uint64_t *state)
+{
+    *state ^= *state << 13, *state ^= *state >> 7, *state ^= *state << 17;
+    return *state * 0x2545f4914f6cdd1dull;
+}
+
+#endif

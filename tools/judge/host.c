@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: PostgreSQL */
+/* The host of cage.h: maps the memory, shuts itself in, and calls a kernel for ever. invoke.c, which is generated, makes a call. */
+#include "cage.h"
+
+#include <errno.h>
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+extern const size_t judge_arguments_size;
+void judge_invoke(void *arguments);
+
+static void need(bool holds, const char *what)
+{
+    if (!holds) {
+        (void)!write(2, what, strlen(what));
+        _exit(JUDGE_BROKEN);
+    }
+}
+
+/* ---- the memory that a kernel asks for: given anew, and empty, in each call ------------------------------------------ */
+
+#define HEAP_SIZE ((size_t)8 << 30)
+
+static char early[1 << 20] __attribute__((aligned(16))); /* what the C library asks for before main */
+static char *heap = early;
+static size_t heap_size = sizeof early, heap_used;
+static uint64_t heap_blocks;
+
+void *__wrap_malloc(size_t size);
+void *__wrap_calloc(size_t n, size_t size);
+void *__wrap_realloc(void *block, size_t size);
+void *__wrap_aligned_alloc(size_t alignment, size_t size);
+int __wrap_posix_memalign(void **block, size_t alignment, size_t size);
+void __wrap_free(void *block);
+
+void *__wrap_aligned_alloc(size_t alignment, size_t size)
+{
+    size_t at = (heap_used + 16 + alignment - 1) & ~(alignment - 1);
+
+    if (alignment == 0 || (alignment & (alignment - 1)) != 0 || at > heap_size || size > heap_size - at)
+        return NULL;
+    heap_used = (at + size + 15) & ~(size_t)15;
+    ((size_t *)(heap + at))[-1] = size;
+    heap_blocks++;
+    return heap + at;
+}
+
+void *__wrap_malloc(size_t size)
+{
+    return __wrap_aligned_alloc(16, size);
+}
+
+void *__wrap_calloc(size_t n, size_t size)
+{
+    return size != 0 && n > heap_size / size ? NULL : __wrap_malloc(n * size);
+}
+
+void *__wrap_realloc(void *block, size_t size)
+{
+    void *new = __wrap_malloc(size);
+
+    if (new != NULL && block != NULL) {
+        size_t old = ((size_t *)block)[-1];
+
+        memcpy(new, block, old < size ? old : size);
+        __wrap_free(block);
+    }
+    return new;
+}
+
+int __wrap_posix_memalign(void **block, size_t alignment, size_t size)
+{
+    *block = __wrap_aligned_alloc(alignment, size);
+    return *block == NULL ? ENOMEM : 0;
+}
+
+void __wrap_free(void *block)
+{
+    heap_blocks -= block != NULL;
+}
+
+static void forget_heap(judge_head *head)
+{
+    head->blocks += heap_blocks;
+    memset(heap, 0, heap_used);
+    heap_used = 0;
+    heap_blocks = 0;
+}
+
+/* ---- the cage -------------------------------------------------------------------------------------------------------- */
+
+static void map_memory(void)
+{
+    const int shared = MAP_SHARED | MAP_FIXED_NOREPLACE, both = PROT_READ | PROT_WRITE;
+    char *base = (char *)JUDGE_BASE;
+
+    need(mmap(base, JUDGE_SIZE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE,
+              -1, 0) == base,
+         "host: the place of the shared memory is taken\n");
+    need(munmap(base, JUDGE_HEAD) == 0 && mmap(base, JUDGE_HEAD, both, shared, JUDGE_MEMORY_FD, 0) == base,
+         "host: no shared memory\n");
+    for (unsigned i = 0; i < JUDGE_AREAS; i++) {
+        char *at = base + judge_area_at(i);
+
+        need(munmap(at, judge_area_size(i)) == 0 && mmap(at, judge_area_size(i), both, shared | MAP_NORESERVE,
+                                                         JUDGE_MEMORY_FD, (off_t)judge_area_at(i)) == at,
+             "host: no shared memory\n");
+    }
+    heap = mmap(NULL, HEAP_SIZE, both, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    need(heap != MAP_FAILED, "host: no memory\n");
+    heap_size = HEAP_SIZE;
+    heap_used = 0;
+    heap_blocks = 0;
+}
+
+/* The pages that a batch needs are here before it is timed. */
+static void touch(const judge_head *head)
+{
+    const volatile char *base = (const char *)head;
+
+    for (unsigned i = 0; i < JUDGE_AREAS; i++)
+        for (size_t at = judge_area_at(i); at < judge_area_at(i) + judge_area_size(i); at += JUDGE_PAGE)
+            if (at < head->free[i].low || at + JUDGE_PAGE > head->free[i].high)
+                (void)base[at];
+            else
+                at = (head->free[i].high & ~(size_t)(JUDGE_PAGE - 1)) - JUDGE_PAGE;
+}
+
+/* Two calls are left: to send the listener away, and to close; they reach nothing once all is closed. */
+static int shut_in(void)
+{
+    struct sock_filter filter[] = {
+        {BPF_LD | BPF_W | BPF_ABS, 0, 0, offsetof(struct seccomp_data, nr)},
+        {BPF_JMP | BPF_JEQ | BPF_K, 2, 0, SYS_sendmsg},
+        {BPF_JMP | BPF_JEQ | BPF_K, 1, 0, SYS_close},
+        {BPF_RET | BPF_K, 0, 0, SECCOMP_RET_USER_NOTIF},
+        {BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ALLOW},
+    };
+    struct sock_fprog program = {sizeof filter / sizeof filter[0], filter};
+
+    need(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0, "host: no PR_SET_NO_NEW_PRIVS\n");
+    int listener =
+        (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER, &program);
+    if (listener < 0) /* without a filter yet */
+        need(false, "host: the kernel stops no system calls for a keeper (seccomp, Linux 5.5)\n");
+    return listener;
+}
+
+static void send_listener(int listener)
+{
+    char byte = 0, control[CMSG_SPACE(sizeof(int))] = {0};
+    struct iovec part = {&byte, 1};
+    struct msghdr message = {
+        .msg_iov = &part, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof control};
+    struct cmsghdr *about = CMSG_FIRSTHDR(&message);
+
+    *about = (struct cmsghdr){
+        .cmsg_len = CMSG_LEN(sizeof(int)), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS};
+    memcpy(CMSG_DATA(about), &listener, sizeof listener);
+    sendmsg(JUDGE_SOCKET_FD, &message, 0);
+}
+
+int main(void)
+{
+    judge_head *head = (judge_head *)JUDGE_BASE;
+
+    map_memory();
+#ifdef PR_SET_TSC
+    prctl(PR_SET_TSC, PR_TSC_SIGSEGV, 0, 0, 0); /* no clock */
+#endif
+    const struct rlimit none = {0, 0};
+    setrlimit(RLIMIT_CORE, &none);
+    int listener = shut_in();
+    send_listener(listener);
+    for (int fd = 0; fd <= 16; fd++)
+        close(fd);
+    for (;;) {
+        syscall(SYS_sched_yield); /* the batch is done; the answer says that there is another */
+        char *arguments = (char *)head + JUDGE_ARGUMENTS;
+        head->blocks = 0;
+        if (head->calls == 0)
+            touch(head);
+        for (uint64_t i = 0; i < head->calls; i++) {
+            judge_invoke(arguments + i * judge_arguments_size);
+            if (heap_used > 0)
+                forget_heap(head);
+        }
+    }
+}
