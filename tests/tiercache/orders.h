@@ -60,6 +60,17 @@ static void before_sleep(void)
         wrong("a wake-up comes before the sleep, which has no end");
 }
 
+/* A reader of a page that is elsewhere has the frame pinned, and looks at its name once a writer sleeps. */
+static bool is_late;
+
+static void before_name(bool is_name)
+{
+    if (!is_name || !is_late)
+        return;
+    pass_on(1);
+    wait_until(&turn, 2);
+}
+
 static void goes_on(unsigned next)
 {
     if (leaves == BEFORE_SLEEP)
@@ -70,12 +81,14 @@ static void goes_on(unsigned next)
 #define pthread_cond_broadcast(condition)   (pthread_cond_broadcast(condition), goes_on(4))
 #define pthread_mutex_lock(mutex)           (goes_on(3), pthread_mutex_lock(mutex))
 #define __atomic_add_fetch(...)             (before_closed(), __atomic_add_fetch(__VA_ARGS__))
+#define __atomic_load_n(from, order)        (before_name(sizeof *(from) == 8), __atomic_load_n(from, order))
 #include "tiercache/hits.h"
 #include "tiercache/readers.h"
 #undef pthread_cond_wait
 #undef pthread_cond_broadcast
 #undef pthread_mutex_lock
 #undef __atomic_add_fetch
+#undef __atomic_load_n
 
 enum { SHARING = 17 /* threads, of which the first and the last note in one stripe */ };
 
@@ -207,6 +220,25 @@ static void *changes_before_the_sleeper(void *nothing)
     page_bytes++;
     readers_open(&those);
     pthread_mutex_unlock(&map);
+    return nothing;
+}
+
+/* Its pin is the last one: it wakes the writer as any other reader. */
+static void *comes_too_late(void *nothing)
+{
+    is_late = true;
+    if (readers_enter(&those, 0, 8, &map))
+        wrong("a reader enters a frame of another page");
+    is_late = false;
+    return nothing;
+}
+
+static void *lets_the_late_go(void *nothing)
+{
+    wait_until(&turn, 1);
+    lock_beside_a_sleeper();
+    pthread_mutex_unlock(&map);
+    pass_on(2);
     return nothing;
 }
 
@@ -357,11 +389,12 @@ static void check_orders(pgq_tiercache *cache)
     take_turns(3, (void *(*const[])(void *)){leaves_when_told, changes_beside_a_reader, wakes_too_early});
     take_turns(
         3, (void *(*const[])(void *)){leaves_when_told, changes_beside_a_reader, changes_before_the_sleeper});
+    take_turns(3, (void *(*const[])(void *)){comes_too_late, changes_beside_a_reader, lets_the_late_go});
     for (leaves = BEFORE_CLOSED; leaves <= BEFORE_SLEEP; leaves++)
         take_turns(2, (void *(*const[])(void *)){leaves_when_told, changes_beside_a_reader});
     close_both();
     fill_a_stripe();
-    if (those.of[0].pins != 0 || those.of[1].pins != 0 || those.of[0].waiting != 0 || page_bytes != 7)
+    if (those.of[0].pins != 0 || those.of[1].pins != 0 || those.of[0].waiting != 0 || page_bytes != 8)
         wrong("a reader or a writer has left something behind");
     readers_free(&those);
 }

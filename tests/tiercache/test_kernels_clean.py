@@ -549,6 +549,27 @@ def test_fsyncs_that_wait_for_each_other_stop_no_cleaner(clean: TierCache, disk:
     assert in_memory(clean) == [*range(68, PAGES)]
 
 
+def test_the_begin_of_an_fsync_wakes_all_cleaners(disk: Meddled) -> None:
+    """Two wait for the one that waits for another fsync, and none comes after it."""
+    cache = TierCache(disk, **SIZES | {"slots": 0})
+    for page in range(FRAMES):
+        cache.write(page, contents(page))
+    left: list[int] = []
+    others: list[Thread] = []
+
+    def meanwhile() -> None:
+        for call in (cache.fsync, *[lambda: left.append(cache.clean(FRAMES // 2, ALL))] * 2):
+            others.append(beside(call))
+            until_asleep(others[-1])
+
+    disk.during(writes_pages, meanwhile)
+    cache.fsync()
+    for other in others:
+        other.join(LONG)
+    assert left == [0, 0]
+    cache.close()
+
+
 def test_nobody_waits_for_a_cleaner_while_a_frame_is_free(clean: TierCache, disk: Meddled) -> None:
     """The second page is on its way to the SSD, and a read needs what the first one has left."""
     found: list[bytes] = []

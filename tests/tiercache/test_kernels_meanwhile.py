@@ -216,11 +216,15 @@ def test_old_contents_on_their_way_to_the_ssd_are_taken_off(between: tuple[Betwe
     all_as_written(disk, {65: contents(1000)})
 
 
-def test_a_slot_written_beside_a_sync_is_synced_before_the_next_write_back(between: tuple[Between, TierCache]) -> None:
-    """Page 0 goes to the slot that has older contents of page 64, once a sync of the SSD has taken down all that it
-    will make durable. Without another sync a power loss brings these contents back."""
+@pytest.mark.parametrize("page", [64, 63])
+def test_a_slot_written_beside_a_sync_is_synced_before_the_next_write_back(
+    between: tuple[Between, TierCache], page: int
+) -> None:
+    """A slot that has older contents of a page is written, once a sync of the SSD has taken down all that it will make
+    durable. Without another sync a power loss brings these contents back. Page 64 leaves its slot by a write, beside
+    the sync. Page 63 is evicted then, and written afterwards: until that its slot owes nothing."""
     disk, cache = between
-    cache.read(1)
+    cache.read(1 if page == 64 else 63)
     assert cache.where(64) == Where.ON_SSD
     cache.write(79, contents(1079))
     puts: list[Operation] = []
@@ -229,18 +233,23 @@ def test_a_slot_written_beside_a_sync_is_synced_before_the_next_write_back(betwe
     def then_put(file: File) -> None:
         sync(file)
         if file is File.SSD and not puts:
-            cache.write(64, contents(1000))
+            if page == 64:
+                cache.write(page, contents(1000))
             before = len(disk.log)
-            cache.read(2)
+            for other in range(2, 2 + 2 * SLOTS, 2):
+                cache.read(other)
             puts.extend(filter(is_put, disk.log[before:]))
 
     disk.sync = then_put  # type: ignore[method-assign]
     cache.fsync()
     assert puts
+    if page == 63:
+        assert cache.where(page) == Where.IN_MEMORY
+        cache.write(page, contents(1000))
     cache.fsync()
     cache.close()
     disk.lose_power(lambda _number, _sector: False)
-    all_as_written(disk, {64: contents(1000), 79: contents(1079)})
+    all_as_written(disk, {page: contents(1000), 79: contents(1079)})
 
 
 def test_a_slot_is_not_written_while_it_is_read(between: tuple[Between, TierCache]) -> None:
@@ -408,6 +417,78 @@ def test_a_read_that_fails_fails_for_each_who_wanted_the_page(between: tuple[Bet
         cache.read(0)
     other[0].join(LONG)
     assert found == [contents(0)]
+
+
+@pytest.mark.parametrize("comes_before", [False, True])
+def test_a_page_written_while_it_is_read_past_the_memory_is_read_again(comes_before: bool) -> None:
+    """No page can leave as the read begins. Then its page is written, comes_before: in memory, where another read has
+    brought it; and the store is, between two sectors of the read."""
+    disk = Between()
+    cache = TierCache(disk, **SIZES | {"slots": 0})
+    for page in (40, *range(16)):
+        cache.write(page, contents(page))
+    disk.broken = lambda operation: operation[:2] == ("write", File.STORE)
+    with pytest.raises(PgquernError):
+        cache.fsync()
+    read = disk.read
+
+    def slow(file: File, size: int, offset: int) -> bytes:
+        first = read(file, size, offset)
+        disk.read = read  # type: ignore[method-assign]
+        disk.broken = lambda _operation: False
+        if comes_before:
+            cache.fsync()
+            assert cache.read(40) == contents(40)
+        cache.write(40, contents(1000))
+        cache.fsync()
+        return first[:SECTOR] + read(file, size, offset)[SECTOR:]
+
+    disk.read = slow  # type: ignore[method-assign]
+    assert cache.read(40) == contents(1000)
+    cache.close()
+
+
+def test_a_page_that_another_brings_to_memory_is_read_past_it(between: tuple[Between, TierCache]) -> None:
+    """A read of the SSD has no frame, and fails. Beside it another one has a frame, and ends while the first one reads
+    the store; and a frame is free by then. The page comes to one frame: its newest contents stay in memory."""
+    disk, cache = between
+    others: list[Thread] = []
+    holds, goes_on = Event(), Event()
+    for page in range(64, 80):
+        cache.write(page, contents(page))
+    disk.broken = lambda operation: operation[:2] == ("write", File.STORE)
+    with pytest.raises(PgquernError):
+        cache.fsync()
+
+    def hold(_operation: Operation) -> None:
+        holds.set()
+        goes_on.wait(LONG)
+
+    def go_on(_operation: Operation) -> None:
+        goes_on.set()
+        others[0].join(LONG)
+
+    def meanwhile(_operation: Operation) -> None:
+        disk.broken = lambda _operation: False
+        cache.fsync()
+        disk.during(reads_ssd, hold)
+        others.append(beside(lambda: cache.read(63)))
+        holds.wait(LONG)
+        disk.broken = reads_store(10)
+        with pytest.raises(PgquernError):
+            cache.read(10)
+        disk.broken = lambda _operation: False
+        disk.during(reads_store(63), go_on)
+        raise OSError("on purpose")
+
+    disk.during(reads_ssd, meanwhile)
+    assert cache.read(63) == contents(63)
+    assert goes_on.is_set()
+    assert cache.where(63) == Where.IN_MEMORY
+    cache.write(63, contents(1000))
+    for page in range(0, 40, 2):
+        assert cache.read(page) == contents(page)
+        assert cache.read(63) == contents(1000)
 
 
 def test_a_slot_read_for_a_write_back_is_not_taken(between: tuple[Between, TierCache]) -> None:
