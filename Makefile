@@ -113,10 +113,9 @@ setup: ##day install everything, once (some minutes)
 	@$(MAKE) -s $(NEEDS:%=$(SETUP)/%.stamp) $(VENV)/bin/pgquern
 	@echo "set-up: complete"
 
-lint: $(SETUP)/python.stamp ##day all linters, and that README agrees with the matrix of stems and layers and with how costs grow (a minute)
+lint: $(SETUP)/python.stamp ##day all linters, and that README agrees with the matrix of stems and layers (a minute)
 	@$(MAKE) --jobs=$$(nproc) --output-sync=target lint-c lint-python
 	@$(PY) -m tools.report.matrix --check
-	@$(PY) -m tools.report.growth --check
 	@$(PY) -m tools.report.claimed --check
 
 # A target's text stands behind ##GROUP; HELP_GROUP is the group's heading.
