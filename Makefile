@@ -113,10 +113,9 @@ setup: ##day install everything, once (some minutes)
 	@$(MAKE) -s $(NEEDS:%=$(SETUP)/%.stamp) $(VENV)/bin/pgquern
 	@echo "set-up: complete"
 
-lint: $(SETUP)/python.stamp ##day all linters, and that README agrees with the matrix of stems and layers (a minute)
+lint: $(SETUP)/python.stamp ##day all linters, and that the matrix of stems and layers has no empty cell without a reason (a minute)
 	@$(MAKE) --jobs=$$(nproc) --output-sync=target lint-c lint-python
 	@$(PY) -m tools.report.matrix --check
-	@$(PY) -m tools.report.claimed --check
 
 # A target's text stands behind ##GROUP; HELP_GROUP is the group's heading.
 HELP_GROUPS := day layer people deep keep
