@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: PostgreSQL
-# pgquern: the one interface. `make help` lists the targets with their times.
+# pgquern: the one interface. `make help` lists the targets.
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DELETE_ON_ERROR:
@@ -18,10 +18,6 @@ quoted   = '$(subst ','\'',$(1))'
 export PYTHONPATH := .:csrc/ffi:build/ffi
 # Compiled Python goes there, and the sources' folders stay clean.
 export PYTHONPYCACHEPREFIX := $(abspath $(BUILD))/pycache
-# What a person asked for, by which a program knows what time was told of it.
-ifeq ($(MAKELEVEL),0)
-export PGQUERN_GOAL := $(MAKECMDGOALS)
-endif
 
 .DEFAULT_GOAL := main
 
@@ -89,39 +85,37 @@ $(VENV)/bin/pgquern: tools/pgquern/launch $(SETUP)/python.stamp
 .PHONY: main quick test full everything ci setup lint help clean
 JOB = $(PY) -m tools.job $@ $(if $(STEM),--stem $(STEM))
 
-main: $(SETUP)/python.stamp ##day models, proofs, a differential run, benchmarks, the report; STEM= narrows (15 minutes)
+main: $(SETUP)/python.stamp ##day models, proofs, a differential run, benchmarks, the report; STEM= narrows (a quarter of an hour)
 	@$(PY) -m tools.job make $(if $(STEM),--stem $(STEM))
 
-quick: $(SETUP)/python.stamp ##day a first look after set-up: the smallest models, proofs if compiled, kernels on few inputs, a broken one of each stem (1 minute)
+quick: $(SETUP)/python.stamp ##day a first look after set-up: the smallest models, proofs if compiled, kernels on few inputs, a broken one of each stem (a minute)
 	@$(JOB)
 
 # BARE=trixie: in a fresh clone of HEAD inside a bare Debian 13, on the host where the machine refuses that.
 RUN_BARE = .ci/bare $(BARE) 'make setup && make test' || { [ $$? = 75 ] && echo "test: SKIPPED in a bare $(BARE); here instead" && $(JOB); }
-test: $(SETUP)/python.stamp ##day all tests, then the kernels under sanitizers, fuzzed, and broken on purpose; STEM= narrows (15 minutes)
+test: $(SETUP)/python.stamp ##day all tests, then the kernels under sanitizers, fuzzed, and broken on purpose; STEM= narrows (a quarter of an hour)
 	@$(if $(CROSS),$(MAKE) test-cross,$(if $(BARE),$(RUN_BARE),$(JOB)))
 
-ci: $(SETUP)/python.stamp ##deep what .ci/run runs after set-up: linters, models, proofs, all tests, a sample of the mutants (50 minutes)
+ci: $(SETUP)/python.stamp ##deep what .ci/run runs after set-up: linters, models, proofs, all tests, a sample of the mutants (an hour)
 	@$(JOB)
 
-full: $(SETUP)/python.stamp ##deep an evening: all of `make ci`, most large models, one in eight of the mutants by hand, a minute of each world, upstream's own suites (1 h 47 min)
+full: $(SETUP)/python.stamp ##deep an evening: all of `make ci`, most large models, one in eight of the mutants by hand, a minute of each world, upstream's own suites (two hours)
 	@$(JOB)
 
-everything: $(SETUP)/python.stamp ##deep nothing is a sample: the deep tests, all changes by machine, full benchmarks; `make farm` does its longest parts on many cores (a day; never timed whole)
+everything: $(SETUP)/python.stamp ##deep nothing is a sample: the deep tests, all changes by machine, full benchmarks; `make farm` does its longest parts on many cores (a day)
 	@$(JOB)
 
 # The other machine's Python comes from Debian.
 HERE_IS_DEBIAN := $(if $(PGQUERN_NO_APT),,$(shell command -v dpkg-query))
 NEEDS := python c coq cbmc java maven postgres tlc servers $(if $(HERE_IS_DEBIAN),$(filter cross,$(THIS_MACHINE:x86_64=cross)))
-setup: ##day install everything, once (about 3 minutes; again: 1 s)
+setup: ##day install everything, once (some minutes)
 	@[ -z "$(foreach need,$(NEEDS),$(if $(wildcard $(SETUP)/$(need).stamp),,x))" ] || .ci/apt-need $(sort $(foreach need,$(NEEDS),$(APT_$(need)))) --tools $(foreach need,$(NEEDS),$(TOOLS_$(need)))
 	@$(MAKE) -s $(NEEDS:%=$(SETUP)/%.stamp) $(VENV)/bin/pgquern
 	@echo "set-up: complete"
 
-lint: $(SETUP)/python.stamp ##day all linters, and that README agrees with the matrix of stems and layers and with how costs grow (1 minute)
+lint: $(SETUP)/python.stamp ##day all linters, and that the matrix of stems and layers has no empty cell without a reason (a minute)
 	@$(MAKE) --jobs=$$(nproc) --output-sync=target lint-c lint-python
 	@$(PY) -m tools.report.matrix --check
-	@$(PY) -m tools.report.growth --check
-	@$(PY) -m tools.report.claimed --check
 
 # A target's text stands behind ##GROUP; HELP_GROUP is the group's heading.
 HELP_GROUPS := day layer people deep keep
@@ -131,9 +125,9 @@ HELP_people := For people: your own files, and simulations
 HELP_deep   := Deep: minutes to hours
 HELP_keep   := To keep it alive: samples, parts of the linters, and what accepts new results
 
-help: ##day this list (1 s)
+help: ##day this list (seconds)
 	@$(foreach group,$(HELP_GROUPS),echo; echo '$(HELP_$(group))'; \
 	  awk -F':.*##$(group) ' '/^[a-z][a-z-]*:.*##$(group) / { t = $$1; sub(/^main$$/, "", t); printf "  make %-21s %s\n", t, $$2 }' $(MAKEFILE_LIST);)
 
-clean: ##day remove all that was generated, except the set-up (1 s)
+clean: ##day remove all that was generated, except the set-up (seconds)
 	@find $(BUILD) -mindepth 1 -maxdepth 1 ! -name venv ! -name setup ! -name tools ! -name postgres ! -name '__editable__*' -exec rm -rf {} +

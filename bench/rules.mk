@@ -32,14 +32,14 @@ endef
 $(foreach stem,$(patsubst bench/%/goals.toml,%,$(wildcard bench/*/goals.toml)),$(eval $(call bench_stem,$(stem))))
 
 .PHONY: bench bench-quick
-bench: $(BENCH_STEMS:%=$(BENCH)/%/bench) $(SETUP)/python.stamp ##layer every configuration against upstream and the limit; fails below a floor; STEM= narrows; ALL=1: all of them (42 minutes, the longest stem 22; with ALL=1 the longest 50)
+bench: $(BENCH_STEMS:%=$(BENCH)/%/bench) $(SETUP)/python.stamp ##layer every configuration against upstream and the limit; fails below a floor; STEM= narrows; ALL=1: all of them (an hour; with ALL=1 longer)
 	@failed=; for stem in $(BENCH_STEMS); do $(PY) -m bench.run $$stem $(if $(ALL),--all) || failed=1; done; test -z "$$failed"
 
-bench-quick: $(BENCH_STEMS:%=$(BENCH)/%/bench) $(SETUP)/python.stamp ##layer the main job's selection of the benchmarks: ratios only (15 s a stem)
+bench-quick: $(BENCH_STEMS:%=$(BENCH)/%/bench) $(SETUP)/python.stamp ##layer the main job's selection of the benchmarks: ratios only (seconds a stem)
 	@set -e; for stem in $(BENCH_STEMS); do $(PY) -m bench.run $$stem --quick; done
 
 .PHONY: figures
-figures: $(SETUP)/python.stamp ##keep write the last full benchmarks to bench/figures/CPU.md and CPU.json (1 s)
+figures: $(SETUP)/python.stamp ##keep write the last full benchmarks to bench/figures/CPU.md and CPU.json (seconds)
 	@$(PY) -m bench.figures
 
 -include $(wildcard bench/*/rules.mk)

@@ -25,7 +25,7 @@ from tools.judge.speed import Place
 from tools.judge.trial import Step, Trial
 from tools.judge.verdict import Verdict
 from tools.report import __main__ as report
-from tools.report import changes, matrix
+from tools.report import matrix
 
 pytestmark = pytest.mark.browser
 FIGURES = Path("bench/figures")
@@ -106,7 +106,7 @@ def other_layers(stem: str) -> list[Result]:
 
 def test_the_report_of_what_is_recorded(started: Any, tmp_path: Path) -> None:
     """Where nothing was run: the recorded figures alone."""
-    report.write(report.page([], changes.recorded()), tmp_path / "index.html")
+    report.write(report.page([]), tmp_path / "index.html")
     assert looked_at.wrong(started, tmp_path / "index.html") == []
     assert len(list((tmp_path / "figures").glob("*.csv"))) >= len(matrix.rows())
 
@@ -114,7 +114,7 @@ def test_the_report_of_what_is_recorded(started: Any, tmp_path: Path) -> None:
 def test_the_report_with_results_of_each_layer(started: Any, tmp_path: Path) -> None:
     found = [*recorded(), *other_layers(matrix.rows()[0].stem)]
     assert len(found) > 12
-    report.write(report.page(found, changes.recorded()), tmp_path / "index.html")
+    report.write(report.page(found), tmp_path / "index.html")
     assert looked_at.wrong(started, tmp_path / "index.html") == []
 
 

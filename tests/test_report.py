@@ -39,7 +39,7 @@ def written(folder: Path) -> list[Result]:
 
 
 def test_each_layer_is_counted(tmp_path: Path) -> None:
-    table = changes.table(written(tmp_path), ["one", "two", "three"], {})
+    table = changes.table(written(tmp_path), ["one", "two", "three"])
     model = Line("model", killed=2, counts_only=1, reason=1, without=1)
     assert table["one"] == [
         Line("C", killed=4, reason=1, without=3, equivalent=2),
@@ -51,7 +51,7 @@ def test_each_layer_is_counted(tmp_path: Path) -> None:
 
 
 def test_a_change_that_is_listed_and_killed_is_killed(tmp_path: Path) -> None:
-    assert changes.table(written(tmp_path), ["two"], {})["two"][2] == Line("model", killed=2)
+    assert changes.table(written(tmp_path), ["two"])["two"][2] == Line("model", killed=2)
 
 
 def test_a_survivor_that_is_listed_after_the_run_has_a_reason(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -76,23 +76,11 @@ def test_a_survivor_that_is_listed_after_the_run_has_a_reason(tmp_path: Path, mo
 
 
 def test_what_was_not_run_has_no_line_and_does_not_count(tmp_path: Path) -> None:
-    table = changes.table(written(tmp_path), ["one", "two", "three"], {})
+    table = changes.table(written(tmp_path), ["one", "two", "three"])
     assert table["two"][:2] == [None, None]
     assert table["three"] == [None] * 4
     assert table["all"][2] == Line("model", killed=4, counts_only=1, reason=1, without=1)
-    assert changes.table([], ["one"], {})["all"] == [None] * 4
-
-
-def test_the_larger_sample_is_shown_and_what_was_run_here_of_two_alike() -> None:
-    """Of one change that was run, and of so many that are kept."""
-    result = Result.model_validate(
-        {"layer": "model-mutants", "stem": "one", "says": "", "finished": "2026-01-01T00:00:00Z", "seconds": 1}
-        | {"commit": "", "cpu": "", "cpu_level": "all", "tools": {}, "items": [item("killed")]}
-    )
-    for many, here in ((0, True), (1, True), (2, False)):
-        kept = {"one": {"model": Line("model", killed=many, recorded="then")}}
-        shown = changes.table([result], ["one"], kept)["one"]
-        assert shown == [None, None, Line("model", killed=1) if here else kept["one"]["model"], None]
+    assert changes.table([], ["one"])["all"] == [None] * 4
 
 
 def test_a_stem_without_c_has_no_line_of_it(tmp_path: Path) -> None:
@@ -103,28 +91,14 @@ def test_a_stem_without_c_has_no_line_of_it(tmp_path: Path) -> None:
 
 
 @pytest.mark.tools
-def test_what_is_recorded_is_read_again_and_no_smaller_sample_replaces_it(tmp_path: Path) -> None:
-    path, found = tmp_path / "changes.json", written(tmp_path / "all")
-    assert "one, model: 2 killed of 5" in changes.record(found, ["one", "two", "three"], path)
-    first = changes.recorded(path)
-    shown = changes.table([], ["one", "two", "three"], first)
-    assert [line and (line.killed, line.tried) for line in shown["one"]] == [(4, 8), (5, 5), (2, 5), (2, 4)]
-    assert all(line.recorded for of in first.values() for line in of.values())
-    results.write("model-mutants", "one", [item("killed")], says="", tools={}, folder=tmp_path / "few")
-    says = changes.record(results.load(tmp_path / "few"), ["one"], path)
-    assert says == ["one, model: 5 changes stay recorded; 1 were tried now"]
-    assert changes.recorded(path) == first
-
-
-@pytest.mark.tools
 def test_the_page_has_the_table(tmp_path: Path) -> None:
-    page = report.page([], {})
+    page = report.page([])
     lines = re.findall(r"<tr>.*?</tr>", page[page.index('<table id="changes">') :].split("</table>")[0], re.S)
     assert len(lines) == 1 + 4 * (len(matrix.rows()) + len(GROUND) + 1)
     assert all("never run" in line for line in lines[1:])
     stem = matrix.rows()[0].stem
     found = [result.model_copy(update={"stem": stem}) for result in written(tmp_path) if result.stem == "one"]
-    lines = report.page(found, {}).split('<table id="changes">')[1].split("</table>")[0].split("<tr>")[2:6]
+    lines = report.page(found).split('<table id="changes">')[1].split("</table>")[0].split("<tr>")[2:6]
     shown = [[cell.strip() for cell in re.findall(r"<td[^>]*>(.*?)</td>", line, re.S)] for line in lines]
     assert [cells[-8:] for cells in shown] == [
         ["8", "4", "", "", "1", "3", "2", "50.0"],
@@ -135,7 +109,7 @@ def test_the_page_has_the_table(tmp_path: Path) -> None:
 
 
 def test_the_page_shows_each_finding_with_its_picture(tmp_path: Path) -> None:
-    page = report.page(written(tmp_path), {})
+    page = report.page(written(tmp_path))
     folders = sorted(path.parent for path in Path("tests/findings").glob("*/finding.toml"))
     assert folders
     assert page.index('id="findings"') < page.index('id="the-matrix"')
@@ -145,7 +119,7 @@ def test_the_page_shows_each_finding_with_its_picture(tmp_path: Path) -> None:
 
 
 def test_the_page_begins_with_the_findings_and_counts_come_after(tmp_path: Path) -> None:
-    page = report.page(written(tmp_path), {})
+    page = report.page(written(tmp_path))
     lead = page[page.index('<p class="lead">') :].partition("</p>")[0]
     assert "the file I/O under them" in lead
     assert f"{len(matrix.rows())} subjects" in lead

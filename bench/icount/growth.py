@@ -10,10 +10,8 @@ be hidden below a constant one at smaller sizes. A series fails if the upper end
 above the wanted slope by more than TOLERANCE.
 """
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
@@ -26,8 +24,6 @@ upper end of 0.19, and passes, also as a factor: it is what a tree costs, and a 
 CONFIDENCE = 0.95
 FEWEST, WIDE = 5, 256
 """Sizes of a series, and the largest by the smallest."""
-AGREEMENT = 0.02
-"""How far a slope may be from the recorded one, with the same tools."""
 
 
 class Above(BaseModel):
@@ -118,35 +114,11 @@ def fault(series: Series, found: Fit) -> str:
     return f"{found}: above {bound:g}, which is {known}, by more than {TOLERANCE}"
 
 
-def judge(series: Series, counts: Sequence[int], recorded: Fit | None) -> dict[str, Any]:
-    """One item of the result. recorded: with the same tools, if there is one."""
+def judge(series: Series, counts: Sequence[int]) -> dict[str, Any]:
+    """One item of the result."""
     found = fit(series.sizes, counts)
     item: dict[str, Any] = series.model_dump() | {"name": series.what, "instructions": list(counts)}
     item |= {key: round(value, 4) for key, value in vars(found).items()} | {"says": found.says}
     item["above"] = series.above.why if series.above else ""
     reason = fault(series, found)
-    if not reason and recorded and abs(found.slope - recorded.slope) > AGREEMENT:
-        reason = f"{found}: README says {recorded}; `make icount-accept` writes it anew"
     return item | ({"status": "failed", "reason": reason} if reason else {"status": "passed"})
-
-
-class Record(BaseModel):
-    """bench/STEM/growth.json: the counts that README's table is made of."""
-
-    tools: str
-    """What they depend on besides the sources."""
-    instructions: dict[str, list[int]]
-    """By what is counted, in the order of the sizes."""
-
-
-def record_of(stem: str) -> Path:
-    return Path("bench", stem, "growth.json")
-
-
-def read_record(stem: str) -> Record | None:
-    path = record_of(stem)
-    return Record.model_validate_json(path.read_text()) if path.exists() else None
-
-
-def write_record(stem: str, record: Record) -> None:
-    record_of(stem).write_text(json.dumps(record.model_dump(), indent=1) + "\n")

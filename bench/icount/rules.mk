@@ -14,12 +14,11 @@ endef
 $(foreach stem,$(ICOUNT_STEMS),$(eval $(call icount_stem,$(stem))))
 
 .PHONY: icount icount-accept
-icount: $(if $(CROSS),,$(ICOUNT_NEEDS)) ##layer instructions of each kernel: 5 % more than recorded fails, and a cost that grows faster than it may; STEM= narrows; CROSS=aarch64: icount-cross (30 s)
+icount: $(if $(CROSS),,$(ICOUNT_NEEDS)) ##layer instructions of each kernel: 5 % more than recorded fails, and a cost that grows faster than it may; STEM= narrows; CROSS=aarch64: icount-cross (a minute)
 	@$(if $(CROSS),$(MAKE) icount-cross,$(PY) -m bench.icount.run $(ICOUNT_STEMS))
 
-icount-accept: $(ICOUNT_NEEDS) ##keep record the instruction counts of this tree, and write how they grow into README.md (1 minute)
+icount-accept: $(ICOUNT_NEEDS) ##keep record the instruction counts of this tree (a minute)
 	@$(PY) -m bench.icount.run $(ICOUNT_STEMS) --accept
-	@$(PY) -m tools.report.growth --write
 
 ifdef CROSS
 # Linked statically: no function of libc waits for its first call.

@@ -219,18 +219,13 @@ def counted(stem: str, counter: Counter, accepting: bool) -> list[str]:
     return [why] if failed else []
 
 
-def grown(stem: str, counter: Counter, accepting: bool) -> list[str]:
+def grown(stem: str, counter: Counter) -> list[str]:
     """Counts all series, and writes the result. What failed."""
-    start, series, counts, tools = time.monotonic(), counter.subject.growth, counter.count_growth(), toolchain()
-    if accepting:
-        growth.write_record(stem, growth.Record(tools=tools, instructions=counts))
-    record = growth.read_record(stem)
-    known = record.instructions if record and record.tools == tools else {}
+    start, counts = time.monotonic(), counter.count_growth()
     items: list[dict[str, Any]] = []
-    for one in series:
-        recorded = known.get(one.what)
+    for one in counter.subject.growth:
         if one.what in counts:
-            items.append(growth.judge(one, counts[one.what], growth.fit(one.sizes, recorded) if recorded else None))
+            items.append(growth.judge(one, counts[one.what]))
         else:
             reason = f"this CPU cannot run {one.variant}"
             items.append({"name": one.what, "status": "skipped", "reason": reason})
@@ -271,7 +266,7 @@ def main(stems: Sequence[str], accepting: bool) -> None:
         subject = Subject.model_validate(tomllib.loads(Path(f"bench/{stem}/icount.toml").read_text()))
         counter = Counter(Path(f"build/bench/{stem}/step"), subject)
         failed += counted(stem, counter, accepting) if subject.shapes else []
-        failed += grown(stem, counter, accepting) if subject.growth else []
+        failed += grown(stem, counter) if subject.growth else []
     if failed:
         raise click.ClickException("\n".join(failed))
 

@@ -24,7 +24,7 @@ $(BUILD)/fuzz/%: tests/%/fuzz.c $(OBJECTS_FUZZ)
 fuzz: $(FUZZ_STEMS:%=$(BUILD)/fuzz/%) $(SETUP)/python.stamp ##layer fuzz every kernel under ASan and UBSan: FUZZ_RUNS inputs a stem, each refused or right (up to a minute a stem)
 	@$(PY) -m tests.runners.fuzz --stem '$(STEM)' --runs $(FUZZ_RUNS) $(if $(LIST),--list)
 
-fuzz-sample: ##keep of `make fuzz` the first quarter of the inputs (20 s a stem)
+fuzz-sample: ##keep of `make fuzz` the first quarter of the inputs (seconds a stem)
 	@$(MAKE) fuzz FUZZ_RUNS=$$(($(FUZZ_RUNS) / 4))
 
 # ---- threads: built for ThreadSanitizer and as they are, then with one thing broken at a time ----
@@ -40,12 +40,12 @@ $(BUILD)/obj-tsan/%.o: csrc/%.c $(SETUP)/c.stamp
 -include $(OBJECTS_TSAN:.o=.d)
 
 .PHONY: tsan
-tsan: $(OBJECTS) $(OBJECTS_TSAN) $(SETUP)/python.stamp ##layer readers while one process writes, under ThreadSanitizer, and again with it broken (40 s)
+tsan: $(OBJECTS) $(OBJECTS_TSAN) $(SETUP)/python.stamp ##layer readers while one process writes, under ThreadSanitizer, and again with it broken (a minute)
 	@$(PY) -m tests.runners.tsan --stem '$(STEM)' --sanitized '$(CFLAGS_TSAN)' --plain '$(CFLAGS_KERNEL)'
 
 # ---- all that the tests compile: make alone would compile one file after the other ----------------
 .PHONY: compiled
-compiled: $(SETUP)/c.stamp $(SETUP)/python.stamp ##keep compile all that the tests need, as many files side by side as there are CPUs; STEM= narrows (1 minute, again: seconds)
+compiled: $(SETUP)/c.stamp $(SETUP)/python.stamp ##keep compile all that the tests need, as many files side by side as there are CPUs; STEM= narrows (a minute)
 	@$(MAKE) --jobs=$$(nproc) kernels kernels-asan worlds $(OBJECTS_TSAN) $(FUZZ_STEMS:%=$(BUILD)/fuzz/%)
 
 # ---- mutants: one line of a kernel is broken at a time -------------------------------------------
@@ -54,18 +54,18 @@ ONE_IN ?= 40
 RUN_MUTANTS = $(PY) -m tests.runners.mutants --stem '$(STEM)' --cflags '$(CFLAGS_KERNEL)' $(foreach level,$(LEVELS),--isa '$(level)=$(ISA_$(level))')
 
 .PHONY: mutants mutants-sample mutants-quick
-mutants: kernels $(SETUP)/python.stamp ##layer break one line of a kernel at a time; the test named for it must fail; ONLY="NAMES" (3 minutes a stem)
+mutants: kernels $(SETUP)/python.stamp ##layer break one line of a kernel at a time; the test named for it must fail; ONLY="NAMES" (some minutes a stem)
 	@$(RUN_MUTANTS) $(ONLY:%=--only %) $(if $(LIST),--list)
 
-mutants-sample: kernels $(SETUP)/python.stamp ##keep of `make mutants` one in ONE_IN=40 (6 s a stem)
+mutants-sample: kernels $(SETUP)/python.stamp ##keep of `make mutants` one in ONE_IN=40 (seconds a stem)
 	@$(RUN_MUTANTS) --one-in $(ONE_IN)
 
-mutants-quick: kernels $(SETUP)/python.stamp ##keep of `make mutants` one of each stem (20 s)
+mutants-quick: kernels $(SETUP)/python.stamp ##keep of `make mutants` one of each stem (seconds)
 	@$(RUN_MUTANTS) --quick
 
 # ---- broken drivers: the programs around the extracted proofs, changed one at a time -------------
 .PHONY: mutants-drivers
-mutants-drivers: kernels oracle $(SETUP)/python.stamp ##deep break the programs around the extracted proofs; the tests that ask them must fail (3 minutes)
+mutants-drivers: kernels oracle $(SETUP)/python.stamp ##deep break the programs around the extracted proofs; the tests that ask them must fail (some minutes)
 	@$(PY) -m tests.runners.drivers --stem '$(STEM)' $(ONLY:%=--only %)
 
 # Changes that a machine makes, of kernels and oracles alike. NUMBER: of each stem, the same ones each time. It has no default
@@ -73,25 +73,25 @@ mutants-drivers: kernels oracle $(SETUP)/python.stamp ##deep break the programs 
 RUN_MUTANTS_ALL = PGQUERN_PROFILE=brief $(PY) -m tests.runners.mutants_all --stem '$(STEM)' --cflags '$(CFLAGS_KERNEL)' --world '$(CFLAGS_WORLD)' --asan '$(CFLAGS_ASAN)' $(foreach level,$(LEVELS),--isa '$(level)=$(ISA_$(level))')
 
 .PHONY: mutants-all mutants-all-sample
-mutants-all: kernels kernels-asan $(EXTRACTED) $(OBJECTS_WORLD) $(SETUP)/python.stamp ##deep a machine changes one line at a time, of kernels and oracles: a test must fail, or survivors.toml say why not; NUMBER=150 a stem (hours; never timed whole)
+mutants-all: kernels kernels-asan $(EXTRACTED) $(OBJECTS_WORLD) $(SETUP)/python.stamp ##deep a machine changes one line at a time, of kernels and oracles: a test must fail, or survivors.toml say why not; NUMBER=150 a stem (hours)
 	@$(RUN_MUTANTS_ALL) --number $(or $(NUMBER),150) $(PART:%=--part %) $(JOBS:%=--jobs %) $(if $(LIST),--list) $(JOIN:%=--join %)
 
 # What survivors.toml lists is not tried here.
-mutants-all-sample: kernels kernels-asan $(EXTRACTED) $(OBJECTS_WORLD) $(SETUP)/python.stamp ##keep of `make mutants-all` the first four changes of a stem (20 s a stem)
+mutants-all-sample: kernels kernels-asan $(EXTRACTED) $(OBJECTS_WORLD) $(SETUP)/python.stamp ##keep of `make mutants-all` the first four changes of a stem (seconds a stem)
 	@$(RUN_MUTANTS_ALL) --number 4 --trust
 
 # ---- anyone's kernel on trial: tools/judge; here its own trial ----------------------------------------
 .PHONY: judge-candidates
-judge-candidates: $(TEST_NEEDS) $(EXTRACTED) kernels-asan ##deep each candidate of tests/*/judge/ gets the verdict that it must get; ONLY=name of a file, without its end (10 minutes)
+judge-candidates: $(TEST_NEEDS) $(EXTRACTED) kernels-asan ##deep each candidate of tests/*/judge/ gets the verdict that it must get; ONLY=name of a file, without its end (a quarter of an hour)
 	@$(if $(LIST),$(PY) -m tests.runners.candidates,PGQUERN_RESULT=judge $(PYTEST) tests/test_judge.py -k 'each_candidate$(ONLY:%= and /%.)')
 
 # ---- what we found about upstream, shown on real servers --------------------------------------------
 # Where gdb is missing and may not be installed, what needs it says so, and is SKIPPED.
 .PHONY: findings
-findings: $(SETUP)/servers.stamp $(SETUP)/python.stamp ##deep run what reproduces each finding about upstream, tests/findings/*/reproduce, on real servers; STEM= (1 minute)
+findings: $(SETUP)/servers.stamp $(SETUP)/python.stamp ##deep run what reproduces each finding about upstream, tests/findings/*/reproduce, on real servers; STEM= (a minute)
 	@$(MAKE) -s $(SETUP)/gdb.stamp || true
 	@$(PY) -m tests.runners.findings --stem '$(STEM)'
 
 .PHONY: findings-pictures
-findings-pictures: $(MODEL_NEEDS) ##keep draw the findings' pictures anew, after a change of the models that found them; STEM= (1 minute)
+findings-pictures: $(MODEL_NEEDS) ##keep draw the findings' pictures anew, after a change of the models that found them; STEM= (a minute)
 	@$(PY) -m tests.runners.pictures --stem '$(STEM)'

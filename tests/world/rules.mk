@@ -37,8 +37,8 @@ RUN_WORLD_MUTANTS = $(PY) -m tests.runners.world_mutants --stem '$(STEM)' --cfla
 WORLD_MUTANTS_NEED := $(BUILD)/lib/libpgquern.a $(SETUP)/python.stamp
 
 .PHONY: world-mutants world-mutants-sample
-world-mutants: $(WORLD_MUTANTS_NEED) ##deep break one line of a kernel at a time; the seed named for it must find it; ONLY=NAME, SEARCH=RUNS names seeds anew (1 minute)
+world-mutants: $(WORLD_MUTANTS_NEED) ##deep break one line of a kernel at a time; the seed named for it must find it; ONLY=NAME, SEARCH=RUNS names seeds anew (a minute)
 	@$(RUN_WORLD_MUTANTS) $(ONLY:%=--only %) $(SEARCH:%=--search %) $(if $(LIST),--list)
 
-world-mutants-sample: $(WORLD_MUTANTS_NEED) ##keep of `make world-mutants` one in 16 (10 s)
+world-mutants-sample: $(WORLD_MUTANTS_NEED) ##keep of `make world-mutants` one in 16 (seconds)
 	@$(RUN_WORLD_MUTANTS) --one-in 16

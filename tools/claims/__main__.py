@@ -20,7 +20,6 @@ import click
 from rich.table import Table
 
 from tools.common.progress import console
-from tools.common.told import apart, warn
 
 CLAIMS = Path("CLAIMS.md")
 INTO = Path("build/claims")
@@ -168,17 +167,13 @@ def with_seen(text: str, seen: dict[int, Seen]) -> str:
 
 
 def show(claims: list[Claim], seen: dict[int, Seen]) -> None:
-    table = Table("claim", "", "took", "told", "what was seen")
+    table = Table("claim", "", "took", "what was seen")
     for claim in claims:
         found = seen[claim.number]
         colour = {"holds": "green", "SKIPPED": "yellow"}.get(found.verdict, "red")
-        told = "" if claim.minutes is None else time_of(claim.minutes)
-        late = " !" if claim.minutes and found.minutes > 2 * claim.minutes else ""
         lines = "\n".join(line.replace("[", r"\[") for line in found.lines)
-        table.add_row(str(claim.number), f"[{colour}]{found.verdict}", time_of(found.minutes) + late, told, lines)
+        table.add_row(str(claim.number), f"[{colour}]{found.verdict}", time_of(found.minutes), lines)
     console().print(table)
-    if any(" !" in str(cell) for cell in table.columns[2].cells):
-        console().print("! more than twice the time told")
 
 
 @click.command()
@@ -201,10 +196,7 @@ def main(claim: int | None, minutes: float | None, postgres: str, listed: bool) 
     if listed or not claims:
         return
     commands = list(dict.fromkeys(command for one in claims for command in one.commands))
-    told = sum(one.minutes or 0 for one in claims)
-    untimed = sum(one.minutes is None for one in claims)
-    rest = f", and {untimed} that nobody has timed whole" if untimed else ""
-    console().print(f"claims: {len(claims)}, by {len(commands)} commands, at most {time_of(told)} together{rest}")
+    console().print(f"claims: {len(claims)}, by {len(commands)} commands")
     INTO.mkdir(parents=True, exist_ok=True)
     ran: dict[str, Ran] = {}
     for command in commands:
@@ -214,9 +206,6 @@ def main(claim: int | None, minutes: float | None, postgres: str, listed: bool) 
             ran[command] = run(command, postgres)
     seen = {one.number: judge(one, ran) for one in claims}
     show(claims, seen)
-    for command, done in ran.items():
-        whole = not done.code and "SKIPPED" not in done.output
-        warn(apart(command.removeprefix("make "), done.minutes * 60, whole=whole))
     (INTO / "CLAIMS.md").write_text(with_seen(text, seen))
     console().print(f"the table with what was seen: {INTO / 'CLAIMS.md'}")
     raise SystemExit(any(found.verdict == "FAILED" for found in seen.values()))

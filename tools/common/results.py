@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from tools.common import environment, told
+from tools.common import environment
 
 APART = os.environ.get("PGQUERN_RESULTS", "")
 """The folder of a shard; empty for what people run. A part of the work writes its result there, and nowhere else."""
@@ -96,7 +96,6 @@ def write(
     the layer's own. seconds: wall time; None takes the sum over the items. of: the shards
     that are joined in it, whose machines are named in place of this one. more: fields of the layer's own.
     """
-    told.warn_at_the_end()
     checked = [Item.model_validate(item) for item in items]
     result = Result(
         layer=layer,

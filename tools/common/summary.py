@@ -14,7 +14,7 @@ REASON = 300
 COLOURS = {"passed": "green", "failed": "red", "skipped": "yellow"}
 
 
-def show(job: str, found: Sequence[Result], *, row_seconds: int) -> None:
+def show(job: str, found: Sequence[Result]) -> None:
     """A line for each layer and stem, then what was skipped and why."""
     table = Table(title=f"pgquern: summary of `{job}`", title_justify="left")
     for head in ("layer", "stem", "", "what"):
@@ -26,9 +26,6 @@ def show(job: str, found: Sequence[Result], *, row_seconds: int) -> None:
     console().print(table)
     for reason, names in reasons(found).items():
         console().print(f"[yellow]SKIPPED[/] {len(names)}: {escape(reason)} (first: {escape(names[0])})")
-    for stem, seconds in by_row(found).items():
-        if seconds > row_seconds:
-            console().print(f"[yellow]slow[/] {stem}: {seconds:.0f} s, planned are {row_seconds} s a stem")
 
 
 def reasons(found: Sequence[Result]) -> dict[str, list[str]]:
@@ -49,7 +46,7 @@ def by_row(found: Sequence[Result]) -> dict[str, float]:
     return dict(sorted(rows.items()))
 
 
-def costs(found: Sequence[Result], steps: Sequence[tuple[str, float]], took: float, planned: int) -> None:
+def costs(found: Sequence[Result], steps: Sequence[tuple[str, float]]) -> None:
     """Where the time went: layers by stems as the layers measured it, then the steps by the clock."""
     rows = by_row(found)
     table = Table(title="seconds by layer and stem", title_justify="left", padding=0)
@@ -61,8 +58,7 @@ def costs(found: Sequence[Result], steps: Sequence[tuple[str, float]], took: flo
     table.add_row("all", *(f"{seconds:.0f}" for seconds in rows.values()))
     console().print(table)
     console().print(", ".join(f"{command} {seconds:.0f} s" for command, seconds in steps))
-    late = f"; [yellow]slow[/]: planned are {planned} s" if took > planned else f" of {planned} s planned"
-    console().print(f"{took:.0f} s{late}")
+    console().print(f"{sum(seconds for _, seconds in steps):.0f} s in all")
 
 
 def closing(found: Sequence[Result], failed: Sequence[str], unneeded: int) -> None:

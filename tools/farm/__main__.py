@@ -26,7 +26,6 @@ from tools.farm.work import FARM, FarmError, Work
 SNAKEMAKE = Path("build/farm-venv/bin/snakemake")
 HERE = Path("tools/farm")
 PROFILES = HERE / "profiles"
-NO_LIMIT = 10**9
 
 
 def available_mb() -> int:
@@ -52,7 +51,7 @@ def engine(jobs: int, profile: str, listed: list[Work]) -> list[str]:
 def report(listed: list[Work], state: str) -> int:
     """Join the shards and print what came of them. How much failed or is missing."""
     found, wrong = merge.merge(listed, state)
-    summary.show("farm", found, row_seconds=NO_LIMIT)
+    summary.show("farm", found)
     for key, command in merge.failures(listed).items():
         console().print(f"failed {key}; to repeat it: {command}", markup=False, soft_wrap=True)
     for key, reason in wrong.items():

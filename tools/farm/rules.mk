@@ -11,10 +11,10 @@ $(SETUP)/farm.stamp: $(FARM_LOCK) $(SETUP)/python.stamp
 
 # WHAT: kinds of work, of tools/farm/farm.toml. PROFILE: a folder of tools/farm/profiles/.
 .PHONY: farm farm-setup farm-merge
-farm-setup: $(SETUP)/farm.stamp ##deep install Snakemake for `make farm`, once (1 minute)
+farm-setup: $(SETUP)/farm.stamp ##deep install Snakemake for `make farm`, once (a minute)
 
 farm: $(SETUP)/farm.stamp ##deep long work as small jobs that go on where they stopped: WHAT="models mutants", STEM=, JOBS=n, PROFILE=slurm (as long as the work, by the cores that there are)
 	@$(PY) -m tools.farm run --what $(call quoted,$(WHAT)) --stem $(call quoted,$(STEM)) $(if $(JOBS),--jobs $(call quoted,$(JOBS))) --profile $(call quoted,$(PROFILE))
 
-farm-merge: $(SETUP)/python.stamp ##deep join what `make farm` has done so far, and name what is missing (5 s)
+farm-merge: $(SETUP)/python.stamp ##deep join what `make farm` has done so far, and name what is missing (seconds)
 	@$(PY) -m tools.farm merge

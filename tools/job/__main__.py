@@ -3,42 +3,29 @@
 
     python -m tools.job quick|make|test|full|everything|ci [--stem STEM]
 
-Before it starts it prints the time plan, and how long the job took where it was measured.
-
 jobs.toml beside this lists the steps. Exits with 1 if a step failed, or if something was skipped that the job may not
 skip.
 """
 
 import contextlib
+import os
 import subprocess
 import sys
 import time
 import tomllib
 from collections.abc import Sequence
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 
 import click
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 from tools.common import results, summary
 from tools.common.progress import console
 from tools.common.results import Result
-from tools.common.told import apart, spoken, variables, warn, with_variables
 from tools.job.kept import KEPT, Kept, write
 
 JOBS = Path("tools/job/jobs.toml")
-
-
-class Measured(BaseModel):
-    """How long a whole job took once."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    seconds: int
-    on: str
-    when: date
-    commit: str
 
 
 class Job(BaseModel):
@@ -48,33 +35,10 @@ class Job(BaseModel):
 
     steps: list[str]
     """Targets of make, each with its variables: "world MINUTES=1"."""
-    finally_: list[str]
-    seconds: int
-    row_seconds: int
-    measured: list[Measured]
+    finally_: list[str] = Field([], alias="finally")
     may_skip: list[str] | None = None
     kept: bool = False
     """Whether build/job/NAME/ keeps what the steps print. They then print to no terminal."""
-
-    def budget(self) -> list[str]:
-        """The time plan, and what was measured when, a line each."""
-        told = [
-            f"measured: {spoken(one.seconds)} on {one.on}, {one.when}, commit {one.commit}"
-            + ("; that is more than planned" if one.seconds > self.seconds else "")
-            for one in self.measured
-        ]
-        return [f"planned: {spoken(self.seconds)} on 2 quiet cores", *(told or ["measured: never yet as a whole"])]
-
-    def unlike(self, took: float) -> str:
-        """What to say if a run of all stems took more than twice as long as the last one that was measured, or less
-        than half; "" if not, or if none was measured."""
-        if not self.measured or self.measured[-1].seconds / 2 <= took <= 2 * self.measured[-1].seconds:
-            return ""
-        last = self.measured[-1]
-        return (
-            f"took {spoken(round(took))}; told are {spoken(last.seconds)}, on {last.on}. "
-            f"On two quiet cores, tell the new time in {JOBS} and README.md"
-        )
 
     def unneeded(self, found: Sequence[Result]) -> list[str]:
         """What was skipped for a reason that the job does not allow: "LAYER STEM: NAME: REASON"."""
@@ -93,21 +57,16 @@ class Step(BaseModel):
     command: str
     failed: bool
     seconds: float
-    began: datetime
-    """To the second, as results are."""
-
-    def unlike(self, found: Sequence[Result]) -> str:
-        """What to say if it took another time than `make help` tells; "" if not, or if it has variables. A step that
-        failed or skipped something may well be short."""
-        ended = self.began + timedelta(seconds=self.seconds + 1)
-        less = self.failed or any(one.count("skipped") for one in found if self.began <= one.finished <= ended)
-        return apart(self.command.removeprefix("make "), self.seconds, whole=not less)
 
 
 def jobs() -> dict[str, Job]:
     """All jobs, by name."""
-    listed = tomllib.loads(JOBS.read_text())
-    return {name: Job.model_validate(job | {"finally_": job.pop("finally")}) for name, job in listed.items()}
+    return {name: Job.model_validate(job) for name, job in tomllib.loads(JOBS.read_text()).items()}
+
+
+def variables() -> list[str]:
+    """Those in the command line of the `make` that runs this, as EXAMPLES=few: the targets below it get them, too."""
+    return f" {os.environ.get('MAKEFLAGS', '')} ".partition(" -- ")[2].split()
 
 
 def with_stem(step: str, stem: str) -> str:
@@ -129,9 +88,9 @@ def run(step: str, stem: str, log: Path | None = None) -> Step:
     """Runs `make STEP`, its output shown as it comes, and kept in a log if there is one."""
     command = ["make", *with_stem(step, stem).split()]
     console().rule(f"[bold]{' '.join(command)}", align="left")
-    began, now = time.monotonic(), datetime.now(UTC).replace(microsecond=0)
+    began = time.monotonic()
     failed = (shown(command, log) if log else subprocess.run(command).returncode) != 0
-    return Step(command=" ".join(command), failed=failed, seconds=time.monotonic() - began, began=now)
+    return Step(command=" ".join(command), failed=failed, seconds=time.monotonic() - began)
 
 
 def shown(command: Sequence[str], log: Path) -> int:
@@ -169,19 +128,12 @@ def run_kept(name: str, job: Job, stem: str) -> list[Step]:
 def main(name: str, stem: str) -> None:
     """Run the job NAME."""
     job, began = jobs()[name], datetime.now(UTC).replace(microsecond=0)
-    for text in job.budget():
-        console().print(f"{name}: {text}{', all stems' if stem else ''}", markup=False, soft_wrap=True)
     steps = run_kept(name, job, stem) if job.kept else [run(step, stem) for step in job.steps]
     steps += [run(step, stem) for step in job.finally_]
     found = [result for result in results.load() if result.finished >= began]
-    summary.show(f"{name}{' ' + stem if stem else ''}", found, row_seconds=job.row_seconds)
-    took = sum(step.seconds for step in steps)
-    summary.costs(found, [(step.command, step.seconds) for step in steps], took, job.seconds)
+    summary.show(f"{name}{' ' + stem if stem else ''}", found)
+    summary.costs(found, [(step.command, step.seconds) for step in steps])
     failed = [step.command for step in steps if step.failed]
-    if not with_variables():
-        of_all = "" if stem or failed else job.unlike(took)
-        for text in (*(step.unlike(found) for step in steps), of_all and f"{name}: {of_all}"):
-            warn(text)
     for text in (unneeded := job.unneeded(found)):
         console().print(f"skipped, but should run: {text}", markup=False)
     summary.closing(found, failed, len(unneeded))

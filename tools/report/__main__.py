@@ -4,7 +4,7 @@
 python -m tools.report
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,6 @@ from tools.common.matrix import GROUND
 from tools.common.results import Result
 from tools.common.summary import reasons
 from tools.report import changes, counts, finish, matrix, stories
-from tools.report.changes import Line
 from tools.report.claimed import Recorded
 
 PAGE = Path("build/report/index.html")
@@ -85,8 +84,8 @@ def part(html: str) -> Markup:
     return Markup(html.replace("<h2>", "<h3>").replace("</h2>", "</h3>"))
 
 
-def page(found: Sequence[Result], kept: Mapping[str, Mapping[str, Line]]) -> str:
-    """The whole page. kept: what is recorded of the changes that a machine made."""
+def page(found: Sequence[Result]) -> str:
+    """The whole page."""
     jinja, layers = environment_for_templates(), by_layer(found)
     recorded, in_claims = Recorded(), stories.found()
     of_rows = {
@@ -110,7 +109,7 @@ def page(found: Sequence[Result], kept: Mapping[str, Mapping[str, Line]]) -> str
         machines=stories.machines(recorded),
         counts=counts.table()[-1],
         stories=[story | {"part": of_rows.get(story["stem"], "")} for story in stories.stories(in_claims, recorded)],
-        changes=changes.table(found, [*(row.stem for row in matrix.rows()), *GROUND], kept),
+        changes=changes.table(found, [*(row.stem for row in matrix.rows()), *GROUND]),
         ground=GROUND,
         change_layers=list(changes.LAYERS),
         defects=defects.load(),
@@ -138,7 +137,7 @@ def main() -> None:
     found = [result for result in results.whole() if result.cpu_level == environment.cpu_level()]
     if not found:
         raise click.ClickException(f"{results.RESULTS} holds no results; run `make` first")
-    write(page(found, changes.recorded()))
+    write(page(found))
     click.echo(f"report: {PAGE}")
 
 

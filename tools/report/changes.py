@@ -3,23 +3,19 @@
 
     python -m tools.report.changes
 
-records the lines of build/results in tests/changes.json. The whole runs take hours, so the report shows what is
-recorded where this machine has tried fewer.
+prints the lines of build/results; the report has them as a table.
 """
 
-import json
 import tomllib
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import click
 
 from tools.common import matrix, results
 from tools.common.results import Item, Result
-
-RECORDED = Path("tests/changes.json")
 
 LAYERS = {
     "C": "mutants-all",
@@ -47,8 +43,6 @@ class Line:
     """They survive, and there is none."""
     equivalent: int = 0
     """They change nothing: the same object code, the same term. They do not count as tried."""
-    recorded: str = ""
-    """Where it was recorded: the day and the commit; empty for what was run here."""
 
     @property
     def tried(self) -> int:
@@ -119,28 +113,10 @@ def lines(found: Sequence[Result], stem: str) -> dict[str, Line]:
     }
 
 
-def recorded(path: Path = RECORDED) -> dict[str, dict[str, Line]]:
-    """For each stem, the recorded lines by layer."""
-    if not path.exists():
-        return {}
-    return {
-        stem: {layer: Line(layer, **line) for layer, line in kept.items()}
-        for stem, kept in json.loads(path.read_text()).items()
-    }
-
-
-def table(
-    found: Sequence[Result], stems: Sequence[str], kept: Mapping[str, Mapping[str, Line]]
-) -> dict[str, list[Line | None]]:
-    """For each stem, and for all together, a line for each of LAYERS; None if it was never run.
-
-    Of a line that was run and one of `kept`, that with more changes; if they are as many, the one that was run.
-    """
-    shown: dict[str, list[Line | None]] = {}
-    for stem in stems:
-        run, old = lines(found, stem), kept.get(stem, {})
-        both = [[each[layer] for each in (run, old) if layer in each] for layer in LAYERS]
-        shown[stem] = [max(of, key=lambda line: line.tried, default=None) for of in both]
+def table(found: Sequence[Result], stems: Sequence[str]) -> dict[str, list[Line | None]]:
+    """For each stem, and for all together, a line for each of LAYERS; None if it was never run."""
+    run = {stem: lines(found, stem) for stem in stems}
+    shown = {stem: [of.get(layer) for layer in LAYERS] for stem, of in run.items()}
     return shown | {"all": [total(layer, [of[i] for of in shown.values()]) for i, layer in enumerate(LAYERS)]}
 
 
@@ -161,38 +137,15 @@ def total(layer: str, lines: Sequence[Line | None]) -> Line | None:
     )
 
 
-def record(found: Sequence[Result], stems: Sequence[str], path: Path = RECORDED) -> list[str]:
-    """Write the lines of `found` beside those that are kept, and say what became of each.
-
-    A sample does not replace a larger one: `make ci` tries a few changes of each stem.
-    """
-    kept, says = recorded(path), []
-    when = {(result.stem, result.layer): f"{result.finished:%Y-%m-%d}, {result.commit}" for result in found}
-    for stem in stems:
-        for layer, line in lines(found, stem).items():
-            old = kept.setdefault(stem, {}).get(layer)
-            if old and old.tried > line.tried:
-                says.append(f"{stem}, {layer}: {old.tried} changes stay recorded; {line.tried} were tried now")
-            else:
-                kept[stem][layer] = replace(line, recorded=when[stem, LAYERS[layer]])
-                says.append(f"{stem}, {layer}: {line.killed} killed of {line.tried}")
-    text = {stem: {layer: stored(line) for layer, line in of.items()} for stem, of in sorted(kept.items())}
-    path.write_text(json.dumps(text, indent=1) + "\n")
-    return says
-
-
-def stored(line: Line) -> dict[str, int | str | None]:
-    """A line as the file has it."""
-    return {key: value for key, value in asdict(line).items() if key != "layer"}
-
-
 @click.command()
 def main() -> None:
-    """Record what the last runs made of the changes."""
-    for line in record(results.whole(), [*matrix.stems(), *matrix.GROUND]) or [
-        "nothing was run: make mutants-all, model-mutants, prove-changes"
-    ]:
-        click.echo(line)
+    """Print what the last runs made of the changes."""
+    found = results.whole()
+    every = [(stem, line) for stem in [*matrix.stems(), *matrix.GROUND] for line in lines(found, stem).values()]
+    for stem, line in every:
+        click.echo(f"{stem}, {line.layer}: {line.killed} killed of {line.tried}, {line.without} live without a reason")
+    if not every:
+        click.echo("nothing was run: make mutants-all, model-mutants, prove-changes")
 
 
 if __name__ == "__main__":

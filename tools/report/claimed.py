@@ -1,17 +1,12 @@
 # SPDX-License-Identifier: PostgreSQL
-"""What others claim about a stem, and ours beside it: bench/STEM/claimed.toml, for the report and for CLAIMS.md.
+"""What others claim about a stem, and ours beside it: bench/STEM/claimed.toml, for the report.
 
-    python -m tools.report.claimed            print the table
-    python -m tools.report.claimed --write    put it into CLAIMS.md, and the headlines into README.md, between markers;
-                                              correct the figures in sentences of both
-    python -m tools.report.claimed --check    fail when one of them disagrees
+    python -m tools.report.claimed            print the table that README.md begins with
 
 [source] says who claims it, where and when. Each [[claim]] has their `figure`, and what it is `of`; `ours`, a sentence
 with names in braces; `values`, where the recorded figure of each name stands; the `command` that measures it; and how
 what we measured `differs` from what they did. Without `differs` the measure is the same; without `ours` there is none.
 A [[headline]] is a figure of ours that README.md begins with: `what` is measured, its `figure` and `values`.
-A [[told]] is a part of a sentence of a `document`: its `text`, with names in braces where figures stand, and `values`;
-{at} stands for the machine and the commit.
 No figure of ours is typed: bench/figures has them all.
 """
 
@@ -29,15 +24,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from tools.common import matrix, results
 from tools.report import figures
 from tools.report.figures import FigureError, Machine, Servers
-from tools.report.readme import with_table
 
-CLAIMS = Path("CLAIMS.md")
-BEGIN, END = "<!-- claimed: made by `make matrix` -->", "<!-- /claimed -->"
-README = Path("README.md")
-FIRST, LAST = "<!-- headlines: made by `make matrix` -->", "<!-- /headlines -->"
-MACHINES, OF_MACHINES = "<!-- machines: made by `make matrix` -->", "<!-- /machines -->"
 HEADLINES = ("in memory, on one core, beside the faster of upstream's own algorithms", "times as fast", "measured on")
-HEADINGS = ("stem", "who", "their figure", "of what", "ours", "by", "the same measure?")
 
 
 class Where(BaseModel):
@@ -59,8 +47,6 @@ class Where(BaseModel):
     value: str = ""
     """Of a goal: `low` or `high`, in how many configurations it `holds`, or `of` how many; the median without it. Of an
     item: its time without it."""
-    cpu: str = ""
-    """The end of the CPU's name: only figures of this one."""
     over: str = ""
     """The variant beside which it stands: how many times as fast."""
     than: str = ""
@@ -110,24 +96,6 @@ class Headline(BaseModel):
     values: dict[str, Where] = Field(min_length=1)
 
 
-class Told(BaseModel):
-    """A part of a sentence of a document that has figures of ours."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    document: Literal["CLAIMS.md", "README.md"]
-    text: str
-    values: dict[str, Where] = Field(min_length=1)
-
-    def pattern(self) -> re.Pattern[str]:
-        """What finds it in the document, whatever its figures are and wherever lines end. A group for each name."""
-        parts = []
-        for words, name, _, _ in string.Formatter().parse(self.text):
-            parts.append(r"\s+".join(re.escape(piece) for piece in re.split(r"\s+", words)))
-            parts.append({None: "", "at": r"([^;()]+?)"}.get(name, r"(\d(?:[\d,]*\d)?(?:\.\d+)?)"))
-        return re.compile("".join(parts))
-
-
 class Claimed(BaseModel):
     """bench/STEM/claimed.toml."""
 
@@ -136,7 +104,6 @@ class Claimed(BaseModel):
     source: Source
     claim: list[Claim] = Field(min_length=1)
     headline: list[Headline] = []
-    told: list[Told] = []
 
 
 Kept = dict[tuple[str, str], list[tuple[list[dict[str, Any]], str]]]
@@ -186,7 +153,7 @@ class Recorded:
         found = [
             (result.finished, (cell["worst"] | cell)[at.value or "median"], on(machine.cpu, result.commit))
             for machine, cell in zip(self.machines, cells, strict=True)
-            if cell and (result := machine.of(stem, "bench")) and short(machine.cpu).endswith(at.cpu)
+            if cell and (result := machine.of(stem, "bench"))
         ]
         if found:
             _, figure, place = max(found)
@@ -204,8 +171,7 @@ class Recorded:
 
     def _item(self, stem: str, at: Where) -> tuple[float, str]:
         """From the machine that was measured last, of those whose CPU has the variants that are asked for."""
-        kept = self.items.get((at.layer, at.stem or stem), [])
-        measured = [one for one in kept if one[1].partition(", ")[0].endswith(at.cpu)] or [([], "")]
+        measured = self.items.get((at.layer, at.stem or stem)) or [([], "")]
         asked = {variant for variant in (at.variant, at.over) if variant}
         able = (one for one in measured if asked <= {row.get("variant") for row in one[0]})
         rows, place = next(able, measured[0])
@@ -262,26 +228,10 @@ def filled(stem: str, text: str, values: Mapping[str, Where], recorded: Recorded
     specs = {name: spec or "" for _, name, spec, _ in string.Formatter().parse(text) if name}
     shown = {name: rounded(value, values[name], specs.get(name, "")) for name, (value, _) in found.items()}
     try:
-        says = text.format(**shown, at=places)
+        says = text.format(**shown)
     except (KeyError, ValueError) as error:
         raise FigureError(f"bench/{stem}/claimed.toml: {text!r} and its values disagree: {error!r}") from error
     return says, places
-
-
-def with_told(stem: str, told: Told, text: str, recorded: Recorded) -> str:
-    """The document with the figures of one sentence as they are recorded; its lines end where they did. FigureError:
-    the sentence is not there, or more than once."""
-    found = list(told.pattern().finditer(text))
-    if len(found) != 1:
-        raise FigureError(f"bench/{stem}/claimed.toml: {told.document} has {len(found)} places like {told.text!r}: "
-                          "correct one of the two")  # fmt: skip
-    (old,), (new, _) = found, filled(stem, told.text, told.values, recorded)
-    right = told.pattern().fullmatch(new)
-    assert right is not None, new
-    for group in range(len(old.groups()), 0, -1):
-        if " ".join(old[group].split()) != right[group]:
-            text = text[: old.start(group)] + right[group] + text[old.end(group) :]
-    return text
 
 
 def ours(stem: str, claim: Claim, recorded: Recorded) -> str:
@@ -314,63 +264,10 @@ def table(recorded: Recorded) -> list[dict[str, str]]:
     return lines
 
 
-def markdown() -> str:
-    """The table of CLAIMS.md. A source stands in full where it is named first."""
-    lines, known = [f"| {' | '.join(HEADINGS)} |", "|---" * len(HEADINGS) + "|"], set()
-    for one in table(Recorded()):
-        source = f"{one['who']}: {one['source']}" if (one["who"], one["source"]) not in known else one["who"]
-        known.add((one["who"], one["source"]))
-        command = f"`{one['command']}`" if one["command"] else ""
-        same = f"no: {one['differs']}" if one["differs"] else "yes"
-        cells = (f"`{one['stem']}`", source, one["figure"], one["of"], one["ours"] or "none recorded", command, same)
-        lines.append(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |")
-    return "\n".join(lines)
-
-
-def machines(recorded: Recorded) -> str:
-    """The machines of bench/figures, and what they kept and reached, for CLAIMS.md."""
-    lines = ["| CPU | commits | days | stems | floors kept | targets reached |", "|---" * 6 + "|"]
-    for one in map(figures.about, recorded.machines):
-        kept = f"{one['floors'] - one['floors_broken']} of {one['floors']}"
-        commits = ", ".join(commit[:7] for commit in one["commits"])
-        reached = f"{one['targets_held']} of {one['targets']}"
-        lines.append(f"| {short(one['cpu'])} | {commits} | {one['days']} | {len(one['stems'])} | {kept} | {reached} |")
-    return "\n".join(lines)
-
-
-def made(path: Path, text: str, recorded: Recorded) -> str:
-    """A document with its tables and the figures of its sentences."""
-    if path.name == CLAIMS.name:
-        text = with_table(text, BEGIN, END, markdown())
-        text = with_table(text, MACHINES, OF_MACHINES, machines(recorded))
-    else:
-        text = with_table(text, FIRST, LAST, headlines())
-    for stem in matrix.stems():
-        known = read(stem)
-        for told in known.told if known else []:
-            if told.document == path.name:
-                text = with_told(stem, told, text, recorded)
-    return text
-
-
 @click.command()
-@click.option("--write", is_flag=True, help="Put the tables into CLAIMS.md and README.md.")
-@click.option("--check", is_flag=True, help="Fail when one of them disagrees.")
-def main(write: bool, check: bool) -> None:
-    """Print, write or check the tables."""
-    if not (write or check):
-        click.echo(f"{headlines()}\n\n{markdown()}")
-        return
-    recorded = Recorded()
-    for path in (CLAIMS, README):
-        text = path.read_text()
-        wanted = made(path, text, recorded)
-        if write:
-            path.write_text(wanted)
-        elif wanted != text:
-            raise click.ClickException(f"{path}: the figures are not those that are recorded: run `make matrix`")
-        else:
-            click.echo(f"claimed: {path} agrees with the recorded figures")
+def main() -> None:
+    """Print the table that README.md begins with."""
+    click.echo(headlines())
 
 
 if __name__ == "__main__":

@@ -2,8 +2,7 @@
 """The matrix of stems and layers: the contents of each cell, read from the tree.
 
     python -m tools.report.matrix            print it
-    python -m tools.report.matrix --write    put it into README.md, between its markers
-    python -m tools.report.matrix --check    fail when README.md disagrees, or a cell is empty without a reason
+    python -m tools.report.matrix --check    fail when a cell is empty without a reason
 
 A stem exists once its oracle does. A cell that is empty on purpose has its reason in SOUNDNESS.md, under "Empty
 cells", in a table whose rows are `| stem | layer | reason |`.
@@ -16,7 +15,6 @@ from pathlib import Path
 import click
 
 from tools.common.matrix import stems
-from tools.report.readme import README, with_table
 
 LAYERS = {
     "model": "spec/{0}/*.tla",
@@ -26,7 +24,6 @@ LAYERS = {
     "test": "tests/{0}/test_*.py",
     "bench": "bench/{0}/*.cc",
 }
-BEGIN, END = "<!-- matrix: made by `make matrix` -->", "<!-- /matrix -->"
 
 
 @dataclass(frozen=True)
@@ -80,25 +77,16 @@ def markdown(table: list[Row]) -> str:
 
 
 @click.command()
-@click.option("--write", is_flag=True, help="Put the matrix into README.md.")
-@click.option("--check", is_flag=True, help="Fail when README.md disagrees or a cell is missing.")
-def main(write: bool, check: bool) -> None:
-    """Print, write or check the matrix."""
+@click.option("--check", is_flag=True, help="Fail when a cell is missing.")
+def main(check: bool) -> None:
+    """Print or check the matrix."""
     table = rows()
-    if not (write or check):
+    if not check:
         click.echo(markdown(table))
-        return
-    text = README.read_text()
-    wanted = with_table(text, BEGIN, END, markdown(table))
-    if write:
-        README.write_text(wanted)
-        return
-    faults = missing(table, reasons(Path("SOUNDNESS.md").read_text()))
-    if wanted != text:
-        faults.append("README.md's matrix is out of date: run `make matrix`")
-    if faults:
+    elif faults := missing(table, reasons(Path("SOUNDNESS.md").read_text())):
         raise click.ClickException("\n".join(faults))
-    click.echo("matrix: README agrees, no cell is missing")
+    else:
+        click.echo("matrix: no cell is missing")
 
 
 if __name__ == "__main__":

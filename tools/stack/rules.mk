@@ -15,10 +15,10 @@ $(STACK)/stack: $(STACK_OBJECTS) $(BUILD)/lib/libpgquern.a
 	@g++ $^ -Wl,--wrap=pread -Wl,--wrap=pwrite -Wl,--wrap=fdatasync -lpthread -o $@
 
 .PHONY: stack stack-check
-stack: $(STACK)/stack $(SETUP)/python.stamp ##people the file I/O stack under foreground and checkpoints, each part alone and all together, with 1 to 64 threads; JSON=1 (20 minutes)
+stack: $(STACK)/stack $(SETUP)/python.stamp ##people the file I/O stack under foreground and checkpoints, each part alone and all together, with 1 to 64 threads; JSON=1 (half an hour)
 	@$(PY) -m tools.stack $(if $(JSON),--json)
 
-stack-check: $(STACK)/stack $(SETUP)/python.stamp ##keep the whole stack for a moment, with each protection: a restart finds every page (10 s)
+stack-check: $(STACK)/stack $(SETUP)/python.stamp ##keep the whole stack for a moment, with each protection: a restart finds every page (seconds)
 	@$(PY) -m tools.stack --check --seconds 0.1 --rounds 1
 
 # It belongs to the benchmarks of the stem.

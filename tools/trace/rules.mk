@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: PostgreSQL
 .PHONY: trace-check trace-record
-trace-check: $(SETUP)/python.stamp ##people does a recovery's strace conform: STRACE=file WAL=listing [VERSION= CONCURRENCY= BUFFERS= DECODE= JSON=1] (2 s)
+trace-check: $(SETUP)/python.stamp ##people does a recovery's strace conform: STRACE=file WAL=listing [VERSION= CONCURRENCY= BUFFERS= DECODE= JSON=1] (seconds)
 	@$(PY) -m tools.trace.check --picture $(BUILD)/trace-check/timeline.png $(if $(STRACE),--strace $(call quoted,$(STRACE))) \
 	  $(if $(WAL),--wal $(call quoted,$(WAL))) $(if $(VERSION),--version $(call quoted,$(VERSION))) \
 	  $(if $(CONCURRENCY),--concurrency $(call quoted,$(CONCURRENCY))) $(if $(BUFFERS),--buffers $(call quoted,$(BUFFERS))) \
