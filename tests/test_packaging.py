@@ -24,7 +24,7 @@ import pytest
 pytestmark = pytest.mark.tools
 
 ROOT = Path(__file__).parent.parent
-CLONE = ("csrc", "ref", "tools", "pyproject.toml", "README.md", "LICENSE", "MANIFEST.in")
+CLONE = ("csrc", "ref", "tools", "pyproject.toml", "README.md", "LICENSE")
 HOUSE = {"ref", "tools"}
 OPTIONS = ("--quiet", "--no-build-isolation", "--no-deps", "--no-index", "--disable-pip-version-check")
 

@@ -27,6 +27,7 @@ from setuptools.build_meta import (  # the hooks that pip calls
 from setuptools.command.build_ext import build_ext
 from setuptools.command.build_py import build_py
 from setuptools.command.egg_info import egg_info
+from setuptools.command.sdist import sdist
 
 __all__ = [
     "build_editable",
@@ -68,6 +69,15 @@ def foreign_levels(rules: str) -> tuple[str, ...]:
     """The levels in the lines `LEVELS_<machine> := ...` of other machines: files of these are not for this one."""
     listed = re.findall(r"^LEVELS_(\w+)\s*:=(.*)$", rules, flags=re.MULTILINE)
     return tuple(level for machine, levels in listed if machine != platform.machine() for level in levels.split())
+
+
+class AllSources(sdist):
+    """With all that the wheel is built from: setuptools itself finds the package's Python alone."""
+
+    def make_distribution(self) -> None:
+        below = (path for folder in ("csrc", "ref", "tools") for path in Path(folder).rglob("*"))
+        self.filelist.extend([str(path) for path in below if path.is_file() and path.suffix not in (".pyc", ".pyo")])
+        super().make_distribution()
 
 
 class BuildBinding(build_ext):

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 from _pgquern import ffi, lib
 from pgquern import PgquernError, snapbuild
-from pgquern.snapbuild import MOST, Committed, CommittedFull, KnownAssigned, Reason, compress, variants
+from pgquern.memory import MOST
+from pgquern.snapbuild import Committed, CommittedFull, KnownAssigned, Reason, compress, variants
 
 from tests import guarded
 from tests.every_variant import every_variant
