@@ -17,7 +17,7 @@ static void stage(judge_host *host, void *there)
 
 static void fill(inputs *in, arguments *a)
 {
-    a->committed = some_committed(in, 0, JUDGE_SORTED);
+    a->committed = some_committed(in, one_in(in, 4) ? below(in, 300) : 0, JUDGE_SORTED);
     a->xmin = in->n < 0 && one_in(in, 16) ? (uint32_t)edge(in, 32) : pivot;
     if (odd(in))
         spoil(in, &a->committed);

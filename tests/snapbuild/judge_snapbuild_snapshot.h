@@ -22,9 +22,14 @@ static void fill(inputs *in, arguments *a)
 {
     pgq_snapbuild_committed *committed = some_committed(in, below(in, 5), one_in(in, 2));
 
-    a->xip_space = committed->xcnt + below(in, 5);
+    a->xip_space = committed->xcnt + below(in, one_in(in, 8) ? committed->xcnt + 100 : 5);
     a->xip = take(in, a->xip_space * sizeof *a->xip);
     memset(a->xip, 0x5a, a->xip_space * sizeof *a->xip);
+    if (one_in(in, 8) && committed->xcnt > 0) { /* an earlier answer, in which one differs */
+        memcpy(a->xip, committed->xip, committed->xcnt * sizeof *a->xip);
+        qsort(a->xip, committed->xcnt, sizeof *a->xip, by_xid);
+        a->xip[below(in, committed->xcnt)] ^= 1;
+    }
     if (odd(in) && committed->xcnt > 0)
         a->xip_space = below(in, committed->xcnt);
     else if (odd(in))

@@ -19,8 +19,14 @@ BINDING = Path("build/ffi-src/_pgquern.o")
 CPLUSPLUS = {".cc", ".cpp", ".cxx", ".C"}
 HERE = Path("tools/judge")
 LIBRARY = Path("build/lib/libpgquern.a")
-TRAPS = ["-fsanitize=undefined", "-fsanitize-undefined-trap-on-error", "-fstack-protector-all"]
-"""Undefined behaviour, and a write beyond an array of its own, are a signal: nothing is linked for it."""
+TRAPS = [
+    "-fsanitize=undefined", "-fsanitize-undefined-trap-on-error", "-fstack-protector-all",
+    "-U__SSP_ALL__", "-Dno_sanitize(...)=", "-D__no_sanitize__(...)=", "-Dno_sanitize_undefined=",
+]  # fmt: skip
+"""Undefined behaviour, and a write beyond an array of its own, are a signal: nothing is linked for it.
+
+No macro tells it, and no attribute takes it away.
+"""
 COUNTS = '__attribute__((visibility("default"))) unsigned long pgq_judge_calls_made, pgq_judge_open;\n'
 
 
@@ -182,7 +188,10 @@ def host(candidate: Candidate, kernel: Path | str, target: Path) -> Path:
     wraps = ",".join(f"--wrap={name}" for name in sorted(objects.MEMORY))
     linker = "g++" if candidate.is_cplusplus else "gcc"
     try:
-        _run([linker, "-static", folder / "host.o", folder / "invoke.o", *mine, f"-Wl,{wraps}", LIBRARY, "-o", target])
+        _run([
+            linker, "-static", "-Wl,-z,noexecstack", folder / "host.o", folder / "invoke.o", *mine, f"-Wl,{wraps}",
+            LIBRARY, "-o", target,
+        ])  # fmt: skip
     except subprocess.CalledProcessError as error:
         raise JudgeError(
             f"{candidate.source} does not link; define or rename what the linker says:\n{error.stderr.strip()}"
@@ -241,8 +250,10 @@ def link(candidate: Candidate, cflags: Sequence[str], built: Path, target: Path)
     theirs = [built / name.with_suffix(".o") for name in names if Path("csrc", name) != candidate.kind.table()]
     sanitizers = [flag for flag in cflags if flag.startswith("-fsanitize=")]
     linker = ["g++" if candidate.is_cplusplus else "gcc", "-shared", *sanitizers]
+    # What FLAGS= names would run outside its host, so only a candidate without one has it.
+    flags = shlex.split(candidate.flags) if candidate.kind.inputs is None else []
     try:
-        _run([*linker, BINDING, *theirs, *own, *shlex.split(candidate.flags), "-o", target / FFI])
+        _run([*linker, BINDING, *theirs, *own, *flags, "-o", target / FFI])
     except subprocess.CalledProcessError as error:
         raise JudgeError(
             f"{candidate.source} does not link; define or rename what the linker says:\n{error.stderr.strip()}"

@@ -109,7 +109,9 @@ static bool wait_for_question(judge_host *host)
             return false;
         }
         host->asked = question.id;
-        if (question.data.nr == SYS_sched_yield)
+        if (host->gate == 0) /* no kernel has run yet */
+            host->gate = question.data.instruction_pointer;
+        if (question.data.nr == SYS_sched_yield && question.data.instruction_pointer == host->gate)
             return true;
         snprintf(host->why, sizeof host->why, "it makes a system call (number %d): a kernel may make none",
                  question.data.nr);
@@ -138,6 +140,7 @@ void judge_start(judge_host *host, const char *program)
     host->program = program;
     host->why[0] = '\0';
     host->large = false;
+    host->gate = 0;
     if (memory < 0 || ftruncate(memory, (off_t)JUDGE_SIZE) != 0 ||
         socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0)
         broken("no memory to share");
@@ -286,6 +289,11 @@ bool judge_run(judge_host *host, uint64_t calls, uint64_t *ns)
     *ns = cpu_ns(host) - start;
     if (head->blocks != 0) {
         snprintf(host->why, sizeof host->why, "it keeps memory that it asked for from call to call");
+        return false;
+    }
+    if (head->changed) {
+        snprintf(host->why, sizeof host->why,
+                 "it returns with the direction flag set, or another rounding: its caller would go wrong");
         return false;
     }
     return true;

@@ -27,6 +27,7 @@ enum { JUDGE_PAGE = 4096, JUDGE_AREAS = 64, JUDGE_LENT = 1 << 16, JUDGE_MEMORY_F
 typedef struct judge_head {
     uint64_t calls;  /* of the batch */
     uint64_t blocks; /* that its calls have asked for and not given back */
+    bool changed;    /* the registers that say how the CPU works are not as a function must leave them */
     struct {
         uint64_t low, high;
     } free[JUDGE_AREAS]; /* what is left of each area; a batch of no calls touches the rest */
@@ -57,6 +58,7 @@ typedef struct judge_host {
     pid_t pid; /* 0: none */
     int listener;
     uint64_t asked; /* the number of the question that waits for an answer */
+    uint64_t gate;  /* where in its code the host asks: a kernel's own question is none */
     char *memory;
     bool
         packed; /* several things share an area, as where time is taken; otherwise each has one, as far as there are */

@@ -169,6 +169,16 @@ static void send_listener(int listener)
     sendmsg(JUDGE_SOCKET_FD, &message, 0);
 }
 
+/* What the ABI has a function leave as it was: direction and alignment flags, rounding and traps of SSE. */
+static uint64_t way_of_work(void)
+{
+#ifdef __x86_64__
+    return (__builtin_ia32_readeflags_u64() & 0x40400) << 16 | (__builtin_ia32_stmxcsr() & 0xffc0);
+#else
+    return 0;
+#endif
+}
+
 int main(void)
 {
     judge_head *head = (judge_head *)JUDGE_BASE;
@@ -183,6 +193,7 @@ int main(void)
     send_listener(listener);
     for (int fd = 0; fd <= 16; fd++)
         close(fd);
+    const uint64_t usual = way_of_work();
     for (;;) {
         syscall(SYS_sched_yield); /* the batch is done; the answer says that there is another */
         char *arguments = (char *)head + JUDGE_ARGUMENTS;
@@ -194,5 +205,6 @@ int main(void)
             if (heap_used > 0)
                 forget_heap(head);
         }
+        head->changed = way_of_work() != usual;
     }
 }

@@ -25,8 +25,8 @@ CONSTANT = re.compile(r"\.(text|rodata|eh_frame|note\.gnu\.property|gcc_except_t
 
 
 ALLOCATED, WRITTEN, OF_THREADS = 2, 1, 0x400
-SYMBOLS, ARRAYS = 2, (14, 15, 16)
-"""Of sections: flags, and types: a table of symbols; INIT_ARRAY, FINI_ARRAY and PREINIT_ARRAY."""
+SYMBOLS, RELOCATIONS, ARRAYS = 2, 4, (14, 15, 16)
+"""Of sections: flags, and types: a table of symbols, of relocations; INIT_ARRAY, FINI_ARRAY and PREINIT_ARRAY."""
 LOCAL, GLOBAL, WEAK, IFUNC, OF_THREAD, UNDEFINED, COMMON = 0, 1, 2, 10, 6, 0, 0xFFF2
 """Of symbols: binds, types, and where they stand."""
 
@@ -83,6 +83,23 @@ def constructors(target: Path) -> list[str]:
     return [one.name for one in sections(target) if what.match(one.name) or one.type in ARRAYS]
 
 
+def written(target: Path) -> list[str]:
+    """Sections that can be written, and that its code names: behind an empty one lies another's memory."""
+    elf = target.read_bytes()
+    headers, known = _headers(elf), sections(target)
+    found: set[str] = set()
+    for one in headers:
+        if one[1] != RELOCATIONS or not known[one[7]].flags & ALLOCATED:
+            continue
+        table = headers[one[6]]
+        for at in range(one[4], one[4] + one[5], 24):
+            (symbol,) = struct.unpack_from("<I", elf, at + 12)
+            (section,) = struct.unpack_from("<H", elf, table[4] + symbol * 24 + 6)
+            if section < len(known) and known[section].flags & WRITTEN:
+                found.add(known[section].name)
+    return sorted(found)
+
+
 def interposed(target: Path, contract: Sequence[str]) -> list[str]:
     """Names beyond the contract's that others could see."""
     seen = (one for one in symbols(target) if one.bind != LOCAL and one.section != UNDEFINED)
@@ -111,6 +128,9 @@ def refusal(target: Path, contract: Sequence[str], *, known: frozenset[str], com
             return f"it has static memory that can be written (section {one.name}): that is state from call to call"
         if not one.flags & WRITTEN and not CONSTANT.fullmatch(one.name):
             return f"it has a section of its own ({one.name}): a kernel is code and constants"
+    for name in written(target):
+        if not (component and re.fullmatch(r"\.data\.rel\.ro[.\w]*", name)):
+            return f"it has static memory of no size (section {name}), behind which it could keep state"
     for symbol in symbols(target):
         name = symbol.name
         if symbol.type in (IFUNC, OF_THREAD) or symbol.bind not in (LOCAL, GLOBAL, WEAK) or symbol.section == COMMON:
