@@ -103,6 +103,7 @@ static void map_memory(void)
     const int shared = MAP_SHARED | MAP_FIXED_NOREPLACE, both = PROT_READ | PROT_WRITE;
     char *base = (char *)JUDGE_BASE;
 
+    need(sysconf(_SC_PAGESIZE) == JUDGE_PAGE, "host: this machine's pages have other than 4096 bytes\n");
     need(mmap(base, JUDGE_SIZE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE,
               -1, 0) == base,
          "host: the place of the shared memory is taken\n");
