@@ -4,6 +4,7 @@
 import importlib
 import json
 import os
+import platform
 import re
 import shlex
 import signal
@@ -87,6 +88,8 @@ def program(*words: str) -> subprocess.CompletedProcess[str]:
 @pytest.mark.tools
 @pytest.mark.parametrize(("source", "words", "verdict", "why"), CANDIDATES)
 def test_each_candidate_gets_its_verdict(source: Path, words: list[str], verdict: str, why: str) -> None:
+    if platform.machine() != "x86_64" and "__asm__" in source.read_text():
+        pytest.skip("its assembler is that of x86-64")
     told = run(f"KIND={source.parent.name}", f"SRC={source}", "SEED=1", *words)
     assert f"{verdict} " in told.stdout, told.stdout + told.stderr
     found = json.loads(Path("build/judge", f"{source.stem}.json").read_text())
@@ -329,7 +332,7 @@ def test_a_wrong_use_is_told_in_a_sentence(words: list[str], says: str) -> None:
     [
         ("int candidate(void) { return 0; }\n", "does not compile; correct what the compiler says"),
         ("int other(void) { return 0; }\n", "has no function named candidate; it must define: "),
-        ("{signature} {{ return pgq_no_such_thing({names}); }}\n", "does not link"),
+        ("{signature} {{ return pgq_no_such_thing({names}); }}\n", "it calls pgq_no_such_thing"),
     ],
 )
 def test_a_source_that_is_no_candidate_is_told_in_a_sentence(tmp_path: Path, text: str, says: str) -> None:
@@ -339,7 +342,7 @@ def test_a_source_that_is_no_candidate_is_told_in_a_sentence(tmp_path: Path, tex
     source.write_text(declared + text.format(signature=kind.signature, names=kind.names) if "{sig" in text else text)
     told = run(f"KIND={FIRST}", f"SRC={source}")
     assert told.returncode == 2
-    assert says in told.stderr
+    assert says in told.stdout + told.stderr
     assert "Traceback" not in told.stderr
 
 
@@ -568,13 +571,12 @@ def test_one_interval_that_reaches_even_is_not_slower() -> None:
 
 def test_where_it_is_slower_is_told() -> None:
     fast, slow, slowest = place(6.0, 2.0, n="10"), place(6.0, 12.0, n="100"), place(6.0, 24.0, n="1000")
-    assert judge_speed.says([fast, slow], "as fast").startswith(
+    assert judge_speed.says([fast, slow]).startswith(
         "slower than upstream in 1 of 2 configurations (n=100 most of all)"
     )
-    assert "in 2 of 3 configurations (n=1000 most of all)" in judge_speed.says([slow, slowest, fast], "as fast")
+    assert "in 2 of 3 configurations (n=1000 most of all)" in judge_speed.says([slow, slowest, fast])
     assert (
-        judge_speed.says([fast], "as fast")
-        == "3.00 to 3.00 times as fast as upstream, 2.00 to 2.00 as ours, in 1 configurations"
+        judge_speed.says([fast]) == "3.00 to 3.00 times as fast as upstream, 2.00 to 2.00 as ours, in 1 configurations"
     )
 
 

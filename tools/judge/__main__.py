@@ -231,7 +231,7 @@ def main(
     if trial.places:
         from tools.judge import speed as judge_speed
 
-        console().print(judge_speed.shown(trial.places, trial.candidate.kind))
+        console().print(judge_speed.shown(trial.places))
     tell(verdict, told, place)
     sys.exit(CODES[verdict.word])
 
