@@ -171,21 +171,33 @@ def test_a_kernel_that_does_not_come_back_ends_its_host_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, body: str
 ) -> None:
     monkeypatch.setenv("PGQUERN_JUDGE_CPU", "1")
-    kind = KINDS["datfrozenxid_need_update"]
-    source = tmp_path / "ends.c"
-    source.write_text(
-        f'#include "{kind.header}"\nlong syscall(long, ...);\n{kind.signature}\n'
-        f"{{\n    {body}\n    return (pgq_status){{0}};\n}}\n"
-    )
-    candidate = Candidate(kind, source, tmp_path)
-    judge_build.write_sources(candidate)
-    judge_build.compile_candidate(candidate, CFLAGS, tmp_path / "candidate.o")
-    hosts = judge_build.Hosts.build(candidate, CFLAGS)
-    command = [str(hosts.driver), "check", "1", "100", str(hosts.theirs), str(hosts.ours)]
-    done = finished(command)
-    verdict = judge_run.of_native(done.returncode, done.stdout + done.stderr).verdict
+    verdict = of_body(tmp_path, f"{body}\n    return (pgq_status){{0}};")
     assert verdict is not None
     assert re.search("no end|SIGILL|SIGTRAP|SIGSEGV|system call", verdict.why)
+
+
+def of_body(folder: Path, body: str) -> judge_verdict.Verdict | None:
+    """The verdict on a need_update whose body that is, after a few native inputs."""
+    kind = KINDS["datfrozenxid_need_update"]
+    source = folder / "body.c"
+    source.write_text(
+        f'#include "{kind.header}"\n#include <stdlib.h>\nlong syscall(long, ...);\n'
+        f"{kind.declaration(kind.variant)};\nstatic int by_int(const void *a, const void *b)\n"
+        f"{{\n    return *(const int *)a - *(const int *)b;\n}}\n{kind.signature}\n{{\n    {body}\n}}\n"
+    )
+    candidate = Candidate(kind, source, folder)
+    judge_build.write_sources(candidate)
+    judge_build.compile_candidate(candidate, CFLAGS, folder / "candidate.o")
+    hosts = judge_build.Hosts.build(candidate, CFLAGS)
+    done = finished([str(hosts.driver), "check", "1", "100", str(hosts.theirs), str(hosts.ours)])
+    return judge_run.of_native(done.returncode, done.stdout + done.stderr).verdict
+
+
+def test_a_large_sort_makes_no_system_call(tmp_path: Path) -> None:
+    """glibc's asks, the first time, how much memory there is."""
+    kind = KINDS["datfrozenxid_need_update"]
+    sort = "int *a = calloc(4096, sizeof *a);\n    qsort(a, 4096, sizeof *a, by_int);\n    free(a);"
+    assert of_body(tmp_path, f"{sort}\n    return {kind.variant}({kind.names});") is None
 
 
 def regression(folder: Path, binding: Path) -> int:

@@ -330,7 +330,7 @@ void judge_call(void *arguments, size_t size, void (*stage)(judge_host *, void *
     memcpy(there, arguments, size);
     stage(&host, there);
     if (!judge_run(&host, 1, &ns)) {
-        fprintf(stderr, "judge: %s\n", host.why);
+        fprintf(stderr, "\njudge: %s\n", host.why); /* pytest leaves its dots on a line */
         fflush(NULL);
         _exit(JUDGE_ENDED);
     }
@@ -341,7 +341,7 @@ void judge_call(void *arguments, size_t size, void (*stage)(judge_host *, void *
 
         memcpy(&now, host.memory + lent->field, sizeof now);
         if (now != theirs) {
-            fprintf(stderr, "judge: it changes a pointer that it was given\n");
+            fprintf(stderr, "\njudge: it changes a pointer that it was given\n");
             _exit(JUDGE_ENDED);
         }
         memcpy(host.memory + lent->field, &lent->ours, sizeof lent->ours);
