@@ -93,7 +93,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     tools but in `make test`; every Hypothesis test counts its examples."""
     if ONE_IN > 1:
         one_in = {item: OWN_ONE_IN if cpu() in item.name else ONE_IN for item in items}
-        left_out = [item for item in items if zlib.crc32(sampled_by(item).encode()) % one_in[item]]
+        sampled = [item for item in items if not item.get_closest_marker("always")]
+        left_out = [item for item in sampled if zlib.crc32(sampled_by(item).encode()) % one_in[item]]
         config.hook.pytest_deselected(items=left_out)
         items[:] = [item for item in items if item not in left_out]
     asked = {

@@ -103,7 +103,8 @@ def write(trial: Trial, verdict: Verdict, told: Told | None, path: Path, command
 def fails(place: Path) -> str:
     """The command by which the regression test meets the candidate."""
     paths = f"'pythonpath=. csrc/ffi {place / 'plain'}'"
-    return f"build/venv/bin/python -m pytest -q -p no:cacheprovider -o {paths} {place / 'test_regression.py'}"
+    host = f"env PGQUERN_JUDGE_HOST={place / 'theirs'} " if (place / "theirs").exists() else ""
+    return f"{host}build/venv/bin/python -m pytest -q -p no:cacheprovider -o {paths} {place / 'test_regression.py'}"
 
 
 def tell(verdict: Verdict, told: Told | None, path: Path) -> None:
@@ -231,7 +232,7 @@ def main(
     if trial.places:
         from tools.judge import speed as judge_speed
 
-        console().print(judge_speed.shown(trial.places, trial.candidate.kind))
+        console().print(judge_speed.shown(trial.places))
     tell(verdict, told, place)
     sys.exit(CODES[verdict.word])
 

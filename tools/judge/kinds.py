@@ -52,10 +52,6 @@ class Kind:
     loops: tuple[str, ...]
     sizes: tuple[tuple[int, int], ...] = ()
     """Of the inputs with which it is timed: about so many elements, of which so many of a hundred are kept."""
-    gains: str = "as fast"
-    """What a ratio of that benchmark says: so many times `gains` as another variant."""
-    unit: str = "ns"
-    """Of what that benchmark measures; less is better."""
     cut: tuple[str, ...] = ()
     """Names of upstream's that judge_upstream_KIND.c wraps, if a tree of PostgreSQL's is judged."""
     functions: tuple[str, ...] = ()
@@ -214,10 +210,8 @@ def _listed(stem: str, name: str, entry: dict[str, Any], like: str) -> Kind:
     like = like or entry["like"]
     function = _function((SOURCES / stem / f"{stem}.h").read_text(), at[1])
     loops = tuple(f"tests/{stem}/{node}" for node in entry.get("loops", []))
-    measured: dict[str, Any] = {key: entry[key] for key in ("gains", "unit") if key in entry}
-    measured["cut"] = tuple(entry.get("cut", []))
-    measured["sizes"] = tuple((n, percent) for n in entry.get("sizes", []) for percent in entry.get("percents", [50]))
-    kernel = Kind(name, stem, *function, like, _row(at[2], like), loops, **measured)
+    sizes = tuple((n, percent) for n in entry.get("sizes", []) for percent in entry.get("percents", [50]))
+    kernel = Kind(name, stem, *function, like, _row(at[2], like), loops, sizes, tuple(entry.get("cut", [])))
     if "world" not in entry:
         return kernel
     contract, functions = _component(Path("tests", stem, "candidate.h").read_text())

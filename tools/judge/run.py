@@ -22,7 +22,7 @@ from tools.judge.build import Candidate
 from tools.judge.child import Order
 from tools.judge.kinds import JudgeError
 from tools.judge.last import last_call
-from tools.judge.verdict import Verdict, of_process, of_report
+from tools.judge.verdict import KEEPER, Verdict, of_process, of_report
 
 
 @dataclass(frozen=True)
@@ -146,6 +146,8 @@ class Runs:
         said = log.read_text(errors="replace")
         if not text:
             verdict = of_process(code, asleep, current.read_text(), said)
+            if code == KEEPER and not asleep:
+                raise JudgeError(f"The judge could not do its own work here:\n{said[-3000:]}")
             if verdict is None:
                 raise JudgeError(f"The tests ended with {code} outside of any test; repair this clone:\n{said[-3000:]}")
             return Outcome(verdict, last=last_call(folder / "last"))

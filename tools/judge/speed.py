@@ -111,13 +111,13 @@ def stand(
     return None, places
 
 
-def says(places: Sequence[Place], gains: str) -> str:
+def says(places: Sequence[Place]) -> str:
     """One line for people."""
     ratios = [found.to_upstream.median for found in places]
     ours = [found.to_best.median for found in places]
     slower = [found for found in places if found.slower]
     spread = (
-        f"{min(ratios):.2f} to {max(ratios):.2f} times {gains} as upstream, {min(ours):.2f} to {max(ours):.2f} as ours"
+        f"{min(ratios):.2f} to {max(ratios):.2f} times as fast as upstream, {min(ours):.2f} to {max(ours):.2f} as ours"
     )
     if not slower:
         return f"{spread}, in {len(places)} configurations"
@@ -127,16 +127,16 @@ def says(places: Sequence[Place], gains: str) -> str:
     )
 
 
-def shown(places: Sequence[Place], kind: Kind) -> Table:
+def shown(places: Sequence[Place]) -> Table:
     """A line for each configuration."""
-    title = f"median {kind.unit} of upstream's faster variant; the candidate, times {kind.gains}"
+    title = "median ns of upstream's faster variant; the candidate, times as fast"
     table = Table(title=title, title_justify="left")
     keys = list(dict.fromkeys(key for found in places for key in found.config))
     keys = [key for key in keys if len({found.config.get(key) for found in places}) > 1]
     for head in keys:
         table.add_column(head)
     of_other = ["as the other"] if any(found.to_other for found in places) else []
-    for head in ("upstream", kind.unit, "as upstream", "our best", "as ours", *of_other):
+    for head in ("upstream", "ns", "as upstream", "our best", "as ours", *of_other):
         table.add_column(head, justify="right", no_wrap=head.startswith("as"))
     for found in places:
         colour = "[red]" if found.slower else ""

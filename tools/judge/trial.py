@@ -148,7 +148,7 @@ def judge(trial: Trial, speed: str) -> Verdict:
     if verdict := trial.step("speed beside upstream and ours", checks, races):
         return verdict
     word = "SLOWER" if any(found.slower for found in trial.places) else "PASS"
-    return Verdict(word, f"{trial.right}; {judge_speed.says(trial.places, candidate.kind.gains)}")
+    return Verdict(word, f"{trial.right}; {judge_speed.says(trial.places)}")
 
 
 def _component(trial: Trial) -> Verdict | None:

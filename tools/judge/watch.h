@@ -9,7 +9,7 @@
 /* Ends the process: the candidate breaks its contract. tools/judge/world.py reads this line. */
 _Noreturn static inline void pgq_judge_breaks(const char *what)
 {
-    fprintf(stderr, "judge: %s\n", what);
+    fprintf(stderr, "\njudge: %s\n", what);
     (abort)();
 }
 
