@@ -271,6 +271,7 @@ OverflowedForAReason == state = "ready" /\ SnapshotOverflowed => SnapshotXmin <=
 Of(t) == {x \in known : top[x] = t}
 \* BROKEN t \in Xacts if Cardinality(Of(t)) > 1 + 2 * Cached | Of transaction {t} the array has {Of(t)}
 FitsTwice == \A t \in Xacts : Cardinality(Of(t)) <= 1 + 2 * Cached
+\* BROKEN t \in Xacts if Cardinality(Of(t)) > 1 + Cached | Of transaction {t} the array has {Of(t)}: more than its places
 Fits      == \A t \in Xacts : Cardinality(Of(t)) <= 1 + Cached
 
 (* Who is over without a record stays in the array only while something older runs. *)
