@@ -104,7 +104,7 @@ def test_numbers_of_a_wrong_type_or_range_are_refused() -> None:
         with pytest.raises(TypeError):
             call()
     for capacity in (None, 9):
-        with pytest.raises(OverflowError):
+        with pytest.raises(ValueError, match="head is -1; it must be 0 to"):
             CommittedFull([5], capacity=capacity, head=-1)
 
 
