@@ -28,11 +28,15 @@ LLVM_bookworm := 14
 LLVM_trixie   := 19
 PG_bookworm   := 15
 PG_trixie     := 17
+# What libcachesim links to.
+GLIB_bookworm := libglib2.0-0
+GLIB_trixie   := libglib2.0-0t64
 LLVM          := $(or $(LLVM_$(RELEASE)),$(LLVM_trixie))
 PG_HERE       := $(or $(PG_$(RELEASE)),$(PG_trixie))
+GLIB          := $(or $(GLIB_$(RELEASE)),$(GLIB_trixie))
 
 APT_python   := python3 python3-venv python3-dev
-APT_c        := gcc g++ libc6-dev clang llvm libclang-rt-$(LLVM)-dev libbenchmark-dev liburing-dev pkg-config valgrind
+APT_c        := gcc g++ libc6-dev clang llvm libclang-rt-$(LLVM)-dev libbenchmark-dev liburing-dev pkg-config valgrind $(GLIB)
 APT_coq      := coq libcoq-stdpp ocaml-nox ocaml-findlib time
 APT_java     := default-jdk-headless
 APT_maven    := default-jre-headless maven

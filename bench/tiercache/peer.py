@@ -73,7 +73,7 @@ def answer(peer: Any, asked: dict[str, Any]) -> dict[str, Any]:
 def main() -> int:
     try:
         import libcachesim as peer
-    except ImportError:
+    except ModuleNotFoundError:
         return NOT_INSTALLED
     out = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # what it prints is no answer
