@@ -2,7 +2,7 @@
 /*
  * What WP of Frama-C 25 does not know of conversions: its to_uint32 is the identity in range, and any value of its range
  * elsewhere. C11, 6.3.1.3, says that a conversion to an unsigned type wraps around; gcc says the same of a signed type. Each
- * line is one turn around the ring, which is all that a sum or a difference of two numbers needs. tests/test_contracts.py
+ * line is one turn around the ring, which is all that a sum or a difference of two numbers needs. tests/proofs/test_contracts.py
  * tries them with gcc.
  */
 /*@ axiomatic Conversions {

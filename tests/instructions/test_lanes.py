@@ -11,10 +11,10 @@ from platform import machine
 
 import pytest
 
+from tests.common.tally import tally
 from tests.instructions import inputs
 from tests.instructions.compare import Amount, Outcome, compare, first_difference
 from tests.instructions.programs import Command, OnCpu, listed, on_cpu, results
-from tests.tally import tally
 
 AMOUNT = Amount(random=10_000, corners=1500)
 LEVELS = sorted(set(listed().values()))

@@ -6,9 +6,9 @@ import json
 import pytest
 
 from ref import rangelock as ref
+from tests.common.tally import tally
 from tests.rangelock.logs import as_oracle
 from tests.rangelock.tracing import TRACES, record_alone, record_threads, steps
-from tests.tally import tally
 
 
 @pytest.mark.parametrize("threads", [2, 8, 16])

@@ -7,8 +7,8 @@ python -m tests.runners.cross MACHINE --cflags FLAGS --traced STEMS [--stem STEM
 fuzz target on random inputs, whose tally must reach all that it is meant to reach; the worlds, which must do the same
 there and here; the threads of tsan.c; the Python tests of the kernels, by that machine's own Python and binding; for
 kernels that only this machine has, the mutants of tests/<stem>/cross.toml, which the fuzz target must find, and each
-access to memory, which this machine's Python holds against the extracted proofs (tests/operations.py), as it does what
-their scans find. Of no stem
+access to memory, which this machine's Python holds against the extracted proofs (tests/common/operations.py), as it
+does what their scans find. Of no stem
 is what CBMC is told of that machine's intrinsics: this machine's Python holds it against the compiler's, under qemu.
 """
 

@@ -83,7 +83,7 @@ mutants-all-sample: kernels kernels-asan $(EXTRACTED) $(OBJECTS_WORLD) $(SETUP)/
 # ---- anyone's kernel on trial: tools/judge; here its own trial ----------------------------------------
 .PHONY: judge-candidates
 judge-candidates: $(TEST_NEEDS) $(EXTRACTED) kernels-asan ##deep each candidate of tests/*/judge/ gets the verdict that it must get; ONLY=name of a file, without its end (a quarter of an hour)
-	@$(if $(LIST),$(PY) -m tests.runners.candidates,PGQUERN_RESULT=judge $(PYTEST) tests/test_judge.py -k 'each_candidate$(ONLY:%= and /%.)')
+	@$(if $(LIST),$(PY) -m tests.runners.candidates,PGQUERN_RESULT=judge $(PYTEST) tests/judge/test_judge.py -k 'each_candidate$(ONLY:%= and /%.)')
 
 # ---- what we found about upstream, shown on real servers --------------------------------------------
 # Where gdb is missing and may not be installed, what needs it says so, and is SKIPPED.
