@@ -121,7 +121,7 @@ def test_the_page_shows_each_finding_with_its_picture(tmp_path: Path, monkeypatc
     for folder in folders:
         assert str(folder) in page
     assert page.count("<svg>drawn</svg>") == 1
-    assert [run in page for run in (first, *others)] == [False] + [True] * len(others)
+    assert [f"show --run {run}</code> draws it" in page for run in (first, *others)] == [False] + [True] * len(others)
 
 
 def test_the_page_begins_with_the_findings_and_counts_come_after(tmp_path: Path) -> None:
