@@ -60,8 +60,6 @@ EXCEPTIONS = {
     "tests/test_judge.py": "bench",
     "tests/*/test_bench_*.py": "bench",
     "tests/test_bounded.py": "proofs",
-    "tests/test_contracts.py": "proofs",
-    "tests/test_ctext.py": "proofs",
     "tests/test_proof_audit.py": "proofs",
     "tests/test_proof_changes.py": "proofs",
     "tests/*/test_simulated.py": "bench",
