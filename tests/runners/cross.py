@@ -55,8 +55,6 @@ GENERIC = [
 """Tests of all kernels, beside those of the stems; of all these run a sample (tests/conftest.py)."""
 OPERATIONS = ("test_operations.py", "test_operations_neon.py", "test_scans_neon.py")
 """Of these files of a stem the tests whose names have `neon`."""
-LANES_STEP = "lanes of the intrinsics"
-LANES = ["tests/instructions/test_lanes.py", "-k", "neon"]
 LIBRARIES = Path("/usr")
 """Debian's cross compiler has the machine's C library in a folder of its name in there."""
 
@@ -193,13 +191,6 @@ class Cross:
             return Found("", f"exit code {done.returncode}: {done.stdout[-3000:]}{done.stderr[-500:]}")
         return Found(counted[1])
 
-    def lanes(self) -> str:
-        """The lanes of its intrinsics: what was printed last if they failed, or were not looked at."""
-        command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *LANES]
-        done = ran(command, PGQUERN_RESULT=f"test-{self.machine}")
-        fine = done.returncode == 0 and "skipped" not in done.stdout
-        return "" if fine else done.stdout[-3000:] + done.stderr[-500:]
-
 
 def said(output: str) -> str:
     """The tally and the digest; empty if there is none."""
@@ -255,8 +246,6 @@ def main(machine: str, cflags: str, traced: str, stem: str) -> None:
         groups = [group for n in range(cpus) if (group := tested[n::cpus]) and not reason]
         python = [pool.submit(cross.python, group, [] if n else GENERIC) for n, group in enumerate(groups)]
         told = [("Python tests of " + ", ".join(group), future) for group, future in zip(groups, python, strict=True)]
-        if not stem and not reason:
-            told.append((LANES_STEP, pool.submit(cross.lanes)))
         running = {
             row: [pool.submit(timed, *step) for step in row_steps] for row, row_steps in rows.items() if not reason
         }
@@ -275,8 +264,7 @@ def main(machine: str, cflags: str, traced: str, stem: str) -> None:
                 console().print(failure, markup=False)
             console().print(f"{name}: {'failed' if failure else 'passed'}", soft_wrap=True)
     if reason:
-        named = [name for row_steps in rows.values() for name, _ in row_steps] + ([] if stem else [LANES_STEP])
-        names = ", ".join(named)
+        names = ", ".join(name for row_steps in rows.values() for name, _ in row_steps)
         console().print(f"SKIPPED {names}: {reason}", markup=False, soft_wrap=True)
     raise SystemExit(not passed)
 
