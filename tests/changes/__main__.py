@@ -9,7 +9,6 @@ must be listed with a reason in survivors.toml, in the stem's folder of tests/, 
 import shlex
 import time
 from collections.abc import Sequence
-from pathlib import Path
 
 import click
 
@@ -24,7 +23,7 @@ SHARD = 25
 
 @click.command(help=__doc__)
 @click.option("--stem", default="", help="Only this stem.")
-@click.option("--layer", default="", help=f"Only these layers, with commas between: {', '.join(layers.NAMES)}.")
+@click.option("--layer", default="", help=f"Only these layers, with commas between: {', '.join(layers.LAYERS)}.")
 @click.option("--number", type=int, help="Of each stem and layer, in place of what survivors.toml says; 0: none.")
 @click.option("--name", default="", help="Only the changes whose names begin so. No result is written.")
 @click.option("--jobs", default=2, show_default=True, help="At a time.")
@@ -62,9 +61,9 @@ def main(
         shlex.split(cross),
     )
     which, _, parts = part.partition("/")
-    chosen = layer.split(",") if layer else list(layers.NAMES)
-    if unknown := set(chosen) - set(layers.NAMES):
-        raise click.UsageError(f"no layer {', '.join(sorted(unknown))}; there are {', '.join(layers.NAMES)}")
+    chosen = layer.split(",") if layer else list(layers.LAYERS)
+    if unknown := set(chosen) - set(layers.LAYERS):
+        raise click.UsageError(f"no layer {', '.join(sorted(unknown))}; there are {', '.join(layers.LAYERS)}")
     failed = []
     try:
         for each in chosen:
@@ -77,7 +76,7 @@ def main(
                         shards.say(of, f"{each}-{i}-of-{n}", LAYER=each, NUMBER=wanted, PART=f"{i}/{n}")
                     continue
                 start = time.monotonic()
-                row = layers.row(each, of, compilers)
+                row = layers.LAYERS[each].row(of, compilers)
                 place = (int(which), int(parts or 1))
                 settings = f"{compilers.plain} {compilers.world} {compilers.cross}"
                 trial = Trial(row, each, wanted, listed, number is not None, place, name, settings)

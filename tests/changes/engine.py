@@ -5,7 +5,6 @@ import dataclasses
 import hashlib
 import json
 import shutil
-import time
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -14,7 +13,7 @@ from pathlib import Path
 from rich.markup import escape
 
 from tests.changes.build import ROOT
-from tests.changes.change import NO_CHANGE, Change, Row, Tried
+from tests.changes.change import NO_CHANGE, Change, Row, Tried, Verdict
 from tools.common import environment, progress, results, survivors
 from tools.common.survivors import Survivor
 
@@ -119,7 +118,7 @@ class Trial:
         """Those that are not tried."""
         return self.listed if self.trusts else {}
 
-    def prepare(self, change: Change) -> tuple[str | None, bytes]:
+    def prepare(self, change: Change) -> tuple[Verdict | None, bytes]:
         """As Row.prepare."""
         return (None, b"") if change.name in self.trusted() else self.row.prepare(change)
 
@@ -130,8 +129,12 @@ class Trial:
 
     def report(self, tried: Sequence[Tried], seconds: float) -> bool:
         """Print and write what became of them; whether nothing survives without a reason."""
-        there = {change.name for change in self.row.changes()}
-        faults = survivors.wrong(tried, dict(self.listed), there)
+        changes = self.row.changes()
+        there, places = {change.name for change in changes}, {change.file for change in changes}
+        # A list of the tests is of several layers: an entry begins with its file.
+        mine = {name: one for name, one in self.listed.items() if name.partition(" ")[0] in places or name in there}
+        mine |= {name: one for name, one in self.listed.items() if "/" not in name}
+        faults = survivors.wrong([one for one in tried if not one.change.killers], mine, there)
         faults |= {one.change.name: one.reason for one in tried if one.change.killers and one.verdict == "survived"}
         console = progress.console(stderr=True)
         for one in tried:
@@ -185,8 +188,3 @@ def item(one: Tried, listed: Mapping[str, Survivor], faults: Mapping[str, str]) 
     why = listed[name].why if name in listed else ""
     told = {"name": name, "status": status, "reason": faults.get(name, one.reason), "seconds": one.seconds}
     return told | {"change": one.change.says, "verdict": one.verdict, "by": one.by, "why": why}
-
-
-def begin() -> float:
-    """A clock for people."""
-    return time.monotonic()

@@ -6,8 +6,8 @@
     [[change]]
     name, file                from the top
     old, new                  a piece that occurs once, and what it becomes
-    killers                   what must tell it, each of them: a pytest node, "world N" (a seed, tried first), "threads",
-                              "cross", "sanitizers"
+    killers                   what must tell it, each of them: a pytest node, "world N" (a seed, tried first),
+                              "threads", "cross", "sanitizers"
 
 Here stand changes of more than one place, or of the order of statements or of memory, and those of defects.toml.
 """

@@ -16,6 +16,7 @@ import pytest
 from tests.changes import nodes
 from tests.changes.build import SOURCES, UNCHANGED, Compiler, Workshop, link, objects_with
 from tests.changes.change import Change
+from tests.runners import tsan
 from tests.runners.world import weight
 from tools.common import sanitized
 
@@ -98,6 +99,7 @@ class World:
     workshop: Workshop
     seed: int = -1
     """Tried first, if there is one."""
+    controlling: Lock = field(default_factory=Lock)
 
     def tell(self, change: Change) -> tuple[str, str]:
         """Each seed's CPU time is limited by the world itself."""
@@ -111,8 +113,9 @@ class World:
         for source in sources:
             for first, n in [(self.seed, 1)] * (self.seed >= 0) + [(0, SEEDS // weight(source))]:
                 if self.run(source, folder, made, first, n):
-                    if self.run(source, self.workshop.root / "world", {}, first, n):
-                        raise Broken(f"{source} fails unchanged: make world STEM={self.workshop.stem}")
+                    with self.controlling:
+                        if self.run(source, self.workshop.root / "world", {}, first, n):
+                            raise Broken(f"{source} fails unchanged: make world STEM={self.workshop.stem}")
                     return f"{source.stem} {first}" if n == 1 else source.stem, ""
         return "", ""
 
@@ -159,3 +162,26 @@ class Sanitizers:
         ended = subprocess.run(command, capture_output=True, env=os.environ | variables | {"PGQUERN_RESULT": ""})
         fine = (0, pytest.ExitCode.NO_TESTS_COLLECTED)
         return "" if ended.returncode in fine else "the sanitizers", ""
+
+
+@dataclass
+class Threads:
+    """The stem's threads under ThreadSanitizer: a data race, a wrong answer, no end."""
+
+    workshop: Workshop
+
+    def tell(self, change: Change) -> tuple[str, str]:
+        program, file = Path("tests", self.workshop.stem, "tsan.c"), Path(change.file)
+        build = tsan.Build("sanitized", tsan.ROUNDS, tsan.OBJECTS, [*self.workshop.compilers.threads.cflags], True)
+        folder = self.workshop.root / change.rank / "threads"
+        changed = folder / file
+        changed.parent.mkdir(parents=True, exist_ok=True)
+        changed.write_text(change.text())
+        looks = [(changed, None) if file == program else (program, file)]
+        if file != program and tsan.includes(program, file, build.cflags):
+            looks.insert(0, (program, None))
+        for main, kernel in looks:
+            code, slept, output = build.run(build.make(folder, main, kernel), tsan.NO_END, tsan.PATIENCE)
+            if found := tsan.finding(code, slept, output):
+                return found, ""
+        return "", ""

@@ -156,8 +156,8 @@ def run(
     """Run a node, or several, against the binding in a folder.
 
     log: the file for what pytest prints. cpu_limit: CPU seconds. max_examples: of Hypothesis, None as the profile says.
-    patience: see PATIENCE. limits: CPU seconds of single tests, and of all OTHERS. first: tests that come first, in this
-    order. before: a folder whose modules take the place of the tree's.
+    patience: see PATIENCE. limits: CPU seconds of single tests, and of all OTHERS. first: tests that come first, in
+    this order. before: a folder whose modules take the place of the tree's.
     """
     chosen = [node] if isinstance(node, str) else list(node)
     paths = f"{before} . {binding} csrc/ffi".strip()

@@ -1,16 +1,18 @@
 # SPDX-License-Identifier: PostgreSQL
 """The layers whose changes the tests tell: C, the oracles, the binding, and what a person thought of."""
 
+import platform
 import shutil
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from tests.changes import hand, lines
 from tests.changes.build import PACKAGE, Compilers, Workshop
 from tests.changes.change import Change, Killer, Tried, Verdict
-from tests.changes.killers import Sanitizers, Tests, World
+from tests.changes.emulated import Emulated
+from tests.changes.killers import Sanitizers, Tests, Threads, World
 from tools.common import matrix
 from tools.common.kernels import foreign_levels
 
@@ -21,7 +23,7 @@ READ = ["csrc", "ref", "tests/conftest.py", "tests/world", "tests/changes"]
 
 def sources_of_c(stem: str) -> list[str]:
     """A stem's C but for the public header, which holds no code; what it has from a template in csrc/common, too."""
-    foreign = foreign_levels(__import__("platform").machine())
+    foreign = foreign_levels(platform.machine())
     found = [path for path in Path("csrc", stem).glob("*.[ch]") if path.name != f"{stem}.h"]
     found = [path for path in found if not path.stem.endswith(foreign) and not path.stem.endswith("_template")]
     text = "".join(path.read_text() for path in found)
@@ -92,3 +94,57 @@ class Tested:
             shutil.rmtree(built.folder)
         reason = lacks if verdict == "skipped" else ""
         return Tried(change, verdict, by, reason, round(time.monotonic() - start, 1))
+
+
+@dataclass
+class ByHand:
+    """What a person thought of, in tests/<stem>/changes.toml: all its killers must tell."""
+
+    stem: str
+    compilers: Compilers
+    workshop: Workshop = field(init=False)
+    tests: dict[str, Tests] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.workshop = Workshop(self.stem, "hand", self.compilers, strict=False)
+
+    def changes(self) -> Sequence[Change]:
+        return [entry.change() for entry in hand.load(self.stem).change]
+
+    def reads(self) -> Iterable[Path]:
+        return map(Path, [*READ, f"tests/{self.stem}", f"proofs/oracle/{self.stem}.ml", "build/oracle"])
+
+    def killer(self, named: str) -> Killer:
+        """What a list calls so."""
+        word, _, number = named.partition(" ")
+        if word == "world":
+            return World(self.workshop, int(number or -1))
+        others: dict[str, Callable[[Workshop], Killer]]
+        others = {"threads": Threads, "sanitizers": Sanitizers, "cross": Emulated}
+        if word in others:
+            return others[word](self.workshop)
+        return self.tests.setdefault(named, Tests(self.workshop, [named]))
+
+    def prepare(self, change: Change) -> tuple[Verdict | None, bytes]:
+        """It must be one: what does not compile is a mistake in the list."""
+        if set(change.killers) <= {"threads", "cross"}:
+            return None, b""
+        fate, code = self.workshop.build(change)
+        if fate:
+            raise hand.ListError(f"change {change.name} is {fate}; correct `new`")
+        return None, code
+
+    def attempt(self, change: Change) -> Tried:
+        start = time.monotonic()
+        told, skipped = [], self.compilers.plain.lacks(change.file)
+        for named in change.killers if not skipped else []:
+            by, skipped = self.killer(named).tell(change)
+            told.append(by)
+            if not by:
+                break
+        verdict: Verdict = "killed" if told and all(told) else "skipped" if skipped else "survived"
+        reason = skipped if verdict == "skipped" else ""
+        if verdict == "survived":
+            reason = f"{change.killers[len(told) - 1]} does not tell it"
+        shutil.rmtree(self.workshop.root / change.rank, ignore_errors=True)
+        return Tried(change, verdict, "; ".join(filter(None, told)), reason, round(time.monotonic() - start, 1))
