@@ -60,8 +60,6 @@ EXCEPTIONS = {
     "tests/judge/test_judge.py": "bench",
     "tests/*/test_bench_*.py": "bench",
     "tests/proofs/test_bounded.py": "proofs",
-    "tests/proofs/test_contracts.py": "proofs",
-    "tests/proofs/test_ctext.py": "proofs",
     "tests/proofs/test_audit.py": "proofs",
     "tests/proofs/test_changes.py": "proofs",
     "tests/*/test_simulated.py": "bench",

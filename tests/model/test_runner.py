@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from spec.tools import accepted, apalache, batch, cfg, changed, changes, models, readme, runner, summary, tlc
+from spec.tools import accepted, apalache, batch, cfg, changed, changes, models, runner, summary, tlc
 from spec.tools.models import Holds, ModelError, Run, Settings, Violates
 from spec.tools.outcome import Ended, Outcome, ToolMissing
 from spec.tools.runner import How, Item
@@ -308,23 +308,8 @@ def test_accept_replaces_the_figures_and_nothing_else(tmp_path: Path) -> None:
         accepted.accept(path, {"MCM_small": Holds()})
 
 
-def test_readme_tables_must_equal_the_models(tmp_path: Path) -> None:
-    path, which = tmp_path / "README.md", [run(), run("mutant", SMALL)]
-    path.write_text(f"{readme.BEGIN}{readme.END}\n")
-    assert readme.differs(path, which)
-    readme.write(path, which)
-    assert readme.differs(path, which) == ""
-    assert "### stem: 2 runs\n" in path.read_text()
-    assert "| `MCM_small` | It holds. | holds: 567 states, depth 7 |" in path.read_text()
-    assert "| `MCM_mutant` | It holds. | violates Small, 2 states |" in path.read_text()
-    path.write_text(path.read_text().replace("567", "568"))
-    assert "567" in readme.differs(path, which)
-
-
-def test_readme_in_the_repository_has_every_run() -> None:
-    found = models.find(TOP / "spec")
-    assert readme.differs(TOP / "spec" / "README.md", found) == ""
-    assert models.unbroken(found) == []
+def test_each_property_has_a_broken_model_that_fails_on_it() -> None:
+    assert models.unbroken(models.find(TOP / "spec")) == []
 
 
 def test_apalache_gets_definitions_with_parameters(tmp_path: Path) -> None:

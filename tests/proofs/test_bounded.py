@@ -1,113 +1,106 @@
 # SPDX-License-Identifier: PostgreSQL
-"""The bounded proofs of C: each claim has a change of C that breaks it, and what CBMC says is read right."""
+"""The bounded proofs of C: what CBMC says is read right, and each proof's broken line is in the C text."""
 
-import re
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
-from proofs.bounded import cbmc
-from proofs.bounded.__main__ import Bounded
-from proofs.bounded.listing import Proof
-from proofs.ctext.listing import load
-from proofs.ctext.outcome import ToolBrokenError, ToolMissingError
+from proofs.bounded import __main__ as bounded
+from tools.common import results
 from tools.common.matrix import with_cell
 
-STEMS = with_cell(Bounded.listing)
-CLAIM = re.compile(r'claim\((?:[^;]*?),\s*"([^"]+)"\s*\);', re.DOTALL)
-
-
-def proofs(stem: str) -> list[Proof]:
-    return load(Path(Bounded.listing.format(stem=stem)), Proof)
+STEMS = with_cell(bounded.LISTING)
 
 
 @pytest.mark.parametrize("stem", STEMS)
-def test_each_claim_of_a_harness_is_broken_by_a_change(stem: str) -> None:
-    folder = Path("proofs", stem, "bounded")
-    for harness in folder.glob("*.c"):
-        claims = CLAIM.findall(harness.read_text())
-        assert len(claims) == harness.read_text().count(" claim(")
-        broken = [m.killed_by for p in proofs(stem) if p.harness == harness.name for m in p.mutant]
-        for said in claims:
-            assert any(b != cbmc.CLAIM and (cbmc.CLAIM + said).startswith(b) for b in broken), (harness, said)
-    assert {p.harness for p in proofs(stem)} == {harness.name for harness in folder.glob("*.c")}
+def test_each_proof_and_each_harness_has_its_other(stem: str) -> None:
+    proofs = bounded.listed(stem)
+    assert len({proof.name for proof in proofs}) == len(proofs)
+    assert {proof.harness for proof in proofs} == {path.name for path in Path("proofs", stem, "bounded").glob("*.c")}
+    for proof in proofs:
+        assert Path("csrc", proof.broken.file).read_text().count(proof.broken.old) == 1, proof.name
 
 
-@pytest.mark.parametrize("stem", STEMS)
-def test_what_only_arm_has_is_read_as_its_c(stem: str) -> None:
-    for proof in proofs(stem):
-        harness = Path("proofs", stem, "bounded", proof.harness).read_text()
-        named = [harness, *proof.source, *map(str, proof.define.values())]
-        assert (proof.machine == "arm64") == any(re.search(r"neon\.[ch]\"", text + '"') for text in named), proof.name
-
-
-def script(folder: Path, text: str) -> str:
+def answers(folder: Path, monkeypatch: pytest.MonkeyPatch, version: str, run: str = "") -> None:
+    """A CBMC of a test's: what it does when it is asked for its version, and to prove."""
     path = folder / "cbmc"
-    path.write_text(f"#!/bin/sh\n{text}\n")
+    path.write_text(f"#!/bin/sh\ncase $1 in --version) {version} ;; *) {run} ;; esac\n")
     path.chmod(0o755)
-    return str(path)
+    monkeypatch.setenv("CBMC", str(path))
 
 
 @pytest.mark.parametrize(
-    ("says", "error", "words"),
+    ("version", "error", "words"),
     [
-        ("echo '5.12 (cbmc-5.12)'", ToolMissingError, "6 or newer is needed"),
-        ("echo nothing", ToolBrokenError, "says 'nothing'"),
-        (None, ToolBrokenError, "is no program"),
+        ("echo '5.12 (cbmc-5.12)'", bounded.ToolMissingError, "6 or newer is needed"),
+        ("echo nothing", bounded.ToolBrokenError, "says 'nothing'"),
     ],
 )
-def test_a_tool_that_cannot_be_used_is_told(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, says: str | None, error: type[Exception], words: str
+def test_a_tool_that_cannot_be_used_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, version: str, error: type[Exception], words: str
 ) -> None:
-    monkeypatch.setenv("CBMC", script(tmp_path, says) if says else str(tmp_path / "none"))
-    cbmc.find.cache_clear()
+    answers(tmp_path, monkeypatch, version)
     with pytest.raises(error, match=words):
-        cbmc.find()
-    cbmc.find.cache_clear()
+        bounded.find()
+    monkeypatch.setenv("CBMC", str(tmp_path / "none"))
+    with pytest.raises(bounded.ToolBrokenError, match="is no program"):
+        bounded.find()
 
 
 def test_without_cbmc_all_is_skipped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("CBMC", raising=False)
     monkeypatch.setenv("PATH", str(tmp_path))
-    cbmc.find.cache_clear()
-    with pytest.raises(ToolMissingError, match="no CBMC: put cbmc"):
-        cbmc.find()
-    cbmc.find.cache_clear()
+    written: list[dict[str, object]] = []
+    monkeypatch.setattr(results, "write", lambda layer, stem, items, **more: written.extend(items))
+    run = CliRunner().invoke(bounded.main)
+    assert run.exit_code == 0
+    assert {item["status"] for item in written} == {"skipped"}
+    assert all(str(item["reason"]).startswith("no CBMC: put cbmc") for item in written)
 
 
 @pytest.mark.parametrize(
-    ("said", "words"),
+    ("run", "words"),
     [
         ("echo no json; exit 6", "ended with 6: no json"),
-        (
-            """echo '[{"messageType": "ERROR", "messageText": "PARSING ERROR"}]'; exit 6""",
-            "ended with 6: PARSING ERROR",
-        ),
+        ("""echo '[{"messageType": "ERROR", "messageText": "PARSING ERROR"}]'; exit 6""", "with 6: PARSING ERROR"),
         ("while :; do :; done", "came to no end in 1 s of CPU; lower the bound"),
     ],
 )
-def test_a_run_without_a_verdict_is_told(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, said: str, words: str
+def test_a_run_without_a_verdict_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: str, words: str) -> None:
+    answers(tmp_path, monkeypatch, "echo 6.6.0", run)
+    monkeypatch.setattr(bounded, "CPU_SECONDS", 1)
+    with pytest.raises(bounded.ToolBrokenError, match=words):
+        bounded.check(bounded.find()[0], [Path("h.c")], [])
+    monkeypatch.setattr(bounded, "WORK", tmp_path)
+    item = bounded.prove(bounded.find()[0], STEMS[0], bounded.listed(STEMS[0])[0])
+    assert item["status"] == "failed"
+    assert words in str(item["reason"])
+
+
+@pytest.mark.parametrize("broken_too", [False, True])
+def test_a_proof_that_holds_of_a_broken_line_fails(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, broken_too: bool
 ) -> None:
-    answer = f"case $1 in --version) echo 6.6.0 ;; *) {said} ;; esac"
-    monkeypatch.setenv("CBMC", script(tmp_path, answer))
-    monkeypatch.setattr(cbmc, "CPU_SECONDS", 1)
-    cbmc.find.cache_clear()
-    with pytest.raises(ToolBrokenError, match=words):
-        cbmc.check([Path("h.c")], [], [], 1)
-    cbmc.find.cache_clear()
+    monkeypatch.setattr(bounded, "WORK", tmp_path)
+    says = """echo '[{"result": [{"description": "claim: it", "status": "%s"}]}]'"""
+    of_broken = says % ("SUCCESS" if broken_too else "FAILURE")
+    answers(
+        tmp_path, monkeypatch, "echo 6.6.0", f'case "$*" in */broken*) {of_broken} ;; *) {says % "SUCCESS"} ;; esac'
+    )
+    item = bounded.prove(bounded.find()[0], STEMS[0], bounded.listed(STEMS[0])[0])
+    assert item["status"] == ("failed" if broken_too else "passed"), item
 
 
 def test_a_false_claim_is_refuted_by_the_tool_itself(tmp_path: Path) -> None:
     try:
-        cbmc.find()
-    except ToolMissingError as error:
+        cbmc, _ = bounded.find()
+    except bounded.ToolMissingError as error:
         pytest.skip(str(error))
     (tmp_path / "h.c").write_text(
         '#include "bounded.h"\nvoid proof(void)\n{\n    uint32_t x = nondet_u32();\n\n'
         '    assume(x < 9);\n    claim(x < 9, "small");\n    claim(x < 8, "smaller");\n}\n'
     )
-    found = cbmc.check([tmp_path / "h.c"], [Path("proofs/bounded")], [], 1)
-    assert (found.failed, found.fault) == (["claim: smaller"], "")
+    assert bounded.check(cbmc, [tmp_path / "h.c"], ["-Iproofs/bounded"])[1] == ["claim: smaller"]
     (tmp_path / "h.c").write_text("void proof(void)\n{\n}\n")
-    assert cbmc.check([tmp_path / "h.c"], [], [], 1).fault == "it claims nothing"
+    assert bounded.check(cbmc, [tmp_path / "h.c"], [])[1] == ["it claims nothing"]
