@@ -14,8 +14,9 @@ import pytest
 from bench import plots, plotted
 from tools.common import matrix
 from tools.report import claimed, figures, finish, stories, subject, texts
-from tools.report.claimed import Claim, Recorded, Where
+from tools.report.claimed import Claim
 from tools.report.figures import FigureError
+from tools.report.recorded import Recorded, Where, filled, items
 
 
 @pytest.fixture(scope="module")
@@ -111,12 +112,8 @@ def test_of_two_machines_the_figures_count_that_were_measured_last(tmp_path: Pat
         return figures.Machine(label=label, cpu=f"CPU {label}", results=[figures.Recorded.model_validate(told)])
 
     for machines in ([machine("A", 1), machine("B", 2)], [machine("A", 2), machine("B", 1)]):
-        (((found, _), _),) = claimed.items(machines, tmp_path).values()
+        (((found, _), _),) = items(machines, tmp_path).values()
         assert found == [{"name": "a", "ns": 2}]
-
-
-def test_readme_begins_with_the_recorded_figures() -> None:
-    assert claimed.headlines() in Path("README.md").read_text(), "python -m tools.report.claimed prints the table"
 
 
 @pytest.mark.parametrize(
@@ -135,16 +132,16 @@ def test_a_bound_is_never_rounded_past_the_figure(value: float, bound: Any, text
     kept = Recorded()
     kept.items = {("bench", "s"): [([{"name": "a", "ns": value}], "CPU, 1234567")]}
     at = Where(layer="bench", name="a", bound=bound)
-    assert claimed.filled("s", text, {"x": at}, kept)[0] == says
+    assert filled("s", text, {"x": at}, kept)[0] == says
 
 
 def test_each_text_that_gives_a_bound_says_which_figure_is_one() -> None:
     words = re.compile(r"\b(and more|or more|or faster|at least|at most)\b")
     found = dict[str, set[str]]()
     for stem in matrix.stems():
-        if (known := claimed.read(stem)) is not None:
-            texts = [(one.ours, one.values) for one in known.claim]
-            texts += [(one.figure, one.values) for one in known.headline]
+        known, row = claimed.read(stem), subject.subject(stem).row
+        if known and row:
+            texts = [(one.ours, one.values) for one in known.claim] + [(row.memory, row.values)]
             found |= {text: {at.bound for at in values.values()} for text, values in texts if words.search(text)}
     assert len(found) >= 5
     assert [text for text, bounds in found.items() if bounds == {""}] == []
