@@ -156,23 +156,6 @@ def test_of_a_goal_its_counts_are_figures_too(recorded: Recorded) -> None:
         assert recorded.find(result.stem, at.model_copy(update={"value": value}))[0] == wanted
 
 
-def test_pairs_that_are_twice_as_fast_are_those_that_the_claim_tells() -> None:
-    """Of the stems that the claim names, in the figures of the CPU that it names."""
-    (claim,) = (
-        line for line in Path("CLAIMS.md").read_text().splitlines() if "pairs of variant and configuration" in line
-    )
-    (machine,) = (one for one in Recorded().machines if "Intel" in one.cpu)
-    assert "in the figures of the Intel" in claim
-    ratios = [
-        item["speedup.median"]
-        for result in machine.results
-        if result.layer == "bench" and f"`{result.stem}`" in claim
-        for item in result.items()
-        if f"`{item['variant']}`" in claim and item["upstream"] and item.get("speedup.median")
-    ]
-    assert f"({sum(ratio >= 2 for ratio in ratios)} of {len(ratios)} pairs" in claim
-
-
 def test_each_finding_belongs_to_one_row_and_each_row_tells_its_own() -> None:
     found = stories.found()
     assert {len(one["stems"]) for one in found} == {1}
