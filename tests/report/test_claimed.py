@@ -14,8 +14,9 @@ import pytest
 from bench import plots, plotted
 from tools.common import matrix
 from tools.report import claimed, figures, finish, stories, subject, texts
-from tools.report.claimed import Claim, Recorded, Where
+from tools.report.claimed import Claim
 from tools.report.figures import FigureError
+from tools.report.recorded import Recorded, Where, filled, items
 
 
 @pytest.fixture(scope="module")
@@ -111,12 +112,8 @@ def test_of_two_machines_the_figures_count_that_were_measured_last(tmp_path: Pat
         return figures.Machine(label=label, cpu=f"CPU {label}", results=[figures.Recorded.model_validate(told)])
 
     for machines in ([machine("A", 1), machine("B", 2)], [machine("A", 2), machine("B", 1)]):
-        (((found, _), _),) = claimed.items(machines, tmp_path).values()
+        (((found, _), _),) = items(machines, tmp_path).values()
         assert found == [{"name": "a", "ns": 2}]
-
-
-def test_readme_begins_with_the_recorded_figures() -> None:
-    assert claimed.headlines() in Path("README.md").read_text(), "python -m tools.report.claimed prints the table"
 
 
 @pytest.mark.parametrize(
@@ -135,16 +132,16 @@ def test_a_bound_is_never_rounded_past_the_figure(value: float, bound: Any, text
     kept = Recorded()
     kept.items = {("bench", "s"): [([{"name": "a", "ns": value}], "CPU, 1234567")]}
     at = Where(layer="bench", name="a", bound=bound)
-    assert claimed.filled("s", text, {"x": at}, kept)[0] == says
+    assert filled("s", text, {"x": at}, kept)[0] == says
 
 
 def test_each_text_that_gives_a_bound_says_which_figure_is_one() -> None:
     words = re.compile(r"\b(and more|or more|or faster|at least|at most)\b")
     found = dict[str, set[str]]()
     for stem in matrix.stems():
-        if (known := claimed.read(stem)) is not None:
-            texts = [(one.ours, one.values) for one in known.claim]
-            texts += [(one.figure, one.values) for one in known.headline]
+        known, row = claimed.read(stem), subject.subject(stem).row
+        if known and row:
+            texts = [(one.ours, one.values) for one in known.claim] + [(row.memory, row.values)]
             found |= {text: {at.bound for at in values.values()} for text, values in texts if words.search(text)}
     assert len(found) >= 5
     assert [text for text, bounds in found.items() if bounds == {""}] == []
@@ -157,23 +154,6 @@ def test_of_a_goal_its_counts_are_figures_too(recorded: Recorded) -> None:
     at = Where(goal=goal.title, variant=goal.variant)
     for value, wanted in (("", goal.worst.median), ("low", goal.worst.low), ("holds", goal.holds), ("of", goal.of)):
         assert recorded.find(result.stem, at.model_copy(update={"value": value}))[0] == wanted
-
-
-def test_pairs_that_are_twice_as_fast_are_those_that_the_claim_tells() -> None:
-    """Of the stems that the claim names, in the figures of the CPU that it names."""
-    (claim,) = (
-        line for line in Path("CLAIMS.md").read_text().splitlines() if "pairs of variant and configuration" in line
-    )
-    (machine,) = (one for one in Recorded().machines if "Intel" in one.cpu)
-    assert "in the figures of the Intel" in claim
-    ratios = [
-        item["speedup.median"]
-        for result in machine.results
-        if result.layer == "bench" and f"`{result.stem}`" in claim
-        for item in result.items()
-        if f"`{item['variant']}`" in claim and item["upstream"] and item.get("speedup.median")
-    ]
-    assert f"({sum(ratio >= 2 for ratio in ratios)} of {len(ratios)} pairs" in claim
 
 
 def test_each_finding_belongs_to_one_row_and_each_row_tells_its_own() -> None:

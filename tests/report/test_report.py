@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from cogapp import Cog
 
 from tools.common import results
 from tools.common.matrix import GROUND
@@ -137,3 +138,21 @@ def test_the_page_begins_with_the_findings_and_counts_come_after(tmp_path: Path)
 def theorems_required() -> list[str]:
     lines = Path("proofs/required-theorems.txt").read_text().splitlines()
     return [line for line in lines if line and not line.startswith("#")]
+
+
+def test_the_readmes_table_is_that_of_the_recorded_figures() -> None:
+    assert Cog().main(["cog", "--check", "-P", "README.md"]) == 0, "build/venv/bin/cog -r -P README.md writes it"
+
+
+def test_what_the_readme_quotes_stands_in_the_file_that_it_names() -> None:
+    """Line by line, but for blanks before it: the C of a kernel, and the theorem about it."""
+    parts = re.split(r"^```(\w*)\n", Path("README.md").read_text(), flags=re.MULTILINE)
+    quoted = dict[str, list[str]]()
+    for before, language, after in zip(parts[::2], parts[1::2], parts[2::2], strict=False):
+        suffix = {"c": "c", "coq": "v"}.get(language, "none")
+        if named := re.findall(rf"\]\((\S+\.{suffix})\)", before):
+            quoted[named[-1]] = after.splitlines()
+    assert len(quoted) == 2
+    for name, lines in quoted.items():
+        file = {line.strip() for line in Path(name).read_text().splitlines()}
+        assert [line for line in lines if line.strip() not in file] == []

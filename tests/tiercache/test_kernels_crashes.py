@@ -6,6 +6,8 @@ from hypothesis import settings
 
 from tests.tiercache.crashing import crash_everywhere
 
+pytestmark = pytest.mark.claim7
+
 
 @pytest.mark.parametrize("faults", [False, True])
 def test_what_is_synced_survives_a_crash_at_any_operation(faults: bool) -> None:

@@ -24,6 +24,8 @@ from tests.common.tally import tally
 from tests.tiercache.crashing import SHARES
 from tests.tiercache.devices import Disk, Volume, sectors
 
+pytestmark = pytest.mark.claim7
+
 PAGES, SLOTS, LOG = 32, 8, 1 << 20
 SIZES = {
     tornpage.File.LOG: LOG,

@@ -18,6 +18,8 @@ from tests.common.tally import tally
 from tests.tornpage.crash import Device, Operation
 from tests.tornpage.worlds import Life, Opener, Oracle, Shape, World, contents, fill_log, kernel
 
+pytestmark = pytest.mark.claim7
+
 SHAPES = {
     "images": Shape(Protection.IMAGES, block_size=2048, pages=2),
     "images, large sectors": Shape(Protection.IMAGES, block_size=8192, sector=4096),

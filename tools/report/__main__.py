@@ -19,7 +19,7 @@ from tools.common.matrix import GROUND
 from tools.common.results import Result
 from tools.common.summary import reasons
 from tools.report import changes, counts, finish, matrix, stories
-from tools.report.claimed import Recorded
+from tools.report.recorded import Recorded
 
 PAGE = Path("build/report/index.html")
 LEAD = Path("bench/figures/before_after.svg")

@@ -15,7 +15,7 @@ from markupsafe import Markup, escape
 from bench import plots
 from tools.common import matrix
 from tools.report import claimed, counts, figures, subject, texts
-from tools.report.claimed import Recorded
+from tools.report.recorded import Recorded, on
 
 SHOWN = Path("build/show")
 FOUND = "## What we found about upstream"
@@ -69,7 +69,7 @@ def found() -> list[dict[str, Any]]:
 def picture(stem: str, recorded: Recorded) -> Markup | None:
     """All recorded ratios of a stem to the faster baseline, on each machine; None if there are none."""
     spread = figures.spread(stem, recorded.machines)
-    names = {machine.label: claimed.on(machine.cpu, "").rstrip(", ") for machine in recorded.machines}
+    names = {machine.label: on(machine.cpu, "").rstrip(", ") for machine in recorded.machines}
     lines = [(f"{one['variant']}\n{names[one['machine']]}", one["variant"], one["ratios"]) for one in spread]
     baselines = list(dict.fromkeys(name for one in spread for name in one["baselines"]))
     if not lines:
