@@ -81,7 +81,7 @@ def _standby_lines(result: dict[str, Any]) -> list[str]:
     return [
         "### The lag of a real standby on emulated cold storage",
         "",
-        f"`make bench-standby`, commit {result['commit']}, PostgreSQL {result['tools']['PostgreSQL']}: pgbench at "
+        f"`make bench ONLY=standby`, commit {result['commit']}, PostgreSQL {result['tools']['PostgreSQL']}: pgbench at "
         f"{result['rate']:.0f} transactions a second; a cold read takes {result['latency'] / 1000:g} ms, in a library "
         "in front of the standby's files. Both servers ran on this machine.",
         "",

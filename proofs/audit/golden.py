@@ -67,5 +67,5 @@ def check_golden(source: Path, terms: Mapping[str, str], audit: Audit, *, stem: 
 def differs(name: str, term: str) -> str:
     return (
         f"{name} is not what {name.split('.')[1]}/{GOLDEN} has. Coq has now:\n{term[:2000]}\n"
-        "Review the change in the source; `make prove-accept` accepts it."
+        "Review the change in the source; `make prove ACCEPT=1` accepts it."
     )

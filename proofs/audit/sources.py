@@ -242,4 +242,4 @@ def check_readme(source: Path, sentences: dict[Theorem, str], accept: bool, audi
     if accept:
         readme.write_text(wanted)
     elif text != wanted:
-        audit.problem("", "README.md's table of theorems is not what the sources say: `make prove-accept` writes it")
+        audit.problem("", "README.md's table of theorems is not what the sources say: `make prove ACCEPT=1` writes it")

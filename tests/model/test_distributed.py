@@ -127,7 +127,7 @@ def smallest(*, must_fail: bool) -> Run:
 def test_two_workers_say_what_models_toml_says(must_fail: bool) -> None:
     one = smallest(must_fail=must_fail)
     words = [f"STEM={one.stem}", f"RUN={one.name}", "WORKERS=2"]
-    done = subprocess.run(["make", "-s", "model-distributed", *words], capture_output=True, text=True)
+    done = subprocess.run(["make", "-s", "model", "SIZE=distributed", *words], capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
     said = (
         f"violates {one.expected.property}" if isinstance(one.expected, Violates) else f"{one.expected.states:,} states"

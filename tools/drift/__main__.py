@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: PostgreSQL
-"""Which functions of upstream have changed: make drift PG=/path/to/postgres, or pgquern drift /path/to/postgres
+"""Which functions of upstream have changed: pgquern drift /path/to/postgres
 
 Reads a checkout of PostgreSQL, 13 to master, and compares each function that a model, a proof or a definition of ours
 follows with what it was when 13, 14 and so on branched off. Comments and white space do not count. A minor release may
