@@ -63,7 +63,7 @@
 (*     primary assigns no XID again: such an XID stands in no record.      *)
 (*   - known_assigned: a transaction is one XID: with two                  *)
 (*     MCknown_assigned_small_trees holds. Memory is sequentially          *)
-(*     consistent: HeadOrders has C11's.                                   *)
+(*     consistent: Litmus has C11's.                                       *)
 (*   - The cached snapshot alone is a variable. Not tried: one that was    *)
 (*     handed out never changes, and what clog says of XIDs before its     *)
 (*     xmin cannot (XminFinished, SnapshotXminFinished).                   *)
