@@ -3,7 +3,7 @@
 PROOF_JOBS ?= 2
 PROOF_SOURCES := $(shell find proofs -name '*.v') proofs/_CoqProject
 
-.PHONY: prove generate prove-quick prove-c prove-c-sample prove-contracts prove-accept prove-mutants prove-mutants-accept prove-changes prove-changes-sample oracle
+.PHONY: prove generate prove-quick prove-c prove-accept prove-mutants prove-mutants-accept prove-changes prove-changes-sample oracle
 prove: $(SETUP)/coq.stamp $(SETUP)/python.stamp ##layer build and audit the proofs; STEM= narrows (5 minutes, again: seconds)
 	@$(PY) -m proofs.audit --jobs $(PROOF_JOBS) --stem "$(STEM)"
 
@@ -16,17 +16,8 @@ prove-quick: $(SETUP)/coq.stamp $(SETUP)/python.stamp ##keep the audit of the pr
 prove-accept: $(SETUP)/coq.stamp $(SETUP)/python.stamp ##keep accept changed statements and definitions into proofs/*/*.expected, after review (as prove)
 	@$(PY) -m proofs.audit --jobs $(PROOF_JOBS) --stem "$(STEM)" --accept
 
-# Each proof is run as it is, and again with each change of C, which must stop it; the sample has one change in 8.
-CTEXT_ARGS = --stem "$(STEM)" --only "$(ONLY)" --one-in $(or $(CHANGES_ONE_IN),1)
-prove-c: $(SETUP)/c.stamp $(SETUP)/cbmc.stamp $(SETUP)/python.stamp ##deep CBMC proves C text for every input up to a bound, WP for every length, and changes of it stop; STEM=, ONLY= narrow (93 minutes)
-	@bounded=0; $(PY) -m proofs.bounded $(CTEXT_ARGS) || bounded=$$?; \
-	  $(PY) -m proofs.contracts $(CTEXT_ARGS) && exit $$bounded
-
-prove-c-sample: ##keep of `make prove-c` all proofs, and one in 8 of the changes (20 minutes)
-	@$(MAKE) prove-c CHANGES_ONE_IN=8
-
-prove-contracts: $(SETUP)/c.stamp $(SETUP)/python.stamp ##keep the half of `make prove-c` that Frama-C's WP does; STEM=, ONLY= narrow (55 minutes)
-	@$(PY) -m proofs.contracts $(CTEXT_ARGS)
+prove-c: $(SETUP)/c.stamp $(SETUP)/cbmc.stamp $(SETUP)/python.stamp ##deep CBMC proves C text for every input up to a bound, and fails with one broken line; STEM=, ONLY= narrow (10 minutes)
+	@$(PY) -m proofs.bounded --stem "$(STEM)" --only "$(ONLY)"
 
 prove-mutants: prove ##deep change one thing in a definition, see a proof stop; STEM= narrows (130 minutes)
 	@$(PY) -m proofs.mutants --stem "$(STEM)"

@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 
 from spec.tools import traces
+from tests.common.tally import tally
 from tests.postgres.server import DEBIAN, EMBEDDED
 from tests.prefetch import tla
 from tests.prefetch.test_servers import after_its_read, dropped, one_too_many
 from tests.prefetch.tlc import JAR, SPEC, altered, follow
-from tests.tally import tally
 from tools.trace.record import crashed, record, why_no_strace
 
 KEPT = {  # the traces of spec/prefetch/traces: the server, maintenance_io_concurrency, shared_buffers

@@ -24,10 +24,10 @@ from pgquern.snapbuild import Committed
 from ref.snapbuild import SnapBuild, State
 from ref.xid import XID
 from spec.tools import traces
+from tests.common.tally import tally
 from tests.postgres.server import EMBEDDED, Build, Server
 from tests.postgres.wrap import move_next_to_wrap
 from tests.snapbuild.tracing import SETTINGS, Journal, record, record_creation
-from tests.tally import tally
 from tools.common import results
 
 TOP = Path(__file__).resolve().parents[2]

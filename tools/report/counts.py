@@ -39,7 +39,6 @@ def of_stem(stem: str, runs: list[models.Run], required: Counter[str]) -> dict[s
         "theorems": required[stem],
         "definitions": entries(Path("proofs", stem, "mutants.toml"), "mutant"),
         "bounded": entries(Path("proofs", stem, "bounded.toml"), "proof"),
-        "contracts": entries(Path("proofs", stem, "contracts.toml"), "proof"),
         "kernels": entries(Path("tests", stem, "mutants.toml"), "mutant"),
         "defects": len(real),
         "defects_told": sum(not defect.none for defect in real),
