@@ -719,7 +719,6 @@ def tiny(tmp_path: Path) -> Path:
     (folder / "tiny.tla").write_text(TINY)
     (folder / "MCtiny.tla").write_text("---- MODULE MCtiny ----\nEXTENDS tiny\n====\n")
     (folder / "models.toml").write_text(TINY_RUNS)
-    (folder / "survivors.toml").write_text("number = 3\n")
     (tmp_path / "build" / "model" / "java").mkdir(parents=True)
     (tmp_path / "build" / "tools").symlink_to(TOP / "build" / "tools")
     return tmp_path
@@ -824,18 +823,6 @@ def test_survivors_need_a_reason(tmp_path: Path) -> None:
     path.write_text("number = 2\n" + entry.replace('why = ""', 'why = "Nothing depends on it."'))
     number, listed = survivors.load(path)
     assert (number, [one.seen for one in listed.values()]) == (2, ["survived"])
-
-
-@pytest.mark.tools
-def test_changes_are_tried_from_the_command_line(tiny: Path) -> None:
-    command = [sys.executable, str(TOP / "spec" / "mutants.py"), "--stem", "tiny", "--jobs", "1"]
-    environment = os.environ | {"PGQUERN_CPU": ""}  # with a level, the results have a folder of their own
-    done = subprocess.run(command, cwd=tiny, capture_output=True, text=True, check=False, env=environment)
-    (result,) = results.load(tiny / "build" / "results", "model-mutants")
-    items = [item.model_dump() for item in result.items]
-    assert len(items) == 3
-    assert done.returncode == (1 if any(item["verdict"] != "killed" for item in items) else 0), done.stderr
-    assert all((item["status"] == "failed") == (item["verdict"] != "killed") for item in items)
 
 
 def test_a_first_look_takes_the_smallest_run_that_holds_and_a_broken_one_that_ends_soonest() -> None:
