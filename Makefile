@@ -100,10 +100,10 @@ RUN_BARE = .ci/bare $(BARE) 'make setup && make test' || { [ $$? = 75 ] && echo 
 test: $(SETUP)/python.stamp ##day all tests, then the kernels under sanitizers, fuzzed, and broken on purpose; STEM= narrows (a quarter of an hour)
 	@$(if $(CROSS),$(MAKE) test-cross,$(if $(BARE),$(RUN_BARE),$(JOB)))
 
-ci: $(SETUP)/python.stamp ##deep what .ci/run runs after set-up: linters, models, proofs, all tests, a sample of the mutants (an hour)
+ci: $(SETUP)/python.stamp ##deep what .ci/run runs after set-up: linters, models, proofs, all tests, a sample of changes (an hour)
 	@$(JOB)
 
-full: $(SETUP)/python.stamp ##deep an evening: all of `make ci`, most large models, one in eight of the mutants by hand, a minute of each world, upstream's own suites (two hours)
+full: $(SETUP)/python.stamp ##deep an evening: all of `make ci`, most large models, some changes of each layer, a minute of each world, upstream's own suites (two hours)
 	@$(JOB)
 
 everything: $(SETUP)/python.stamp ##deep nothing is a sample: the deep tests, all changes by machine, full benchmarks; `make farm` does its longest parts on many cores (a day)

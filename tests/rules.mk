@@ -94,17 +94,17 @@ test-minors: $(TEST_NEEDS) $(PG_EXTENSIONS) $(SETUP)/maven.stamp $(SETUP)/postgr
 	@PGQUERN_RESULT=minors $(if $(MINORS),$(PYTEST) -m minors $(MINORS),echo "test-minors: no defect of $(STEM) is seen in a released minor")
 
 # Each level below this CPU's own is tested too: PGQUERN_CPU hides what the CPU has beyond, by a flag in /proc/cpuinfo. A level
-# beyond which it has nothing is its own, which `make test` has tried. A few mutants show that the tests bite.
+# beyond which it has nothing is its own, which `make test` has tried. A broken kernel of each stem shows that the tests bite.
 HIDDEN_x86_64  := none avx2
 HIDDEN_aarch64 := none
 BEYOND_none    := avx2 asimd
 BEYOND_avx2    := avx512f
 CPU_FLAGS       = $(shell grep -m1 -E '^(flags|Features)' /proc/cpuinfo)
 HIDDEN          = $(foreach level,$(or $(HIDDEN_$(MACHINE)),none),$(if $(filter $(BEYOND_$(level)),$(CPU_FLAGS)),$(level)))
-test-levels: $(TEST_NEEDS) $(EXTRACTED) ##layer the kernels' tests and some mutants, with the CPU's features hidden; STEM= narrows (some minutes)
+test-levels: $(TEST_NEEDS) $(EXTRACTED) ##layer the kernels' tests and a broken kernel of each stem, with the CPU's features hidden; STEM= narrows (some minutes)
 	@failed=; for level in $(HIDDEN); do export PGQUERN_CPU=$$level; echo "PGQUERN_CPU=$$level"; \
 	  $(call side_by_side,hidden,$(KERNEL_TESTS)) || failed=1; \
-	  $(RUN_MUTANTS) --one-in 40 || failed=1; done; test -z "$$failed"
+	  $(RUN_CHANGES) --quick || failed=1; done; test -z "$$failed"
 	@$(if $(HIDDEN),,echo "test-levels: this CPU has nothing to hide")
 
 hidden-%:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: PostgreSQL
-# A stem has fuzzing, threads or mutants if its folder holds fuzz.c, tsan.c or mutants.toml.
+# A stem has fuzzing or threads if its folder holds fuzz.c or tsan.c.
 stems_with = $(patsubst tests/%/$1,%,$(wildcard tests/$(or $(STEM),*)/$1))
 
 # ---- libFuzzer targets: the kernels are built for coverage under ASan and UBSan -----------------
@@ -27,7 +27,7 @@ fuzz: $(FUZZ_STEMS:%=$(BUILD)/fuzz/%) $(SETUP)/python.stamp ##layer fuzz every k
 fuzz-sample: ##keep of `make fuzz` the first quarter of the inputs (seconds a stem)
 	@$(MAKE) fuzz FUZZ_RUNS=$$(($(FUZZ_RUNS) / 4))
 
-# ---- threads: built for ThreadSanitizer and as they are, then with one thing broken at a time ----
+# ---- threads: built for ThreadSanitizer and as they are ----------------------------------------------
 TSAN_STEMS   := $(call stems_with,tsan.c)
 CFLAGS_TSAN  := -O1 -fno-omit-frame-pointer -DPGQUERN_HOLDS -fsanitize=thread $(CFLAGS_COMMON)
 OBJECTS_TSAN := $(if $(TSAN_STEMS),$(KERNEL_SOURCES:csrc/%.c=$(BUILD)/obj-tsan/%.o))
@@ -40,7 +40,7 @@ $(BUILD)/obj-tsan/%.o: csrc/%.c $(SETUP)/c.stamp
 -include $(OBJECTS_TSAN:.o=.d)
 
 .PHONY: tsan
-tsan: $(OBJECTS) $(OBJECTS_TSAN) $(SETUP)/python.stamp ##layer readers while one process writes, under ThreadSanitizer, and again with it broken (a minute)
+tsan: $(OBJECTS) $(OBJECTS_TSAN) $(SETUP)/python.stamp ##layer readers while one process writes, under ThreadSanitizer (seconds a stem)
 	@$(PY) -m tests.runners.tsan --stem '$(STEM)' --sanitized '$(CFLAGS_TSAN)' --plain '$(CFLAGS_KERNEL)'
 
 # ---- all that the tests compile: make alone would compile one file after the other ----------------
@@ -50,14 +50,20 @@ compiled: $(SETUP)/c.stamp $(SETUP)/python.stamp ##keep compile all that the tes
 
 # ---- changes: one thing is broken at a time, in each layer ------------------------------------------
 # NUMBER: of each stem and layer, the same ones each time; what survivors.toml lists is then not tried. NAME: those whose names begin so.
-RUN_CHANGES = PGQUERN_PROFILE=brief nice $(PY) -m tests.changes --stem '$(STEM)' $(LAYER:%=--layer %) $(NUMBER:%=--number %) \
-  --cflags '$(CFLAGS_KERNEL)' --world '$(CFLAGS_WORLD)' --asan '$(CFLAGS_ASAN)' --threads '$(CFLAGS_TSAN)' --cross '$(CFLAGS_PLAIN)' \
-  $(foreach level,$(LEVELS),--isa '$(level)=$(ISA_$(level))')
-CHANGES_NEED := kernels $(SETUP)/python.stamp
+RUN_CHANGES = PGQUERN_PROFILE=brief $(PY) -m tests.changes --stem '$(STEM)' --cflags '$(CFLAGS_KERNEL)' --world '$(CFLAGS_WORLD)' \
+  --asan '$(CFLAGS_ASAN)' --threads '$(CFLAGS_TSAN)' --cross '$(CFLAGS_PLAIN)' $(foreach level,$(LEVELS),--isa '$(level)=$(ISA_$(level))')
+changed = $(if $(filter $1,$(or $(LAYER),$1)),$2)
+comma := ,
+CHANGES_OF_CROSS = if $(MAKE) -s $(SETUP)/cross.stamp CROSS=; then $(MAKE) CROSS=$(OTHER_MACHINE) $(BUILD)/$(OTHER_MACHINE)/lib/libpgquern.a; fi
 
-.PHONY: changes
-changes: $(CHANGES_NEED) kernels-asan $(EXTRACTED) $(OBJECTS_WORLD) $(OBJECTS_TSAN) ##layer break one thing at a time: something must tell, or survivors.toml say why not; STEM=, LAYER=, NUMBER=, NAME= narrow (hours)
-	@$(RUN_CHANGES) $(NAME:%=--name '%') $(PART:%=--part %) $(JOBS:%=--jobs %) $(if $(LIST),--list)
+.PHONY: changes changes-quick
+changes: LAYER := $(subst $(comma), ,$(LAYER))
+changes: kernels kernels-asan $(EXTRACTED) $(OBJECTS_WORLD) $(OBJECTS_TSAN) $(call changed,model,$(MODEL_NEEDS)) $(call changed,proof,prove) $(call changed,meaning,$(INSTRUCTION_PROGRAMS)) $(SETUP)/python.stamp ##layer break one thing at a time in each layer: something must tell, or survivors.toml say why not; STEM=, LAYER=C,hand, NUMBER=, NAME= narrow (a day)
+	@$(call changed,cross,$(CHANGES_OF_CROSS))
+	@$(RUN_CHANGES) --layer '$(LAYER)' $(NUMBER:%=--number %) $(NAME:%=--name '%') $(PART:%=--part %) $(JOBS:%=--jobs %) $(if $(LIST),--list)
+
+changes-quick: kernels $(SETUP)/python.stamp ##keep of `make changes` one by hand of each stem (seconds)
+	@$(RUN_CHANGES) --quick
 
 # ---- anyone's kernel on trial: tools/judge; here its own trial ----------------------------------------
 .PHONY: judge-candidates
