@@ -306,9 +306,10 @@ def test_accept_replaces_the_figures_and_nothing_else(tmp_path: Path) -> None:
         'invariant = "B" }', 'action = "B", trace = 4 }'
     )
     short = 'mutant_y = { says = "Short.....", violates = { invariant = "B" } }\n'
-    path.write_text(f'{path.read_text()}[base.b]\nbase = "MCM"\n[runs.b]\nmutant_long_y = {{ says = "x = {{ y }} ..", violates = {{ invariant = "B" }} }}\n{short}')
+    longer = short.replace("mutant_y", "mutant_long_y").replace("Short", "It's { short }")
+    path.write_text(f'{path.read_text()}[base.b]\nbase = "MCM"\n[runs.b]\n{longer}{short}')
     accepted.accept(path, {"MCM_mutant_y": Violates(invariant="B", trace=7)})
-    assert path.read_text().endswith(short.replace('"B" }', '"B", trace = 7 }'))
+    assert path.read_text().endswith(longer + short.replace('"B" }', '"B", trace = 7 }'))
     path.write_text(path.read_text().replace("holds = {", "holds={"))
     with pytest.raises(ModelError, match="MCM_small needs one line"):
         accepted.accept(path, {"MCM_small": Holds()})

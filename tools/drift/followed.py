@@ -4,6 +4,7 @@
 import re
 import tomllib
 from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, field_validator
@@ -69,11 +70,9 @@ def record(stem: str, major: str, sums: dict[str, str]) -> None:
         entry = Followed.model_validate(tomllib.loads(table)["function"][0])
         known = {**entry.sha256, major: sums.get(entry.name, "")}
         there = sorted(int(number) for number in known if known[number])
-        some = [
-            [str(n) for _, n in row]
-            for _, row in groupby(enumerate(there), lambda pair: (pair[1] - pair[0], known[str(pair[1])]))
-        ]
-        lines = [f'{"-".join(dict.fromkeys([row[0], row[-1]]))} = "{known[row[0]]}"\n' for row in some]
+        same = [(known[str(number)], number - place) for place, number in enumerate(there)]
+        rows = [[str(n) for n, _ in row] for _, row in groupby(zip(there, same, strict=True), itemgetter(1))]
+        lines = [f'{"-".join(dict.fromkeys([row[0], row[-1]]))} = "{known[row[0]]}"\n' for row in rows]
         body = SUMS.sub("", table).replace("[function.sha256]\n", "").rstrip("\n")
         written.append(f"{body}\n[function.sha256]\n{''.join(lines)}\n")
     path.write_text("".join(written).rstrip("\n") + "\n")
