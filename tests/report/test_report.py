@@ -2,6 +2,7 @@
 """The report: its table of the changes made by a machine says what was not run, and it shows the findings."""
 
 import re
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from tools.common import results
 from tools.common.matrix import GROUND
 from tools.common.results import Result
 from tools.report import __main__ as report
-from tools.report import changes, matrix
+from tools.report import changes, matrix, stories
 from tools.report.changes import Line
 
 
@@ -108,14 +109,19 @@ def test_the_page_has_the_table(tmp_path: Path) -> None:
     ]
 
 
-def test_the_page_shows_each_finding_with_its_picture(tmp_path: Path) -> None:
-    page = report.page(written(tmp_path))
+def test_the_page_shows_each_finding_with_its_picture(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """If it has been drawn."""
     folders = sorted(path.parent for path in Path("tests/findings").glob("*/finding.toml"))
-    assert folders
+    first, *others = (tomllib.loads((folder / "finding.toml").read_text())["model"] for folder in folders)
+    monkeypatch.setattr(stories, "SHOWN", tmp_path)
+    (tmp_path / "row").mkdir()
+    (tmp_path / "row" / f"{first}.svg").write_text("<svg>drawn</svg>")
+    page = report.page(written(tmp_path))
     assert page.index('id="findings"') < page.index('id="the-matrix"')
     for folder in folders:
-        assert (folder / "picture.svg").read_text() in page
         assert str(folder) in page
+    assert page.count("<svg>drawn</svg>") == 1
+    assert [f"show --run {run}</code> draws it" in page for run in (first, *others)] == [False] + [True] * len(others)
 
 
 def test_the_page_begins_with_the_findings_and_counts_come_after(tmp_path: Path) -> None:

@@ -76,7 +76,3 @@ judge-candidates: $(TEST_NEEDS) $(EXTRACTED) kernels-asan ##deep each candidate 
 findings: $(SETUP)/servers.stamp $(SETUP)/python.stamp ##deep run what reproduces each finding about upstream, tests/findings/*/reproduce, on real servers; STEM= (a minute)
 	@$(MAKE) -s $(SETUP)/gdb.stamp || true
 	@$(PY) -m tests.runners.findings --stem '$(STEM)'
-
-.PHONY: findings-pictures
-findings-pictures: $(MODEL_NEEDS) ##keep draw the findings' pictures anew, after a change of the models that found them; STEM= (a minute)
-	@$(PY) -m tests.runners.pictures --stem '$(STEM)'

@@ -17,6 +17,7 @@ from tools.common import matrix
 from tools.report import claimed, counts, figures, subject, texts
 from tools.report.claimed import Recorded
 
+SHOWN = Path("build/show")
 FOUND = "## What we found about upstream"
 
 
@@ -114,13 +115,19 @@ def claims(recorded: Recorded) -> list[dict[str, Any]]:
 
 
 def findings() -> list[dict[str, Any]]:
-    """Our findings about upstream that have a folder: its paragraphs, and the model's shortest counterexample."""
+    """Our findings about upstream that have a folder: its paragraphs, and the model's shortest counterexample if it has
+    been drawn."""
     folders = sorted(path.parent for path in texts.FINDINGS.glob("*/finding.toml"))
     return [
         {key: marked(words) for key, words in told.items() if isinstance(words, list) and key != "servers"}
-        | {"servers": told["servers"], "folder": folder, "picture": Markup((folder / "picture.svg").read_text())}
+        | {"servers": told["servers"], "folder": folder, "model": told["model"], "picture": drawn(told["model"])}
         for folder, told in zip(folders, texts.findings(), strict=True)
     ]
+
+
+def drawn(run: str) -> Markup | None:
+    """What `pgquern show` has drawn of a run."""
+    return next((Markup(path.read_text()) for path in sorted(SHOWN.glob(f"*/{run}.svg"))), None)
 
 
 def machines(recorded: Recorded) -> list[dict[str, Any]]:

@@ -6,7 +6,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -19,12 +18,10 @@ from spec.tools.counterexample import Picture, Step
 from spec.tools.models import ModelError
 from spec.tools.outcome import ToolMissing
 from spec.tools.values import Change, Members, Value
-from tests.runners.findings import FINDINGS, finding, found_by
 
 TOP = Path(__file__).resolve().parents[2]
 OF_TOP = os.environ | {"PYTHONPATH": str(TOP)}
 HANG = 1800
-FOLDERS = sorted(path for path in FINDINGS.iterdir() if path.is_dir())
 SVG = "{http://www.w3.org/2000/svg}"
 
 
@@ -237,12 +234,13 @@ def show(folder: Path, run: str, *options: str) -> subprocess.CompletedProcess[s
 
 def drawn(folder: Path, run: str) -> Picture:
     """What is drawn of a run, by way of the command."""
-    (folder / "kept").mkdir(exist_ok=True)
-    (folder / "kept" / "README.md").write_text("# Toys\n")
-    done = show(folder, run, "--into", "kept")
-    assert done.returncode == 0, done.stderr
-    assert f"drawn: build/show/beads/{run}.html" in done.stdout
-    return Picture.model_validate_json((folder / "kept" / "trace.json").read_text())
+    done = show(folder, run, "--json")
+    assert (done.returncode, done.stderr) == (0, "")
+    told = json.loads(done.stdout)
+    assert told["drawn"] == [f"build/show/beads/{run}{end}" for end in (".html", ".svg")]
+    assert all((folder / path).read_text() for path in told["drawn"])
+    assert [(one["run"], "tlc2.TLC" in one["command"]) for one in told["runs"]] == [(run, True)]
+    return Picture.model_validate(told["counterexample"])
 
 
 def told(picture: Picture) -> list[str]:
@@ -269,7 +267,7 @@ def test_each_step_has_its_actor_its_sentence_and_its_changes(with_tlc: Path) ->
     assert picture.rule == "Nobody gets what is not there."
     assert (picture.broken, picture.notes) == (["1 is missing"], ["There are 1 things"])
     assert picture.variables == {"stock": "what is left in the shop", "has": ""}
-    assert (picture.heading, picture.back_to, picture.stutters) == ("Toys", None, False)
+    assert (picture.back_to, picture.stutters) == (None, False)
     page = (with_tlc / "build" / "show" / "beads" / "MCbeads_mutant_missing.html").read_text()
     for text in (*picture.broken, *picture.notes, "NothingMissing", "client bob"):
         assert text in page
@@ -309,23 +307,13 @@ def test_what_cannot_be_drawn_is_said(with_tlc: Path) -> None:
     assert "no run 'MCbeads_mutant_mising'; did you mean MCbeads_mutant_missing" in near.stderr
     far = show(with_tlc, "zzz")
     assert "make model-show STEM=S lists those of a subject" in far.stderr
-    holds = show(with_tlc, "MCbeads_small")
-    assert (holds.returncode, "MCbeads_small holds: there is no counterexample" in holds.stderr) == (1, True)
     some = show(with_tlc, "MCbeads_mutant_*")
     assert (some.returncode, some.stdout.count("tlc2.TLC")) == (0, 4)
     assert not (with_tlc / "build" / "show").exists()
 
 
 @pytest.mark.tools
-def test_a_script_gets_what_is_drawn(with_tlc: Path) -> None:
-    picture = drawn(with_tlc, "MCbeads_mutant_missing")
-    broken = show(with_tlc, "MCbeads_mutant_missing", "--json")
-    told = json.loads(broken.stdout)
-    assert (broken.returncode, broken.stderr) == (0, "")
-    assert Picture.model_validate(told["counterexample"] | {"heading": picture.heading}) == picture
-    assert all((with_tlc / path).read_text() for path in told["drawn"])
-    assert (len(told["drawn"]), told["kept"]) == (2, None)
-    assert [(run["run"], "tlc2.TLC" in run["command"]) for run in told["runs"]] == [("MCbeads_mutant_missing", True)]
+def test_a_script_is_told_that_there_is_nothing_to_draw(with_tlc: Path) -> None:
     holds = show(with_tlc, "MCbeads_small", "--json")
     told = json.loads(holds.stdout)
     assert (holds.returncode, told["counterexample"], holds.stderr) == (1, None, "")
@@ -439,7 +427,7 @@ def test_conditions_and_bounds_come_in_the_order_in_which_they_make_sense() -> N
 def picture(steps: list[Step], back_to: int | None = None, says: str = "It says.") -> Picture:
     return Picture(
         stem="s", run="r", says=says, property="P", sort="invariant", rule="no <tag> & no harm", broken=["b"],
-        notes=["n"], steps=steps, back_to=back_to, variables={}, made_from="",
+        notes=["n"], steps=steps, back_to=back_to, variables={},
     )  # fmt: skip
 
 
@@ -546,7 +534,7 @@ def test_a_trace_of_one_state_is_drawn() -> None:
     assert "Broken here: P" in draw.html(picture([]))
 
 
-# ---- our own models and findings
+# ---- our own models
 
 FAILING = [run for run in models.find(TOP / "spec") if run.must_fail and not run.symbolic]
 STARTS = sorted({(run.module, run.settings.next or run.settings.specification) for run in FAILING})
@@ -565,27 +553,3 @@ def test_each_action_that_a_failing_run_may_take_has_a_sentence_and_an_actor(pat
         who, *_, text = one.texts
         assert "".join(who.parts).strip(), f"{one.definition}: who?"
         assert text.parts[0].strip() or text.expressions, f"{one.definition}: what?"
-
-
-@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
-def test_a_findings_picture_is_that_of_its_trace_and_of_its_model(folder: Path) -> None:
-    kept = Picture.model_validate_json((folder / "trace.json").read_text())
-    assert kept.run == finding(folder)["model"]
-    assert kept.stem == found_by(kept.run)
-    run = next(each for each in models.find(TOP / "spec", kept.stem) if each.name == kept.run)
-    assert kept.made_from == counterexample.digest(run, counterexample.modules(run)), (
-        "make findings-pictures draws it anew"
-    )
-    assert (folder / "picture.svg").read_text() == draw.svg(kept), "make findings-pictures draws it anew"
-    assert all(step.named for step in kept.steps)
-    assert kept.broken
-    assert outside(draw.svg(kept)) == []
-
-
-def test_a_model_that_has_changed_makes_a_picture_stale(beads: Path) -> None:
-    run = models.find(beads / "spec", "beads")[0]
-    before = counterexample.digest(run, counterexample.modules(run))
-    shutil.copy(beads / "spec" / "beads" / "beads.tla", beads / "spec" / "beads" / "beside.tla")
-    assert counterexample.digest(run, counterexample.modules(run)) == before
-    (beads / "spec" / "beads" / "beads.tla").write_text(BEADS.replace("stock > 0", "stock >= 0"))
-    assert counterexample.digest(run, counterexample.modules(run)) != before
