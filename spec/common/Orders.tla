@@ -103,8 +103,6 @@ Goes(t, s, value) ==
     LET to == IF value \in DOMAIN s.to THEN s.to[value] ELSE s.else IN to # "" /\ at' = [at EXCEPT ![t] = to]
 Keeps == UNCHANGED got
 
-\* STEP t \in Threads, s \in Here(t) of Act(t, s) | {t} -> {s.word} | {s.op}: {s.word}
-\*        {IF DOMAIN s.order = {} THEN "" ELSE ToString(s.order)}. Then it is at "{at'[t]}"
 Act(t, s) ==
     CASE s.op = "load" -> \E i \in DOMAIN memory[s.word]:
             Load(t, s.word, i, Halves(s.order)) /\ Goes(t, s, Value(s.word, i)) /\ got' = [got EXCEPT ![t] = Value(s.word, i)]
@@ -139,13 +137,7 @@ PutUnseen(t, w, value, before, halves, also) ==
     /\ view' = [view EXCEPT ![t] = before]
 
 \* Who touches a place sees all earlier writes to it.
-\* NOTE | A write that releases passes on what its thread has seen, to a thread that reads it and acquires. A relaxed
-\*        write or read passes nothing on
-\* BROKEN | Nothing passed an earlier write to this place on to the thread of the last step. That is a data race, and
-\*        C11 promises nothing
-\* INNER memory, view, at, got
 NoRace == ~raced
 \* No thread comes to a wrong end.
-\* BROKEN t \in Threads if at[t] = "wrong" | Thread {t} finds {got[t]}, which is wrong
 NothingWrong == \A t \in Threads: at[t] # "wrong"
 =============================================================================

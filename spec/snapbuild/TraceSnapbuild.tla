@@ -157,7 +157,6 @@ TraceBurns == {0} \cup {Trace.events[i].n : i \in {j \in DOMAIN Trace.events : T
 Known(x) == x \in Xacts
 
 (* A builder that has read no earlier change learns of the transaction by this one. *)
-\* STEP x \in Xacts | transaction {top[x]} -> WAL | changes the catalog again. A record says so
 ChangeAgain(x) ==
     /\ status[x] = "running"
     /\ x \in changed
@@ -187,13 +186,11 @@ MarksAlone(r) == {r.xid}
 -----------------------------------------------------------------------------
 (* A trace that tells of files tells of each when it is written. *)
 TellsFiles == \E i \in Events("read_running") : "file" \in DOMAIN Trace.events[i]
-\* VIA
 Writes     == read' \in DOMAIN disk' \ DOMAIN disk
 FileAgrees ==
     /\ TellsFiles => (Told("file") <=> Writes)
     /\ Told("file") => \A field \in DOMAIN Event.file : Event.file[field] = disk'[read'][field]
 
-\* VIA
 RunningAgrees ==
     /\ Agrees("state", state')
     /\ Agrees("next_phase_at", next_phase_at')
@@ -208,8 +205,6 @@ RunningAgrees ==
 (* hold it up, not quite so far.                                                               *)
 MayRestartAt(lsn) == lsn = 1 \/ (lsn \in DOMAIN disk /\ lsn <= confirmed)
 
-\* STEP lsn \in 1..Len(wal) of StartAgain(lsn, <<>>) | decoder | ends, and starts again from record {read' + 1}
-\* VIA
 BuilderStep ==
     CASE Event.event = "restart"      -> MayRestartAt(Event.at) /\ RestartAt(Event.at)
       [] Event.event = "read_commit"  -> Read("commit", ReadCommit) /\ committed' = committed \o Event.added
@@ -221,8 +216,6 @@ BuilderStep ==
 
 OfTheServer == Event.event \in {"begin", "sub", "burn", "change", "commit", "end", "abort", "running"}
 
-\* INNER done, confirmed, running, altered
-\* VIA
 Follow ==
     /\ done < Len(Trace.events)
     /\ done' = done + 1
@@ -235,7 +228,6 @@ Finish == done = Len(Trace.events) /\ UNCHANGED <<vars, done, confirmed, running
 
 TraceInit == Init /\ done = 0 /\ confirmed = 0 /\ running = <<>> /\ altered = Max(Which \cup {0})
 
-\* BROKEN if done < Len(Trace.events) | The trace goes on with event {done + 1}, which fits no step: {Event}
 TraceSpec == TraceInit /\ [][Follow \/ Finish]_<<vars, done, confirmed, running, altered>>
 
 -----------------------------------------------------------------------------

@@ -104,7 +104,6 @@ CountsFirst == [Hits EXCEPT
 Forgets == [Hits EXCEPT !.threads.teller.counts = {Loads("told", <<>>, <<>>, "looks")}]
 
 \* The policy hears of each hit that was noted, once.
-\* BROKEN | The policy has heard of something twice, or of no hit
 HearsEachOnce == "policy" \in Words =>
     /\ \A i \in 2..Newest("policy"): Value("policy", i) \in Threads
     /\ \A i, j \in 1..Newest("policy"): i # j => Value("policy", i) # Value("policy", j)
