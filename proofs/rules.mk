@@ -3,17 +3,20 @@
 PROOF_JOBS ?= 2
 PROOF_SOURCES := $(shell find proofs -name '*.v') proofs/_CoqProject
 
-.PHONY: prove generate prove-quick prove-c prove-c-sample prove-contracts prove-accept prove-mutants prove-mutants-accept prove-changes prove-changes-sample oracle
+.PHONY: prove theorems generate prove-quick prove-c prove-c-sample prove-contracts prove-accept prove-changes prove-changes-sample oracle
 prove: $(SETUP)/coq.stamp $(SETUP)/python.stamp ##layer build and audit the proofs; STEM= narrows (5 minutes, again: seconds)
 	@$(PY) -m proofs.audit --jobs $(PROOF_JOBS) --stem "$(STEM)"
+
+theorems: $(SETUP)/python.stamp ##keep print each required theorem in one English sentence; STEM= narrows (1 s)
+	@$(PY) -m proofs.audit --list --stem "$(STEM)"
 
 generate: $(SETUP)/coq.stamp $(SETUP)/python.stamp ##keep print the C of the programs in proofs/*/Generated.v into csrc/; STEM= narrows (10 s)
 	@$(PY) -m proofs.generate --jobs $(PROOF_JOBS) --stem "$(STEM)"
 
-prove-quick: $(SETUP)/coq.stamp $(SETUP)/python.stamp ##keep the audit of the proofs and one broken definition, if they are compiled already (20 s)
+prove-quick: $(SETUP)/coq.stamp $(SETUP)/python.stamp ##keep the audit of the proofs and one changed definition, if they are compiled already (20 s)
 	@$(PY) -m proofs.quick --stem "$(STEM)"
 
-prove-accept: $(SETUP)/coq.stamp $(SETUP)/python.stamp ##keep accept changed statements and definitions into proofs/*/*.expected, after review (as prove)
+prove-accept: $(SETUP)/coq.stamp $(SETUP)/python.stamp ##keep write the hashes of changed statements and definitions to proofs/required-theorems.txt, after review (as prove)
 	@$(PY) -m proofs.audit --jobs $(PROOF_JOBS) --stem "$(STEM)" --accept
 
 # Each proof is run as it is, and again with each change of C, which must stop it; the sample has one change in 8.
@@ -27,12 +30,6 @@ prove-c-sample: ##keep of `make prove-c` all proofs, and one in 8 of the changes
 
 prove-contracts: $(SETUP)/c.stamp $(SETUP)/python.stamp ##keep the half of `make prove-c` that Frama-C's WP does; STEM=, ONLY= narrow (55 minutes)
 	@$(PY) -m proofs.contracts $(CTEXT_ARGS)
-
-prove-mutants: prove ##deep change one thing in a definition, see a proof stop; STEM= narrows (130 minutes)
-	@$(PY) -m proofs.mutants --stem "$(STEM)"
-
-prove-mutants-accept: prove ##keep record in proofs/STEM/mutants.toml and proofs/README.md what each one breaks (as prove-mutants)
-	@$(PY) -m proofs.mutants --stem "$(STEM)" --accept
 
 prove-changes: prove ##deep a machine changes the proved definitions, see a proof stop; STEM= narrows, NUMBER=n tries n of a stem (20 minutes)
 	@$(PY) -m proofs.changes --stem "$(STEM)" $(if $(NUMBER),--number $(NUMBER)) $(if $(NAME),--name '$(NAME)')

@@ -2,9 +2,8 @@
 """Change the proved definitions one piece at a time, and see a proof stop.
 
 Of all changes of a stem some are tried, chosen by their checksums: the same each time. A change with which the whole
-row is proved must be listed in proofs/STEM/survivors.toml with a reason. Of those that stop a proof it is said how many
-make a theorem false, by a computed counterexample. Exits with 0 if all is killed or listed, with 1 if not, with 2 if it
-could not begin. Results: build/results/proof-changes/STEM.json.
+row is proved must be listed in proofs/STEM/survivors.toml with a reason. Exits with 0 if all is killed or listed, with
+1 if not, with 2 if it could not begin. Results: build/results/proof-changes/STEM.json.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ LAYER = "proof-changes"
 def main(stem: str, number: int | None, at_most: int | None, name: str | None, jobs: int) -> None:
     bad = False
     try:
-        for row_stem in matrix.with_cell("proofs/{stem}/mutants.toml", stem):
+        for row_stem in matrix.with_cell("proofs/{stem}/survivors.toml", stem):
             began = time.monotonic()
             row = attempt.load(row_stem, SOURCE, COMPILED)
             planned, listed = survivors.load(SOURCE / row_stem / "survivors.toml")
@@ -80,7 +79,7 @@ def some(row: Row, number: int, name: str | None, jobs: int) -> list[Tried]:
 def line(one: Tried) -> str:
     """The line that is printed for a change that was tried."""
     colour = {"killed": "green", "survived": "yellow"}.get(one.verdict, "dim")
-    by = f" ({one.by}{f'; {one.refuted_by} is false' if one.refuted_by else ''})" if one.by else ""
+    by = f" ({one.by})" if one.by else ""
     text = escape(f"{one.change.name}: {one.change.says}{by}")
     return f"[{colour}]{one.verdict:10}[/] {text} [dim]{one.seconds:.0f} s[/]"
 
@@ -90,16 +89,10 @@ def count(tried: Sequence[Tried], verdict: str) -> int:
     return sum(one.verdict == verdict for one in tried)
 
 
-def refuted(tried: Sequence[Tried]) -> int:
-    """How many of those that stop a proof make a theorem false; Coq may refuse a later file of others."""
-    return sum(one.verdict == "killed" and bool(one.refuted_by) for one in tried)
-
-
 def says(tried: Sequence[Tried]) -> str:
     """One line on a stem."""
     return (
-        f"{sum(map(counts, tried))} changes tried: {count(tried, 'killed')} stop a proof, of which "
-        f"{refuted(tried)} make a theorem false by a computed counterexample; "
+        f"{sum(map(counts, tried))} changes tried: {count(tried, 'killed')} stop a proof, "
         f"{count(tried, 'survived')} survived; besides {count(tried, 'equivalent')} the same term, "
         f"{count(tried, 'refused')} refused by Coq"
     )
@@ -132,14 +125,13 @@ def write(
                 "reason": fault,
                 "change": one.change.says,
             }
-            item |= {"seconds": one.seconds, "verdict": one.verdict, "by": one.by, "refuted_by": one.refuted_by}
+            item |= {"seconds": one.seconds, "verdict": one.verdict, "by": one.by}
             items.append(item | {"why": listed_as.why if listed_as else ""})
     names = {item["name"] for item in items}
     items += [{"name": name, "status": "failed", "reason": text} for name, text in faults.items() if name not in names]
     figures: dict[str, Any] = {
         "changes": len(row.changes),
         "refused": count(tried, "refused"),
-        "refuted": refuted(tried),
     }
     tools = {"Coq": first_line("coqc", "--print-version").split(" ")[0]}
     results.write(LAYER, row.stem, items, says=says(tried), tools=tools, seconds=round(seconds, 1), **figures)

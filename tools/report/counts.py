@@ -37,7 +37,6 @@ def of_stem(stem: str, runs: list[models.Run], required: Counter[str]) -> dict[s
         "models_hold": sum(not run.must_fail for run in mine),
         "models_fail": sum(run.must_fail for run in mine),
         "theorems": required[stem],
-        "definitions": entries(Path("proofs", stem, "mutants.toml"), "mutant"),
         "bounded": entries(Path("proofs", stem, "bounded.toml"), "proof"),
         "contracts": entries(Path("proofs", stem, "contracts.toml"), "proof"),
         "kernels": entries(Path("tests", stem, "mutants.toml"), "mutant"),

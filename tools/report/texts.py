@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 CLAIMS = Path("CLAIMS.md")
-THEOREMS = Path("proofs/README.md")
+THEOREMS = Path("proofs/required-theorems.txt")
 FINDINGS = Path("tests/findings")
 ABOUT = {
     "what": "What happens.",
@@ -58,11 +58,17 @@ def table(text: str, heading: str, of: Path) -> list[list[str]]:
 
 
 def sentences() -> dict[tuple[str, str], str]:
-    """(stem, theorem) -> its English sentence. The stem is the folder of the theorem's file."""
-    rows = table(THEOREMS.read_text(), "## Theorems", THEOREMS)
-    # Coq's comments have code in square brackets.
-    says = {(row[2].strip("`").partition("/")[0], row[0].strip("`")): row[1] for row in rows if len(row) == 3}
-    return {name: re.sub(r"\[(\w+)]", r"`\1`", text) for name, text in says.items()}
+    """(stem, theorem) -> its English sentence: the comment over it. The stem is the folder of the theorem's file."""
+    found = {}
+    for line in THEOREMS.read_text().splitlines():
+        if theorem := re.match(r"Pgquern\.(\w+)\.([\w.]+)\.(\w+)( |$)", line):
+            stem, file, name, _ = theorem.groups()
+            source = THEOREMS.parent / stem / f"{file.replace('.', '/')}.v"
+            over = rf"\(\*\*(?!\s*\*)((?:(?!\*\)).)*)\*\)\s*(?:Theorem|Lemma|Corollary|Example)\s+{name}\b"
+            if says := re.search(over, source.read_text() if source.exists() else "", re.S):
+                # Coq's comments have code in square brackets.
+                found[stem, name] = re.sub(r"\[(\w+)]", r"`\1`", " ".join(says.group(1).split()))
+    return found
 
 
 def finding(folder: Path) -> dict[str, Any]:
