@@ -14,13 +14,12 @@ import click
 from proofs.audit import __main__ as audit
 from proofs.audit import coq
 from proofs.audit.sources import listed_sources, required
-from proofs.changes import __main__ as changes
 from proofs.changes import attempt
 from tools.common import results
 from tools.common.matrix import with_cell
 from tools.common.progress import console
 
-SOURCE, BUILD = Path("proofs"), Path("build/proofs")
+SOURCE, BUILD, WORK = Path("proofs"), Path("build/proofs"), Path("build/proof-changes")
 NOT_COMPILED = "the proofs are not compiled yet: `make prove` does that"
 
 
@@ -41,13 +40,14 @@ def shortest(stem: str) -> list[str]:
 
 def changed(row: str) -> bool:
     """Try the first change of a stem; whether it stops a proof."""
-    tried = changes.some(attempt.load(row, SOURCE, BUILD), 1, None, jobs=1)
-    items = [
-        {"name": one.change.name, "status": "passed" if one.verdict == "killed" else "failed", "reason": one.by}
-        for one in filter(changes.counts, tried)
-    ]
-    results.write("proof-changes" + results.QUICK, row, items, says=changes.says(tried), tools={})
-    return all(item["status"] == "passed" for item in items)
+    loaded = attempt.load(row, SOURCE, BUILD)
+    tried = (attempt.attempt(loaded, change, BUILD, WORK) for change in loaded.changes)
+    first = next(one for one in tried if one.verdict in ("killed", "survived"))
+    killed = first.verdict == "killed"
+    item = {"name": first.change.name, "status": "passed" if killed else "failed", "reason": first.change.says}
+    says = f"{first.change.says}: {f'stops {first.by}' if killed else 'all is proved'}"
+    results.write("proof-changes" + results.QUICK, row, [item], says=says, tools={})
+    return killed
 
 
 @click.command(help=__doc__)

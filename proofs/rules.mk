@@ -3,7 +3,7 @@
 PROOF_JOBS ?= 2
 PROOF_SOURCES := $(shell find proofs -name '*.v') proofs/_CoqProject
 
-.PHONY: prove theorems generate prove-quick prove-c prove-c-sample prove-contracts prove-accept prove-changes prove-changes-sample oracle
+.PHONY: prove theorems generate prove-quick prove-c prove-accept oracle
 prove: $(SETUP)/coq.stamp $(SETUP)/python.stamp ##layer build and audit the proofs; STEM= narrows (5 minutes, again: seconds)
 	@$(PY) -m proofs.audit --jobs $(PROOF_JOBS) --stem "$(STEM)"
 
@@ -19,23 +19,8 @@ prove-quick: $(SETUP)/coq.stamp $(SETUP)/python.stamp ##keep the audit of the pr
 prove-accept: $(SETUP)/coq.stamp $(SETUP)/python.stamp ##keep write the hashes of changed statements and definitions to proofs/required-theorems.txt, after review (as prove)
 	@$(PY) -m proofs.audit --jobs $(PROOF_JOBS) --stem "$(STEM)" --accept
 
-# Each proof is run as it is, and again with each change of C, which must stop it; the sample has one change in 8.
-CTEXT_ARGS = --stem "$(STEM)" --only "$(ONLY)" --one-in $(or $(CHANGES_ONE_IN),1)
-prove-c: $(SETUP)/c.stamp $(SETUP)/cbmc.stamp $(SETUP)/python.stamp ##deep CBMC proves C text for every input up to a bound, WP for every length, and changes of it stop; STEM=, ONLY= narrow (93 minutes)
-	@bounded=0; $(PY) -m proofs.bounded $(CTEXT_ARGS) || bounded=$$?; \
-	  $(PY) -m proofs.contracts $(CTEXT_ARGS) && exit $$bounded
-
-prove-c-sample: ##keep of `make prove-c` all proofs, and one in 8 of the changes (20 minutes)
-	@$(MAKE) prove-c CHANGES_ONE_IN=8
-
-prove-contracts: $(SETUP)/c.stamp $(SETUP)/python.stamp ##keep the half of `make prove-c` that Frama-C's WP does; STEM=, ONLY= narrow (55 minutes)
-	@$(PY) -m proofs.contracts $(CTEXT_ARGS)
-
-prove-changes: prove ##deep a machine changes the proved definitions, see a proof stop; STEM= narrows, NUMBER=n tries n of a stem (20 minutes)
-	@$(PY) -m proofs.changes --stem "$(STEM)" $(if $(NUMBER),--number $(NUMBER)) $(if $(NAME),--name '$(NAME)')
-
-prove-changes-sample: prove ##keep of `make prove-changes` two changes of each stem (4 minutes)
-	@$(PY) -m proofs.changes --stem "$(STEM)" --at-most 2
+prove-c: $(SETUP)/c.stamp $(SETUP)/cbmc.stamp $(SETUP)/python.stamp ##deep CBMC proves C text for every input up to a bound, and fails with one broken line; STEM=, ONLY= narrow (10 minutes)
+	@$(PY) -m proofs.bounded --stem "$(STEM)" --only "$(ONLY)"
 
 # A stem's oracle is oracle/Extract<Stem>.v, which writes <stem>_proved.ml, and oracle/<stem>.ml, the program around it. It may
 # have others beside it: <stem>_*.ml.

@@ -23,7 +23,7 @@ $(BUILD)/model/java/tlc.jsa: $(BATCH) spec/tools/Warmup.tla
 
 # TLA2TOOLS=/path/to/tla2tools.jar takes any other TLC, and then none is fetched.
 MODEL_NEEDS := $(SETUP)/python.stamp $(BATCH) $(BUILD)/model/java/tlc.jsa
-MODEL_RUN   := $(PY) spec/run.py $(if $(STEM),--stem $(STEM)) $(if $(RUN),--run '$(RUN)') $(UP_TO:%=--up-to %) $(if $(LIST),--list) $(JOIN:%=--join %)
+MODEL_RUN   := $(PY) spec/run.py $(if $(STEM),--stem $(STEM)) $(if $(RUN),--run '$(RUN)') $(UP_TO:%=--up-to %) $(if $(LIST),--list) $(if $(TABLE),--table) $(JOIN:%=--join %)
 
 .PHONY: model model-quick model-large model-mutants model-mutants-sample model-distributed model-examples model-growth model-accept
 model: $(MODEL_NEEDS) ##layer check the small models, and that every broken one fails as it should; UP_TO=n leaves out what has more than n states (13 minutes)

@@ -5,8 +5,8 @@ PGQUERN_PROFILE chooses the number of examples: `whole` (default; the same examp
 them, for `make test`), `quick` (a twentieth, for a first look), `asan` (fewer, for sanitizers), `cross` (a few, and a
 sample of the tests, under an emulator), `deep` (many, new ones each time). PGQUERN_RESULT=LAYER writes
 build/results/LAYER/<stem>.json at the end: the tests, their seconds, and counts (`examples` are counted here,
-everything else by tally()). The stem of a test is the folder of its file: tests/<stem>/test_*.py. Under the sanitizers
-the run ends with a look for memory that the library has leaked; it counts as one more test, `leaks`.
+everything else by tally()). The stem of a test is the folder of its file, tests/<stem>/test_*.py, or `house`. Under the
+sanitizers the run ends with a look for memory that the library has leaked; it counts as one more test, `leaks`.
 """
 
 import functools
@@ -25,8 +25,8 @@ import pytest
 from hypothesis import HealthCheck, settings
 from pgquern.cpu import all_variants, cpu
 
-from tests import leaks, progress
-from tests.tally import of, tally
+from tests.common import leaks, progress
+from tests.common.tally import of, tally
 from tools.common import results
 
 PROFILE = os.environ.get("PGQUERN_PROFILE", "whole")
@@ -55,6 +55,9 @@ OWN_ONE_IN, ONE_IN = (1, 12) if PROFILE == "cross" else (SAMPLE, SAMPLE)
 OTHER_BUILDS = r"1[3-7](?:-debian)?"
 CHOSEN_BUILDS = "|".join(os.environ.get("PGQUERN_BUILDS", "").split()) or OTHER_BUILDS
 
+# tests/rules.mk has them, too: what has an oracle.
+SUBJECTS = {path.stem for path in (Path(__file__).parents[1] / "ref").glob("*.py")} | {"instructions"}
+
 outcomes: dict[str, str] = {}
 seconds: dict[str, float] = defaultdict(float)
 reasons: dict[str, str] = {}
@@ -71,9 +74,9 @@ def pytest_report_header() -> str:
 
 
 def stem_of(nodeid: str) -> str:
-    """The stem of a test: the folder that its file lies in, or `house` for those that are of no stem."""
+    """The stem of a test: the folder that its file lies in, or `house` for those that are of no subject."""
     folder = Path(nodeid.split("::")[0]).parent.name
-    return "house" if folder == "tests" else folder
+    return folder if folder in SUBJECTS else "house"
 
 
 def sampled_by(item: pytest.Item) -> str:

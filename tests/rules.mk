@@ -42,16 +42,18 @@ differential-quick: $(TEST_NEEDS) ##keep oracles and kernels against each other 
 differential-quick-%:
 	@PGQUERN_PROFILE=quick PGQUERN_RESULT=test-quick $(PYTEST) $(filter tests/$*/%,$(QUICK) $(ORACLE_TESTS))
 
-# A process for each folder of tests, side by side: `house` are the tests of no stem. Where there is most text, the tests
+# A process for each subject's folder of tests, side by side; `house` are all others. Where there is most text, the tests
 # take longest, so these start first: one that started last would keep the others waiting. EXAMPLES=whole: eight times as many.
-TEST_FOLDERS = $(if $(STEM),,house) $(shell wc -c $(wildcard tests/$(or $(STEM),*)/test_*.py) /dev/null | \
+SUBJECTS    := $(patsubst ref/%.py,%,$(wildcard ref/*.py)) instructions
+HOUSE_TESTS := $(filter-out $(SUBJECTS:%=tests/%/%),$(wildcard tests/test_*.py tests/*/test_*.py))
+TEST_FOLDERS = $(if $(STEM),,house) $(shell wc -c $(wildcard $(addsuffix /test_*.py,$(addprefix tests/,$(or $(STEM),$(SUBJECTS))))) /dev/null | \
 	awk -F'[ /]+' '$$3 == "tests" { sum[$$4] += $$2 } END { for (s in sum) print sum[s], s }' | sort -rn | cut -d' ' -f2)
 test-python: $(TEST_NEEDS) $(EXTRACTED) $(PG_EXTENSIONS) $(SETUP)/servers.stamp $(SETUP)/coq.stamp $(SETUP)/tlc.stamp ##layer all pytest tests: oracles, kernels, real servers, extracted proofs (some minutes)
 	@echo "side by side, shown as they end: $(TEST_FOLDERS)"
 	@$(MAKE) --keep-going --output-sync=target --jobs=$(AT_ONCE) $(TEST_FOLDERS:%=test-python-%)
 
 test-python-house:
-	@PGQUERN_RESULT=test $(PYTEST) $(wildcard tests/test_*.py)
+	@PGQUERN_RESULT=test $(PYTEST) $(HOUSE_TESTS)
 
 test-python-%:
 	@PGQUERN_PROFILE=$(or $(EXAMPLES),brief) PGQUERN_RESULT=test $(PYTEST) --ignore-glob '*/test_sanitized.py' tests/$*
@@ -71,15 +73,15 @@ test-tools: $(TEST_NEEDS) $(EXTRACTED) $(SETUP)/coq.stamp $(SETUP)/tlc.stamp ker
 	@PGQUERN_ONE_IN=$(or $(ONE_TEST_IN),1) $(MAKE) --keep-going --output-sync=target --jobs=2 test-tools-judge test-tools-others
 
 test-tools-judge:
-	@PGQUERN_RESULT=test-judge $(PYTEST) -m tools tests/test_judge.py
+	@PGQUERN_RESULT=test-judge $(PYTEST) -m tools tests/judge
 
 test-tools-others:
-	@PGQUERN_RESULT=test-tools $(PYTEST) -m tools $(filter-out tests/test_judge.py,$(wildcard tests/test_*.py))
+	@PGQUERN_RESULT=test-tools $(PYTEST) -m tools $(filter-out tests/judge/%,$(HOUSE_TESTS))
 
 # Where there is no Chromium, and none may be installed, each of these is SKIPPED.
 test-browser: $(TEST_NEEDS) $(SETUP)/python.stamp ##deep the report and the judge's page in a real browser, and broken pages, which must be told (a minute)
 	@$(MAKE) -s $(SETUP)/browser.stamp || true
-	@PGQUERN_RESULT=browser $(PYTEST) -m browser tests/test_pages.py
+	@PGQUERN_RESULT=browser $(PYTEST) -m browser tests/report/test_pages.py
 
 # A line for a stem: tools/common/shards.py.
 SHARD_LINE := '{"stem":"%s","name":"all"}\n'
@@ -109,7 +111,7 @@ hidden-%:
 	@PGQUERN_PROFILE=asan PGQUERN_RESULT=test $(PYTEST) $(filter tests/$*/%,$(KERNEL_TESTS))
 
 # Python itself is not sanitized: libasan comes first. It keeps two frames of each allocation, since Python allocates all the
-# time. Leaks are looked for at the end of the tests (tests/leaks.py), not when a process ends: what Python never frees is no
+# time. Leaks are looked for at the end of the tests (tests/common/leaks.py), not when a process ends: what Python never frees is no
 # leak of ours. Memory that there is not is NULL, as without ASan. gcc 14 does not align the copies of the stack that show a use
 # after return for registers of 64 bytes (its bug 110027): they stay off.
 test-asan: $(TEST_NEEDS) $(EXTRACTED) kernels-asan ##layer the differential tests with the kernels under ASan and UBSan (some minutes)

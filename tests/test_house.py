@@ -44,26 +44,24 @@ MAY_IMPORT = {
 EXCEPTIONS = {
     "bench/*/endtoend/*.py": "tests.postgres tests.{stem}.prb tests.{stem}.preload tests.{stem}.server",
     "tools/trace/*.py": "tests.postgres",
-    "tests/test_model_runner.py": "spec",
-    "tests/test_model_show.py": "spec",
-    "tests/test_distributed.py": "spec",
-    "tests/test_model_examples.py": "spec",
-    "tests/test_model_growth.py": "spec",
-    "tests/test_bench_goals.py": "bench",
-    "tests/test_growth.py": "bench",
-    "tests/test_icount.py": "bench",
-    "tests/test_pages.py": "bench",
-    "tests/test_claimed.py": "bench",
-    "tests/test_report.py": "bench",
+    "tests/model/test_runner.py": "spec",
+    "tests/show/test_model_show.py": "spec",
+    "tests/model/test_distributed.py": "spec",
+    "tests/model/test_examples.py": "spec",
+    "tests/model/test_growth.py": "spec",
+    "tests/bench/test_goals.py": "bench",
+    "tests/bench/test_growth.py": "bench",
+    "tests/bench/test_icount.py": "bench",
+    "tests/report/test_pages.py": "bench",
+    "tests/report/test_claimed.py": "bench",
+    "tests/report/test_report.py": "bench",
     "tools/judge/*.py": "bench tests.runners",
     "tests/*/judged.py": "bench",
-    "tests/test_judge.py": "bench",
+    "tests/judge/test_judge.py": "bench",
     "tests/*/test_bench_*.py": "bench",
-    "tests/test_bounded.py": "proofs",
-    "tests/test_contracts.py": "proofs",
-    "tests/test_ctext.py": "proofs",
-    "tests/test_proof_audit.py": "proofs",
-    "tests/test_proof_changes.py": "proofs",
+    "tests/proofs/test_bounded.py": "proofs",
+    "tests/proofs/test_audit.py": "proofs",
+    "tests/proofs/test_changes.py": "proofs",
     "tests/*/test_simulated.py": "bench",
     "tools/report/*.py": "bench",
     "tools/report/counts.py": "spec",
@@ -251,11 +249,11 @@ def test_the_oracle_imports_nothing_but_the_standard_library_and_numpy() -> None
 
 def test_imports_are_found_wherever_they_are() -> None:
     """The checks above can fail."""
-    found = imports("import os.path\ndef f():\n    from tests.tally import tally\n    import ref.xid as x\n")
-    assert found == {"os.path", "tests.tally.tally", "ref.xid"}
-    assert beyond(found, {"os", "ref"}) == {"tests.tally.tally"}
-    assert beyond(found, {"os", "ref", "tests.tall"}) == {"tests.tally.tally"}
-    assert beyond(found, {"os", "ref", "tests.tally"}) == set()
+    found = imports("import os.path\ndef f():\n    from tests.common.tally import tally\n    import ref.xid as x\n")
+    assert found == {"os.path", "tests.common.tally.tally", "ref.xid"}
+    assert beyond(found, {"os", "ref"}) == {"tests.common.tally.tally"}
+    assert beyond(found, {"os", "ref", "tests.tall"}) == {"tests.common.tally.tally"}
+    assert beyond(found, {"os", "ref", "tests.common.tally"}) == set()
     assert NEVER.search("cd {}work/main".format("/")) is not None
     assert NEVER.search("a network/workload") is None
     assert is_of_a_stem(ROOT / "spec" / "row" / "MCrow.tla", ["row"])
@@ -264,8 +262,13 @@ def test_imports_are_found_wherever_they_are() -> None:
 
 def test_an_exception_is_for_the_stem_of_its_file() -> None:
     allowed = exceptions("bench/row/endtoend/run.py")
-    found = {"tests.postgres.server.Server", "tests.row.server.Database", "tests.other.server.Database", "tests.rings"}
-    assert beyond(found, allowed) == {"tests.other.server.Database", "tests.rings"}
+    found = {
+        "tests.postgres.server.Server",
+        "tests.row.server.Database",
+        "tests.other.server.Database",
+        "tests.common.rings",
+    }
+    assert beyond(found, allowed) == {"tests.other.server.Database", "tests.common.rings"}
     assert exceptions("bench/row/run.py") == set()
 
 

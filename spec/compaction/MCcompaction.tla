@@ -113,9 +113,6 @@ LooksThenUnlocks(b) ==
             /\ UNCHANGED pointer
     /\ UNCHANGED <<pins, exclusive, waiting, page, plan, seen>>
 
-\* Content locks without a queue.
-UnfairSpec == Spec /\ LocksAreBrief /\ CleanersGoOn /\ ReadersFinish
-
 \* pd_upper starts one cell too high.
 RECURSIVE MovesTooFar(_, _)
 MovesTooFar(items, top) ==
@@ -132,11 +129,6 @@ MovesTooLow(items, top) ==
     IF items = {} THEN <<[do |-> "upper", to |-> IF top > 0 THEN top ELSE 1]>>
     ELSE MovesTooLow(items \ {Highest(items)}, top - Lengths[Highest(items)])
 
-\* Dead tuples move with the others; afterwards they are still dead, or alive again.
-KeepsDead(p) ==
-    /\ plan' = Moves(InUse, Room)
-    /\ UNCHANGED <<lp, dead>>
-    /\ Goto(p, "compacting")
 RevivesDead(p) ==
     /\ plan' = Moves(InUse, Room)
     /\ UNCHANGED lp

@@ -88,8 +88,6 @@ PushUncounted(lsn, io) ==
 OverLate(lsn, upto) == lsn < upto - 1
 \* Nothing is ever switched off.
 AlwaysEnabled == TRUE
-\* Reading begins anew, and keeps what is in flight.
-KeptRing == [ring |-> ring, held |-> held]
 \* Upstream's: reading begins anew, and look-ahead goes on in the record where it was.
 KeptAt == at
 \* Nothing is special about the first record.
@@ -119,8 +117,6 @@ EndsAtOnce ==
 \* A page is read into a buffer, and its old one stays there; or none is read.
 AllStay == pool
 LoadsNothing(s, refs) == <<>>
-\* What a record has made is not there for its other references.
-NeverGrown(sizes, ref) == sizes
 \* Filters go before their records are replayed, or never.
 AllReplayedSoon(until) == TRUE
 NoneReplayed(until) == until = 0

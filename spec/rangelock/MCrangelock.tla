@@ -10,7 +10,6 @@ Pages == {<<0, 1>>, <<1, 2>>, <<2, 3>>}
 
 \* ---- two ranges at a time ----
 Second(p, r)           == Cardinality(HeldBy(p)) < 2 /\ \A s \in HeldBy(p) : s.hi <= r.lo \/ r.hi <= s.lo
-InAnyOrder(p, r)       == Second(p, r)
 InAscendingOrder(p, r) == Second(p, r) /\ \A s \in HeldBy(p) : s.hi <= r.lo
 
 \* ---- broken rules ----

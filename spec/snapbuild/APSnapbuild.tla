@@ -25,7 +25,6 @@
 (*     hole, from one above it                                             *)
 (*   CloseStep: move down, upwards move_run(a + to, a + from, end - from), *)
 (*     over the other holes          the next hole's from                  *)
-(* (in_place has another way with duplicates: one gap that grows.)         *)
 (*                                                                         *)
 (* How to break it: the runs APSnapbuild_mutant_* write a survivor, or XID *)
 (* that is moved down, one place further up (Up = 1), the merged one place *)

@@ -76,8 +76,6 @@ ProposeAny(s, lsn, to) ==
 
 (* Mutants *)
 NewestFile(lsn) == lsn
-XminLate(s, lsn) ==
-    IF s.forXmin # Nothing /\ s.forXmin.valid < lsn THEN [s EXCEPT !.xmin = s.forXmin.to, !.forXmin = Nothing] ELSE s
 RestartLate(s, lsn) ==
     IF s.forRestart # Nothing /\ s.forRestart.valid < lsn
     THEN [s EXCEPT !.restart = s.forRestart.to, !.forRestart = Nothing] ELSE s

@@ -14,7 +14,6 @@
 (*     <- snapbuild_ring     arrays of XIDs on a ring, purge and insert    *)
 (*                           by a named algorithm                          *)
 (*          uses xid_arrays  the algorithms, as functions on sequences     *)
-(*            <- in_place    two of them, one array write at a time        *)
 (*          TraceSnapbuild compares it with recordings of real servers     *)
 (*   known_assigned          KnownAssignedXids, with readers (on its own)  *)
 (*   standby, slot           how a standby begins, and a slot's positions    *)

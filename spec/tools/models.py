@@ -3,8 +3,26 @@
 
 A file has base configurations and runs. ``[base.NAME]`` holds settings that runs share; a base may start from another
 one (``base = "OTHER"``). ``[run.MODULE_KIND]`` or ``[run.MODULE_KIND_NAME]`` is one run of MODULE.tla: it starts from
-the base named in ``base``, or from the base that is called MODULE, and lists what it changes. spec/README.md has an
-example.
+the base named in ``base``, or from the base that is called MODULE, and lists what it changes::
+
+    [base.MCpage]                                    # what the runs of MCpage.tla share
+    specification = "Spec"                           # or: init = "Init" and next = "Next"
+    constants = { Sessions = "{s1, s2}", Size = 4 }  # values as in TLA+
+    definitions = { Lengths = "FewLengths" }         # a definition, and the one that replaces it
+    invariants = ["TypeOK", "NothingLost"]
+
+    [base.replay]
+    base = "MCpage"
+    constants = { Size = 8 }                         # changes Size, and keeps Sessions
+
+    [run.MCpage_small]
+    says = "Two sessions on a page of four cells: no tuple is lost."
+    holds = { states = 1234, depth = 17 }
+
+Other keys: constraints, action_constraints, properties (lists), symmetry, view, deadlock = false (states without a
+successor are no error), length (Apalache: steps), seconds (planned CPU time). A list replaces the list of the base. A
+run that must fail checks just the property that it violates, and those that it lists itself; the property is an
+invariant, an action (a step violates it), liveness, or deadlock = true.
 """
 
 from __future__ import annotations
@@ -81,6 +99,11 @@ class Holds(Table):
     states: int | None = None
     depth: int | None = None
 
+    @property
+    def shown(self) -> str:
+        """What the run must show, in few words."""
+        return "holds" if self.states is None else f"holds: {self.states:,} states, depth {self.depth}"
+
 
 class Violates(Table):
     """One property fails, on a shortest trace of so many states. TLC finds no shortest trace where liveness fails."""
@@ -91,6 +114,11 @@ class Violates(Table):
     liveness: str | None = None
     deadlock: bool = False
     trace: int | None = None
+
+    @property
+    def shown(self) -> str:
+        """What the run must show, in few words."""
+        return f"violates {self.property}" + (f", {self.trace} states" if self.trace else "")
 
     @property
     def property(self) -> str:

@@ -5,9 +5,6 @@
 (* apart because MCXid (for TLC) and APXid (for Apalache) both use them.   *)
 EXTENDS XidLaws
 
-\* Plain numbers, as if the ring never wrapped.
-PlainPrecedes(a, b) == a < b
-
 \* <= for <.
 LaxPrecedes(a, b) == IF IsNormal(a) /\ IsNormal(b) THEN SignedDifference(a, b) <= 0 ELSE a < b
 
@@ -19,9 +16,6 @@ RingPrecedes(a, b) == SignedDifference(a, b) < 0
 
 \* The reversed order.
 FollowingPrecedes(a, b) == IF IsNormal(a) /\ IsNormal(b) THEN SignedDifference(a, b) > 0 ELSE a < b
-
-\* Only one of the two is tested for being permanent.
-HalfPrecedes(a, b) == IF IsNormal(a) THEN SignedDifference(a, b) < 0 ELSE a < b
 
 \* The next number, permanent or not.
 PlainAdvance(x0) == (x0 + 1) % Size

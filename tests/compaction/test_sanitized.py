@@ -10,7 +10,7 @@ import _pgquern
 import pytest
 from pgquern import compaction
 
-from tests.every_variant import every_variant
+from tests.common.variants import every_variant
 
 pytestmark = pytest.mark.skipif(
     os.environ.get("PGQUERN_PROFILE") != "asan", reason="only under the sanitizers: make test-asan"

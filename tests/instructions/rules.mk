@@ -11,15 +11,7 @@ $(OUT)/instructions/%.o: tests/instructions/%.c $(wildcard tests/instructions/*.
 $(OUT)/instructions/cpu: $(INSTRUCTIONS_C:tests/instructions/%.c=$(OUT)/instructions/%.o) $(OUT)/lib/libpgquern.a
 	@$(GCC) $(if $(CROSS),-static) $^ -o $@
 
-# The same lists by what CBMC is told of the intrinsics: the headers of proofs/bounded/ are found before the compiler's.
-$(OUT)/instructions/lanes/%.o: tests/instructions/%.c $(wildcard proofs/bounded/*.h tests/instructions/*.h tests/instructions/*.def) csrc/common/cpu.h $(COMPILER)
-	@mkdir -p $(@D)
-	@$(GCC) $(CFLAGS_KERNEL) -Iproofs/bounded $(call isa_flags,$<) -c $< -o $@
-
-$(OUT)/instructions/by_lanes: $(LEVELS:%=$(OUT)/instructions/lanes/%.o) $(OUT)/instructions/main.o $(OUT)/instructions/window.o $(OUT)/lib/libpgquern.a
-	@$(GCC) $(if $(CROSS),-static) $^ -o $@
-
-CPU_PROGRAMS := instructions/cpu instructions/by_lanes
+CPU_PROGRAMS := instructions/cpu
 INSTRUCTION_PROGRAMS := $(CPU_PROGRAMS:%=$(BUILD)/%) $(BUILD)/oracle/instructions
 
 test-python-instructions: $(INSTRUCTION_PROGRAMS)

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.common.tally import tally
 from tests.postgres.server import DEBIAN, EMBEDDED
-from tests.tally import tally
 from tools.trace.follow import follow
 from tools.trace.listing import MARK, read_listing
 from tools.trace.record import Recorded, change_indexes, crashed, record, why_no_strace

@@ -21,8 +21,8 @@ from pgquern import PgquernError
 from pgquern.rangelock import Hold, RangeLock, variants
 
 from ref import rangelock as ref
-from tests.asleep import until_asleep
-from tests.every_variant import every_variant
+from tests.common.sleep import until_asleep
+from tests.common.variants import every_variant
 from tests.rangelock.logs import as_oracle
 from tests.rangelock.strategies import ranges, refused
 

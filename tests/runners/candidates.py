@@ -15,7 +15,7 @@ from tools.common import shards
 from tools.common.matrix import with_cell
 
 HOUSE = "house"
-"""The stem of tests/test_judge.py's results."""
+"""The stem of tests/judge/test_judge.py's results."""
 
 
 def names() -> list[str]:

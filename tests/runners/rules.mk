@@ -48,42 +48,21 @@ tsan: $(OBJECTS) $(OBJECTS_TSAN) $(SETUP)/python.stamp ##layer readers while one
 compiled: $(SETUP)/c.stamp $(SETUP)/python.stamp ##keep compile all that the tests need, as many files side by side as there are CPUs; STEM= narrows (a minute)
 	@$(MAKE) --jobs=$$(nproc) kernels kernels-asan worlds $(OBJECTS_TSAN) $(FUZZ_STEMS:%=$(BUILD)/fuzz/%)
 
-# ---- mutants: one line of a kernel is broken at a time -------------------------------------------
-# ONLY="NAME NAME": only these. ONE_IN: the sample is one mutant in so many, chosen by name.
-ONE_IN ?= 40
-RUN_MUTANTS = $(PY) -m tests.runners.mutants --stem '$(STEM)' --cflags '$(CFLAGS_KERNEL)' $(foreach level,$(LEVELS),--isa '$(level)=$(ISA_$(level))')
+# ---- changes: one thing is broken at a time, in each layer ------------------------------------------
+# NUMBER: of each stem and layer, the same ones each time; what survivors.toml lists is then not tried. NAME: those whose names begin so.
+RUN_CHANGES = PGQUERN_PROFILE=brief nice $(PY) -m tests.changes --stem '$(STEM)' $(LAYER:%=--layer %) $(NUMBER:%=--number %) \
+  --cflags '$(CFLAGS_KERNEL)' --world '$(CFLAGS_WORLD)' --asan '$(CFLAGS_ASAN)' --threads '$(CFLAGS_TSAN)' --cross '$(CFLAGS_PLAIN)' \
+  $(foreach level,$(LEVELS),--isa '$(level)=$(ISA_$(level))')
+CHANGES_NEED := kernels $(SETUP)/python.stamp
 
-.PHONY: mutants mutants-sample mutants-quick
-mutants: kernels $(SETUP)/python.stamp ##layer break one line of a kernel at a time; the test named for it must fail; ONLY="NAMES" (some minutes a stem)
-	@$(RUN_MUTANTS) $(ONLY:%=--only %) $(if $(LIST),--list)
-
-mutants-sample: kernels $(SETUP)/python.stamp ##keep of `make mutants` one in ONE_IN=40 (seconds a stem)
-	@$(RUN_MUTANTS) --one-in $(ONE_IN)
-
-mutants-quick: kernels $(SETUP)/python.stamp ##keep of `make mutants` one of each stem (seconds)
-	@$(RUN_MUTANTS) --quick
-
-# ---- broken drivers: the programs around the extracted proofs, changed one at a time -------------
-.PHONY: mutants-drivers
-mutants-drivers: kernels oracle $(SETUP)/python.stamp ##deep break the programs around the extracted proofs; the tests that ask them must fail (some minutes)
-	@$(PY) -m tests.runners.drivers --stem '$(STEM)' $(ONLY:%=--only %)
-
-# Changes that a machine makes, of kernels and oracles alike. NUMBER: of each stem, the same ones each time. It has no default
-# as a variable: those of the models and of the definitions stand in their survivors.toml.
-RUN_MUTANTS_ALL = PGQUERN_PROFILE=brief $(PY) -m tests.runners.mutants_all --stem '$(STEM)' --cflags '$(CFLAGS_KERNEL)' --world '$(CFLAGS_WORLD)' --asan '$(CFLAGS_ASAN)' $(foreach level,$(LEVELS),--isa '$(level)=$(ISA_$(level))')
-
-.PHONY: mutants-all mutants-all-sample
-mutants-all: kernels kernels-asan $(EXTRACTED) $(OBJECTS_WORLD) $(SETUP)/python.stamp ##deep a machine changes one line at a time, of kernels and oracles: a test must fail, or survivors.toml say why not; NUMBER=150 a stem (hours)
-	@$(RUN_MUTANTS_ALL) --number $(or $(NUMBER),150) $(PART:%=--part %) $(JOBS:%=--jobs %) $(if $(LIST),--list) $(JOIN:%=--join %)
-
-# What survivors.toml lists is not tried here.
-mutants-all-sample: kernels kernels-asan $(EXTRACTED) $(OBJECTS_WORLD) $(SETUP)/python.stamp ##keep of `make mutants-all` the first four changes of a stem (seconds a stem)
-	@$(RUN_MUTANTS_ALL) --number 4 --trust
+.PHONY: changes
+changes: $(CHANGES_NEED) kernels-asan $(EXTRACTED) $(OBJECTS_WORLD) $(OBJECTS_TSAN) ##layer break one thing at a time: something must tell, or survivors.toml say why not; STEM=, LAYER=, NUMBER=, NAME= narrow (hours)
+	@$(RUN_CHANGES) $(NAME:%=--name '%') $(PART:%=--part %) $(JOBS:%=--jobs %) $(if $(LIST),--list)
 
 # ---- anyone's kernel on trial: tools/judge; here its own trial ----------------------------------------
 .PHONY: judge-candidates
 judge-candidates: $(TEST_NEEDS) $(EXTRACTED) kernels-asan ##deep each candidate of tests/*/judge/ gets the verdict that it must get; ONLY=name of a file, without its end (a quarter of an hour)
-	@$(if $(LIST),$(PY) -m tests.runners.candidates,PGQUERN_RESULT=judge $(PYTEST) tests/test_judge.py -k 'each_candidate$(ONLY:%= and /%.)')
+	@$(if $(LIST),$(PY) -m tests.runners.candidates,PGQUERN_RESULT=judge $(PYTEST) tests/judge/test_judge.py -k 'each_candidate$(ONLY:%= and /%.)')
 
 # ---- what we found about upstream, shown on real servers --------------------------------------------
 # Where gdb is missing and may not be installed, what needs it says so, and is SKIPPED.

@@ -11,8 +11,8 @@ import pytest
 from pgquern.snapbuild import variants
 
 from ref.xid import FIRST_NORMAL
-from tests.neon_header import LOADED_AGAIN, STORED_BY_HALVES, UPPER_FIRST
-from tests.operations import MOVE, compare, is_told, proved, skip_unless_run
+from tests.common.neon_header import LOADED_AGAIN, STORED_BY_HALVES, UPPER_FIRST
+from tests.common.operations import MOVE, compare, is_told, proved, skip_unless_run
 
 INPLACE, SORTED, SCALAR, FULL, COMPRESS, UPSTREAM, APPEND = range(7)
 SNAPSHOT, BRANCHLESS, AVX2, INSERT, APPEND_FEW, NEON, SORT = range(7, 14)

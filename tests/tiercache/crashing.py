@@ -14,7 +14,7 @@ from pgquern import PgquernError
 from pgquern.tiercache import File, TierCache
 
 from ref.tiercache import BLOCK_PAGES, PAGE_SIZE, SECTOR, FlatFile
-from tests.tally import tally
+from tests.common.tally import tally
 from tests.tiercache.devices import SSD_BLOCKS, Disk, Fault, nothing, sectors
 
 PAGES, SLOTS = 48, 8

@@ -16,7 +16,7 @@ from pgquern import PgquernError
 from pgquern.tiercache import File, TierCache, Where, hits, variants
 
 from ref import tiercache as ref
-from tests.every_variant import every_variant
+from tests.common.variants import every_variant
 from tests.tiercache.crashing import crash_everywhere
 from tests.tiercache.devices import (
     FIRST_SLOT,

@@ -12,8 +12,8 @@ from pgquern import PgquernError
 from pgquern.tiercache import PAGE_SIZE, File, TierCache, Where, variants
 
 from ref import tiercache as ref
-from tests.asleep import until_asleep
-from tests.every_variant import every_variant
+from tests.common.sleep import until_asleep
+from tests.common.variants import every_variant
 from tests.tiercache.devices import SLOT, Disk, Operation, Records
 
 PAGES, FRAMES, SLOTS = 80, 16, 4

@@ -11,7 +11,7 @@ from pgquern import PgquernError
 from pgquern.tiercache import File, SsdFound, TierCache, Where, _Callbacks, variants
 
 from ref.tiercache import BLOCK_PAGES, PAGE_SIZE
-from tests.every_variant import every_variant
+from tests.common.variants import every_variant
 from tests.tiercache.devices import FIRST_SLOT, LOST, SLOT, Disk, Fault, Operation, everything, nothing
 
 PAGES, SLOTS, FRAMES = 80, 12, 16

@@ -10,7 +10,7 @@ from pgquern import PgquernError
 from pgquern.tiercache import PAGE_SIZE, File, TierCache, Where
 
 from ref.tiercache import SECTOR
-from tests.asleep import until_asleep
+from tests.common.sleep import until_asleep
 from tests.tiercache.devices import FIRST_SLOT, SLOT, Disk, Operation
 
 PAGES, SLOTS = 80, 4

@@ -20,7 +20,7 @@ from pgquern.tiercache import File, TierCache
 from pgquern.tornpage import Protection, Store
 
 from ref.tiercache import PAGE_SIZE
-from tests.tally import tally
+from tests.common.tally import tally
 from tests.tiercache.crashing import SHARES
 from tests.tiercache.devices import Disk, Volume, sectors
 

@@ -14,7 +14,7 @@ from pgquern import PgquernError
 from pgquern.tornpage import Store
 
 from ref.tornpage import CONTROL, RECORD, File, Protection
-from tests.tally import tally
+from tests.common.tally import tally
 from tests.tornpage.crash import Device, Operation
 from tests.tornpage.worlds import Life, Opener, Oracle, Shape, contents, kernel, lives
 

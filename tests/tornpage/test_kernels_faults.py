@@ -14,7 +14,7 @@ import pytest
 from pgquern import PgquernError
 
 from ref.tornpage import SECTOR, Control, File, Protection
-from tests.tally import tally
+from tests.common.tally import tally
 from tests.tornpage.crash import Device, Operation
 from tests.tornpage.worlds import Life, Opener, Oracle, Shape, World, contents, fill_log, kernel
 

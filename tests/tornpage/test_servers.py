@@ -8,8 +8,8 @@ import pytest
 from pgquern.tornpage import Verdict, check, checksums, first_wrong, variants
 
 from ref import tornpage as ref
+from tests.common.tally import tally
 from tests.postgres.server import EMBEDDED, Server
-from tests.tally import tally
 
 pytestmark = pytest.mark.servers
 

@@ -38,7 +38,6 @@ def of_stem(stem: str, runs: list[models.Run], required: Counter[str]) -> dict[s
         "models_fail": sum(run.must_fail for run in mine),
         "theorems": required[stem],
         "bounded": entries(Path("proofs", stem, "bounded.toml"), "proof"),
-        "contracts": entries(Path("proofs", stem, "contracts.toml"), "proof"),
         "kernels": entries(Path("tests", stem, "mutants.toml"), "mutant"),
         "defects": len(real),
         "defects_told": sum(not defect.none for defect in real),
