@@ -21,4 +21,4 @@ $(MOUNT)/pgquern-mount: $(SETUP)/fuse.stamp $(MOUNT_OBJECTS) $(BUILD)/lib/libpgq
 # For its tests alone, loaded before libc: it ends the program in the middle of a write, and loses what was not synced.
 $(MOUNT)/crash.so: tests/mount/crash.c $(SETUP)/c.stamp
 	@mkdir -p $(@D)
-	@gcc $(CFLAGS_KERNEL) -shared $< -ldl -o $@
+	@gcc $(CFLAGS_KERNEL) -fvisibility=default -shared $< -ldl -o $@

@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: PostgreSQL
+"""A mount for a test: made by the program itself, ended whatever happens."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Self
+
+import pytest
+
+from tests.postgres.server import wait_for
+
+TOP = Path(__file__).resolve().parents[2]
+PROGRAM = TOP / "build/mount/pgquern-mount"
+CRASH = TOP / "build/mount/crash.so"
+
+
+@cache
+def why_not() -> str:
+    """Why nothing can be mounted here; empty if it can. What fails beyond this fails the tests."""
+    folder = tempfile.mkdtemp()
+    try:
+        fuse = os.open("/dev/fuse", os.O_RDWR)
+    except OSError as error:
+        if not (os.getuid() and shutil.which("fusermount3") and os.path.exists("/dev/fuse")):
+            return f"/dev/fuse cannot be opened: {error.strerror}"
+    else:
+        libc = ctypes.CDLL(None, use_errno=True)
+        options = f"fd={fuse},rootmode=40000,user_id={os.getuid()},group_id={os.getgid()}".encode()
+        failed = os.getuid() == 0 and libc.mount(b"probe", folder.encode(), b"fuse", 0, options) != 0
+        libc.umount2(folder.encode(), 2)
+        os.close(fuse)
+        if failed:
+            return f"this machine refuses mounts: {os.strerror(ctypes.get_errno())}"
+    finally:
+        os.rmdir(folder)
+    if subprocess.run(["pkg-config", "--exists", "fuse3"]).returncode:
+        made = subprocess.run(["make", "-s", "build/setup/fuse.stamp"], cwd=TOP, capture_output=True, text=True)
+        if made.returncode:
+            return "libfuse3-dev is not installed"
+    return ""
+
+
+def needed() -> None:
+    """Builds the program. Skips where there can be no mount."""
+    if reason := why_not():
+        pytest.skip(f"mount: {reason}")
+    subprocess.run(["make", "-s", PROGRAM.relative_to(TOP), CRASH.relative_to(TOP)], cwd=TOP, check=True)
+
+
+class Mount:
+    """`data` at `point`, folders that are there."""
+
+    def __init__(self, data: Path, point: Path, *options: str, environment: Mapping[str, str] | None = None) -> None:
+        self.data, self.point, self.options = data, point, options
+        self.environment = environment or {}
+
+    def start(self) -> subprocess.CompletedProcess[str]:
+        words = [PROGRAM, self.data, self.point, *self.options]
+        env = {**os.environ, **self.environment}
+        # It goes into the background with stderr closed: so run() returns.
+        return subprocess.run(words, env=env, capture_output=True, text=True)
+
+    def __enter__(self) -> Self:
+        done = self.start()
+        assert done.returncode == 0, done.stderr
+        return self
+
+    def figures(self) -> dict[str, str]:
+        lines = (self.point / ".pgquern-status").read_text().splitlines()
+        return {name: value for name, _, value in (line.partition(" ") for line in lines)}
+
+    @property
+    def daemon(self) -> int:
+        return int(self.figures()["daemon"])
+
+    def end(self) -> None:
+        """As `systemctl stop` does it."""
+        pid = self.daemon
+        os.kill(pid, 15)
+        wait_for(lambda: not _lives(pid), "the end of the mount")
+
+    def kill(self) -> None:
+        pid = self.daemon
+        os.kill(pid, 9)
+        wait_for(lambda: not _lives(pid), "the end of the mount")
+
+    def __exit__(self, *_: object) -> None:
+        program = ["umount", "-l"] if os.getuid() == 0 else ["fusermount3", "-uz"]
+        subprocess.run([*program, self.point], capture_output=True)
+
+
+def _lives(pid: int) -> bool:
+    """A process that was killed, and that nobody waits for, is a zombie."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
