@@ -4,8 +4,10 @@
 from __future__ import annotations
 
 import ctypes
+import fcntl
 import os
 import shutil
+import signal
 import subprocess
 import tempfile
 from collections.abc import Mapping
@@ -14,8 +16,6 @@ from pathlib import Path
 from typing import Self
 
 import pytest
-
-from tests.postgres.server import wait_for
 
 TOP = Path(__file__).resolve().parents[2]
 PROGRAM = TOP / "build/mount/pgquern-mount"
@@ -81,25 +81,14 @@ class Mount:
     def daemon(self) -> int:
         return int(self.figures()["daemon"])
 
-    def end(self) -> None:
-        """As `systemctl stop` does it."""
-        pid = self.daemon
-        os.kill(pid, 15)
-        wait_for(lambda: not _lives(pid), "the end of the mount")
-
-    def kill(self) -> None:
-        pid = self.daemon
-        os.kill(pid, 9)
-        wait_for(lambda: not _lives(pid), "the end of the mount")
+    def end(self, number: int = signal.SIGTERM) -> None:
+        """As `systemctl stop` does it; or by a kill."""
+        os.kill(self.daemon, number)
+        directory = os.open(self.data, os.O_RDONLY)
+        fcntl.flock(directory, fcntl.LOCK_EX)  # the program has it to its end
+        os.close(directory)
 
     def __exit__(self, *_: object) -> None:
         program = ["umount", "-l"] if os.getuid() == 0 else ["fusermount3", "-uz"]
         subprocess.run([*program, self.point], capture_output=True)
 
-
-def _lives(pid: int) -> bool:
-    """A process that was killed, and that nobody waits for, is a zombie."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except OSError:
-        return False
