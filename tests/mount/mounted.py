@@ -58,15 +58,17 @@ def needed() -> None:
 class Mount:
     """`data` at `point`, folders that are there."""
 
-    def __init__(self, data: Path, point: Path, *options: str, environment: Mapping[str, str] | None = None) -> None:
-        self.data, self.point, self.options = data, point, options
+    def __init__(
+        self, data: Path, point: Path, *, protect: str = "double-write", memory: int = 256, wal: str = "direct",
+        environment: Mapping[str, str] | None = None,
+    ) -> None:  # fmt: skip
+        self.data, self.point, self.wal = data, point, wal
         self.environment = environment or {}
+        self.words = [PROGRAM, data, point, protect, str(memory), wal, "background"]
 
     def start(self) -> subprocess.CompletedProcess[str]:
-        words = [PROGRAM, self.data, self.point, *self.options]
-        env = {**os.environ, **self.environment}
-        # It goes into the background with stderr closed: so run() returns.
-        return subprocess.run(words, env=env, capture_output=True, text=True)
+        """In the background it closes stderr: so this returns."""
+        return subprocess.run(self.words, env={**os.environ, **self.environment}, capture_output=True, text=True)
 
     def __enter__(self) -> Self:
         done = self.start()

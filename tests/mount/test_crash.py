@@ -98,12 +98,12 @@ def made(folder: Path) -> History:
     return history
 
 
-def after_crashes(folder: Path, *options: str, forgets: str = "") -> Iterator[list[str]]:
+def after_crashes(folder: Path, protect: str = "double-write", forgets: str = "") -> Iterator[list[str]]:
     """For each crash what was wrong after it."""
     log = folder / "log"
     calm = {"LD_PRELOAD": str(CRASH), "CRASH_LOG": str(log)}
     made(folder / "calm")
-    with Mount(folder / "calm/data", folder / "calm/mnt", *options, environment=calm) as mount:
+    with Mount(folder / "calm/data", folder / "calm/mnt", protect=protect, environment=calm) as mount:
         first = int(log.read_text()) if log.exists() else 0
         made(folder / "other").run(mount.point / "base")
         last = int(log.read_text())
@@ -113,10 +113,10 @@ def after_crashes(folder: Path, *options: str, forgets: str = "") -> Iterator[li
             here = folder / f"{at}-{seed}"
             history = made(here)
             loss = {"LD_PRELOAD": str(CRASH), "CRASH_AT": str(at), "CRASH_SEED": str(seed), "CRASH_FORGETS": forgets}
-            with Mount(here / "data", here / "mnt", *options, environment=loss) as mount, pytest.raises(OSError):
+            with Mount(here / "data", here / "mnt", protect=protect, environment=loss) as mount, pytest.raises(OSError):
                 history.run(mount.point / "base")
             assert not (here / "data/PG_VERSION").exists()
-            with Mount(here / "data", here / "mnt", *options) as mount:
+            with Mount(here / "data", here / "mnt", protect=protect) as mount:
                 yield [f"call {at}, seed {seed}: {what}" for what in history.wrong(mount.point / "base")]
                 mount.end()
             assert (here / "data/PG_VERSION").exists()
@@ -130,7 +130,7 @@ def test_no_page_is_torn_and_none_lost(tmp_path: Path) -> None:
 
 
 def test_without_protection_a_page_is_torn(tmp_path: Path) -> None:
-    assert any("torn" in what for wrong in after_crashes(tmp_path, "--protect", "none") for what in wrong)
+    assert any("torn" in what for wrong in after_crashes(tmp_path, "none") for what in wrong)
 
 
 def test_without_its_syncs_a_page_is_torn(tmp_path: Path) -> None:

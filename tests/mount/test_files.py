@@ -17,12 +17,12 @@ PAGE = 8192
 NAMES = ("base/5/16384", "base/5/16384.1", "base/5/16385_fsm", "base/5/plain", "base/5/t3_16386")
 
 
-@pytest.fixture(params=["--wal=direct", "--wal=through"])
+@pytest.fixture(params=["direct", "through"])
 def mount(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Mount]:
     """With little memory, so that pages are written back all the time."""
     for folder in ("data/base/5", "data/pg_wal", "twin/base/5", "twin/pg_wal", "mnt"):
         (tmp_path / folder).mkdir(parents=True)
-    with Mount(tmp_path / "data", tmp_path / "mnt", "--memory=8", request.param) as mount:
+    with Mount(tmp_path / "data", tmp_path / "mnt", memory=8, wal=request.param) as mount:
         yield mount
 
 
@@ -153,7 +153,7 @@ def test_a_tablespace_is_shown_by_the_mount(mount: Mount, tmp_path: Path) -> Non
 
 
 def test_the_log_does_not_pass_through(mount: Mount) -> None:
-    direct = mount.options[-1] == "--wal=direct"
+    direct = mount.wal == "direct"
     assert (mount.point / "pg_wal").is_symlink() == direct
     (mount.point / "pg_wal/segment").write_bytes(b"log")
     assert (mount.data / "pg_wal/segment").read_bytes() == b"log"

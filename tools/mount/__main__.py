@@ -43,7 +43,10 @@ def figures(path: Path) -> dict[str, str | int]:
     "--protect", type=click.Choice(["double-write", "none"]), default="double-write", show_default=True,
     help="How a page is kept from being torn by a crash.",
 )
-@click.option("--memory", default=256, show_default=True, help="MB of pages that wait for their write-back, at most.")
+@click.option(
+    "--memory", type=click.IntRange(8, 1 << 20), default=256, show_default=True,
+    help="MB of pages that wait for their write-back, at most.",
+)
 @click.option(
     "--wal", type=click.Choice(["direct", "through"]), default="direct", show_default=True,
     help="pg_wal as a link to that of DATA, past the mount; or through it, where the server cannot see DATA.",
@@ -63,8 +66,7 @@ def main(
     if not status:
         if mountpoint is None:
             raise click.UsageError("MOUNTPOINT is missing: give an empty folder outside DATA")
-        words = [*map(str, (PROGRAM, data, mountpoint)), "--protect", protect, "--memory", str(memory), "--wal", wal]
-        words += ["--foreground"] * foreground
+        words = [*map(str, (PROGRAM, data, mountpoint, protect, memory, wal)), "foreground" if foreground else "background"]
         sys.stdout.flush()
         if foreground:
             os.execv(PROGRAM, words)

@@ -54,19 +54,6 @@ static uint32_t crc_of(const void *bytes, size_t size)
     return pgq_crc(&table, bytes, size);
 }
 
-static int write_all(int fd, const uint8_t *bytes, size_t size, uint64_t at)
-{
-    for (size_t done = 0; done < size;) {
-        ssize_t n = pwrite(fd, bytes + done, size - done, (off_t)(at + done));
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return n < 0 ? -errno : -EIO;
-        done += (size_t)n;
-    }
-    return 0;
-}
-
 /* ---- the batch that a crash has left ---- */
 
 /* Whether a header is whole, and its pages are where it says; they follow it in bytes. */
@@ -113,37 +100,41 @@ static int read_batch(int data, uint8_t **bytes)
     return failed;
 }
 
-int area_is_armed(int data, bool *armed)
+/* Whether a file that is not there was made shortly before the crash, and its making was not durable: not if the volume of
+ * its tablespace is not there. */
+static bool is_lost(const char *path)
 {
-    uint8_t *bytes;
-    int failed = read_batch(data, &bytes);
+    char folder[AREA_PATH];
 
-    *armed = bytes != NULL;
-    free(bytes);
-    return failed;
+    if (errno != ENOENT || path[0] != '/')
+        return errno == ENOENT;
+    snprintf(folder, sizeof(folder), "%.*s", (int)(strrchr(path, '/') - path), path);
+    return access(folder, F_OK) == 0;
 }
 
-/* The pages of one file. A file that is not there was made shortly before the crash, and its making was not durable. */
 static int repair(int data, const char *path, uint32_t file, const uint8_t *bytes, uint64_t *repaired)
 {
     const header *h = (const header *)bytes;
     const entry *entries = (const entry *)(h + 1);
-    int fd = path[0] == '\0' ? -1 : openat(data, path, O_RDWR | O_CLOEXEC | O_NOFOLLOW), failed = 0;
+    int failed = 0;
 
+    if (path[0] == '\0')
+        return 0;
+    int fd = openat(data, path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
     if (fd < 0)
-        return path[0] == '\0' || errno == ENOENT ? 0 : -errno;
+        return is_lost(path) ? 0 : -errno;
     for (uint32_t i = 0; i < h->pages && failed == 0; i++)
         if (entries[i].file == file) {
             failed = write_all(fd, bytes + h->size + (size_t)i * PAGE, PAGE, entries[i].number * PAGE);
             ++*repaired;
         }
-    if (failed == 0 && fsync(fd) != 0)
-        failed = -errno;
+    if (failed == 0)
+        failed = SYS(fsync(fd));
     close(fd);
     return failed;
 }
 
-int area_recover(int data, uint64_t *repaired)
+int area_recover(int data, bool may, uint64_t *repaired)
 {
     uint8_t *bytes;
     int failed = read_batch(data, &bytes);
@@ -151,6 +142,10 @@ int area_recover(int data, uint64_t *repaired)
     *repaired = 0;
     if (failed != 0 || bytes == NULL)
         return failed;
+    if (!may) {
+        free(bytes);
+        return -EEXIST;
+    }
     const header *h = (const header *)bytes;
     const char *path = (const char *)((const entry *)(h + 1) + h->pages);
     for (uint32_t file = 0; file < h->files && failed == 0; file++, path += strlen(path) + 1) {
@@ -232,8 +227,8 @@ int area_write(int data, const area_page *pages, unsigned n, uint8_t *bytes)
     area.armed = true;
     if ((failed = write_all(area.fd, from, size + (size_t)n * PAGE, 0)) != 0)
         return failed;
-    if (fdatasync(area.fd) != 0)
-        return -errno;
+    if ((failed = SYS(fdatasync(area.fd))) != 0)
+        return failed;
     counts.area_writes++;
     counts.area_bytes += size + (size_t)n * PAGE;
     return 0;
@@ -255,8 +250,8 @@ int area_empty(void)
     if (area.fd < 0 || !area.armed)
         return 0;
     int failed = write_all(area.fd, zeroes, sizeof(zeroes), 0);
-    if (failed == 0 && fdatasync(area.fd) != 0)
-        failed = -errno;
+    if (failed == 0)
+        failed = SYS(fdatasync(area.fd));
     area.armed = failed != 0;
     return failed;
 }

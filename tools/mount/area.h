@@ -25,20 +25,22 @@
 #define AREA_BATCH_SIZE (AREA_HEADER + (size_t)AREA_PAGES * 8192u)
 
 typedef struct area_page {
-    int fd;        /* its file, open */
-    bool unlinked; /* nobody finds the file after a crash: not recorded */
+    struct relfile *file; /* whose it is, and in which version: the caller's */
+    uint64_t version;
+    uint64_t number;
+    int fd; /* of the file */
     dev_t dev;
     ino_t ino;
-    uint64_t number;
+    bool unlinked; /* nobody finds the file after a crash: it is not recorded */
 } area_page;
 
 /* All return 0, or -errno. data: the data directory. */
 
-/* Whether there is a whole batch. */
-int area_is_armed(int data, bool *armed);
-
-/* Writes the batch that is there, if it is whole, in place again, and syncs it. *repaired: how many pages. */
-int area_recover(int data, uint64_t *repaired);
+/*
+ * Writes the batch that is there, if it is whole, in place again, and syncs it. *repaired: how many pages. -EEXIST: it may
+ * not, because a server may have run there since, and there is a batch.
+ */
+int area_recover(int data, bool may, uint64_t *repaired);
 
 /* Opens the area, which is made if there is none, and holds no batch then. */
 int area_open(int data);

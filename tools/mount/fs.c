@@ -44,14 +44,12 @@ static void reply(fuse_req_t req, int failed)
     fuse_reply_err(req, failed < 0 ? -failed : 0);
 }
 
-/* The name below. NULL: there is none of this name here. */
+/* The name below; what is hidden has one that nothing has. */
 static const char *below(const inode *parent, const char *name)
 {
     if (parent->kind != ROOT)
         return name;
-    if (strcmp(name, "PG_VERSION") == 0)
-        return GUARD_ASIDE;
-    return guard_hides(name) ? NULL : name;
+    return strcmp(name, "PG_VERSION") == 0 ? GUARD_ASIDE : guard_hides(name) ? "" : name;
 }
 
 /* The new file is of whoever asks. */
@@ -76,7 +74,7 @@ static void as_self(void)
 static int attributes(const inode *i, struct stat *s)
 {
     if (i->kind != STATUS && i->kind != WAL_LINK)
-        return fstatat(i->fd, "", s, AT_EMPTY_PATH | AT_SYMLINK_NOFOLLOW) != 0 ? -errno : 0;
+        return SYS(fstatat(i->fd, "", s, AT_EMPTY_PATH | AT_SYMLINK_NOFOLLOW));
     if (fstatat(root.fd, "", s, AT_EMPTY_PATH) != 0)
         return -errno;
     s->st_mode = i->kind == STATUS ? S_IFREG | 0444 : S_IFLNK | 0777;
@@ -103,44 +101,42 @@ static inode *special(const inode *parent, const char *name)
     return NULL;
 }
 
-static int find(inode *parent, const char *name, struct fuse_entry_param *e)
+/* fresh: it was made just now, and is shown as it was made; who asks next may find another one. */
+static int find(inode *parent, const char *name, bool fresh, struct fuse_entry_param *e)
 {
-    inode *i = special(parent, name);
+    inode *i = fresh ? NULL : special(parent, name);
+    char path[PATH_MAX];
     int failed;
 
     memset(e, 0, sizeof(*e));
-    if (i == NULL) {
-        const char *there = below(parent, name);
-        if (there == NULL)
-            return -ENOENT;
-        char path[PATH_MAX];
-        snprintf(path, sizeof(path), "%s%s", parent->kind == SHOWN ? "pg_tblspc/" : "", there);
+    if (i != NULL) {
+        failed = attributes(i, &e->attr);
+    } else {
+        snprintf(path, sizeof(path), "%s%s", parent->kind == SHOWN ? "pg_tblspc/" : "", below(parent, name));
         int fd = openat(parent->fd, path, O_PATH | O_CLOEXEC | (parent->kind == SHOWN ? 0 : O_NOFOLLOW));
         if (fd < 0)
             return -errno;
-        if (fstatat(fd, "", &e->attr, AT_EMPTY_PATH | AT_SYMLINK_NOFOLLOW) != 0) {
-            failed = -errno;
+        failed = SYS(fstatat(fd, "", &e->attr, AT_EMPTY_PATH | AT_SYMLINK_NOFOLLOW));
+        if (failed != 0)
             close(fd);
-            return failed;
-        }
-        kind k = options.protect ? kind_of(parent, name, e->attr.st_mode) : PLAIN;
-        i = inode_get(fd, &e->attr, k);
-        if (i == NULL)
-            return -ENOMEM;
-    } else if ((failed = attributes(i, &e->attr)) != 0) {
-        return failed;
+        else if ((i = inode_get(fd, &e->attr,
+                                options.protect ? kind_of(parent, name, e->attr.st_mode) : PLAIN)) == NULL)
+            failed = -ENOMEM;
     }
+    if (failed != 0)
+        return failed;
     e->ino = (fuse_ino_t)(uintptr_t)i;
-    e->attr_timeout = e->entry_timeout = i->kind == RELATION ? NEVER_ELSE : 1.0;
+    e->attr_timeout = i->kind == RELATION ? NEVER_ELSE : 1.0;
+    e->entry_timeout = fresh ? 0.0 : e->attr_timeout;
     return 0;
 }
 
-static void reply_entry(fuse_req_t req, inode *parent, const char *name, int failed)
+static void reply_entry(fuse_req_t req, inode *parent, const char *name, bool fresh, int failed)
 {
     struct fuse_entry_param e;
 
     if (failed == 0)
-        failed = find(parent, name, &e);
+        failed = find(parent, name, fresh, &e);
     if (failed != 0)
         reply(req, failed);
     else
@@ -149,7 +145,7 @@ static void reply_entry(fuse_req_t req, inode *parent, const char *name, int fai
 
 static void op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
 {
-    reply_entry(req, of(parent), name, 0);
+    reply_entry(req, of(parent), name, false, 0);
 }
 
 static bool is_own(const inode *i)
@@ -185,17 +181,22 @@ static void op_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi
         fuse_reply_attr(req, &s, i->kind == RELATION ? NEVER_ELSE : 1.0);
 }
 
-static int set_size(inode *i, off_t size, struct fuse_file_info *fi)
+static int set_size(inode *i, off_t size)
 {
     char path[64];
     relfile *pages;
 
-    if (i->kind == RELATION) {
-        int failed = inode_pages(i, &pages);
-        return failed != 0 ? failed : pages_truncate(pages, (uint64_t)size);
-    }
-    return (fi != NULL ? ftruncate((int)fi->fh, size) : truncate(proc_path(i->fd, path), size)) != 0 ? -errno
-                                                                                                     : 0;
+    if (i->kind != RELATION)
+        return SYS(truncate(proc_path(i->fd, path), size));
+    int failed = inode_pages(i, &pages);
+    return failed != 0 ? failed : pages_truncate(pages, (uint64_t)size);
+}
+
+static struct timespec time_for(int set, int now, int given, struct timespec time)
+{
+    return (set & now) != 0     ? (struct timespec){0, UTIME_NOW}
+           : (set & given) != 0 ? time
+                                : (struct timespec){0, UTIME_OMIT};
 }
 
 static void op_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *s, int set, struct fuse_file_info *fi)
@@ -204,25 +205,18 @@ static void op_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *s, int set, 
     char path[64];
     int failed = is_own(i) && i->kind != ROOT ? -EPERM : 0;
 
-    if (failed == 0 && (set & FUSE_SET_ATTR_MODE) != 0 &&
-        chmod(proc_path(i->fd, path), s->st_mode & 07777) != 0)
-        failed = -errno;
-    if (failed == 0 && (set & (FUSE_SET_ATTR_UID | FUSE_SET_ATTR_GID)) != 0 &&
-        fchownat(i->fd, "", (set & FUSE_SET_ATTR_UID) != 0 ? s->st_uid : (uid_t)-1,
-                 (set & FUSE_SET_ATTR_GID) != 0 ? s->st_gid : (gid_t)-1,
-                 AT_EMPTY_PATH | AT_SYMLINK_NOFOLLOW) != 0)
-        failed = -errno;
+    if (failed == 0 && (set & FUSE_SET_ATTR_MODE) != 0)
+        failed = SYS(chmod(proc_path(i->fd, path), s->st_mode & 07777));
+    if (failed == 0 && (set & (FUSE_SET_ATTR_UID | FUSE_SET_ATTR_GID)) != 0)
+        failed = SYS(fchownat(i->fd, "", (set & FUSE_SET_ATTR_UID) != 0 ? s->st_uid : (uid_t)-1,
+                              (set & FUSE_SET_ATTR_GID) != 0 ? s->st_gid : (gid_t)-1,
+                              AT_EMPTY_PATH | AT_SYMLINK_NOFOLLOW));
     if (failed == 0 && (set & FUSE_SET_ATTR_SIZE) != 0)
-        failed = set_size(i, s->st_size, fi);
-    if (failed == 0 && (set & (FUSE_SET_ATTR_ATIME | FUSE_SET_ATTR_MTIME)) != 0) {
-        struct timespec times[2] = {{0, UTIME_OMIT}, {0, UTIME_OMIT}};
-        if ((set & FUSE_SET_ATTR_ATIME) != 0)
-            times[0] = (set & FUSE_SET_ATTR_ATIME_NOW) != 0 ? (struct timespec){0, UTIME_NOW} : s->st_atim;
-        if ((set & FUSE_SET_ATTR_MTIME) != 0)
-            times[1] = (set & FUSE_SET_ATTR_MTIME_NOW) != 0 ? (struct timespec){0, UTIME_NOW} : s->st_mtim;
-        if (utimensat(AT_FDCWD, proc_path(i->fd, path), times, 0) != 0)
-            failed = -errno;
-    }
+        failed = set_size(i, s->st_size);
+    struct timespec times[] = {time_for(set, FUSE_SET_ATTR_ATIME_NOW, FUSE_SET_ATTR_ATIME, s->st_atim),
+                               time_for(set, FUSE_SET_ATTR_MTIME_NOW, FUSE_SET_ATTR_MTIME, s->st_mtim)};
+    if (failed == 0 && (set & (FUSE_SET_ATTR_ATIME | FUSE_SET_ATTR_MTIME)) != 0)
+        failed = SYS(utimensat(AT_FDCWD, proc_path(i->fd, path), times, 0));
     if (failed != 0)
         reply(req, failed);
     else
@@ -232,96 +226,62 @@ static void op_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *s, int set, 
 static void op_readlink(fuse_req_t req, fuse_ino_t ino)
 {
     const inode *i = of(ino);
-    char to[PATH_MAX + 64];
+    char to[PATH_MAX + 300], name[PATH_MAX], path[64];
     size_t top = strlen(options.mountpoint);
+    ssize_t n;
 
     if (i->kind == WAL_LINK) {
         snprintf(to, sizeof(to), "%s/pg_wal", options.data);
-        fuse_reply_readlink(req, to);
-        return;
-    }
-    ssize_t n = readlinkat(i->fd, "", to, sizeof(to) - 1);
-    if (n < 0) {
+    } else if ((n = readlinkat(i->fd, "", to, PATH_MAX)) < 0) {
         reply(req, -errno);
         return;
+    } else {
+        to[n] = '\0';
     }
-    to[n] = '\0';
     /* The name in pg_tblspc is the folder's there, too; what already leads here stays. */
     if (i->kind == SPACE_LINK && (strncmp(to, options.mountpoint, top) != 0 || to[top] != '/')) {
-        char name[PATH_MAX], path[64];
-        ssize_t length = readlink(proc_path(i->fd, path), name, sizeof(name) - 1);
-        if (length < 0) {
+        if ((n = readlink(proc_path(i->fd, path), name, sizeof(name) - 1)) < 0) {
             reply(req, -errno);
             return;
         }
-        name[length] = '\0';
-        snprintf(to, sizeof(to), "%.*s/" SPACES_NAME "/%.255s", PATH_MAX - 300, options.mountpoint,
-                 strrchr(name, '/') + 1);
+        name[n] = '\0';
+        snprintf(to, sizeof(to), "%s/" SPACES_NAME "/%.255s", options.mountpoint, strrchr(name, '/') + 1);
     }
     fuse_reply_readlink(req, to);
 }
 
-static void op_mkdir(fuse_req_t req, fuse_ino_t ino, const char *name, mode_t mode)
+/* A folder; or a link, if `to` says where it leads. */
+static void make(fuse_req_t req, fuse_ino_t ino, const char *name, const char *to, mode_t mode)
 {
     inode *parent = of(ino);
     const char *there = below(parent, name);
-    struct fuse_entry_param e;
-    bool is_wal = options.wal_direct && parent->kind == ROOT && strcmp(name, "pg_wal") == 0;
 
     as_asker(req);
-    int failed = there == NULL ? -EEXIST : mkdirat(parent->fd, there, mode) != 0 ? -errno : 0;
+    int failed = SYS(to != NULL ? symlinkat(to, parent->fd, there) : mkdirat(parent->fd, there, mode));
     as_self();
-    if (!is_wal || failed != 0) {
-        reply_entry(req, parent, name, failed);
-        return;
-    }
-    /* The kernel wants a folder as the answer; who asks next finds the link. */
-    memset(&e, 0, sizeof(e));
-    int fd = openat(parent->fd, name, O_PATH | O_CLOEXEC | O_NOFOLLOW);
-    inode *i = NULL;
-    if (fd < 0 || fstatat(fd, "", &e.attr, AT_EMPTY_PATH) != 0 ||
-        (i = inode_get(fd, &e.attr, PLAIN)) == NULL) {
-        reply(req, -EIO);
-        return;
-    }
-    e.ino = (fuse_ino_t)(uintptr_t)i;
-    fuse_reply_entry(req, &e);
+    reply_entry(req, parent, name, true, failed);
 }
 
-static void op_mknod(fuse_req_t req, fuse_ino_t ino, const char *name, mode_t mode, dev_t dev)
+static void op_mkdir(fuse_req_t req, fuse_ino_t ino, const char *name, mode_t mode)
 {
-    inode *parent = of(ino);
-    const char *there = below(parent, name);
-
-    as_asker(req);
-    int failed = there == NULL ? -EEXIST : mknodat(parent->fd, there, mode, dev) != 0 ? -errno : 0;
-    as_self();
-    reply_entry(req, parent, name, failed);
+    make(req, ino, name, NULL, mode);
 }
 
 static void op_symlink(fuse_req_t req, const char *to, fuse_ino_t ino, const char *name)
 {
-    inode *parent = of(ino);
-    const char *there = below(parent, name);
-
-    as_asker(req);
-    int failed = there == NULL ? -EEXIST : symlinkat(to, parent->fd, there) != 0 ? -errno : 0;
-    as_self();
-    reply_entry(req, parent, name, failed);
+    make(req, ino, name, to, 0);
 }
 
 static void op_link(fuse_req_t req, fuse_ino_t ino, fuse_ino_t new_ino, const char *name)
 {
-    inode *i = of(ino), *parent = of(new_ino);
-    const char *there = below(parent, name);
+    const inode *i = of(ino);
+    inode *parent = of(new_ino);
     char path[64];
-    int failed = 0;
 
-    if (there == NULL || is_own(i))
-        failed = -EPERM;
-    else if (linkat(AT_FDCWD, proc_path(i->fd, path), parent->fd, there, AT_SYMLINK_FOLLOW) != 0)
-        failed = -errno;
-    reply_entry(req, parent, name, failed);
+    reply_entry(req, parent, name, true,
+                is_own(i) ? -EPERM
+                          : SYS(linkat(AT_FDCWD, proc_path(i->fd, path), parent->fd, below(parent, name),
+                                       AT_SYMLINK_FOLLOW)));
 }
 
 /* A path is about to mean something else: the area forgets the file that it names now. pages_hold is on. */
@@ -331,15 +291,12 @@ static int forget_path(const inode *parent, const char *name)
 
     if (fstatat(parent->fd, name, &s, AT_SYMLINK_NOFOLLOW) != 0)
         return errno == ENOENT ? 0 : -errno;
-    if (S_ISDIR(s.st_mode))
-        return pages_forget(0, 0);
-    return pages_forget(s.st_dev, s.st_ino);
+    return S_ISDIR(s.st_mode) ? pages_forget(0, 0) : pages_forget(s.st_dev, s.st_ino);
 }
 
-static void remove_name(fuse_req_t req, fuse_ino_t ino, const char *name, int flags)
+static void op_unlink(fuse_req_t req, fuse_ino_t ino, const char *name)
 {
     const inode *parent = of(ino);
-    const char *there = below(parent, name);
     bool hold = is_relation(parent, name);
     int failed = 0;
 
@@ -348,20 +305,15 @@ static void remove_name(fuse_req_t req, fuse_ino_t ino, const char *name, int fl
         failed = forget_path(parent, name);
     }
     if (failed == 0)
-        failed = there == NULL ? -ENOENT : unlinkat(parent->fd, there, flags) != 0 ? -errno : 0;
+        failed = SYS(unlinkat(parent->fd, below(parent, name), 0));
     if (hold)
         pages_release();
     reply(req, failed);
 }
 
-static void op_unlink(fuse_req_t req, fuse_ino_t parent, const char *name)
-{
-    remove_name(req, parent, name, 0);
-}
-
 static void op_rmdir(fuse_req_t req, fuse_ino_t parent, const char *name)
 {
-    remove_name(req, parent, name, AT_REMOVEDIR);
+    reply(req, SYS(unlinkat(of(parent)->fd, below(of(parent), name), AT_REMOVEDIR)));
 }
 
 static void op_rename(fuse_req_t req, fuse_ino_t from_ino, const char *name, fuse_ino_t to_ino,
@@ -370,22 +322,17 @@ static void op_rename(fuse_req_t req, fuse_ino_t from_ino, const char *name, fus
     const inode *from = of(from_ino), *to = of(to_ino);
     const char *old = below(from, name), *fresh = below(to, new_name);
     struct stat s;
-    int failed = old == NULL ? -ENOENT : fresh == NULL ? -EEXIST : 0;
-
-    if (failed != 0) {
-        reply(req, failed);
-        return;
-    }
     bool hold = is_relation(from, name) || is_relation(to, new_name) ||
                 (fstatat(from->fd, old, &s, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(s.st_mode));
+    int failed = 0;
+
     if (hold) {
         pages_hold();
-        failed = forget_path(from, old);
-        if (failed == 0)
+        if ((failed = forget_path(from, old)) == 0)
             failed = forget_path(to, fresh);
     }
-    if (failed == 0 && renameat2(from->fd, old, to->fd, fresh, flags) != 0)
-        failed = -errno;
+    if (failed == 0)
+        failed = SYS(renameat2(from->fd, old, to->fd, fresh, flags));
     if (hold)
         pages_release();
     reply(req, failed);
@@ -396,53 +343,44 @@ static void op_rename(fuse_req_t req, fuse_ino_t from_ino, const char *name, fus
 static void reply_status(fuse_req_t req, size_t size, off_t at)
 {
     char text[4096];
-    int n = 0;
     pages_figures now = pages_now();
-
-    n += snprintf(
-        text + n, sizeof(text) - (size_t)n,
+    int n = snprintf(
+        text, sizeof(text),
         "data %s\nmountpoint %s\nprotect %s\npg_wal %s\ndaemon %d\npages_dirty %llu\npages_of_memory %llu\n",
         options.data, options.mountpoint, options.protect ? "double-write" : "none",
         options.wal_direct ? "direct" : "through", (int)getpid(), (unsigned long long)now.dirty,
         (unsigned long long)now.most);
+
 #define X(name)                                                                                              \
-    n += snprintf(text + n, sizeof(text) - (size_t)n, #name " %llu\n", (unsigned long long)counts.name);
+    if (n < (int)sizeof(text))                                                                               \
+        n += snprintf(text + n, sizeof(text) - (size_t)n, #name " %llu\n", (unsigned long long)counts.name);
     COUNTERS(X)
 #undef X
-    n += snprintf(text + n, sizeof(text) - (size_t)n, "said_last %s\n", last_said());
-    if (at >= n)
-        fuse_reply_buf(req, NULL, 0);
-    else
-        fuse_reply_buf(req, text + at, size < (size_t)(n - at) ? size : (size_t)(n - at));
+    if (n < (int)sizeof(text))
+        n += snprintf(text + n, sizeof(text) - (size_t)n, "said_last %s\n", last_said());
+    n = n < (int)sizeof(text) ? n : (int)sizeof(text) - 1;
+    size_t left = at < n ? (size_t)(n - at) : 0;
+    fuse_reply_buf(req, text + n - left, size < left ? size : left);
 }
 
 /* Alignment that O_DIRECT asks for is not that of our buffers. */
-static int flags_below(int flags)
-{
-    return (flags & ~(O_DIRECT | O_NOFOLLOW | O_EXCL)) | O_CLOEXEC;
-}
-
 static int open_inode(inode *i, struct fuse_file_info *fi)
 {
     char path[64];
     relfile *pages;
+    int failed = 0;
 
-    if (i->kind == STATUS) {
-        fi->direct_io = 1;
-        return 0;
-    }
-    if (i->kind != RELATION) {
-        int fd = open(proc_path(i->fd, path), flags_below(fi->flags & ~O_CREAT));
-        if (fd < 0)
-            return -errno;
+    fi->fh = (uint64_t)-1;
+    if (i->kind != RELATION && i->kind != STATUS) {
+        int fd = open(proc_path(i->fd, path),
+                      (fi->flags & ~(O_DIRECT | O_NOFOLLOW | O_EXCL | O_CREAT)) | O_CLOEXEC);
         fi->fh = (uint64_t)fd;
-        return 0;
+        return SYS(fd);
     }
-    int failed = inode_pages(i, &pages);
-    if (failed == 0 && (fi->flags & O_TRUNC) != 0)
-        failed = pages_truncate(pages, 0);
-    /* A request is then what the server asked for, whole pages in one piece. */
+    /* A request is then what the server has asked for: whole pages in one piece. */
     fi->direct_io = 1;
+    if (i->kind == RELATION && (failed = inode_pages(i, &pages)) == 0 && (fi->flags & O_TRUNC) != 0)
+        failed = pages_truncate(pages, 0);
     return failed;
 }
 
@@ -460,39 +398,31 @@ static void op_create(fuse_req_t req, fuse_ino_t ino, const char *name, mode_t m
                       struct fuse_file_info *fi)
 {
     inode *parent = of(ino);
-    const char *there = below(parent, name);
     struct fuse_entry_param e;
-    int fd = -1, failed = there == NULL || special(parent, name) != NULL ? -EEXIST : 0;
 
-    if (failed == 0) {
-        as_asker(req);
-        fd = openat(parent->fd, there, (fi->flags & ~O_DIRECT) | O_CREAT | O_NOFOLLOW | O_CLOEXEC, mode);
-        failed = fd < 0 ? -errno : find(parent, name, &e);
-        as_self();
-    }
-    if (failed == 0 && ((inode *)(uintptr_t)e.ino)->kind == RELATION) {
-        close(fd);
-        fd = -1;
-        failed = open_inode((inode *)(uintptr_t)e.ino, fi);
-        if (failed != 0)
-            inode_forget((inode *)(uintptr_t)e.ino, 1);
-    }
-    if (failed != 0) {
-        if (fd >= 0)
-            close(fd);
-        reply(req, failed);
-        return;
-    }
-    if (fd >= 0)
+    as_asker(req);
+    int fd = openat(parent->fd, below(parent, name),
+                    (fi->flags & ~O_DIRECT) | O_CREAT | O_NOFOLLOW | O_CLOEXEC, mode);
+    int failed = SYS(fd);
+    as_self();
+    if (failed == 0 && (failed = find(parent, name, true, &e)) == 0) {
+        inode *i = (inode *)(uintptr_t)e.ino;
         fi->fh = (uint64_t)fd;
-    fuse_reply_create(req, &e, fi);
+        if (i->kind == RELATION && (failed = open_inode(i, fi)) != 0)
+            inode_forget(i, 1);
+    }
+    if (fd >= 0 && (failed != 0 || fi->fh != (uint64_t)fd))
+        close(fd);
+    if (failed != 0)
+        reply(req, failed);
+    else
+        fuse_reply_create(req, &e, fi);
 }
 
 static void op_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
-    const inode *i = of(ino);
-
-    if (i->kind != RELATION && i->kind != STATUS)
+    (void)ino;
+    if (fi->fh != (uint64_t)-1)
         close((int)fi->fh);
     reply(req, 0);
 }
@@ -522,30 +452,28 @@ static void op_write(fuse_req_t req, fuse_ino_t ino, const char *bytes, size_t s
                      struct fuse_file_info *fi)
 {
     inode *i = of(ino);
-    ssize_t n;
+    int failed;
 
-    if (i->kind == RELATION) {
-        n = pages_write(i->pages, (const uint8_t *)bytes, size, (uint64_t)at);
-        if (n == 0 && (fi->flags & O_DSYNC) != 0)
-            n = pages_fsync(i->pages);
-        n = n == 0 ? (ssize_t)size : n;
-    } else if ((n = pwrite((int)fi->fh, bytes, size, at)) < 0) {
-        n = -errno;
+    if (i->kind != RELATION) {
+        ssize_t n = pwrite((int)fi->fh, bytes, size, at);
+        failed = SYS(n);
+        size = (size_t)n;
+    } else if ((failed = pages_write(i->pages, (const uint8_t *)bytes, size, (uint64_t)at)) == 0 &&
+               (fi->flags & O_DSYNC) != 0) {
+        failed = pages_fsync(i->pages);
     }
-    if (n < 0)
-        reply(req, (int)n);
+    if (failed != 0)
+        reply(req, failed);
     else
-        fuse_reply_write(req, (size_t)n);
+        fuse_reply_write(req, size);
 }
 
 static void op_fsync(fuse_req_t req, fuse_ino_t ino, int datasync, struct fuse_file_info *fi)
 {
     inode *i = of(ino);
+    int fd = (int)fi->fh;
 
-    if (i->kind == RELATION)
-        reply(req, pages_fsync(i->pages));
-    else
-        reply(req, (datasync ? fdatasync((int)fi->fh) : fsync((int)fi->fh)) != 0 ? -errno : 0);
+    reply(req, i->kind == RELATION ? pages_fsync(i->pages) : SYS(datasync ? fdatasync(fd) : fsync(fd)));
 }
 
 static void op_fallocate(fuse_req_t req, fuse_ino_t ino, int mode, off_t at, off_t size,
@@ -553,19 +481,17 @@ static void op_fallocate(fuse_req_t req, fuse_ino_t ino, int mode, off_t at, off
 {
     inode *i = of(ino);
 
-    if (i->kind == RELATION)
-        reply(req, pages_allocate(i->pages, mode, (uint64_t)at, (uint64_t)size));
-    else
-        reply(req, fallocate((int)fi->fh, mode, at, size) != 0 ? -errno : 0);
+    reply(req, i->kind == RELATION ? pages_allocate(i->pages, mode, (uint64_t)at, (uint64_t)size)
+                                   : SYS(fallocate((int)fi->fh, mode, at, size)));
 }
 
 static void op_statfs(fuse_req_t req, fuse_ino_t ino)
 {
     struct statvfs s;
+    int failed = SYS(fstatvfs(of(ino)->fd, &s));
 
-    (void)of(ino);
-    if (fstatvfs(root.fd, &s) != 0)
-        reply(req, -errno);
+    if (failed != 0)
+        reply(req, failed);
     else
         fuse_reply_statfs(req, &s);
 }
@@ -626,16 +552,16 @@ static void op_readdir(fuse_req_t req, fuse_ino_t ino, size_t size, off_t at, st
 
 static void op_releasedir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
-    (void)of(ino);
+    (void)ino;
     closedir((DIR *)(uintptr_t)fi->fh);
     reply(req, 0);
 }
 
 static void op_fsyncdir(fuse_req_t req, fuse_ino_t ino, int datasync, struct fuse_file_info *fi)
 {
-    (void)of(ino);
+    (void)ino;
     (void)datasync;
-    reply(req, fsync(dirfd((DIR *)(uintptr_t)fi->fh)) != 0 ? -errno : 0);
+    reply(req, SYS(fsync(dirfd((DIR *)(uintptr_t)fi->fh))));
 }
 
 static void op_init(void *self, struct fuse_conn_info *conn)
@@ -650,7 +576,7 @@ void fs_start(int data)
     root.fd = shown.fd = wal.fd = status.fd = data;
 }
 
-/* What is not here (copy_file_range, locks, SEEK_HOLE, lists of attributes) the kernel does by itself, or says that it is not. */
+/* What is not here the kernel does by itself (copy_file_range, locks, SEEK_HOLE), or nobody has it (extended attributes). */
 const struct fuse_lowlevel_ops fs_operations = {
     .init = op_init,
     .lookup = op_lookup,
@@ -659,7 +585,6 @@ const struct fuse_lowlevel_ops fs_operations = {
     .getattr = op_getattr,
     .setattr = op_setattr,
     .readlink = op_readlink,
-    .mknod = op_mknod,
     .mkdir = op_mkdir,
     .unlink = op_unlink,
     .rmdir = op_rmdir,

@@ -56,43 +56,33 @@ int guard_server(int data)
     return is_postgres ? pid : 0;
 }
 
-/* Whether a batch may be written in place: only if no server has run on the directory since. */
-static int may_recover(int data)
-{
-    bool armed;
-    int failed = area_is_armed(data, &armed);
-
-    if (failed != 0) {
-        say("%s/" AREA_NAME " cannot be read: %s", options.data, strerror(-failed));
-        return failed;
-    }
-    if (is_there(data, "PG_VERSION") && (armed || is_there(data, GUARD_ASIDE))) {
-        say("%s was mounted when it crashed, and PG_VERSION was put back by hand. If no server has run on it "
-            "since, remove "
-            "or rename PG_VERSION to " GUARD_ASIDE
-            " and mount again: pages are repaired. If one has, its pages are "
-            "newer: remove " AREA_NAME " and " GUARD_ASIDE
-            ", and check the cluster (pg_amcheck, pg_checksums)",
-            options.data);
-        return -EEXIST;
-    }
-    return 0;
-}
-
+/* A batch is written in place only if no server has run on the directory since. */
 static int recover(int data)
 {
+    bool aside = is_there(data, GUARD_ASIDE), back = is_there(data, "PG_VERSION");
     uint64_t repaired;
-    int failed = area_recover(data, &repaired);
+    int failed = aside && back ? -EEXIST : area_recover(data, !back, &repaired);
 
-    counts.repaired_at_mount = repaired;
+    if (failed == -EEXIST) {
+        say("%s was mounted when it crashed, and PG_VERSION was put back by hand. If no server has run on it "
+            "since, rename "
+            "PG_VERSION to " GUARD_ASIDE
+            " and mount again: pages are repaired. If one has, its pages are newer: remove " AREA_NAME
+            " and " GUARD_ASIDE ", and check the cluster (pg_amcheck, pg_checksums)",
+            options.data);
+        return failed;
+    }
     if (failed == 0)
         failed = area_open(data);
-    if (failed != 0)
+    if (failed != 0) {
         say("%s cannot be recovered: %s; mend that and try again", options.data, strerror(-failed));
-    else if (repaired > 0)
+        return failed;
+    }
+    counts.repaired_at_mount = repaired;
+    if (repaired > 0)
         say("%s was not unmounted: %llu pages of the double-write area are in their place again",
             options.data, (unsigned long long)repaired);
-    return failed;
+    return 0;
 }
 
 static int write_readme(int data)
@@ -120,13 +110,13 @@ int guard_begin(int data)
         say("a server, process %d, runs on %s: stop it first (pg_ctl stop)", pid, options.data);
         return -EBUSY;
     }
-    if ((failed = may_recover(data)) != 0 || (failed = recover(data)) != 0)
+    if ((failed = recover(data)) != 0)
         return failed;
     failed = write_readme(data);
-    if (failed == 0 && is_there(data, "PG_VERSION") && renameat(data, "PG_VERSION", data, GUARD_ASIDE) != 0)
-        failed = -errno;
-    if (failed == 0 && fsync(data) != 0)
-        failed = -errno;
+    if (failed == 0 && is_there(data, "PG_VERSION"))
+        failed = SYS(renameat(data, "PG_VERSION", data, GUARD_ASIDE));
+    if (failed == 0)
+        failed = SYS(fsync(data));
     if (failed != 0)
         say("%s: PG_VERSION cannot be put aside: %s; mount as the user who owns the directory", options.data,
             strerror(-failed));
@@ -135,14 +125,16 @@ int guard_begin(int data)
 
 int guard_end(int data)
 {
-    int failed = syncfs(data) != 0 ? -errno : area_remove(data);
+    int failed = SYS(syncfs(data));
 
-    if (failed == 0 && is_there(data, GUARD_ASIDE) && renameat(data, GUARD_ASIDE, data, "PG_VERSION") != 0)
-        failed = -errno;
-    if (failed == 0 && unlinkat(data, GUARD_README, 0) != 0 && errno != ENOENT)
-        failed = -errno;
-    if (failed == 0 && fsync(data) != 0)
-        failed = -errno;
+    if (failed == 0)
+        failed = area_remove(data);
+    if (failed == 0 && is_there(data, GUARD_ASIDE))
+        failed = SYS(renameat(data, GUARD_ASIDE, data, "PG_VERSION"));
+    if (failed == 0)
+        failed = SYS(unlinkat(data, GUARD_README, 0));
+    if (failed == 0)
+        failed = SYS(fsync(data));
     if (failed != 0)
         say("%s: PG_VERSION cannot be put back: %s; mend that, then pgquern unmount again", options.data,
             strerror(-failed));

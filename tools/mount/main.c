@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: PostgreSQL */
-/* The program: options, start, signals, end. */
+/*
+ * The program: start, signals, end. `pgquern mount` runs it, and knows the options:
+ *   pgquern-mount DATA MOUNTPOINT double-write|none MEGABYTES direct|through background|foreground
+ *   pgquern-mount DATA    repairs it after a crash, and puts PG_VERSION back
+ */
 #include "area.h"
 #include "fs.h"
 #include "guard.h"
@@ -8,7 +12,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <getopt.h>
 #include <limits.h>
 #include <pthread.h>
 #include <signal.h>
@@ -23,20 +26,8 @@
 #include <syslog.h>
 #include <unistd.h>
 
-mount_options options = {.memory = 256u << 20, .protect = true, .wal_direct = true};
+mount_options options;
 struct counters counts;
-
-static const char HELP[] =
-    "usage: pgquern mount DATA MOUNTPOINT [options]\n"
-    "       pgquern unmount DATA|MOUNTPOINT\n"
-    "\n"
-    "Shows the data directory DATA at MOUNTPOINT, where a server runs on it that needs no full page writes.\n"
-    "\n"
-    "  --protect double-write|none  how a page is kept from being torn by a crash (double-write)\n"
-    "  --memory MB                  of pages that wait for their write-back, at most (256)\n"
-    "  --wal direct|through         pg_wal as a link to that of DATA, or through the mount (direct)\n"
-    "  --foreground                 stay in the foreground\n"
-    "  --recover-only               after a crash: repair DATA, put PG_VERSION back, and end\n";
 
 /* ---- what it says ---- */
 
@@ -59,6 +50,19 @@ void say(const char *format, ...)
 const char *last_said(void)
 {
     return said;
+}
+
+int write_all(int fd, const uint8_t *bytes, size_t size, uint64_t at)
+{
+    for (size_t done = 0; done < size;) {
+        ssize_t n = pwrite(fd, bytes + done, size - done, (off_t)(at + done));
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return n < 0 ? -errno : -EIO;
+        done += (size_t)n;
+    }
+    return 0;
 }
 
 /* ---- the end ---- */
@@ -119,28 +123,6 @@ static void *wait_for_signals(void *data)
 
 /* ---- the start ---- */
 
-static uint64_t megabytes(const char *text)
-{
-    char *end;
-    unsigned long value = strtoul(text, &end, 10);
-
-    if (end == text || *end != '\0' || value < 8 || value > 1u << 20) {
-        fprintf(stderr, "pgquern mount: --memory %s: give a whole number of megabytes, from 8 to 1048576\n",
-                text);
-        exit(2);
-    }
-    return (uint64_t)value << 20;
-}
-
-static bool choice(const char *option, const char *text, const char *yes, const char *no)
-{
-    if (strcmp(text, yes) != 0 && strcmp(text, no) != 0) {
-        fprintf(stderr, "pgquern mount: --%s %s: give %s or %s\n", option, text, yes, no);
-        exit(2);
-    }
-    return strcmp(text, yes) == 0;
-}
-
 static const char *folder(const char *path)
 {
     char *absolute = realpath(path, NULL);
@@ -163,69 +145,40 @@ static bool is_within(const char *path, const char *top)
 
 static void parse(int argc, char **argv)
 {
-    static const struct option known[] = {
-        {"protect", required_argument, NULL, 'p'},
-        {"memory", required_argument, NULL, 'm'},
-        {"wal", required_argument, NULL, 'w'},
-        {"foreground", no_argument, NULL, 'f'},
-        {"recover-only", no_argument, NULL, 'r'},
-        {"help", no_argument, NULL, 'h'},
-        {NULL, 0, NULL, 0},
-    };
-    for (int c; (c = getopt_long(argc, argv, "h", known, NULL)) != -1;) {
-        if (c == 'p')
-            options.protect = choice("protect", optarg, "double-write", "none");
-        else if (c == 'w')
-            options.wal_direct = choice("wal", optarg, "direct", "through");
-        else if (c == 'm')
-            options.memory = megabytes(optarg);
-        else if (c == 'f')
-            options.foreground = true;
-        else if (c == 'r')
-            options.recover_only = true;
-        else
-            exit(c == 'h' ? (fputs(HELP, stdout), 0) : (fputs(HELP, stderr), 2));
-    }
-    if (argc - optind != (options.recover_only ? 1 : 2)) {
-        fputs(HELP, stderr);
+    struct stat s;
+
+    if (argc != 2 && argc != 7) {
+        fprintf(stderr, "pgquern-mount: run pgquern mount, or pgquern unmount\n");
         exit(2);
     }
-    options.data = folder(argv[optind]);
-    if (options.recover_only)
+    options.data = folder(argv[1]);
+    if (argc == 2)
         return;
-    struct stat s;
     /* A mount whose program was killed is still there, and answers nobody. */
-    if (stat(argv[optind + 1], &s) != 0 && errno == ENOTCONN) {
-        options.mountpoint = argv[optind + 1];
+    if (stat(argv[2], &s) != 0 && errno == ENOTCONN) {
+        options.mountpoint = argv[2];
         unmount(true);
     }
-    options.mountpoint = folder(argv[optind + 1]);
-    if (is_within(options.data, options.mountpoint) || is_within(options.mountpoint, options.data)) {
-        fprintf(stderr, "pgquern mount: %s and %s: the mount point must lie outside the data directory\n",
+    options.mountpoint = folder(argv[2]);
+    options.protect = strcmp(argv[3], "none") != 0;
+    options.memory = strtoull(argv[4], NULL, 10) << 20;
+    options.wal_direct = strcmp(argv[5], "through") != 0;
+    options.foreground = strcmp(argv[6], "foreground") == 0;
+    if (is_within(options.data, options.mountpoint) || is_within(options.mountpoint, options.data) ||
+        strchr(options.data, ',') != NULL) {
+        fprintf(stderr,
+                "pgquern mount: %s and %s: the mount point must lie outside the data directory, whose path "
+                "has no comma\n",
                 options.data, options.mountpoint);
         exit(2);
     }
 }
 
-/* libfuse's options have commas between them. */
-static void quote(const char *text, char *to, size_t size)
-{
-    size_t n = 0;
-
-    for (; *text != '\0' && n + 3 < size; text++) {
-        if (*text == ',' || *text == '\\')
-            to[n++] = '\\';
-        to[n++] = *text;
-    }
-    to[n] = '\0';
-}
-
 static struct fuse_session *open_session(void)
 {
-    char name[PATH_MAX * 2], all[PATH_MAX * 2 + 128];
+    char all[PATH_MAX + 128];
 
-    quote(options.data, name, sizeof(name));
-    snprintf(all, sizeof(all), "fsname=%s,subtype=pgquern,default_permissions%s", name,
+    snprintf(all, sizeof(all), "fsname=%s,subtype=pgquern,default_permissions%s", options.data,
              geteuid() == 0 ? ",allow_other" : "");
     char *arguments[] = {"pgquern", "-o", all, NULL};
     struct fuse_args args = FUSE_ARGS_INIT(3, arguments);
@@ -292,5 +245,5 @@ int main(int argc, char **argv)
     }
     if (guard_begin(data) != 0)
         return 2;
-    return options.recover_only ? guard_end(data) != 0 : serve(data);
+    return options.mountpoint == NULL ? guard_end(data) != 0 : serve(data);
 }

@@ -3,8 +3,10 @@
 #ifndef PGQUERN_MOUNT_H
 #define PGQUERN_MOUNT_H
 
+#include <errno.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #define PAGE 8192u /* PostgreSQL's block; another block size is not served */
@@ -15,7 +17,6 @@ typedef struct mount_options {
     bool protect;                  /* relation files go through the pages' cache and the area */
     bool wal_direct;               /* pg_wal is shown as a link to the one in the data directory */
     bool foreground;
-    bool recover_only;
 } mount_options;
 
 extern mount_options options;
@@ -40,6 +41,12 @@ struct counters {
 #undef X
 };
 extern struct counters counts;
+
+/* What a call of the system returns, as all of ours return it: -errno if it has failed. */
+#define SYS(call) ((call) < 0 ? -errno : 0)
+
+/* All the bytes, in their place. */
+int write_all(int fd, const uint8_t *bytes, size_t size, uint64_t at);
 
 /* To stderr while there is one, and to syslog; what was said last stands in --status, too. */
 void say(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -36,12 +36,6 @@ struct relfile {
     struct queue pages;
 };
 
-typedef struct slot {
-    page *page; /* only while the mutex is held that has collected it */
-    relfile *file;
-    uint64_t number, version;
-} slot;
-
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER; /* of all here */
 static pthread_cond_t work = PTHREAD_COND_INITIALIZER, room = PTHREAD_COND_INITIALIZER;
 static struct queue dirty = TAILQ_HEAD_INITIALIZER(dirty);
@@ -52,7 +46,7 @@ static int stuck; /* why the last write-back has failed */
 
 static pthread_mutex_t write_back = PTHREAD_MUTEX_INITIALIZER; /* of all here */
 static int data_fd;
-static slot slots[AREA_PAGES];
+static area_page slots[AREA_PAGES];
 static unsigned batch;
 static bool pending; /* the batch is in the area, and perhaps not in place */
 static uint8_t *bytes_of_batch;
@@ -101,80 +95,60 @@ static void discard(page **at)
 
 static int by_place(const void *a, const void *b)
 {
-    const slot *x = a, *y = b;
+    const area_page *x = a, *y = b;
 
     if (x->file != y->file)
         return (uintptr_t)x->file < (uintptr_t)y->file ? -1 : 1;
     return x->number < y->number ? -1 : x->number > y->number;
 }
 
-/* Takes up pages that became dirty at `until` at the latest: first those of the file, if one is given. */
-static void take(struct queue *queue, bool of_it, const relfile *but, uint64_t until, unsigned *files)
+/* Takes up pages that became dirty at `until` at the latest: those of the file, or all but those of `but`. */
+static void take(const relfile *file, const relfile *but, uint64_t until, unsigned *files)
 {
     const relfile *last = NULL;
 
-    for (page *p = TAILQ_FIRST(queue); p != NULL && p->stamp <= until && batch < AREA_PAGES;
-         p = of_it ? TAILQ_NEXT(p, of_it) : TAILQ_NEXT(p, all)) {
+    for (page *p = TAILQ_FIRST(file != NULL ? &file->pages : &dirty);
+         p != NULL && p->stamp <= until && batch < AREA_PAGES;
+         p = file != NULL ? TAILQ_NEXT(p, of_it) : TAILQ_NEXT(p, all)) {
         if (p->file == but)
             continue;
-        if (p->file != last) {
-            bool seen = false;
-            for (unsigned i = 0; i < batch && !seen; i++)
-                seen = slots[i].file == p->file;
-            if (!seen && *files == AREA_FILES)
-                return;
-            *files += !seen;
-            last = p->file;
-        }
-        slots[batch++] = (slot){p, p->file, p->number, p->version};
+        bool seen = p->file == last;
+        for (unsigned i = 0; i < batch && !seen; i++)
+            seen = slots[i].file == p->file;
+        if (!seen && (*files)++ == AREA_FILES)
+            return;
+        last = p->file;
+        slots[batch++] = (area_page){.file = p->file, .version = p->version, .number = p->number};
     }
 }
 
 /* Makes a batch. With a file: of its pages, and if there is room for more, of the oldest others; these ride for free. */
-static void collect(relfile *file, uint64_t until)
+static int collect(const relfile *file, uint64_t until)
 {
     unsigned files = 0;
+    struct stat s;
 
     batch = 0;
     pthread_mutex_lock(&mutex);
     if (file != NULL)
-        take(&file->pages, true, NULL, until, &files);
+        take(file, NULL, until, &files);
     if (file == NULL || batch > 0)
-        take(&dirty, false, file, until, &files);
-    qsort(slots, batch, sizeof(slot), by_place);
+        take(NULL, file, until, &files);
+    qsort(slots, batch, sizeof(*slots), by_place);
     for (unsigned i = 0; i < batch; i++)
-        memcpy(bytes_of_batch + AREA_HEADER + (size_t)i * PAGE, slots[i].page->bytes, PAGE);
+        memcpy(bytes_of_batch + AREA_HEADER + (size_t)i * PAGE,
+               (*place_of(slots[i].file, slots[i].number))->bytes, PAGE);
     pthread_mutex_unlock(&mutex);
-}
-
-static int to_area(void)
-{
-    static area_page pages[AREA_PAGES];
-    struct stat s;
-
     for (unsigned i = 0; i < batch; i++) {
-        const relfile *file = slots[i].file;
-        if (i > 0 && file == slots[i - 1].file) {
-            pages[i] = pages[i - 1];
-        } else {
-            if (fstat(file->fd, &s) != 0)
-                return -errno;
-            pages[i] = (area_page){file->fd, s.st_nlink == 0, file->dev, file->ino, 0};
-        }
-        pages[i].number = slots[i].number;
-    }
-    return area_write(data_fd, pages, batch, bytes_of_batch);
-}
-
-static int write_all(int fd, const uint8_t *bytes, size_t size, uint64_t at)
-{
-    for (size_t done = 0; done < size;) {
-        ssize_t n = pwrite(fd, bytes + done, size - done, (off_t)(at + done));
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return n < 0 ? -errno : -EIO;
-        done += (size_t)n;
+        slots[i].fd = slots[i].file->fd;
+        slots[i].dev = slots[i].file->dev;
+        slots[i].ino = slots[i].file->ino;
+        if (i > 0 && slots[i].file == slots[i - 1].file)
+            slots[i].unlinked = slots[i - 1].unlinked;
+        else if (fstat(slots[i].fd, &s) != 0)
+            return -errno;
+        else
+            slots[i].unlinked = s.st_nlink == 0;
     }
     return 0;
 }
@@ -188,13 +162,13 @@ static int in_place(void)
         for (n = 1; i + n < batch && slots[i + n].file == slots[i].file &&
                     slots[i + n].number == slots[i].number + n;)
             n++;
-        failed = write_all(slots[i].file->fd, bytes_of_batch + AREA_HEADER + (size_t)i * PAGE,
-                           (size_t)n * PAGE, slots[i].number * PAGE);
+        failed = write_all(slots[i].fd, bytes_of_batch + AREA_HEADER + (size_t)i * PAGE, (size_t)n * PAGE,
+                           slots[i].number * PAGE);
         if (failed != 0)
             return failed;
     }
     for (unsigned i = 0; i < batch; i++)
-        if ((i + 1 == batch || slots[i + 1].file != slots[i].file) && fdatasync(slots[i].file->fd) != 0)
+        if ((i + 1 == batch || slots[i + 1].file != slots[i].file) && fdatasync(slots[i].fd) != 0)
             return -errno;
     pthread_mutex_lock(&mutex);
     for (unsigned i = 0; i < batch; i++) {
@@ -220,12 +194,10 @@ static int step(relfile *file, uint64_t until)
 {
     int failed = pending ? in_place() : 0;
 
-    if (failed == 0) {
-        collect(file, until);
-        if (batch > 0 && (failed = to_area()) == 0) {
-            pending = true;
-            failed = in_place();
-        }
+    if (failed == 0 && (failed = collect(file, until)) == 0 && batch > 0 &&
+        (failed = area_write(data_fd, slots, batch, bytes_of_batch)) == 0) {
+        pending = true;
+        failed = in_place();
     }
     pthread_mutex_lock(&mutex);
     for (unsigned i = 0; failed != 0 && i < batch; i++)

@@ -47,7 +47,7 @@ def main(path: Path, as_json: bool) -> None:
     fcntl.flock(directory, fcntl.LOCK_SH)  # the program has it until all is in its place
     os.close(directory)
     if (data / ASIDE).exists():
-        subprocess.run([PROGRAM, "--recover-only", data], check=False)
+        subprocess.run([PROGRAM, data], check=False)
     if (data / ASIDE).exists():
         raise click.ClickException(f"{data} is not recovered: mend what is said above, and try again")
     if as_json:
