@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: PostgreSQL
-"""What others claim stands beside recorded figures of ours; and each finding and figure of the report has its place."""
+"""What others claim stands beside recorded figures of ours; a figure of the report is a file, too."""
 
 import csv
 import io
@@ -13,7 +13,7 @@ import pytest
 
 from bench import plots, plotted
 from tools.common import matrix
-from tools.report import claimed, figures, finish, stories, subject, texts
+from tools.report import claimed, figures, finish, subject
 from tools.report.claimed import Claim
 from tools.report.figures import FigureError
 from tools.report.recorded import Recorded, Where, filled, items
@@ -22,13 +22,6 @@ from tools.report.recorded import Recorded, Where, filled, items
 @pytest.fixture(scope="module")
 def recorded() -> Recorded:
     return Recorded()
-
-
-def test_each_row_says_what_others_claim(recorded: Recorded) -> None:
-    """A stem about which nobody claims anything has no file."""
-    lines = claimed.table(recorded)
-    assert {line["stem"] for line in lines} == {stem for stem in matrix.stems() if claimed.read(stem)} != set()
-    assert all(line["who"] and line["figure"] and (line["ours"] or line["differs"]) for line in lines)
 
 
 def test_no_figure_of_ours_is_typed(recorded: Recorded) -> None:
@@ -156,12 +149,6 @@ def test_of_a_goal_its_counts_are_figures_too(recorded: Recorded) -> None:
         assert recorded.find(result.stem, at.model_copy(update={"value": value}))[0] == wanted
 
 
-def test_each_finding_belongs_to_one_row_and_each_row_tells_its_own() -> None:
-    found = stories.found()
-    assert {len(one["stems"]) for one in found} == {1}
-    assert len({one["id"] for one in found}) == len(found) > 10
-
-
 def test_a_figure_is_also_a_file_and_so_is_what_it_shows(tmp_path: Path) -> None:
     figure, axes = plt.subplots()
     axes.plot([1, 2], [3, 4], "o-", label="a line")
@@ -209,22 +196,5 @@ def test_figures_that_are_none_are_a_clear_error(tmp_path: Path, content: str | 
 def test_a_row_cannot_ask_for_what_is_not_there(recorded: Recorded) -> None:
     with pytest.raises(click.ClickException, match=r"correct `title`"):
         figures.goal(matrix.stems()[0], figures.Goal(title="no such title", variant="v"), recorded.machines)
-    with pytest.raises(click.ClickException, match="has no theorem"):
-        subject.shown(matrix.stems()[0], {}, recorded.machines)
     with pytest.raises(click.ClickException, match=r"report\.toml is missing"):
         subject.subject("norow")
-
-
-def test_a_document_that_lacks_its_table_is_a_clear_error() -> None:
-    with pytest.raises(click.ClickException, match="put it back"):
-        texts.table("## Heading\nwords\n", "## Heading", Path("DOCUMENT.md"))
-    cells = texts.table("\n## Heading\n\n| a | b |\n|---|---|\n| `x\\|y` | z |\n", "## Heading", Path("D"))
-    assert cells == [["`x|y`", "z"]]
-
-
-def test_markdown_in_a_line_becomes_pieces() -> None:
-    told = texts.pieces("a `b_c` and **d**, *e* of [`f`](g) in 2*3*4")
-    assert [(one["kind"], one["text"]) for one in told] == [
-        ("text", "a "), ("code", "b_c"), ("text", " and "), ("strong", "d"), ("text", ", "), ("emph", "e"),
-        ("text", " of "), ("text", "f"), ("text", " in 2*3*4"),
-    ]  # fmt: skip

@@ -123,7 +123,7 @@ def test_a_name_is_said_in_words(name: str, words: str) -> None:
     assert counterexample.in_words(name) == words
 
 
-# ---- sentences, as they stand in the modules
+# ---- sentences, as they stand beside the modules
 
 BEADS = r"""\* SPDX-License-Identifier: PostgreSQL
 ---- MODULE beads ----
@@ -134,20 +134,13 @@ VARIABLES
                 \* in the shop
     has, pc
 vars == <<stock, has, pc>>
-\* INNER pc
-\* NOTE | There are {stock} things
 Init == stock = 1 /\ has = [c \in Clients |-> 0] /\ pc = [c \in Clients |-> "out"]
 (* A client looks before it takes. *)
-\* SMALL c \in Clients if stock = 0 | client {c} | sees that nothing is left
-\* SMALL c \in Clients | client {c} -> shop | sees that {stock} is
-\*       left
 Look(c) == pc[c] = "out" /\ stock > 0 /\ pc' = [pc EXCEPT ![c] = "in"] /\ UNCHANGED <<stock, has>>
-\* STEP c \in Clients, n \in {has'[c]} | client {c} -> shop | takes one, and has {n}; {stock'} is left
 Take(c) ==
     /\ pc[c] = "in"
     /\ stock' = stock - 1 /\ has' = [has EXCEPT ![c] = @ + 1] /\ pc' = [pc EXCEPT ![c] = "done"]
 
-\* STEP of Serve(Back, "late") | the shop -> client {CHOOSE c \in Clients : has[c] # has'[c]} | takes a thing back
 Back(c) == has[c] > 0 /\ has' = [has EXCEPT ![c] = 0] /\ stock' = stock + 1
 Serve(Does(_), when) == when = "late" /\ (\E c \in Clients : Does(c)) /\ UNCHANGED pc
 
@@ -157,14 +150,29 @@ Spec == Init /\ [][Next]_vars /\ WF_vars(Next)
 
 (* Nobody gets  *)
 (* what is not there. *)
-\* BROKEN if stock < 0 | {0 - stock} is missing
 NothingMissing == stock >= 0
 NeverTakes == \A c \in Clients : has[c] = 0
 
-\* BROKEN c \in Clients if has'[c] < has[c] | {c} had {has[c]}
 NobodyLoses == [][\A c \in Clients : has'[c] >= has[c]]_vars
 Closes == <>(stock = 7)
 ====
+"""
+STORY = r"""\* What is said of beads.
+
+module beads
+INNER pc
+NOTE | There are {stock} things
+$client = client {c}
+Look SMALL c \in Clients if stock = 0 | $client | sees that nothing is left
+Look SMALL c \in Clients | $client -> shop | sees that {stock} is
+    left
+Take STEP c \in Clients, n \in {has'[c]} | $client -> shop | takes one, and has {n}; {stock'} is left
+Back STEP of Serve(Back, "late") | the shop -> client {CHOOSE c \in Clients : has[c] # has'[c]} | takes a thing back
+NothingMissing BROKEN if stock < 0 | {0 - stock} is missing
+NobodyLoses BROKEN c \in Clients if has'[c] < has[c] | {c} had {has[c]}
+
+module other
+INNER nothing
 """
 MC = r"""---- MODULE MCbeads ----
 EXTENDS beads
@@ -212,6 +220,7 @@ def beads(tmp_path: Path) -> Path:
     (tmp_path / "spec" / "common").mkdir()
     (tmp_path / "spec" / "beads" / "beads.tla").write_text(BEADS)
     (tmp_path / "spec" / "beads" / "MCbeads.tla").write_text(MC)
+    (tmp_path / "spec" / "beads" / "beads.story").write_text(STORY)
     (tmp_path / "spec" / "beads" / "models.toml").write_text(RUNS)
     (tmp_path / "build").mkdir()
     (tmp_path / "build" / "tools").symlink_to(TOP / "build" / "tools")
@@ -341,8 +350,8 @@ def test_without_tlc_it_says_what_is_missing(beads: Path) -> None:
 
 @pytest.mark.tools
 def test_a_step_without_a_sentence_is_drawn_by_its_name(with_tlc: Path) -> None:
-    path = with_tlc / "spec" / "beads" / "beads.tla"
-    path.write_text(re.sub(r"\\\* STEP c.*\n", "", BEADS))
+    path = with_tlc / "spec" / "beads" / "beads.story"
+    path.write_text(re.sub(r"Take STEP .*\n", "", STORY))
     steps = drawn(with_tlc, "MCbeads_mutant_missing").steps
     assert [step.named for step in steps] == [True, True, False, False]
     assert (steps[3].who, steps[3].text) == ("model", "take (the model has no sentence for this step)")
@@ -350,67 +359,67 @@ def test_a_step_without_a_sentence_is_drawn_by_its_name(with_tlc: Path) -> None:
 
 @pytest.mark.tools
 def test_a_sentence_that_no_longer_fits_the_model_is_refused(with_tlc: Path) -> None:
-    path = with_tlc / "spec" / "beads" / "beads.tla"
-    path.write_text(BEADS.replace("{stock'} is left", "{shelf'} is left"))
+    path = with_tlc / "spec" / "beads" / "beads.story"
+    path.write_text(STORY.replace("{stock'} is left", "{shelf'} is left"))
     done = show(with_tlc, "MCbeads_mutant_missing")
     assert done.returncode == 2
     assert "Unknown operator: `shelf'" in done.stderr
 
 
 def test_each_action_has_a_sentence_or_is_named(beads: Path) -> None:
-    path = beads / "spec" / "beads" / "beads.tla"
+    path = beads / "spec" / "beads" / "beads.story"
     assert sentences.unsaid(loaded(beads), "Next") == []
-    path.write_text(re.sub(r"\\\* STEP c.*\n", "", BEADS))
+    path.write_text(re.sub(r"Take STEP .*\n", "", STORY))
     assert sentences.unsaid(loaded(beads), "Next") == ["Take"]
-    path.write_text(re.sub(r"\\\* STEP of.*\n", "", BEADS))
+    path.write_text(re.sub(r"Back STEP .*\n", "", STORY))
     assert sentences.unsaid(loaded(beads), "Next") == ["Back"]
-    path.write_text(BEADS.replace('of Serve(Back, "late")', 'of Serve(Back, "soon")'))
+    path.write_text(STORY.replace('of Serve(Back, "late")', 'of Serve(Back, "soon")'))
     assert sentences.unsaid(loaded(beads), "Next") == ["Back"]
 
 
 def test_a_name_that_no_module_has_is_found(beads: Path) -> None:
-    path = beads / "spec" / "beads" / "beads.tla"
+    path = beads / "spec" / "beads" / "beads.story"
     assert sentences.unknown(loaded(beads)) == []
     for old, new in [
         ("{stock'} is left", "{stocks'} is left"),
         ("n \\in {has'[c]}", "n \\in {had[c]}"),
         ("if stock < 0", "if stok < 0"),
     ]:
-        assert old in BEADS
-        path.write_text(BEADS.replace(old, new))
+        assert old in STORY
+        path.write_text(STORY.replace(old, new))
         assert len(sentences.unknown(loaded(beads))) == 1
     path.write_text(
-        BEADS.replace("{stock'} is left", '{Cardinality({d.n : d \\in Clients})} {[n |-> "nothing"].n} left')
+        STORY.replace("{stock'} is left", '{Cardinality({d.n : d \\in Clients})} {[n |-> "nothing"].n} left')
     )
     assert sentences.unknown(loaded(beads)) == []
 
 
 def test_a_definition_that_only_leads_to_others_needs_no_sentence(beads: Path) -> None:
-    path = beads / "spec" / "beads" / "beads.tla"
-    leads = BEADS.replace("Client == ", "Client == stock' >= 0 /\\ stock' \\in Nat /\\ ")
-    path.write_text(leads)
+    path, story = (beads / "spec" / "beads" / f"beads.{end}" for end in ("tla", "story"))
+    path.write_text(BEADS.replace("Client == ", "Client == stock' >= 0 /\\ stock' \\in Nat /\\ "))
     assert sentences.unsaid(loaded(beads), "Next") == ["Client"]
-    path.write_text(leads.replace("Client == ", "\\* VIA\nClient == "))
+    story.write_text(STORY.replace("INNER pc", "INNER pc\nVIA Client"))
     assert sentences.unsaid(loaded(beads), "Next") == []
-    path.write_text(re.sub(r"\\\* SMALL .*\n(\\\*  .*\n)?", "", leads.replace("Client == ", "\\* VIA\nClient == ")))
+    story.write_text(re.sub(r"Look SMALL .*\n( .*\n)?", "", STORY.replace("INNER pc", "VIA Client")))
     assert sentences.unsaid(loaded(beads), "Next") == ["Look"]
 
 
 @pytest.mark.parametrize(
     ("old", "new", "says"),
     [
-        ("| client {c} -> shop | takes", "takes", "must have the form 'bounds | who | sentence'"),
+        ("| $client -> shop | takes", "takes", "must have the form 'bounds | who | sentence'"),
         ("{c} had", "{c had", "a brace stays open"),
         ("STEP c \\in Clients, n", "STEP c of Clients, n", "must have the form|bounds are written"),
         ("BROKEN if stock < 0 | ", "BROKEN ", "must have the form 'bounds | sentence'"),
-        ("Take(c) ==\n", "\nTake(c) ==\n", "stands over no definition"),
+        ("Take STEP", "Takes STEP", "beads.tla has no definition Takes"),
+        ("Take STEP", "Take STEPS", "is no sentence"),
     ],
 )
 def test_a_sentence_that_is_written_wrong_is_told_with_its_line(beads: Path, old: str, new: str, says: str) -> None:
-    path = beads / "spec" / "beads" / "beads.tla"
-    assert old in BEADS
-    path.write_text(BEADS.replace(old, new))
-    with pytest.raises(ModelError, match=rf"beads\.tla:\d+: .*({says})"):
+    path = beads / "spec" / "beads" / "beads.story"
+    assert old in STORY
+    path.write_text(STORY.replace(old, new))
+    with pytest.raises(ModelError, match=rf"beads\.story:\d+: .*({says})"):
         loaded(beads)
 
 

@@ -8,13 +8,13 @@ what we measured `differs` from what they did. Without `differs` the measure is 
 
 import tomllib
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from tools.common import matrix
 from tools.report.figures import FigureError
 from tools.report.recorded import Recorded, Where, filled
+from tools.report.texts import marked
 
 
 class Claim(BaseModel):
@@ -73,16 +73,13 @@ def ours(stem: str, claim: Claim, recorded: Recorded) -> str:
     return "{} ({})".format(*filled(stem, claim.ours, claim.values, recorded)) if claim.ours else ""
 
 
-def table(recorded: Recorded) -> list[dict[str, str]]:
-    """A line for each claim of each stem."""
-    lines = []
-    for stem in matrix.stems():
-        told = read(stem)
-        for claim in told.claim if told else []:
-            who = told.source if told else None
-            lines.append({
-                "stem": stem, "who": who.who if who else "", "source": f"{who.what}, {who.when}" if who else "",
-                "figure": claim.figure, "of": claim.of, "ours": ours(stem, claim, recorded), "command": claim.command,
-                "differs": claim.differs,
-            })  # fmt: skip
-    return lines
+def table(stem: str, recorded: Recorded) -> dict[str, Any] | None:
+    """What others claim about a stem, as HTML; None if nobody does."""
+    if not (found := read(stem)):
+        return None
+    lines = [
+        {"figure": marked(claim.figure), "of": marked(claim.of), "ours": marked(ours(stem, claim, recorded)),
+         "command": claim.command, "differs": marked(claim.differs)}
+        for claim in found.claim
+    ]  # fmt: skip
+    return {"who": found.source.who, "source": marked(f"{found.source.what}, {found.source.when}"), "lines": lines}
