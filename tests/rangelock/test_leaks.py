@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: PostgreSQL
-"""Leaks are seen: a lock that is not freed when it is destroyed. The control of what `make test ONLY=asan` looks for."""
+"""Leaks are seen: a lock that is not freed when it is destroyed. The control of what `make test-asan` looks for."""
 
 import os
 import subprocess

@@ -3,7 +3,7 @@
 
 python -m tests.runners.cross MACHINE --cflags FLAGS --traced STEMS [--stem STEM]
 
-`make test CROSS=aarch64` has built the programs in build/MACHINE, and the worlds for this machine, too. Of each stem run: the
+`make test-cross` has built the programs in build/MACHINE, and the worlds for this machine, too. Of each stem run: the
 fuzz target on random inputs, whose tally must reach all that it is meant to reach; the worlds, which must do the same
 there and here; the threads of tsan.c; the Python tests of the kernels, by that machine's own Python and binding; for
 kernels that only this machine has, each access to memory, which this machine's Python holds against the extracted
