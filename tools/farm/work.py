@@ -16,7 +16,7 @@ KINDS = Path("tools/farm/farm.toml")
 FARM = Path("build/farm")
 LIST = FARM / "list.json"
 TREE = FARM / "tree"
-"""The state of the sources at the last `make farm`. Its time is that of their last change: shards older than it are stale."""
+"""The state of the sources at the last `make farm`. Its time is that of their last change: older shards are stale."""
 HOUSE = "house"
 """The stem of what belongs to no stem; no target is narrowed to it."""
 OURS = ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "MAKEOVERRIDES", "STEM", "JOBS", "WHAT", "PROFILE")
