@@ -3,27 +3,15 @@
 PROOF_JOBS ?= 2
 PROOF_SOURCES := $(shell find proofs -name '*.v') proofs/_CoqProject
 
-.PHONY: prove generate prove-c prove-mutants prove-mutants-accept prove-changes prove-changes-sample oracle
-prove: $(SETUP)/coq.stamp $(SETUP)/python.stamp ##day build and audit the proofs; STEM= narrows; SIZE=quick: if they are compiled already; ACCEPT=1 writes what has changed, after review (5 minutes, again: seconds)
-	@$(if $(filter quick,$(SIZE)),$(PY) -m proofs.quick,$(PY) -m proofs.audit --jobs $(PROOF_JOBS) $(if $(ACCEPT),--accept)) --stem "$(STEM)"
+.PHONY: prove generate prove-c oracle
+prove: $(SETUP)/coq.stamp $(SETUP)/python.stamp ##day build and audit the proofs; STEM= narrows; SIZE=quick: if they are compiled already; ACCEPT=1 writes what has changed, after review; LIST=1 prints each theorem in a sentence (5 minutes, again: seconds)
+	@$(if $(filter quick,$(SIZE)),$(PY) -m proofs.quick,$(PY) -m proofs.audit --jobs $(PROOF_JOBS) $(if $(ACCEPT),--accept) $(if $(LIST),--list)) --stem "$(STEM)"
 
 generate: $(SETUP)/coq.stamp $(SETUP)/python.stamp ##more print the C of the programs in proofs/*/Generated.v into csrc/; STEM= narrows (10 s)
 	@$(PY) -m proofs.generate --jobs $(PROOF_JOBS) --stem "$(STEM)"
 
 prove-c: $(SETUP)/c.stamp $(SETUP)/cbmc.stamp $(SETUP)/python.stamp ##more CBMC proves C text for every input up to a bound, and fails with one broken line; STEM=, ONLY= narrow (10 minutes)
 	@$(PY) -m proofs.bounded --stem "$(STEM)" --only "$(ONLY)"
-
-prove-mutants: prove
-	@$(PY) -m proofs.mutants --stem "$(STEM)"
-
-prove-mutants-accept: prove
-	@$(PY) -m proofs.mutants --stem "$(STEM)" --accept
-
-prove-changes: prove
-	@$(PY) -m proofs.changes --stem "$(STEM)" $(if $(NUMBER),--number $(NUMBER)) $(if $(NAME),--name '$(NAME)')
-
-prove-changes-sample: prove
-	@$(PY) -m proofs.changes --stem "$(STEM)" --at-most 2
 
 # A stem's oracle is oracle/Extract<Stem>.v, which writes <stem>_proved.ml, and oracle/<stem>.ml, the program around it. It may
 # have others beside it: <stem>_*.ml.

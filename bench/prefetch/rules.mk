@@ -3,10 +3,6 @@
 bench-recovery: $(SETUP)/servers.stamp
 	@$(PY) -m bench.prefetch.endtoend.recovery --rounds $(or $(ROUNDS),3)
 
-.PHONY: bench-standby
-bench-standby: $(SETUP)/c.stamp $(SETUP)/servers.stamp
-	@$(PY) -m bench.prefetch.endtoend.standby $(if $(STEP),--seconds '$(STEP)')
-
 APT_fio := fio
 .PHONY: bench-fio
 bench-fio: $(BENCH)/prefetch/bench $(SETUP)/python.stamp $(SETUP)/fio.stamp
