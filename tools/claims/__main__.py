@@ -5,7 +5,8 @@
     python -m tools.claims --ran                    runs nothing: judges by the results of this commit in build/results
 
 A row of the table: its number, the claim, and the commands that show it: `make ...`, `pgquern ...`, or `pytest -m
-claim7`, which runs the tests that are marked so. A claim holds if all of its commands end with 0, and not all that they did was skipped.
+claim7`, which runs the tests that are marked so. A claim holds if all of its commands end with 0, and not all that they
+did was skipped.
 """
 
 import re
@@ -27,9 +28,9 @@ CLAIMS = Path("CLAIMS.md")
 NEEDS = "compiled"
 """The target that builds what tests need."""
 LAYERS = {
-    "make prove": "proof", "make differential": "test", "pgquern simulate": "simulation", "make test ONLY=minors": "minors",
-    "make test CROSS=aarch64": "cross", "make check-upstream": "upstream", "make changes": "changes.*",
-    "make bench ONLY=policies": "policies",
+    "make prove": "proof", "make differential": "test", "pgquern simulate": "simulation",
+    "make test ONLY=minors": "minors", "make test CROSS=aarch64": "cross", "make check-upstream": "upstream",
+    "make changes": "changes.*", "make bench ONLY=policies": "policies",
 }  # fmt: skip
 """What layer of the results a command writes, where it has not the target's name: an expression."""
 
@@ -78,7 +79,11 @@ def verdict(items: Sequence[Item]) -> tuple[str, str]:
 
 def run(command: str, number: int) -> tuple[str, str]:
     """Runs a command, and says what came of it."""
-    shown = {"make": ["make"], "pgquern": [sys.executable, "-m", "tools.pgquern"], "pytest": [sys.executable, "-m", "pytest"]}
+    shown = {
+        "make": ["make"],
+        "pgquern": [sys.executable, "-m", "tools.pgquern"],
+        "pytest": [sys.executable, "-m", "pytest"],
+    }
     words = [*shown[command.split()[0]], *command.split()[1:]]
     console().print(f"claim {number}: {command}", markup=False)
     if command.startswith("pytest"):
