@@ -22,7 +22,7 @@ from tests.changes import lines, nodes
 from tests.changes.build import ROOT
 from tests.changes.change import Change, Tried, Verdict
 from tests.changes.killers import WHOLE_CPU, Broken
-from tools.common import watched
+from tools.common import matrix, watched
 
 SOURCES = Path("proofs/oracle")
 PROVED = Path("build/oracle")
@@ -32,7 +32,7 @@ NAME = re.compile(r"\b([a-z]+_)\w+\b")
 def sources(stem: str) -> list[str]:
     """The programs of a stem."""
     found = [SOURCES / f"{stem}.ml", *SOURCES.glob(f"{stem}_*.ml")]
-    return sorted(str(path) for path in found if path.exists())
+    return sorted(str(path) for path in found if path.exists() and stem in matrix.stems())
 
 
 def other_names(file: str) -> list[Change]:

@@ -110,7 +110,7 @@ def test_each_step_of_each_job_is_a_target(name: str) -> None:
 def test_the_first_look_has_each_layer() -> None:
     """Its results are apart from those of whole runs, and nothing of it is skipped in silence."""
     quick = jobs()["quick"]
-    assert [step.removesuffix(results.QUICK) for step in quick.steps] == ["model", "prove", "differential", "mutants"]
+    assert [step.removesuffix(results.QUICK) for step in quick.steps] == ["model", "prove", "differential", "changes"]
     assert quick.steps[-1] in targets()
     recipe = subprocess.run(["make", "-n", "quick"], capture_output=True, text=True, check=True).stdout
     assert "tools.job quick" in recipe

@@ -13,7 +13,7 @@ $(SETUP)/farm.stamp: $(FARM_LOCK) $(SETUP)/python.stamp
 .PHONY: farm farm-setup farm-merge
 farm-setup: $(SETUP)/farm.stamp ##deep install Snakemake for `make farm`, once (a minute)
 
-farm: $(SETUP)/farm.stamp ##deep long work as small jobs that go on where they stopped: WHAT="models mutants", STEM=, JOBS=n, PROFILE=slurm (as long as the work, by the cores that there are)
+farm: $(SETUP)/farm.stamp ##deep long work as small jobs that go on where they stopped: WHAT="models changes", STEM=, JOBS=n, PROFILE=slurm (as long as the work, by the cores that there are)
 	@$(PY) -m tools.farm run --what $(call quoted,$(WHAT)) --stem $(call quoted,$(STEM)) $(if $(JOBS),--jobs $(call quoted,$(JOBS))) --profile $(call quoted,$(PROFILE))
 
 farm-merge: $(SETUP)/python.stamp ##deep join what `make farm` has done so far, and name what is missing (seconds)

@@ -110,8 +110,6 @@ def page(found: Sequence[Result]) -> str:
         counts=counts.table()[-1],
         stories=[story | {"part": of_rows.get(story["stem"], "")} for story in stories.stories(in_claims, recorded)],
         changes=changes.table(found, [*(row.stem for row in matrix.rows()), *GROUND]),
-        ground=GROUND,
-        change_layers=list(changes.LAYERS),
         defects=defects.load(),
         findings=stories.findings(),
         growth_plots={result.stem: growth_plot(result) for result in found if result.layer == "growth"},

@@ -37,9 +37,7 @@ def of_stem(stem: str, runs: list[models.Run], required: Counter[str]) -> dict[s
         "models_hold": sum(not run.must_fail for run in mine),
         "models_fail": sum(run.must_fail for run in mine),
         "theorems": required[stem],
-        "definitions": entries(Path("proofs", stem, "mutants.toml"), "mutant"),
         "bounded": entries(Path("proofs", stem, "bounded.toml"), "proof"),
-        "kernels": entries(Path("tests", stem, "mutants.toml"), "mutant"),
         "defects": len(real),
         "defects_told": sum(not defect.none for defect in real),
     }
