@@ -12,6 +12,8 @@ from tests.changes import hand
 from tools.common import defects, matrix
 from tools.common.defects import Defect
 
+pytestmark = pytest.mark.claim11
+
 TOP = Path(__file__).resolve().parent.parent
 DEFECTS = defects.load(TOP / defects.LIST)
 TOLD = [defect for defect in DEFECTS if not defect.none]
