@@ -58,7 +58,7 @@ CHANGES_OF_CROSS = if $(MAKE) -s $(SETUP)/cross.stamp CROSS=; then $(MAKE) CROSS
 
 .PHONY: changes
 changes: kernels $(if $(filter quick,$(SIZE)),,$(CHANGES_NEED)) $(SETUP)/python.stamp ##day break one thing at a time in each layer: something must tell, or survivors.toml say why not; STEM=, LAYER=C,hand, NUMBER=, NAME= narrow; SIZE=quick: one by hand of each stem (a day)
-	@$(if $(LIST)$(filter quick,$(SIZE)),,$(call changed,cross hand,$(CHANGES_OF_CROSS)))
+	@$(if $(LIST)$(filter quick,$(SIZE)),,$(call changed,cross,$(CHANGES_OF_CROSS)))
 	@$(if $(filter quick,$(SIZE)),$(RUN_CHANGES) --quick,$(RUN_CHANGES) --layer '$(CHANGED_LAYERS)' $(NUMBER:%=--number %) $(NAME:%=--name '%') $(PART:%=--part %) $(JOBS:%=--jobs %) $(if $(LIST),--list))
 
 # ---- anyone's kernel on trial: tools/judge; here its own trial ----------------------------------------
