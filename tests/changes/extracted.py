@@ -84,9 +84,9 @@ class Extracted:
         for extracted in (PROVED / f"{name}.build").glob(f"{name}_proved.*"):
             shutil.copy(extracted, folder)
         (folder / f"{name}.ml").write_text(text)
-        command = ["ocamlfind", "ocamlopt", "-w", "-a", f"{name}_proved.cmx", f"{name}.ml", "-o", name]
+        command = ["ocamlfind", "ocamlopt", "-w", "-a", "-S", f"{name}_proved.cmx", f"{name}.ml", "-o", name]
         done = subprocess.run(command, cwd=folder, capture_output=True)
-        return (folder / f"{name}.o").read_bytes() if done.returncode == 0 else b""
+        return (folder / f"{name}.s").read_bytes() if done.returncode == 0 else b""
 
     def attempt(self, change: Change) -> Tried:
         start, folder = time.monotonic(), self.folder(change)
