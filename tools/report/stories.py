@@ -13,6 +13,7 @@ from typing import Any
 from markupsafe import Markup, escape
 
 from bench import plots
+from spec.tools import models
 from tools.common import matrix
 from tools.report import claimed, counts, figures, subject, texts
 from tools.report.claimed import Recorded
@@ -37,12 +38,12 @@ def text(words: str) -> Markup:
     return marked(texts.pieces(words))
 
 
-def is_about(seen: str, stem: str, theorems: Sequence[str], models: str) -> bool:
+def is_about(seen: str, stem: str, theorems: Sequence[str], runs: Sequence[str]) -> bool:
     """Whether what a finding is seen in is a stem's: one of its files, theorems or models is named."""
     return any(
         re.search(rf"(^|/){stem}(/|$)", word)
         or word in theorems
-        or ("_" in word and re.search(rf"^\[run\.\w*{re.escape(word)}]", models, re.MULTILINE))
+        or ("_" in word and any(run.endswith(word) for run in runs))
         for word in re.findall(r"`([^`_][^`]*)`", seen)
     )
 
@@ -59,7 +60,7 @@ def found() -> list[dict[str, Any]]:
                 seen,
                 stem,
                 [name for of, name in sentences if of == stem],
-                Path("spec", stem, "models.toml").read_text(),
+                [run.name for run in models.find(Path("spec"), stem)],
             )
         ]
         listed.append({"id": f"found-{number}", "what": text(what), "seen": text(seen), "stems": stems})
