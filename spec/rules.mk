@@ -25,15 +25,11 @@ $(BUILD)/model/java/tlc.jsa: $(BATCH) spec/tools/Warmup.tla
 MODEL_NEEDS := $(SETUP)/python.stamp $(BATCH) $(BUILD)/model/java/tlc.jsa
 MODEL_RUN   := $(PY) spec/run.py $(if $(STEM),--stem $(STEM)) $(if $(RUN),--run '$(RUN)') $(UP_TO:%=--up-to %) $(if $(LIST),--list) $(if $(TABLE),--table) $(JOIN:%=--join %)
 
-.PHONY: model model-quick model-large model-accept
-model: $(MODEL_NEEDS) ##layer check the small models, and that every broken one fails as it should; UP_TO=n leaves out what has more than n states (13 minutes)
-	@$(MODEL_RUN) --only small
-
-model-quick: $(MODEL_NEEDS) ##keep of each stem the smallest model that holds, and a broken one that fails (15 s)
-	@$(MODEL_RUN) --only quick
-
-model-large: $(MODEL_NEEDS) ##layer check the large models, and that each action of each model is taken (30 minutes)
-	@$(MODEL_RUN) --only large --coverage
-
-model-accept: $(MODEL_NEEDS) ##keep run all models and write what they show to spec/*/models.toml, for review (as model and model-large)
-	@$(MODEL_RUN) --accept
+# SIZE=large: the large models, and that each action of each model is taken; quick: of each stem the smallest model that holds, and a
+# broken one.
+SIZE_small       := $(MODEL_RUN) --only small
+SIZE_quick       := $(MODEL_RUN) --only quick
+SIZE_large       := $(MODEL_RUN) --only large --coverage
+.PHONY: model
+model: $(MODEL_NEEDS) ##day check the small models, and that every broken one fails; SIZE=large, quick; UP_TO=states; ACCEPT=1 writes what they show to spec/*/models.toml (13 minutes)
+	@$(if $(ACCEPT),$(MODEL_RUN) --accept,$(or $(SIZE_$(or $(SIZE),small)),echo "model: there is no SIZE=$(SIZE)" >&2; exit 2))

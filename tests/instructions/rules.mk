@@ -20,6 +20,6 @@ test-python-instructions: $(INSTRUCTION_PROGRAMS)
 INSTRUCTIONS_CROSS = if $(MAKE) -s $(SETUP)/cross.stamp CROSS=; then $(MAKE) CROSS=$(OTHER_MACHINE) $(CPU_PROGRAMS:%=$(BUILD)/$(OTHER_MACHINE)/%); fi
 
 .PHONY: instructions
-instructions: $(INSTRUCTION_PROGRAMS) $(SETUP)/python.stamp ##deep each instruction of the kernels on this CPU, and by its meaning in Coq: INPUTS=100000 random inputs each, and all corners (a quarter of an hour)
+instructions: $(INSTRUCTION_PROGRAMS) $(SETUP)/python.stamp ##more each instruction of the kernels on this CPU, and by its meaning in Coq: INPUTS=100000 random inputs each, and all corners (a quarter of an hour)
 	@$(INSTRUCTIONS_CROSS)
 	@$(PY) -m tests.instructions.run $(INPUTS:%=--inputs %)

@@ -18,8 +18,8 @@ from rich.console import Console
 
 from proofs import quick
 from proofs.audit import __main__ as audit
-from proofs.audit import coq, golden, printed
-from proofs.audit.sources import FORBIDDEN, Audit, Theorem, listed_sources, strip_comments
+from proofs.audit import coq, printed
+from proofs.audit.sources import FORBIDDEN, REQUIRED, Audit, Theorem, listed_sources, pinned, strip_comments
 from tools.common import results
 from tools.common.matrix import GROUND
 
@@ -98,7 +98,6 @@ def pristine(tmp_path_factory: pytest.TempPathFactory) -> Path:
     small.write("small/Neutral.v", SMALL)
     small.write("small/Bounded.v", BOUNDED)
     small.write("small/Witness.v", WITNESS)
-    small.write("README.md", "# Proofs\n<!-- theorems -->\n<!-- /theorems -->\n")
     assert small.audit(accept=True), small.said
     return folder
 
@@ -120,33 +119,57 @@ def test_sound_development_passes(development: Development) -> None:
     assert item["file"] == "proofs/small/Neutral.v"
 
 
-def test_every_statement_and_every_definition_behind_it_is_pinned(development: Development) -> None:
-    """Directly or through another definition, constants and types alike; constructors go with their types."""
-    pinned = golden.read(development.source / "small" / golden.GOLDEN)
-    definitions = ["at_most", "base", "limit", "shade", "start"]
-    theorems = ["Neutral.neutral", "Witness.some"]
-    names = ["Bounded.bounded", "Bounded.let_through", *(f"Defined.{name}" for name in definitions), *theorems]
-    assert list(pinned) == [f"Pgquern.small.{name}" for name in names]
+def test_each_theorem_has_a_hash_and_nothing_else(development: Development) -> None:
+    digests = pinned(development.source)
+    names = ["Neutral.neutral", "Bounded.bounded", "Bounded.let_through", "Witness.some"]
+    assert list(digests) == [f"Pgquern.small.{name}" for name in names]
+    assert all(len(digest) == 64 for digest in digests.values())
+    assert len(set(digests.values())) == len(digests)
+
+
+def test_a_theorem_without_a_hash_is_not_accepted(development: Development) -> None:
+    listed = development.source / REQUIRED
+    before = listed.read_text()
+    listed.write_text(before.replace(pinned(development.source)["Pgquern.small.Neutral.neutral"], ""))
+    assert not development.audit()
+    assert NOT_NEUTRAL in development.said
+    assert development.audit(accept=True), development.said
+    assert listed.read_text() == before
 
 
 def test_a_definition_in_a_module_of_a_file_is_pinned(development: Development) -> None:
     """Also if the module has the name of one of Coq's."""
     inside = "Module List.\nDefinition three := 3.\nEnd List.\nDefinition limit := @at_most List.three."
-    development.write("small/Defined.v", DEFINED.replace("Definition limit := @at_most 3.", inside))
+    changed = DEFINED.replace("Definition limit := @at_most 3.", inside)
+    development.write("small/Defined.v", changed)
     assert development.audit(accept=True), development.said
-    assert "Pgquern.small.Defined.List.three" in golden.read(development.source / "small" / golden.GOLDEN)
+    development.write("small/Defined.v", changed.replace("three := 3", "three := 1 + 2"))
+    assert not development.audit()
+    assert NOT_BOUNDED in development.said
 
 
 @pytest.mark.parametrize("stem", ["", "small"])
-def test_a_name_that_is_claimed_no_longer_must_leave_the_list(development: Development, stem: str) -> None:
+def test_what_is_printed_no_longer_must_leave_the_list(development: Development, stem: str) -> None:
     """Also where one stem alone is asked: no other stem may rest on its files."""
-    listed = development.source / "small" / golden.GOLDEN
+    listed = development.source / REQUIRED
     before = listed.read_text()
-    listed.write_text("Pgquern.small.Defined.gone 0123\n" + before)
+    listed.write_text(before + "small/Generated.v 0123\n")
     assert not development.audit(stem=stem)
-    assert "lists Pgquern.small.Defined.gone, which is claimed no longer" in development.said
+    assert "lists small/Generated.v, which is claimed no longer" in development.said
     assert development.audit(stem=stem, accept=True), development.said
     assert listed.read_text() == before
+
+
+def test_one_stem_is_accepted_alone(development: Development) -> None:
+    """The hashes of others stay as they are."""
+    listed = development.source / REQUIRED
+    before = listed.read_text()
+    another_instance(development)
+    assert development.audit(stem="absent", accept=True), development.said
+    assert listed.read_text() == before
+    assert development.audit(stem="small", accept=True), development.said
+    assert listed.read_text() != before
+    assert development.audit(), development.said
 
 
 def test_a_folder_in_a_folder_is_asked_again_if_it_differs(development: Development) -> None:
@@ -431,7 +454,7 @@ DROPPED_FILE = ('; ("csrc/small/c.h", proved)', "")
 @pytest.mark.parametrize("change", [OTHER_PROGRAM, DROPPED_FILE], ids=["another program", "a file less"])
 def test_the_list_of_what_is_printed_is_pinned(development: Development, change: tuple[str, str]) -> None:
     assert not with_printed(development, change)
-    assert "Pgquern.small.Generated.printed is not what small/Golden.expected has" in development.said
+    assert "small/Generated.v is not what required-theorems.txt has" in development.said
 
 
 def test_a_theorem_speaks_of_each_program_that_is_printed() -> None:
@@ -478,9 +501,11 @@ def test_a_compiled_file_of_another_source_is_compiled_again(development: Develo
     os.utime(development.build / "small" / "Neutral.vo", (now + later, now + later))
     assert not coq.is_compiled(development.source, development.build, files)
     assert not development.audit()
-    assert "Neutral.neutral is not what small/Golden.expected has" in development.said
+    assert NOT_NEUTRAL in development.said
 
 
+NOT_NEUTRAL = "Neutral.neutral is not what required-theorems.txt has"
+NOT_BOUNDED = "Bounded.bounded is not what required-theorems.txt has"
 NOT_MET = "Witness.bounded_witness does not show that the premises of Pgquern.small.Bounded.bounded can be met together"
 NO_WITNESS = NOT_MET.replace("does not show", "is not there to show")
 
@@ -496,17 +521,17 @@ NO_WITNESS = NOT_MET.replace("does not show", "is not there to show")
         (theorem_in_a_comment, "required theorem neutral is missing"),
         (no_sentence, "has no (** sentence *) directly over it"),
         (heading_for_a_sentence, "has no (** sentence *) directly over it"),
-        (weaker_statement, "Neutral.neutral is not what small/Golden.expected has"),
+        (weaker_statement, NOT_NEUTRAL),
         (unlisted_file, "small/Other.v is not in _CoqProject"),
         (listed_file_is_gone, "small/Neutral.v is in _CoqProject but does not exist"),
         (broken_proof, "Coq rejects the development"),
-        (another_sentence, "README.md's table of theorems is not what the sources say"),
+        (another_sentence, NOT_NEUTRAL),
         (guard_checking_off, "Neutral.v:6: Unset Guard Checking: prove it"),
         (guard_checking_off_on_two_lines, "Neutral.v:6: Unset Guard Checking: prove it"),
-        (another_definition, "Defined.base is not what small/Golden.expected has"),
-        (another_definition_behind_it, "Defined.start is not what small/Golden.expected has"),
-        (another_constructor, "Defined.shade is not what small/Golden.expected has"),
-        (another_instance, "Defined.limit is not what small/Golden.expected has"),
+        (another_definition, NOT_NEUTRAL),
+        (another_definition_behind_it, NOT_NEUTRAL),
+        (another_constructor, NOT_NEUTRAL),
+        (another_instance, NOT_BOUNDED),
         (no_witness, "small/Witness.v: no required theorem"),
         (witness_is_gone, NO_WITNESS),
         (witness_in_a_comment, NO_WITNESS),
@@ -526,7 +551,7 @@ NO_WITNESS = NOT_MET.replace("does not show", "is not there to show")
         (definition_that_no_longer_unfolds, "Defined.v:7: Opaque: prove it"),
         (a_proved_function_is_realised, "Extract Constant base: OCaml may not realise it"),
         (a_proved_type_is_realised, "Extract Inductive shade: OCaml may not realise it"),
-        (a_number_is_realised_in_another_way, "ExtractSmall.realised is not what oracle/Golden.expected has"),
+        (a_number_is_realised_in_another_way, "oracle/ExtractSmall.v is not what required-theorems.txt has"),
         (realised_elsewhere, "small/Neutral.v: Extract Constant Z.of_nat: OCaml may not realise it"),
     ],
     ids=lambda value: getattr(value, "__name__", ""),
@@ -703,7 +728,7 @@ def test_a_first_look_without_compiled_proofs_is_skipped_and_says_what_to_do(
 
 def test_a_first_look_breaks_a_definition_of_the_shortest_row() -> None:
     (chosen,) = quick.shortest("")
-    text = {path.parent.name: 0 for path in Path("proofs").glob("*/mutants.toml")}
+    text = {path.parent.name: 0 for path in Path("proofs").glob("*/survivors.toml")}
     for stem in text:
         text[stem] = sum(path.stat().st_size for path in Path("proofs", stem).glob("*.v"))
     assert text[chosen] == min(text.values())

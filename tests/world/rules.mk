@@ -28,5 +28,5 @@ $(foreach world,$(WORLDS),$(eval $(call world_rule,$(world))))
 .PHONY: world worlds
 worlds: $(foreach world,$(WORLDS),$(call world_program,$(world)))
 
-world: worlds $(SETUP)/python.stamp ##layer disks that fail, stops of the machine, threads: WORLD_RUNS=2000 seeds a stem; STATES=n or MINUTES=n: more, up to so many states or so long; SEED= repeats one (up to two minutes a stem)
+world: worlds $(SETUP)/python.stamp ##more disks that fail, stops of the machine, threads: WORLD_RUNS=2000 seeds a stem; STATES=n or MINUTES=n: more, up to so many states or so long; SEED= repeats one (up to two minutes a stem)
 	@$(PY) -m tests.runners.world --stem '$(STEM)' --runs $(WORLD_RUNS) $(STATES:%=--states %) $(MINUTES:%=--minutes %) $(SEED:%=--seed %) $(WORLD:%=--world %) $(FROM:%=--from %) $(if $(LIST),--list) $(JOIN:%=--join %)
