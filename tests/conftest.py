@@ -61,6 +61,8 @@ SUBJECTS = {path.stem for path in (Path(__file__).parents[1] / "ref").glob("*.py
 outcomes: dict[str, str] = {}
 seconds: dict[str, float] = defaultdict(float)
 reasons: dict[str, str] = {}
+claims: dict[str, list[int]] = {}
+"""The claims of CLAIMS.md that a test shows: those of its markers claim1, claim2, ..."""
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -122,6 +124,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         items[:] = [item for item in items if item not in left_out]
     counted: set[int] = set()
     for item in items:
+        shows = {int(mark.name[5:]) for mark in item.iter_markers() if re.fullmatch(r"claim\d+", mark.name)}
+        claims[item.nodeid] = sorted(shows)
         handle = getattr(getattr(item, "obj", None), "hypothesis", None)
         if handle is not None and id(handle) not in counted:
             counted.add(id(handle))
@@ -203,6 +207,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     for stem in ran():
         items = [
             {"name": nodeid, "status": outcome, "seconds": round(seconds[nodeid], 3), "reason": reasons.get(nodeid, "")}
+            | ({"claims": claims[nodeid]} if claims.get(nodeid) else {})
             for nodeid, outcome in outcomes.items()
             if stem_of(nodeid) == stem
         ]

@@ -12,6 +12,8 @@ from tools.common import defects, matrix, mutants
 from tools.common.defects import Defect
 from tools.common.mutants import Mutant
 
+pytestmark = pytest.mark.claim11
+
 TOP = Path(__file__).resolve().parent.parent
 DEFECTS = defects.load(TOP / defects.LIST)
 TOLD = [defect for defect in DEFECTS if not defect.none]

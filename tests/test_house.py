@@ -21,11 +21,11 @@ from tools.common import matrix
 ROOT = Path(__file__).parent.parent
 SPDX = "SPDX-License-Identifier: PostgreSQL"
 SOURCES = {".py", ".c", ".h", ".cc", ".v", ".tla", ".mk", ".sh", ".ml", ".typ"}
-FOLDERS = {"spec", "proofs", "ref", "csrc", "tests", "bench", "tools", ".ci"}
+FOLDERS = {"spec", "proofs", "ref", "csrc", "tests", "bench", "tools", ".ci", ".github"}
 DOCUMENTS = {"README.md", "CLAIMS.md", "SOUNDNESS.md", "CONTRIBUTING.md", "CHANGELOG.md", "CITATION.cff", "LICENSE"}
 SETTINGS = {
     "Makefile", "pyproject.toml", "requirements.lock", "requirements-alone.lock", "requirements-browser.lock",
-    ".gitignore", ".clang-format", ".zenodo.json",
+    ".gitignore", ".clang-format", ".editorconfig", ".zenodo.json", "Containerfile",
 }  # fmt: skip
 
 # What a layer may import of the house, beside itself. The standard library is free to all.

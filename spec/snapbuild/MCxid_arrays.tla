@@ -83,7 +83,6 @@ SpecMerges     == InitInsert /\ [][Merges]_vars
 
 -----------------------------------------------------------------------------
 (* xid_arrays has no variables; these are the types of the choices. *)
-\* NOTE | The array is {array}; xmin is {xmin}; the batch that is inserted is {batch}
 TypeOK ==
     /\ array \in Seq(Normals) /\ batch \in Seq(Normals) /\ xmin \in {Invalid} \cup Normals
     /\ Len(array) + Len(batch) <= MaxLen + MaxBatch

@@ -5,7 +5,6 @@ EXTENDS tiercache
 
 \* Reads of the SSD and evictions take no time: nothing else happens meanwhile. And nobody waits.
 UnderWay == leaving # None \/ (reading # None /\ reading.slot # None)
-\* VIA
 AtOnce == (IF UnderWay THEN EndRead \/ EndEvict ELSE Next) /\ waits' = None /\ ~needs'
 SpecAtOnce == Init /\ [][AtOnce]_vars
 
@@ -43,8 +42,6 @@ WaitsAnyhow(p) ==
     /\ waits' = p
     /\ UNCHANGED <<ghosts, memory, held, stale, reading, leaving, needs, still, slotVars, storeVars, flush, reports, bounds>>
 \* The SSD fails where a write-back takes old contents off it, and the write-back goes on.
-\* STEP f \in Flushers | SSD -> cache | fails where the write-back takes old contents off it, and the write-back goes
-\*        on
 FailsUnknown(f) ==
     /\ flush[f].at = "scrub" /\ flush[f].off # {}
     /\ Fails

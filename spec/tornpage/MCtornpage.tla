@@ -10,7 +10,6 @@ mcvars == <<vars, crashes>>
 
 \* So many changes in all, and so many kills, power losses and failures of the control file.
 MCInit == Init /\ crashes = 0
-\* VIA
 MCNext ==
     \/ crashes < Crashes /\ (PowerLoss \/ Kill \/ ControlFails) /\ crashes' = crashes + 1
     \/ next <= Changes /\ Change /\ UNCHANGED crashes

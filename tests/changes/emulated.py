@@ -48,6 +48,11 @@ class Emulated:
     def cross(self) -> Cross:
         return Cross(MACHINE, list(self.workshop.compilers.cross))
 
+    def lacking(self) -> str:
+        """Why nothing can run; empty if it can."""
+        built = Path("build", MACHINE, "lib/libpgquern.a").exists()
+        return self.cross.lacking() or ("" if built else f"the toolchain has not built the kernels for {MACHINE}")
+
     def changes(self) -> Sequence[Change]:
         return [change for file in sources(self.stem) for change in lines.of_file(file)]
 
@@ -55,7 +60,7 @@ class Emulated:
         return map(Path, ["csrc", f"tests/{self.stem}", "tests/cross"])
 
     def prepare(self, change: Change) -> tuple[Verdict | None, bytes]:
-        if self.cross.lacking():
+        if self.lacking():
             return None, b""
         before, after = (self.code(change, text) for text in (Path(change.file).read_text(), change.text()))
         if not after:
@@ -82,7 +87,7 @@ class Emulated:
 
     def tell(self, change: Change) -> tuple[str, str]:
         """As Killer."""
-        if lacking := self.cross.lacking():
+        if lacking := self.lacking():
             return "", lacking
         folder = self.write(change, change.text())
         origins = [folder / source if (folder / source).exists() else source for source in sources_with(change.file)]
@@ -96,6 +101,6 @@ class Emulated:
     def attempt(self, change: Change) -> Tried:
         start = time.monotonic()
         by, skipped = self.tell(change)
-        shutil.rmtree(self.workshop.root / change.rank)
+        shutil.rmtree(self.workshop.root / change.rank, ignore_errors=True)
         verdict: Verdict = "killed" if by else "skipped" if skipped else "survived"
         return Tried(change, verdict, by, skipped, round(time.monotonic() - start, 1))

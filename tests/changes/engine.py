@@ -4,6 +4,7 @@
 import dataclasses
 import hashlib
 import json
+import re
 import shutil
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -19,8 +20,8 @@ from tools.common.survivors import Survivor
 
 COLOURS = {"killed": "green", "survived": "yellow", "counts only": "yellow"}
 LISTED = ("survived", "counts only")
-LAYER = "changes-"
-"""Before a layer's name in the results."""
+LAYER = "changes"
+"""Of the results."""
 
 
 class Cache:
@@ -66,8 +67,8 @@ class Trial:
 
     row: Row
     layer: str
-    number: int
-    """So many changes; 0: all."""
+    number: int | None
+    """So many changes; None: all."""
     listed: Mapping[str, Survivor] = dataclasses.field(default_factory=dict)
     trusts: bool = False
     """What is listed is not tried."""
@@ -75,6 +76,8 @@ class Trial:
     """I, N: of each N changes the one with the rest I."""
     name: str = ""
     """Only those whose names begin so."""
+    quick: bool = False
+    """One that is told by a test that any CPU can run."""
     settings: str = ""
     """Flags of compilers, which decide as well."""
 
@@ -82,12 +85,15 @@ class Trial:
         """In their order."""
         which, parts = self.part
         order = sorted(self.row.changes(), key=lambda change: (change.rank, change.name))
+        if self.quick:
+            able = [change for change in order if all("::" in killer for killer in change.killers)]
+            return [change for change in able if re.fullmatch(r"csrc/\w+/[a-z_]+\.c", change.file)][:1]
         return [change for change in order if change.name.startswith(self.name)][which::parts]
 
     def run(self, jobs: int) -> list[Tried]:
         """Try them, `jobs` at a time."""
         waiting = self.chosen()
-        number = len(waiting) if self.name or not self.number else -(-self.number // self.part[1])
+        number = len(waiting) if self.name or self.number is None else -(-self.number // self.part[1])
         cache, seen, tried = Cache(self.row, self.layer, self.settings), set[bytes](), list[Tried]()
         console = progress.console(stderr=True)
         with ThreadPoolExecutor(jobs) as pool, progress.bar(console) as bar:
@@ -127,13 +133,12 @@ class Trial:
         listed = self.trusted().get(change.name)
         return Tried(change, listed.seen) if listed else self.row.attempt(change)  # type: ignore[arg-type]
 
-    def report(self, tried: Sequence[Tried], seconds: float) -> bool:
-        """Print and write what became of them; whether nothing survives without a reason."""
+    def report(self, tried: Sequence[Tried], seconds: float) -> tuple[list[dict[str, object]], str, bool]:
+        """Print what became of them: the items of the result, a line, and whether nothing lives without a reason."""
         changes = self.row.changes()
         there, places = {change.name for change in changes}, {change.file for change in changes}
         # A list of the tests is of several layers: an entry begins with its file.
-        mine = {name: one for name, one in self.listed.items() if name.partition(" ")[0] in places or name in there}
-        mine |= {name: one for name, one in self.listed.items() if "/" not in name}
+        mine = {name: one for name, one in self.listed.items() if "/" not in name or name.partition(" ")[0] in places}
         faults = survivors.wrong([one for one in tried if not one.change.killers], mine, there)
         faults |= {one.change.name: one.reason for one in tried if one.change.killers and one.verdict == "survived"}
         console = progress.console(stderr=True)
@@ -144,21 +149,17 @@ class Trial:
             console.print(f"[red]FAILED[/] {self.row.stem}: {escape(f'{name}: {fault}')}", soft_wrap=True)
         for reason, n in Counter(one.reason for one in tried if one.verdict == "skipped").items():
             console.print(f"[yellow]SKIPPED[/] {n}: {escape(reason)}", soft_wrap=True)
-        says = summary(tried, faults)
-        colour = "red" if faults else "green"
-        console.print(f"[{colour}]{self.row.stem}, {self.layer}: {says}[/], of {len(there)} that there are; "
-                      f"{seconds:.0f} s", soft_wrap=True)  # fmt: skip
-        if not self.name:
-            items = [item(one, self.listed, faults) for one in tried if one.verdict != "refused"]
-            named = {entry["name"] for entry in items}
-            items += [
-                {"name": name, "status": "failed", "reason": fault}
-                for name, fault in faults.items()
-                if name not in named
-            ]
-            tools = {"gcc": environment.first_line("gcc", "--version")}
-            results.write(LAYER + self.layer, self.row.stem, items, says=says, tools=tools, seconds=round(seconds, 1))
-        return not faults
+        says = f"{self.layer}: {summary(tried, faults)}"
+        text = f"{self.row.stem}, {says}, of {len(there)} that there are; {seconds:.0f} s"
+        console.print(f"[{'red' if faults else 'green'}]{text}[/]", soft_wrap=True)
+        items = [item(one, self.layer, self.listed, faults) for one in tried if one.verdict != "refused"]
+        named = {entry["name"] for entry in items}
+        items += [
+            {"name": name, "layer": self.layer, "status": "failed", "reason": fault}
+            for name, fault in faults.items()
+            if name not in named
+        ]
+        return items, says, not faults
 
 
 def line(one: Tried) -> str:
@@ -181,10 +182,23 @@ def summary(tried: Sequence[Tried], faults: Mapping[str, str]) -> str:
     return f"{', '.join(parts)}; besides {counted['equivalent']} change nothing, {counted['refused']} are refused"
 
 
-def item(one: Tried, listed: Mapping[str, Survivor], faults: Mapping[str, str]) -> dict[str, object]:
+def item(one: Tried, layer: str, listed: Mapping[str, Survivor], faults: Mapping[str, str]) -> dict[str, object]:
     """For the results."""
     name = one.change.name
     status = "failed" if name in faults else "skipped" if one.verdict == "skipped" else "passed"
     why = listed[name].why if name in listed else ""
-    told = {"name": name, "status": status, "reason": faults.get(name, one.reason), "seconds": one.seconds}
+    told = {"name": name, "layer": layer, "status": status, "seconds": one.seconds}
+    told["reason"] = faults.get(name, one.reason)
     return told | {"change": one.change.says, "verdict": one.verdict, "by": one.by, "why": why}
+
+
+def written(stem: str, ran: Mapping[str, tuple[list[dict[str, object]], str]], layer: str, seconds: float) -> None:
+    """Write a stem's result. Of layers that did not run now it keeps what is there: each line is of what ran last."""
+    path = results.RESULTS / layer / f"{stem}.json"
+    before = results.read(path) if path.exists() else None
+    kept = [item.model_dump() for item in before.items] if before else []
+    items = [item for item in kept if item.get("layer") not in ran] + [
+        item for part, _ in ran.values() for item in part
+    ]
+    tools = {"gcc": environment.first_line("gcc", "--version")}
+    results.write(layer, stem, items, says="; ".join(says for _, says in ran.values()), tools=tools, seconds=seconds)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: PostgreSQL
 """The layers in which changes are made, which stems have some, and where it stands what may survive."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -44,12 +44,17 @@ LAYERS = {
 }
 
 
-def stems(layer: str, stem: str = "") -> list[str]:
-    """The stems that have changes in a layer, and what lies under them; `stem` narrows to one."""
+def stems(stem: str = "") -> list[str]:
+    """All stems, and what lies under them; `stem` narrows to one."""
     names = [*matrix.stems(), *matrix.GROUND, rows.COMMON, meanings.STEM]
-    return [name for name in names if stem in ("", name) and LAYERS[layer].has(name)]
+    return [name for name in names if stem in ("", name)]
 
 
-def listed(layer: str, stem: str) -> tuple[int, dict[str, Survivor]]:
+def of(stem: str, chosen: Sequence[str]) -> list[str]:
+    """The layers among these in which a stem has changes."""
+    return [layer for layer in chosen if LAYERS[layer].has(stem)]
+
+
+def listed(layer: str, stem: str) -> tuple[int | None, dict[str, Survivor]]:
     """How many changes are tried, and those that may survive. Nothing by hand may, and all of it is tried."""
-    return (0, {}) if layer == "hand" else survivors.load(Path(LAYERS[layer].lists, stem, "survivors.toml"))
+    return (None, {}) if layer == "hand" else survivors.load(Path(LAYERS[layer].lists, stem, "survivors.toml"))

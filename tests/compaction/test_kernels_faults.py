@@ -27,6 +27,8 @@ from tests.common.tally import tally
 from tests.compaction.agree import Outcome, assert_agreement, oracle
 from tests.compaction.pages import normal
 
+pytestmark = pytest.mark.claim4
+
 SPECIAL = BLCKSZ - 16
 LENGTH = 16
 # The bytes after the line pointers look like used line pointers with an impossible lp_off.

@@ -28,7 +28,7 @@ from tests.page.build import page_of
 from tests.page.shapes import random_shape
 from tests.postgres.server import BUILDS, DEBIAN, EMBEDDED, Build, Server, extension
 
-pytestmark = pytest.mark.servers
+pytestmark = [pytest.mark.servers, pytest.mark.claim3]
 
 RANDOM_PAGES = 20_000 if os.environ.get("PGQUERN_PROFILE") == "deep" else 2000
 REFUSED_PAGES = 100

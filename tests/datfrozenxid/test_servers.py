@@ -20,7 +20,7 @@ from tests.datfrozenxid.strategies import MULTIXACTS, XIDS, normal_of
 from tests.postgres.server import BUILDS, Build, Server
 from tests.postgres.wrap import move_next_to_wrap
 
-pytestmark = pytest.mark.servers
+pytestmark = [pytest.mark.servers, pytest.mark.claim3]
 
 RELATIONS, CASES = 8, 40
 OTHER_KINDS = "ivScp"

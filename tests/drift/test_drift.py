@@ -167,6 +167,8 @@ def test_a_version_is_recorded_in_its_place(tmp_path: Path, monkeypatch: pytest.
     assert path.read_text().startswith('# head\n\n[[function]]\nname = "f"\n')
     found = {one["name"]: one["sha256"] for one in tomllib.loads(path.read_text())["function"]}
     assert found == {"f": {"18": "b" * 64}, "g": {"13": "c" * 64}}
+    followed.record("s", "14", {"g": "c" * 64})
+    assert f'13-14 = "{"c" * 64}"' in path.read_text()
     before = path.read_text()
     followed.record("s", "13", {"g": "c" * 64})
     assert path.read_text() == before

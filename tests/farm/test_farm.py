@@ -243,7 +243,7 @@ def test_worlds_that_are_joined_must_have_counted_and_tried_all(
 def test_a_farm_runs_here_and_goes_on_where_it_stopped() -> None:
     """The models of the shared ground, in the checkout itself."""
     if not Path("build/farm-venv/bin/snakemake").exists():
-        pytest.skip("Snakemake is not installed: `make farm-setup` does that")
+        pytest.skip("Snakemake is not installed: `make farm` does that first")
     environment = {name: value for name, value in os.environ.items() if name != "PGQUERN_RESULT"}
     command = ["make", "-s", "farm", "WHAT=models", "STEM=xid", "JOBS=2"]
     first = subprocess.run(command, capture_output=True, text=True, env=environment)

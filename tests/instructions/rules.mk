@@ -19,11 +19,7 @@ test-python-instructions: $(INSTRUCTION_PROGRAMS)
 # ARM's run under qemu. Where its packages can't be installed they are SKIPPED by name.
 INSTRUCTIONS_CROSS = if $(MAKE) -s $(SETUP)/cross.stamp CROSS=; then $(MAKE) CROSS=$(OTHER_MACHINE) $(CPU_PROGRAMS:%=$(BUILD)/$(OTHER_MACHINE)/%); fi
 
-.PHONY: instructions instructions-readings
-instructions: $(INSTRUCTION_PROGRAMS) $(SETUP)/python.stamp ##deep each instruction of the kernels on this CPU, and by its meaning in Coq: INPUTS=100000 random inputs each, and all corners (a quarter of an hour)
+.PHONY: instructions
+instructions: $(INSTRUCTION_PROGRAMS) $(SETUP)/python.stamp ##more each instruction of the kernels on this CPU, and by its meaning in Coq: INPUTS=100000 random inputs each, and all corners (a quarter of an hour)
 	@$(INSTRUCTIONS_CROSS)
 	@$(PY) -m tests.instructions.run $(INPUTS:%=--inputs %)
-
-instructions-readings: $(INSTRUCTION_PROGRAMS) $(SETUP)/python.stamp ##deep change one meaning to a wrong reading of the manual; the CPU must refute it (some minutes)
-	@$(INSTRUCTIONS_CROSS)
-	@$(PY) -m tests.instructions.readings

@@ -30,7 +30,7 @@ NAMES = [f"{label} {concurrency}" for label in BUILDS for concurrency in CONCURR
 SMALL = [f"{label} small" for label in BUILDS]
 FULL = [f"{label} full" for label in BUILDS]
 
-pytestmark = pytest.mark.servers
+pytestmark = [pytest.mark.servers, pytest.mark.claim3]
 
 
 class Recoveries(dict[str, Recorded]):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: PostgreSQL
-"""What others claim stands beside recorded figures of ours; and each finding and figure of the report has its place."""
+"""What others claim stands beside recorded figures of ours; a figure of the report is a file, too."""
 
 import csv
 import io
@@ -13,21 +13,15 @@ import pytest
 
 from bench import plots, plotted
 from tools.common import matrix
-from tools.report import claimed, figures, finish, stories, subject, texts
-from tools.report.claimed import Claim, Recorded, Where
+from tools.report import claimed, figures, finish, subject
+from tools.report.claimed import Claim
 from tools.report.figures import FigureError
+from tools.report.recorded import Recorded, Where, filled, items
 
 
 @pytest.fixture(scope="module")
 def recorded() -> Recorded:
     return Recorded()
-
-
-def test_each_row_says_what_others_claim(recorded: Recorded) -> None:
-    """A stem about which nobody claims anything has no file."""
-    lines = claimed.table(recorded)
-    assert {line["stem"] for line in lines} == {stem for stem in matrix.stems() if claimed.read(stem)} != set()
-    assert all(line["who"] and line["figure"] and (line["ours"] or line["differs"]) for line in lines)
 
 
 def test_no_figure_of_ours_is_typed(recorded: Recorded) -> None:
@@ -111,12 +105,8 @@ def test_of_two_machines_the_figures_count_that_were_measured_last(tmp_path: Pat
         return figures.Machine(label=label, cpu=f"CPU {label}", results=[figures.Recorded.model_validate(told)])
 
     for machines in ([machine("A", 1), machine("B", 2)], [machine("A", 2), machine("B", 1)]):
-        (((found, _), _),) = claimed.items(machines, tmp_path).values()
+        (((found, _), _),) = items(machines, tmp_path).values()
         assert found == [{"name": "a", "ns": 2}]
-
-
-def test_readme_begins_with_the_recorded_figures() -> None:
-    assert claimed.headlines() in Path("README.md").read_text(), "python -m tools.report.claimed prints the table"
 
 
 @pytest.mark.parametrize(
@@ -135,16 +125,16 @@ def test_a_bound_is_never_rounded_past_the_figure(value: float, bound: Any, text
     kept = Recorded()
     kept.items = {("bench", "s"): [([{"name": "a", "ns": value}], "CPU, 1234567")]}
     at = Where(layer="bench", name="a", bound=bound)
-    assert claimed.filled("s", text, {"x": at}, kept)[0] == says
+    assert filled("s", text, {"x": at}, kept)[0] == says
 
 
 def test_each_text_that_gives_a_bound_says_which_figure_is_one() -> None:
     words = re.compile(r"\b(and more|or more|or faster|at least|at most)\b")
     found = dict[str, set[str]]()
     for stem in matrix.stems():
-        if (known := claimed.read(stem)) is not None:
-            texts = [(one.ours, one.values) for one in known.claim]
-            texts += [(one.figure, one.values) for one in known.headline]
+        known, row = claimed.read(stem), subject.subject(stem).row
+        if known and row:
+            texts = [(one.ours, one.values) for one in known.claim] + [(row.memory, row.values)]
             found |= {text: {at.bound for at in values.values()} for text, values in texts if words.search(text)}
     assert len(found) >= 5
     assert [text for text, bounds in found.items() if bounds == {""}] == []
@@ -157,29 +147,6 @@ def test_of_a_goal_its_counts_are_figures_too(recorded: Recorded) -> None:
     at = Where(goal=goal.title, variant=goal.variant)
     for value, wanted in (("", goal.worst.median), ("low", goal.worst.low), ("holds", goal.holds), ("of", goal.of)):
         assert recorded.find(result.stem, at.model_copy(update={"value": value}))[0] == wanted
-
-
-def test_pairs_that_are_twice_as_fast_are_those_that_the_claim_tells() -> None:
-    """Of the stems that the claim names, in the figures of the CPU that it names."""
-    (claim,) = (
-        line for line in Path("CLAIMS.md").read_text().splitlines() if "pairs of variant and configuration" in line
-    )
-    (machine,) = (one for one in Recorded().machines if "Intel" in one.cpu)
-    assert "in the figures of the Intel" in claim
-    ratios = [
-        item["speedup.median"]
-        for result in machine.results
-        if result.layer == "bench" and f"`{result.stem}`" in claim
-        for item in result.items()
-        if f"`{item['variant']}`" in claim and item["upstream"] and item.get("speedup.median")
-    ]
-    assert f"({sum(ratio >= 2 for ratio in ratios)} of {len(ratios)} pairs" in claim
-
-
-def test_each_finding_belongs_to_one_row_and_each_row_tells_its_own() -> None:
-    found = stories.found()
-    assert {len(one["stems"]) for one in found} == {1}
-    assert len({one["id"] for one in found}) == len(found) > 10
 
 
 def test_a_figure_is_also_a_file_and_so_is_what_it_shows(tmp_path: Path) -> None:
@@ -229,22 +196,5 @@ def test_figures_that_are_none_are_a_clear_error(tmp_path: Path, content: str | 
 def test_a_row_cannot_ask_for_what_is_not_there(recorded: Recorded) -> None:
     with pytest.raises(click.ClickException, match=r"correct `title`"):
         figures.goal(matrix.stems()[0], figures.Goal(title="no such title", variant="v"), recorded.machines)
-    with pytest.raises(click.ClickException, match="has no theorem"):
-        subject.shown(matrix.stems()[0], {}, recorded.machines)
     with pytest.raises(click.ClickException, match=r"report\.toml is missing"):
         subject.subject("norow")
-
-
-def test_a_document_that_lacks_its_table_is_a_clear_error() -> None:
-    with pytest.raises(click.ClickException, match="put it back"):
-        texts.table("## Heading\nwords\n", "## Heading", Path("DOCUMENT.md"))
-    cells = texts.table("\n## Heading\n\n| a | b |\n|---|---|\n| `x\\|y` | z |\n", "## Heading", Path("D"))
-    assert cells == [["`x|y`", "z"]]
-
-
-def test_markdown_in_a_line_becomes_pieces() -> None:
-    told = texts.pieces("a `b_c` and **d**, *e* of [`f`](g) in 2*3*4")
-    assert [(one["kind"], one["text"]) for one in told] == [
-        ("text", "a "), ("code", "b_c"), ("text", " and "), ("strong", "d"), ("text", ", "), ("emph", "e"),
-        ("text", " of "), ("text", "f"), ("text", " in 2*3*4"),
-    ]  # fmt: skip

@@ -16,6 +16,7 @@ import pytest
 
 from bench.goals import Ratio
 from tests.report import browser
+from tools.common import matrix
 from tools.common.results import Result
 from tools.judge import page as judge_page
 from tools.judge.build import Candidate
@@ -25,7 +26,6 @@ from tools.judge.speed import Place
 from tools.judge.trial import Step, Trial
 from tools.judge.verdict import Verdict
 from tools.report import __main__ as report
-from tools.report import matrix
 
 pytestmark = pytest.mark.browser
 FIGURES = Path("bench/figures")
@@ -108,11 +108,11 @@ def test_the_report_of_what_is_recorded(started: Any, tmp_path: Path) -> None:
     """Where nothing was run: the recorded figures alone."""
     report.write(report.page([]), tmp_path / "index.html")
     assert browser.wrong(started, tmp_path / "index.html") == []
-    assert len(list((tmp_path / "figures").glob("*.csv"))) >= len(matrix.rows())
+    assert len(list((tmp_path / "figures").glob("*.csv"))) >= len(matrix.stems())
 
 
 def test_the_report_with_results_of_each_layer(started: Any, tmp_path: Path) -> None:
-    found = [*recorded(), *other_layers(matrix.rows()[0].stem)]
+    found = [*recorded(), *other_layers(matrix.stems()[0])]
     assert len(found) > 12
     report.write(report.page(found), tmp_path / "index.html")
     assert browser.wrong(started, tmp_path / "index.html") == []

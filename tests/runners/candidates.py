@@ -29,7 +29,7 @@ def names() -> list[str]:
 def main() -> None:
     """Print them."""
     for name in names():
-        shards.say(HOUSE, name, ONLY=name)
+        shards.say(HOUSE, name, NAME=name)
 
 
 if __name__ == "__main__":

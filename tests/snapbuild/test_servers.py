@@ -33,7 +33,7 @@ from tests.snapbuild.decoding import (
     run_workload,
 )
 
-pytestmark = pytest.mark.servers
+pytestmark = [pytest.mark.servers, pytest.mark.claim3]
 
 SETTINGS: dict[str, str | int] = {"wal_level": "logical"}
 ROUNDS, SESSIONS, SEED = 130, 12, 3

@@ -213,7 +213,8 @@ def replayed(tmp_path_factory: pytest.TempPathFactory) -> Replayed:
 
     journals = all_traces(stem / "traces")
     head, *tables = re.split(r"^(?=\[)", (TOP / "spec" / "snapbuild" / "models.toml").read_text(), flags=re.MULTILINE)
-    models = [text for text in tables if not text.startswith("[run.") or text.startswith("[run.TraceSnapbuild_small_")]
+    others = re.compile(r"\[runs?\.(?!TraceSnapbuild_small_)")
+    models = [text for text in tables if not others.match(text)]
     for name, alter in ALTERATIONS.items():
         lines = traces.load(stem / "traces" / f"{name}{traces.SUFFIX}")
         alter(lines)

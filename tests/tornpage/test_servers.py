@@ -11,7 +11,7 @@ from ref import tornpage as ref
 from tests.common.tally import tally
 from tests.postgres.server import EMBEDDED, Server
 
-pytestmark = pytest.mark.servers
+pytestmark = [pytest.mark.servers, pytest.mark.claim3]
 
 BLCKSZ = 8192
 SEGMENT = 131072

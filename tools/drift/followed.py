@@ -3,15 +3,17 @@
 
 import re
 import tomllib
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, field_validator
 
 from tools.common.matrix import with_cell
 from tools.drift import source
 
 LISTING = "spec/{stem}/upstream.toml"
-SUMS = re.compile(r"^(\w+) = \"\w{64}\"\n", re.MULTILINE)
+SUMS = re.compile(r"^([\d-]+) = \"\w{64}\"\n", re.MULTILINE)
 
 
 class Followed(BaseModel):
@@ -25,7 +27,17 @@ class Followed(BaseModel):
     follows: list[str]
     """Files of ours: look there first."""
     sha256: dict[str, str] = {}
-    """By major version, of its text at that version's branch point; versions that lack it are left out."""
+    """By major version, of its text at that version's branch point; versions that lack it are left out.
+
+    In the file several in a row that are the same stand in one line: 13-18.
+    """
+
+    @field_validator("sha256", mode="before")
+    @classmethod
+    def each(cls, sums: dict[str, str]) -> dict[str, str]:
+        """One entry a version."""
+        ranges = [(key.partition("-"), sum_) for key, sum_ in sums.items()]
+        return {str(n): sum_ for (a, _, b), sum_ in ranges for n in range(int(a), int(b or a) + 1)}
 
     def text(self, top: Path) -> str:
         """Its definition in a checkout; "" if there is none."""
@@ -57,7 +69,10 @@ def record(stem: str, major: str, sums: dict[str, str]) -> None:
     for table in tables:
         entry = Followed.model_validate(tomllib.loads(table)["function"][0])
         known = {**entry.sha256, major: sums.get(entry.name, "")}
-        lines = [f'{number} = "{known[number]}"\n' for number in sorted(known, key=int) if known[number]]
+        there = sorted(int(number) for number in known if known[number])
+        same = [(known[str(number)], number - place) for place, number in enumerate(there)]
+        rows = [[str(n) for n, _ in row] for _, row in groupby(zip(there, same, strict=True), itemgetter(1))]
+        lines = [f'{"-".join(dict.fromkeys([row[0], row[-1]]))} = "{known[row[0]]}"\n' for row in rows]
         body = SUMS.sub("", table).replace("[function.sha256]\n", "").rstrip("\n")
         written.append(f"{body}\n[function.sha256]\n{''.join(lines)}\n")
     path.write_text("".join(written).rstrip("\n") + "\n")

@@ -74,7 +74,7 @@ def run(what: str, stem: str, jobs: int, profile: str) -> None:
     """List the shards, run those that are not done, and join all."""
     try:
         if not SNAKEMAKE.is_file():
-            raise FarmError("Snakemake is not installed; `make farm-setup` does that")
+            raise FarmError("Snakemake is not installed; `make farm` does that first")
         FARM.mkdir(parents=True, exist_ok=True)
         lock = (FARM / "lock").open("w")
         try:

@@ -46,7 +46,7 @@ def join(works: Sequence[Work], folder: Path, into: Path = results.RESULTS) -> R
     of = shards.load(folder)
     if kind.join:
         before = result_of(kind.layer, stem, into)
-        command = ["make", "-s", kind.target, *stem_word(stem), f"JOIN={folder}"]
+        command = ["make", "-s", *kind.target.split(), *stem_word(stem), f"JOIN={folder}"]
         done = subprocess.run(command, env=environment(), capture_output=True, text=True)
         after = result_of(kind.layer, stem, into)
         if after is None or after == before:

@@ -51,7 +51,7 @@ class Work(BaseModel):
     @property
     def command(self) -> list[str]:
         """For people, too: it repeats the shard."""
-        return ["make", self.kind.target, *stem_word(self.shard.stem), *words(self.shard)]
+        return ["make", *self.kind.target.split(), *stem_word(self.shard.stem), *words(self.shard)]
 
 
 def stem_word(stem: str) -> list[str]:
@@ -84,7 +84,7 @@ def environment() -> dict[str, str]:
 
 def ask(what: str, kind: Kind, stem: str) -> list[Work]:
     """The shards of one kind. What they need is built on the way."""
-    command = ["make", "-s", kind.target, "LIST=1", *([f"STEM={stem}"] if stem else [])]
+    command = ["make", "-s", *kind.target.split(), "LIST=1", *([f"STEM={stem}"] if stem else [])]
     asked = subprocess.run(command, env=environment(), stdout=subprocess.PIPE, text=True)
     if asked.returncode:
         raise FarmError(f"`{' '.join(command)}` failed; what it needs is not there or is broken")

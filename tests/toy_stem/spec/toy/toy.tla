@@ -25,7 +25,6 @@ Init ==
     /\ seen = 1
     /\ largest = array[1]
 
-\* STEP | search -> array | looks at element {seen'}, {array[seen']}: the largest so far is {largest'}
 Look ==
     /\ seen < Length
     /\ seen' = seen + 1
