@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tests.runners.tsan import FIXED_ADDRESSES
-from tools.common import watched
+from tools.common import watch
 from tools.common.kernels import kernel_sources
 from tools.common.tally import tally, words
 from tools.judge import objects
@@ -122,7 +122,7 @@ def _environment(candidate: Candidate) -> dict[str, str]:
 def run(candidate: Candidate, program: Path, seed: int) -> Found:
     """RUNS seeds, from this one on; fewer of a component that is called more often than others, in its own process."""
     runs = RUNS // 4 if candidate.kind.calls else RUNS
-    code, slept, text = watched.run(
+    code, slept, text = watch.run(
         [program, str(seed), str(runs)], program.with_name("log"), _environment(candidate), _limit
     )
     counts = tally(text)
@@ -146,7 +146,7 @@ def call(candidate: Candidate, cflags: Sequence[str], program: Path, seed: int, 
     assert candidate.kind.calls is not None
     _link(candidate, "gcc", cflags, [candidate.kind.calls, *_objects("build/obj-asan", candidate)], program)
     command: Parts = [program, str(seed), str(inputs)]
-    code, slept, text = watched.run(command, program.with_name("log"), _environment(candidate), _limit)
+    code, slept, text = watch.run(command, program.with_name("log"), _environment(candidate), _limit)
     if verdict := of_process(code, slept, str(candidate.kind.calls), text) if code or slept else None:
         return Outcome(verdict)
     return of_native(code, text)
@@ -160,7 +160,7 @@ def race(candidate: Candidate, cflags: Sequence[str], program: Path) -> Found:
     _link(replace(candidate, compiler="clang"), "clang", [*kept, "-fsanitize=thread"], parts, program, apart=False)
     fixed = subprocess.run([*FIXED_ADDRESSES, "true"], capture_output=True).returncode == 0
     command = [*(FIXED_ADDRESSES if fixed else []), str(program), str(ROUNDS)]
-    code, slept, text = watched.run(command, program.with_name("log"), {"TSAN_OPTIONS": "halt_on_error=1"}, _limit)
+    code, slept, text = watch.run(command, program.with_name("log"), {"TSAN_OPTIONS": "halt_on_error=1"}, _limit)
     if code == 0 and tally(text):
         return Found(f"{ROUNDS} rounds")
     found = RACE.search(text)

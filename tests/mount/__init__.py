@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: PostgreSQL
+"""Tests of `pgquern mount`: the file system alone, under power losses, and under real servers."""

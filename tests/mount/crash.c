@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: PostgreSQL */
+/*
+ * A power loss, loaded before libc into the program of the mount. It counts what is written and synced (pwrite, fdatasync,
+ * fsync). The call number CRASH_AT is done half, and ends the program: what was written and not synced since is lost or
+ * not, in pieces of 4 KiB, as CRASH_SEED has it. With CRASH_FORGETS=fdatasync syncs do nothing: the control of the tests.
+ * CRASH_LOG names a file that gets the number of calls at the end of each.
+ */
+#include <dlfcn.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define PIECE 4096u
+
+typedef struct before {
+    struct before *next;
+    int fd;
+    ino_t ino;
+    off_t at;
+    ssize_t size;
+    uint8_t bytes[PIECE];
+} before;
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static before *unsynced; /* the newest first */
+static long calls;
+
+static long setting(const char *name)
+{
+    const char *value = getenv(name);
+
+    return value == NULL ? -1 : atol(value);
+}
+
+static ssize_t really_write(int fd, const void *bytes, size_t size, off_t at)
+{
+    static ssize_t (*real)(int, const void *, size_t, off_t);
+
+    if (real == NULL)
+        *(void **)&real = dlsym(RTLD_NEXT, "pwrite64");
+    return real(fd, bytes, size, at);
+}
+
+static int really_sync(const char *name, int fd)
+{
+    int (*real)(int);
+
+    *(void **)&real = dlsym(RTLD_NEXT, name);
+    return real(fd);
+}
+
+static ino_t file_of(int fd)
+{
+    struct stat s;
+
+    return fstat(fd, &s) == 0 && S_ISREG(s.st_mode) ? s.st_ino : 0;
+}
+
+/* Each piece is lost with all its versions, or stays as it is. */
+static void crash(void)
+{
+    uint64_t seed = (uint64_t)setting("CRASH_SEED");
+
+    for (before *b = unsynced; b != NULL; b = b->next) {
+        uint64_t x = (b->ino * 31 + (uint64_t)b->at / PIECE + seed * 1000003) * 0x9E3779B97F4A7C15u;
+        if ((x >> 60) % 2 == 0)
+            really_write(b->fd, b->bytes, (size_t)b->size, b->at);
+    }
+    kill(getpid(), SIGKILL);
+    pause();
+}
+
+static bool is_the_one(void)
+{
+    long at = setting("CRASH_AT");
+    const char *log = getenv("CRASH_LOG");
+
+    calls++;
+    FILE *file = at < 0 && log != NULL ? fopen(log, "w") : NULL;
+    if (file != NULL) {
+        fprintf(file, "%ld\n", calls);
+        fclose(file);
+    }
+    return calls == at;
+}
+
+/* Half of its pieces, the last one half. */
+static size_t half(size_t size)
+{
+    return size <= PIECE ? size / 2 : size / 2 / PIECE * PIECE;
+}
+
+ssize_t pwrite64(int fd, const void *bytes, size_t size, off_t at)
+{
+    pthread_mutex_lock(&mutex);
+    ino_t ino = file_of(fd);
+    bool last = is_the_one();
+    if (last)
+        size = half(size);
+    for (size_t did = 0; ino != 0 && did < size; did += PIECE) {
+        before *b = calloc(1, sizeof(*b));
+        *b = (before){.next = unsynced, .fd = dup(fd), .ino = ino, .at = at + (off_t)did};
+        b->size = pread(fd, b->bytes, size - did < PIECE ? size - did : PIECE, b->at);
+        unsynced = b;
+    }
+    ssize_t n = really_write(fd, bytes, size, at);
+    if (last)
+        crash();
+    pthread_mutex_unlock(&mutex);
+    return n;
+}
+
+static int sync_file(const char *name, int fd)
+{
+    const char *forgets = getenv("CRASH_FORGETS");
+
+    pthread_mutex_lock(&mutex);
+    if (is_the_one())
+        crash();
+    int failed = 0;
+    if (forgets == NULL || strcmp(forgets, name) != 0) {
+        ino_t ino = file_of(fd);
+        failed = really_sync(name, fd);
+        for (before **at = &unsynced, *b; (b = *at) != NULL;)
+            if (b->ino == ino) {
+                *at = b->next;
+                close(b->fd);
+                free(b);
+            } else {
+                at = &b->next;
+            }
+    }
+    pthread_mutex_unlock(&mutex);
+    return failed;
+}
+
+int fdatasync(int fd)
+{
+    return sync_file("fdatasync", fd);
+}
+
+int fsync(int fd)
+{
+    return sync_file("fsync", fd);
+}

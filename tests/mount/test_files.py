@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: PostgreSQL
+"""The mount beside an ordinary folder: what is done to both has the same answers, and leaves the same files."""
+
+import errno
+import fcntl
+import mmap
+import os
+import random
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.mount.mounted import Mount
+
+PAGE = 8192
+NAMES = ("base/5/16384", "base/5/16384.1", "base/5/16385_fsm", "base/5/plain", "base/5/t3_16386")
+
+
+@pytest.fixture(params=["direct", "through"])
+def mount(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Mount]:
+    """With little memory, so that pages are written back all the time."""
+    for folder in ("data/base/5", "data/pg_wal", "twin/base/5", "twin/pg_wal", "mnt"):
+        (tmp_path / folder).mkdir(parents=True)
+    with Mount(tmp_path / "data", tmp_path / "mnt", memory=8, wal=request.param) as mount:
+        yield mount
+
+
+def answer(action: Callable[[Path], object], top: Path) -> object:
+    try:
+        return action(top)
+    except OSError as error:
+        return errno.errorcode[error.errno or 0]
+
+
+def step(chosen: random.Random) -> tuple[str, Callable[[Path], object]]:
+    """An operation, with its name."""
+    name, other = chosen.sample(NAMES, 2)
+    size, at = chosen.choice([PAGE, 5 * PAGE, 1, 4096, 12345]), chosen.choice([0, PAGE, 3 * PAGE, 4096, 777])
+    filled, length = bytes([chosen.randrange(1, 256)]) * size, chosen.choice([0, PAGE, 4 * PAGE, 5000])
+
+    def opened(top: Path, does: Callable[[int], object], flags: int = os.O_RDWR) -> object:
+        fd = os.open(top / name, flags, 0o600)
+        try:
+            return does(fd)
+        finally:
+            os.close(fd)
+
+    def copy(top: Path) -> object:
+        with (top / name).open("rb") as source, (top / other).open("r+b") as target:
+            return os.copy_file_range(source.fileno(), target.fileno(), size, at, at)
+
+    def unlink_open(top: Path) -> object:
+        with (top / name).open("r+b", buffering=0) as file:
+            (top / name).unlink()
+            file.write(filled)
+            return os.pread(file.fileno(), 10 * PAGE, 0), os.fstat(file.fileno()).st_nlink
+
+    steps: dict[str, Callable[[Path], object]] = {
+        "create": lambda top: opened(top, os.fsync, os.O_RDWR | os.O_CREAT),
+        "write": lambda top: opened(top, lambda fd: os.pwrite(fd, filled, at)),
+        "write more": lambda top: opened(top, lambda fd: os.pwritev(fd, [filled, filled], at)),
+        "append": lambda top: opened(top, lambda fd: os.write(fd, filled), os.O_WRONLY | os.O_APPEND),
+        "read": lambda top: opened(top, lambda fd: os.pread(fd, size, at)),
+        "fsync": lambda top: opened(top, os.fsync),
+        "truncate": lambda top: os.truncate(top / name, length),
+        "create anew": lambda top: opened(top, os.fdatasync, os.O_RDWR | os.O_CREAT | os.O_TRUNC),
+        "allocate": lambda top: opened(top, lambda fd: os.posix_fallocate(fd, at, size)),
+        "copy": copy,
+        "unlink": lambda top: (top / name).unlink(),
+        "unlink an open file": unlink_open,
+        "rename": lambda top: (top / name).rename(top / other) and None,
+        "link": lambda top: os.link(top / name, top / other),
+        "mode": lambda top: (top / name).chmod(0o640),
+        "stat": lambda top: ((top / name).stat().st_size, (top / name).stat().st_mode, (top / name).stat().st_nlink),
+        "list": lambda top: sorted(os.listdir(top / "base/5")),
+    }
+    kind = chosen.choice([*steps, "write", "write", "create"])
+    return f"{kind} {name} {other} {at} {size} {length}", steps[kind]
+
+
+def files(top: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(top)): path.read_bytes() for path in sorted(top.rglob("*")) if path.is_file()}
+
+
+def test_many_operations(mount: Mount, tmp_path: Path) -> None:
+    chosen = random.Random(7)
+    done = []
+    for _ in range(2000):
+        name, action = step(chosen)
+        done.append(name)
+        assert answer(action, mount.point) == answer(action, tmp_path / "twin"), done[-12:]
+    shown = files(mount.point)
+    assert shown == files(tmp_path / "twin")
+    mount.end()
+    assert files(mount.data) == shown
+
+
+def test_more_pages_than_memory(mount: Mount, tmp_path: Path) -> None:
+    """They are written back under pressure, without any fsync."""
+    chosen = random.Random(3)
+    with (mount.point / NAMES[0]).open("wb+", buffering=0) as file:
+        for _ in range(5000):
+            page = chosen.randrange(3000)
+            os.pwrite(file.fileno(), page.to_bytes(4, "big") * (PAGE // 4), page * PAGE)
+        figures = mount.figures()
+        assert int(figures["pages_protected"]) > 0
+        assert int(figures["pages_dirty"]) <= int(figures["pages_of_memory"]) == 1024
+    whole = (mount.point / NAMES[0]).read_bytes()
+    for page in range(len(whole) // PAGE):
+        assert whole[page * PAGE : (page + 1) * PAGE] in (page.to_bytes(4, "big") * (PAGE // 4), bytes(PAGE))
+    mount.end()
+    assert (mount.data / NAMES[0]).read_bytes() == whole
+
+
+def test_what_a_server_does_beside_pages(mount: Mount) -> None:
+    base = mount.point / "base/5"
+    direct = os.open(base / "16390", os.O_RDWR | os.O_CREAT | os.O_DIRECT | os.O_DSYNC, 0o600)
+    with mmap.mmap(-1, PAGE) as aligned:
+        aligned.write(b"x" * PAGE)
+        assert os.pwritev(direct, [aligned], 0) == PAGE
+    assert (mount.data / "base/5/16390").read_bytes() == b"x" * PAGE  # O_DSYNC: it is in its place
+    os.close(direct)
+    lock = (base / "16390").open("rb"), (base / "16390").open("rb")
+    fcntl.flock(lock[0], fcntl.LOCK_EX)
+    with pytest.raises(BlockingIOError):
+        fcntl.flock(lock[1], fcntl.LOCK_EX | fcntl.LOCK_NB)
+    with (base / "segment").open("wb+") as file:  # as dynamic_shared_memory_type = mmap
+        file.truncate(PAGE)
+        with mmap.mmap(file.fileno(), PAGE) as one, mmap.mmap(file.fileno(), PAGE) as two:
+            one[5:8] = b"abc"
+            assert two[5:8] == b"abc"
+    folder = os.open(base, os.O_RDONLY | os.O_DIRECTORY)
+    os.fsync(folder)
+    os.close(folder)
+    assert os.statvfs(base).f_bsize > 0
+
+
+def test_a_tablespace_is_shown_by_the_mount(mount: Mount, tmp_path: Path) -> None:
+    """A link to a folder elsewhere would lead past the mount, to pages that nothing protects."""
+    (tmp_path / "space").mkdir()
+    (mount.point / "pg_tblspc").mkdir()
+    (mount.point / "pg_tblspc/16400").symlink_to(tmp_path / "space")
+    assert (mount.point / "pg_tblspc/16400").readlink().is_relative_to(mount.point)
+    (mount.point / "pg_tblspc/16400/PG_18_202506291/5").mkdir(parents=True)
+    with (mount.point / "pg_tblspc/16400/PG_18_202506291/5/16401").open("wb", buffering=0) as file:
+        file.write(b"s" * PAGE)
+        assert mount.figures()["pages_dirty"] == "1"
+        os.fsync(file.fileno())
+        assert mount.figures()["pages_dirty"] == "0"
+    assert (tmp_path / "space/PG_18_202506291/5/16401").read_bytes() == b"s" * PAGE
+    assert (mount.data / "pg_tblspc/16400").readlink() == tmp_path / "space"
+
+
+def test_the_log_does_not_pass_through(mount: Mount) -> None:
+    direct = mount.wal == "direct"
+    assert (mount.point / "pg_wal").is_symlink() == direct
+    (mount.point / "pg_wal/segment").write_bytes(b"log")
+    assert (mount.data / "pg_wal/segment").read_bytes() == b"log"
+    kinds = {entry.name: entry.is_symlink() for entry in os.scandir(mount.point)}
+    assert kinds["pg_wal"] == direct

@@ -1,0 +1,240 @@
+# SPDX-License-Identifier: PostgreSQL
+"""Real servers on the mount, with full_page_writes = off: crashes lose nothing that was acknowledged, and tear no page."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import psycopg
+import pytest
+from pgquern.tornpage import Verdict, check
+
+from tests.mount.mounted import CRASH, Mount
+from tests.postgres.server import BUILDS, EMBEDDED, Build, Server, ServerError, wait_for
+
+pytestmark = [pytest.mark.servers, pytest.mark.plain]
+
+CLIENTS = 4
+SETTINGS = {
+    "full_page_writes": "off",
+    "fsync": "on",
+    "autovacuum": "on",
+    "autovacuum_naptime": 1,
+    "shared_buffers": "4MB",
+}
+INITDB = ("-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C", "--data-checksums")
+
+
+class OnMount:
+    """A cluster that initdb has made on the mount."""
+
+    def __init__(self, server: Server, protect: str) -> None:
+        self.server = server
+        self.mount = Mount(server.folder("below"), server.folder("mnt"), protect=protect)
+        self.acknowledged = [0] * CLIENTS
+        self.crashed = threading.Event()
+
+    def begin(self) -> None:
+        assert self.mount.start().returncode == 0
+        self.server.data = self.mount.point
+        self.server.tool("initdb", "-D", self.mount.point, *INITDB)
+        self.server.configure(SETTINGS)
+        self.server.start()
+        self.server.execute("CREATE TABLE journal (client int, n int, PRIMARY KEY (client, n))")
+        self.server.execute(
+            "CREATE TABLE account AS SELECT g AS id, 0 AS n, repeat('x', 200) AS pad FROM generate_series(0, 20000) g"
+        )
+        self.server.execute("CREATE INDEX ON account (id); CREATE EXTENSION amcheck")
+        self.server.execute("CREATE DATABASE other")
+
+    # ---- what is done meanwhile ----
+
+    def client(self, number: int) -> None:
+        """A row of the journal and changes of the account, in one transaction after another."""
+        chosen = random.Random(number)
+        with suppress(psycopg.Error), self.server.connect() as connection:
+            while not self.crashed.is_set():
+                n = self.acknowledged[number] + 1
+                rows = [number, *(chosen.randrange(CLIENTS, 20000) for _ in range(5))]
+                with connection.transaction():
+                    connection.execute("INSERT INTO journal VALUES (%s, %s)", (number, n))
+                    connection.execute("UPDATE account SET n = n + 1 WHERE id = ANY (%s)", (rows,))
+                self.acknowledged[number] = n
+
+    def checkpoints(self) -> None:
+        with suppress(psycopg.Error):
+            while not self.crashed.is_set():
+                self.server.execute("CHECKPOINT")
+
+    def under_load(self, seconds: float | None) -> None:
+        """For so long; None: until the mount has crashed."""
+        self.crashed.clear()
+        threads = [threading.Thread(target=self.client, args=(i,)) for i in range(CLIENTS)]
+        threads.append(threading.Thread(target=self.checkpoints))
+        for thread in threads:
+            thread.start()
+        if seconds is None:
+            wait_for(lambda: not os.path.exists(self.mount.point / ".pgquern-status"), "the crash")
+        else:
+            time.sleep(seconds)
+            self.mount.end(signal.SIGKILL)
+        self.crashed.set()
+        self.kill_server()
+        for thread in threads:
+            thread.join()
+
+    def kill_server(self) -> None:
+        processes = [self.server.pid]
+        for stat in Path("/proc").glob("[0-9]*/stat"):
+            with suppress(OSError):
+                fields = stat.read_text().rpartition(")")[2].split()
+                processes += [int(stat.parent.name)] if int(fields[1]) == self.server.pid else []
+        for pid in processes:
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        self.server.stop("immediate")
+        wait_for(lambda: not any(Path(f"/proc/{pid}").exists() for pid in processes), "the server's processes")
+
+    # ---- what must be true ----
+
+    def rows(self) -> None:
+        """All that was acknowledged; nothing half."""
+        found = self.server.execute("SELECT client, count(*), max(n) FROM journal GROUP BY 1 ORDER BY 1")
+        for client, count, last in found:
+            assert count == last
+            assert last - self.acknowledged[client] in (0, 1)
+            assert self.server.execute(f"SELECT n FROM account WHERE id = {client}") == [(last,)]
+            self.acknowledged[client] = last
+        assert len(found) == sum(n > 0 for n in self.acknowledged)
+        assert self.server.execute("SELECT count(*) FROM account") == [(20001,)]
+        self.server.execute(
+            "SELECT bt_index_check(indexrelid, true) FROM pg_index JOIN pg_class c ON c.oid = indexrelid"
+            " JOIN pg_am a ON a.oid = relam WHERE amname = 'btree' AND relpersistence = 'p'"
+        )
+
+    def checksums(self) -> None:
+        """Of a server that is stopped."""
+        files = [*self.server.data.glob("base/*/[0-9]*"), *self.server.data.glob("global/[0-9]*")]
+        assert len(files) > 500
+        assert [path for path in files if any(v >= Verdict.CHECKSUM for v in check(path.read_bytes()))] == []
+        if not self.server.build.embedded:
+            self.server.tool("pg_checksums", "--check", "-D", self.server.data)
+
+
+@pytest.fixture(params=BUILDS, ids=lambda build: f"pg{build.label}-server")
+def build(request: pytest.FixtureRequest) -> Build:
+    assert isinstance(request.param, Build)
+    return request.param
+
+
+def cluster(build: Build, protect: str = "double-write") -> Iterator[OnMount]:
+    with Server(build, initdb=["--data-checksums"], start_now=False) as server:
+        on = OnMount(server, protect)
+        try:
+            on.begin()
+            yield on
+        finally:
+            on.mount.__exit__()
+            if server.running:
+                on.kill_server()
+
+
+def test_crashes_lose_nothing_and_tear_nothing(build: Build) -> None:
+    for on in cluster(build):
+        server, mount = on.server, on.mount
+        on.under_load(1.5)  # kill -9 of both
+        for seed in (1, 2):  # and power losses in the middle of a write
+            assert guarded(server, mount.data)
+            assert mount.start().returncode == 0
+            server.start()
+            on.rows()
+            server.stop()
+            on.checksums()
+            mount.end()
+            mount.environment = {"LD_PRELOAD": str(CRASH), "CRASH_SEED": str(seed), "CRASH_AT": str(300 + 77 * seed)}
+            assert mount.start().returncode == 0
+            mount.environment = {}
+            server.start()
+            on.under_load(None)
+        assert mount.start().returncode == 0
+        server.start()
+        on.rows()
+        if not build.embedded:
+            server.tool("pg_amcheck", "-h", server.base, "-U", "postgres", "--heapallindexed", "--all")
+        server.stop()
+        mount.end()
+        server.data = mount.data
+        on.checksums()
+        server.start()
+        on.rows()
+        assert min(on.acknowledged) > 10
+
+
+def guarded(server: Server, data: Path) -> bool:
+    """Whether a server refuses the data directory itself."""
+    refused = subprocess.run(
+        ["setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups", server.home / "bin/postgres", "-D", data],
+        capture_output=True, text=True,
+    )  # fmt: skip
+    return "is not a valid data directory" in refused.stderr and (data / "README.mounted-by-pgquern").exists()
+
+
+def test_without_protection_a_server_finds_torn_pages() -> None:
+    """The control: the same crashes, full_page_writes = off, and no double writes."""
+    for on in cluster(EMBEDDED[18], "none"):
+        for seed in range(10):
+            on.server.stop()
+            on.mount.end()
+            on.mount.environment = {"LD_PRELOAD": str(CRASH), "CRASH_SEED": str(seed), "CRASH_AT": str(2000 + seed)}
+            assert on.mount.start().returncode == 0
+            on.mount.environment = {}
+            on.server.start()
+            on.under_load(None)
+            assert on.mount.start().returncode == 0
+            try:
+                on.server.start()
+                on.rows()
+                on.server.stop()
+                on.checksums()
+            except (ServerError, psycopg.Error, AssertionError, FileNotFoundError):  # the last: postmaster.pid has gone
+                assert "page verification failed" in on.server.log_text(), on.server.log_tail()
+                return
+            on.server.start()
+        pytest.fail("ten crashes, and no page is torn")
+
+
+def test_the_guard() -> None:
+    for on in cluster(EMBEDDED[18]):
+        server, mount = on.server, on.mount
+        assert guarded(server, mount.data)
+        second = Mount(mount.data, server.folder("second")).start()
+        assert second.returncode == 2
+        assert "is mounted already" in second.stderr
+        os.kill(mount.daemon, signal.SIGTERM)
+        wait_for(lambda: "stays mounted" in mount.figures()["said_last"], "the refusal")
+        assert server.execute("SELECT count(*) FROM account") == [(20001,)]
+        server.stop()
+        mount.end()
+        server.data = mount.data
+        server.start()
+        direct = mount.start()
+        assert direct.returncode == 2
+        assert "stop it first" in direct.stderr
+        server.stop()
+        assert mount.start().returncode == 0
+        with (mount.point / "base/1/99999").open("wb", buffering=0) as file:
+            file.write(bytes(8192))
+            os.fsync(file.fileno())
+        mount.end(signal.SIGKILL)
+        (mount.data / "PG_VERSION.mounted-by-pgquern").rename(mount.data / "PG_VERSION")
+        by_hand = mount.start()
+        assert by_hand.returncode == 2
+        assert "put back by hand" in by_hand.stderr

@@ -1,0 +1,548 @@
+/* SPDX-License-Identifier: PostgreSQL */
+#include "pages.h"
+
+#include "area.h"
+#include "mount.h"
+#include "rangelock/rangelock.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/queue.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+typedef struct page {
+    struct page *next;       /* in the hash table */
+    TAILQ_ENTRY(page) all;   /* in the order of their stamps */
+    TAILQ_ENTRY(page) of_it; /* those of the file, too */
+    relfile *file;
+    uint64_t number;
+    uint64_t stamp;   /* when it became dirty */
+    uint64_t version; /* counts the writes to it */
+    uint8_t bytes[PAGE];
+} page;
+TAILQ_HEAD(queue, page);
+
+struct relfile {
+    int fd;
+    dev_t dev;
+    ino_t ino;
+    int error; /* of a write-back that nobody waited for: the next fsync tells */
+    pgq_rangelock *lock;
+    struct queue pages;
+};
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER; /* of all here */
+static pthread_cond_t work = PTHREAD_COND_INITIALIZER, room = PTHREAD_COND_INITIALIZER;
+static struct queue dirty = TAILQ_HEAD_INITIALIZER(dirty);
+static page **buckets;
+static uint64_t mask, count, most, stamp;
+static bool stopping;
+static int stuck; /* why the last write-back has failed */
+
+static pthread_mutex_t write_back = PTHREAD_MUTEX_INITIALIZER; /* of all here */
+static int data_fd;
+static area_page slots[AREA_PAGES];
+static unsigned batch;
+static bool pending; /* the batch is in the area, and perhaps not in place */
+static uint8_t *bytes_of_batch;
+
+static pthread_t flusher;
+
+/* ---- the tables; the mutex is held ---- */
+
+static page **place_of(const relfile *file, uint64_t number)
+{
+    uint64_t hash = ((uintptr_t)file / 64 + number) * 0x9E3779B97F4A7C15u;
+    page **at = &buckets[(hash >> 32) & mask];
+
+    while (*at != NULL && ((*at)->file != file || (*at)->number != number))
+        at = &(*at)->next;
+    return at;
+}
+
+static void insert(page *p)
+{
+    page **at = place_of(p->file, p->number);
+
+    p->next = *at;
+    *at = p;
+    p->stamp = ++stamp;
+    TAILQ_INSERT_TAIL(&dirty, p, all);
+    TAILQ_INSERT_TAIL(&p->file->pages, p, of_it);
+    count++;
+    if (count > most / 2)
+        pthread_cond_signal(&work);
+}
+
+static void discard(page **at)
+{
+    page *p = *at;
+
+    *at = p->next;
+    TAILQ_REMOVE(&dirty, p, all);
+    TAILQ_REMOVE(&p->file->pages, p, of_it);
+    free(p);
+    count--;
+    pthread_cond_broadcast(&room);
+}
+
+/* ---- write-back; its lock is held ---- */
+
+static int by_place(const void *a, const void *b)
+{
+    const area_page *x = a, *y = b;
+
+    if (x->file != y->file)
+        return (uintptr_t)x->file < (uintptr_t)y->file ? -1 : 1;
+    return x->number < y->number ? -1 : x->number > y->number;
+}
+
+/* Takes up pages that became dirty at `until` at the latest: those of the file, or all but those of `but`. */
+static void take(const relfile *file, const relfile *but, uint64_t until, unsigned *files)
+{
+    const relfile *last = NULL;
+
+    for (page *p = TAILQ_FIRST(file != NULL ? &file->pages : &dirty);
+         p != NULL && p->stamp <= until && batch < AREA_PAGES;
+         p = file != NULL ? TAILQ_NEXT(p, of_it) : TAILQ_NEXT(p, all)) {
+        if (p->file == but)
+            continue;
+        bool seen = p->file == last;
+        for (unsigned i = 0; i < batch && !seen; i++)
+            seen = slots[i].file == p->file;
+        if (!seen && (*files)++ == AREA_FILES)
+            return;
+        last = p->file;
+        slots[batch++] = (area_page){.file = p->file, .version = p->version, .number = p->number};
+    }
+}
+
+/* Makes a batch. With a file: of its pages, and if there is room for more, of the oldest others; these ride for free. */
+static int collect(const relfile *file, uint64_t until)
+{
+    unsigned files = 0;
+    struct stat s;
+
+    batch = 0;
+    pthread_mutex_lock(&mutex);
+    if (file != NULL)
+        take(file, NULL, until, &files);
+    if (file == NULL || batch > 0)
+        take(NULL, file, until, &files);
+    qsort(slots, batch, sizeof(*slots), by_place);
+    for (unsigned i = 0; i < batch; i++)
+        memcpy(bytes_of_batch + AREA_HEADER + (size_t)i * PAGE,
+               (*place_of(slots[i].file, slots[i].number))->bytes, PAGE);
+    pthread_mutex_unlock(&mutex);
+    for (unsigned i = 0; i < batch; i++) {
+        slots[i].fd = slots[i].file->fd;
+        slots[i].dev = slots[i].file->dev;
+        slots[i].ino = slots[i].file->ino;
+        if (i > 0 && slots[i].file == slots[i - 1].file)
+            slots[i].unlinked = slots[i - 1].unlinked;
+        else if (fstat(slots[i].fd, &s) != 0)
+            return -errno;
+        else
+            slots[i].unlinked = s.st_nlink == 0;
+    }
+    return 0;
+}
+
+/* Writes the batch in place and syncs it; its pages leave. It is pending until that is done. */
+static int in_place(void)
+{
+    int failed = 0;
+
+    for (unsigned i = 0, n; i < batch; i += n) {
+        for (n = 1; i + n < batch && slots[i + n].file == slots[i].file &&
+                    slots[i + n].number == slots[i].number + n;)
+            n++;
+        failed = write_all(slots[i].fd, bytes_of_batch + AREA_HEADER + (size_t)i * PAGE, (size_t)n * PAGE,
+                           slots[i].number * PAGE);
+        if (failed != 0)
+            return failed;
+    }
+    for (unsigned i = 0; i < batch; i++)
+        if ((i + 1 == batch || slots[i + 1].file != slots[i].file) && fdatasync(slots[i].fd) != 0)
+            return -errno;
+    pthread_mutex_lock(&mutex);
+    for (unsigned i = 0; i < batch; i++) {
+        page **at = place_of(slots[i].file, slots[i].number);
+        if ((*at)->version == slots[i].version) {
+            discard(at);
+            continue;
+        }
+        TAILQ_REMOVE(&dirty, *at, all);
+        TAILQ_REMOVE(&slots[i].file->pages, *at, of_it);
+        (*at)->stamp = ++stamp;
+        TAILQ_INSERT_TAIL(&dirty, *at, all);
+        TAILQ_INSERT_TAIL(&slots[i].file->pages, *at, of_it);
+    }
+    pthread_mutex_unlock(&mutex);
+    counts.pages_protected += batch;
+    pending = false;
+    return 0;
+}
+
+/* Ends the batch that waits, or makes one and writes it back. The number of pages; 0: there are none. */
+static int step(relfile *file, uint64_t until)
+{
+    int failed = pending ? in_place() : 0;
+
+    if (failed == 0 && (failed = collect(file, until)) == 0 && batch > 0 &&
+        (failed = area_write(data_fd, slots, batch, bytes_of_batch)) == 0) {
+        pending = true;
+        failed = in_place();
+    }
+    pthread_mutex_lock(&mutex);
+    for (unsigned i = 0; failed != 0 && i < batch; i++)
+        slots[i].file->error = failed;
+    stuck = failed;
+    pthread_cond_broadcast(&room);
+    pthread_mutex_unlock(&mutex);
+    if (failed != 0) {
+        counts.failures++;
+        say("pages cannot be written back: %s; they stay in memory, and are tried again", strerror(-failed));
+    }
+    return failed != 0 ? failed : (int)batch;
+}
+
+static int step_all(relfile *file)
+{
+    pthread_mutex_lock(&mutex);
+    uint64_t until = stamp;
+    pthread_mutex_unlock(&mutex);
+    int n;
+    while ((n = step(file, until)) > 0)
+        ;
+    return n;
+}
+
+/* Keeps half of the memory free. */
+static void *flush(void *unused)
+{
+    (void)unused;
+    pthread_mutex_lock(&mutex);
+    while (!stopping) {
+        if (count <= most / 2) {
+            pthread_cond_wait(&work, &mutex);
+            continue;
+        }
+        pthread_mutex_unlock(&mutex);
+        pthread_mutex_lock(&write_back);
+        int n = step(NULL, UINT64_MAX);
+        pthread_mutex_unlock(&write_back);
+        if (n < 0)
+            nanosleep(&(struct timespec){1, 0}, NULL);
+        pthread_mutex_lock(&mutex);
+    }
+    pthread_mutex_unlock(&mutex);
+    return NULL;
+}
+
+/* ---- calls ---- */
+
+int pages_start(int data, uint64_t memory)
+{
+    data_fd = data;
+    most = memory / PAGE;
+    for (mask = 1; mask < most; mask *= 2)
+        ;
+    buckets = calloc(mask--, sizeof(*buckets));
+    bytes_of_batch = aligned_alloc(4096, AREA_BATCH_SIZE);
+    if (buckets == NULL || bytes_of_batch == NULL)
+        return -ENOMEM;
+    return -pthread_create(&flusher, NULL, flush, NULL);
+}
+
+int pages_open(int fd, relfile **made)
+{
+    relfile *file = calloc(1, sizeof(*file));
+    struct stat s;
+
+    if (file == NULL || fstat(fd, &s) != 0 || pgq_rangelock_create(-1, &file->lock).code != PGQ_OK) {
+        free(file);
+        return -ENOMEM;
+    }
+    file->fd = fd;
+    file->dev = s.st_dev;
+    file->ino = s.st_ino;
+    TAILQ_INIT(&file->pages);
+    *made = file;
+    return 0;
+}
+
+int pages_flush(relfile *file)
+{
+    struct stat s;
+
+    pthread_mutex_lock(&write_back);
+    int failed = pending ? step(file, 0) : 0;
+    bool unlinked = fstat(file->fd, &s) == 0 && s.st_nlink == 0;
+    if (failed == 0 && !unlinked)
+        failed = step_all(file);
+    pthread_mutex_lock(&mutex);
+    for (page *p; failed == 0 && unlinked && (p = TAILQ_FIRST(&file->pages)) != NULL;)
+        discard(place_of(file, p->number));
+    pthread_mutex_unlock(&mutex);
+    pthread_mutex_unlock(&write_back);
+    return failed;
+}
+
+bool pages_close(relfile *file)
+{
+    pthread_mutex_lock(&mutex);
+    bool is_clean = TAILQ_EMPTY(&file->pages);
+    pthread_mutex_unlock(&mutex);
+    if (!is_clean)
+        return false;
+    pgq_rangelock_destroy(file->lock);
+    close(file->fd);
+    free(file);
+    return true;
+}
+
+static uint64_t size_of(const relfile *file)
+{
+    struct stat s;
+
+    return fstat(file->fd, &s) == 0 ? (uint64_t)s.st_size : 0;
+}
+
+static void lock(relfile *file, pgq_rangelock_hold *hold, uint64_t from, uint64_t to, bool exclusive)
+{
+    memset(hold, 0, sizeof(*hold));
+    if (pgq_rangelock_lock(file->lock, hold, from, to - from,
+                           exclusive ? PGQ_RANGELOCK_EXCLUSIVE : PGQ_RANGELOCK_SHARED)
+            .code != PGQ_OK)
+        abort(); /* no other answer is possible: the range is not empty, and nobody cancels */
+}
+
+/* Copies what of a page is here. false: it is not. */
+static bool copy_out(const relfile *file, uint64_t number, size_t from, size_t size, uint8_t *to)
+{
+    pthread_mutex_lock(&mutex);
+    const page *p = *place_of(file, number);
+    if (p != NULL)
+        memcpy(to, p->bytes + from, size);
+    pthread_mutex_unlock(&mutex);
+    return p != NULL;
+}
+
+/* The part of [at, end) that lies in the page of `at`. */
+static size_t piece(uint64_t at, uint64_t end)
+{
+    uint64_t of_page = PAGE - at % PAGE;
+
+    return end - at < of_page ? (size_t)(end - at) : (size_t)of_page;
+}
+
+/* Only a page that is not here is read below: nobody writes it back, because the range is locked against writes. */
+int64_t pages_read(relfile *file, uint8_t *bytes, size_t size, uint64_t at)
+{
+    pgq_rangelock_hold hold;
+    int64_t failed = 0;
+
+    counts.page_reads++;
+    if (size == 0)
+        return 0;
+    lock(file, &hold, at, at + size, false);
+    uint64_t length = size_of(file), end = at + size < length ? at + size : length;
+    for (uint64_t here = at; here < end && failed == 0; here += piece(here, end)) {
+        uint8_t *to = bytes + (here - at);
+        size_t n = piece(here, end), did = 0;
+        if (copy_out(file, here / PAGE, here % PAGE, n, to))
+            continue;
+        while (did < n && failed == 0) {
+            ssize_t got = pread(file->fd, to + did, n - did, (off_t)(here + did));
+            if (got < 0 && errno == EINTR)
+                continue;
+            if (got <= 0)
+                failed = got < 0 ? -errno : -EIO;
+            did += got > 0 ? (size_t)got : 0;
+        }
+    }
+    pgq_rangelock_unlock(file->lock, &hold);
+    return failed != 0 ? failed : end > at ? (int64_t)(end - at) : 0;
+}
+
+/* Bytes of one page that lies in the file as a whole. fresh: memory for a page; *fresh: NULL once it is used. */
+static int write_page(relfile *file, const uint8_t *bytes, size_t size, uint64_t at, page **fresh)
+{
+    uint64_t number = at / PAGE;
+
+    if (size < PAGE)
+        counts.writes_of_part_of_a_page++;
+    for (bool is_read = size == PAGE;; is_read = true) {
+        pthread_mutex_lock(&mutex);
+        page *p = *place_of(file, number);
+        if (p == NULL && is_read) {
+            p = *fresh;
+            *fresh = NULL;
+            p->file = file;
+            p->number = number;
+            p->version = 0;
+            insert(p);
+        }
+        if (p != NULL) {
+            memcpy(p->bytes + at % PAGE, bytes, size);
+            p->version++;
+        }
+        pthread_mutex_unlock(&mutex);
+        if (p != NULL)
+            return 0;
+        /* The rest of the page is below, and stays what it is while the range is locked. */
+        ssize_t n = pread(file->fd, (*fresh)->bytes, PAGE, (off_t)(number * PAGE));
+        if (n != PAGE)
+            return n < 0 ? -errno : -EIO;
+    }
+}
+
+/* The range is locked, in whole pages. */
+static int write_locked(relfile *file, const uint8_t *bytes, uint64_t at, uint64_t end)
+{
+    uint64_t length = size_of(file), whole;
+    int failed = 0;
+
+    /* The disk gives the space now: a write-back finds it. */
+    if (end > length) {
+        uint64_t from = at > length ? at : length;
+        if ((failed = -posix_fallocate(file->fd, (off_t)from, (off_t)(end - from))) != 0)
+            return failed;
+        length = end;
+    }
+    whole = length / PAGE * PAGE;
+    for (uint64_t here = at; here < end && failed == 0; here += piece(here, end)) {
+        const uint8_t *from = bytes + (here - at);
+        size_t n = piece(here, end);
+        if (here >= whole) { /* a file's end that is no page */
+            counts.pages_unprotected++;
+            failed = write_all(file->fd, from, n, here);
+            continue;
+        }
+        page *fresh = malloc(sizeof(*fresh));
+        failed = fresh == NULL ? -ENOMEM : write_page(file, from, n, here, &fresh);
+        free(fresh);
+    }
+    return failed;
+}
+
+/* Before any range is locked: a write-back could otherwise wait for whoever waits for it. */
+static int wait_for_room(void)
+{
+    pthread_mutex_lock(&mutex);
+    while (count >= most && stuck == 0) {
+        pthread_cond_signal(&work);
+        pthread_cond_wait(&room, &mutex);
+    }
+    int failed = count >= most ? stuck : 0;
+    pthread_mutex_unlock(&mutex);
+    return failed;
+}
+
+int pages_write(relfile *file, const uint8_t *bytes, size_t size, uint64_t at)
+{
+    pgq_rangelock_hold hold;
+    int failed = wait_for_room();
+
+    counts.page_writes++;
+    if (failed != 0 || size == 0)
+        return failed;
+    lock(file, &hold, at / PAGE * PAGE, (at + size + PAGE - 1) / PAGE * PAGE, true);
+    failed = write_locked(file, bytes, at, at + size);
+    pgq_rangelock_unlock(file->lock, &hold);
+    return failed;
+}
+
+int pages_truncate(relfile *file, uint64_t size)
+{
+    pgq_rangelock_hold hold;
+
+    pages_hold();
+    int failed = pages_forget(file->dev, file->ino);
+    lock(file, &hold, size / PAGE * PAGE, INT64_MAX, true);
+    /* The page that is cut: what is left of it is no page, and goes in place. */
+    uint8_t cut[PAGE];
+    if (failed == 0 && size % PAGE != 0 && copy_out(file, size / PAGE, 0, PAGE, cut)) {
+        counts.pages_unprotected++;
+        failed = write_all(file->fd, cut, PAGE, size / PAGE * PAGE);
+    }
+    if (failed == 0 && ftruncate(file->fd, (off_t)size) != 0)
+        failed = -errno;
+    pthread_mutex_lock(&mutex);
+    for (page *p = TAILQ_FIRST(&file->pages), *next; failed == 0 && p != NULL; p = next) {
+        next = TAILQ_NEXT(p, of_it);
+        if ((p->number + 1) * PAGE > size)
+            discard(place_of(file, p->number));
+    }
+    pthread_mutex_unlock(&mutex);
+    pgq_rangelock_unlock(file->lock, &hold);
+    pages_release();
+    return failed;
+}
+
+int pages_allocate(relfile *file, int mode, uint64_t at, uint64_t size)
+{
+    if ((mode & ~FALLOC_FL_KEEP_SIZE) != 0)
+        return -EOPNOTSUPP;
+    return fallocate(file->fd, mode, (off_t)at, (off_t)size) != 0 ? -errno : 0;
+}
+
+int pages_fsync(relfile *file)
+{
+    counts.page_fsyncs++;
+    pthread_mutex_lock(&write_back);
+    int failed = step_all(file);
+    pthread_mutex_unlock(&write_back);
+    pthread_mutex_lock(&mutex);
+    if (failed == 0)
+        failed = file->error;
+    file->error = 0;
+    pthread_mutex_unlock(&mutex);
+    /* Its size, and what was written to its end, have no page here. */
+    return failed == 0 && fsync(file->fd) != 0 ? -errno : failed;
+}
+
+void pages_hold(void)
+{
+    pthread_mutex_lock(&write_back);
+}
+
+int pages_forget(dev_t dev, ino_t ino)
+{
+    if (ino != 0 && !area_holds(dev, ino))
+        return 0;
+    int failed = pending ? step(NULL, 0) : 0;
+    return failed != 0 ? failed : area_empty();
+}
+
+void pages_release(void)
+{
+    pthread_mutex_unlock(&write_back);
+}
+
+int pages_stop(void)
+{
+    pthread_mutex_lock(&mutex);
+    stopping = true;
+    pthread_cond_signal(&work);
+    pthread_mutex_unlock(&mutex);
+    pthread_join(flusher, NULL);
+    pthread_mutex_lock(&write_back);
+    int failed = step_all(NULL);
+    pthread_mutex_unlock(&write_back);
+    return failed;
+}
+
+pages_figures pages_now(void)
+{
+    pthread_mutex_lock(&mutex);
+    pages_figures figures = {count, most, stuck != 0};
+    pthread_mutex_unlock(&mutex);
+    return figures;
+}

@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: PostgreSQL
+# The mount: a file system of libfuse3's under a server. Debian's libfuse3-dev is a need of its own: who never asks for the
+# mount need not have it.
+APT_fuse   := libfuse3-dev fuse3
+TOOLS_fuse := fuse3/fuse_opt.h fusermount3
+
+MOUNT         := $(BUILD)/mount
+MOUNT_OBJECTS := $(patsubst tools/mount/%.c,$(MOUNT)/%.o,$(wildcard tools/mount/*.c))
+MOUNT_CFLAGS  := $(CFLAGS_KERNEL) -D_FILE_OFFSET_BITS=64 $(shell pkg-config --cflags fuse3 2>/dev/null)
+
+$(MOUNT)/%.o: tools/mount/%.c $(SETUP)/c.stamp $(SETUP)/fuse.stamp
+	@mkdir -p $(@D)
+	@echo "gcc $<"
+	@gcc $(MOUNT_CFLAGS) -MMD -MP -c $< -o $@
+
+-include $(MOUNT_OBJECTS:.o=.d)
+
+$(MOUNT)/pgquern-mount: $(SETUP)/fuse.stamp $(MOUNT_OBJECTS) $(BUILD)/lib/libpgquern.a
+	@gcc $(filter-out %.stamp,$^) $$(pkg-config --libs fuse3) -lpthread -o $@
+
+# For its tests alone, loaded before libc: it ends the program in the middle of a write, and loses what was not synced.
+$(MOUNT)/crash.so: tests/mount/crash.c $(SETUP)/c.stamp
+	@mkdir -p $(@D)
+	@gcc $(CFLAGS_KERNEL) -fvisibility=default -shared $< -ldl -o $@
