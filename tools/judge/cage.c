@@ -451,7 +451,7 @@ void judge_call(void *arguments, size_t size, void (*stage)(judge_host *, void *
     pgq_judge_calls_made++;
     judge_clear(&host);
     char *there = host.memory + JUDGE_ARGUMENTS;
-    const bool looks = pgq_judge_calls_made % 16 == 0;
+    const bool looks = pgq_judge_calls_made % 64 == 0;
     if (looks)
         judge_wipe(&host);
     memcpy(there, arguments, size);
