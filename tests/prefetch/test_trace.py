@@ -150,9 +150,10 @@ def test_without_wal_only_the_bound_is_checked(files: tuple[Path, Path]) -> None
     assert code == 0
     assert said.startswith("bounds hold: at most 3 of 3")
     assert "conforms" not in said
+    # No verdict: a record may advise a block and never read it, so a server that does right may pass the bound.
     code, said = check(files, "--concurrency", "2", wal=False)
-    assert code == 1
-    assert said.startswith("bounds do not hold: after event 3, line 5")
+    assert code == 2
+    assert said.startswith("not decided: after event 3, line 5")
     # An advise that is missing cannot be seen.
     files[0].write_text(strace_of(PICTURE[:4] + PICTURE[5:]))
     assert check(files, "--concurrency", "3", wal=False)[0] == 0
