@@ -278,12 +278,7 @@ def grid(relation: Relation, cells: int) -> tuple[list[Verdict], int]:
 
 
 def show(relation: Relation, console: Console) -> None:
-    """The picture in the terminal, and the list of what is wrong."""
-    cells, each = grid(relation, CELLS)
-    for at in range(0, len(cells), 72):
-        console.print("".join(MARKS[verdict] for verdict in cells[at : at + 72]), markup=True)
-    if each > 1:
-        console.print(f"a mark stands for {each} pages and shows the worst of them")
+    """The verdict, the picture in the terminal, and the list of what is wrong."""
     size, pages, first = relation.block_size, len(relation.verdicts), relation.first_block
     counts = Counter(relation.verdicts)
     words = ", ".join(f"{counts[verdict]:,} {WORDS[verdict]}" for verdict in Verdict if counts[verdict]) or "none"
@@ -292,6 +287,11 @@ def show(relation: Relation, console: Console) -> None:
     console.print(f"{relation.bytes:,} bytes{blocks}. {says_cluster(relation.cluster)}")
     if words := fork(relation.path):
         console.print(f"this is {words}")
+    cells, each = grid(relation, CELLS)
+    for at in range(0, len(cells), 72):
+        console.print("".join(MARKS[verdict] for verdict in cells[at : at + 72]), markup=True)
+    if each > 1:
+        console.print(f"a mark stands for {each} pages and shows the worst of them")
     for i, why in faults(relation, LISTED):
         console.print(f"  block {first + i}, byte {i * size}: {why}")
     if (more := len(relation.wrong()) - LISTED) > 0:
