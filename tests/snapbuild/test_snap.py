@@ -104,7 +104,7 @@ def test_the_command(tmp_path: Path) -> None:
     assert (done.returncode, done.stderr) == (1, "")
     heads = [line.partition(":")[0] for line in done.stdout.splitlines() if line.startswith(("0-", "1-"))]
     assert heads == ["0-FFFFFF.snap", "0-1000000.snap", "1-0.snap"]
-    assert "3 files, 1 with a fault" in done.stdout
+    assert done.stdout.startswith("3 files, 1 with a fault\n"), "the verdict first"
 
 
 def test_no_changed_byte_is_overlooked(tmp_path: Path) -> None:
@@ -214,7 +214,7 @@ def test_a_file_that_cannot_be_read_does_not_hide_the_others(tmp_path: Path) -> 
     os.mkfifo(tmp_path / "0-3.snap")
     os.symlink("nowhere", tmp_path / "0-4.snap")
     status, text = said(tmp_path)
-    assert (status, text.splitlines()[-1]) == (1, "4 files, 3 with a fault"), text
+    assert (status, text.splitlines()[0]) == (1, "4 files, 3 with a fault"), text
     assert "0-1.snap: PostgreSQL 17 or 18, xmin 100" in text
     (tmp_path / "0-1.snap").unlink()
     assert said(tmp_path)[0] == 2
@@ -239,6 +239,7 @@ def test_a_stale_xmax(tmp_path: Path) -> None:
     ):
         path = write(tmp_path, snap(committed=[], xmin=xmin))
         assert (said(path)[0], words in said(path)[1]) == (status, True), said(path)
+        assert said(path)[1].startswith(f"{path}: sound\n") == (status == 0), "the first line is the verdict"
 
 
 def test_what_is_invisible_is_so_for_the_oracle(tmp_path: Path) -> None:

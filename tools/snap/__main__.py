@@ -188,7 +188,8 @@ def value(name: str, number: int) -> str:
 def lines(answer: Answer, xmin: int | None) -> Iterator[str]:
     """A file in full."""
     snap = answer.snap
-    yield f"{answer.path}: " + ("damaged" if answer.damaged else "sound")
+    good = "sound" if answer.good else "undamaged, but what is decoded from it may be wrong: LOOK BELOW"
+    yield f"{answer.path}: " + ("damaged" if answer.damaged else good)
     if snap:
         checksum = "" if answer.damaged else ", which is right"
         yield f"  version {snap.version} (PostgreSQL {snap.majors}), checksum {snap.checksum:#010x}{checksum}"
@@ -297,11 +298,11 @@ def main(xmin: int | None, as_json: bool, path: str) -> None:
         print_json([found_in(answer) for answer in answers])
     else:
         console = Console(soft_wrap=True, highlight=False, markup=False)
+        if len(answers) > 1:
+            console.print(f"{len(answers):,} files, {sum(not answer.good for answer in answers):,} with a fault")
         for answer in answers:
             for line in lines(answer, xmin) if len(answers) == 1 else short(answer):
                 console.print(line)
-        if len(answers) > 1:
-            console.print(f"{len(answers):,} files, {sum(not answer.good for answer in answers):,} with a fault")
     sys.exit(0 if all(answer.good for answer in answers) else 1)
 
 
