@@ -44,6 +44,8 @@ MAY_IMPORT = {
 EXCEPTIONS = {
     "bench/*/endtoend/*.py": "tests.postgres tests.{stem}.prb tests.{stem}.preload tests.{stem}.server",
     "tools/trace/*.py": "tests.postgres",
+    "tests/changes/*.py": "spec proofs",
+    "tests/farm/*.py": "spec",
     "tests/model/*.py": "spec",
     "tests/show/*.py": "spec",
     "tests/bench/*.py": "bench",

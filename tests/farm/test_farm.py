@@ -5,12 +5,12 @@ import json
 import os
 import subprocess
 import sys
-import tomllib
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from spec.tools import models
 from tests.judge.test_judge import CANDIDATES
 from tests.runners import calls, candidates, world
 from tools.common import results, shards
@@ -153,11 +153,7 @@ def asked(*command: str) -> list[Shard]:
 def test_each_run_of_each_models_toml_is_one_job() -> None:
     listed = [asked("spec/run.py", "--only", size, "--list") for size in ("small", "large")]
     found = [(shard.stem, shard.name) for part in listed for shard in part]
-    written = [
-        (path.parent.name, name)
-        for path in sorted(Path("spec").glob("*/models.toml"))
-        for name in tomllib.loads(path.read_text())["run"]
-    ]
+    written = [(run.stem, run.name) for run in models.find(Path("spec"))]
     assert sorted(found) == sorted(written)
     assert all(shard.words == {"RUN": shard.name} for part in listed for shard in part)
 
