@@ -48,13 +48,12 @@ class Tests:
     controls: dict[tuple[str, ...], nodes.Ended] = field(default_factory=dict)
     controlling: Lock = field(default_factory=Lock)
 
-    def control(self, chosen: Sequence[str], *, alone: bool = True) -> nodes.Ended:
-        """The unchanged sources must pass these tests, or with `alone` false be imported by them."""
+    def control(self, chosen: Sequence[str]) -> nodes.Ended:
+        """The unchanged sources must pass these tests."""
         with self.controlling:
             if tuple(chosen) not in self.controls:
                 log = self.workshop.root / f"control-{len(self.controls)}.log"
-                examples = None if alone else 1
-                ended = nodes.run(chosen, UNCHANGED, log, WHOLE_CPU, examples, first=list(self.seconds))
+                ended = nodes.run(chosen, UNCHANGED, log, WHOLE_CPU)
                 if ended.code not in (0, pytest.ExitCode.NO_TESTS_COLLECTED):
                     raise Broken(f"{' '.join(chosen)} fails unchanged:\n{ended.output[-3000:]}")
                 self.controls[tuple(chosen)] = ended
@@ -78,12 +77,13 @@ class Tests:
             failed = next((node for node, outcome in ended.outcomes.items() if outcome == "failed"), ended.last)
             self.seconds |= ended.seconds
             if ended.code in (pytest.ExitCode.INTERRUPTED, pytest.ExitCode.USAGE_ERROR):
-                self.control(self.chosen, alone=False)
+                self.control(["--collect-only", *self.chosen])
                 return "the tests cannot be imported", ""
             if not ended.killed:
                 return "", ended.skipped
             if not failed:
-                return f"the tests end with {ended.killed} at their import", ""
+                self.control(["--collect-only", *self.chosen])
+                return f"at the import of the tests: {ended.killed}", ""
             unchanged = self.control([failed])
             needs = CPU_LEAST + int(CPU_TIMES * unchanged.cpu)
             if ended.killed != nodes.NO_END or limits.get(failed, 0) >= needs:

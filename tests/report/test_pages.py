@@ -86,9 +86,8 @@ def other_layers(stem: str) -> list[Result]:
     ]
     models = [one | {"says": "it holds", "must_fail": True, "property": long, "distinct": 10} for one in statuses]
     theorems = [one | {"sentence": "it holds.", "statement": long, "assumptions": "Closed"} for one in statuses]
-    changed = [one | {"verdict": "survived", "change": long, "why": "because"} for one in statuses]
+    changed = [one | {"layer": "C", "verdict": "survived", "change": long, "why": "because"} for one in statuses]
     told = [one | {"files": [long], "corners": 1, "random": 2, "on": "x86-64"} for one in statuses]
-    readings = [one | {"killed_by": long, "refuted": long} for one in statuses]
     grown = {"name": "grown", "status": "passed", "what": "grown", "unit": "bytes", "sizes": [1, 2, 4], "says": "1.00",
              "instructions": [1, 2, 4], "wanted": 1, "slope": 1.0, "at_one": 1.0, "last": 1.0, "above": "",
              "narrow": ""}  # fmt: skip
@@ -96,10 +95,8 @@ def other_layers(stem: str) -> list[Result]:
         made("model", stem, *models),
         made("proof", stem, *theorems),
         made("test", stem, *statuses),
-        made("mutants", stem, *(one | {"killed_by": long} for one in statuses)),
-        made("model-mutants", stem, *changed),
+        made("changes", stem, *changed),
         made("instructions", "house", *told),
-        made("instructions-readings", "house", *readings),
         made("growth", stem, grown),
     ]
 
