@@ -78,7 +78,7 @@ REGISTRIES = {
     "tests/defects.toml",
     "tests/common/changes.toml",
 }
-# Documents may name rows, too.
+# Documents may name stems, too.
 DOCUMENTS_OF_ALL = {".md", ".cff", ".json", ".typ", ".bib"}
 # A finding is a document about a stem: that of the model which found it.
 FINDINGS = "tests/findings/"
