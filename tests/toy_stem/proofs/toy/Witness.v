@@ -1,7 +1,7 @@
 (* SPDX-License-Identifier: PostgreSQL *)
 (** * Witness: an array on which the theorem's hypothesis holds *)
 From Coq Require Import ZArith List.
-From Pgquern.common Require Import Premises.
+From Pgquern.common Require Import Parts.
 From Pgquern.toy Require Import Algorithms Largest.
 Import ListNotations.
 Local Open Scope Z_scope.
