@@ -17,7 +17,7 @@ import pytest
 from tests.test_house import FILES, GENERATED, ROOT
 from tools.common import results
 
-pytestmark = [pytest.mark.tools, pytest.mark.together]
+pytestmark = pytest.mark.tools
 
 TOY = ROOT / "tests" / "toy_stem"
 REGISTRIES = "registries.toml"

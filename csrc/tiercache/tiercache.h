@@ -5,7 +5,7 @@
  * storage. The eviction policy is W-TinyLFU with a window that adapts (Einziger, Eytan, Friedman, Manes: "Adaptive Software
  * Cache Management", Middleware 2018; tinylfu.c says what is other): what stays is what was asked for often, so that scans
  * pass, and the window takes what comes in bursts. `lru` is the plain one. S3-FIFO (Yang, Zhang, Qiu, Yue, Rashmi: "FIFO
- * queues are all you need for cache eviction", SOSP 2023), where a hit moves nothing, stands beside it. `make bench-policies`
+ * queues are all you need for cache eviction", SOSP 2023), where a hit moves nothing, stands beside it. `make bench ONLY=policies`
  * shows how far each is from the best, by trace and size.
  *
  * A page that leaves memory enters the SSD if the write to it is likely to pay. A clean one enters if it was asked for twice: both

@@ -23,7 +23,7 @@ from tests.changes import lines, nodes
 from tests.changes.build import ROOT
 from tests.changes.change import Change, Tried, Verdict
 from tests.changes.killers import WHOLE_CPU, Broken
-from tools.common import matrix, watched
+from tools.common import matrix, watch
 
 SOURCES = Path("proofs/oracle")
 PROVED = Path("build/oracle")
@@ -110,7 +110,7 @@ class Extracted:
         variables = {"PGQUERN_ORACLES": str(oracles.resolve()), "PGQUERN_PROFILE": "brief", "PGQUERN_RESULT": ""}
         options = [option for option in nodes.OPTIONS if option != "-q"]
         command = [sys.executable, "-m", "pytest", *options, "-v", *tests]
-        code, asleep, said = watched.run(command, log, variables, limit_cpu)
+        code, asleep, said = watch.run(command, log, variables, limit_cpu)
         if code == pytest.ExitCode.OK and not asleep:
             return ""
         ran = re.findall(r"^(tests/\S+::\S.*?)(?: (?:PASSED|FAILED|SKIPPED|ERROR).*)?$", said, re.MULTILINE)

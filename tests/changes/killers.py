@@ -18,7 +18,7 @@ from tests.changes.build import SOURCES, UNCHANGED, Compiler, Workshop, link, ob
 from tests.changes.change import Change
 from tests.runners import tsan
 from tests.runners.world import weight
-from tools.common import sanitized
+from tools.common import sanitizers
 
 WHOLE_CPU = 3600
 """CPU seconds after which a run of tests hangs."""
@@ -125,7 +125,7 @@ class World:
         if changed or not program.exists():
             sources = [world, *sorted(Path("tests/world").glob("*.c"))]
             harness = [str(self.harness(source)) for source in sources]
-            command = ["gcc", sanitized.FLAG, *harness, *objects_with(WORLD_OBJECTS, changed), "-pthread"]
+            command = ["gcc", sanitizers.FLAG, *harness, *objects_with(WORLD_OBJECTS, changed), "-pthread"]
             subprocess.run([*command, "-o", program], check=True)
         return subprocess.run([program, str(first), str(n), "whole"], capture_output=True).returncode
 
@@ -154,10 +154,10 @@ class Sanitizers:
         folder = built.folder / "asan"
         if (made := self.workshop.compile(self.workshop.compilers.asan, change, folder)) is None:
             return "", ""
-        link(folder, ASAN_OBJECTS, made, sanitized.FLAG)
+        link(folder, ASAN_OBJECTS, made, sanitizers.FLAG)
         paths = ["-o", f"pythonpath=. csrc/ffi {folder}"]
         tests = sorted(map(str, Path("tests", self.workshop.stem).glob("test_kernels*.py")))
-        variables = sanitized.environment() | {"PYTHONPATH": f".:csrc/ffi:{folder}", "PGQUERN_PROFILE": "asan"}
+        variables = sanitizers.environment() | {"PYTHONPATH": f".:csrc/ffi:{folder}", "PGQUERN_PROFILE": "asan"}
         command = [sys.executable, "-m", "pytest", *nodes.OPTIONS, *paths, *tests]
         ended = subprocess.run(command, capture_output=True, env=os.environ | variables | {"PGQUERN_RESULT": ""})
         fine = (0, pytest.ExitCode.NO_TESTS_COLLECTED)

@@ -20,7 +20,7 @@ from typing import NamedTuple
 import pytest
 from hypothesis import Phase, settings
 
-from tools.common.watched import PATIENCE, asleep_for_ever
+from tools.common.watch import PATIENCE, asleep_for_ever
 
 CONTEXT = get_context("forkserver")
 HEAVY = ("pytest", "hypothesis.stateful", "_hypothesis_pytestplugin", "numpy", "tests.changes.nodes")

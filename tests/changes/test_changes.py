@@ -14,7 +14,7 @@ from tests.changes.build import Compiler, Compilers, Workshop
 from tests.changes.change import Change, Tried, Verdict
 from tests.changes.engine import Trial
 from tests.runners import tsan
-from tools.common import results, survivors, watched
+from tools.common import results, survivors, watch
 from tools.common.defects import load as defects
 from tools.common.survivors import Survivor
 
@@ -245,15 +245,15 @@ def test_layers_that_did_not_run_keep_their_lines(tmp_path: Path, monkeypatch: p
         ("while not __import__('time').sleep(0.2): pass", 3.0, nodes.ASLEEP),
         ("__import__('subprocess').run('i=0; while [ $i -lt 60000 ]; do i=$((i+1)); done', shell=True)", 60.0, ""),
         ("while True: pass", 60.0, nodes.NO_END),
-        ("pass", watched.PATIENCE, ""),
-        ("assert 0", watched.PATIENCE, nodes.FAILED),
+        ("pass", watch.PATIENCE, ""),
+        ("assert 0", watch.PATIENCE, nodes.FAILED),
     ],
     ids=["waits for ever", "wakes for ever", "waits for a child", "runs for ever", "passes", "fails"],
 )
 def test_a_test_that_has_no_end_is_ended(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, body: str, patience: float, killed: str
 ) -> None:
-    monkeypatch.setattr(watched, "STILL", min(patience, 2.0))
+    monkeypatch.setattr(watch, "STILL", min(patience, 2.0))
     file = tmp_path / "test_run.py"
     file.write_text(f"import threading\n\ndef test_first():\n    pass\n\ndef test_run():\n    {body}\n")
     first = nodes.run(f"{file}::test_first", tmp_path, tmp_path / "log", cpu_limit=60)
@@ -287,7 +287,7 @@ def test_threads_in_an_endless_loop_are_ended_by_their_cpu_time(
         (tmp_path / name).chmod(0o755)
     assert program.run(tmp_path / "endless", cpu=1) == (-signal.SIGXCPU, False, "")
     assert program.run(tmp_path / "asleep", cpu=1) == (7, False, "")
-    monkeypatch.setattr(watched, "STILL", 2.0)
+    monkeypatch.setattr(watch, "STILL", 2.0)
     assert program.run(tmp_path / "for_ever", cpu=1) == (-signal.SIGKILL, True, "says\n")
 
 

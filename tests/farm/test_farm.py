@@ -185,7 +185,8 @@ def test_each_candidate_is_in_one_job_and_those_that_share_a_folder_in_the_same(
 
 def test_each_change_of_the_sample_is_in_one_job() -> None:
     listed = asked("-m", "tests.changes", "--layer", "C", "--number", "60", "--stem", ROW, "--list")
-    assert [shard.words for shard in listed] == [{"LAYER": "C", "PART": f"{i}/3", "NUMBER": "60"} for i in range(3)]
+    parts = [{"LAYER": "C", "NUMBER": "60", "PART": f"{i}/3"} for i in range(3)]
+    assert [shard.words for shard in listed] == parts
     assert {shard.words["LAYER"] for shard in asked("-m", "tests.changes", "--stem", ROW, "--list")} > {"C", "hand"}
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: PostgreSQL
-"""The report and the judge's page in a real browser (`make test-browser`).
+"""The report and the judge's page in a real browser (`make test ONLY=browser`).
 
 No error in the console, every link and picture there, both colour schemes, a narrow window, texts that can be read. For
 each of these there is a broken page, which must be told.
@@ -36,7 +36,7 @@ WHOLE = {"mode": "full", "pinned_to_cpu": 1}
 def started() -> Iterator[Any]:
     if not browser.chromium():
         pytest.skip("no Chromium here")
-    pytest.importorskip("playwright", reason="no playwright here: make test-browser installs it")
+    pytest.importorskip("playwright", reason="no playwright here: make test ONLY=browser installs it")
     with browser.browser() as found:
         yield found
 
@@ -145,7 +145,7 @@ def test_the_judges_page(started: Any, tmp_path: Path, word: str) -> None:
     tried = replace(trial(name), places=[] if word == "UNDECIDED" else trial(name).places)
     verdict = Verdict(word, "as the steps say", "tests/test_it.py::test_it", "n=3" if word != "PASS" else "")
     path = tmp_path / "judged.html"
-    command = "make judge " + "long" * 40
+    command = "pgquern judge " + "long" * 40
     path.write_text(judge_page.page(tried, verdict, shown, command, "pytest " + "long" * 40, {"seed": "1"}))
     assert browser.wrong(started, path) == []
 

@@ -60,7 +60,10 @@ def found(command: str, number: int, every: Sequence[results.Result]) -> list[It
     """What a command has left in the results: of a marker, the tests that have it; of a target, its layer's items."""
     if command.startswith("pytest"):
         return [i for one in every for i in one.items if number in (i.model_extra or {}).get("claims", [])]
-    layer = LAYERS.get(target := command.split()[1], target)
+    target, *words = command.split()[1:]
+    for name, _, value in (word.partition("=") for word in words):
+        target += {"ONLY": f"-{value}", "CROSS": "-cross"}.get(name, "")
+    layer = LAYERS.get(target, target)
     mine = [one for one in every if re.fullmatch(layer.replace("*", ".*"), one.layer)]
     return [item for one in mine if (one.model_extra or {}).get("mode") != "quick" for item in one.items]
 

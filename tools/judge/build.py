@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tools.common.asked import option
 from tools.common.kernels import kernel_sources
+from tools.common.options import option
 from tools.judge import objects
 from tools.judge.kinds import CALL, JudgeError, Kind
 
@@ -156,7 +156,7 @@ def _compile(candidate: Candidate, cflags: Sequence[str], file: Path, target: Pa
         return _run(command)
     except FileNotFoundError as error:
         raise JudgeError(
-            f"There is no compiler {command[0]!r}: install it, or name another with {option('CC', ours='compiler')}."
+            f"There is no compiler {command[0]!r}: install it, or name another with {option('COMPILER')}."
         ) from error
     except subprocess.CalledProcessError as error:
         raise JudgeError(

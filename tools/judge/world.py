@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tests.runners.tsan import FIXED_ADDRESSES
-from tools.common import watched
+from tools.common import watch
 from tools.common.kernels import kernel_sources
 from tools.common.tally import tally, words
 from tools.judge import objects
@@ -109,7 +109,7 @@ def _limit() -> None:
 
 def run(program: Path, seed: int) -> Found:
     """RUNS seeds, from this one on."""
-    code, slept, text = watched.run(
+    code, slept, text = watch.run(
         [program, str(seed), str(RUNS)], program.with_name("log"), {"ASAN_OPTIONS": "detect_leaks=0"}, _limit
     )
     counts = tally(text)
@@ -133,7 +133,7 @@ def call(candidate: Candidate, cflags: Sequence[str], program: Path, seed: int, 
     assert candidate.kind.calls is not None
     _link(candidate, "gcc", cflags, [candidate.kind.calls, *_objects("build/obj-asan", candidate)], program)
     command: Parts = [program, str(seed), str(inputs)]
-    code, slept, text = watched.run(command, program.with_name("log"), {"ASAN_OPTIONS": "detect_leaks=0"}, _limit)
+    code, slept, text = watch.run(command, program.with_name("log"), {"ASAN_OPTIONS": "detect_leaks=0"}, _limit)
     if verdict := of_process(code, slept, str(candidate.kind.calls), text) if code or slept else None:
         return Outcome(verdict)
     return of_native(code, text)
@@ -147,7 +147,7 @@ def race(candidate: Candidate, cflags: Sequence[str], program: Path) -> Found:
     _link(replace(candidate, compiler="clang"), "clang", [*kept, "-fsanitize=thread"], parts, program)
     fixed = subprocess.run([*FIXED_ADDRESSES, "true"], capture_output=True).returncode == 0
     command = [*(FIXED_ADDRESSES if fixed else []), str(program), str(ROUNDS)]
-    code, slept, text = watched.run(command, program.with_name("log"), {"TSAN_OPTIONS": "halt_on_error=1"}, _limit)
+    code, slept, text = watch.run(command, program.with_name("log"), {"TSAN_OPTIONS": "halt_on_error=1"}, _limit)
     if code == 0 and tally(text):
         return Found(f"{ROUNDS} rounds")
     found = RACE.search(text)
