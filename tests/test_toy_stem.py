@@ -120,7 +120,7 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
     copy_tree(tree)
     before = contents(tree)
     add_stem(tree)
-    make(tree, "model-accept", "prove-accept")
+    make(tree, "model", "prove", "ACCEPT=1")
     allowed = cells().keys() | {line["file"] for line in registry_lines()} | ACCEPTED
     assert changes(before, contents(tree)) == allowed
     return tree

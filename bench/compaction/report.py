@@ -133,7 +133,7 @@ def _endtoend_figures(result: Result) -> list[str]:
     lines = [
         "### Inside real servers",
         "",
-        f"`make bench-endtoend`, {_head(result)}. The median of all rounds (the lowest to the highest; of one round, "
+        f"`make bench ONLY=endtoend`, {_head(result)}. The median of all rounds (the lowest to the highest; of one, "
         "its value). The recovered table is the same in all of them. Embedded servers are built with -Os, Debian's "
         "with -O2.",
         "",

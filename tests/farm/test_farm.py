@@ -5,12 +5,12 @@ import json
 import os
 import subprocess
 import sys
-import tomllib
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from spec.tools import models
 from tests.judge.test_judge import CANDIDATES
 from tests.runners import calls, candidates, world
 from tools.common import results, shards
@@ -156,7 +156,7 @@ def test_each_run_of_each_models_toml_is_one_job() -> None:
     written = [
         (path.parent.name, name)
         for path in sorted(Path("spec").glob("*/models.toml"))
-        for name in tomllib.loads(path.read_text())["run"]
+        for name, _, _ in models.load(path).entries()
     ]
     assert sorted(found) == sorted(written)
     assert all(shard.words == {"RUN": shard.name} for part in listed for shard in part)
@@ -185,8 +185,7 @@ def test_each_candidate_is_in_one_job_and_those_that_share_a_folder_in_the_same(
 
 def test_each_change_of_the_sample_is_in_one_job() -> None:
     listed = asked("-m", "tests.changes", "--layer", "C", "--number", "60", "--stem", ROW, "--list")
-    parts = [{"LAYER": "C", "NUMBER": "60", "PART": f"{i}/3"} for i in range(3)]
-    assert [shard.words for shard in listed] == parts
+    assert [shard.words for shard in listed] == [{"LAYER": "C", "PART": f"{i}/3", "NUMBER": "60"} for i in range(3)]
     assert {shard.words["LAYER"] for shard in asked("-m", "tests.changes", "--stem", ROW, "--list")} > {"C", "hand"}
 
 

@@ -194,6 +194,80 @@ def of_body(folder: Path, body: str) -> judge_verdict.Verdict | None:
     return judge_run.of_native(done.returncode, done.stdout + done.stderr).verdict
 
 
+UPSTREAM = """\
+/*
+ * Forget those that precede xmin.
+ */
+static void
+SnapBuildPurgeOlderTxn(SnapBuild *builder)
+{
+	size_t		kept = 0;
+
+	if (!TransactionIdIsNormal(builder->xmin))
+		return;
+	for (size_t off = 0; off < builder->committed.xcnt; off++)
+	{
+		TransactionId xid = builder->committed.xip[off];
+
+		if (NormalTransactionIdPrecedes(xid, builder->xmin))
+			continue;
+		builder->committed.xip[kept++] = xid;
+	}
+	builder->committed.xcnt = kept;
+}
+"""
+"""What upstream's function does, as its style has it: a tree for BRANCH=."""
+HELD = "\t\tif (NormalTransactionIdPrecedes(xid, builder->xmin))"
+SPLIT = f"+\t\t/* One that precedes goes. */\n {HELD}\n"
+BY_VALUE = f"-{HELD}\n+\t\tif (xid < builder->xmin)\n \t\t\tcontinue;\n"
+
+
+@pytest.mark.parametrize(
+    ("change", "word"),
+    [("", "PASS"), (SPLIT, "PASS"), (BY_VALUE, "FAIL")],
+    ids=["as it is", "a comment", "compared as numbers"],
+)
+def test_a_branch_and_a_patch_of_it_are_judged_as_upstream(tmp_path: Path, change: str, word: str) -> None:
+    """The patch is one as git makes it, of several files; the function is cut out by its name behind it."""
+    kind = next(kind for kind in KINDS.values() if "SnapBuildPurgeOlderTxn" in kind.cut)
+    file = "src/backend/replication/logical/snapbuild.c"
+    (tmp_path / "tree" / file).parent.mkdir(parents=True)
+    (tmp_path / "tree" / file).write_text(UPSTREAM)
+    patch, line = tmp_path / "their.patch", UPSTREAM.splitlines().index(HELD) + 1
+    old, new = (sum(one[0] != sign for one in change.splitlines()) for sign in "+-")
+    patch.write_text(
+        f"diff --git a/README b/README\n--- a/README\n+++ b/README\n@@ -1 +1 @@\n-a\n+b\n"
+        f"diff --git a/{file} b/{file}\n--- a/{file}\n+++ b/{file}\n@@ -{line},{old} +{line},{new} @@\n{change}"
+    )
+    work = tmp_path / "work"
+    work.mkdir()
+    candidate = judge_source.of_tree(
+        tmp_path / "tree", patch if change else None, work, kind.name, compiler="gcc", flags=""
+    )
+    judge_build.write_sources(candidate)
+    judge_build.compile_candidate(candidate, CFLAGS, work / "candidate.o")
+    hosts = judge_build.Hosts.build(candidate, CFLAGS)
+    done = finished([str(hosts.driver), "check", "1", "20000", str(hosts.theirs), str(hosts.ours)])
+    found = judge_run.of_native(done.returncode, done.stdout + done.stderr).verdict
+    assert (found.word if found else "PASS") == word
+
+
+def test_a_branch_of_what_is_not_wrapped_is_refused_in_a_sentence(tmp_path: Path) -> None:
+    kind = next(kind for kind in KINDS.values() if not kind.cut)
+    told = program("--kind", kind.name, "--branch", str(tmp_path))
+    assert told.returncode == 2
+    assert f"No function of PostgreSQL's is wrapped as the kind {kind.name}: choose one of " in told.stderr
+
+
+@pytest.mark.parametrize("flags", ["evil.o", "-levil", "-Wl,--wrap=malloc", "@evil", "-fplugin=evil.so", "-x"])
+def test_flags_that_are_not_the_compilers_own_are_refused(tmp_path: Path, flags: str) -> None:
+    kind = KINDS[FIRST]
+    (tmp_path / "mine.c").write_text(kind.template())
+    told = program("--kind", kind.name, "--source", str(tmp_path / "mine.c"), "--flags", f"-O3 -march=native {flags}")
+    assert told.returncode == 2
+    assert "is no flag of the compiler's own" in told.stderr
+
+
 def test_a_large_sort_makes_no_system_call(tmp_path: Path) -> None:
     """glibc's asks, the first time, how much memory there is."""
     kind = next(kind for name, kind in KINDS.items() if name.endswith("need_update"))

@@ -72,9 +72,20 @@ class Kind:
 
     @property
     def inputs(self) -> Path | None:
-        """How inputs are made natively; a kind without it cannot run in a process of its own."""
+        """How inputs of a kernel are made natively, for a process of its own."""
         found = self.folder / f"judge_{self.name}.h"
         return found if found.exists() else None
+
+    @property
+    def cage(self) -> Path | None:
+        """How the calls of a component go to a process of its own."""
+        found = self.folder / "judge_cage.h"
+        return found if self.functions and found.exists() else None
+
+    @property
+    def apart(self) -> bool:
+        """A candidate runs in a process of its own."""
+        return bool(self.inputs or self.cage)
 
     @property
     def threads(self) -> Path | None:

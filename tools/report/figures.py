@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: PostgreSQL
 """The recorded figures, bench/figures/*.json, as the report shows them.
 
-`make bench-figures` writes the files: one for each CPU, and servers-CPU.json of whole servers. One that can not be read
-is an error that names it. A figure that no file has is None, and the report says that it is missing.
+`make bench ONLY=figures` writes the files: one for each CPU, and servers-CPU.json of whole servers. A file that cannot
+be read is an error that names it. A figure that no file has is None, and the report says that it is missing.
 """
 
 import json
