@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from spec.tools import models
-from tools.common import defects, matrix, mutants
+from tests.changes import hand
+from tools.common import defects, matrix
 from tools.common.defects import Defect
-from tools.common.mutants import Mutant
 
 pytestmark = pytest.mark.claim11
 
@@ -46,9 +46,8 @@ def violated(stem: str, run: str) -> str:
 
 
 def killer(stem: str, name: str) -> str:
-    """The test that must fail on a mutant kernel."""
-    listed = mutants.load(TOP / "tests" / stem / "mutants.toml", Mutant)
-    return {mutant.name: mutant.killed_by for mutant in listed}[name]
+    """The test that must fail on a broken kernel."""
+    return {entry.name: entry.killers[0] for entry in hand.load(stem).change}[name]
 
 
 @pytest.mark.parametrize("defect", TOLD, ids=lambda defect: defect.title)

@@ -13,9 +13,8 @@ import pytest
 from spec.tools import models
 from tests.judge.test_judge import CANDIDATES
 from tests.runners import calls, candidates, world
-from tools.common import mutants, results, shards
+from tools.common import results, shards
 from tools.common.matrix import stems
-from tools.common.mutants import Mutant
 from tools.common.shards import Shard
 from tools.farm import job, merge, work
 from tools.farm.work import Kind, Work
@@ -163,17 +162,6 @@ def test_each_run_of_each_models_toml_is_one_job() -> None:
     assert all(shard.words == {"RUN": shard.name} for part in listed for shard in part)
 
 
-def test_each_mutant_of_a_kernel_is_one_job() -> None:
-    listed = asked("-m", "tests.runners.mutants", "--cflags", "", "--list")
-    written = [
-        (stem, mutant.name)
-        for stem in stems()
-        if (path := Path("tests", stem, "mutants.toml")).exists()
-        for mutant in mutants.load(path, Mutant)
-    ]
-    assert sorted((shard.stem, shard.name) for shard in listed) == sorted(written)
-
-
 def test_each_seed_of_each_world_is_in_one_job() -> None:
     listed = asked("-m", "tests.runners.world", "--runs", "250", "--list")
     sources = [source for stem in stems() for source in world.sources(stem)]
@@ -196,9 +184,9 @@ def test_each_candidate_is_in_one_job_and_those_that_share_a_folder_in_the_same(
 
 
 def test_each_change_of_the_sample_is_in_one_job() -> None:
-    flags = ["--cflags", "", "--world", "", "--asan", ""]
-    listed = asked("-m", "tests.runners.mutants_all", *flags, "--number", "60", "--stem", ROW, "--list")
-    assert [shard.words for shard in listed] == [{"NUMBER": "60", "PART": f"{i}/3"} for i in range(3)]
+    listed = asked("-m", "tests.changes", "--layer", "C", "--number", "60", "--stem", ROW, "--list")
+    assert [shard.words for shard in listed] == [{"LAYER": "C", "PART": f"{i}/3", "NUMBER": "60"} for i in range(3)]
+    assert {shard.words["LAYER"] for shard in asked("-m", "tests.changes", "--stem", ROW, "--list")} > {"C", "hand"}
 
 
 def test_the_lines_of_a_world_add_up() -> None:

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: PostgreSQL */
 /*
  * Inputs of a kind, made natively. tests/STEM/judge_KIND.h says how, by four functions: fill makes the arguments of a call, stage lends
- * what they point to, settle makes what the contract leaves open the same, and tally says what came out.
+ * what they point to, settle makes what the contract leaves open the same, and tally says what came out. ANY_BYTES is the number of
+ * what is lent, from 0, whose bytes may be any: some calls are made once more, with a byte of it changed, and the answers still there.
  */
 #ifndef PGQUERN_JUDGE_INPUTS_H
 #define PGQUERN_JUDGE_INPUTS_H
