@@ -7,7 +7,6 @@
 
 #include "../tools/judge/watch.h"
 
-
 #include <string.h>
 
 extern const policy_calls pgq_judge_calls;

@@ -6,7 +6,8 @@ lock, a policy) those that tests/<stem>/candidate.h declares. Its object file is
 functions and constants is refused by name. Then it runs in a process of its own, without files, stopped at each system
 call. The
 stem's own tests call it there, as one more variant of its kind; and a million inputs, made in C, are given to it and to
-ours. A component, and what reads files, runs in one process with what judges it, and the verdict says so.
+ours. A component is called there, too; but races are looked for in one process with it, and what reads files runs in
+one with what judges it: the verdict says so. A kernel may know by its surroundings that it is judged: nobody sees that.
 
 A patch in the place of a source judges one of our variants as a unified diff of csrc/ has changed it. --full
 adds more examples, a hundred times as many native inputs, and real servers. build/judge/NAME.html is the verdict as a
