@@ -2,11 +2,12 @@
 """Common to all tests: Hypothesis profiles, counts, and the results file that the report reads.
 
 PGQUERN_PROFILE chooses the number of examples: `whole` (default; the same examples each time), `brief` (an eighth of
-them, for `make test`), `quick` (a twentieth, for a first look), `asan` (fewer, for sanitizers), `cross` (a few, and a
-sample of the tests, under an emulator), `deep` (many, new ones each time). PGQUERN_RESULT=LAYER writes
-build/results/LAYER/<stem>.json at the end: the tests, their seconds, and counts (`examples` are counted here,
-everything else by tally()). The stem of a test is the folder of its file, tests/<stem>/test_*.py, or `house`. Under the
-sanitizers the run ends with a look for memory that the library has leaked; it counts as one more test, `leaks`.
+them, for `make test`), `quick` (a twentieth, for a first look), `asan` (fewer, for sanitizers), `cross` (a few; under
+an emulator: test_kernels.py, and all tests of what only its CPU has), `deep` (many, new ones each time).
+PGQUERN_RESULT=LAYER writes build/results/LAYER/<stem>.json at the end: the tests, their seconds, and counts (`examples`
+are counted here, everything else by tally()). The stem of a test is the folder of its file, tests/<stem>/test_*.py, or
+`house`. Under the sanitizers the run ends with a look for memory that the library has leaked; it counts as one more
+test, `leaks`.
 """
 
 import functools
@@ -14,7 +15,6 @@ import os
 import platform
 import re
 import sys
-import zlib
 from collections import defaultdict
 from collections.abc import Callable
 from importlib.metadata import version
@@ -41,14 +41,9 @@ settings.register_profile("whole", max_examples=1000, derandomize=True, database
 settings.register_profile("brief", max_examples=125, derandomize=True, database=None, **common)
 settings.register_profile("quick", max_examples=50, derandomize=True, database=None, **common)
 settings.register_profile("asan", max_examples=40, derandomize=True, database=None, **common)
-settings.register_profile("cross", max_examples=5, derandomize=True, database=None, **common)
+settings.register_profile("cross", max_examples=3, derandomize=True, database=None, **common)
 settings.register_profile("deep", max_examples=20_000, **common)
 settings.load_profile(PROFILE)
-
-# PGQUERN_ONE_IN: a sample, one test in so many, by its name. An emulator is slow: it runs all tests of the variants
-# that only its CPU has, and one in 12 of the others.
-SAMPLE = int(os.environ.get("PGQUERN_ONE_IN", "1"))
-OWN_ONE_IN, ONE_IN = (1, 12) if PROFILE == "cross" else (SAMPLE, SAMPLE)
 
 # Of the tests with real servers, `make test` runs those with 18, so that it stays short. `make test-servers` runs the
 # others; PGQUERN_BUILDS, as in "13 15-debian", chooses among their builds.
@@ -81,11 +76,6 @@ def stem_of(nodeid: str) -> str:
     return folder if folder in SUBJECTS else "house"
 
 
-def sampled_by(item: pytest.Item) -> str:
-    """What a sample is chosen by: a test's name, or its file's."""
-    return item.nodeid.partition("::")[0] if item.get_closest_marker("together") else item.nodeid
-
-
 def runs_on(item: pytest.Item, builds: str) -> bool:
     """Whether a test drives a real server of one of these builds, of which its name tells."""
     named = re.search(rf"[\[-](?:pg)?(?:{builds})(?=[\] _-])", item.nodeid)
@@ -96,10 +86,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Whole and deep tests run in the profiles of these names only, plain ones without sanitizers, those of old minors
     and of a browser if they are asked for by their marker, all candidates if the judge's results are, those of slow
     tools but in `make test`; every Hypothesis test counts its examples."""
-    if ONE_IN > 1:
-        one_in = {item: OWN_ONE_IN if cpu() in item.name else ONE_IN for item in items}
-        sampled = [item for item in items if not item.get_closest_marker("always")]
-        left_out = [item for item in sampled if zlib.crc32(sampled_by(item).encode()) % one_in[item]]
+    if PROFILE == "cross":
+        left_out = [item for item in items if item.path.name.startswith("test_kernels_") and cpu() not in item.name]
         config.hook.pytest_deselected(items=left_out)
         items[:] = [item for item in items if item not in left_out]
     asked = {

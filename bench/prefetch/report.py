@@ -52,7 +52,7 @@ def _fio_lines(result: dict[str, Any]) -> list[str]:
     return [
         "### Cold random reads beside fio",
         "",
-        f"`make bench-fio`, commit {result['commit']}, {result['tools']['fio']}, io_uring and O_DIRECT at the same "
+        f"`make bench ONLY=fio`, commit {result['commit']}, {result['tools']['fio']}, io_uring, O_DIRECT, at the same "
         f"depth on the same file, medians of {result['rounds']} rounds.",
         "",
         "| in flight | variant | ns a read | fio | times as fast as fio [least, most] |",
@@ -71,7 +71,7 @@ def _recovery_lines(result: dict[str, Any]) -> list[str]:
     lines = [
         "### Cold crash recoveries of a real server",
         "",
-        f"`make bench-recovery`, commit {result['commit']}, PostgreSQL {server}: {result['updates']:,} updates, median "
+        f"`make bench ONLY=recovery`, {result['commit']}, PostgreSQL {server}: {result['updates']:,} updates, median "
         f"of {result['rounds']} rounds. The files had left the kernel's page cache; what lies below was not emptied. "
         f"With all files cached redo takes {result['warm']:.2f} s.",
         "",

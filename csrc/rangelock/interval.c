@@ -314,7 +314,7 @@ static pgq_status how_it_ended(node *x, uint32_t state)
 {
     if (state == HELD)
         return accepted();
-    /* Who was cancelled is told once. */
+    /* A cancellation is returned once. */
     if (state > AWAITED && change_state(x, &state, IDLE))
         return refused((pgq_code)state, 0);
     return refused(PGQ_RANGELOCK_NOT_WAITING, 0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: PostgreSQL */
-/* The variants of the kind known_assigned; pgquern.h has the contract. */
+/* The variants of the kind known_assigned; snapbuild.h has the contract. */
 #ifndef PGQUERN_SNAPBUILD_KNOWN_ASSIGNED_H
 #define PGQUERN_SNAPBUILD_KNOWN_ASSIGNED_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: PostgreSQL */
-/* The variants of the kinds purge and purge_sorted; pgquern.h has the contract. */
+/* The variants of the kinds purge and purge_sorted; snapbuild.h has the contract. */
 #ifndef PGQUERN_SNAPBUILD_PURGE_H
 #define PGQUERN_SNAPBUILD_PURGE_H
 

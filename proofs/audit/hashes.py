@@ -75,5 +75,5 @@ def check(source: Path, found: Mapping[str, str], audit: Audit, *, stem: str, ac
             audit.problem(
                 stem_of_name(name),
                 f"{name} is not what {REQUIRED} has: it is another, or a definition that it rests on, or its sentence. "
-                "`git diff` says what changed; `make prove-accept` accepts it.",
+                "`git diff` says what changed; `make prove ACCEPT=1` accepts it.",
             )

@@ -128,14 +128,12 @@ Row == CHOOSE row \in [Buffers -> 1..Cardinality(Buffers)] : \A b, c \in Buffers
 After(page, n) == <<page[1], page[2] + n>>
 
 (* A block joins the read before it. *)
-MayJoin              == MayRead
 HasRoom(read)        == read.place + 1 < Combine
 IsLast(read)         == ~\E other \in reads : other.entry = read.entry /\ other.from = read.from /\ other.place > read.place
 PageFollows(read, p) == p = After(read.page, 1)
 BufferFollows(r, b)  == Row[b] = Row[r.buffer] + 1
-NotGiven(read)       == ~read.given
 Join(n, page, b, read) ==
-    /\ MayJoin /\ HasRoom(read) /\ IsLast(read) /\ NotGiven(read) /\ PageFollows(read, page) /\ BufferFollows(read, b)
+    /\ MayRead /\ HasRoom(read) /\ IsLast(read) /\ ~read.given /\ PageFollows(read, page) /\ BufferFollows(read, b)
     /\ Start(n, page, b, read.entry, read.from, read.place + 1)
 
 (* The page is in a buffer, or on its way there. *)
@@ -175,7 +173,6 @@ Written(old, read) == [old EXCEPT !.content = read.content, !.generation = read.
 IsInto(read, b) == Row[b] = Row[read.entry] + read.place
 
 (* A read that failed gives no page. *)
-AfterFailure(old) == Free
 Uncounted(failed) == failed
 
 (* The kernel says that the first `whole` blocks of a read are there. *)
@@ -190,7 +187,7 @@ End(first, whole) ==
        /\ MayFail \/ whole = Cardinality(parts)
        /\ \A read \in parts : read.place < whole => read.taken
        /\ pool' = [b \in Buffers |->
-                      IF \E read \in failed : read.buffer = b THEN AfterFailure(pool[b])
+                      IF \E read \in failed : read.buffer = b THEN Free
                       ELSE IF \E read \in there : read.buffer = b THEN Landed(Wrote(b))
                       ELSE Wrote(b)]
        /\ reads' = reads \ parts

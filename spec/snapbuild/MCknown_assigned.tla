@@ -60,7 +60,7 @@ CompressesEarly(k) ==
     /\ head + k >= Capacity + 1
     /\ count + k <= Capacity
     /\ Store(Compressed(xids, valid, tail, head))
-    /\ long_ago' = LongAgoAfter("NO_SPACE")
+    /\ long_ago' = FALSE
     /\ Remember("NO_SPACE", head - tail, count, TRUE)
     /\ UNCHANGED <<nextXid, running, count, adding, written, ends, reader>>
 =============================================================================

@@ -107,8 +107,6 @@ Worthwhile(reason, t, h, c) ==
 EndsAfter(reason, t, h, c) ==
     IF reason = "TRANSACTION_END" /\ Gap(t, h, c) THEN (ends + 1) % Frequency ELSE ends
 
-LongAgoAfter(reason) == FALSE
-
 (* What the rules say of a call that finds this span, with so many valid entries *)
 Due(reason, span, live) ==
     CASE reason = "NO_SPACE" -> TRUE
@@ -126,7 +124,7 @@ MaybeCompress(reason, a, v, t, h, c) ==
     LET done == Worthwhile(reason, t, h, c)
     IN  /\ Store(IF done THEN Compressed(a, v, t, h) ELSE Same(a, v, t, h))
         /\ ends' = EndsAfter(reason, t, h, c)
-        /\ long_ago' = IF done THEN LongAgoAfter(reason) ELSE long_ago
+        /\ long_ago' = IF done THEN FALSE ELSE long_ago
         /\ Remember(reason, h - t, c, done)
 
 -----------------------------------------------------------------------------
@@ -142,7 +140,7 @@ CompressForSpace(k) ==
     /\ count + k <= Capacity
     /\ CompressLocks => Unlocked
     /\ Store(Compressed(xids, valid, tail, head))
-    /\ long_ago' = LongAgoAfter("NO_SPACE")
+    /\ long_ago' = FALSE
     /\ Remember("NO_SPACE", head - tail, count, TRUE)
     /\ UNCHANGED <<nextXid, running, count, adding, written, ends, reader>>
 

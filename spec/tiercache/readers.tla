@@ -154,10 +154,9 @@ Unpin(t) ==
     /\ IF IsLast(f) THEN Goto(t, "calls") /\ UNCHANGED my ELSE Through(t)
     /\ UNCHANGED <<map, named, frame, waits, pages>>
 
-Woken == {asleep}
 Call(t) ==
     /\ map = t /\ pc[t] = "calls"
-    /\ \E woken \in Woken : asleep' = asleep \ woken
+    /\ asleep' = {}
     /\ map' = Nobody
     /\ Through(t)
     /\ UNCHANGED <<named, frame, word, waiting, held, pages>>
@@ -213,11 +212,10 @@ LookToRead(t) ==
 
 (* A page that is written while it is loaded: what is loaded is old. *)
 LoadsAreOld(p) == [t \in Threads |-> IF pc[t] \in Loading /\ my[t].page = p THEN [my[t] EXCEPT !.old = TRUE] ELSE my[t]]
-WriteWaits == TRUE
 LookToWrite(t) ==
     LET f == table[my[t].page] IN
     /\ IF f # None
-       THEN With(t, f) /\ Goto(t, IF WriteWaits THEN "closes" ELSE "changes")
+       THEN With(t, f) /\ Goto(t, "closes")
        ELSE /\ Goto(t, "changes")
             /\ \E g \in FreeFrames : my' = [LoadsAreOld(my[t].page) EXCEPT ![t].frame = g, ![t].victim = None]
     /\ UNCHANGED <<word, named, map, held, leaving, changed>>

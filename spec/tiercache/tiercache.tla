@@ -183,10 +183,9 @@ Wait(p) ==
 
 \* Old contents are read again; others are the user's, and go to memory if there is a frame for them.
 Fresh == ~reading.old
-Woken == None
 EndRead ==
     /\ reading # None
-    /\ reading' = None /\ waits' = Woken
+    /\ reading' = None /\ waits' = None
     /\ memory' = IF reading.keeps /\ Fresh THEN [memory EXCEPT ![reading.page] = Copy(reading.v, FALSE)] ELSE memory
     /\ UNCHANGED <<ghosts, held, stale, leaving, needs, still, slotVars, storeVars, flush, reports, bounds>>
 
@@ -218,26 +217,23 @@ Used(s) == IF reading = None THEN FALSE ELSE reading.slot = s
 \* To a slot that is free, or that holds a clean page, and that nobody reads.
 MayTake(s) == IF held[s] = None THEN TRUE ELSE ~held[s].dirty
 \* Until the slot is written the page stays in memory, and the slot counts for nothing, whatever it has.
-StaysInMemory(p) == memory
-NotYet(what) == None
 StaleMeanwhile(s) == stale \cup {s}
 BeginEvict(p, s) ==
     /\ Up /\ ssdInUse /\ InMemory(p) /\ ~OnSsd(p) /\ leaving = None /\ MayTake(s) /\ ~Used(s)
     /\ leaving' = [page |-> p, slot |-> s, v |-> memory[p].v, dirty |-> memory[p].dirty]
     /\ LET what == Slot(p, memory[p].v, memory[p].dirty) IN
-       /\ held' = [held EXCEPT ![s] = NotYet(what)]
+       /\ held' = [held EXCEPT ![s] = None]
        /\ MayLeave(s, {None, OnDisk(what)})
     /\ stale' = StaleMeanwhile(s)
-    /\ memory' = StaysInMemory(p)
+    /\ UNCHANGED memory
     /\ UNCHANGED <<ghosts, reading, waits, needs, still, disk, storeVars, flush, reports, bounds>>
 
 \* If the page was written meanwhile, the slot has old contents, and the page stays. If the write to the SSD fails, nothing of it is
 \* there, or part, or the whole, and the page stays, too.
-WokenForRoom == FALSE
 StillThat == InMemory(leaving.page) /\ memory[leaving.page].v = leaving.v
 EndEvict ==
     /\ leaving # None
-    /\ leaving' = None /\ needs' = WokenForRoom
+    /\ leaving' = None /\ needs' = FALSE
     /\ LET p == leaving.page
            s == leaving.slot
            what == OnDisk(Slot(p, leaving.v, leaving.dirty))
@@ -292,26 +288,23 @@ Alone(f) == \A other \in Flushers \ {f} : flush[other].at = "idle"
 \* overwrite on the SSD. An fsync does so with nothing dirty, too.
 Wanted == {p \in Pages : Dirty(p)}
 AtHand == {p \in Pages : InMemory(p) \/ OnSsd(p)}
-LeavesStale(fsync) == FALSE
 NothingToWrite(f) == flush[f].dirty = {}
 ToStore(f) == IF NothingToWrite(f) THEN "clean" ELSE "write"
 Gather(f, fsync) ==
     /\ Up /\ flush[f].at = "idle" /\ Alone(f)
     /\ IF fsync THEN TRUE ELSE Wanted # {}
     /\ LET after == IF Wanted = {} THEN "clean" ELSE "write"
-           next == IF LeavesStale(fsync) THEN after
-                   ELSE IF ssdInUse THEN "scrub" ELSE IF retiring THEN "retire" ELSE after
+           next == IF ssdInUse THEN "scrub" ELSE IF retiring THEN "retire" ELSE after
        IN flush' = [flush EXCEPT ![f] = [at |-> next, fsync |-> fsync, target |-> newest, from |-> writes, dirty |-> Wanted,
                                          has |-> IF Wanted = {} THEN None ELSE [p \in AtHand |-> View(p)],
                                          off |-> IF next = "scrub" THEN stale ELSE {}]]
     /\ UNCHANGED <<ghosts, cacheVars, phase, slotVars, superVars, controlVars, storeVars, inPlace, reports, lives, bounds>>
 
 \* A slot that is being written is waited for: then it has its page, or is stale still. So is one that is read.
-Overwritten(s) == TRUE
 Settled(s) == (IF leaving = None THEN TRUE ELSE leaving.slot # s) /\ ~(s \in stale /\ Used(s))
 Scrub(f) ==
     /\ flush[f].at = "scrub" /\ \A s \in flush[f].off : Settled(s)
-    /\ LET off == {s \in flush[f].off \cap stale : Overwritten(s)}
+    /\ LET off == flush[f].off \cap stale
        IN \E done \in SUBSET off :
           /\ disk' = [s \in Slots |-> IF s \in done THEN None ELSE disk[s]]
           /\ diskMay' = [s \in Slots |-> IF s \in off THEN diskMay[s] \cup {None} ELSE diskMay[s]]
@@ -323,23 +316,21 @@ Scrub(f) ==
                 /\ flush' = [flush EXCEPT ![f].at = "retire", ![f].off = {}]
     /\ UNCHANGED <<ghosts, memory, held, going, still, storeVars, reports, writes, crashes>>
 
-SyncedDisk == Each(disk)
 SyncSsd(f) ==
     /\ flush[f].at = "gathered"
-    /\ \/ Works /\ diskMay' = SyncedDisk /\ Goto(f, ToStore(f)) /\ UNCHANGED forgot
+    /\ \/ Works /\ diskMay' = Each(disk) /\ Goto(f, ToStore(f)) /\ UNCHANGED forgot
        \/ Fails /\ UNCHANGED diskMay /\ Goto(f, "retire") /\ forgot' \in BOOLEAN
     /\ UNCHANGED <<ghosts, cacheVars, disk, phase, super, superMay, controlVars, storeVars, inPlace, reports, lives, writes, crashes>>
 
 \* No restart will trust the SSD any more: the control file gets a nonce that no superblock has carried. If that fails, it
 \* may have it, or not. The SSD's dirty pages stay where they are.
 FreshNonce == drawn + 1
-RetiringNonce == FreshNonce
 Retire(f) ==
     /\ flush[f].at = "retire"
     /\ ssdInUse' = FALSE
     /\ held' = [s \in Slots |-> IF held[s] # None /\ held[s].dirty THEN held[s] ELSE None]
     /\ drawn' = drawn + 1
-    /\ LET new == Mark(mine.id, RetiringNonce) IN
+    /\ LET new == Mark(mine.id, FreshNonce) IN
        \/ Works /\ control' = new /\ controlMay' = {new} /\ retiring' = FALSE /\ forgot' = FALSE /\ Goto(f, ToStore(f))
        \/ Fails /\ control' \in {control, new} /\ controlMay' = controlMay \cup {new} /\ retiring' = TRUE
           /\ Goto(f, "failed") /\ UNCHANGED forgot
@@ -479,10 +470,9 @@ SecondLife ==
 \* The store's trailer has the id that the control file has. The pages that it lists are read and written again, and the
 \* store is synced: what a process that was killed has written becomes what it seems to be. If one of the writes fails, the
 \* mount is refused as if the sync had.
-Accepts == inPlace
 Again(p) == p \in listed
 MountStore ==
-    /\ phase = "down" /\ Accepts
+    /\ phase = "down" /\ inPlace
     /\ LET written(p) == IF Again(p) THEN store[p] ELSE pending[p] IN
        \/ /\ Works /\ phase' = "scan" /\ listed' = {}
           /\ durable' = [p \in Pages |-> IF written(p) = None THEN durable[p] ELSE {written(p)}]
@@ -494,18 +484,14 @@ MountStore ==
 
 Trusts(u, c) == u.id = c.id /\ u.n = c.n
 IsTrusted == super # None /\ control # None /\ Trusts(super, control)
-FreshId == life
 
 \* The slots that count are taken over: of a page one. What cannot be read now may be valid later: it is stale, as is what
 \* another slot was taken for. In doubt, all others are stale, too. An SSD that is not trusted is taken for empty: its slots
 \* are of no generation that counts.
-IsStaleUnreadable(s) == TRUE
-IsStaleOther(s) == TRUE
-InDoubt == forgot
 Taken(what) == Slot(what.page, what.v, what.dirty)
 Scan ==
     /\ phase = "scan"
-    /\ LET id  == IF control = None THEN FreshId ELSE control.id
+    /\ LET id  == IF control = None THEN life ELSE control.id
            gen == IF IsTrusted THEN super.gen ELSE SlotsGen(id, FreshNonce)
            valid == IF IsTrusted THEN {s \in Slots : disk[s] # None /\ disk[s].gen = gen} ELSE {}
        IN /\ mine' = [id |-> id, gen |-> gen, n |-> FreshNonce, before |-> IF super = None THEN {} ELSE {MarkOf(super)}]
@@ -515,8 +501,8 @@ Scan ==
                    /\ \A s, t \in chosen : s # t => disk[s].page # disk[t].page
                    /\ \A s \in valid \ unreadable : \E t \in chosen : disk[t].page = disk[s].page
                    /\ held' = [s \in Slots |-> IF s \in chosen THEN Taken(disk[s]) ELSE None]
-                   /\ stale' = {s \in unreadable : IsStaleUnreadable(s)} \cup {s \in valid \ (unreadable \cup chosen) : IsStaleOther(s)}
-                               \cup (IF InDoubt /\ IsTrusted THEN Slots \ chosen ELSE {})
+                   /\ stale' = unreadable \cup (valid \ chosen)
+                               \cup (IF forgot /\ IsTrusted THEN Slots \ chosen ELSE {})
                    /\ ssdInUse' = TRUE /\ phase' = "super"
              \/ Fails /\ phase' = "control" /\ UNCHANGED <<held, stale, ssdInUse>>
     /\ drawn' = drawn + 1

@@ -17,7 +17,7 @@ def differences(run: Run, outcome: Outcome) -> list[str]:
         return wrong
     accepted, now = run.expected.model_dump(), shown(run, outcome).model_dump()
     if isinstance(run.expected, Holds) and not run.symbolic and run.expected.states is None:
-        return ["nothing is accepted yet; review this run, then 'make model-accept'"]
+        return ["nothing is accepted yet; review this run, then 'make model ACCEPT=1'"]
     return [f"{name}: accepted {accepted[name]}, now {now[name]}" for name in accepted if accepted[name] != now[name]]
 
 

@@ -118,7 +118,6 @@ Init ==
 \* Rules that broken models replace.
 NeedsImage == mem[1].lsn <= redo
 LogIsDurable == flushed >= mem[1].lsn
-AreaAllowed == ~unsynced
 AreaIsFree == stage = "idle"
 NextChange == next + 1
 PlaceAllowed == stage = "safe"
@@ -179,7 +178,7 @@ Writing == phase \in {"up", "replayed"}
 Dirty == first # 0
 
 WriteArea ==
-    /\ Writing /\ Protection = "double" /\ AreaIsFree /\ Dirty /\ LogIsDurable /\ AreaAllowed
+    /\ Writing /\ Protection = "double" /\ AreaIsFree /\ Dirty /\ LogIsDurable /\ ~unsynced
     /\ areacache' = areacache \union {mem[1]} /\ seenarea' = Whole(mem[1])
     /\ copy' = mem[1] /\ stage' = "area"
     /\ UNCHANGED <<phase, mem, first, unsynced, wal, wrote, flushed, redo, checkpoint, pagefile, area, logfile,

@@ -11,28 +11,21 @@
 (*                                                                         *)
 (* How to break it: raise Span by one (Asymmetric fails at distance Half), *)
 (* or leave out those pairs and let three XIDs stand a third of the ring   *)
-(* apart (Transitive fails); or put a definition of XidMutants in the      *)
+(* apart (Transitive fails); or put a wrong definition of MCXid in the     *)
 (* place of the right one.                                                 *)
 (***************************************************************************)
 EXTENDS Xid, FiniteSets
 
 CONSTANTS
-    \* @type: Int;
     Span,           \* the three XIDs lie in one arc so long
-    \* @type: Bool;
     WithOpposite,   \* may two of them stand at distance Half?
-    \* @type: Set(Int);
     Epochs          \* what the next FullTransactionId's epoch may be; above 0
 
 VARIABLES
-    \* @type: Int;
     x,
-    \* @type: Int;
     y,
-    \* @type: Int;
     z
 
-\* @type: () => <<Int, Int, Int>>;
 vars == <<x, y, z>>
 
 Opposite(a, b) == IsNormal(a) /\ IsNormal(b) /\ (a - b) % Size = Half

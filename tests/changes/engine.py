@@ -201,4 +201,5 @@ def written(stem: str, ran: Mapping[str, tuple[list[dict[str, object]], str]], l
         item for part, _ in ran.values() for item in part
     ]
     tools = {"gcc": environment.first_line("gcc", "--version")}
-    results.write(layer, stem, items, says="; ".join(says for _, says in ran.values()), tools=tools, seconds=seconds)
+    says = "; ".join(says for _, says in ran.values())
+    results.write(layer, stem, items, says=says, tools=tools, seconds=round(seconds, 1), folder=results.RESULTS)

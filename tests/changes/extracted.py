@@ -22,7 +22,7 @@ from tests.changes import lines, nodes
 from tests.changes.build import ROOT
 from tests.changes.change import Change, Tried, Verdict
 from tests.changes.killers import WHOLE_CPU, Broken
-from tools.common import watched
+from tools.common import matrix, watch
 
 SOURCES = Path("proofs/oracle")
 PROVED = Path("build/oracle")
@@ -32,7 +32,7 @@ NAME = re.compile(r"\b([a-z]+_)\w+\b")
 def sources(stem: str) -> list[str]:
     """The programs of a stem."""
     found = [SOURCES / f"{stem}.ml", *SOURCES.glob(f"{stem}_*.ml")]
-    return sorted(str(path) for path in found if path.exists())
+    return sorted(str(path) for path in found if path.exists() and stem in matrix.stems())
 
 
 def other_names(file: str) -> list[Change]:
@@ -84,9 +84,9 @@ class Extracted:
         for extracted in (PROVED / f"{name}.build").glob(f"{name}_proved.*"):
             shutil.copy(extracted, folder)
         (folder / f"{name}.ml").write_text(text)
-        command = ["ocamlfind", "ocamlopt", "-w", "-a", f"{name}_proved.cmx", f"{name}.ml", "-o", name]
+        command = ["ocamlfind", "ocamlopt", "-w", "-a", "-S", f"{name}_proved.cmx", f"{name}.ml", "-o", name]
         done = subprocess.run(command, cwd=folder, capture_output=True)
-        return (folder / f"{name}.o").read_bytes() if done.returncode == 0 else b""
+        return (folder / f"{name}.s").read_bytes() if done.returncode == 0 else b""
 
     def attempt(self, change: Change) -> Tried:
         start, folder = time.monotonic(), self.folder(change)
@@ -107,7 +107,7 @@ class Extracted:
         variables = {"PGQUERN_ORACLES": str(oracles.resolve()), "PGQUERN_PROFILE": "brief", "PGQUERN_RESULT": ""}
         options = [option for option in nodes.OPTIONS if option != "-q"]
         command = [sys.executable, "-m", "pytest", *options, "-v", *tests]
-        code, asleep, said = watched.run(command, log, variables, limit_cpu)
+        code, asleep, said = watch.run(command, log, variables, limit_cpu)
         if code == pytest.ExitCode.OK and not asleep:
             return ""
         ran = re.findall(r"^(tests/\S+::\S.*?)(?: (?:PASSED|FAILED|SKIPPED|ERROR).*)?$", said, re.MULTILINE)

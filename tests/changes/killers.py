@@ -18,7 +18,7 @@ from tests.changes.build import SOURCES, UNCHANGED, Compiler, Workshop, link, ob
 from tests.changes.change import Change
 from tests.runners import tsan
 from tests.runners.world import weight
-from tools.common import sanitized
+from tools.common import sanitizers
 
 WHOLE_CPU = 3600
 """CPU seconds after which a run of tests hangs."""
@@ -48,13 +48,12 @@ class Tests:
     controls: dict[tuple[str, ...], nodes.Ended] = field(default_factory=dict)
     controlling: Lock = field(default_factory=Lock)
 
-    def control(self, chosen: Sequence[str], *, alone: bool = True) -> nodes.Ended:
-        """The unchanged sources must pass these tests, or with `alone` false be imported by them."""
+    def control(self, chosen: Sequence[str]) -> nodes.Ended:
+        """The unchanged sources must pass these tests."""
         with self.controlling:
             if tuple(chosen) not in self.controls:
                 log = self.workshop.root / f"control-{len(self.controls)}.log"
-                examples = None if alone else 1
-                ended = nodes.run(chosen, UNCHANGED, log, WHOLE_CPU, examples, first=list(self.seconds))
+                ended = nodes.run(chosen, UNCHANGED, log, WHOLE_CPU)
                 if ended.code not in (0, pytest.ExitCode.NO_TESTS_COLLECTED):
                     raise Broken(f"{' '.join(chosen)} fails unchanged:\n{ended.output[-3000:]}")
                 self.controls[tuple(chosen)] = ended
@@ -78,12 +77,13 @@ class Tests:
             failed = next((node for node, outcome in ended.outcomes.items() if outcome == "failed"), ended.last)
             self.seconds |= ended.seconds
             if ended.code in (pytest.ExitCode.INTERRUPTED, pytest.ExitCode.USAGE_ERROR):
-                self.control(self.chosen, alone=False)
+                self.control(["--collect-only", *self.chosen])
                 return "the tests cannot be imported", ""
             if not ended.killed:
                 return "", ended.skipped
             if not failed:
-                return f"the tests end with {ended.killed} at their import", ""
+                self.control(["--collect-only", *self.chosen])
+                return f"at the import of the tests: {ended.killed}", ""
             unchanged = self.control([failed])
             needs = CPU_LEAST + int(CPU_TIMES * unchanged.cpu)
             if ended.killed != nodes.NO_END or limits.get(failed, 0) >= needs:
@@ -125,7 +125,7 @@ class World:
         if changed or not program.exists():
             sources = [world, *sorted(Path("tests/world").glob("*.c"))]
             harness = [str(self.harness(source)) for source in sources]
-            command = ["gcc", sanitized.FLAG, *harness, *objects_with(WORLD_OBJECTS, changed), "-pthread"]
+            command = ["gcc", sanitizers.FLAG, *harness, *objects_with(WORLD_OBJECTS, changed), "-pthread"]
             subprocess.run([*command, "-o", program], check=True)
         return subprocess.run([program, str(first), str(n), "whole"], capture_output=True).returncode
 
@@ -154,10 +154,10 @@ class Sanitizers:
         folder = built.folder / "asan"
         if (made := self.workshop.compile(self.workshop.compilers.asan, change, folder)) is None:
             return "", ""
-        link(folder, ASAN_OBJECTS, made, sanitized.FLAG)
+        link(folder, ASAN_OBJECTS, made, sanitizers.FLAG)
         paths = ["-o", f"pythonpath=. csrc/ffi {folder}"]
         tests = sorted(map(str, Path("tests", self.workshop.stem).glob("test_kernels*.py")))
-        variables = sanitized.environment() | {"PYTHONPATH": f".:csrc/ffi:{folder}", "PGQUERN_PROFILE": "asan"}
+        variables = sanitizers.environment() | {"PYTHONPATH": f".:csrc/ffi:{folder}", "PGQUERN_PROFILE": "asan"}
         command = [sys.executable, "-m", "pytest", *nodes.OPTIONS, *paths, *tests]
         ended = subprocess.run(command, capture_output=True, env=os.environ | variables | {"PGQUERN_RESULT": ""})
         fine = (0, pytest.ExitCode.NO_TESTS_COLLECTED)

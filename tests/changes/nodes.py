@@ -20,7 +20,7 @@ from typing import NamedTuple
 import pytest
 from hypothesis import Phase, settings
 
-from tools.common.watched import PATIENCE, asleep_for_ever
+from tools.common.watch import PATIENCE, asleep_for_ever
 
 CONTEXT = get_context("forkserver")
 HEAVY = ("pytest", "hypothesis.stateful", "_hypothesis_pytestplugin", "numpy", "tests.changes.nodes")
@@ -84,8 +84,8 @@ class Plugin:
         profile = settings(database=None, phases=(Phase.explicit, Phase.generate), report_multiple_bugs=False)
         if self.max_examples is not None:
             profile = settings(profile, max_examples=self.max_examples)
-        settings.register_profile("mutants", profile)
-        settings.load_profile("mutants")
+        settings.register_profile("changes", profile)
+        settings.load_profile("changes")
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:

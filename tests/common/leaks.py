@@ -48,7 +48,7 @@ def report() -> str:
     A fork looks, since LeakSanitizer ends its process where it cannot.
     """
     if CHECK is None:
-        raise RuntimeError("no LeakSanitizer: run under AddressSanitizer, as `make test-asan` does")
+        raise RuntimeError("no LeakSanitizer: run under AddressSanitizer, as `make test ONLY=asan` does")
     gc.collect()
     sys.stderr.flush()
     said = ""

@@ -4,7 +4,7 @@
 Equal results do not say that: another way may end in the same bytes. build/traced/STEM tells what C does,
 compiled at -O0, where each access of the text is made; build/oracle/STEM_operations tells what the proved functions
 do, extracted from the proofs. PGQUERN_TRACED=aarch64 asks what C does on that machine: qemu runs
-build/aarch64/traced/STEM, which `make test-cross` builds.
+build/aarch64/traced/STEM, which `make test CROSS=aarch64` builds.
 """
 
 import os
@@ -42,7 +42,7 @@ Operations = np.ndarray
 def skip_unless_run(variant: str, here: Collection[str]) -> None:
     """Skips a test of a variant that neither this CPU nor the emulated one has. `here`: those of this CPU."""
     if variant not in LEVELS.get(OTHER, here):
-        pytest.skip(f"this CPU cannot run {variant}{'; `make test-cross` does' if variant == 'neon' else ''}")
+        pytest.skip(f"this CPU cannot run {variant}{'; `make test CROSS=aarch64` does' if variant == 'neon' else ''}")
 
 
 def _told(path: Path, questions: Sequence[bytes], runs_it: Sequence[str] = ()) -> list[Operations]:

@@ -22,7 +22,7 @@ $(TRACED)/compaction: tests/compaction/traced.c $(TRACED_PLAIN) $(TRACED_VECTORS
 
 SCANNED := $(TRACED)/scanned $(BUILD)/oracle/compaction_scan $(if $(filter neon,$(LEVELS)),$(TRACED)/scanned_neon) \
              $(if $(filter avx%,$(LEVELS)),$(TRACED)/scanned_avx2 $(TRACED)/scanned_avx512 $(TRACED)/moved_avx512 $(BUILD)/oracle/compaction_moves)
-# These `make test-cross` builds for the other machine.
+# These `make test CROSS=aarch64` builds for the other machine.
 EMULATED_compaction := compaction scanned_neon
 
 # Before all tests begin: make would start this folder, which takes long, last.

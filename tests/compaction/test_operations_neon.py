@@ -3,7 +3,7 @@
 
 Its copies are traced as scalar's are: where from, where to, how many bytes, in their order. Of registers it is known
 where each is loaded and where each is stored, and in which order: Choice.v and Algorithms.v of proofs/compaction/ have
-each of these, too. `make test-cross` runs these tests where this CPU is another: qemu runs C.
+each of these, too. `make test CROSS=aarch64` runs these tests where this CPU is another: qemu runs C.
 """
 
 import re

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from tools.drift import followed, source
+from tools.drift import functions, source
 from tools.drift.__main__ import compared_with, found_of
-from tools.drift.followed import Followed
+from tools.drift.functions import Followed
 
-STEMS = followed.stems()
+STEMS = functions.stems()
 CODE = """
 /* purge(int) in a comment:
 purge(int x)
@@ -117,7 +117,7 @@ def test_what_counts_as_a_change(known: Followed, text: str, beside: str, says: 
 
 @pytest.mark.parametrize("stem", STEMS)
 def test_what_is_listed_is_there(stem: str) -> None:
-    listed = followed.load(stem)
+    listed = functions.load(stem)
     assert len({one.name for one in listed}) == len(listed)
     for one in listed:
         assert one.sha256, f"{one.name} is in no version: correct its name or its files"
@@ -143,7 +143,7 @@ def test_an_empty_checkout_has_lost_all(tmp_path: Path) -> None:
     found = json.loads(told.stdout)
     assert told.returncode == 1
     assert found["version"] == "18.1"
-    in_18 = {one.name for one in followed.load(STEMS[0]) if "18" in one.sha256}
+    in_18 = {one.name for one in functions.load(STEMS[0]) if "18" in one.sha256}
     assert {one["name"] for one in found["functions"] if one["changed"]} == in_18 != set()
 
 
@@ -161,14 +161,14 @@ def test_a_version_is_recorded_in_its_place(tmp_path: Path, monkeypatch: pytest.
         for name in ("f", "g")
     )
     path.write_text(f"# head\n{tables}")
-    monkeypatch.setattr(followed, "LISTING", str(path))
-    followed.record("s", "18", {"f": "b" * 64})
-    followed.record("s", "13", {"g": "c" * 64})
+    monkeypatch.setattr(functions, "LISTING", str(path))
+    functions.record("s", "18", {"f": "b" * 64})
+    functions.record("s", "13", {"g": "c" * 64})
     assert path.read_text().startswith('# head\n\n[[function]]\nname = "f"\n')
     found = {one["name"]: one["sha256"] for one in tomllib.loads(path.read_text())["function"]}
     assert found == {"f": {"18": "b" * 64}, "g": {"13": "c" * 64}}
-    followed.record("s", "14", {"g": "c" * 64})
+    functions.record("s", "14", {"g": "c" * 64})
     assert f'13-14 = "{"c" * 64}"' in path.read_text()
     before = path.read_text()
-    followed.record("s", "13", {"g": "c" * 64})
+    functions.record("s", "13", {"g": "c" * 64})
     assert path.read_text() == before

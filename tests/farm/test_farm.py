@@ -5,17 +5,16 @@ import json
 import os
 import subprocess
 import sys
-import tomllib
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from spec.tools import models
 from tests.judge.test_judge import CANDIDATES
 from tests.runners import calls, candidates, world
-from tools.common import mutants, results, shards
+from tools.common import results, shards
 from tools.common.matrix import stems
-from tools.common.mutants import Mutant
 from tools.common.shards import Shard
 from tools.farm import job, merge, work
 from tools.farm.work import Kind, Work
@@ -157,21 +156,10 @@ def test_each_run_of_each_models_toml_is_one_job() -> None:
     written = [
         (path.parent.name, name)
         for path in sorted(Path("spec").glob("*/models.toml"))
-        for name in tomllib.loads(path.read_text())["run"]
+        for name, _, _ in models.load(path).entries()
     ]
     assert sorted(found) == sorted(written)
     assert all(shard.words == {"RUN": shard.name} for part in listed for shard in part)
-
-
-def test_each_mutant_of_a_kernel_is_one_job() -> None:
-    listed = asked("-m", "tests.runners.mutants", "--cflags", "", "--list")
-    written = [
-        (stem, mutant.name)
-        for stem in stems()
-        if (path := Path("tests", stem, "mutants.toml")).exists()
-        for mutant in mutants.load(path, Mutant)
-    ]
-    assert sorted((shard.stem, shard.name) for shard in listed) == sorted(written)
 
 
 def test_each_seed_of_each_world_is_in_one_job() -> None:
@@ -196,9 +184,9 @@ def test_each_candidate_is_in_one_job_and_those_that_share_a_folder_in_the_same(
 
 
 def test_each_change_of_the_sample_is_in_one_job() -> None:
-    flags = ["--cflags", "", "--world", "", "--asan", ""]
-    listed = asked("-m", "tests.runners.mutants_all", *flags, "--number", "60", "--stem", ROW, "--list")
-    assert [shard.words for shard in listed] == [{"NUMBER": "60", "PART": f"{i}/3"} for i in range(3)]
+    listed = asked("-m", "tests.changes", "--layer", "C", "--number", "60", "--stem", ROW, "--list")
+    assert [shard.words for shard in listed] == [{"LAYER": "C", "PART": f"{i}/3", "NUMBER": "60"} for i in range(3)]
+    assert {shard.words["LAYER"] for shard in asked("-m", "tests.changes", "--stem", ROW, "--list")} > {"C", "hand"}
 
 
 def test_the_lines_of_a_world_add_up() -> None:

@@ -48,7 +48,7 @@ def test_its_mail_can_be_sent(folder: Path) -> None:
 def test_a_model_run_found_it(folder: Path) -> None:
     told = finding(folder)
     stem, run = found_by(told["model"]), told["model"]
-    assert f"`pgquern show --stem {stem} --run {run}` draws" in (folder / "README.md").read_text()
+    assert f"`pgquern show {stem} {run}` draws" in (folder / "README.md").read_text()
 
 
 @each

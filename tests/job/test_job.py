@@ -4,22 +4,14 @@
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 from tools.common import results
-from tools.job.__main__ import jobs
 
-JOBS = """
-[make]
-steps = ["good", "bad WORD=2", "silent"]
-finally = ["report"]
-may_skip = ["this CPU"]
-"""
-
+STEPS = ("good", "bad WORD=2", "silent", "report")
 MAKEFILE = """
 %:
 \t@test -e results/$@ && mkdir -p build/results/layer && cp results/$@ build/results/layer/$@.json || true
@@ -37,11 +29,10 @@ def result(stem: str, status: str) -> str:
     return json.dumps(told | {"commit": "", "cpu": "", "cpu_level": "all", "tools": {}, "items": [item]})
 
 
-def job(folder: Path, fails: dict[str, str]) -> subprocess.CompletedProcess[str]:
-    """Runs `make`'s job in a tree of its own; `fails`: the targets that do not pass, and the status of their item."""
-    for name in ("tools/job", "results", "fails"):
-        (folder / name).mkdir(parents=True)
-    (folder / "tools/job/jobs.toml").write_text(JOBS)
+def job(folder: Path, fails: dict[str, str], name: str = "ci") -> subprocess.CompletedProcess[str]:
+    """Runs a job in a tree of its own; `fails`: the targets that do not pass, and the status of their item."""
+    for place in ("results", "fails"):
+        (folder / place).mkdir(parents=True)
     (folder / "Makefile").write_text(MAKEFILE)
     (folder / "results/good").write_text(result("good", "passed"))
     for target, status in fails.items():
@@ -50,7 +41,7 @@ def job(folder: Path, fails: dict[str, str]) -> subprocess.CompletedProcess[str]
         if status:
             (folder / "results" / target).write_text(result(target, status))
     environment = os.environ | {"PYTHONPATH": str(Path.cwd())}
-    command = [sys.executable, "-m", "tools.job", "make"]
+    command = [sys.executable, "-m", "tools.job", name, *STEPS]
     return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
 
 
@@ -91,29 +82,19 @@ def test_what_this_machine_lacks_may_be_skipped(tmp_path: Path) -> None:
     assert "SKIPPED 1: this CPU lacks it" in done.stdout
 
 
-def targets() -> set[str]:
-    """The targets that have a rule in the Makefile, or in what it includes."""
-    rules = [Path("Makefile"), *Path().glob("[!b]*/**/rules.mk"), *Path("bench").glob("**/rules.mk")]
-    lines = [line for path in rules for line in path.read_text().splitlines()]
-    return {name for line in lines if (rule := re.match(r"([a-z][a-z -]*):(?!=)", line)) for name in rule[1].split()}
+def test_only_ci_asks_for_the_reason(tmp_path: Path) -> None:
+    assert job(tmp_path, {"bad": "skipped"}, "test").returncode == 0
 
 
-@pytest.mark.parametrize("name", sorted(jobs()))
-def test_each_step_of_each_job_is_a_target(name: str) -> None:
-    steps = [*jobs()[name].steps, *jobs()[name].finally_]
-    assert steps
-    assert len(set(steps)) == len(steps)
-    assert {step.split()[0] for step in steps} - targets() == set()
-    assert "no-such-target" not in targets()
-
-
-def test_the_first_look_has_each_layer() -> None:
-    """Its results are apart from those of whole runs, and nothing of it is skipped in silence."""
-    quick = jobs()["quick"]
-    assert [step.removesuffix(results.QUICK) for step in quick.steps] == ["model", "prove", "differential", "mutants"]
-    assert quick.steps[-1] in targets()
-    recipe = subprocess.run(["make", "-n", "quick"], capture_output=True, text=True, check=True).stdout
-    assert "tools.job quick" in recipe
+def test_each_step_of_each_job_is_a_target() -> None:
+    """As make itself reads its files."""
+    read = subprocess.run(["make", "-npq", "help"], capture_output=True, text=True).stdout
+    targets = {word for line in re.findall(r"^\.PHONY:(.*)$", read, re.MULTILINE) for word in line.split()}
+    jobs = {name: shlex.split(steps) for name, steps in re.findall(r"^STEPS_(\w+) := (.*)$", read, re.MULTILINE)}
+    assert jobs.keys() == {"main", "quick", "test", "ci", "full", "everything"}
+    for steps in jobs.values():
+        assert len(steps) == len(set(steps)) > 3
+        assert {step.split()[0] for step in steps} <= targets
 
 
 def test_the_results_of_a_first_look_are_in_no_report(tmp_path: Path) -> None:

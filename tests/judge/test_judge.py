@@ -41,24 +41,25 @@ from tools.judge.kinds import JudgeError, Kind, kind_of, kinds
 PLACES = [Path("tests", stem) for stem in with_cell("tests/{stem}/judge.toml")]
 
 
+SLOW = "one_in_a_million"
+"""It needs a million inputs: most of a minute."""
 AT_ONCE = ("it has ", "it calls ", "it defines ", "weak symbol", "section ")
 
 
 def candidates() -> Iterator[ParameterSet]:
     """Each with its verdict. The first right one and the first wrong one of a kind, and what an object file gives
-    away, are judged by `make test-tools`, the others by `make judge-candidates`. No sample leaves out a component that
-    is right: of these there is no shorter trial."""
+    away, are judged by `make test ONLY=tools`, the others by `make test-candidates`."""
     seen = set()
     for place in PLACES:
         for entry in tomllib.loads((place / "judge.toml").read_text()).get("candidates", []):
             source = place / "judge" / entry["file"]
-            first = (source.parent, entry["verdict"] == "PASS") not in seen
-            seen.add((source.parent, entry["verdict"] == "PASS"))
+            first = (source.parent, entry["verdict"] == "PASS") not in seen and source.stem != SLOW
+            seen |= {(source.parent, entry["verdict"] == "PASS")} if first else set()
             settings = {"speed": "no"} | entry
-            words = [f"{word.upper()}={value}" for word, value in settings.items() if word in ("like", "speed")]
+            words = [
+                text for word, value in settings.items() if word in ("like", "speed") for text in (f"--{word}", value)
+            ]
             marks = [] if first or entry["why"].startswith(AT_ONCE) else [pytest.mark.every_candidate]
-            alone = KINDS[source.parent.name].inputs is None and entry["verdict"] == "PASS"
-            marks += [pytest.mark.always] if alone else []
             yield pytest.param(source, words, entry["verdict"], entry["why"], id=entry["file"], marks=marks)
 
 
@@ -67,8 +68,8 @@ CANDIDATES = list(candidates())
 FIRST = next(iter(KINDS))
 
 
-def run(*words: str) -> subprocess.CompletedProcess[str]:
-    return finished(["make", "-s", "judge", *words])
+def run(kind: str, source: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    return finished([sys.executable, "-m", "tools.pgquern", "judge", kind, source, *words])
 
 
 def finished(command: Sequence[str | Path]) -> subprocess.CompletedProcess[str]:
@@ -90,7 +91,7 @@ def program(*words: str) -> subprocess.CompletedProcess[str]:
 def test_each_candidate_gets_its_verdict(source: Path, words: list[str], verdict: str, why: str) -> None:
     if platform.machine() != "x86_64" and "__asm__" in source.read_text():
         pytest.skip("its assembler is that of x86-64")
-    told = run(f"KIND={source.parent.name}", f"SRC={source}", "SEED=1", *words)
+    told = run(source.parent.name, source, "--seed", "1", *words)
     assert f"{verdict} " in told.stdout, told.stdout + told.stderr
     found = json.loads(Path("build/judge", f"{source.stem}.json").read_text())
     assert found["verdict"]["word"] == verdict
@@ -98,7 +99,7 @@ def test_each_candidate_gets_its_verdict(source: Path, words: list[str], verdict
     assert (told.returncode == 0) == (verdict == "PASS")
     page = Path("build/judge", f"{source.stem}.html").read_text()
     assert f">{verdict}</span>" in page
-    assert f"make judge KIND={source.parent.name} SRC={source}" in page
+    assert f"pgquern judge {source.parent.name} {source}" in page
     if found["told"] and found["told"]["breaks"]:
         assert "<mark>" in page
         folder = Path("build/judge", source.stem)
@@ -110,7 +111,7 @@ def test_each_candidate_gets_its_verdict(source: Path, words: list[str], verdict
 @pytest.mark.parametrize("word", ["PASS", "FAIL"])
 def test_a_script_gets_the_verdict(word: str) -> None:
     """On stdout, and nothing else; what is done meanwhile, on stderr."""
-    source = next(one.values[0] for one in CANDIDATES if one.values[1:3] == (["SPEED=no"], word))
+    source = next(one.values[0] for one in CANDIDATES if one.values[1:3] == (["--speed", "no"], word))
     assert isinstance(source, Path)
     words = [source.parent.name, str(source), "--speed", "no", "--seed", "1", "--json"]
     told = finished([sys.executable, "-m", "tools.pgquern", "judge", *words])
@@ -126,7 +127,9 @@ CFLAGS = ["-O2", "-std=c11", "-D_GNU_SOURCE", "-fPIC", "-Icsrc"]
 
 def right_ones(kind: Kind) -> list[Path]:
     """Its right candidates, but for the one that needs another variant beside it."""
-    passed = [param.values[0] for param in CANDIDATES if param.values[2] == "PASS" and param.values[1] == ["SPEED=no"]]
+    passed = [
+        param.values[0] for param in CANDIDATES if param.values[2] == "PASS" and param.values[1] == ["--speed", "no"]
+    ]
     return [path for path in passed if isinstance(path, Path) and path.parent.name == kind.name]
 
 
@@ -135,7 +138,6 @@ RIGHT: list[tuple[Kind, Path | None]] = [(kind, path) for kind in NATIVE for pat
 
 
 @pytest.mark.tools
-@pytest.mark.always
 @pytest.mark.parametrize(
     ("kind", "source"), RIGHT, ids=[f"{kind.name}-{source.stem if source else 'template'}" for kind, source in RIGHT]
 )
@@ -156,13 +158,12 @@ def test_what_is_right_gets_through_native_inputs(tmp_path: Path, kind: Kind, so
 
 
 @pytest.mark.tools
-@pytest.mark.always
 @pytest.mark.parametrize(
     "kind", [kind for kind in KINDS.values() if kind.inputs is None and not kind.functions], ids=lambda kind: kind.name
 )
 def test_the_template_of_a_kind_without_native_inputs_passes(tmp_path: Path, kind: Kind) -> None:
     (tmp_path / "template.c").write_text(kind.template())
-    told = run(f"KIND={kind.name}", f"SRC={tmp_path / 'template.c'}", "SEED=1", "SPEED=no")
+    told = run(kind.name, tmp_path / "template.c", "--seed", "1", "--speed", "no")
     assert told.stdout.startswith("PASS ") or "\nPASS " in told.stdout, told.stdout + told.stderr
 
 
@@ -191,6 +192,80 @@ def of_body(folder: Path, body: str) -> judge_verdict.Verdict | None:
     hosts = judge_build.Hosts.build(candidate, CFLAGS)
     done = finished([str(hosts.driver), "check", "1", "100", str(hosts.theirs), str(hosts.ours)])
     return judge_run.of_native(done.returncode, done.stdout + done.stderr).verdict
+
+
+UPSTREAM = """\
+/*
+ * Forget those that precede xmin.
+ */
+static void
+SnapBuildPurgeOlderTxn(SnapBuild *builder)
+{
+	size_t		kept = 0;
+
+	if (!TransactionIdIsNormal(builder->xmin))
+		return;
+	for (size_t off = 0; off < builder->committed.xcnt; off++)
+	{
+		TransactionId xid = builder->committed.xip[off];
+
+		if (NormalTransactionIdPrecedes(xid, builder->xmin))
+			continue;
+		builder->committed.xip[kept++] = xid;
+	}
+	builder->committed.xcnt = kept;
+}
+"""
+"""What upstream's function does, as its style has it: a tree for BRANCH=."""
+HELD = "\t\tif (NormalTransactionIdPrecedes(xid, builder->xmin))"
+SPLIT = f"+\t\t/* One that precedes goes. */\n {HELD}\n"
+BY_VALUE = f"-{HELD}\n+\t\tif (xid < builder->xmin)\n \t\t\tcontinue;\n"
+
+
+@pytest.mark.parametrize(
+    ("change", "word"),
+    [("", "PASS"), (SPLIT, "PASS"), (BY_VALUE, "FAIL")],
+    ids=["as it is", "a comment", "compared as numbers"],
+)
+def test_a_branch_and_a_patch_of_it_are_judged_as_upstream(tmp_path: Path, change: str, word: str) -> None:
+    """The patch is one as git makes it, of several files; the function is cut out by its name behind it."""
+    kind = next(kind for kind in KINDS.values() if "SnapBuildPurgeOlderTxn" in kind.cut)
+    file = "src/backend/replication/logical/snapbuild.c"
+    (tmp_path / "tree" / file).parent.mkdir(parents=True)
+    (tmp_path / "tree" / file).write_text(UPSTREAM)
+    patch, line = tmp_path / "their.patch", UPSTREAM.splitlines().index(HELD) + 1
+    old, new = (sum(one[0] != sign for one in change.splitlines()) for sign in "+-")
+    patch.write_text(
+        f"diff --git a/README b/README\n--- a/README\n+++ b/README\n@@ -1 +1 @@\n-a\n+b\n"
+        f"diff --git a/{file} b/{file}\n--- a/{file}\n+++ b/{file}\n@@ -{line},{old} +{line},{new} @@\n{change}"
+    )
+    work = tmp_path / "work"
+    work.mkdir()
+    candidate = judge_source.of_tree(
+        tmp_path / "tree", patch if change else None, work, kind.name, compiler="gcc", flags=""
+    )
+    judge_build.write_sources(candidate)
+    judge_build.compile_candidate(candidate, CFLAGS, work / "candidate.o")
+    hosts = judge_build.Hosts.build(candidate, CFLAGS)
+    done = finished([str(hosts.driver), "check", "1", "20000", str(hosts.theirs), str(hosts.ours)])
+    found = judge_run.of_native(done.returncode, done.stdout + done.stderr).verdict
+    assert (found.word if found else "PASS") == word
+
+
+def test_a_branch_of_what_is_not_wrapped_is_refused_in_a_sentence(tmp_path: Path) -> None:
+    kind = next(kind for kind in KINDS.values() if not kind.cut)
+    told = program("--kind", kind.name, "--branch", str(tmp_path))
+    assert told.returncode == 2
+    assert f"No function of PostgreSQL's is wrapped as the kind {kind.name}: choose one of " in told.stderr
+
+
+@pytest.mark.parametrize("flags", ["evil.o", "-levil", "-Wl,--wrap=malloc", "@evil", "-fplugin=evil.so", "-x"])
+def test_flags_that_are_not_the_compilers_own_are_refused(tmp_path: Path, flags: str) -> None:
+    kind = KINDS[FIRST]
+    (tmp_path / "mine.c").write_text(kind.template())
+    told = program("--kind", kind.name, "--source", str(tmp_path / "mine.c"), "--flags", f"-O3 -march=native {flags}")
+    assert told.returncode == 2
+    assert "is no flag of the compiler's own" in told.stderr
 
 
 def test_a_large_sort_makes_no_system_call(tmp_path: Path) -> None:
@@ -324,9 +399,9 @@ def test_without_a_kind_all_are_listed() -> None:
     ("words", "says"),
     [
         (["--kind", "nothing"], f"There is no kind 'nothing' to judge: choose one of {', '.join(sorted(KINDS))}."),
-        (["--kind", FIRST], "SRC= is missing: name the candidate with SRC="),
-        (["--source", "x.c"], f"Say which kind it is with KIND=, one of {', '.join(sorted(KINDS))}."),
-        (["--template"], "Say which kind it is with KIND="),
+        (["--kind", FIRST], "--source is missing: name the candidate with --source"),
+        (["--source", "x.c"], f"Say which kind it is with --kind, one of {', '.join(sorted(KINDS))}."),
+        (["--template"], "Say which kind it is with --kind"),
         (["--kind", FIRST, "--source", "README.md"], "README.md is no C or C++ file: its name must end in "),
         (["--kind", FIRST, "--source", "no/such.c"], "There is no file 'no/such.c'"),
         (["--kind", FIRST, "--like", "nothing", "--source", "x.c"], "There is no variant 'nothing' of this kind"),
@@ -352,7 +427,7 @@ def test_a_source_that_is_no_candidate_is_told_in_a_sentence(tmp_path: Path, tex
     declared = f"{kind.declaration('pgq_no_such_thing')};\n"
     source = tmp_path / "unfit.c"
     source.write_text(declared + text.format(signature=kind.signature, names=kind.names) if "{sig" in text else text)
-    told = run(f"KIND={FIRST}", f"SRC={source}")
+    told = run(FIRST, source)
     assert told.returncode == 2
     assert says in told.stdout + told.stderr
     assert "Traceback" not in told.stderr
@@ -361,7 +436,7 @@ def test_a_source_that_is_no_candidate_is_told_in_a_sentence(tmp_path: Path, tex
 def test_a_component_in_another_language_is_told_in_a_sentence(tmp_path: Path) -> None:
     kind = next(kind for kind in KINDS.values() if kind.functions)
     (tmp_path / "lock.cc").write_text("int i;\n")
-    told = run(f"KIND={kind.name}", f"SRC={tmp_path / 'lock.cc'}")
+    told = run(kind.name, tmp_path / "lock.cc")
     assert told.returncode == 2
     assert "is C++: write " in told.stderr
     assert "Traceback" not in told.stderr
@@ -597,7 +672,7 @@ def test_speed_is_measured_where_the_table_of_the_row_says(tmp_path: Path) -> No
     """The kind with the fewest configurations: each has upstream, ours and the candidate. No ratio is judged here."""
     kind = next(kind for name, kind in KINDS.items() if name.endswith("need_update"))
     (tmp_path / "mine.c").write_text(kind.template())
-    told = run(f"KIND={kind.name}", f"SRC={tmp_path / 'mine.c'}", "SEED=1")
+    told = run(kind.name, tmp_path / "mine.c", "--seed", "1")
     found = json.loads(Path("build/judge/mine.json").read_text())
     assert found["verdict"]["word"] in ("PASS", "SLOWER"), told.stdout + told.stderr
     assert found["cpu"]

@@ -93,4 +93,3 @@ class Mount:
     def __exit__(self, *_: object) -> None:
         program = ["umount", "-l"] if os.getuid() == 0 else ["fusermount3", "-uz"]
         subprocess.run([*program, self.point], capture_output=True)
-

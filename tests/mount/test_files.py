@@ -86,7 +86,7 @@ def files(top: Path) -> dict[str, bytes]:
 def test_many_operations(mount: Mount, tmp_path: Path) -> None:
     chosen = random.Random(7)
     done = []
-    for _ in range(4000):
+    for _ in range(2000):
         name, action = step(chosen)
         done.append(name)
         assert answer(action, mount.point) == answer(action, tmp_path / "twin"), done[-12:]

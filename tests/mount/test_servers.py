@@ -23,7 +23,13 @@ from tests.postgres.server import BUILDS, EMBEDDED, Build, Server, ServerError, 
 pytestmark = [pytest.mark.servers, pytest.mark.plain]
 
 CLIENTS = 4
-SETTINGS = {"full_page_writes": "off", "fsync": "on", "autovacuum": "on", "autovacuum_naptime": 1, "shared_buffers": "4MB"}
+SETTINGS = {
+    "full_page_writes": "off",
+    "fsync": "on",
+    "autovacuum": "on",
+    "autovacuum_naptime": 1,
+    "shared_buffers": "4MB",
+}
 INITDB = ("-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C", "--data-checksums")
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: PostgreSQL
-"""The report and the judge's page in a real browser (`make test-browser`).
+"""The report and the judge's page in a real browser (`make test ONLY=browser`).
 
 No error in the console, every link and picture there, both colour schemes, a narrow window, texts that can be read. For
 each of these there is a broken page, which must be told.
@@ -36,7 +36,7 @@ WHOLE = {"mode": "full", "pinned_to_cpu": 1}
 def started() -> Iterator[Any]:
     if not browser.chromium():
         pytest.skip("no Chromium here")
-    pytest.importorskip("playwright", reason="no playwright here: make test-browser installs it")
+    pytest.importorskip("playwright", reason="no playwright here: make test ONLY=browser installs it")
     with browser.browser() as found:
         yield found
 
@@ -86,9 +86,8 @@ def other_layers(stem: str) -> list[Result]:
     ]
     models = [one | {"says": "it holds", "must_fail": True, "property": long, "distinct": 10} for one in statuses]
     theorems = [one | {"sentence": "it holds.", "statement": long, "assumptions": "Closed"} for one in statuses]
-    changed = [one | {"verdict": "survived", "change": long, "why": "because"} for one in statuses]
+    changed = [one | {"layer": "C", "verdict": "survived", "change": long, "why": "because"} for one in statuses]
     told = [one | {"files": [long], "corners": 1, "random": 2, "on": "x86-64"} for one in statuses]
-    readings = [one | {"killed_by": long, "refuted": long} for one in statuses]
     grown = {"name": "grown", "status": "passed", "what": "grown", "unit": "bytes", "sizes": [1, 2, 4], "says": "1.00",
              "instructions": [1, 2, 4], "wanted": 1, "slope": 1.0, "at_one": 1.0, "last": 1.0, "above": "",
              "narrow": ""}  # fmt: skip
@@ -96,10 +95,8 @@ def other_layers(stem: str) -> list[Result]:
         made("model", stem, *models),
         made("proof", stem, *theorems),
         made("test", stem, *statuses),
-        made("mutants", stem, *(one | {"killed_by": long} for one in statuses)),
-        made("model-mutants", stem, *changed),
+        made("changes", stem, *changed),
         made("instructions", "house", *told),
-        made("instructions-readings", "house", *readings),
         made("growth", stem, grown),
     ]
 
@@ -148,7 +145,7 @@ def test_the_judges_page(started: Any, tmp_path: Path, word: str) -> None:
     tried = replace(trial(name), places=[] if word == "UNDECIDED" else trial(name).places)
     verdict = Verdict(word, "as the steps say", "tests/test_it.py::test_it", "n=3" if word != "PASS" else "")
     path = tmp_path / "judged.html"
-    command = "make judge " + "long" * 40
+    command = "pgquern judge " + "long" * 40
     path.write_text(judge_page.page(tried, verdict, shown, command, "pytest " + "long" * 40, {"seed": "1"}))
     assert browser.wrong(started, path) == []
 

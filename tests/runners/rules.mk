@@ -49,16 +49,17 @@ compiled: $(SETUP)/c.stamp $(SETUP)/python.stamp
 # NUMBER: of each stem and layer, the same ones each time; what survivors.toml lists is then not tried. NAME: those whose names begin so.
 RUN_CHANGES = PGQUERN_PROFILE=brief $(PY) -m tests.changes --stem '$(STEM)' --cflags '$(CFLAGS_KERNEL)' --world '$(CFLAGS_WORLD)' \
   --asan '$(CFLAGS_ASAN)' --threads '$(CFLAGS_TSAN)' --cross '$(CFLAGS_PLAIN)' $(foreach level,$(LEVELS),--isa '$(level)=$(ISA_$(level))')
-changed = $(if $(filter $1,$(or $(LAYER),$1)),$2)
 comma := ,
+CHANGED_LAYERS := $(subst $(comma), ,$(LAYER))
+changed = $(if $(filter $1,$(or $(CHANGED_LAYERS),$1)),$2)
+CHANGES_NEED = $(call changed,C hand,kernels-asan $(OBJECTS_WORLD)) $(call changed,hand,$(OBJECTS_TSAN)) $(call changed,model,$(MODEL_NEEDS)) \
+  $(call changed,proof,prove) $(call changed,meaning,$(INSTRUCTION_PROGRAMS)) $(call changed,C hand oracle binding extracted,$(EXTRACTED))
 CHANGES_OF_CROSS = if $(MAKE) -s $(SETUP)/cross.stamp CROSS=; then $(MAKE) CROSS=$(OTHER_MACHINE) $(BUILD)/$(OTHER_MACHINE)/lib/libpgquern.a; fi
 
 .PHONY: changes
-changes: LAYER := $(subst $(comma), ,$(LAYER))
-CHANGES_NEED = kernels-asan $(EXTRACTED) $(OBJECTS_WORLD) $(OBJECTS_TSAN) $(call changed,model,$(MODEL_NEEDS)) $(call changed,proof,prove) $(call changed,meaning,$(INSTRUCTION_PROGRAMS))
 changes: kernels $(if $(filter quick,$(SIZE)),,$(CHANGES_NEED)) $(SETUP)/python.stamp ##day break one thing at a time in each layer: something must tell, or survivors.toml say why not; STEM=, LAYER=C,hand, NUMBER=, NAME= narrow; SIZE=quick: one by hand of each stem (a day)
-	@$(call changed,cross,$(CHANGES_OF_CROSS))
-	@$(if $(filter quick,$(SIZE)),$(RUN_CHANGES) --quick,$(RUN_CHANGES) --layer '$(LAYER)' $(NUMBER:%=--number %) $(NAME:%=--name '%') $(PART:%=--part %) $(JOBS:%=--jobs %) $(if $(LIST),--list))
+	@$(if $(LIST)$(filter quick,$(SIZE)),,$(call changed,cross,$(CHANGES_OF_CROSS)))
+	@$(if $(filter quick,$(SIZE)),$(RUN_CHANGES) --quick,$(RUN_CHANGES) --layer '$(CHANGED_LAYERS)' $(NUMBER:%=--number %) $(NAME:%=--name '%') $(PART:%=--part %) $(JOBS:%=--jobs %) $(if $(LIST),--list))
 
 # ---- anyone's kernel on trial: tools/judge; here its own trial ----------------------------------------
 .PHONY: test-candidates

@@ -24,7 +24,7 @@ from typing import Any
 import click
 from rich.table import Table
 
-from tools.common import environment, results, watched
+from tools.common import environment, results, watch
 from tools.common.kernels import kernel_sources
 from tools.common.matrix import with_cell
 from tools.common.progress import console
@@ -71,12 +71,12 @@ class Build:
         return folder / self.name
 
     def run(self, program: Path, cpu: int = resource.RLIM_INFINITY, patience: int = 1) -> tuple[int, bool, str]:
-        """As watched.run. cpu: seconds after which SIGXCPU ends it."""
+        """As watch.run. cpu: seconds after which SIGXCPU ends it."""
         fixed = subprocess.run([*FIXED_ADDRESSES, "true"], capture_output=True).returncode == 0
         command = [*(FIXED_ADDRESSES if fixed else []), str(program), str(self.rounds * patience)]
         variables = {"TSAN_OPTIONS": "halt_on_error=1"}
         log = program.with_name(f"{self.name}.log")
-        return watched.run(command, log, variables, partial(limit_cpu, cpu), int(self.sanitized))
+        return watch.run(command, log, variables, partial(limit_cpu, cpu), int(self.sanitized))
 
 
 def limit_cpu(seconds: int) -> None:

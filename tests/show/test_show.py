@@ -315,7 +315,7 @@ def test_what_cannot_be_drawn_is_said(with_tlc: Path) -> None:
     assert near.returncode == 2
     assert "no run 'MCbeads_mutant_mising'; did you mean MCbeads_mutant_missing" in near.stderr
     far = show(with_tlc, "zzz")
-    assert "make model-show STEM=S lists those of a subject" in far.stderr
+    assert "pgquern show STEM lists those of a subject" in far.stderr
     some = show(with_tlc, "MCbeads_mutant_*")
     assert (some.returncode, some.stdout.count("tlc2.TLC")) == (0, 4)
     assert not (with_tlc / "build" / "show").exists()
@@ -335,10 +335,10 @@ def test_a_script_is_told_that_there_is_nothing_to_draw(with_tlc: Path) -> None:
 def test_without_a_run_they_are_listed_and_without_a_subject_the_subjects_are(with_tlc: Path) -> None:
     listed = show(with_tlc, "").stdout.splitlines()
     assert [line.partition(":")[0] for line in listed[:2]] == ["MCbeads_mutant_missing", "MCbeads_mutant_loses"]
-    assert "RUN=NAME" in listed[-1]
+    assert "--run NAME" in listed[-1]
     alone = [sys.executable, "-m", "tools.show"]
     bare = subprocess.run(alone, cwd=with_tlc, env=OF_TOP, capture_output=True, text=True, check=False)
-    assert (bare.returncode, "say STEM=, one of beads" in bare.stderr) == (2, True)
+    assert (bare.returncode, "say --stem, one of beads" in bare.stderr) == (2, True)
 
 
 def test_without_tlc_it_says_what_is_missing(beads: Path) -> None:

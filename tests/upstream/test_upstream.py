@@ -16,7 +16,7 @@ from tests.upstream.kinds import Kind, Unexpected
 from tests.upstream.mends import Tried
 from tests.upstream.ratios import Measured
 from tests.upstream.text import Edit, TextError
-from tools.drift import followed, source
+from tools.drift import functions, source
 
 # A file as upstream lays it out, and nothing of upstream.
 FILE = """\
@@ -133,8 +133,8 @@ def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A checkout that has sum.c, and a table of what we follow that knows it as that of 15."""
     (tmp_path / "sum.c").write_text(FILE)
     sums = {"15": source.checksum(source.definition(FILE, "sum")), "16": "0" * 64}
-    entry = followed.Followed(name="sum", files=["sum.c"], follows=[], sha256=sums)
-    monkeypatch.setattr(followed, "load", lambda stem: [entry])
+    entry = functions.Followed(name="sum", files=["sum.c"], follows=[], sha256=sums)
+    monkeypatch.setattr(functions, "load", lambda stem: [entry])
     return tmp_path
 
 
@@ -220,7 +220,7 @@ def test_what_is_listed_is_there(name: str) -> None:
 
 
 def test_a_kind_of_a_function_that_nobody_follows_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(followed, "load", lambda stem: [])
+    monkeypatch.setattr(functions, "load", lambda stem: [])
     with pytest.raises(Unexpected, match=r"spec/s/upstream\.toml does not list sum"):
         kinds.misfit(kind(["15"]), kind(["15"]).variant[0].function[0], Path())
 

@@ -4,8 +4,9 @@
     python -m tools.claims [--claim N] [--list]     runs the commands of each claim, or of one
     python -m tools.claims --ran                    runs nothing: judges by the results of this commit in build/results
 
-A row of the table: its number, the claim, and the commands that show it: `make ...`, or `pytest -m claim7`, which runs
-the tests that are marked so. A claim holds if all of its commands end with 0, and not all that they did was skipped.
+A row of the table: its number, the claim, and the commands that show it: `make ...`, `pgquern ...`, or `pytest -m
+claim7`, which runs the tests that are marked so. A claim holds if all of its commands end with 0, and not all that they
+did was skipped.
 """
 
 import re
@@ -27,10 +28,11 @@ CLAIMS = Path("CLAIMS.md")
 NEEDS = "compiled"
 """The target that builds what tests need."""
 LAYERS = {
-    "prove": "proof", "differential": "test", "simulate": "simulation", "test-minors": "minors", "test-cross": "cross",
-    "check-upstream": "upstream", "changes": "changes*", "bench-policies": "policies",
+    "make prove": "proof", "make differential": "test", "pgquern simulate": "simulation",
+    "make test ONLY=minors": "minors", "make test CROSS=aarch64": "cross", "make check-upstream": "upstream",
+    "make changes": "changes.*", "make bench ONLY=policies": "policies",
 }  # fmt: skip
-"""What layer of the results a target of make writes, where it has not the target's name."""
+"""What layer of the results a command writes, where it has not the target's name: an expression."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +51,7 @@ def read(text: str) -> list[Claim]:
         cells = [cell.strip() for cell in re.split(r"(?<!\\)\|", line.strip().strip("|"))]
         if not cells[0].isdecimal():
             continue
-        commands = re.findall(r"`((?:make|pytest -m) [^`]+)`", cells[-1])
+        commands = re.findall(r"`((?:make|pgquern|pytest -m) [^`]+)`", cells[-1])
         if len(cells) != 3 or int(cells[0]) != len(claims) + 1 or not commands:
             raise click.ClickException(f"Claim {cells[0]} of {CLAIMS}: the next number, the claim, and commands.")
         claims.append(Claim(int(cells[0]), cells[1], commands))
@@ -60,8 +62,8 @@ def found(command: str, number: int, every: Sequence[results.Result]) -> list[It
     """What a command has left in the results: of a marker, the tests that have it; of a target, its layer's items."""
     if command.startswith("pytest"):
         return [i for one in every for i in one.items if number in (i.model_extra or {}).get("claims", [])]
-    layer = LAYERS.get(target := command.split()[1], target)
-    mine = [one for one in every if re.fullmatch(layer.replace("*", ".*"), one.layer)]
+    layer = LAYERS.get(command, command.split()[1])
+    mine = [one for one in every if re.fullmatch(layer, one.layer)]
     return [item for one in mine if (one.model_extra or {}).get("mode") != "quick" for item in one.items]
 
 
@@ -77,13 +79,18 @@ def verdict(items: Sequence[Item]) -> tuple[str, str]:
 
 def run(command: str, number: int) -> tuple[str, str]:
     """Runs a command, and says what came of it."""
-    shown = [sys.executable, "-m", *command.split()] if command.startswith("pytest") else command.split()
+    shown = {
+        "make": ["make"],
+        "pgquern": [sys.executable, "-m", "tools.pgquern"],
+        "pytest": [sys.executable, "-m", "pytest"],
+    }
+    words = [*shown[command.split()[0]], *command.split()[1:]]
     console().print(f"claim {number}: {command}", markup=False)
     if command.startswith("pytest"):
         subprocess.run(["make", NEEDS], check=True)
     last = ""
     with subprocess.Popen(
-        shown, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace"
+        words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace"
     ) as process:
         for line in process.stdout or ():
             print(line, end="", flush=True)

@@ -15,6 +15,8 @@ from tools.common.shards import Shard
 KINDS = Path("tools/farm/farm.toml")
 FARM = Path("build/farm")
 LIST = FARM / "list.json"
+TREE = FARM / "tree"
+"""The state of the sources at the last `make farm`. Its time is that of their last change: older shards are stale."""
 HOUSE = "house"
 """The stem of what belongs to no stem; no target is narrowed to it."""
 OURS = ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "MAKEOVERRIDES", "STEM", "JOBS", "WHAT", "PROFILE")
@@ -106,3 +108,22 @@ def read() -> list[Work]:
     if not LIST.is_file():
         raise FarmError(f"there is no {LIST}; `make farm` makes it")
     return [Work.model_validate(work) for work in json.loads(LIST.read_text()).values()]
+
+
+def state() -> str:
+    """The state of the sources, documents apart, as git names it."""
+    index = os.environ | {"GIT_INDEX_FILE": str((FARM / "index").resolve())}
+    FARM.mkdir(parents=True, exist_ok=True)
+    try:
+        subprocess.run(["git", "add", "--all", "--", ".", ":!*.md"], env=index, check=True, capture_output=True)
+        return subprocess.run(["git", "write-tree"], env=index, check=True, capture_output=True, text=True).stdout[:20]
+    except (OSError, subprocess.CalledProcessError) as error:
+        raise FarmError("the farm needs a git checkout: it tells by that whether sources have changed") from error
+
+
+def mark() -> str:
+    """Write the state down, if it has changed."""
+    now = state()
+    if not TREE.is_file() or TREE.read_text() != now:
+        TREE.write_text(now)
+    return now

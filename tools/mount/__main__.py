@@ -40,22 +40,37 @@ def figures(path: Path) -> dict[str, str | int]:
 @click.argument("data", type=click.Path(path_type=Path))
 @click.argument("mountpoint", type=click.Path(path_type=Path), required=False)
 @click.option(
-    "--protect", type=click.Choice(["double-write", "none"]), default="double-write", show_default=True,
+    "--protect",
+    type=click.Choice(["double-write", "none"]),
+    default="double-write",
+    show_default=True,
     help="How a page is kept from being torn by a crash.",
 )
 @click.option(
-    "--memory", type=click.IntRange(8, 1 << 20), default=256, show_default=True,
+    "--memory",
+    type=click.IntRange(8, 1 << 20),
+    default=256,
+    show_default=True,
     help="MB of pages that wait for their write-back, at most.",
 )
 @click.option(
-    "--wal", type=click.Choice(["direct", "through"]), default="direct", show_default=True,
+    "--wal",
+    type=click.Choice(["direct", "through"]),
+    default="direct",
+    show_default=True,
     help="pg_wal as a link to that of DATA, past the mount; or through it, where the server cannot see DATA.",
 )
 @click.option("--foreground", is_flag=True, help="Stay in the foreground: for systemd, and containers.")
 @click.option("--status", is_flag=True, help="Show what the mount of DATA, or at that mount point, has done.")
 @json_option()
 def main(
-    data: Path, mountpoint: Path | None, protect: str, memory: int, wal: str, foreground: bool, status: bool,
+    data: Path,
+    mountpoint: Path | None,
+    protect: str,
+    memory: int,
+    wal: str,
+    foreground: bool,
+    status: bool,
     as_json: bool,
 ) -> None:
     """Show the data directory DATA at MOUNTPOINT. A server of PostgreSQL 13 to 18 that runs on MOUNTPOINT may have
@@ -66,7 +81,10 @@ def main(
     if not status:
         if mountpoint is None:
             raise click.UsageError("MOUNTPOINT is missing: give an empty folder outside DATA")
-        words = [*map(str, (PROGRAM, data, mountpoint, protect, memory, wal)), "foreground" if foreground else "background"]
+        words = [
+            *map(str, (PROGRAM, data, mountpoint, protect, memory, wal)),
+            "foreground" if foreground else "background",
+        ]
         sys.stdout.flush()
         if foreground:
             os.execv(PROGRAM, words)

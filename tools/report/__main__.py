@@ -18,7 +18,7 @@ from tools.common import environment, matrix, results
 from tools.common.results import Result
 from tools.common.summary import reasons
 from tools.report import figures, finish, subject, texts
-from tools.report.recorded import Recorded
+from tools.report.values import Recorded
 
 PAGE = Path("build/report/index.html")
 LEAD = Path("bench/figures/before_after.svg")

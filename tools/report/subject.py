@@ -16,9 +16,9 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from bench import plots
 from tools.common import matrix
-from tools.report import claimed, figures, texts
+from tools.report import figures, others, texts
 from tools.report.figures import Beside, FigureError, Goal, Item
-from tools.report.recorded import Recorded, Where, filled, on
+from tools.report.values import Recorded, Where, filled, on
 
 
 class Row(BaseModel):
@@ -69,20 +69,20 @@ def picture(stem: str, recorded: Recorded) -> Markup | None:
 
 def shown(stem: str, sentences: Mapping[str, str], recorded: Recorded) -> dict[str, Any]:
     """A stem as the report shows it. `sentences`: the English of the theorems that were checked here."""
-    told, machines = subject(stem), recorded.machines
+    said, machines = subject(stem), recorded.machines
     cells = [
-        *(figures.goal(stem, wanted, machines) for wanted in told.goal),
-        *(figures.item(stem, wanted, machines) for wanted in told.item),
-        *(figures.beside(stem, wanted, machines) for wanted in told.beside),
+        *(figures.goal(stem, wanted, machines) for wanted in said.goal),
+        *(figures.item(stem, wanted, machines) for wanted in said.item),
+        *(figures.beside(stem, wanted, machines) for wanted in said.beside),
     ]
     return {
         "stem": stem,
-        "title": told.title,
-        "problem": texts.marked(" ".join(told.what.split())),
-        "theorems": [{"name": name, "says": texts.marked(sentences.get(name, ""))} for name in told.theorems],
+        "title": said.title,
+        "problem": texts.marked(" ".join(said.what.split())),
+        "theorems": [{"name": name, "says": texts.marked(sentences.get(name, ""))} for name in said.theorems],
         "figures": [one | {"what": texts.marked(one["what"])} for one in cells],
         "picture": picture(stem, recorded),
-        "claims": claimed.table(stem, recorded),
+        "claims": others.table(stem, recorded),
     }
 
 

@@ -20,7 +20,7 @@ from spec.tools.counterexample import NoCounterexample, Picture
 from spec.tools.models import ModelError, Run
 from spec.tools.outcome import ToolMissing
 from tools.common.answer import json_option, print_json
-from tools.common.asked import by_command, option, program
+from tools.common.options import option
 from tools.common.picture import written
 
 SPEC = Path("spec")
@@ -66,10 +66,10 @@ def main(stem: str | None, pattern: str, build: Path, as_json: bool) -> None:
         if as_json:
             print_json({"runs": runs, "counterexample": None, "says": str(error)})
             sys.exit(1)
-        click.echo(f"{own_name()}: {error}", err=True)
+        click.echo(f"show: {error}", err=True)
         sys.exit(1)
     except (ModelError, ToolMissing) as error:
-        click.echo(f"{own_name()}: {error}", err=True)
+        click.echo(f"show: {error}", err=True)
         sys.exit(2)
     drawn = write(picture, build / "show" / picture.stem)
     if as_json:
@@ -80,18 +80,13 @@ def main(stem: str | None, pattern: str, build: Path, as_json: bool) -> None:
         click.echo(f"drawn: {path}")
 
 
-def own_name() -> str:
-    """As make and `pgquern` call the program."""
-    return "show" if by_command() else "model-show"
-
-
 def choose(found: Sequence[Run], pattern: str) -> list[Run]:
     """The runs that match."""
     if wanted := [run for run in found if fnmatch(run.name, pattern)]:
         return wanted
     names = [run.name for run in found]
     near = difflib.get_close_matches(pattern, names, 3, 0.5)
-    more = f"did you mean {' or '.join(near)}?" if near else f"{program(own_name(), 'STEM=S')} lists those of a subject"
+    more = f"did you mean {' or '.join(near)}?" if near else "pgquern show STEM lists those of a subject"
     raise ModelError(f"there is no run '{pattern}'; {more}")
 
 

@@ -13,10 +13,10 @@ import pytest
 
 from bench import plots, plotted
 from tools.common import matrix
-from tools.report import claimed, figures, finish, subject
-from tools.report.claimed import Claim
+from tools.report import figures, finish, others, subject
 from tools.report.figures import FigureError
-from tools.report.recorded import Recorded, Where, filled, items
+from tools.report.others import Claim
+from tools.report.values import Recorded, Where, filled, items
 
 
 @pytest.fixture(scope="module")
@@ -27,8 +27,8 @@ def recorded() -> Recorded:
 def test_no_figure_of_ours_is_typed(recorded: Recorded) -> None:
     """What is left of a sentence without its names has no fraction, which only a measurement gives."""
     for stem in matrix.stems():
-        told = claimed.read(stem)
-        for claim in told.claim if told else []:
+        said = others.read(stem)
+        for claim in said.claim if said else []:
             assert not re.search(r"\d\.\d", re.sub(r"\{[^}]*\}|`[^`]*`", "", claim.ours)), claim.ours
 
 
@@ -91,7 +91,7 @@ def test_a_name_without_a_value_and_a_claim_without_a_reason_are_errors(recorded
     at = Where(layer="bench", name=item["name"], variant=item["variant"])
     claim = Claim(figure="1", of="it", ours="{other:.1f}", values={"one": at}, command="make it")
     with pytest.raises(FigureError, match="disagree"):
-        claimed.ours(stem, claim, recorded)
+        others.ours(stem, claim, recorded)
     with pytest.raises(ValueError, match="why there is none"):
         Claim(figure="1", of="it")
     with pytest.raises(ValueError, match="from `values`"):
@@ -100,9 +100,9 @@ def test_a_name_without_a_value_and_a_claim_without_a_reason_are_errors(recorded
 
 def test_of_two_machines_the_figures_count_that_were_measured_last(tmp_path: Path) -> None:
     def machine(label: str, day: int) -> figures.Machine:
-        told = {"layer": "bench", "stem": "one", "finished": f"2026-01-0{day}T00:00:00Z", "commit": "1234567",
+        said = {"layer": "bench", "stem": "one", "finished": f"2026-01-0{day}T00:00:00Z", "commit": "1234567",
                 "cpu": f"CPU {label}", "tools": {}, "columns": ["name", "ns"], "rows": [["a", day]]}  # fmt: skip
-        return figures.Machine(label=label, cpu=f"CPU {label}", results=[figures.Recorded.model_validate(told)])
+        return figures.Machine(label=label, cpu=f"CPU {label}", results=[figures.Recorded.model_validate(said)])
 
     for machines in ([machine("A", 1), machine("B", 2)], [machine("A", 2), machine("B", 1)]):
         (((found, _), _),) = items(machines, tmp_path).values()
@@ -132,7 +132,7 @@ def test_each_text_that_gives_a_bound_says_which_figure_is_one() -> None:
     words = re.compile(r"\b(and more|or more|or faster|at least|at most)\b")
     found = dict[str, set[str]]()
     for stem in matrix.stems():
-        known, row = claimed.read(stem), subject.subject(stem).row
+        known, row = others.read(stem), subject.subject(stem).row
         if known and row:
             texts = [(one.ours, one.values) for one in known.claim] + [(row.memory, row.values)]
             found |= {text: {at.bound for at in values.values()} for text, values in texts if words.search(text)}

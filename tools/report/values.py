@@ -137,7 +137,7 @@ class Recorded:
 def missing(stem: str, what: str, says: str = "no figure") -> FigureError:
     """The error for a figure that is not recorded."""
     return FigureError(f"bench/{stem}/: bench/figures has {says} for {what}: correct it, or measure anew "
-                       "(`make bench`, then `make figures`)")  # fmt: skip
+                       "(`make bench`, then `make bench ONLY=figures`)")  # fmt: skip
 
 
 def rounded(value: float, at: Where, spec: str) -> float:

@@ -13,8 +13,8 @@ from typing import Any, Self
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from tools.report.figures import FigureError
-from tools.report.recorded import Recorded, Where, filled
 from tools.report.texts import marked
+from tools.report.values import Recorded, Where, filled
 
 
 class Claim(BaseModel):
@@ -65,7 +65,7 @@ def read(stem: str) -> Claimed | None:
     try:
         return Claimed.model_validate(tomllib.loads(path.read_text()))
     except (tomllib.TOMLDecodeError, ValidationError) as error:
-        raise FigureError(f"{path}: {error}: correct it; tools/report/claimed.py says what the keys mean") from error
+        raise FigureError(f"{path}: {error}: correct it; tools/report/others.py says what the keys mean") from error
 
 
 def ours(stem: str, claim: Claim, recorded: Recorded) -> str:
