@@ -64,7 +64,7 @@ class Mount:
     ) -> None:  # fmt: skip
         self.data, self.point, self.wal = data, point, wal
         self.environment = environment or {}
-        self.words = [PROGRAM, data, point, protect, str(memory), wal, "background"]
+        self.words = [*map(str, (PROGRAM, data, point, protect, memory, wal)), "background"]
 
     def start(self) -> subprocess.CompletedProcess[str]:
         """In the background it closes stderr: so this returns."""
@@ -86,11 +86,14 @@ class Mount:
     def end(self, number: int = signal.SIGTERM) -> None:
         """As `systemctl stop` does it; or by a kill."""
         os.kill(self.daemon, number)
+        self.wait()
+
+    def wait(self) -> None:
+        """Until the program has ended, or crashed."""
         directory = os.open(self.data, os.O_RDONLY)
-        fcntl.flock(directory, fcntl.LOCK_EX)  # the program has it to its end
+        fcntl.flock(directory, fcntl.LOCK_EX)  # the program has it until then
         os.close(directory)
 
     def __exit__(self, *_: object) -> None:
         program = ["umount", "-l"] if os.getuid() == 0 else ["fusermount3", "-uz"]
         subprocess.run([*program, self.point], capture_output=True)
-

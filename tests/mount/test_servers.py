@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: PostgreSQL
-"""Real servers on the mount, with full_page_writes = off: crashes lose nothing that was acknowledged, and tear no page."""
+"""Real servers on the mount, with full_page_writes = off: crashes lose nothing acknowledged, and tear no page."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import subprocess
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import psycopg
@@ -23,7 +23,9 @@ from tests.postgres.server import BUILDS, EMBEDDED, Build, Server, ServerError, 
 pytestmark = [pytest.mark.servers, pytest.mark.plain]
 
 CLIENTS = 4
-SETTINGS = {"full_page_writes": "off", "fsync": "on", "autovacuum": "on", "autovacuum_naptime": 1, "shared_buffers": "4MB"}
+SETTINGS: dict[str, str | int] = {
+    "full_page_writes": "off", "fsync": "on", "autovacuum": "on", "autovacuum_naptime": 1, "shared_buffers": "4MB",
+}  # fmt: skip
 INITDB = ("-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C", "--data-checksums")
 
 
@@ -80,6 +82,7 @@ class OnMount:
         else:
             time.sleep(seconds)
             self.mount.end(signal.SIGKILL)
+        self.mount.wait()
         self.crashed.set()
         self.kill_server()
         for thread in threads:
@@ -129,6 +132,7 @@ def build(request: pytest.FixtureRequest) -> Build:
     return request.param
 
 
+@contextmanager
 def cluster(build: Build, protect: str = "double-write") -> Iterator[OnMount]:
     with Server(build, initdb=["--data-checksums"], start_now=False) as server:
         on = OnMount(server, protect)
@@ -142,7 +146,7 @@ def cluster(build: Build, protect: str = "double-write") -> Iterator[OnMount]:
 
 
 def test_crashes_lose_nothing_and_tear_nothing(build: Build) -> None:
-    for on in cluster(build):
+    with cluster(build) as on:
         server, mount = on.server, on.mount
         on.under_load(1.5)  # kill -9 of both
         for seed in (1, 2):  # and power losses in the middle of a write
@@ -183,7 +187,7 @@ def guarded(server: Server, data: Path) -> bool:
 
 def test_without_protection_a_server_finds_torn_pages() -> None:
     """The control: the same crashes, full_page_writes = off, and no double writes."""
-    for on in cluster(EMBEDDED[18], "none"):
+    with cluster(EMBEDDED[18], "none") as on:
         for seed in range(10):
             on.server.stop()
             on.mount.end()
@@ -206,7 +210,7 @@ def test_without_protection_a_server_finds_torn_pages() -> None:
 
 
 def test_the_guard() -> None:
-    for on in cluster(EMBEDDED[18]):
+    with cluster(EMBEDDED[18]) as on:
         server, mount = on.server, on.mount
         assert guarded(server, mount.data)
         second = Mount(mount.data, server.folder("second")).start()
