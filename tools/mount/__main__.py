@@ -14,6 +14,12 @@ PROGRAM = Path(__file__).resolve().parents[2] / "build/mount/pgquern-mount"
 STATUS = ".pgquern-status"
 
 
+class Refused(click.ClickException):
+    """Nothing was done. The text is a sentence that says what to do."""
+
+    exit_code = 2
+
+
 def mounts() -> dict[Path, Path]:
     """What is mounted: by mount point, the data directory."""
     found = dict[Path, Path]()
@@ -31,7 +37,7 @@ def figures(path: Path) -> dict[str, str | int]:
     """What --status shows of the mount that `path` is, or whose data directory it is."""
     point = next((point for point, data in mounts().items() if path.resolve() in (point, data)), None)
     if point is None:
-        raise click.ClickException(f"{path} is not mounted: pgquern mount DATA MOUNTPOINT mounts it")
+        raise Refused(f"{path} is not mounted: pgquern mount DATA MOUNTPOINT mounts it")
     pairs = (line.partition(" ") for line in (point / STATUS).read_text().splitlines())
     return {name: int(value) if value.isdecimal() else value for name, _, value in pairs}
 
